@@ -1,0 +1,2 @@
+//! cargo tenfold.
+fn main() {}
