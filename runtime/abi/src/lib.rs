@@ -1,2 +1,44 @@
-//! The ABI.
+//! What Tenfold's compiler writes and its runtime reads.
+//!
+//! Everything here is a number or a name that stands in generated code, in the index of a build or
+//! in a device blob. The crate has no dependency, needs no allocator and must not know how a
+//! kernel is compiled or called.
+//!
+//! # What forces a new [`ABI_VERSION`]
+//!
+//! Macro, build script and runtime each carry the number; they refuse to work together when it
+//! differs. It goes up by one with each change of
+//!
+//! 1. a code, a size or an alignment of [`DType`], or a new variant that an entry point may take;
+//! 2. the order or the C type of an entry point's arguments: per tensor one pointer and, if it is
+//!    strided, one `ptrdiff_t` per axis in elements; per named dim and index value one
+//!    `ptrdiff_t`; scalars by value ([`f16` and `bf16` as their bits](DType::is_half), `bool` as a
+//!    byte); results after inputs; the workspace last; an `int32_t` [`Status`] as the result;
+//! 3. what an entry point may assume: pointers aligned to their element, dangling only where an
+//!    extent is 0, no two overlapping, a workspace aligned to [`WORKSPACE_ALIGN`];
+//! 4. a code of [`Status`] or of [`DeviceKind`];
+//! 5. [`MAX_RANK`], [`WORKSPACE_ALIGN`] or [`CONSTANT_ALIGN`];
+//! 6. the items of `tenfold::rt` that emitted tokens name: their names, parameters and meaning.
+//!
+//! A new function, a new error text and a faster kernel do not.
 #![no_std]
+
+mod device;
+mod dtype;
+mod status;
+
+pub use device::DeviceKind;
+pub use dtype::DType;
+pub use status::Status;
+
+/// The number on which macro, build script and runtime must agree.
+pub const ABI_VERSION: u32 = 1;
+
+/// The greatest rank of a tensor in a signature.
+pub const MAX_RANK: usize = 8;
+
+/// The alignment in bytes of a workspace, and of every tensor planned into it.
+pub const WORKSPACE_ALIGN: usize = 64;
+
+/// The alignment in bytes of a constant in an object file.
+pub const CONSTANT_ALIGN: usize = 64;
