@@ -1,1 +1,13 @@
-//! The LLVM back end.
+//! The LLVM back end: objects, assembly and LLVM's own text for flat tir.
+//!
+//! LLVM is loaded, never linked: [`find`] chooses a library, [`load`] opens it, and all else
+//! asks for the [`Llvm`] that `load` gives. It is the only crate that names inkwell; it does not
+//! know relax, schedules or files.
+#![allow(
+    unsafe_code,
+    reason = "LLVM-C is a C interface; every block says what it relies on"
+)]
+
+mod load;
+
+pub use load::{Env, Found, Llvm, LoadError, OLDEST_MAJOR, Rung, Version, find, load};
