@@ -1,0 +1,180 @@
+//! Every error a user can meet, as data: number, name, one line of meaning, explanation.
+//!
+//! The hundreds group them: T01 syntax, T02 names, types and dtypes, T03 shapes, T04 index proofs, T05 constants and
+//! files, T06 memory, targets and budgets, T07 what is not compiled yet, T08 build and contract, T09 internal. A number
+//! is never used again for something else. `compiler/docs/errors.md` is written from this table.
+
+use std::fmt;
+
+macro_rules! codes {
+    ($($number:literal $name:ident $meaning:literal $explanation:literal)*) => {
+        /// What went wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $(#[doc = $meaning] $name,)*
+        }
+
+        impl Code {
+            /// Every code, in the order of the numbers.
+            pub const ALL: &'static [Code] = &[$(Code::$name),*];
+
+            /// `T0101`.
+            pub fn number(self) -> &'static str {
+                match self { $(Code::$name => $number,)* }
+            }
+
+            /// One line.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Code::$name => $meaning,)* }
+            }
+
+            /// What it means and what to do, for the documentation.
+            pub fn explanation(self) -> &'static str {
+                match self { $(Code::$name => $explanation,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    // T01: syntax.
+    "T0101" NotRust
+        "this is not Rust syntax"
+        "The function's text does not parse as Rust. The body of a tensor function is Rust syntax throughout; the place is the token at which reading stopped."
+    "T0102" UnsupportedItem
+        "a tensor function is a plain free function"
+        "There is no `self`, lifetime, `where` clause, `async`, `const fn`, `unsafe fn`, `extern` block or pattern as a parameter. A generic parameter is `T` (a dtype) or `const K: usize`."
+    "T0103" UnsupportedType
+        "this type is not part of the language"
+        "A type is `Tensor<dtype, dims…>`, `Strided<dtype, dims…>`, a dtype, `usize`, `isize`, or a tuple of these; a state parameter is `&mut Tensor<…>`. A dim is an integer, a name that begins with an upper-case letter, or `{ e }`."
+    "T0104" UnsupportedExpression
+        "this expression is not part of the language"
+        "Rust has many forms that a tensor function has no meaning for: control flow that jumps (`return`, `break`, `?`, `match`), references, struct literals, fields, strings, macros. The help names the form to write instead."
+    "T0105" UnsupportedStatement
+        "this statement is not part of the language"
+        "A body holds `let`, `const`, `assert!`, assignments, `for`, `while`, `if`, blocks and calls for their effect. Items other than `const` stand outside the function."
+    "T0106" UnsupportedPattern
+        "this pattern is not part of the language"
+        "A `let` and a closure bind names, `_` and tuples of these. A `for` binds one name or `_`."
+    "T0107" UnsupportedTarget
+        "this cannot be assigned to"
+        "The left side of an assignment is a name, an element or slice of a named tensor (`x[[i, ..]]`), `_`, or a tuple of these."
+    "T0108" UnsupportedAttribute
+        "this attribute is not part of the language"
+        "Inside of a tensor function, `#[unroll]` may stand on a `for`, and doc comments and `#[rustfmt::skip]` anywhere. `cfg` may not stand inside: the build script and rustc could disagree about it. Put it on the whole function."
+    "T0109" AttributeArgument
+        "this argument of `#[tensor_fn]` is not known"
+        "`#[tensor_fn(…)]` takes `dims(…)`, `workspace <= …`, `weights <= …`, `stack <= …`, `pool(…)`, `weights(section = …)`, `numerics = …`, `precision = …`, `targets(…)`, `onnx = …`, `tflite = …`, `crate = …`, `module = …`, and the values of a generic parameter, `T = [f32, f16]`."
+    "T0110" AttributeTwice
+        "this is given twice"
+        "An argument of `#[tensor_fn]`, a schedule for one target, or a named attribute of a call may be given once."
+    "T0111" Size
+        "this is not a number of bytes"
+        "A size is a text of digits with `K`, `M` or `G` behind them (1024, 1024², 1024³ bytes), or an integer of bytes: `\"64K\"`, `65536`."
+    "T0112" ScheduleSyntax
+        "this is not part of a schedule"
+        "A schedule is one closure of one parameter, `#[schedule(|s| …)]` or `#[schedule(target = \"nvptx\", |s| …)]`, whose statements call its primitives: `s.parallel(i);`, `let [jo, ji] = s.split(j, [_, 16]);`."
+    "T0113" NamedArgument
+        "a named attribute is out of place"
+        "`name = value` is an attribute of a call of an operator and stands behind its arguments: `softmax(x, axis = -1)`. An assignment is a statement of its own."
+    "T0114" Literal
+        "this literal is not part of the language"
+        "Literals are `true`, `false`, integers and floats, with a dtype, `usize` or `isize` as suffix or without. A text stands only where a file, a message or a named attribute is expected."
+    "T0115" AssertPlace
+        "`assert!` states a fact at the beginning of the function"
+        "`assert!(condition, \"text\")` is checked once per call, before anything is written; so it stands before all other statements of the function."
+    "T0116" MissingBody
+        "the function has no body"
+        "A function without a body is a model, whose body stands in a file: `#[tensor_fn(onnx = \"net.onnx\")]`. A function with a body names no such file."
+    "T0117" Nesting
+        "this is nested too deeply"
+        "The depth of brackets, operators and branches is limited, so that no input overflows the compiler's stack. Give parts of the expression names with `let`."
+    "T0118" TooLarge
+        "the function is too large"
+        "The number of tokens of one function is limited, so that no input makes the build run out of memory. Split the function, and read large constants from a file."
+    "T0119" ConstSource
+        "this is not the value of a constant"
+        "A constant is `safetensors!(\"file\", \"name\")`, `npy!(\"file\")`, an array, or an expression over constants."
+    "T0120" EmptyRange
+        "a range lacks an end, or has a form that is not known"
+        "A loop and a reduction run over `a..b`. The ends may be left out only among the indices of a slice; `b` is never part of the range."
+    "T0121" GenericInstances
+        "the instances of a generic parameter do not fit"
+        "Every generic parameter is given its values in the attribute, `#[tensor_fn(T = [f32, f16])]` for `fn f<T>`, and each of these names one."
+
+    // T09: internal.
+    "T0901" Internal
+        "the compiler made a mistake"
+        "This is an error of Tenfold and not of the function. Please report it with the function's text."
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.number())
+    }
+}
+
+impl Code {
+    /// The code with this number.
+    pub fn from_number(number: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|c| c.number() == number)
+    }
+}
+
+/// The titles of the groups, by the first three characters of the number.
+pub const GROUPS: &[(&str, &str)] = &[
+    ("T01", "Syntax"),
+    ("T02", "Names, types and dtypes"),
+    ("T03", "Shapes and broadcasting"),
+    ("T04", "Index proofs"),
+    ("T05", "Constants and files"),
+    ("T06", "Memory, targets and budgets"),
+    ("T07", "Not compiled yet"),
+    ("T08", "Build and contract"),
+    ("T09", "Internal"),
+];
+
+/// The page `compiler/docs/errors.md`.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# Errors\n\nWritten from `compiler/syntax/src/code.rs`; `TENFOLD_BLESS=1 cargo test -p tenfold-syntax` writes it anew.\n",
+    );
+    for (prefix, title) in GROUPS {
+        page += &format!("\n## {prefix}xx: {title}\n");
+        for code in Code::ALL.iter().filter(|c| c.number().starts_with(prefix)) {
+            page += &format!(
+                "\n### {}: {}\n\n{}\n",
+                code.number(),
+                code.meaning(),
+                code.explanation()
+            );
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_rise_and_have_a_group() {
+        for pair in Code::ALL.windows(2) {
+            assert!(pair[0].number() < pair[1].number(), "{} {}", pair[0], pair[1]);
+        }
+        for code in Code::ALL {
+            assert!(GROUPS.iter().any(|g| code.number().starts_with(g.0)), "{code}");
+            assert_eq!(Code::from_number(code.number()), Some(*code));
+        }
+    }
+
+    #[test]
+    fn the_page_is_the_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/errors.md");
+        if std::env::var_os("TENFOLD_BLESS").is_some() {
+            std::fs::write(path, page()).unwrap();
+        }
+        let found = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(found == page(), "docs/errors.md is not the table; write it anew with TENFOLD_BLESS=1");
+    }
+}
