@@ -1,0 +1,4 @@
+//! Files for the linker that need no compiler: archives and objects that hold constants.
+
+pub(crate) mod archive;
+pub(crate) mod constant;
