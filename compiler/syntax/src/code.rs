@@ -102,10 +102,42 @@ codes! {
         "the instances of a generic parameter do not fit"
         "Every generic parameter is given its values in the attribute, `#[tensor_fn(T = [f32, f16])]` for `fn f<T>`, and each of these names one."
 
+    // T08: build and contract.
+    "T0801" NoBuildScript
+        "the package has no build script that compiles it"
+        "Tensor functions are compiled by the package's build script. Create `build.rs` with `fn main() { tenfold_build::compile() }` and add `tenfold-build` to `[build-dependencies]`."
+    "T0802" NotFound
+        "the build script did not find the function"
+        "The build script reads the package's sources before rustc does. It sees a function that stands as text in a file that a `mod` leads to, under the attribute's own name `tensor_fn`, and not what a macro writes."
+    "T0803" Stale
+        "the function changed after the build script ran"
+        "Cargo runs the build script again when a file is newer than its last run. A restored cache, a preserved time stamp or the first tensor function of a test or example hides that; `touch build.rs` once."
+    "T0804" Recursion
+        "a tensor function calls itself"
+        "Tensor functions are expanded where they are called, so there is no recursion, neither direct nor through others. Write a `for` or a `while`."
+    "T0805" UndeterminedCallee
+        "which function is called depends on a `cfg`"
+        "Two functions have this path, under `cfg`s of which the build script cannot tell which one is on (`test`, `debug_assertions`, a name set by the build script). Give them different names."
+    "T0806" Versions
+        "the crates of Tenfold do not fit together"
+        "`tenfold`, `tenfold-macros` and `tenfold-build` of one version belong together: `cargo update -p tenfold -p tenfold-build`."
+    "T0807" Environment
+        "the build cannot compile anything here"
+        "Something outside of the function is missing: a code generator, a compiler, a directory that can be written. `cargo tenfold doctor` says what was looked for."
+    "T0808" Indistinct
+        "two functions cannot be told apart"
+        "Two functions have one name and one text but different meaning, and neither the crate, the file nor the line says which one this is. Rename one."
+
     // T09: internal.
     "T0901" Internal
         "the compiler made a mistake"
         "This is an error of Tenfold and not of the function. Please report it with the function's text."
+    "T0902" CodeGeneratorDied
+        "the code generator died on this function"
+        "Code is generated in a process of its own, which ended without an answer: LLVM ends it on what it cannot select. The other functions are compiled. Please report it with the function's text."
+    "T0903" TimeLimit
+        "compiling this function took too long"
+        "The time for one function is limited, so that no input makes a build run for ever. Split the function; `TENFOLD_TIME_LIMIT` sets the limit in seconds."
 }
 
 impl fmt::Display for Code {
@@ -160,10 +192,18 @@ mod tests {
     #[test]
     fn numbers_rise_and_have_a_group() {
         for pair in Code::ALL.windows(2) {
-            assert!(pair[0].number() < pair[1].number(), "{} {}", pair[0], pair[1]);
+            assert!(
+                pair[0].number() < pair[1].number(),
+                "{} {}",
+                pair[0],
+                pair[1]
+            );
         }
         for code in Code::ALL {
-            assert!(GROUPS.iter().any(|g| code.number().starts_with(g.0)), "{code}");
+            assert!(
+                GROUPS.iter().any(|g| code.number().starts_with(g.0)),
+                "{code}"
+            );
             assert_eq!(Code::from_number(code.number()), Some(*code));
         }
     }
@@ -175,6 +215,9 @@ mod tests {
             std::fs::write(path, page()).unwrap();
         }
         let found = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(found == page(), "docs/errors.md is not the table; write it anew with TENFOLD_BLESS=1");
+        assert!(
+            found == page(),
+            "docs/errors.md is not the table; write it anew with TENFOLD_BLESS=1"
+        );
     }
 }

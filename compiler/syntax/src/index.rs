@@ -5,6 +5,9 @@
 //! different things to rustc and to an editor. The index must not hold a path of the machine or a time: equal sources
 //! give equal bytes, so that a build that changes nothing does not make rustc run again.
 
+use crate::ast::NodeId;
+use crate::code::Code;
+use crate::diagnostic::Diagnostic;
 use std::fmt::Write as _;
 
 /// Where the index lies under `OUT_DIR`.
@@ -153,7 +156,7 @@ pub struct Entry {
     /// What there is to link; none if there are errors.
     pub artefact: Option<Artefact>,
     /// What is wrong with it and cannot be seen in the item alone.
-    pub diagnostics: Vec<Message>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Entry {
@@ -163,17 +166,6 @@ impl Entry {
             && self.artefact == other.artefact
             && self.diagnostics == other.diagnostics
     }
-}
-
-/// An error by the node it is about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Message {
-    /// The number of the node in the function.
-    pub node: u32,
-    /// `T0201`.
-    pub code: String,
-    /// The text, of one or more lines.
-    pub text: String,
 }
 
 /// A compiled function.
@@ -317,11 +309,21 @@ impl Entry {
         if let Some(artefact) = &self.artefact {
             artefact.print(line);
         }
-        for message in &self.diagnostics {
-            line(
-                "error",
-                &format!("{} {} {}", message.node, message.code, message.text),
-            );
+        for diagnostic in &self.diagnostics {
+            let Diagnostic {
+                node,
+                code,
+                message,
+                help,
+                labels,
+            } = diagnostic;
+            line("error", &format!("{node} {code} {message}"));
+            if let Some(help) = help {
+                line("help", help);
+            }
+            for (node, text) in labels {
+                line("label", &format!("{node} {text}"));
+            }
         }
     }
 
@@ -340,12 +342,16 @@ impl Entry {
                 });
             }
             "error" => {
-                let mut parts = value.splitn(3, ' ');
-                self.diagnostics.push(Message {
-                    node: parts.next()?.parse().ok()?,
-                    code: parts.next()?.into(),
-                    text: parts.next()?.into(),
-                });
+                let (node, rest) = numbered(value)?;
+                let (code, message) = rest.split_once(' ')?;
+                let code = Code::from_number(code)?;
+                self.diagnostics.push(Diagnostic::new(node, code, message));
+            }
+            "help" => self.diagnostics.last_mut()?.help = Some(value.into()),
+            "label" => {
+                let (node, text) = numbered(value)?;
+                let labels = &mut self.diagnostics.last_mut()?.labels;
+                labels.push((node, text.into()));
             }
             _ => self.artefact.as_mut()?.take(key, value)?,
         }
@@ -386,6 +392,12 @@ impl Artefact {
         }
         Some(())
     }
+}
+
+/// A node's number, a space and the rest.
+fn numbered(value: &str) -> Option<(NodeId, &str)> {
+    let (node, rest) = value.split_once(' ')?;
+    Some((NodeId(node.parse().ok()?), rest))
 }
 
 /// A text as one line.
@@ -456,11 +468,12 @@ mod tests {
                 Entry {
                     name: "bad".into(),
                     associated: true,
-                    diagnostics: vec![Message {
-                        node: 4,
-                        code: "T0201".into(),
-                        text: "a \\ b\nnext line\r\n".into(),
-                    }],
+                    diagnostics: vec![
+                        Diagnostic::new(NodeId(4), Code::Internal, "a \\ b\nnext line\r\n")
+                            .help("write\nthis")
+                            .label(NodeId(2), "bound here"),
+                        Diagnostic::new(NodeId(0), Code::NotRust, ""),
+                    ],
                     ..Entry::default()
                 },
             ],
