@@ -1,1 +1,3 @@
-//! Tests that span crates.
+//! Tests that span crates, and what they share.
+
+pub mod tools;
