@@ -8,8 +8,10 @@ pub mod ast;
 pub mod code;
 pub mod diagnostic;
 pub mod index;
+pub mod parse;
 pub mod spans;
 
 pub use code::Code;
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use parse::{Outer, Parsed, parse_item, parse_text};
 pub use spans::SpanTable;

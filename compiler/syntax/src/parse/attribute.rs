@@ -1,0 +1,322 @@
+//! The arguments of `#[tensor_fn(…)]`.
+
+use proc_macro2::TokenStream;
+
+use super::cx::{Cx, bare, ends, expr_ends, text_of};
+use super::stmt::{chunks, string_of};
+use super::types::expr_ident;
+use crate::ast::{
+    Attributes, Budget, BudgetOf, Expr, Fact, FactKind, Instances, Model, ModelFormat, NodeId, Path, Pool,
+    Size,
+};
+use crate::code::Code;
+
+impl Cx {
+    pub(super) fn tensor_fn_arguments(&mut self, tokens: TokenStream) -> Attributes {
+        let mut attributes = Attributes::default();
+        for chunk in chunks(tokens, ',') {
+            let parser = |input: syn::parse::ParseStream| {
+                let e = input.parse::<syn::Expr>()?;
+                input.parse::<Option<syn::Token![,]>>()?;
+                Ok(e)
+            };
+            match syn::parse::Parser::parse2(parser, chunk) {
+                Ok(e) => self.argument(&e, &mut attributes),
+                Err(error) => {
+                    self.syn_error(error);
+                }
+            }
+        }
+        attributes
+    }
+
+    fn argument(&mut self, e: &syn::Expr, attributes: &mut Attributes) {
+        let e = bare(e);
+        let node = self.node(expr_ends(e));
+        match e {
+            syn::Expr::Call(c) => match expr_ident(&c.func).map(text_of).as_deref() {
+                Some("dims") => {
+                    let facts = c.args.iter().filter_map(|e| self.fact(e)).collect::<Vec<_>>();
+                    attributes.dims.extend(facts);
+                }
+                Some("pool") => {
+                    let pools = c.args.iter().filter_map(|e| self.pool(e)).collect::<Vec<_>>();
+                    attributes.pools.extend(pools);
+                }
+                Some("targets") => {
+                    let help = "write `targets(\"x86-64\", \"nvptx\")`";
+                    let targets = c.args.iter().filter_map(|e| self.text_value(e, Code::AttributeArgument, help));
+                    attributes.targets.extend(targets.collect::<Vec<_>>());
+                }
+                Some("weights") => self.weights_section(node, c, attributes),
+                _ => self.unknown_argument(node, &c.func),
+            },
+            syn::Expr::Binary(b) if matches!(b.op, syn::BinOp::Le(_)) => {
+                self.budget(node, b, attributes);
+            }
+            syn::Expr::Assign(a) => self.assigned_argument(node, a, attributes),
+            other => self.unknown_argument(node, other),
+        }
+    }
+
+    fn unknown_argument(&mut self, node: NodeId, e: &syn::Expr) {
+        let words: String = quote::ToTokens::to_token_stream(e).to_string();
+        let name = expr_ident(e).map(text_of);
+        let (message, help) = match name.as_deref() {
+            Some("dims" | "pool") => (format!("`{words}` needs arguments"), "write `dims(K = 8, B <= 64)` or `pool(dtcm = \"64K\")`"),
+            Some("workspace" | "weights" | "stack") => (format!("`{words}` is a bound"), "write `workspace <= \"64K\"`"),
+            _ => (
+                format!("`{words}` is not an argument of `#[tensor_fn]`"),
+                "write `dims(K = 8, B <= 64)` for facts about dims, `T = [f32, f16]` for generic parameters; the others are listed with this error's number",
+            ),
+        };
+        self.refuse(node, Code::AttributeArgument, message, help);
+    }
+
+    fn fact(&mut self, e: &syn::Expr) -> Option<Fact> {
+        let e = bare(e);
+        let node = self.node(expr_ends(e));
+        let kind = match e {
+            syn::Expr::Assign(a) => match expr_ident(&a.left) {
+                Some(ident) => {
+                    let name = self.name(ident);
+                    FactKind::Fixed(name, self.expr(&a.right))
+                }
+                None => return self.bad_fact(node),
+            },
+            syn::Expr::Binary(_) => FactKind::Holds(self.expr(e)),
+            _ => return self.bad_fact(node),
+        };
+        Some(Fact { node, kind })
+    }
+
+    fn bad_fact(&mut self, node: NodeId) -> Option<Fact> {
+        self.refuse(
+            node,
+            Code::AttributeArgument,
+            "this is not a fact about dims",
+            "write `dims(K = 8, B <= 64, N % 8 == 0)`",
+        );
+        None
+    }
+
+    fn pool(&mut self, e: &syn::Expr) -> Option<Pool> {
+        let e = bare(e);
+        let node = self.node(expr_ends(e));
+        if let syn::Expr::Assign(a) = e {
+            if let Some(ident) = expr_ident(&a.left) {
+                let name = self.name(ident);
+                let size = self.size(&a.right)?;
+                return Some(Pool { node, name, size });
+            }
+        }
+        self.refuse(
+            node,
+            Code::AttributeArgument,
+            "this is not a memory",
+            "write `pool(dtcm = \"64K\", psram = \"8M\")`",
+        );
+        None
+    }
+
+    fn weights_section(&mut self, node: NodeId, c: &syn::ExprCall, attributes: &mut Attributes) {
+        let section = match c.args.first().map(bare) {
+            Some(syn::Expr::Assign(a)) if c.args.len() == 1 => {
+                let named = expr_ident(&a.left).is_some_and(|i| i == "section");
+                named.then(|| string_of(&a.right)).flatten()
+            }
+            _ => None,
+        };
+        match section {
+            Some(literal) => {
+                let text = self.text(literal);
+                self.once(node, "weights(section)", &mut attributes.weights_section, text);
+            }
+            None => self.refuse(
+                node,
+                Code::AttributeArgument,
+                "`weights` takes the name of a section or a bound",
+                "write `weights(section = \".qspi\")` or `weights <= \"256K\"`",
+            ),
+        }
+    }
+
+    fn budget(&mut self, node: NodeId, b: &syn::ExprBinary, attributes: &mut Attributes) {
+        let name = expr_ident(&b.left).map(text_of);
+        let of = [BudgetOf::Workspace, BudgetOf::Weights, BudgetOf::Stack];
+        match of.into_iter().find(|of| name.as_deref() == Some(of.name())) {
+            Some(of) => {
+                let Some(limit) = self.size(&b.right) else { return };
+                if attributes.budgets.iter().any(|b| b.of == of) {
+                    self.twice(node, of.name());
+                    return;
+                }
+                attributes.budgets.push(Budget { node, of, limit });
+            }
+            None => self.refuse(
+                node,
+                Code::AttributeArgument,
+                "a bound is on `workspace`, `weights` or `stack`",
+                "write `workspace <= \"64K\"`; a bound on a dim stands in `dims(B <= 64)`",
+            ),
+        }
+    }
+
+    fn size(&mut self, e: &syn::Expr) -> Option<Size> {
+        let e = bare(e);
+        let node = self.node(expr_ends(e));
+        let bytes = match e {
+            syn::Expr::Lit(l) => match &l.lit {
+                syn::Lit::Str(s) => bytes_of(&s.value()),
+                syn::Lit::Int(i) if i.suffix().is_empty() => i.base10_parse().ok(),
+                _ => None,
+            },
+            _ => None,
+        };
+        match bytes {
+            Some(bytes) => Some(Size { node, bytes }),
+            None => {
+                self.refuse(
+                    node,
+                    Code::Size,
+                    "this is not a number of bytes",
+                    "write digits with `K`, `M` or `G` behind them, `\"64K\"`, or an integer of bytes",
+                );
+                None
+            }
+        }
+    }
+
+    fn assigned_argument(&mut self, node: NodeId, a: &syn::ExprAssign, attributes: &mut Attributes) {
+        let name = expr_ident(&a.left).map(text_of).unwrap_or_default();
+        match name.as_str() {
+            "numerics" => {
+                let text = self.text_value(&a.right, Code::AttributeArgument, "write `numerics = \"strict\"`");
+                self.maybe_once(node, &name, &mut attributes.numerics, text);
+            }
+            "precision" => {
+                let text = self.text_value(&a.right, Code::AttributeArgument, "write `precision = \"tf32\"`");
+                self.maybe_once(node, &name, &mut attributes.precision, text);
+            }
+            "onnx" => self.model(node, ModelFormat::Onnx, &a.right, attributes),
+            "tflite" => self.model(node, ModelFormat::Tflite, &a.right, attributes),
+            "crate" => {
+                let path = self.argument_path(&a.right);
+                self.maybe_once(node, &name, &mut attributes.krate, path);
+            }
+            "module" => match expr_ident(&a.right) {
+                Some(ident) => {
+                    let module = self.name(ident);
+                    self.once(node, &name, &mut attributes.module, module);
+                }
+                None => self.refuse(
+                    node,
+                    Code::AttributeArgument,
+                    "`module` is the name of the emitted module",
+                    "write `module = other`",
+                ),
+            },
+            _ => match (expr_ident(&a.left), bare(&a.right)) {
+                (Some(ident), syn::Expr::Array(list)) => self.instances(node, ident, list, attributes),
+                (Some(ident), _) if text_of(ident).starts_with(char::is_uppercase) => self.refuse(
+                    node,
+                    Code::AttributeArgument,
+                    format!("`{name}` is given one value outside of `dims(…)`"),
+                    format!("write `dims({name} = …)` for a dim, `{name} = [f32, f16]` for a generic parameter"),
+                ),
+                _ => self.unknown_argument(node, &a.left),
+            },
+        }
+    }
+
+    fn instances(
+        &mut self,
+        node: NodeId,
+        ident: &syn::Ident,
+        list: &syn::ExprArray,
+        attributes: &mut Attributes,
+    ) {
+        let name = self.name(ident);
+        let values: Vec<Expr> = list.elems.iter().map(|e| self.expr(e)).collect();
+        if attributes.instances.iter().any(|i| i.name.text == name.text) {
+            self.twice(node, &name.text);
+            return;
+        }
+        if values.is_empty() {
+            self.refuse(
+                node,
+                Code::GenericInstances,
+                format!("`{}` has no values", name.text),
+                format!("write `{} = [f32, f16]` or `{} = [3, 5]`", name.text, name.text),
+            );
+        }
+        attributes.instances.push(Instances { node, name, values });
+    }
+
+    fn model(&mut self, node: NodeId, format: ModelFormat, e: &syn::Expr, attributes: &mut Attributes) {
+        let help = format!("write `{} = \"net.{}\"`", format.name(), format.name());
+        let Some(file) = self.text_value(e, Code::AttributeArgument, &help) else {
+            return;
+        };
+        self.once(node, format.name(), &mut attributes.model, Model { node, format, file });
+    }
+
+    fn argument_path(&mut self, e: &syn::Expr) -> Option<Path> {
+        match bare(e) {
+            syn::Expr::Path(p) if p.qself.is_none() => Some(Path {
+                node: self.node(ends(p)),
+                segments: self.plain_segments(&p.path),
+            }),
+            _ => {
+                self.refuse_at(
+                    expr_ends(e),
+                    Code::AttributeArgument,
+                    "`crate` is the path of the runtime",
+                    "write `crate = my_tenfold`",
+                );
+                None
+            }
+        }
+    }
+
+    fn maybe_once<T>(&mut self, node: NodeId, name: &str, slot: &mut Option<T>, value: Option<T>) {
+        if let Some(value) = value {
+            self.once(node, name, slot, value);
+        }
+    }
+
+    fn once<T>(&mut self, node: NodeId, name: &str, slot: &mut Option<T>, value: T) {
+        if slot.is_some() {
+            self.twice(node, name);
+        } else {
+            *slot = Some(value);
+        }
+    }
+
+    fn twice(&mut self, node: NodeId, name: &str) {
+        self.refuse(
+            node,
+            Code::AttributeTwice,
+            format!("`{name}` is given twice"),
+            "leave one of them out",
+        );
+    }
+}
+
+/// Bytes of `64K`.
+fn bytes_of(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(digits) => (digits, &text[digits.len()..]),
+        None => (text, ""),
+    };
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let factor = match unit {
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => 1,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}

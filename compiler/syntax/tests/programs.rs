@@ -1,0 +1,25 @@
+//! The programs of the language's reference parse without an error.
+
+use proc_macro2::TokenStream;
+use tenfold_syntax::parse_item;
+
+#[test]
+fn programs_parse() {
+    let file = syn::parse_file(include_str!("data/programs.rs")).unwrap();
+    let mut count = 0;
+    for item in file.items {
+        let syn::Item::Fn(mut f) = item else { continue };
+        let at = f.attrs.iter().position(|a| a.path().is_ident("tensor_fn")).unwrap();
+        let attr = match f.attrs.remove(at).meta {
+            syn::Meta::List(l) => l.tokens,
+            _ => TokenStream::new(),
+        };
+        let name = f.sig.ident.to_string();
+        let parsed = parse_item(attr, quote::quote!(#f));
+        let errors: Vec<_> = parsed.diagnostics.iter().collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}");
+        assert_eq!(parsed.function.unwrap().name.text, name);
+        count += 1;
+    }
+    assert_eq!(count, 17);
+}
