@@ -74,6 +74,13 @@ pub enum SymKind {
         /// Whether it is `usize`.
         unsigned: bool,
     },
+    /// The stride of an axis of a `Strided` parameter, in elements; made by the compiler.
+    Stride {
+        /// Index into [`Function::params`].
+        param: usize,
+        /// Axis of it.
+        axis: usize,
+    },
     /// Bound from a scalar integer value by [`Op::BindIndex`] or by [`Op::MatchShape`].
     Bound(ValueId),
 }
@@ -394,6 +401,8 @@ pub enum Place {
 pub struct Plan {
     /// By value id.
     pub places: Vec<Option<Place>>,
+    /// Places of the components of calls with several results.
+    pub tuples: std::collections::BTreeMap<ValueId, Vec<Place>>,
     /// Size of the workspace over the named dims.
     pub workspace: Option<IntExpr>,
     /// Its greatest value if every dim in it is bounded.
