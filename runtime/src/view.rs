@@ -294,6 +294,7 @@ macro_rules! tensors {
         }
     )*};
 }
+#[cfg(feature = "alloc")]
 pub(crate) use tensors;
 
 tensors! {

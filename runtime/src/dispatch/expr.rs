@@ -5,7 +5,7 @@
 //! `x % 0` is `x`.
 
 /// A value, or the result of another operation.
-pub type Value = Option<i64>;
+pub(super) type Value = Option<i64>;
 
 macro_rules! binary {
     ($($(#[$doc:meta])* $name:ident |$a:ident, $b:ident| $e:expr;)*) => {$(
