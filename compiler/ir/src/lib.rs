@@ -19,3 +19,5 @@ pub use loc::Loc;
 pub use module::{Function, Module};
 pub use scalar::Scalar;
 pub use tenfold_abi::DType;
+//! The IRs.
+pub mod arith;
