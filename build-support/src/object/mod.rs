@@ -2,3 +2,4 @@
 
 pub(crate) mod archive;
 pub(crate) mod constant;
+pub(crate) mod symbols;

@@ -6,8 +6,8 @@ use super::cx::{Cx, bare, ends, expr_ends, text_of};
 use super::stmt::{chunks, string_of};
 use super::types::expr_ident;
 use crate::ast::{
-    Attributes, Budget, BudgetOf, Expr, Fact, FactKind, Instances, Model, ModelFormat, NodeId, Path, Pool,
-    Size,
+    Attributes, Budget, BudgetOf, Expr, Fact, FactKind, Instances, Model, ModelFormat, NodeId,
+    Path, Pool, Size,
 };
 use crate::code::Code;
 
@@ -36,16 +36,27 @@ impl Cx {
         match e {
             syn::Expr::Call(c) => match expr_ident(&c.func).map(text_of).as_deref() {
                 Some("dims") => {
-                    let facts = c.args.iter().filter_map(|e| self.fact(e)).collect::<Vec<_>>();
+                    let facts = c
+                        .args
+                        .iter()
+                        .filter_map(|e| self.fact(e))
+                        .collect::<Vec<_>>();
                     attributes.dims.extend(facts);
                 }
                 Some("pool") => {
-                    let pools = c.args.iter().filter_map(|e| self.pool(e)).collect::<Vec<_>>();
+                    let pools = c
+                        .args
+                        .iter()
+                        .filter_map(|e| self.pool(e))
+                        .collect::<Vec<_>>();
                     attributes.pools.extend(pools);
                 }
                 Some("targets") => {
                     let help = "write `targets(\"x86-64\", \"nvptx\")`";
-                    let targets = c.args.iter().filter_map(|e| self.text_value(e, Code::AttributeArgument, help));
+                    let targets = c
+                        .args
+                        .iter()
+                        .filter_map(|e| self.text_value(e, Code::AttributeArgument, help));
                     attributes.targets.extend(targets.collect::<Vec<_>>());
                 }
                 Some("weights") => self.weights_section(node, c, attributes),
@@ -63,8 +74,14 @@ impl Cx {
         let words: String = quote::ToTokens::to_token_stream(e).to_string();
         let name = expr_ident(e).map(text_of);
         let (message, help) = match name.as_deref() {
-            Some("dims" | "pool") => (format!("`{words}` needs arguments"), "write `dims(K = 8, B <= 64)` or `pool(dtcm = \"64K\")`"),
-            Some("workspace" | "weights" | "stack") => (format!("`{words}` is a bound"), "write `workspace <= \"64K\"`"),
+            Some("dims" | "pool") => (
+                format!("`{words}` needs arguments"),
+                "write `dims(K = 8, B <= 64)` or `pool(dtcm = \"64K\")`",
+            ),
+            Some("workspace" | "weights" | "stack") => (
+                format!("`{words}` is a bound"),
+                "write `workspace <= \"64K\"`",
+            ),
             _ => (
                 format!("`{words}` is not an argument of `#[tensor_fn]`"),
                 "write `dims(K = 8, B <= 64)` for facts about dims, `T = [f32, f16]` for generic parameters; the others are listed with this error's number",
@@ -130,7 +147,12 @@ impl Cx {
         match section {
             Some(literal) => {
                 let text = self.text(literal);
-                self.once(node, "weights(section)", &mut attributes.weights_section, text);
+                self.once(
+                    node,
+                    "weights(section)",
+                    &mut attributes.weights_section,
+                    text,
+                );
             }
             None => self.refuse(
                 node,
@@ -146,7 +168,9 @@ impl Cx {
         let of = [BudgetOf::Workspace, BudgetOf::Weights, BudgetOf::Stack];
         match of.into_iter().find(|of| name.as_deref() == Some(of.name())) {
             Some(of) => {
-                let Some(limit) = self.size(&b.right) else { return };
+                let Some(limit) = self.size(&b.right) else {
+                    return;
+                };
                 if attributes.budgets.iter().any(|b| b.of == of) {
                     self.twice(node, of.name());
                     return;
@@ -187,7 +211,12 @@ impl Cx {
         }
     }
 
-    fn assigned_argument(&mut self, node: NodeId, a: &syn::ExprAssign, attributes: &mut Attributes) {
+    fn assigned_argument(
+        &mut self,
+        node: NodeId,
+        a: &syn::ExprAssign,
+        attributes: &mut Attributes,
+    ) {
         let name = expr_ident(&a.left).map(text_of).unwrap_or_default();
         match name.as_str() {
             "numerics" => {
@@ -238,7 +267,11 @@ impl Cx {
     ) {
         let name = self.name(ident);
         let values: Vec<Expr> = list.elems.iter().map(|e| self.expr(e)).collect();
-        if attributes.instances.iter().any(|i| i.name.text == name.text) {
+        if attributes
+            .instances
+            .iter()
+            .any(|i| i.name.text == name.text)
+        {
             self.twice(node, &name.text);
             return;
         }
@@ -247,18 +280,32 @@ impl Cx {
                 node,
                 Code::GenericInstances,
                 format!("`{}` has no values", name.text),
-                format!("write `{} = [f32, f16]` or `{} = [3, 5]`", name.text, name.text),
+                format!(
+                    "write `{} = [f32, f16]` or `{} = [3, 5]`",
+                    name.text, name.text
+                ),
             );
         }
         attributes.instances.push(Instances { node, name, values });
     }
 
-    fn model(&mut self, node: NodeId, format: ModelFormat, e: &syn::Expr, attributes: &mut Attributes) {
+    fn model(
+        &mut self,
+        node: NodeId,
+        format: ModelFormat,
+        e: &syn::Expr,
+        attributes: &mut Attributes,
+    ) {
         let help = format!("write `{} = \"net.{}\"`", format.name(), format.name());
         let Some(file) = self.text_value(e, Code::AttributeArgument, &help) else {
             return;
         };
-        self.once(node, format.name(), &mut attributes.model, Model { node, format, file });
+        self.once(
+            node,
+            format.name(),
+            &mut attributes.model,
+            Model { node, format, file },
+        );
     }
 
     fn argument_path(&mut self, e: &syn::Expr) -> Option<Path> {

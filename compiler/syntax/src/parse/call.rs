@@ -78,7 +78,12 @@ impl Cx {
         ExprKind::Error
     }
 
-    fn finish_call(&mut self, callee: Path, turbofish: Vec<Expr>, operands: &[&syn::Expr]) -> ExprKind {
+    fn finish_call(
+        &mut self,
+        callee: Path,
+        turbofish: Vec<Expr>,
+        operands: &[&syn::Expr],
+    ) -> ExprKind {
         let (mut args, mut named) = (Vec::new(), Vec::<NamedArg>::new());
         for operand in operands {
             if let syn::Expr::Assign(a) = bare(operand) {
@@ -167,7 +172,13 @@ impl Cx {
         let place = ends(&p.path);
         let segments: Vec<String> = p.path.segments.iter().map(|s| text_of(&s.ident)).collect();
         let inner = p.path.segments.len().saturating_sub(1);
-        if p.qself.is_some() || p.path.segments.iter().take(inner).any(|s| !s.arguments.is_none()) {
+        if p.qself.is_some()
+            || p.path
+                .segments
+                .iter()
+                .take(inner)
+                .any(|s| !s.arguments.is_none())
+        {
             self.refuse_at(
                 place,
                 Code::UnsupportedExpression,
@@ -181,7 +192,8 @@ impl Cx {
                 "a tensor function of another crate cannot be called",
                 "copy it into this crate, or call its Rust function by `extern_call!`",
             );
-        } else if segments.len() > 1 && !matches!(segments[0].as_str(), "self" | "super" | "crate") {
+        } else if segments.len() > 1 && !matches!(segments[0].as_str(), "self" | "super" | "crate")
+        {
             let path = segments.join("::");
             let last = &segments[segments.len() - 1];
             self.refuse_at(
@@ -205,6 +217,9 @@ impl Cx {
             );
         }
         let leading = path.leading_colon.map(|_| String::new());
-        leading.into_iter().chain(path.segments.iter().map(|s| text_of(&s.ident))).collect()
+        leading
+            .into_iter()
+            .chain(path.segments.iter().map(|s| text_of(&s.ident)))
+            .collect()
     }
 }

@@ -27,7 +27,8 @@ impl Cx {
 
     /// Reports an error at a node.
     pub(super) fn error(&mut self, node: NodeId, code: Code, message: impl Into<String>) {
-        self.diagnostics.report(Diagnostic::new(node, code, message));
+        self.diagnostics
+            .report(Diagnostic::new(node, code, message));
     }
 
     /// Reports an error at a node, with the form to write instead.
@@ -38,7 +39,8 @@ impl Cx {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.diagnostics.report(Diagnostic::new(node, code, message).help(help));
+        self.diagnostics
+            .report(Diagnostic::new(node, code, message).help(help));
     }
 
     /// Reports an error at a place that is no node of the tree.

@@ -245,9 +245,12 @@ impl Cx {
     /// The indices of `x[[i, j]]`.
     pub(super) fn double_brackets(&mut self, node: NodeId, index: &syn::Expr) -> Option<Vec<Expr>> {
         match bare(index) {
-            syn::Expr::Array(a) if !a.elems.is_empty() => {
-                Some(a.elems.iter().map(|e| self.expr_in(e, Place::Index)).collect())
-            }
+            syn::Expr::Array(a) if !a.elems.is_empty() => Some(
+                a.elems
+                    .iter()
+                    .map(|e| self.expr_in(e, Place::Index))
+                    .collect(),
+            ),
             syn::Expr::Array(_) => {
                 self.refuse(
                     node,
@@ -430,7 +433,12 @@ impl Cx {
 
     /// `extern_call!` and the macros that are refused.
     pub(super) fn macro_value(&mut self, node: NodeId, mac: &syn::Macro) -> ExprKind {
-        let name = mac.path.segments.last().map(|s| text_of(&s.ident)).unwrap_or_default();
+        let name = mac
+            .path
+            .segments
+            .last()
+            .map(|s| text_of(&s.ident))
+            .unwrap_or_default();
         if name == "extern_call" {
             return self.extern_call(node, mac);
         }
@@ -507,12 +515,17 @@ impl Cx {
     }
 }
 
-const INTEGER_SUFFIXES: &[&str] =
-    &["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "isize", "usize"];
+const INTEGER_SUFFIXES: &[&str] = &[
+    "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "isize", "usize",
+];
 const FLOAT_SUFFIXES: &[&str] = &["f16", "bf16", "f32", "f64"];
 
 fn list_of(names: &[&str]) -> String {
-    names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+    names
+        .iter()
+        .map(|n| format!("`{n}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Whether this is `a..b`, with `rev` and `step_by` behind it or not.

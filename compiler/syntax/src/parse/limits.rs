@@ -100,6 +100,7 @@ impl Run {
 }
 
 const KEYWORDS: &[&str] = &[
-    "as", "async", "become", "box", "break", "const", "do", "dyn", "else", "fn", "for", "if", "impl", "in", "let",
-    "loop", "match", "move", "mut", "ref", "return", "static", "unsafe", "where", "while", "yield",
+    "as", "async", "become", "box", "break", "const", "do", "dyn", "else", "fn", "for", "if",
+    "impl", "in", "let", "loop", "match", "move", "mut", "ref", "return", "static", "unsafe",
+    "where", "while", "yield",
 ];

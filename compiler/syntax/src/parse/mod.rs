@@ -88,7 +88,10 @@ impl Cx {
             limits::Excess::Depth(span) => self.refuse_at(
                 (span, span),
                 Code::Nesting,
-                format!("the {part} is nested more than {} levels deep here", limits::DEPTH),
+                format!(
+                    "the {part} is nested more than {} levels deep here",
+                    limits::DEPTH
+                ),
                 "give parts of it names with `let`",
             ),
             limits::Excess::Tokens => self.refuse(

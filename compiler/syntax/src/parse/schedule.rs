@@ -2,7 +2,9 @@
 
 use super::cx::{Cx, bare, ends, expr_ends, text_of};
 use super::types::expr_ident;
-use crate::ast::{Name, NodeId, Schedule, ScheduleArg, ScheduleArgKind, ScheduleBind, ScheduleStep, Text};
+use crate::ast::{
+    Name, NodeId, Schedule, ScheduleArg, ScheduleArgKind, ScheduleBind, ScheduleStep, Text,
+};
 use crate::code::Code;
 
 const FORM: &str = "write `#[schedule(|s| { s.parallel(i); })]`, for one target `#[schedule(target = \"nvptx\", |s| …)]`";
@@ -42,18 +44,30 @@ impl Cx {
         c: &syn::ExprClosure,
     ) -> Option<Schedule> {
         let handle = match c.inputs.first() {
-            Some(syn::Pat::Ident(i)) if c.inputs.len() == 1 && i.subpat.is_none() => self.name(&i.ident),
+            Some(syn::Pat::Ident(i)) if c.inputs.len() == 1 && i.subpat.is_none() => {
+                self.name(&i.ident)
+            }
             _ => {
-                self.refuse(node, Code::ScheduleSyntax, "the closure of a schedule has one parameter", FORM);
+                self.refuse(
+                    node,
+                    Code::ScheduleSyntax,
+                    "the closure of a schedule has one parameter",
+                    FORM,
+                );
                 return None;
             }
         };
         let steps = match bare(&c.body) {
             syn::Expr::Block(b) => {
                 let stmts = b.block.stmts.iter();
-                stmts.filter_map(|s| self.schedule_stmt(&handle, s)).collect()
+                stmts
+                    .filter_map(|s| self.schedule_stmt(&handle, s))
+                    .collect()
             }
-            e => self.schedule_step(&handle, None, e, expr_ends(e)).into_iter().collect(),
+            e => self
+                .schedule_step(&handle, None, e, expr_ends(e))
+                .into_iter()
+                .collect(),
         };
         Some(Schedule {
             node,
@@ -79,7 +93,12 @@ impl Cx {
     }
 
     fn not_a_step(&mut self, place: super::cx::Ends) -> Option<ScheduleStep> {
-        self.refuse_at(place, Code::ScheduleSyntax, "a schedule calls primitives, one a statement", STEP);
+        self.refuse_at(
+            place,
+            Code::ScheduleSyntax,
+            "a schedule calls primitives, one a statement",
+            STEP,
+        );
         None
     }
 
@@ -114,7 +133,9 @@ impl Cx {
 
     fn schedule_bind(&mut self, pat: &syn::Pat) -> Option<ScheduleBind> {
         let several = match pat {
-            syn::Pat::Ident(i) if is_plain(i) => return Some(ScheduleBind::One(self.name(&i.ident))),
+            syn::Pat::Ident(i) if is_plain(i) => {
+                return Some(ScheduleBind::One(self.name(&i.ident)));
+            }
             syn::Pat::Slice(s) => &s.elems,
             syn::Pat::Tuple(t) => &t.elems,
             _ => return self.bad_bind(pat),
@@ -192,9 +213,10 @@ fn literal_arg(e: &syn::Expr) -> Option<ScheduleArgKind> {
     };
     let syn::Expr::Lit(l) = e else { return None };
     match &l.lit {
-        syn::Lit::Int(i) if i.suffix().is_empty() => {
-            format!("{sign}{}", i.base10_digits()).parse().ok().map(ScheduleArgKind::Int)
-        }
+        syn::Lit::Int(i) if i.suffix().is_empty() => format!("{sign}{}", i.base10_digits())
+            .parse()
+            .ok()
+            .map(ScheduleArgKind::Int),
         syn::Lit::Bool(b) if sign.is_empty() => Some(ScheduleArgKind::Bool(b.value)),
         syn::Lit::Str(s) if sign.is_empty() => Some(ScheduleArgKind::Text(s.value())),
         _ => None,

@@ -9,7 +9,8 @@ use super::cx::{Cx, Ends, ends, text_of};
 use super::stmt::string_of;
 use super::types::{bare_type, plain_ident};
 use crate::ast::{
-    Generic, GenericKind, Instances, Name, NodeId, Param, Passing, Schedule, TensorFn, Type, TypeKind,
+    Generic, GenericKind, Instances, Name, NodeId, Param, Passing, Schedule, TensorFn, Type,
+    TypeKind,
 };
 use crate::code::Code;
 use crate::diagnostic::Diagnostic;
@@ -56,9 +57,19 @@ impl Cx {
         let schedules: Vec<_> = ours.iter().filter_map(|a| self.schedule(a)).collect();
         self.one_per_target(&schedules);
         self.plain_function(&shell.sig);
-        let generics: Vec<Generic> =
-            shell.sig.generics.params.iter().filter_map(|p| self.generic(p)).collect();
-        let params = shell.sig.inputs.iter().filter_map(|p| self.param(p)).collect();
+        let generics: Vec<Generic> = shell
+            .sig
+            .generics
+            .params
+            .iter()
+            .filter_map(|p| self.generic(p))
+            .collect();
+        let params = shell
+            .sig
+            .inputs
+            .iter()
+            .filter_map(|p| self.param(p))
+            .collect();
         let result = match &shell.sig.output {
             syn::ReturnType::Default => None,
             syn::ReturnType::Type(_, ty) => Some(self.ty(ty)).filter(|t| !is_unit(t)),
@@ -91,7 +102,12 @@ impl Cx {
         };
         let mut ours = Vec::new();
         for attr in &shell.attrs {
-            let name = attr.path().segments.last().map(|s| text_of(&s.ident)).unwrap_or_default();
+            let name = attr
+                .path()
+                .segments
+                .last()
+                .map(|s| text_of(&s.ident))
+                .unwrap_or_default();
             match name.as_str() {
                 "schedule" => ours.push(attr),
                 "tensor_fn" => self.refuse_at(
@@ -116,11 +132,18 @@ impl Cx {
     fn one_per_target(&mut self, schedules: &[Schedule]) {
         let target = |s: &Schedule| s.target.as_ref().map(|t| t.value.clone());
         for (i, schedule) in schedules.iter().enumerate() {
-            if let Some(first) = schedules[..i].iter().find(|s| target(s) == target(schedule)) {
+            if let Some(first) = schedules[..i]
+                .iter()
+                .find(|s| target(s) == target(schedule))
+            {
                 self.diagnostics.report(
-                    Diagnostic::new(schedule.node, Code::AttributeTwice, "a second schedule for the same target")
-                        .label(first.node, "the first is here")
-                        .help("write `#[schedule(target = \"…\", |s| …)]` for another target"),
+                    Diagnostic::new(
+                        schedule.node,
+                        Code::AttributeTwice,
+                        "a second schedule for the same target",
+                    )
+                    .label(first.node, "the first is here")
+                    .help("write `#[schedule(target = \"…\", |s| …)]` for another target"),
                 );
             }
         }
@@ -247,7 +270,9 @@ impl Cx {
 
     fn param_name(&mut self, node: NodeId, pat: &syn::Pat) -> Option<Name> {
         let help = match pat {
-            syn::Pat::Ident(i) if i.by_ref.is_none() && i.subpat.is_none() && i.mutability.is_none() => {
+            syn::Pat::Ident(i)
+                if i.by_ref.is_none() && i.subpat.is_none() && i.mutability.is_none() =>
+            {
                 return Some(self.name(&i.ident));
             }
             syn::Pat::Ident(i) if i.mutability.is_some() => {
@@ -306,7 +331,12 @@ impl Cx {
             (Some(_), None) | (None, Some(_)) => {}
         }
         for generic in &f.generics {
-            if !f.attributes.instances.iter().any(|i| i.name.text == generic.name.text) {
+            if !f
+                .attributes
+                .instances
+                .iter()
+                .any(|i| i.name.text == generic.name.text)
+            {
                 let (name, example) = (&generic.name.text, example(generic.kind));
                 self.refuse(
                     generic.node,
@@ -336,7 +366,12 @@ impl Cx {
     }
 
     /// A text, or an error that says what it is for.
-    pub(super) fn text_value(&mut self, e: &syn::Expr, code: Code, help: &str) -> Option<crate::ast::Text> {
+    pub(super) fn text_value(
+        &mut self,
+        e: &syn::Expr,
+        code: Code,
+        help: &str,
+    ) -> Option<crate::ast::Text> {
         match string_of(e) {
             Some(literal) => Some(self.text(literal)),
             None => {

@@ -6,8 +6,8 @@ use super::cx::{Cx, bare, ends, expr_ends, text_of};
 use super::expr::{Place, binary_op, range_of};
 use super::refused;
 use crate::ast::{
-    BinaryOp, Block, ConstSource, Expr, ExprKind, NodeId, Pattern, PatternKind, Range, Stmt, StmtKind,
-    Target, TargetKind, Text,
+    BinaryOp, Block, ConstSource, Expr, ExprKind, NodeId, Pattern, PatternKind, Range, Stmt,
+    StmtKind, Target, TargetKind, Text,
 };
 use crate::code::Code;
 
@@ -208,9 +208,19 @@ impl Cx {
         let syn::Expr::Macro(m) = bare(e) else {
             return ConstSource::Value(self.expr(e));
         };
-        let name = m.mac.path.segments.last().map(|s| text_of(&s.ident)).unwrap_or_default();
-        let comma_list = syn::punctuated::Punctuated::<syn::LitStr, syn::Token![,]>::parse_terminated;
-        let texts = m.mac.parse_body_with(comma_list).map(|l| l.into_iter().collect::<Vec<_>>());
+        let name = m
+            .mac
+            .path
+            .segments
+            .last()
+            .map(|s| text_of(&s.ident))
+            .unwrap_or_default();
+        let comma_list =
+            syn::punctuated::Punctuated::<syn::LitStr, syn::Token![,]>::parse_terminated;
+        let texts = m
+            .mac
+            .parse_body_with(comma_list)
+            .map(|l| l.into_iter().collect::<Vec<_>>());
         match (name.as_str(), texts.as_deref()) {
             ("safetensors", Ok([file, tensor])) => {
                 let file = self.text(file);
@@ -219,7 +229,9 @@ impl Cx {
                     tensor: self.text(tensor),
                 }
             }
-            ("npy", Ok([file])) => ConstSource::Npy { file: self.text(file) },
+            ("npy", Ok([file])) => ConstSource::Npy {
+                file: self.text(file),
+            },
             _ => {
                 let node = self.node(expr_ends(e));
                 self.refuse(
@@ -307,7 +319,12 @@ impl Cx {
             } else {
                 "leave out the `;` if this is the result, or write `let y = …;`"
             };
-            self.refuse(node, Code::UnsupportedStatement, "this statement has no effect", help);
+            self.refuse(
+                node,
+                Code::UnsupportedStatement,
+                "this statement has no effect",
+                help,
+            );
         }
         StmtKind::Expr(value)
     }
@@ -336,7 +353,9 @@ impl Cx {
                 None => self.bad_target(node),
             },
             syn::Expr::Infer(_) => TargetKind::Ignore,
-            syn::Expr::Tuple(t) => TargetKind::Tuple(t.elems.iter().map(|e| self.target(e)).collect()),
+            syn::Expr::Tuple(t) => {
+                TargetKind::Tuple(t.elems.iter().map(|e| self.target(e)).collect())
+            }
             syn::Expr::Index(i) => match super::types::expr_ident(&i.expr) {
                 Some(ident) => {
                     let tensor = self.name(ident);
@@ -444,9 +463,12 @@ impl Cx {
         let node = self.node(ends(pat));
         let kind = match pat {
             syn::Pat::Wild(_) => PatternKind::Ignore,
-            syn::Pat::Tuple(t) => {
-                PatternKind::Tuple(t.elems.iter().map(|p| self.pattern(p, mutable_allowed)).collect())
-            }
+            syn::Pat::Tuple(t) => PatternKind::Tuple(
+                t.elems
+                    .iter()
+                    .map(|p| self.pattern(p, mutable_allowed))
+                    .collect(),
+            ),
             syn::Pat::Ident(i) if i.by_ref.is_none() && i.subpat.is_none() => {
                 let mutable = i.mutability.is_some();
                 if mutable && !mutable_allowed {
@@ -486,8 +508,9 @@ impl Cx {
 
     /// Attributes of a `for`; whether it is to be unrolled.
     fn loop_attributes(&mut self, attrs: &[syn::Attribute]) -> bool {
-        let is_unroll =
-            |a: &&syn::Attribute| a.path().is_ident("unroll") && matches!(a.meta, syn::Meta::Path(_));
+        let is_unroll = |a: &&syn::Attribute| {
+            a.path().is_ident("unroll") && matches!(a.meta, syn::Meta::Path(_))
+        };
         let unroll = attrs.iter().any(|a| is_unroll(&a));
         for attr in attrs.iter().filter(|a| !is_unroll(a)) {
             self.attribute(attr);
@@ -508,7 +531,9 @@ impl Cx {
         let name = words.join("::");
         let help = match name.as_str() {
             "doc" | "rustfmt::skip" => return,
-            "cfg" | "cfg_attr" => "put it on the whole function: the build script and rustc could disagree about a part",
+            "cfg" | "cfg_attr" => {
+                "put it on the whole function: the build script and rustc could disagree about a part"
+            }
             "unroll" => "it is written `#[unroll]` and stands on a `for`",
             _ => "leave it out; rustc does not see the body",
         };

@@ -1,0 +1,85 @@
+//! What cargo tells a build script.
+
+use crate::worker::message::{Options, Target};
+use std::env;
+use std::path::PathBuf;
+use tenfold_syntax::index::Owner;
+
+/// Seconds for one function, unless `TENFOLD_TIME_LIMIT` says otherwise.
+const SECONDS: u64 = 300;
+
+/// Variables on which the outcome depends, for cargo to watch.
+pub(crate) const VARIABLES: [&str; 5] = [
+    "TENFOLD_LLVM",
+    "TENFOLD_DUMP",
+    "TENFOLD_PRINT",
+    "TENFOLD_TIME_LIMIT",
+    "TENFOLD_FAULT",
+];
+
+/// What cargo tells a build script.
+#[derive(Clone, Debug)]
+pub(crate) struct Environment {
+    /// The package's directory.
+    pub(crate) package: PathBuf,
+    /// `OUT_DIR`; nothing else is written to.
+    pub(crate) out: PathBuf,
+    /// `CARGO_PKG_NAME`.
+    pub(crate) name: String,
+    /// `CARGO_PKG_VERSION`.
+    pub(crate) version: String,
+    /// What is compiled for.
+    pub(crate) target: Target,
+    /// How.
+    pub(crate) options: Options,
+}
+
+impl Environment {
+    /// Of this process; the name of a missing variable if it is no build script.
+    pub(crate) fn of_process() -> Result<Self, String> {
+        let need = |name: &str| env::var(name).map_err(|_| name.to_string());
+        let mut cfg: Vec<(String, String)> = env::vars_os()
+            .filter_map(|(key, value)| {
+                let key = key.to_str()?.strip_prefix("CARGO_CFG_TARGET_")?.to_string();
+                Some((key, value.into_string().ok()?))
+            })
+            .collect();
+        cfg.sort();
+        let or_empty = |name| env::var(name).unwrap_or_default();
+        let seconds = or_empty("TENFOLD_TIME_LIMIT").parse().unwrap_or(SECONDS);
+        Ok(Self {
+            package: need("CARGO_MANIFEST_DIR")?.into(),
+            out: need("OUT_DIR")?.into(),
+            name: need("CARGO_PKG_NAME")?,
+            version: need("CARGO_PKG_VERSION")?,
+            target: Target {
+                triple: need("TARGET")?,
+                cfg,
+            },
+            options: Options {
+                llvm: or_empty("TENFOLD_LLVM"),
+                dump: or_empty("TENFOLD_DUMP"),
+                print: or_empty("TENFOLD_PRINT"),
+                seconds,
+                fault: or_empty("TENFOLD_FAULT"),
+            },
+        })
+    }
+
+    /// Whose index this run writes.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner::new(&self.name, &self.version, &self.package.to_string_lossy())
+    }
+
+    /// The package's name as it stands in symbols.
+    pub(crate) fn symbol_prefix(&self) -> String {
+        symbol_part(&self.name)
+    }
+}
+
+/// A text with nothing in it that an assembler or a linker minds. What this makes equal, a hash tells apart.
+pub(crate) fn symbol_part(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect()
+}

@@ -1,0 +1,36 @@
+//! A function's text through the shared front end, as far as the build script itself needs it.
+//!
+//! The rest of the work is done in a worker, from the same text.
+
+use crate::scan::Function;
+use crate::uses::{self, Uses};
+use proc_macro2::TokenStream;
+use std::str::FromStr as _;
+use tenfold_syntax::parse_item;
+
+/// What the item alone says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Read {
+    /// Its name, without `r#`.
+    pub(crate) name: String,
+    /// Of the canonical print.
+    pub(crate) fingerprint: String,
+    /// What it needs.
+    pub(crate) uses: Uses,
+    /// Whether there is nothing wrong with it. If there is, the macro says what.
+    pub(crate) is_sound: bool,
+}
+
+/// None if the text is no function at all, which is rustc's to report.
+pub(crate) fn read(function: &Function) -> Option<Read> {
+    let argument = TokenStream::from_str(&function.argument).ok()?;
+    let item = TokenStream::from_str(&function.text).ok()?;
+    let parsed = parse_item(argument, item);
+    let tree = parsed.function?;
+    Some(Read {
+        name: tree.name.text.clone(),
+        fingerprint: tenfold_syntax::index::fingerprint(&tree),
+        uses: uses::of(&tree),
+        is_sound: parsed.diagnostics.is_empty(),
+    })
+}

@@ -1,0 +1,124 @@
+//! The symbols that an object defines, for an archive's table.
+
+/// The global symbols that an ELF object defines; none for another format or a damaged object.
+pub(crate) fn defined(object: &[u8]) -> Vec<String> {
+    Elf::new(object)
+        .and_then(|elf| elf.globals())
+        .unwrap_or_default()
+}
+
+struct Elf<'a> {
+    bytes: &'a [u8],
+    wide: bool,
+    big_endian: bool,
+}
+
+struct Section {
+    kind: u64,
+    offset: usize,
+    size: usize,
+    link: usize,
+}
+
+impl<'a> Elf<'a> {
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        let head = bytes.get(..6)?;
+        (head.starts_with(b"\x7fELF")).then_some(Self {
+            bytes,
+            wide: head[4] == 2,
+            big_endian: head[5] == 2,
+        })
+    }
+
+    fn number(&self, at: usize, size: usize) -> Option<u64> {
+        let field = self.bytes.get(at..at.checked_add(size)?)?;
+        let add = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
+        Some(if self.big_endian {
+            field.iter().fold(0, add)
+        } else {
+            field.iter().rev().fold(0, add)
+        })
+    }
+
+    fn size(&self, at: usize, size: usize) -> Option<usize> {
+        usize::try_from(self.number(at, size)?).ok()
+    }
+
+    fn section(&self, number: usize) -> Option<Section> {
+        let (table, entry) = if self.wide {
+            (self.size(40, 8)?, 64)
+        } else {
+            (self.size(32, 4)?, 40)
+        };
+        let at = table.checked_add(number.checked_mul(entry)?)?;
+        let (word, offset, size, link) = if self.wide {
+            (8, 24, 32, 40)
+        } else {
+            (4, 16, 20, 24)
+        };
+        Some(Section {
+            kind: self.number(at.checked_add(4)?, 4)?,
+            offset: self.size(at.checked_add(offset)?, word)?,
+            size: self.size(at.checked_add(size)?, word)?,
+            link: self.size(at.checked_add(link)?, 4)?,
+        })
+    }
+
+    fn globals(&self) -> Option<Vec<String>> {
+        let count = self.size(if self.wide { 60 } else { 48 }, 2)?;
+        let mut out = Vec::new();
+        for number in 0..count {
+            let table = self.section(number)?;
+            if table.kind == 2 {
+                self.symbols(&table, &mut out)?;
+            }
+        }
+        Some(out)
+    }
+
+    fn symbols(&self, table: &Section, out: &mut Vec<String>) -> Option<()> {
+        let names = self.section(table.link)?.offset;
+        let entry = if self.wide { 24 } else { 16 };
+        let (info, section) = if self.wide { (4, 6) } else { (12, 14) };
+        let end = table.offset.checked_add(table.size)?.min(self.bytes.len());
+        let mut at = table.offset;
+        while at.checked_add(entry)? <= end {
+            let local = self.number(at + info, 1)? >> 4 == 0;
+            let undefined = self.number(at + section, 2)? == 0;
+            if !local && !undefined {
+                let name = names.checked_add(self.size(at, 4)?)?;
+                let rest = self.bytes.get(name..)?;
+                let length = rest.iter().position(|byte| *byte == 0)?;
+                out.push(String::from_utf8_lossy(&rest[..length]).into_owned());
+            }
+            at += entry;
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::constant::{ElfTarget, Plan};
+
+    #[test]
+    fn of_our_own_objects() {
+        for triple in [
+            "x86_64-unknown-linux-gnu",
+            "thumbv7em-none-eabihf",
+            "aarch64_be-unknown-linux-gnu",
+        ] {
+            let target = ElfTarget::of_triple(triple).unwrap();
+            let mut object = Vec::new();
+            Plan::new(target, "__tenfold_w_1", 3)
+                .write(&mut object, &mut &b"abc"[..])
+                .unwrap();
+            assert_eq!(defined(&object), ["__tenfold_w_1"], "{triple}");
+            for end in 0..object.len() {
+                let _ = defined(&object[..end]);
+            }
+        }
+        assert!(defined(b"no object").is_empty());
+    }
+}

@@ -1,0 +1,534 @@
+//! One run of the build script: find, resolve, look up, compile, write down.
+
+use crate::environment::{Environment, VARIABLES, symbol_part};
+use crate::files::Hashes;
+use crate::front::{self, Read};
+use crate::hash::Hasher;
+use crate::out;
+use crate::report::{Line, Report, Status};
+use crate::resolve::{self, Node, Resolved};
+use crate::walk::{self, Found, Seen};
+use crate::worker::message::{Answer, Compiled, Request, Source};
+use crate::worker::{self, Job};
+use crate::{compiler, roots};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tenfold_syntax::Code;
+use tenfold_syntax::diagnostic::Diagnostic;
+use tenfold_syntax::index::{Artefact, Entry, Index, Root, SkipReason, Skipped};
+
+/// Part of every key: another compiler compiles everything anew.
+const COMPILER: &str = concat!(env!("CARGO_PKG_VERSION"), "+1");
+
+/// Digits of a key that stand in names.
+const SHORT: usize = 16;
+
+/// Days for which an answer is kept that no run asked for.
+const KEEP_DAYS: u64 = 7;
+
+/// What a run leaves for cargo.
+pub(crate) struct Done {
+    /// Files and directories to watch.
+    pub(crate) watch: BTreeSet<PathBuf>,
+    /// Where archives lie.
+    pub(crate) search: PathBuf,
+    /// What the user must act on.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A function on its way.
+struct Item {
+    found: Found,
+    read: Read,
+    key: String,
+    errors: Vec<Diagnostic>,
+}
+
+/// What is kept between the steps of a run.
+struct Run<'a> {
+    environment: &'a Environment,
+    directory: PathBuf,
+    backend: String,
+    items: Vec<Item>,
+    resolved: Vec<Resolved>,
+}
+
+/// Runs.
+pub(crate) fn run(environment: &Environment) -> io::Result<Done> {
+    let begin = Instant::now();
+    let directory = environment.out.join("tenfold");
+    fs::create_dir_all(directory.join("cache"))?;
+    let roots = roots::of(&environment.package);
+    let mut seen = walk::walk(&environment.package, &roots);
+    let mut hashes = Hashes::load(&directory.join("cache/files"));
+    let items = read_all(&mut seen);
+    let resolved = resolve::resolve(&nodes(&items));
+    let walk = begin.elapsed();
+    let backend = if items.is_empty() {
+        "nothing to compile".into()
+    } else {
+        compiler::identity()
+    };
+    let mut run = Run {
+        environment,
+        directory,
+        backend,
+        items,
+        resolved,
+    };
+    run.make_keys(&mut hashes);
+    let mut outcomes = run.look_up();
+    let workers = run.compile_missing(&mut outcomes)?;
+    let entries = run.entries(&outcomes);
+    run.write_index(&seen, &roots, entries)?;
+    out::write_if_changed(
+        &run.directory.join("cache/files"),
+        hashes.print().as_bytes(),
+    )?;
+    run.remove_unused(&outcomes);
+    let report = run.report(&outcomes, workers, seen.files_read, walk, begin.elapsed());
+    fs::write(run.directory.join("report.txt"), report.text())?;
+    fs::write(run.directory.join("report.json"), report.json())?;
+    let mut watch = seen.watch;
+    watch.insert(environment.package.join("Cargo.toml"));
+    watch.extend(hashes.watch);
+    watch.retain(|path| !path.starts_with(&environment.out));
+    Ok(Done {
+        watch,
+        search: run.directory,
+        warnings: Vec::new(),
+    })
+}
+
+/// What the items alone say. What is no function is left out.
+fn read_all(seen: &mut Seen) -> Vec<Item> {
+    let mut items = Vec::new();
+    for found in std::mem::take(&mut seen.found) {
+        match front::read(&found.function) {
+            Some(read) => items.push(Item {
+                found,
+                read,
+                key: String::new(),
+                errors: Vec::new(),
+            }),
+            None => {
+                seen.skipped.insert(Skipped {
+                    file: found.file,
+                    line: found.function.line,
+                    name: found.function.name,
+                    reason: SkipReason::Unreadable,
+                });
+            }
+        }
+    }
+    items
+}
+
+fn nodes(items: &[Item]) -> Vec<Node<'_>> {
+    items
+        .iter()
+        .map(|item| Node {
+            krate: &item.found.krate,
+            modules: &item.found.function.place.modules,
+            name: &item.read.name,
+            reachable: !item.found.function.local && !item.found.function.associated,
+            fingerprint: &item.read.fingerprint,
+            undetermined: item.found.function.on.is_none(),
+            uses: &item.read.uses,
+        })
+        .collect()
+}
+
+/// What became of a key.
+struct Outcome {
+    answer: Answer,
+    status: Status,
+    time: Duration,
+}
+
+type Outcomes = BTreeMap<String, Outcome>;
+
+impl Run<'_> {
+    /// Everything that an object depends on. Callees come before their callers.
+    fn make_keys(&mut self, hashes: &mut Hashes) {
+        for number in resolve::order(&self.resolved) {
+            let item = &self.items[number];
+            let environment = self.environment;
+            let mut key = Hasher::new();
+            for part in [
+                COMPILER,
+                &tenfold_abi::ABI_VERSION.to_string(),
+                &self.backend,
+                &environment.name,
+                &environment.version,
+                &environment.target.triple,
+                &environment.options.dump,
+                &environment.options.print,
+                &environment.options.fault,
+                &item.read.name,
+                &item.read.fingerprint,
+            ] {
+                key.field(part.as_bytes());
+            }
+            for (name, value) in &environment.target.cfg {
+                key.field(name.as_bytes()).field(value.as_bytes());
+            }
+            for edge in &self.resolved[number].edges {
+                key.field(edge.path.join("::").as_bytes());
+                key.field(self.items[edge.callee].key.as_bytes());
+            }
+            for used in &item.read.uses.files {
+                let hash = hashes.of(&environment.package, &used.file);
+                key.field(used.file.as_bytes()).field(hash.as_bytes());
+            }
+            self.items[number].key = key.finish();
+        }
+        for (item, resolved) in self.items.iter_mut().zip(&mut self.resolved) {
+            item.errors.append(&mut resolved.errors);
+        }
+    }
+
+    fn symbol(&self, item: &Item) -> String {
+        format!(
+            "__tenfold_{}_{}_{}_{}",
+            self.environment.symbol_prefix(),
+            symbol_part(&self.environment.version),
+            symbol_part(&item.read.name),
+            &item.key[..SHORT]
+        )
+    }
+
+    fn archive(&self, item: &Item) -> String {
+        format!(
+            "tenfold_{}_{}",
+            self.environment.symbol_prefix(),
+            &item.key[..SHORT]
+        )
+    }
+
+    /// Whether a worker is asked at all.
+    fn is_sound(&self, number: usize) -> bool {
+        let item = &self.items[number];
+        item.read.is_sound && item.errors.is_empty() && !item.found.function.associated
+    }
+
+    fn answer_file(&self, key: &str) -> PathBuf {
+        self.directory.join("cache").join(format!("{key}.answer"))
+    }
+
+    /// The answers of earlier runs, as far as what they name is still there.
+    fn look_up(&self) -> Outcomes {
+        let mut outcomes = Outcomes::new();
+        for (number, item) in self.items.iter().enumerate() {
+            if !self.is_sound(number) || outcomes.contains_key(&item.key) {
+                continue;
+            }
+            let file = self.answer_file(&item.key);
+            let bytes = fs::read(file).unwrap_or_default();
+            let Some(answer) = Answer::from_bytes(&bytes) else {
+                continue;
+            };
+            let there = |name: &str| out::archive_path(&self.directory, name).is_file();
+            let whole = match &answer {
+                Answer::Compiled(compiled) => {
+                    there(&self.archive(item)) && compiled.constants.iter().all(|c| there(&c.0))
+                }
+                Answer::Refused(_) => true,
+            };
+            if whole {
+                let outcome = Outcome {
+                    answer,
+                    status: Status::Cached,
+                    time: Duration::ZERO,
+                };
+                outcomes.insert(item.key.clone(), outcome);
+            }
+        }
+        outcomes
+    }
+
+    /// Hands what is missing to workers, each distinct function once.
+    fn compile_missing(&self, outcomes: &mut Outcomes) -> io::Result<worker::Workers> {
+        let mut asked: BTreeMap<&str, usize> = BTreeMap::new();
+        for (number, item) in self.items.iter().enumerate() {
+            if self.is_sound(number) && !outcomes.contains_key(&item.key) {
+                asked.entry(&item.key).or_insert(number);
+            }
+        }
+        // in the order of the sources: the same whatever the keys are
+        let mut numbers: Vec<usize> = asked.into_values().collect();
+        numbers.sort_unstable();
+        let mut jobs: Vec<Job> = numbers
+            .iter()
+            .map(|number| Job {
+                request: self.request(*number),
+                answer: None,
+                time: Duration::ZERO,
+            })
+            .collect();
+        let workers = worker::run(&mut jobs, &self.directory.join("cache"));
+        for (number, job) in numbers.into_iter().zip(jobs) {
+            let item = &self.items[number];
+            let answer = job.answer.unwrap_or(Answer::Refused(Vec::new()));
+            let answer = self.keep(item, &job.request, answer)?;
+            let outcome = Outcome {
+                answer,
+                status: Status::Compiled,
+                time: job.time,
+            };
+            outcomes.insert(item.key.clone(), outcome);
+        }
+        Ok(workers)
+    }
+
+    fn request(&self, number: usize) -> Request {
+        let item = &self.items[number];
+        let mut places = vec![number];
+        let mut functions = Vec::new();
+        let mut next = 0;
+        while next < places.len() {
+            let source = &self.items[places[next]].found.function;
+            let mut calls = Vec::new();
+            for edge in &self.resolved[places[next]].edges {
+                let place = places.iter().position(|place| *place == edge.callee);
+                let place = place.unwrap_or_else(|| {
+                    places.push(edge.callee);
+                    places.len() - 1
+                });
+                calls.push((edge.path.clone(), place));
+            }
+            functions.push(Source {
+                argument: source.argument.clone(),
+                text: source.text.clone(),
+                calls,
+            });
+            next += 1;
+        }
+        let object = self.directory.join("cache").join(format!("{}.o", item.key));
+        Request {
+            symbol: self.symbol(item),
+            object: object.to_string_lossy().into_owned(),
+            archives: self.directory.to_string_lossy().into_owned(),
+            functions,
+            package: self.environment.package.to_string_lossy().into_owned(),
+            target: self.environment.target.clone(),
+            options: self.environment.options.clone(),
+        }
+    }
+
+    /// Turns the object into an archive and keeps the answer, unless another run may answer differently.
+    fn keep(&self, item: &Item, request: &Request, answer: Answer) -> io::Result<Answer> {
+        let object = Path::new(&request.object);
+        let passing = match &answer {
+            Answer::Compiled(_) => {
+                let bytes = fs::read(object)?;
+                out::archive_object(
+                    &self.directory,
+                    &self.archive(item),
+                    &bytes,
+                    &request.symbol,
+                )?;
+                false
+            }
+            Answer::Refused(diagnostics) => diagnostics.iter().any(|d| is_passing(d.code)),
+        };
+        let _ = fs::remove_file(object);
+        if !passing {
+            out::write_if_changed(&self.answer_file(&item.key), &answer.to_bytes())?;
+        }
+        Ok(answer)
+    }
+
+    fn entries(&self, outcomes: &Outcomes) -> Vec<Entry> {
+        let items = self.items.iter().enumerate();
+        items
+            .map(|(number, item)| {
+                let mut entry = Entry {
+                    name: item.read.name.clone(),
+                    fingerprint: item.read.fingerprint.clone(),
+                    root: item.found.krate.clone(),
+                    module: item.found.function.place.modules.join("::"),
+                    file: item.found.file.clone(),
+                    line: item.found.function.line,
+                    associated: item.found.function.associated,
+                    artefact: None,
+                    diagnostics: item.errors.clone(),
+                };
+                let outcome = outcomes.get(&item.key).filter(|_| self.is_sound(number));
+                match outcome.map(|outcome| &outcome.answer) {
+                    Some(Answer::Compiled(compiled)) => {
+                        entry.artefact = Some(self.artefact(item, compiled));
+                    }
+                    Some(Answer::Refused(diagnostics)) => {
+                        entry.diagnostics.extend(diagnostics.iter().cloned());
+                    }
+                    None => {}
+                }
+                entry
+            })
+            .collect()
+    }
+
+    fn artefact(&self, item: &Item, compiled: &Compiled) -> Artefact {
+        let mut archives = vec![self.archive(item)];
+        archives.extend(compiled.constants.iter().map(|(name, _)| name.clone()));
+        Artefact {
+            symbol: self.symbol(item),
+            archives,
+            workspace_bytes: compiled.workspace_bytes,
+            workspace_expr: compiled.workspace_expr.clone(),
+            weight_bytes: compiled.constants.iter().map(|(_, bytes)| bytes).sum(),
+            stack_bytes: compiled.stack_bytes,
+            flops_expr: compiled.flops_expr.clone(),
+            checks: compiled.checks.clone(),
+        }
+    }
+
+    fn write_index(
+        &self,
+        seen: &Seen,
+        roots: &[roots::Root],
+        entries: Vec<Entry>,
+    ) -> io::Result<()> {
+        let roots = roots.iter().zip(&seen.watched);
+        let index = Index {
+            abi: tenfold_abi::ABI_VERSION,
+            compiler: env!("CARGO_PKG_VERSION").into(),
+            owner: self.environment.owner(),
+            faults: Vec::new(),
+            roots: roots
+                .map(|(root, watched)| Root {
+                    name: root.name.clone(),
+                    file: walk::portable(&root.file),
+                    watched: *watched,
+                })
+                .collect(),
+            files: seen.files.iter().cloned().collect(),
+            skipped: seen.skipped.iter().cloned().collect(),
+            entries,
+        };
+        write_index(&self.environment.out, &index)
+    }
+
+    /// Archives that the index does not name, and answers that nobody asked for in a while.
+    fn remove_unused(&self, outcomes: &Outcomes) {
+        let mut used = BTreeSet::new();
+        for item in &self.items {
+            if let Some(Answer::Compiled(compiled)) = outcomes.get(&item.key).map(|o| &o.answer) {
+                used.insert(format!("lib{}.a", self.archive(item)));
+                used.extend(compiled.constants.iter().map(|c| format!("lib{}.a", c.0)));
+            }
+        }
+        for (path, age) in files_in(&self.directory) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_archive = name.starts_with("libtenfold_") && name.ends_with(".a");
+            if is_archive && !used.contains(name.as_ref()) && age > keep_time() {
+                let _ = fs::remove_file(&path);
+            }
+        }
+        for (path, age) in files_in(&self.directory.join("cache")) {
+            let key = path.file_stem().unwrap_or_default().to_string_lossy();
+            let is_answer = path.extension().is_some_and(|e| e == "answer");
+            if is_answer && !outcomes.contains_key(key.as_ref()) && age > keep_time() {
+                let _ = fs::remove_file(&path);
+            }
+        }
+    }
+
+    fn report(
+        &self,
+        outcomes: &Outcomes,
+        workers: worker::Workers,
+        files: usize,
+        walk: Duration,
+        total: Duration,
+    ) -> Report {
+        let count = |status| outcomes.values().filter(|o| o.status == status).count();
+        Report {
+            lines: self.lines(outcomes),
+            compiled: count(Status::Compiled),
+            cached: count(Status::Cached),
+            workers: workers.most,
+            started: workers.started,
+            files,
+            backend: self.backend.clone(),
+            walk,
+            total,
+        }
+    }
+
+    fn lines(&self, outcomes: &Outcomes) -> Vec<Line> {
+        let line = |item: &Item| {
+            let outcome = outcomes.get(&item.key);
+            let mut path = item.found.function.place.modules.clone();
+            path.push(item.read.name.clone());
+            let mut line = Line {
+                name: path.join("::"),
+                symbol: String::new(),
+                status: Status::Refused,
+                time: outcome.map_or(Duration::ZERO, |outcome| outcome.time),
+                stages: Vec::new(),
+                workspace: None,
+                weights: 0,
+                stack: None,
+            };
+            if let Some(Outcome {
+                answer: Answer::Compiled(compiled),
+                status,
+                ..
+            }) = outcome
+            {
+                line.symbol = self.symbol(item);
+                line.status = *status;
+                if *status == Status::Compiled {
+                    line.stages.clone_from(&compiled.times);
+                }
+                line.workspace = compiled.workspace_bytes;
+                line.weights = compiled.constants.iter().map(|(_, bytes)| bytes).sum();
+                line.stack = compiled.stack_bytes;
+            }
+            line
+        };
+        self.items.iter().map(line).collect()
+    }
+}
+
+/// Writes the index; rustc looks at its time through `include_bytes!`.
+pub(crate) fn write_index(out: &Path, index: &Index) -> io::Result<()> {
+    let path = out.join(tenfold_syntax::index::PATH);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    out::write_if_changed(&path, index.print().as_bytes())
+}
+
+/// Whether the same function may fare better in the next run.
+fn is_passing(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Environment | Code::CodeGeneratorDied | Code::TimeLimit | Code::Internal
+    )
+}
+
+fn keep_time() -> Duration {
+    Duration::from_secs(KEEP_DAYS * 24 * 60 * 60)
+}
+
+/// The files of a directory, and how long ago each was written.
+fn files_in(directory: &Path) -> Vec<(PathBuf, Duration)> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| {
+            let age = entry.metadata().ok()?.modified().ok()?.elapsed().ok()?;
+            Some((entry.path(), age))
+        })
+        .collect()
+}
+
+/// The variables for cargo to watch.
+pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
+    VARIABLES.into_iter()
+}

@@ -1,0 +1,257 @@
+//! What is asked of a worker and what it answers: plain data.
+
+use super::wire::{Put, Take};
+use tenfold_syntax::ast::NodeId;
+use tenfold_syntax::{Code, Diagnostic};
+
+/// A function to compile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Request {
+    /// The name of its entry point.
+    pub(crate) symbol: String,
+    /// The file that its object is to be written to.
+    pub(crate) object: String,
+    /// The directory for archives of constants.
+    pub(crate) archives: String,
+    /// It, then everything it calls, directly or not.
+    pub(crate) functions: Vec<Source>,
+    /// The directory that the names of files start from.
+    pub(crate) package: String,
+    /// What it is compiled for.
+    pub(crate) target: Target,
+    /// How.
+    pub(crate) options: Options,
+}
+
+/// A function's text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Source {
+    /// What stands in `#[tensor_fn(…)]`.
+    pub(crate) argument: String,
+    /// The function with its other attributes.
+    pub(crate) text: String,
+    /// Each path that it calls, with the place of the callee in [`Request::functions`].
+    pub(crate) calls: Vec<(Vec<String>, usize)>,
+}
+
+/// A target as cargo describes it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Target {
+    /// `TARGET`.
+    pub(crate) triple: String,
+    /// Names and values of `CARGO_CFG_TARGET_*`, sorted.
+    pub(crate) cfg: Vec<(String, String)>,
+}
+
+/// How a function is compiled.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Options {
+    /// `TENFOLD_LLVM`.
+    pub(crate) llvm: String,
+    /// The directory behind `TENFOLD_DUMP`, where every stage is written to.
+    pub(crate) dump: String,
+    /// `TENFOLD_PRINT`.
+    pub(crate) print: String,
+    /// The most seconds for one function.
+    pub(crate) seconds: u64,
+    /// A fault to have, for tests.
+    pub(crate) fault: String,
+}
+
+/// What became of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Answer {
+    /// Its object lies where it was asked for.
+    Compiled(Compiled),
+    /// What is wrong with it.
+    Refused(Vec<Diagnostic>),
+}
+
+/// What is known of a compiled function.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Compiled {
+    /// Bytes of workspace for the greatest extents.
+    pub(crate) workspace_bytes: Option<u64>,
+    /// Bytes of workspace as a Rust expression over the dims.
+    pub(crate) workspace_expr: String,
+    /// The deepest use of the stack.
+    pub(crate) stack_bytes: Option<u64>,
+    /// Floating-point operations as a Rust expression over the dims.
+    pub(crate) flops_expr: String,
+    /// The texts of the run-time checks.
+    pub(crate) checks: Vec<String>,
+    /// The archives of its constants, each with the bytes in it.
+    pub(crate) constants: Vec<(String, u64)>,
+    /// Milliseconds by stage.
+    pub(crate) times: Vec<(String, u64)>,
+}
+
+impl Request {
+    /// As bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut put = Put::default();
+        put.text(&self.symbol);
+        put.text(&self.object);
+        put.text(&self.archives);
+        put.list(&self.functions, |put, source| {
+            put.text(&source.argument);
+            put.text(&source.text);
+            put.list(&source.calls, |put, (path, callee)| {
+                put.texts(path);
+                put.number(*callee as u64);
+            });
+        });
+        put.text(&self.package);
+        put.text(&self.target.triple);
+        put.list(&self.target.cfg, |put, (key, value)| {
+            put.text(key);
+            put.text(value);
+        });
+        put.text(&self.options.llvm);
+        put.text(&self.options.dump);
+        put.text(&self.options.print);
+        put.number(self.options.seconds);
+        put.text(&self.options.fault);
+        put.finish()
+    }
+
+    /// From bytes.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut take = Take::new(bytes);
+        let request = Self {
+            symbol: take.text()?,
+            object: take.text()?,
+            archives: take.text()?,
+            functions: take.list(|take| {
+                Some(Source {
+                    argument: take.text()?,
+                    text: take.text()?,
+                    calls: take.list(|take| Some((take.texts()?, take.number()? as usize)))?,
+                })
+            })?,
+            package: take.text()?,
+            target: Target {
+                triple: take.text()?,
+                cfg: take.list(|take| Some((take.text()?, take.text()?)))?,
+            },
+            options: Options {
+                llvm: take.text()?,
+                dump: take.text()?,
+                print: take.text()?,
+                seconds: take.number()?,
+                fault: take.text()?,
+            },
+        };
+        take.end()?;
+        Some(request)
+    }
+}
+
+impl Answer {
+    /// As bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut put = Put::default();
+        match self {
+            Self::Compiled(compiled) => {
+                put.number(0);
+                put.option(compiled.workspace_bytes, Put::number);
+                put.text(&compiled.workspace_expr);
+                put.option(compiled.stack_bytes, Put::number);
+                put.text(&compiled.flops_expr);
+                put.texts(&compiled.checks);
+                for list in [&compiled.constants, &compiled.times] {
+                    put.list(list, |put, (name, value)| {
+                        put.text(name);
+                        put.number(*value);
+                    });
+                }
+            }
+            Self::Refused(diagnostics) => {
+                put.number(1);
+                put.list(diagnostics, |put, diagnostic| {
+                    put.number(diagnostic.node.0.into());
+                    put.text(diagnostic.code.number());
+                    put.text(&diagnostic.message);
+                    put.option(diagnostic.help.as_deref(), Put::text);
+                    put.list(&diagnostic.labels, |put, (node, text)| {
+                        put.number(node.0.into());
+                        put.text(text);
+                    });
+                });
+            }
+        }
+        put.finish()
+    }
+
+    /// From bytes.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut take = Take::new(bytes);
+        let node = |number: u64| u32::try_from(number).ok().map(NodeId);
+        let answer = match take.number()? {
+            0 => Self::Compiled(Compiled {
+                workspace_bytes: take.option(Take::number)?,
+                workspace_expr: take.text()?,
+                stack_bytes: take.option(Take::number)?,
+                flops_expr: take.text()?,
+                checks: take.texts()?,
+                constants: take.list(|take| Some((take.text()?, take.number()?)))?,
+                times: take.list(|take| Some((take.text()?, take.number()?)))?,
+            }),
+            1 => Self::Refused(take.list(|take| {
+                Some(Diagnostic {
+                    node: node(take.number()?)?,
+                    code: Code::from_number(&take.text()?)?,
+                    message: take.text()?,
+                    help: take.option(Take::text)?,
+                    labels: take.list(|take| Some((node(take.number()?)?, take.text()?)))?,
+                })
+            })?),
+            _ => return None,
+        };
+        take.end()?;
+        Some(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips() {
+        let request = Request {
+            symbol: "s".into(),
+            functions: vec![Source {
+                argument: "dims(K = 1)".into(),
+                text: "fn f() {}\n".into(),
+                calls: vec![(vec!["self".into(), "g".into()], 1)],
+            }],
+            target: Target {
+                triple: "t".into(),
+                cfg: vec![("ARCH".into(), "x".into())],
+            },
+            ..Request::default()
+        };
+        let bytes = request.to_bytes();
+        assert_eq!(Request::from_bytes(&bytes), Some(request));
+        let answers = [
+            Answer::Compiled(Compiled {
+                stack_bytes: Some(8),
+                constants: vec![("w".into(), 4)],
+                ..Compiled::default()
+            }),
+            Answer::Refused(vec![
+                Diagnostic::new(NodeId(3), Code::Internal, "m")
+                    .help("h")
+                    .label(NodeId(0), "l"),
+            ]),
+        ];
+        for answer in answers {
+            let bytes = answer.to_bytes();
+            for end in 0..bytes.len() {
+                assert_eq!(Answer::from_bytes(&bytes[..end]), None);
+            }
+            assert_eq!(Answer::from_bytes(&bytes), Some(answer));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Code generation in processes of its own, as many as cargo has jobs to spare.
+//!
+//! LLVM ends its process on what it cannot select. A dead worker is an error on the function it was compiling; the
+//! rest go on in a new one.
+
+pub(crate) mod message;
+mod pool;
+mod serve;
+pub(crate) mod start;
+mod wire;
+
+pub(crate) use pool::{Job, Workers, run};
+pub(crate) use serve::{panic_text, serve_if_worker};

@@ -1,0 +1,53 @@
+//! The worker's side: answers requests until there are no more.
+
+use super::message::{Answer, Request};
+use super::wire;
+use crate::compiler;
+use std::env;
+use std::panic::{self, AssertUnwindSafe};
+use tenfold_syntax::ast::NodeId;
+use tenfold_syntax::{Code, Diagnostic};
+
+/// The variable that makes the build script a worker.
+pub(crate) const VARIABLE: &str = "TENFOLD_WORKER";
+
+/// Serves and ends the process if it is a worker.
+pub(crate) fn serve_if_worker() {
+    if env::var_os(VARIABLE).is_none_or(|value| value != env!("CARGO_PKG_VERSION")) {
+        return;
+    }
+    let mut input = std::io::stdin().lock();
+    let mut output = std::io::stdout().lock();
+    while let Ok(Some(bytes)) = wire::receive(&mut input) {
+        let answer = match Request::from_bytes(&bytes) {
+            Some(request) => answer(&request),
+            None => internal("a request could not be read"),
+        };
+        if wire::send(&mut output, &answer.to_bytes()).is_err() {
+            break;
+        }
+    }
+    std::process::exit(0)
+}
+
+/// A panic of ours is an error on the function, not a dead worker.
+fn answer(request: &Request) -> Answer {
+    let compiled = panic::catch_unwind(AssertUnwindSafe(|| compiler::compile(request)));
+    compiled.unwrap_or_else(|payload| internal(&panic_text(&*payload)))
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or(payload.downcast_ref::<&str>().copied());
+    format!("the compiler panicked: {}", text.unwrap_or("no message"))
+}
+
+fn internal(text: &str) -> Answer {
+    Answer::Refused(vec![
+        Diagnostic::new(NodeId::FUNCTION, Code::Internal, text)
+            .help("this is an error of Tenfold; please report it with the function's text"),
+    ])
+}

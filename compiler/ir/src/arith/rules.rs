@@ -1,1 +1,0 @@
-//! Rules of simplification, as data.

@@ -1,1 +1,0 @@
-//! Tests of expressions and of the prover.
