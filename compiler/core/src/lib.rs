@@ -1,1 +1,25 @@
-//! The compiler.
+//! Tenfold's compiler between the front end and the object file: targets, passes, lowering, memory plan, C.
+//!
+//! It takes a [`tenfold_ir::Module`] and knows neither Rust syntax nor LLVM: back ends come in as [`Backend`]s.
+
+pub mod backend;
+mod budget;
+mod compile;
+pub mod error;
+mod flops;
+mod homes;
+pub mod lower;
+pub mod pass;
+mod pipeline;
+mod plan;
+mod relax_passes;
+pub mod target;
+mod text;
+mod tir_passes;
+
+pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Stage, constant_symbol};
+pub use budget::Budgets;
+pub use compile::{Compiled, Options, compile};
+pub use error::{CompileError, ErrorKind};
+pub use pipeline::PIPELINE;
+pub use target::{Arch, ObjectFormat, Target};

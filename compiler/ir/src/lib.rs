@@ -1,1 +1,23 @@
+//! Tenfold's intermediate representations and their laws.
+//!
+//! `arith` holds integer expressions and the prover on which shapes, indices and every legality check rest.
+//! `relax` is the graph level, `tir` the loop level; one [`Module`] holds functions of both.
+//! This crate knows nothing of Rust syntax, of targets, of passes or of LLVM.
+
+pub mod arith;
+pub mod constant;
+pub mod loc;
+pub mod module;
+pub mod op;
+pub mod ops;
+pub mod relax;
+pub mod scalar;
+pub mod tir;
+
+pub use constant::{ConstBytes, ConstData, ConstId};
+pub use loc::Loc;
+pub use module::{Function, Module};
+pub use scalar::Scalar;
+pub use tenfold_abi::DType;
 //! The IRs.
+pub mod arith;

@@ -1,0 +1,89 @@
+//! What a back end is: it turns prim-funcs of phase `Target` into an artefact.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::Module;
+
+use crate::Target;
+
+/// What back ends may be told besides the target.
+#[derive(Clone, Debug, Default)]
+pub struct CodegenOptions {
+    /// Source file of the entry, relative to the package, for debug lines; empty for none.
+    pub file: String,
+    /// Line in that file of each node of the entry, for debug lines; may be empty.
+    pub lines: Vec<u32>,
+    /// Which texts to return in [`Artefact::texts`], for `cargo tenfold show`.
+    pub texts: Vec<Stage>,
+}
+
+/// A text form of a function, as `cargo tenfold show --stage` names it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Stage {
+    /// The graph.
+    Relax,
+    /// The loops.
+    Tir,
+    /// LLVM IR.
+    Llvm,
+    /// Assembly.
+    Asm,
+    /// C.
+    C,
+}
+
+impl Stage {
+    /// Every stage, in the order of the pipeline.
+    pub const ALL: [Stage; 5] = [Stage::Relax, Stage::Tir, Stage::Llvm, Stage::Asm, Stage::C];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Relax => "relax",
+            Stage::Tir => "tir",
+            Stage::Llvm => "llvm",
+            Stage::Asm => "asm",
+            Stage::C => "c",
+        }
+    }
+
+    /// The stage of that name.
+    pub fn from_name(name: &str) -> Option<Stage> {
+        Stage::ALL.into_iter().find(|s| s.name() == name)
+    }
+}
+
+/// What a back end made.
+#[derive(Clone, Debug, Default)]
+pub struct Artefact {
+    /// An object file for the target.
+    pub object: Vec<u8>,
+    /// Texts that were asked for.
+    pub texts: BTreeMap<Stage, String>,
+    /// Worst-case stack in bytes of a call of the entry, if the back end knows it.
+    pub stack: Option<u64>,
+}
+
+/// A mistake or limit of a back end: never the user's kernel, which was checked before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BackendError {
+    /// What happened, and what to do.
+    pub message: String,
+}
+
+/// Turns tir into an artefact. Constants are external, hidden symbols [`constant_symbol`].
+pub trait Backend {
+    /// Its name: `llvm`, `c`.
+    fn name(&self) -> &'static str;
+
+    /// What cache keys hold of it: name and version, no path.
+    fn identity(&self) -> String;
+
+    /// Compiles every prim-func of `module` (all of phase `Target`) into one object. Exported ones become symbols.
+    fn build(&self, module: &Module, target: &Target, options: &CodegenOptions) -> Result<Artefact, BackendError>;
+}
+
+/// The symbol of a constant with that content hash.
+pub fn constant_symbol(hash: &str) -> String {
+    format!("__tenfold_w_{hash}")
+}

@@ -1,0 +1,102 @@
+//! One compilation, from the front end's module to an artefact.
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::{ConstId, Loc, Module};
+
+use crate::backend::{Artefact, Backend, CodegenOptions, Stage};
+use crate::budget::{Budgets, check_stack, check_weights, check_workspace};
+use crate::error::{CompileError, ErrorKind};
+use crate::flops::{flops, used_constants, weight_bytes};
+use crate::pass::{self, PassContext};
+use crate::pipeline::PIPELINE;
+use crate::text::module_text;
+
+/// What a compilation is asked for besides the module.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// For the back end.
+    pub codegen: CodegenOptions,
+    /// What the function may use.
+    pub budgets: Budgets,
+    /// Symbol of the entry in the object.
+    pub symbol: String,
+}
+
+/// What a compilation gives.
+#[derive(Clone, Debug, Default)]
+pub struct Compiled {
+    /// The object and the texts asked for.
+    pub artefact: Artefact,
+    /// Bytes of workspace over the named dims.
+    pub workspace: Option<IntExpr>,
+    /// The greatest such number, if every dim in it is bounded.
+    pub workspace_bound: Option<u64>,
+    /// Bytes of constants.
+    pub weights: u64,
+    /// The constants that the object refers to, as [`crate::constant_symbol`]s.
+    pub constants: Vec<ConstId>,
+    /// Worst-case stack, if the back end knows it.
+    pub stack: Option<u64>,
+    /// Float operations of a call, if every extent is a constant.
+    pub flops: Option<u64>,
+}
+
+/// Runs the pipeline, checks the budgets and calls the back end. Every error belongs to a node of the source.
+pub fn compile(
+    mut module: Module,
+    context: &PassContext,
+    options: &Options,
+    backend: &dyn Backend,
+) -> Result<Compiled, Vec<CompileError>> {
+    let mut out = Compiled::default();
+    let relax = options.codegen.texts.contains(&Stage::Relax).then(|| module_text(&module));
+    let (before, after) = split_at_plan();
+    pass::run(before, &mut module, context).map_err(|e| vec![e])?;
+    let planned = module.relax(&module.entry.clone()).cloned();
+    let plan = planned.as_ref().and_then(|f| f.plan.clone()).unwrap_or_default();
+    pass::run(after, &mut module, context).map_err(|e| vec![e])?;
+    out.workspace = plan.workspace;
+    out.workspace_bound = plan.workspace_bound;
+    out.weights = weight_bytes(&module);
+    out.constants = used_constants(&module).into_iter().collect();
+    out.flops = flops(&module);
+    let mut errors = Vec::new();
+    if let Some(func) = &planned {
+        errors.extend(check_workspace(func, &module, options, out.workspace_bound));
+    }
+    errors.extend(check_weights(&module, options, out.weights));
+    rename_entry(&mut module, &options.symbol);
+    let tir = options.codegen.texts.contains(&Stage::Tir).then(|| module_text(&module));
+    out.artefact = backend.build(&module, &context.target, &options.codegen).map_err(|e| {
+        vec![CompileError {
+            kind: ErrorKind::Internal,
+            loc: Loc::default(),
+            message: format!("the {} back end failed: {}", backend.name(), e.message),
+            help: None,
+        }]
+    })?;
+    out.artefact.texts.extend(relax.map(|t| (Stage::Relax, t)));
+    out.artefact.texts.extend(tir.map(|t| (Stage::Tir, t)));
+    out.stack = out.artefact.stack;
+    errors.extend(check_stack(options, out.stack));
+    if errors.is_empty() { Ok(out) } else { Err(errors) }
+}
+
+/// The passes up to the memory plan, which the budgets read, and those after it.
+fn split_at_plan() -> (&'static [pass::Pass], &'static [pass::Pass]) {
+    let at = PIPELINE.iter().position(|p| p.info.name == "LowerEntry").unwrap_or(PIPELINE.len());
+    PIPELINE.split_at(at)
+}
+
+fn rename_entry(module: &mut Module, symbol: &str) {
+    if symbol.is_empty() || module.entry == symbol {
+        return;
+    }
+    if let Some(mut function) = module.functions.remove(&module.entry) {
+        if let tenfold_ir::Function::Prim(f) = &mut function {
+            f.name = symbol.to_string();
+        }
+        module.functions.insert(symbol.to_string(), function);
+        module.entry = symbol.to_string();
+    }
+}

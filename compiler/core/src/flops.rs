@@ -1,0 +1,90 @@
+//! Counts the floating-point operations of a call.
+
+use std::collections::BTreeSet;
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::tir::{Elem, Expr, ExprId, PrimFunc, Stmt};
+use tenfold_ir::{Function, Module};
+
+/// Float operations of one call of the entry, if every loop's extent is a constant. A function such as `exp` counts
+/// as one; both branches of a condition count.
+pub fn flops(module: &Module) -> Option<u64> {
+    let entry = module.prim(&module.entry)?;
+    count(module, entry, &entry.body)
+}
+
+fn count(module: &Module, func: &PrimFunc, stmt: &Stmt) -> Option<u64> {
+    let inner = |s: &Stmt| count(module, func, s);
+    let value = |e: ExprId| expr(func, e, &mut BTreeSet::new());
+    match stmt {
+        Stmt::Seq(all) => all.iter().map(inner).sum(),
+        Stmt::For { extent, body, .. } => {
+            let n = match func.exprs.get(*extent) {
+                Expr::Index(n) => (*n).max(0) as u64,
+                _ => return (inner(body)? == 0).then_some(0),
+            };
+            inner(body)?.checked_mul(n)
+        }
+        Stmt::While { body, .. } => (inner(body)? == 0).then_some(0),
+        Stmt::If { cond, then, otherwise } => {
+            Some(value(*cond) + inner(then)? + otherwise.as_ref().map_or(Some(0), |s| inner(s))?)
+        }
+        Stmt::Let { value: e, body, .. } => Some(value(*e) + inner(body)?),
+        Stmt::Alloc { body, .. } | Stmt::At(_, body) => inner(body),
+        Stmt::Store { value: e, .. } | Stmt::Evaluate(e) => Some(value(*e)),
+        Stmt::Block(block) => inner(&block.body),
+        Stmt::Call { func: callee, .. } => match module.functions.get(callee) {
+            Some(Function::Prim(callee)) => count(module, callee, &callee.body),
+            Some(Function::Relax(_)) | None => Some(0),
+        },
+    }
+}
+
+fn is_float(func: &PrimFunc, e: ExprId) -> bool {
+    matches!(func.exprs.ty(e).elem, Elem::Scalar(d) if d.is_float())
+}
+
+fn expr(func: &PrimFunc, id: ExprId, seen: &mut BTreeSet<ExprId>) -> u64 {
+    if !seen.insert(id) {
+        return 0;
+    }
+    let mut inner = |all: &[ExprId]| all.iter().map(|e| expr(func, *e, seen)).sum::<u64>();
+    let own = u64::from(is_float(func, id));
+    match func.exprs.get(id) {
+        Expr::Const(_) | Expr::Index(_) | Expr::Var(_) => 0,
+        Expr::Unary(_, a) => own + inner(&[*a]),
+        Expr::Binary(_, a, b) => own + inner(&[*a, *b]),
+        Expr::Compare(_, a, b) => u64::from(is_float(func, *a)) + inner(&[*a, *b]),
+        Expr::If(c, a, b) | Expr::Select(c, a, b) => inner(&[*c, *a, *b]),
+        Expr::Cast(_, a) | Expr::Broadcast(a, _) => inner(&[*a]),
+        Expr::Load { .. } => 0,
+        Expr::Call(_, args, _) => own + inner(args),
+        Expr::Ramp(a, b, _) => inner(&[*a, *b]),
+    }
+}
+
+/// Bytes of every constant that the module's functions use.
+pub fn weight_bytes(module: &Module) -> u64 {
+    let of = |c: &tenfold_ir::ConstData| c.shape.iter().product::<u64>() * c.dtype.size_bytes() as u64;
+    used_constants(module).into_iter().map(|id| of(module.constant(id))).sum()
+}
+
+/// Constants that some function uses.
+pub fn used_constants(module: &Module) -> BTreeSet<tenfold_ir::ConstId> {
+    let mut used = BTreeSet::new();
+    for function in module.functions.values() {
+        if let Function::Prim(f) = function {
+            for buffer in &f.buffers {
+                if let tenfold_ir::tir::Scope::Const(id) = buffer.scope {
+                    used.insert(id);
+                }
+            }
+        }
+    }
+    used
+}
+
+/// The number of elements, if it is a constant.
+pub fn elements(shape: &[IntExpr]) -> Option<u64> {
+    shape.iter().map(|d| d.as_const().map(|c| c.max(0) as u64)).product()
+}

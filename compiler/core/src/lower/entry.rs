@@ -1,0 +1,291 @@
+//! `LowerEntry`: the planned graph becomes the function that the user's program calls.
+//!
+//! Its parameters, in the CPU convention: the user's parameters in order (a tensor is a pointer, then one stride per
+//! axis if it is `Strided`; a scalar and an index value are passed by value), a pointer per result, one index per
+//! named dim in the order of the signature, the workspace. Its body calls the kernels.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::relax::{self, Binding, Op, ParamKind, Place, SymKind, TensorType, Type, ValueId};
+use tenfold_ir::tir::{self, BufId, BufUse, Builder, CallArg, Param, Scope, Stmt, Ty};
+use tenfold_ir::{Function, Module};
+
+use super::tensor_of;
+use crate::pass::PassContext;
+use crate::plan::natural;
+use crate::{CompileError, ErrorKind};
+
+/// Replaces the entry by a prim-func of the same name.
+pub fn lower_entry(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+    let name = module.entry.clone();
+    let Some(func) = module.relax(&name).cloned() else { return Ok(()) };
+    let mut entry = Entry::new(&func, module);
+    entry.params();
+    for binding in func.blocks.iter().flat_map(|b| &b.bindings) {
+        entry.binding(binding)?;
+    }
+    let (prim, copies) = entry.finish();
+    module.functions.insert(name, Function::Prim(prim));
+    for copy in copies {
+        module.functions.insert(copy.name.clone(), Function::Prim(copy));
+    }
+    Ok(())
+}
+
+struct Entry<'a> {
+    func: &'a relax::Function,
+    module: &'a Module,
+    b: Builder,
+    /// Buffers of places that several values share, by the place's text.
+    buffers: BTreeMap<String, BufId>,
+    copies: Vec<tir::PrimFunc>,
+}
+
+impl<'a> Entry<'a> {
+    fn new(func: &'a relax::Function, module: &'a Module) -> Self {
+        let mut b = Builder::new(&func.name);
+        b.func_mut().exported = true;
+        b.func_mut().phase = tir::Phase::Scheduled;
+        b.func_mut().facts = func.facts.iter().map(|f| f.fact.clone()).collect();
+        let natural = func.syms.iter().filter(|s| natural(&s.kind));
+        let facts = natural.map(|s| tenfold_ir::arith::Fact::NonNegative(IntExpr::var(s.sym.clone())));
+        b.func_mut().facts.extend(facts);
+        Entry { func, module, b, buffers: BTreeMap::new(), copies: Vec::new() }
+    }
+
+    /// Declares the parameters in the order of the convention.
+    fn params(&mut self) {
+        let func = self.func;
+        let index_params = func.syms.iter().filter_map(|s| match s.kind {
+            SymKind::IndexParam { param, .. } => Some((param, None, Some(&s.sym))),
+            SymKind::Dim { .. } | SymKind::Stride { .. } | SymKind::Bound(_) => None,
+        });
+        let tensors = func.params.iter().enumerate().map(|(i, p)| (p.position, Some(i), None));
+        let mut all: Vec<_> = index_params.chain(tensors).collect();
+        all.sort_by_key(|(position, ..)| *position);
+        let mut scalars = Vec::new();
+        // Dims are declared first, as buffers' shapes use them, and moved behind the results afterwards.
+        let dims: Vec<Param> = self.dims();
+        self.b.func_mut().params.clear();
+        for (_, param, sym) in all {
+            match (param, sym) {
+                (Some(index), _) => self.param(index, &mut scalars),
+                (None, Some(sym)) => {
+                    self.b.dim_param(sym);
+                }
+                (None, None) => {}
+            }
+        }
+        for (index, result) in func.results.iter().enumerate() {
+            let ty = tensor_of(func, *result);
+            let buf = self.b.buffer_param(&format!("result{index}"), ty.dtype, ty.shape, BufUse::Out);
+            self.buffers.insert(format!("result {index}"), buf);
+        }
+        self.b.func_mut().params.extend(dims);
+        self.b.func_mut().params.push(Param::Workspace);
+        for (index, var) in scalars {
+            let value = self.b.read(var);
+            let buf = self.b.local("scalar", value);
+            self.buffers.insert(format!("param {index}"), buf);
+        }
+    }
+
+    fn dims(&mut self) -> Vec<Param> {
+        for decl in &self.func.syms {
+            if matches!(decl.kind, SymKind::Dim { .. }) {
+                self.b.dim_param(&decl.sym);
+            }
+        }
+        self.b.func().params.clone()
+    }
+
+    fn param(&mut self, index: usize, scalars: &mut Vec<(usize, tir::VarId)>) {
+        let param = &self.func.params[index];
+        let ty = tensor_of(self.func, param.value);
+        let name = self.func.values[param.value.0 as usize].name.clone();
+        let usage = match param.kind {
+            ParamKind::Input | ParamKind::Strided => BufUse::In,
+            ParamKind::State => BufUse::InOut,
+            ParamKind::Scalar => {
+                let var = self.b.scalar_param(&name, ty.dtype);
+                scalars.push((index, var));
+                return;
+            }
+        };
+        let buf = self.b.buffer_param(&name, ty.dtype, ty.shape, usage);
+        self.buffers.insert(format!("param {index}"), buf);
+        let strides: Vec<IntExpr> = self.strides(index).into_iter().map(IntExpr::var).collect();
+        if param.kind == ParamKind::Strided {
+            for stride in &strides {
+                self.b.int_expr(stride);
+            }
+            self.b.buf_mut(buf).strides = Some(strides);
+        }
+    }
+
+    fn strides(&self, index: usize) -> Vec<tenfold_ir::arith::Sym> {
+        let of = |s: &&relax::SymDecl| matches!(s.kind, SymKind::Stride { param, .. } if param == index);
+        self.func.syms.iter().filter(of).map(|s| s.sym.clone()).collect()
+    }
+
+    /// The buffer at a place that holds a value of that type.
+    fn buffer(&mut self, place: &Place, ty: &TensorType) -> BufId {
+        let (key, scope, offset) = match place {
+            Place::Param(index) => (format!("param {index}"), Scope::Param, None),
+            Place::Result(index) => (format!("result {index}"), Scope::Param, None),
+            Place::Workspace { offset, .. } => {
+                (format!("workspace {offset} {:?}", ty), Scope::Workspace, Some(offset.clone()))
+            }
+            Place::Const(id) => (format!("const {}", id.0), Scope::Const(*id), None),
+            // A component that nobody reads is still written: it goes where nothing lives.
+            Place::None => (format!("none {ty:?}"), Scope::Workspace, Some(IntExpr::from(0))),
+        };
+        if let Some(buf) = self.buffers.get(&key) {
+            return *buf;
+        }
+        let (base, ty) = match place {
+            Place::Const(id) => {
+                let data = self.module.constant(*id);
+                let shape = data.shape.iter().map(|d| IntExpr::from(*d as i64)).collect();
+                (data.name.clone(), TensorType { dtype: data.dtype, shape })
+            }
+            Place::Param(_) | Place::Result(_) | Place::Workspace { .. } | Place::None => {
+                ("ws".to_string(), ty.clone())
+            }
+        };
+        let buf = self.b.buffer(&base, ty.dtype, ty.shape, scope);
+        self.b.buf_mut(buf).offset = offset;
+        self.buffers.insert(key, buf);
+        buf
+    }
+
+    fn value(&mut self, v: ValueId) -> BufId {
+        let place = self.place(v);
+        let ty = tensor_of(self.func, v);
+        self.buffer(&place, &ty)
+    }
+
+    fn place(&self, v: ValueId) -> Place {
+        let plan = self.func.plan.as_ref();
+        plan.and_then(|p| p.places.get(v.0 as usize).cloned().flatten()).unwrap_or(Place::None)
+    }
+
+    fn binding(&mut self, binding: &Binding) -> Result<(), CompileError> {
+        let loc = self.func.values[binding.out.0 as usize].loc;
+        match &binding.op {
+            Op::CallTir { func, syms, results, in_place } => {
+                let call = self.call(binding, func, syms, results, in_place);
+                self.b.push(Stmt::At(loc, Box::new(call)));
+            }
+            Op::StoreState { param } => self.store(*param, binding.args[0]),
+            Op::BindIndex(sym) => {
+                let buf = self.value(binding.args[0]);
+                let loaded = self.b.read_local(buf);
+                let value = self.b.to_index(loaded);
+                let var = self.b.var(&sym.to_string(), Ty::index());
+                self.b.bind(var, value);
+            }
+            Op::MatchShape { .. } => {
+                return Err(CompileError {
+                    kind: ErrorKind::Unsupported,
+                    loc,
+                    message: "`match_shape` that needs a check at run time is not compiled yet".into(),
+                    help: Some("state what is known as a fact: `#[tensor_fn(dims(N == M))]`".into()),
+                });
+            }
+            Op::Const(_) | Op::Reshape { .. } | Op::TupleGet(_) => {}
+            op => {
+                let name = super::ops::name(op);
+                return Err(CompileError::internal(loc, format!("`{name}` was not legalised")));
+            }
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        binding: &Binding,
+        func: &str,
+        syms: &[IntExpr],
+        results: &[TensorType],
+        in_place: &[Option<usize>],
+    ) -> Stmt {
+        let mut values = syms.iter().map(|s| CallArg::Value(self.b.int_expr(s))).collect::<Vec<_>>().into_iter();
+        let mut operands = binding.args.iter().map(|a| self.value(*a)).collect::<Vec<_>>().into_iter();
+        let mut outputs = Vec::new();
+        for (index, ty) in results.iter().enumerate() {
+            if in_place.get(index).is_some_and(|p| p.is_some()) {
+                continue;
+            }
+            let place = self.component(binding.out, index, results.len());
+            outputs.push(self.buffer(&place, ty));
+        }
+        let mut outputs = outputs.into_iter();
+        let params = self.module.prim(func).map(|f| f.params.clone()).unwrap_or_default();
+        let mut args = Vec::new();
+        for param in params {
+            let arg = match param {
+                Param::Value(_) => values.next(),
+                Param::Buffer(_, BufUse::Out) => outputs.next().map(CallArg::Buffer),
+                Param::Buffer(_, BufUse::In | BufUse::InOut) => operands.next().map(CallArg::Buffer),
+                Param::Workspace => None,
+            };
+            args.extend(arg);
+        }
+        Stmt::Call { func: func.to_string(), args }
+    }
+
+    fn component(&self, out: ValueId, index: usize, count: usize) -> Place {
+        if count == 1 && matches!(self.func.values[out.0 as usize].ty, Type::Tensor(_)) {
+            return self.place(out);
+        }
+        let tuples = self.func.plan.as_ref().map(|p| &p.tuples);
+        tuples.and_then(|t| t.get(&out)).and_then(|t| t.get(index)).cloned().unwrap_or_else(|| self.place(out))
+    }
+
+    /// A state takes a value that was not made in its buffer.
+    fn store(&mut self, param: usize, value: ValueId) {
+        let target = Place::Param(param);
+        let ty = tensor_of(self.func, self.func.params[param].value);
+        let (from, to) = (self.value(value), self.buffer(&target, &ty));
+        if from == to {
+            return;
+        }
+        let copy = copy_kernel(&format!("{}.store{param}", self.func.name), &ty);
+        let mut args: Vec<CallArg> = Vec::new();
+        for p in &copy.params {
+            if let Param::Value(var) = p {
+                let sym = copy.vars[var.0 as usize].sym.clone();
+                args.push(CallArg::Value(self.b.int_expr(&IntExpr::var(sym))));
+            }
+        }
+        args.extend([CallArg::Buffer(from), CallArg::Buffer(to)]);
+        self.b.push(Stmt::Call { func: copy.name.clone(), args });
+        self.copies.push(copy);
+    }
+
+    fn finish(self) -> (tir::PrimFunc, Vec<tir::PrimFunc>) {
+        (self.b.finish(), self.copies)
+    }
+}
+
+/// `out[i] = x[i]`.
+fn copy_kernel(name: &str, ty: &TensorType) -> tir::PrimFunc {
+    let mut b = Builder::new(name);
+    for sym in ty.shape.iter().flat_map(|d| d.vars()) {
+        b.dim_param(&sym);
+    }
+    let x = b.buffer_param("x", ty.dtype, ty.shape.clone(), BufUse::In);
+    let out = b.buffer_param("out", ty.dtype, ty.shape.clone(), BufUse::Out);
+    let mut iters = Vec::new();
+    for (axis, dim) in ty.shape.iter().enumerate() {
+        let extent = b.int_expr(dim);
+        iters.push((b.index_var(&format!("i{axis}")), extent, tir::IterKind::Spatial));
+    }
+    let index: Vec<_> = iters.iter().map(|(v, ..)| b.read(*v)).collect();
+    let value = b.load(x, index.clone(), tir::Access::Proven);
+    let body = Stmt::Store { buf: out, index, value, access: tir::Access::Proven };
+    b.nest("store", &iters, None, body);
+    b.finish()
+}

@@ -1,0 +1,110 @@
+//! From relax to tir: every operator becomes a prim-func of blocks and a `call_tir`.
+
+mod entry;
+mod inline;
+mod kernel;
+mod ops;
+
+pub use entry::lower_entry;
+pub use inline::Inline;
+pub(crate) use kernel::{Finished, Kernel, op_exprs, tensor_of};
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::relax::{self, Binding, Op, Phase, TensorType};
+use tenfold_ir::{Function, Module};
+
+use crate::CompileError;
+use crate::pass::PassContext;
+
+/// The pass `LegalizeOps`: from [`Phase::Normalised`] to [`Phase::Legalised`] in every relax function.
+pub fn legalize_ops(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    let names: Vec<String> = module.functions.keys().cloned().collect();
+    for name in names {
+        if let Some(func) = module.relax(&name).cloned() {
+            let func = legalize(func, module, context)?;
+            module.functions.insert(name, Function::Relax(func));
+        }
+    }
+    Ok(())
+}
+
+fn legalize(
+    mut func: relax::Function,
+    module: &mut Module,
+    _context: &PassContext,
+) -> Result<relax::Function, CompileError> {
+    let inline = Inline::decide(&func);
+    let mut blocks = std::mem::take(&mut func.blocks);
+    let source = relax::Function { blocks: blocks.clone(), ..func.clone() };
+    for block in &mut blocks {
+        let mut bindings = Vec::with_capacity(block.bindings.len());
+        for binding in std::mem::take(&mut block.bindings) {
+            if inline.contains(binding.out) {
+                continue;
+            }
+            bindings.push(legalize_binding(binding, &source, &inline, module)?);
+        }
+        block.bindings = bindings;
+    }
+    func.blocks = blocks;
+    func.phase = Phase::Legalised;
+    Ok(func)
+}
+
+/// Operators that stay are those that name memory or order, not work.
+fn legalize_binding(
+    binding: Binding,
+    func: &relax::Function,
+    inline: &Inline,
+    module: &mut Module,
+) -> Result<Binding, CompileError> {
+    match &binding.op {
+        Op::Const(_)
+        | Op::Reshape { .. }
+        | Op::CallTir { .. }
+        | Op::Tuple
+        | Op::TupleGet(_)
+        | Op::BindIndex(_)
+        | Op::MatchShape { .. }
+        | Op::StoreState { .. } => return Ok(binding),
+        Op::CallFn { func: callee, .. } => {
+            let loc = func.values[binding.out.0 as usize].loc;
+            return Err(CompileError::internal(loc, format!("the call of `{callee}` was not inlined")));
+        }
+        Op::Scalar(_)
+        | Op::IndexValue { .. }
+        | Op::Element(_)
+        | Op::Reduce { .. }
+        | Op::ArgReduce { .. }
+        | Op::MatMul
+        | Op::Softmax { .. }
+        | Op::LayerNorm { .. }
+        | Op::Transpose { .. }
+        | Op::BroadcastTo { .. }
+        | Op::Concat { .. }
+        | Op::Slice { .. }
+        | Op::SliceUpdate { .. }
+        | Op::Pad { .. }
+        | Op::Conv { .. }
+        | Op::Pool { .. }
+        | Op::Full { .. }
+        | Op::Arange { .. } => {}
+    }
+    let data = &func.values[binding.out.0 as usize];
+    let base = if data.name.is_empty() { ops::name(&binding.op) } else { data.name.clone() };
+    let name = module.unique_name(&format!("{}.{base}", func.name));
+    let finished = ops::lower(Kernel::new(module, func, inline, &name, &binding), &binding);
+    Ok(call(binding, name, finished, func, module))
+}
+
+fn call(binding: Binding, name: String, finished: Finished, func: &relax::Function, module: &mut Module) -> Binding {
+    let ty: TensorType = tensor_of(func, binding.out);
+    module.functions.insert(name.clone(), Function::Prim(finished.prim));
+    let op = Op::CallTir {
+        func: name,
+        syms: finished.syms.into_iter().map(IntExpr::var).collect(),
+        results: vec![ty],
+        in_place: vec![finished.in_place],
+    };
+    Binding { out: binding.out, op, args: finished.args }
+}

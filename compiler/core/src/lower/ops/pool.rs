@@ -1,0 +1,83 @@
+//! Pooling over windows.
+
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::relax::{Binding, PoolOp, Window};
+use tenfold_ir::tir::Stmt;
+use tenfold_ir::{DType, Scalar};
+
+use super::contract::window_index;
+use super::reduce::accumulator;
+use crate::lower::{Finished, Kernel};
+
+/// `out[n, c, o…] = op over taps of x[n, c, o * stride + tap * dilation - pad]`.
+pub fn pool(mut k: Kernel<'_>, binding: &Binding, op: PoolOp, window: &Window) -> Finished {
+    let x = binding.args[0];
+    let (xs, ty) = (k.tensor(x).shape, k.tensor(binding.out));
+    let out = k.output(&ty);
+    let outer = k.vars("o", &ty.shape);
+    let kernel: Vec<_> = window.kernel.iter().map(|e| tenfold_ir::arith::IntExpr::from(*e)).collect();
+    let dtype = match op {
+        PoolOp::Max => ty.dtype,
+        PoolOp::Average { .. } => accumulator(ty.dtype),
+    };
+    k.spatial("pool", &outer, |k| {
+        let start = match op {
+            PoolOp::Max => Scalar::least(dtype),
+            PoolOp::Average { .. } => Scalar::zero(dtype),
+        };
+        let start = k.b.scalar(start);
+        let acc = k.b.local("acc", start);
+        let zero = k.b.scalar(Scalar::zero(DType::I32));
+        let count = k.b.local("count", zero);
+        let taps = k.vars("r", &kernel);
+        k.loops(&taps, |k| {
+            let (at, tap) = (k.read_all(&outer), k.read_all(&taps));
+            let mut source = at[..2].to_vec();
+            let (mut inside, mut counted) = (None, None);
+            for axis in 0..tap.len() {
+                let (i, _) = window_index(k, window, axis, at[axis + 2], tap[axis], &xs[axis + 2]);
+                // With ceil_mode the last window may reach past the padding too, so every axis is checked.
+                let extent = k.b.int_expr(&xs[axis + 2]);
+                let ok = k.within(i, extent);
+                let after = k.b.index(window.pads[axis + window.pads.len() / 2]);
+                let padded = k.b.add(extent, after);
+                let near = k.b.compare(tenfold_ir::op::CmpOp::Lt, i, padded);
+                inside = Some(inside.map_or(ok, |all| k.b.and(all, ok)));
+                counted = Some(counted.map_or(near, |all| k.b.and(all, near)));
+                source.push(i);
+            }
+            let then = k.capture(|k| {
+                let value = k.element(x, &source);
+                let value = k.b.cast(dtype, value);
+                let old = k.b.read_local(acc);
+                let combine = match op {
+                    PoolOp::Max => BinaryOp::Max,
+                    PoolOp::Average { .. } => BinaryOp::Add,
+                };
+                let new = k.b.binary(combine, old, value);
+                k.b.store(acc, vec![], new);
+            });
+            let always = k.b.scalar(Scalar::bool(true));
+            let cond = inside.unwrap_or(always);
+            k.b.push(Stmt::If { cond, then: Box::new(then), otherwise: None });
+            let include_pad = matches!(op, PoolOp::Average { count_include_pad: true });
+            let counts = if include_pad { counted.unwrap_or(always) } else { cond };
+            let then = k.capture(|k| {
+                let (old, one) = (k.b.read_local(count), k.b.scalar(Scalar::one(DType::I32)));
+                let new = k.b.add(old, one);
+                k.b.store(count, vec![], new);
+            });
+            k.b.push(Stmt::If { cond: counts, then: Box::new(then), otherwise: None });
+        });
+        let mut value = k.b.read_local(acc);
+        if matches!(op, PoolOp::Average { .. }) {
+            let n = k.b.read_local(count);
+            let n = k.b.cast(dtype, n);
+            value = k.b.div(value, n);
+        }
+        let value = k.b.cast(ty.dtype, value);
+        let at = k.read_all(&outer);
+        k.b.store(out, at, value);
+    });
+    k.finish(out)
+}

@@ -1,0 +1,274 @@
+//! `PlanMemory`: a place for every value of a legalised function.
+//!
+//! A value lives in a result or in a state's buffer where it ends up there and nothing is lost by it, else in the
+//! workspace. Intermediates whose lifetimes do not meet share bytes: where every size is a constant (or bounded),
+//! greedily by size, largest first, each at the lowest offset that is free; else a piece of memory is used again for
+//! a value of the same symbolic size.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::arith::{IntExpr, Prover};
+use tenfold_ir::relax::{self, Op, Phase, Place, Plan, TensorType, Type, ValueId};
+use tenfold_ir::{Function, Module};
+
+use crate::CompileError;
+use crate::homes::{Home, Homes, bindings};
+use crate::pass::PassContext;
+
+/// Every offset is a multiple of this.
+pub const ALIGN: i64 = 64;
+
+/// Runs on the entry.
+pub fn plan_memory(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+    let entry = module.entry.clone();
+    if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
+        let plan = Planner::new(func).plan();
+        func.plan = Some(plan);
+        func.phase = Phase::Planned;
+    }
+    Ok(())
+}
+
+/// When a home is first written and last used, as positions of bindings.
+#[derive(Clone, Debug)]
+pub struct Life {
+    /// The memory.
+    pub home: Home,
+    /// Its type when it was made.
+    pub ty: TensorType,
+    /// Position of the binding that makes it.
+    pub first: usize,
+    /// Position of the last binding that uses it.
+    pub last: usize,
+}
+
+struct Planner<'f> {
+    func: &'f relax::Function,
+    homes: Homes,
+    lives: Vec<Life>,
+    places: BTreeMap<Home, Place>,
+    bounds: Prover,
+}
+
+impl<'f> Planner<'f> {
+    fn new(func: &'f relax::Function) -> Self {
+        let homes = Homes::new(func);
+        let lives = lives(func, &homes);
+        Planner { func, homes, lives, places: BTreeMap::new(), bounds: prover(func) }
+    }
+
+    fn plan(mut self) -> Plan {
+        for (index, param) in self.func.params.iter().enumerate() {
+            self.places.insert((param.value, 0), Place::Param(index));
+        }
+        for binding in bindings(self.func) {
+            if let Op::Const(id) = binding.op {
+                self.places.insert((binding.out, 0), Place::Const(id));
+            }
+        }
+        self.place_results();
+        self.place_states();
+        let workspace = self.place_workspace();
+        let bound = workspace.as_const().or_else(|| self.bounds.const_bounds(&workspace).1);
+        let mut places = vec![None; self.func.values.len()];
+        for (index, place) in places.iter_mut().enumerate() {
+            *place = self.places.get(&self.homes.get(ValueId(index as u32))).cloned();
+        }
+        let tuples = self.tuples();
+        Plan { places, tuples, workspace: Some(workspace), workspace_bound: bound.map(|b| b.max(0) as u64) }
+    }
+
+    /// Places of every component of a call with several results.
+    fn tuples(&self) -> BTreeMap<ValueId, Vec<Place>> {
+        let mut tuples = BTreeMap::new();
+        for binding in bindings(self.func) {
+            if let Op::CallTir { results, .. } = &binding.op {
+                let of = |i| self.places.get(&(binding.out, i)).cloned().unwrap_or(Place::None);
+                if results.len() > 1 {
+                    tuples.insert(binding.out, (0..results.len()).map(of).collect());
+                }
+            }
+        }
+        tuples
+    }
+
+    fn place_results(&mut self) {
+        for (index, result) in self.func.results.iter().enumerate() {
+            let home = self.homes.get(*result);
+            self.places.entry(home).or_insert(Place::Result(index));
+        }
+    }
+
+    /// A stored value is made in the state's own buffer if the old state is dead by then.
+    fn place_states(&mut self) {
+        for binding in bindings(self.func) {
+            let Op::StoreState { param } = binding.op else { continue };
+            let home = self.homes.get(binding.args[0]);
+            let state = (self.func.params[param].value, 0);
+            let dead = self.life(state).map_or(0, |l| l.last);
+            let made = self.life(home).map_or(0, |l| l.first);
+            if !self.places.contains_key(&home) && made > dead {
+                self.places.insert(home, Place::Param(param));
+            }
+        }
+    }
+
+    fn life(&self, home: Home) -> Option<&Life> {
+        self.lives.iter().find(|l| l.home == home)
+    }
+
+    /// Places what is left; gives the size of the workspace.
+    fn place_workspace(&mut self) -> IntExpr {
+        let open: Vec<Life> = self.lives.iter().filter(|l| !self.places.contains_key(&l.home)).cloned().collect();
+        let sized: Vec<(Life, IntExpr)> = open.into_iter().map(|l| (l.clone(), self.bytes(&l.ty))).collect();
+        let (fixed, symbolic): (Vec<_>, Vec<_>) = sized.into_iter().partition(|(_, b)| b.as_const().is_some());
+        let start = self.place_fixed(fixed);
+        self.place_symbolic(symbolic, start)
+    }
+
+    /// Bytes of a value, rounded up; the greatest number where its dims are bounded.
+    fn bytes(&self, ty: &TensorType) -> IntExpr {
+        let bytes = bytes_of(ty);
+        if bytes.as_const().is_some() {
+            return bytes;
+        }
+        match self.bounds.const_bounds(&bytes).1 {
+            Some(most) => IntExpr::from(round_up(most.max(0))),
+            None => bytes,
+        }
+    }
+
+    fn place_fixed(&mut self, mut fixed: Vec<(Life, IntExpr)>) -> i64 {
+        fixed.sort_by_key(|(life, bytes)| (std::cmp::Reverse(bytes.as_const().unwrap_or(0)), life.first, life.home));
+        let mut done: Vec<(Life, i64, i64)> = Vec::new();
+        for (life, bytes) in fixed {
+            let size = bytes.as_const().unwrap_or(0);
+            let offset = lowest_free(&done, &life, size);
+            let place = Place::Workspace { offset: IntExpr::from(offset), bytes: IntExpr::from(size) };
+            self.places.insert(life.home, place);
+            done.push((life, offset, size));
+        }
+        done.iter().map(|(_, offset, size)| offset + size).max().unwrap_or(0)
+    }
+
+    fn place_symbolic(&mut self, symbolic: Vec<(Life, IntExpr)>, start: i64) -> IntExpr {
+        struct Piece {
+            bytes: IntExpr,
+            offset: IntExpr,
+            busy_until: usize,
+        }
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut end = IntExpr::from(start);
+        for (life, bytes) in symbolic {
+            let free = pieces.iter_mut().find(|p| p.busy_until < life.first && p.bytes == bytes);
+            let offset = match free {
+                Some(piece) => {
+                    piece.busy_until = life.last;
+                    piece.offset.clone()
+                }
+                None => {
+                    let offset = end.clone();
+                    end = &end + &bytes;
+                    let busy_until = life.last;
+                    pieces.push(Piece { bytes: bytes.clone(), offset: offset.clone(), busy_until });
+                    offset
+                }
+            };
+            self.places.insert(life.home, Place::Workspace { offset, bytes });
+        }
+        end
+    }
+}
+
+/// The lowest offset at which `size` bytes meet none of those placed whose lifetimes meet `life`.
+fn lowest_free(done: &[(Life, i64, i64)], life: &Life, size: i64) -> i64 {
+    let mut met: Vec<(i64, i64)> = done
+        .iter()
+        .filter(|(other, _, _)| other.first <= life.last && life.first <= other.last)
+        .map(|(_, offset, size)| (*offset, *size))
+        .collect();
+    met.sort_unstable();
+    let mut offset = 0;
+    for (other, other_size) in met {
+        if offset + size <= other {
+            break;
+        }
+        offset = offset.max(other + other_size);
+    }
+    offset
+}
+
+fn round_up(bytes: i64) -> i64 {
+    bytes.saturating_add(ALIGN - 1) / ALIGN * ALIGN
+}
+
+/// Bytes of a tensor, rounded up to [`ALIGN`].
+pub fn bytes_of(ty: &TensorType) -> IntExpr {
+    let size = IntExpr::from(ty.dtype.size_bytes() as i64);
+    let bytes = ty.shape.iter().fold(size, |n, d| &n * d);
+    let up = &bytes + &IntExpr::from(ALIGN - 1);
+    &up.floor_div(&IntExpr::from(ALIGN)) * &IntExpr::from(ALIGN)
+}
+
+/// Whether a symbol is >= 0 by its kind.
+pub fn natural(kind: &relax::SymKind) -> bool {
+    match kind {
+        relax::SymKind::Dim { .. } => true,
+        relax::SymKind::IndexParam { unsigned, .. } => *unsigned,
+        relax::SymKind::Stride { .. } | relax::SymKind::Bound(_) => false,
+    }
+}
+
+/// The facts of a function, as a prover.
+pub fn prover(func: &relax::Function) -> Prover {
+    let mut prover = Prover::new();
+    for decl in &func.syms {
+        if natural(&decl.kind) {
+            prover.assume(tenfold_ir::arith::Fact::NonNegative(IntExpr::var(decl.sym.clone())));
+        }
+    }
+    for fact in &func.facts {
+        prover.assume(fact.fact.clone());
+    }
+    prover
+}
+
+/// Lifetimes of all homes, in the order in which they are made.
+pub fn lives(func: &relax::Function, homes: &Homes) -> Vec<Life> {
+    let mut lives: Vec<Life> = Vec::new();
+    let tensor = |v: ValueId| match &func.values[v.0 as usize].ty {
+        Type::Tensor(t) => vec![t.clone()],
+        Type::Tuple(parts) => parts
+            .iter()
+            .filter_map(|p| match p {
+                Type::Tensor(t) => Some(t.clone()),
+                Type::Tuple(_) => None,
+            })
+            .collect(),
+    };
+    for param in &func.params {
+        for ty in tensor(param.value) {
+            lives.push(Life { home: (param.value, 0), ty, first: 0, last: 0 });
+        }
+    }
+    let all: Vec<_> = bindings(func).collect();
+    for (i, binding) in all.iter().enumerate() {
+        let position = i + 1;
+        for arg in &binding.args {
+            let home = homes.get(*arg);
+            lives.iter_mut().filter(|l| l.home == home).for_each(|l| l.last = position);
+        }
+        let makes = matches!(binding.op, Op::CallTir { .. } | Op::Const(_));
+        if makes && homes.get(binding.out) == (binding.out, 0) {
+            for (index, ty) in tensor(binding.out).into_iter().enumerate() {
+                lives.push(Life { home: (binding.out, index), ty, first: position, last: position });
+            }
+        }
+    }
+    let end = all.len() + 1;
+    for result in &func.results {
+        let home = homes.get(*result);
+        lives.iter_mut().filter(|l| l.home == home).for_each(|l| l.last = end);
+    }
+    lives
+}

@@ -1,0 +1,276 @@
+//! `InlineCalls`: the bodies of called relax functions take the place of the calls, so that one graph is left.
+//!
+//! A callee's dims become the extents of the arguments, its index parameters the index arguments, its state
+//! parameters the arguments' values; what it stores into them comes back after its results.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::relax::{
+    self, Binding, BindingBlock, BlockKind, Op, Phase, SliceAxis, SymKind, TensorType, Type, ValueData, ValueId,
+};
+use tenfold_ir::{Function, Module};
+
+use crate::CompileError;
+use crate::pass::PassContext;
+
+/// Runs on the entry; callees are left for `DeadCodeElimination`.
+pub fn inline_calls(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+    let entry = module.entry.clone();
+    if let Some(func) = module.relax(&entry) {
+        let func = expand(func, module);
+        module.functions.insert(entry, Function::Relax(func));
+    }
+    Ok(())
+}
+
+fn expand(func: &relax::Function, module: &Module) -> relax::Function {
+    let mut out = relax::Function {
+        blocks: Vec::new(),
+        values: Vec::new(),
+        results: Vec::new(),
+        phase: Phase::Normalised,
+        ..func.clone()
+    };
+    let mut frame = Frame::default();
+    for param in &mut out.params {
+        let new = push_value(&mut out.values, func.values[param.value.0 as usize].clone());
+        frame.values.insert(param.value, Slot::Value(new));
+        param.value = new;
+    }
+    let mut stores = Vec::new();
+    body(func, &mut frame, module, &mut out, &mut stores);
+    for sym in &mut out.syms {
+        if let SymKind::Bound(v) = sym.kind {
+            sym.kind = SymKind::Bound(frame.value(v));
+        }
+    }
+    out.results = func.results.iter().map(|v| frame.value(*v)).collect();
+    let effects = stores
+        .into_iter()
+        .map(|(param, value)| {
+            let data = out.values[value.0 as usize].clone();
+            let marker = push_value(&mut out.values, data);
+            Binding { out: marker, op: Op::StoreState { param }, args: vec![value] }
+        })
+        .collect::<Vec<_>>();
+    if !effects.is_empty() {
+        out.blocks.push(BindingBlock { kind: BlockKind::Effect, bindings: effects });
+    }
+    out
+}
+
+fn push_value(values: &mut Vec<ValueData>, data: ValueData) -> ValueId {
+    values.push(data);
+    ValueId(values.len() as u32 - 1)
+}
+
+/// What a value of the function being copied stands for.
+#[derive(Clone, Debug)]
+enum Slot {
+    Value(ValueId),
+    Tuple(Vec<Slot>),
+}
+
+/// The copy of one function: its values and symbols in terms of the new function's.
+#[derive(Default)]
+struct Frame {
+    values: BTreeMap<ValueId, Slot>,
+    syms: BTreeMap<Sym, IntExpr>,
+}
+
+impl Frame {
+    fn slot(&self, v: ValueId) -> Slot {
+        self.values.get(&v).cloned().unwrap_or(Slot::Value(v))
+    }
+
+    fn value(&self, v: ValueId) -> ValueId {
+        fn first(slot: &Slot, default: ValueId) -> ValueId {
+            match slot {
+                Slot::Value(v) => *v,
+                Slot::Tuple(parts) => parts.first().map_or(default, |p| first(p, default)),
+            }
+        }
+        first(&self.slot(v), v)
+    }
+
+    fn int(&self, e: &IntExpr) -> IntExpr {
+        if self.syms.is_empty() { e.clone() } else { e.substitute(&|s| self.syms.get(s).cloned()) }
+    }
+
+    fn ints(&self, all: &[IntExpr]) -> Vec<IntExpr> {
+        all.iter().map(|e| self.int(e)).collect()
+    }
+
+    fn tensor(&self, t: &TensorType) -> TensorType {
+        TensorType { dtype: t.dtype, shape: self.ints(&t.shape) }
+    }
+
+    fn ty(&self, ty: &Type) -> Type {
+        match ty {
+            Type::Tensor(t) => Type::Tensor(self.tensor(t)),
+            Type::Tuple(parts) => Type::Tuple(parts.iter().map(|p| self.ty(p)).collect()),
+        }
+    }
+
+    fn data(&self, data: &ValueData) -> ValueData {
+        ValueData {
+            ty: self.ty(&data.ty),
+            range: data.range.as_ref().map(|(lo, hi)| (self.int(lo), self.int(hi))),
+            ..data.clone()
+        }
+    }
+
+    fn axes(&self, axes: &[SliceAxis]) -> Vec<SliceAxis> {
+        axes.iter()
+            .map(|a| SliceAxis { begin: self.int(&a.begin), extent: self.int(&a.extent), step: a.step })
+            .collect()
+    }
+
+    /// An operator with its integer expressions in the new function's symbols.
+    fn op(&self, op: &Op) -> Op {
+        match op {
+            Op::IndexValue { expr, dtype } => Op::IndexValue { expr: self.int(expr), dtype: *dtype },
+            Op::Reshape { shape } => Op::Reshape { shape: self.ints(shape) },
+            Op::BroadcastTo { shape } => Op::BroadcastTo { shape: self.ints(shape) },
+            Op::Full { shape } => Op::Full { shape: self.ints(shape) },
+            Op::MatchShape { shape } => Op::MatchShape { shape: self.ints(shape) },
+            Op::Slice { axes, drop } => Op::Slice { axes: self.axes(axes), drop: drop.clone() },
+            Op::SliceUpdate { axes, drop } => Op::SliceUpdate { axes: self.axes(axes), drop: drop.clone() },
+            Op::Pad { mode, before, after } => {
+                Op::Pad { mode: *mode, before: self.ints(before), after: self.ints(after) }
+            }
+            Op::Arange { start, step, extent, dtype } => {
+                Op::Arange { start: self.int(start), step: self.int(step), extent: self.int(extent), dtype: *dtype }
+            }
+            Op::CallTir { func, syms, results, in_place } => Op::CallTir {
+                func: func.clone(),
+                syms: self.ints(syms),
+                results: results.iter().map(|t| self.tensor(t)).collect(),
+                in_place: in_place.clone(),
+            },
+            Op::CallFn { func, syms, result } => {
+                Op::CallFn { func: func.clone(), syms: self.ints(syms), result: self.ty(result) }
+            }
+            Op::Const(_)
+            | Op::Scalar(_)
+            | Op::Element(_)
+            | Op::Reduce { .. }
+            | Op::ArgReduce { .. }
+            | Op::MatMul
+            | Op::Softmax { .. }
+            | Op::LayerNorm { .. }
+            | Op::Transpose { .. }
+            | Op::Concat { .. }
+            | Op::Conv { .. }
+            | Op::Pool { .. }
+            | Op::Tuple
+            | Op::TupleGet(_)
+            | Op::BindIndex(_)
+            | Op::StoreState { .. } => op.clone(),
+        }
+    }
+}
+
+/// Copies the bindings of `func` into `out`; what it stores into its state goes to `stores`, last value first wins.
+fn body(
+    func: &relax::Function,
+    frame: &mut Frame,
+    module: &Module,
+    out: &mut relax::Function,
+    stores: &mut Vec<(usize, ValueId)>,
+) {
+    for block in &func.blocks {
+        for binding in &block.bindings {
+            one(func, binding, frame, module, out, stores);
+        }
+    }
+}
+
+fn one(
+    func: &relax::Function,
+    binding: &Binding,
+    frame: &mut Frame,
+    module: &Module,
+    out: &mut relax::Function,
+    stores: &mut Vec<(usize, ValueId)>,
+) {
+    match &binding.op {
+        Op::Tuple => {
+            let parts = binding.args.iter().map(|a| frame.slot(*a)).collect();
+            frame.values.insert(binding.out, Slot::Tuple(parts));
+        }
+        Op::TupleGet(i) => {
+            if let Slot::Tuple(parts) = frame.slot(binding.args[0]) {
+                frame.values.insert(binding.out, parts[*i].clone());
+            } else {
+                copy(func, binding, frame, out);
+            }
+        }
+        Op::StoreState { param } => {
+            let value = frame.value(binding.args[0]);
+            stores.retain(|(p, _)| p != param);
+            stores.push((*param, value));
+        }
+        Op::CallFn { func: callee, syms, .. } => match module.relax(callee) {
+            Some(callee) => {
+                let args: Vec<ValueId> = binding.args.iter().map(|a| frame.value(*a)).collect();
+                let slot = call(callee, &args, &frame.ints(syms), module, out);
+                frame.values.insert(binding.out, slot);
+            }
+            None => copy(func, binding, frame, out),
+        },
+        _ => copy(func, binding, frame, out),
+    }
+}
+
+fn copy(func: &relax::Function, binding: &Binding, frame: &mut Frame, out: &mut relax::Function) {
+    let args = binding.args.iter().map(|a| frame.value(*a)).collect();
+    let op = frame.op(&binding.op);
+    let new = push_value(&mut out.values, frame.data(&func.values[binding.out.0 as usize]));
+    if out.blocks.is_empty() {
+        out.blocks.push(BindingBlock { kind: BlockKind::Dataflow, bindings: Vec::new() });
+    }
+    out.blocks[0].bindings.push(Binding { out: new, op, args });
+    frame.values.insert(binding.out, Slot::Value(new));
+}
+
+fn call(
+    callee: &relax::Function,
+    args: &[ValueId],
+    syms: &[IntExpr],
+    module: &Module,
+    out: &mut relax::Function,
+) -> Slot {
+    let mut frame = Frame::default();
+    for (param, arg) in callee.params.iter().zip(args) {
+        frame.values.insert(param.value, Slot::Value(*arg));
+    }
+    let mut index_args = syms.iter();
+    for decl in &callee.syms {
+        let value = match decl.kind {
+            SymKind::Dim { param, axis } => {
+                let at = callee.params.iter().position(|p| p.position == param);
+                at.and_then(|i| match &out.values[args[i].0 as usize].ty {
+                    Type::Tensor(t) => t.shape.get(axis).cloned(),
+                    Type::Tuple(_) => None,
+                })
+            }
+            SymKind::IndexParam { .. } => index_args.next().cloned(),
+            SymKind::Stride { .. } | SymKind::Bound(_) => None,
+        };
+        if let Some(value) = value {
+            frame.syms.insert(decl.sym.clone(), value);
+        }
+    }
+    let mut stores = Vec::new();
+    body(callee, &mut frame, module, out, &mut stores);
+    let mut slots: Vec<Slot> = callee.results.iter().map(|v| frame.slot(*v)).collect();
+    for (index, param) in callee.params.iter().enumerate() {
+        if param.kind == relax::ParamKind::State {
+            let stored = stores.iter().find(|(p, _)| *p == index).map(|(_, v)| *v);
+            slots.push(Slot::Value(stored.unwrap_or(args[index])));
+        }
+    }
+    if slots.len() == 1 { slots.remove(0) } else { Slot::Tuple(slots) }
+}

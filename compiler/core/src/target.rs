@@ -1,0 +1,147 @@
+//! Targets: what code is generated for.
+
+use std::fmt;
+
+/// An instruction set family.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Arch {
+    /// x86-64.
+    X86_64,
+    /// 64-bit ARM.
+    Aarch64,
+    /// 32-bit ARM, Thumb included.
+    Arm,
+    /// 32-bit RISC-V.
+    Riscv32,
+    /// 64-bit RISC-V.
+    Riscv64,
+    /// WebAssembly with 32-bit addresses.
+    Wasm32,
+    /// Another: only the C back end serves it.
+    Other,
+}
+
+/// An object format.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ObjectFormat {
+    /// ELF.
+    Elf,
+    /// Mach-O.
+    MachO,
+    /// COFF.
+    Coff,
+    /// WebAssembly.
+    Wasm,
+}
+
+/// A CPU target, from the Rust target that cargo builds for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Target {
+    /// rustc's name: `x86_64-unknown-linux-gnu`.
+    pub triple: String,
+    /// Instruction set.
+    pub arch: Arch,
+    /// Object format.
+    pub format: ObjectFormat,
+    /// Bits of an address.
+    pub pointer_bits: u32,
+    /// Whether bytes go low first.
+    pub little_endian: bool,
+    /// CPU name as LLVM spells it; empty for the triple's default.
+    pub cpu: String,
+    /// Features as rustc names them (`CARGO_CFG_TARGET_FEATURE`), sorted.
+    pub features: Vec<String>,
+    /// Whether there is an operating system.
+    pub hosted: bool,
+}
+
+impl Target {
+    /// The target of a Rust triple, with `features` as `CARGO_CFG_TARGET_FEATURE` lists them.
+    pub fn from_triple(triple: &str, features: &[&str]) -> Target {
+        let arch = arch_of(triple);
+        let mut features: Vec<String> = features.iter().filter(|f| !f.is_empty()).map(|f| f.to_string()).collect();
+        features.sort();
+        features.dedup();
+        Target {
+            triple: triple.to_string(),
+            arch,
+            format: format_of(triple),
+            pointer_bits: match arch {
+                Arch::X86_64 | Arch::Aarch64 | Arch::Riscv64 => 64,
+                Arch::Arm | Arch::Riscv32 | Arch::Wasm32 => 32,
+                Arch::Other => {
+                    if triple.contains("64") {
+                        64
+                    } else {
+                        32
+                    }
+                }
+            },
+            little_endian: !(triple.starts_with("armeb")
+                || triple.starts_with("aarch64_be")
+                || triple.contains("s390x")
+                || triple.starts_with("mips-")
+                || triple.starts_with("powerpc-")
+                || triple.starts_with("powerpc64-")),
+            cpu: String::new(),
+            features,
+            hosted: !(triple.contains("-none") || triple.ends_with("-unknown-unknown")),
+        }
+    }
+
+    /// Whether rustc compiles for this feature.
+    pub fn has(&self, feature: &str) -> bool {
+        self.features.iter().any(|f| f == feature)
+    }
+
+    /// Bytes of a vector register; 0 if there are none.
+    pub fn vector_bytes(&self) -> u32 {
+        match self.arch {
+            Arch::X86_64 if self.has("avx512f") => 64,
+            Arch::X86_64 if self.has("avx") => 32,
+            Arch::X86_64 | Arch::Aarch64 => 16,
+            Arch::Arm if self.has("neon") || self.has("mve") => 16,
+            Arch::Riscv64 if self.has("v") => 16,
+            Arch::Wasm32 if self.has("simd128") => 16,
+            Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => 0,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.triple)?;
+        if !self.cpu.is_empty() {
+            write!(f, " -mcpu={}", self.cpu)?;
+        }
+        if !self.features.is_empty() {
+            write!(f, " -mattr={}", self.features.join(","))?;
+        }
+        Ok(())
+    }
+}
+
+fn arch_of(triple: &str) -> Arch {
+    let first = triple.split('-').next().unwrap_or_default();
+    match first {
+        "x86_64" | "x86_64h" => Arch::X86_64,
+        "aarch64" | "arm64" | "arm64e" | "aarch64_be" => Arch::Aarch64,
+        "wasm32" | "wasm32v1" => Arch::Wasm32,
+        _ if first.starts_with("riscv32") => Arch::Riscv32,
+        _ if first.starts_with("riscv64") => Arch::Riscv64,
+        _ if first.starts_with("arm") || first.starts_with("thumb") => Arch::Arm,
+        _ => Arch::Other,
+    }
+}
+
+fn format_of(triple: &str) -> ObjectFormat {
+    if triple.contains("-apple-") {
+        ObjectFormat::MachO
+    } else if triple.contains("windows") || triple.contains("uefi") {
+        ObjectFormat::Coff
+    } else if triple.starts_with("wasm") {
+        ObjectFormat::Wasm
+    } else {
+        ObjectFormat::Elf
+    }
+}

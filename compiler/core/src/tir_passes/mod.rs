@@ -1,0 +1,19 @@
+//! Passes over tir. One pass is one file.
+
+mod flatten;
+mod lower_blocks;
+
+pub use flatten::flatten_buffers;
+pub use lower_blocks::lower_blocks;
+
+use tenfold_ir::tir::PrimFunc;
+use tenfold_ir::{Function, Module};
+
+/// Runs `f` on every prim-func of a module.
+fn each_prim(module: &mut Module, mut f: impl FnMut(PrimFunc) -> PrimFunc) {
+    for function in module.functions.values_mut() {
+        if let Function::Prim(prim) = function {
+            *prim = f(prim.clone());
+        }
+    }
+}

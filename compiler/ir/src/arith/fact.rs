@@ -1,0 +1,182 @@
+//! Statements about expressions.
+
+use super::atom::Atom;
+use super::divide::gcd;
+use super::eval;
+use super::expr::IntExpr;
+use super::sym::Sym;
+use std::fmt;
+
+/// A statement about integers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fact {
+    /// `e >= 0`.
+    NonNegative(IntExpr),
+    /// `e == 0`.
+    Zero(IntExpr),
+    /// `e != 0`.
+    NonZero(IntExpr),
+    /// `e` is a multiple of the number; of zero only zero is.
+    Divisible(IntExpr, i64),
+    /// All of these; of none it is true.
+    And(Vec<Fact>),
+    /// At least one of these; of none it is false.
+    Or(Vec<Fact>),
+}
+
+impl Fact {
+    /// `a >= b`.
+    pub fn ge(a: &IntExpr, b: &IntExpr) -> Fact {
+        Fact::NonNegative(tighten(&(a - b)))
+    }
+
+    /// `a <= b`.
+    pub fn le(a: &IntExpr, b: &IntExpr) -> Fact {
+        Self::ge(b, a)
+    }
+
+    /// `a < b`.
+    pub fn lt(a: &IntExpr, b: &IntExpr) -> Fact {
+        Fact::NonNegative(tighten(&(b - a - 1)))
+    }
+
+    /// `a > b`.
+    pub fn gt(a: &IntExpr, b: &IntExpr) -> Fact {
+        Self::lt(b, a)
+    }
+
+    /// `a == b`; a remainder by a constant that is zero states a multiple.
+    pub fn eq(a: &IntExpr, b: &IntExpr) -> Fact {
+        let difference = a - b;
+        let Some(Atom::FloorMod(e, by) | Atom::TruncRem(e, by)) = difference.as_atom() else {
+            return Fact::Zero(difference);
+        };
+        match by.as_const() {
+            Some(c) => Fact::Divisible(e.clone(), c),
+            None => Fact::Zero(e.floor_mod(by)),
+        }
+    }
+
+    /// `a != b`.
+    pub fn ne(a: &IntExpr, b: &IntExpr) -> Fact {
+        Fact::NonZero(a - b)
+    }
+
+    /// What holds if and only if this fact does not.
+    pub fn negate(&self) -> Fact {
+        match self {
+            Fact::NonNegative(e) => Fact::NonNegative(-e - 1),
+            Fact::Zero(e) => Fact::NonZero(e.clone()),
+            Fact::NonZero(e) => Fact::Zero(e.clone()),
+            Fact::Divisible(e, c) => Fact::NonZero(e.floor_mod(&IntExpr::constant(*c))),
+            Fact::And(all) => Fact::Or(all.iter().map(Fact::negate).collect()),
+            Fact::Or(any) => Fact::And(any.iter().map(Fact::negate).collect()),
+        }
+    }
+
+    /// Whether the fact holds under `env`; `None` where a value is missing or too large.
+    pub fn eval(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<bool> {
+        match self {
+            Fact::NonNegative(e) => Some(e.eval(env)? >= 0),
+            Fact::Zero(e) => Some(e.eval(env)? == 0),
+            Fact::NonZero(e) => Some(e.eval(env)? != 0),
+            Fact::Divisible(e, c) => Some(eval::floor_mod(e.eval(env)?, *c)? == 0),
+            Fact::And(all) => all
+                .iter()
+                .try_fold(true, |held, fact| Some(fact.eval(env)? && held)),
+            Fact::Or(any) => any
+                .iter()
+                .try_fold(false, |held, fact| Some(fact.eval(env)? || held)),
+        }
+    }
+
+    /// The fact with variables replaced.
+    pub fn substitute(&self, map: &impl Fn(&Sym) -> Option<IntExpr>) -> Fact {
+        let each = |facts: &[Fact]| facts.iter().map(|fact| fact.substitute(map)).collect();
+        match self {
+            Fact::NonNegative(e) => Fact::NonNegative(e.substitute(map)),
+            Fact::Zero(e) => Fact::Zero(e.substitute(map)),
+            Fact::NonZero(e) => Fact::NonZero(e.substitute(map)),
+            Fact::Divisible(e, c) => Fact::Divisible(e.substitute(map), *c),
+            Fact::And(all) => Fact::And(each(all)),
+            Fact::Or(any) => Fact::Or(each(any)),
+        }
+    }
+}
+
+/// `e >= 0` over its common factor: `2*x - 3 >= 0` is `x - 2 >= 0`.
+pub(super) fn tighten(e: &IntExpr) -> IntExpr {
+    let common = e.terms().iter().map(|(_, c)| *c).try_fold(0, gcd);
+    match common {
+        Some(g) if g > 1 => {
+            let terms = e.terms().iter().map(|(m, c)| (m.clone(), c / g)).collect();
+            IntExpr::from_terms(terms, e.constant_term().div_euclid(g))
+        }
+        Some(_) | None => e.clone(),
+    }
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fact::NonNegative(e) => write_comparison(f, e, true),
+            Fact::Zero(e) => write_comparison(f, e, false),
+            Fact::NonZero(e) => write!(f, "{e} != 0"),
+            Fact::Divisible(e, c) => match e.as_var() {
+                Some(sym) => write!(f, "{sym} % {c} == 0"),
+                None => write!(f, "({e}) % {c} == 0"),
+            },
+            Fact::And(all) => write_joined(f, all, " && ", "0 == 0"),
+            Fact::Or(any) => write_joined(f, any, " || ", "0 == 1"),
+        }
+    }
+}
+
+fn write_joined(
+    f: &mut fmt::Formatter<'_>,
+    facts: &[Fact],
+    with: &str,
+    empty: &str,
+) -> fmt::Result {
+    for (at, fact) in facts.iter().enumerate() {
+        if at > 0 {
+            f.write_str(with)?;
+        }
+        match fact {
+            Fact::And(_) | Fact::Or(_) => write!(f, "({fact})")?,
+            Fact::NonNegative(_) | Fact::Zero(_) | Fact::NonZero(_) | Fact::Divisible(..) => {
+                write!(f, "{fact}")?;
+            }
+        }
+    }
+    if facts.is_empty() {
+        f.write_str(empty)
+    } else {
+        Ok(())
+    }
+}
+
+/// Negative terms go to the left side: `N - i - 1 >= 0` reads `i < N`.
+fn write_comparison(f: &mut fmt::Formatter<'_>, e: &IntExpr, ordered: bool) -> fmt::Result {
+    let side = |wanted: bool| {
+        let terms = e
+            .terms()
+            .iter()
+            .filter(|(_, c)| (*c > 0) == wanted && *c != i64::MIN);
+        let terms: Vec<_> = terms.map(|(m, c)| (m.clone(), c.abs())).collect();
+        IntExpr::from_terms(terms, 0)
+    };
+    let (right, left) = (side(true), side(false));
+    let constant = e.constant_term();
+    let same = ordered.then_some("<=").unwrap_or("==");
+    if constant == i64::MIN || &right - &left + constant != *e {
+        return write!(f, "{e} {} 0", if ordered { ">=" } else { "==" });
+    }
+    match (left.is_zero(), right.is_zero(), constant) {
+        (true, _, k) => write!(f, "{right} {} {}", if ordered { ">=" } else { "==" }, -k),
+        (false, true, k) => write!(f, "{left} {same} {k}"),
+        (false, false, -1) if ordered => write!(f, "{left} < {right}"),
+        (false, false, k) if k < 0 => write!(f, "{} {same} {right}", left + -k),
+        (false, false, k) => write!(f, "{left} {same} {}", right + k),
+    }
+}

@@ -1,0 +1,26 @@
+//! The caps on work and size. Past a cap an expression becomes opaque and a query gives up; both are sound.
+
+/// Terms of one polynomial; a longer sum or product is kept as an opaque atom.
+pub(super) const TERMS: usize = 1024;
+/// Factors of one monomial.
+pub(super) const DEGREE: usize = 12;
+/// Nesting of atoms; a deeper expression becomes a variable that is named after its text.
+pub(super) const DEPTH: u32 = 40;
+/// Nodes of an expression, counted as a tree; past it as with [`DEPTH`].
+pub(super) const SIZE: u32 = 4000;
+/// Steps of the substitution of bounds, per query.
+pub(super) const BOUND_STEPS: u32 = 160;
+/// Rows (facts and products of facts) of one linear problem.
+pub(super) const ROWS: usize = 72;
+/// Monomials of one linear problem.
+pub(super) const MONOMIALS: usize = 48;
+/// Pivots of one linear problem.
+pub(super) const PIVOTS: u32 = 160;
+/// Leaves of the tree of case splits, per query.
+pub(super) const LEAVES: u32 = 24;
+/// Values of a range that is split into its points.
+pub(super) const SPLIT_RANGE: i64 = 8;
+/// Points of a box that is enumerated.
+pub(super) const POINTS: i64 = 4096;
+/// Nesting of parentheses and calls in parsed text.
+pub(super) const NESTING: u32 = 64;

@@ -1,0 +1,47 @@
+//! Integer expressions and the prover: what every shape rule, index proof and legality check rests on.
+//!
+//! An [`IntExpr`] is a polynomial over atoms, canonical by construction; a [`Fact`] states something about
+//! expressions; a [`Prover`] holds facts and answers questions. Values are mathematical integers: that extents fit
+//! their machine type is checked elsewhere.
+//!
+//! This module must not know what a dim, a loop, a tensor or a dtype is, nor anything of relax or tir. It does no
+//! I/O, keeps no global state and never panics on what it is given.
+//!
+//! **Sound, not complete.** The prover never answers yes to what can be false. It says no where its bounded work
+//! (constants in `limits`) ends without a proof. The steps of one query, cheapest first:
+//!
+//! 1. `simplify`: rewrites under the facts (rules as data in `rules`);
+//! 2. `bounds`: puts the bounds of variables in place of variables, along known signs;
+//! 3. `linear`: linear arithmetic over monomials, an exact simplex over facts and products of facts;
+//! 4. `split`: cases of minimum, maximum, alternatives and small ranges;
+//! 5. `enumerate`: small constant boxes, point by point.
+
+mod atom;
+mod bounds;
+mod congruence;
+mod divide;
+mod enumerate;
+mod eval;
+mod expr;
+mod fact;
+mod limits;
+mod linear;
+mod ops;
+mod parse;
+mod print;
+mod prover;
+mod rational;
+mod rows;
+mod rules;
+mod simplify;
+mod split;
+mod sym;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use expr::IntExpr;
+pub use fact::Fact;
+pub use prover::Prover;
+pub use sym::Sym;
+pub use view::View;

@@ -1,0 +1,189 @@
+//! Facts, scopes and queries.
+
+use super::expr::IntExpr;
+use super::fact::{Fact, tighten};
+use super::sym::Sym;
+use super::{bounds, congruence, enumerate, limits, linear, rows, simplify, split};
+
+/// Facts and the questions they answer. A `false` means "not proven", never "proven false".
+#[derive(Clone, Debug, Default)]
+pub struct Prover {
+    /// What holds: conjunctions are taken apart, the rest is as stated.
+    facts: Vec<Fact>,
+    /// How many facts each open scope began with.
+    scopes: Vec<usize>,
+}
+
+impl Prover {
+    /// A prover that knows nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes `fact` to hold until the scope ends. Facts that contradict each other prove everything.
+    pub fn assume(&mut self, fact: Fact) {
+        match fact {
+            Fact::And(all) => all.into_iter().for_each(|fact| self.assume(fact)),
+            Fact::Or(mut any) if any.len() == 1 => any.drain(..).for_each(|fact| self.assume(fact)),
+            Fact::NonNegative(e) => self.remember(Fact::NonNegative(tighten(&e))),
+            Fact::Zero(_) | Fact::NonZero(_) | Fact::Divisible(..) | Fact::Or(_) => {
+                self.remember(fact)
+            }
+        }
+    }
+
+    fn remember(&mut self, fact: Fact) {
+        if !self.facts.contains(&fact) {
+            self.facts.push(fact);
+        }
+    }
+
+    /// `a >= b` holds.
+    pub fn assume_ge(&mut self, a: &IntExpr, b: &IntExpr) {
+        self.assume(Fact::ge(a, b));
+    }
+
+    /// `a <= b` holds.
+    pub fn assume_le(&mut self, a: &IntExpr, b: &IntExpr) {
+        self.assume(Fact::le(a, b));
+    }
+
+    /// `a < b` holds.
+    pub fn assume_lt(&mut self, a: &IntExpr, b: &IntExpr) {
+        self.assume(Fact::lt(a, b));
+    }
+
+    /// `a == b` holds.
+    pub fn assume_eq(&mut self, a: &IntExpr, b: &IntExpr) {
+        self.assume(Fact::eq(a, b));
+    }
+
+    /// `lo <= var < hi` holds, as inside a loop.
+    pub fn assume_range(&mut self, var: &Sym, lo: &IntExpr, hi: &IntExpr) {
+        let var = IntExpr::var(var.clone());
+        self.assume_ge(&var, lo);
+        self.assume_lt(&var, hi);
+    }
+
+    /// Opens a scope, in which further facts hold.
+    pub fn push_scope(&mut self) {
+        self.scopes.push(self.facts.len());
+    }
+
+    /// Closes the innermost scope and forgets its facts; without one it does nothing.
+    pub fn pop_scope(&mut self) {
+        if let Some(len) = self.scopes.pop() {
+            self.facts.truncate(len);
+        }
+    }
+
+    /// The facts that hold now, in the order they came.
+    pub fn facts(&self) -> &[Fact] {
+        &self.facts
+    }
+
+    /// `e >= 0`.
+    pub fn prove_ge0(&self, e: &IntExpr) -> bool {
+        if let Some(value) = e.as_const() {
+            return value >= 0 || self.contradictory();
+        }
+        let e = tighten(&simplify::expr(self, e));
+        if let Some(value) = e.as_const() {
+            return value >= 0 || self.contradictory();
+        }
+        bounds::nonnegative(self, &e)
+            || linear::nonnegative(self, &e)
+            || split::nonnegative(self, &e, &mut { limits::LEAVES })
+            || enumerate::nonnegative(self, &e)
+    }
+
+    /// `a < b`.
+    pub fn prove_lt(&self, a: &IntExpr, b: &IntExpr) -> bool {
+        self.prove_ge0(&(b - a - 1))
+    }
+
+    /// `a <= b`.
+    pub fn prove_le(&self, a: &IntExpr, b: &IntExpr) -> bool {
+        self.prove_ge0(&(b - a))
+    }
+
+    /// `a == b`.
+    pub fn prove_eq(&self, a: &IntExpr, b: &IntExpr) -> bool {
+        let difference = a - b;
+        if difference.is_zero() {
+            return true;
+        }
+        let difference = simplify::expr(self, &difference);
+        difference.is_zero() || (self.prove_ge0(&difference) && self.prove_ge0(&-&difference))
+    }
+
+    /// `a != b`.
+    pub fn prove_ne(&self, a: &IntExpr, b: &IntExpr) -> bool {
+        let difference = simplify::expr(self, &(a - b));
+        if let Some(value) = difference.as_const() {
+            return value != 0 || self.contradictory();
+        }
+        let opposite = -&difference;
+        self.facts
+            .iter()
+            .any(|fact| matches!(fact, Fact::NonZero(e) if *e == difference || *e == opposite))
+            || congruence::nonzero(self, &difference)
+            || self.prove_ge0(&(&difference - 1))
+            || self.prove_ge0(&(&opposite - 1))
+    }
+
+    /// `e` is a multiple of `c`; of zero only zero is.
+    pub fn prove_divisible(&self, e: &IntExpr, c: i64) -> bool {
+        match c {
+            0 => self.prove_eq(e, &IntExpr::constant(0)),
+            1 | -1 => true,
+            _ => congruence::divisible(self, &simplify::expr(self, e), c),
+        }
+    }
+
+    /// Any fact.
+    pub fn prove(&self, fact: &Fact) -> bool {
+        match fact {
+            Fact::NonNegative(e) => self.prove_ge0(e),
+            Fact::Zero(e) => self.prove_eq(e, &IntExpr::constant(0)),
+            Fact::NonZero(e) => self.prove_ne(e, &IntExpr::constant(0)),
+            Fact::Divisible(e, c) => self.prove_divisible(e, *c),
+            Fact::And(all) => all.iter().all(|fact| self.prove(fact)),
+            Fact::Or(any) => self.facts.contains(fact) || self.prove_any(any),
+        }
+    }
+
+    /// One of the alternatives, each under the negation of those before it.
+    fn prove_any(&self, any: &[Fact]) -> bool {
+        let mut inner = self.clone();
+        any.iter().any(|fact| {
+            let proven = inner.prove(fact);
+            inner.assume(fact.negate());
+            proven
+        })
+    }
+
+    /// An expression of the same value wherever the facts hold.
+    pub fn simplify(&self, e: &IntExpr) -> IntExpr {
+        simplify::expr(self, e)
+    }
+
+    /// The best symbolic bounds that were found, both inclusive, over what loops and conditions range over.
+    pub fn bounds(&self, e: &IntExpr) -> (Option<IntExpr>, Option<IntExpr>) {
+        bounds::symbolic(self, e)
+    }
+
+    /// The best constant bounds that were found, both inclusive.
+    pub fn const_bounds(&self, e: &IntExpr) -> (Option<i64>, Option<i64>) {
+        let e = simplify::expr(self, e);
+        (
+            linear::lower_bound(self, &e),
+            linear::lower_bound(self, &-&e).and_then(i64::checked_neg),
+        )
+    }
+
+    /// Whether the facts exclude each other; `false` if that was not found.
+    pub fn contradictory(&self) -> bool {
+        rows::contradictory(self) || linear::nonnegative(self, &IntExpr::constant(-1))
+    }
+}

@@ -1,0 +1,1 @@
+//! Rules of simplification, as data.

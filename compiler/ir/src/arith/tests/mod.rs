@@ -1,0 +1,1 @@
+//! Tests of expressions and of the prover.

@@ -1,0 +1,268 @@
+//! The scalar operators that relax applies element by element and tir applies to values.
+//!
+//! Semantics (LANGUAGE.md, "Values") are fixed in [`crate::scalar`]; both interpreters and every back end follow it.
+
+use std::fmt;
+
+use crate::DType;
+
+/// An `f64` attribute with equality and hash by bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Real(u64);
+
+impl Real {
+    /// Wraps a value.
+    pub fn new(value: f64) -> Self {
+        Real(value.to_bits())
+    }
+    /// The value.
+    pub fn get(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+impl fmt::Debug for Real {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.get())
+    }
+}
+
+/// Operators of one value. The result has the operand's dtype, except for the `is_*` tests, which give `bool`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum UnaryOp {
+    /// `-x`; integers wrap.
+    Neg,
+    /// `!x`: logical on bool, bitwise on integers.
+    Not,
+    /// Absolute value; `abs(MIN)` wraps to `MIN`.
+    Abs,
+    /// -1, 0 or 1; NaN stays NaN.
+    Sign,
+    /// Towards negative infinity.
+    Floor,
+    /// Towards positive infinity.
+    Ceil,
+    /// To nearest, ties to even.
+    Round,
+    /// Towards zero.
+    Trunc,
+    /// Square root.
+    Sqrt,
+    /// 1 / sqrt(x).
+    Rsqrt,
+    /// 1 / x.
+    Reciprocal,
+    /// x * x.
+    Square,
+    /// e to the x.
+    Exp,
+    /// 2 to the x.
+    Exp2,
+    /// exp(x) - 1.
+    Expm1,
+    /// Natural logarithm.
+    Log,
+    /// Logarithm to base 2.
+    Log2,
+    /// Logarithm to base 10.
+    Log10,
+    /// log(1 + x).
+    Log1p,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Tangent.
+    Tan,
+    /// Arc sine.
+    Asin,
+    /// Arc cosine.
+    Acos,
+    /// Arc tangent.
+    Atan,
+    /// Hyperbolic sine.
+    Sinh,
+    /// Hyperbolic cosine.
+    Cosh,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Inverse hyperbolic sine.
+    Asinh,
+    /// Inverse hyperbolic cosine.
+    Acosh,
+    /// Inverse hyperbolic tangent.
+    Atanh,
+    /// Error function.
+    Erf,
+    /// 1 / (1 + exp(-x)).
+    Sigmoid,
+    /// Whether x is NaN.
+    IsNan,
+    /// Whether x is infinite.
+    IsInf,
+    /// Whether x is neither NaN nor infinite.
+    IsFinite,
+}
+
+/// Operators of two values of one dtype, which is the result's.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum BinaryOp {
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product.
+    Mul,
+    /// Quotient; of integers towards zero, `x / 0 = 0`, `MIN / -1 = MIN`.
+    Div,
+    /// Remainder with the dividend's sign; of integers `x % 0 = x`.
+    Rem,
+    /// Euclidean quotient; `x / 0 = 0`.
+    DivEuclid,
+    /// Euclidean remainder; `x % 0 = x`.
+    RemEuclid,
+    /// Power.
+    Pow,
+    /// The smaller; propagates NaN.
+    Min,
+    /// The larger; propagates NaN.
+    Max,
+    /// And: logical on bool, bitwise on integers.
+    And,
+    /// Or.
+    Or,
+    /// Exclusive or.
+    Xor,
+    /// Shift left; count modulo the width.
+    Shl,
+    /// Shift right, arithmetic if signed; count modulo the width.
+    Shr,
+    /// Arc tangent of y / x.
+    Atan2,
+}
+
+/// Comparisons; NaN is unordered.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum CmpOp {
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+/// Elementwise functions that are compositions of the operators above (ONNX names them).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Activation {
+    /// max(x, 0).
+    Relu,
+    /// clip(x, 0, 6).
+    Relu6,
+    /// x if x >= 0 else alpha x.
+    LeakyRelu {
+        /// Slope below zero.
+        alpha: Real,
+    },
+    /// x if x >= 0 else alpha (exp(x) - 1).
+    Elu {
+        /// Scale below zero.
+        alpha: Real,
+    },
+    /// max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
+    Celu {
+        /// Scale below zero.
+        alpha: Real,
+    },
+    /// gamma * elu(x, alpha).
+    Selu {
+        /// Scale below zero.
+        alpha: Real,
+        /// Scale of all.
+        gamma: Real,
+    },
+    /// x if x > alpha else 0.
+    ThresholdedRelu {
+        /// Threshold.
+        alpha: Real,
+    },
+    /// x Φ(x), by erf.
+    Gelu,
+    /// x Φ(x), by the tanh approximation.
+    GeluTanh,
+    /// x sigmoid(x).
+    Silu,
+    /// log(1 + exp(x)).
+    Softplus,
+    /// x / (1 + |x|).
+    Softsign,
+    /// clip(alpha x + beta, 0, 1).
+    HardSigmoid {
+        /// Slope.
+        alpha: Real,
+        /// Offset.
+        beta: Real,
+    },
+    /// x hard_sigmoid(x) with alpha = 1/6, beta = 1/2.
+    HardSwish,
+    /// x tanh(softplus(x)).
+    Mish,
+}
+
+/// Everything that relax applies element by element with broadcasting.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ElementOp {
+    /// One operand.
+    Unary(UnaryOp),
+    /// Two operands of one dtype.
+    Binary(BinaryOp),
+    /// Two operands of one dtype, giving `bool`.
+    Compare(CmpOp),
+    /// One operand.
+    Activation(Activation),
+    /// Conversion as Rust's `as`.
+    Cast(DType),
+    /// `select(c, t, f)`: `t` where `c`, else `f`.
+    Select,
+    /// `clip(x, lo, hi)`: min(max(x, lo), hi).
+    Clip,
+    /// `prelu(x, slope)`.
+    Prelu,
+    /// `q_multiply_shift(x, multiplier, shift)` of i32: TFLite's MultiplyByQuantizedMultiplier
+    /// (`x * multiplier * 2^(shift - 31)`, rounded to nearest, saturating).
+    QMultiplyShift,
+}
+
+/// Reductions over axes or ranges.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ReduceOp {
+    /// Sum; empty gives 0.
+    Sum,
+    /// Product; empty gives 1.
+    Prod,
+    /// Largest; empty gives the least value.
+    Max,
+    /// Smallest; empty gives the greatest value.
+    Min,
+    /// Mean; empty gives NaN.
+    Mean,
+    /// Whether any is true.
+    Any,
+    /// Whether all are true.
+    All,
+}
+
+/// Index of an extreme; the first of equals or the first NaN wins.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ArgOp {
+    /// Of the largest.
+    ArgMax,
+    /// Of the smallest.
+    ArgMin,
+}

@@ -1,0 +1,421 @@
+//! The data of tir, and its laws. Only declarations stand here.
+//!
+//! Statements are a tree, expressions a pure DAG in one arena per function (equal expressions have equal ids).
+//! A statement evaluates its expressions afresh, in order; a shared id never means a reused load.
+//!
+//! Laws (the verifier redoes each):
+//! 1. Every variable is bound before it is used, once, and its name is unique in the function.
+//! 2. Every index of a [`Access::Proven`] access lies inside its axis: from the ranges of loops and blocks, the
+//!    function's facts, the conditions of enclosing `If` statements and expressions, buffers' value ranges, dtypes.
+//! 3. Operands agree in type as each operator says; indices have type [`Elem::Index`] or an integer dtype.
+//! 4. Every output buffer is written over its whole shape; no input buffer is written.
+//! 5. `phase` only moves forward; a later phase forbids what its docs say.
+
+use crate::arith::{Fact, IntExpr, Sym};
+use crate::op::{BinaryOp, CmpOp, UnaryOp};
+use crate::{ConstId, DType, Loc, Scalar};
+
+/// An expression, printed inline.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ExprId(pub u32);
+/// A variable, printed by its name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct VarId(pub u32);
+/// A buffer, printed by its name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BufId(pub u32);
+
+/// What a scalar (or each lane of a vector) is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Elem {
+    /// An element dtype.
+    Scalar(DType),
+    /// An index value: signed 64 bits, narrowed by back ends only where the range is proven.
+    Index,
+}
+
+/// Type of an expression.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Ty {
+    /// Of a lane.
+    pub elem: Elem,
+    /// 1 for a scalar.
+    pub lanes: u16,
+}
+
+impl Ty {
+    /// A scalar of `dtype`.
+    pub fn scalar(dtype: DType) -> Self {
+        Ty { elem: Elem::Scalar(dtype), lanes: 1 }
+    }
+    /// An index value.
+    pub fn index() -> Self {
+        Ty { elem: Elem::Index, lanes: 1 }
+    }
+    /// One `bool`.
+    pub fn bool() -> Self {
+        Ty::scalar(DType::Bool)
+    }
+}
+
+/// A variable: parameter, loop variable, block iterator or `let`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VarData {
+    /// Its name; also its symbol in [`IntExpr`]s.
+    pub sym: Sym,
+    /// Its type.
+    pub ty: Ty,
+}
+
+/// Where a buffer lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scope {
+    /// A parameter.
+    Param,
+    /// Memory of a [`Stmt::Alloc`] that the memory plan places in the workspace.
+    Global,
+    /// A few elements on the stack or in registers: accumulators.
+    Local,
+    /// Memory of a GPU thread block.
+    Shared,
+    /// A constant of the module.
+    Const(ConstId),
+    /// A part of the workspace, at this byte offset: only in the entry function.
+    Workspace,
+}
+
+/// How a parameter buffer is used.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BufUse {
+    /// Read only.
+    In,
+    /// Written over its whole shape; holds nothing at entry.
+    Out,
+    /// Read and written.
+    InOut,
+}
+
+/// A buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BufferData {
+    /// Its name, unique among the function's buffers.
+    pub name: String,
+    /// Type of an element.
+    pub dtype: DType,
+    /// Extents over the function's index variables.
+    pub shape: Vec<IntExpr>,
+    /// Distance per axis in elements; `None` is row-major without gaps.
+    pub strides: Option<Vec<IntExpr>>,
+    /// Where it lives.
+    pub scope: Scope,
+    /// Byte offset for [`Scope::Workspace`].
+    pub offset: Option<IntExpr>,
+    /// For integer buffers whose elements lie in `lo..hi`.
+    pub range: Option<(IntExpr, IntExpr)>,
+}
+
+/// Whether an access needs a proof.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// The verifier can redo the proof.
+    Proven,
+    /// The user vouched for it (`get_unchecked`).
+    Unchecked,
+}
+
+/// Functions that are neither a [`UnaryOp`] nor a [`BinaryOp`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Intrinsic {
+    /// `fma(a, b, c)`: one rounding.
+    Fma,
+    /// `q_multiply_shift(x, multiplier, shift)` of i32.
+    QMultiplyShift,
+    /// The bits of a float as an integer of its width, or back; the target dtype is the expression's type.
+    Bitcast,
+}
+
+/// An expression.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Expr {
+    /// A literal of an element dtype.
+    Const(Scalar),
+    /// A literal index.
+    Index(i64),
+    /// A variable.
+    Var(VarId),
+    /// One operand.
+    Unary(UnaryOp, ExprId),
+    /// Two operands of one type. On indices: Add Sub Mul Div Rem DivEuclid RemEuclid Min Max Shl Shr And Or Xor.
+    Binary(BinaryOp, ExprId, ExprId),
+    /// Two operands of one type, giving bool.
+    Compare(CmpOp, ExprId, ExprId),
+    /// `cond ? a : b`; only the branch taken is evaluated. `and`, `or` of the language are this too.
+    If(ExprId, ExprId, ExprId),
+    /// Both evaluated, one chosen.
+    Select(ExprId, ExprId, ExprId),
+    /// Conversion as Rust's `as`; `Elem::Index` converts by value (as i64).
+    Cast(Ty, ExprId),
+    /// An element.
+    Load {
+        /// From here.
+        buf: BufId,
+        /// One index per axis (one flat index on flat tir).
+        index: Vec<ExprId>,
+        /// Proven or vouched for.
+        access: Access,
+    },
+    /// Another function; the type is the result's.
+    Call(Intrinsic, Vec<ExprId>, Ty),
+    /// `base, base + stride, …`.
+    Ramp(ExprId, ExprId, u16),
+    /// One value in every lane.
+    Broadcast(ExprId, u16),
+}
+
+/// How a loop runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LoopKind {
+    /// In order.
+    Serial,
+    /// Iterations are independent and may run on threads.
+    Parallel,
+    /// One vector operation.
+    Vectorized,
+    /// Copied out.
+    Unrolled,
+    /// Bound to a thread axis.
+    ThreadBound(ThreadAxis),
+}
+
+/// A thread axis of a GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ThreadAxis {
+    /// Thread block x, y, z.
+    Block(u8),
+    /// Thread x, y, z.
+    Thread(u8),
+}
+
+/// What a block's iteration variable is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IterKind {
+    /// Each value writes its own elements.
+    Spatial,
+    /// Values accumulate into the same elements; order does not matter.
+    Reduce,
+    /// Values must run in order.
+    Ordered,
+}
+
+/// An iteration variable of a block, `0..extent`, bound to `value` of the surrounding loops.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IterVar {
+    /// The variable.
+    pub var: VarId,
+    /// Its extent.
+    pub extent: ExprId,
+    /// Its kind.
+    pub kind: IterKind,
+    /// What it is bound to.
+    pub value: ExprId,
+}
+
+/// A rectangle of a buffer: `begin..begin + extent` per axis.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Region {
+    /// The buffer.
+    pub buf: BufId,
+    /// Begin and extent per axis.
+    pub ranges: Vec<(ExprId, ExprId)>,
+}
+
+/// TensorIR's block.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Block {
+    /// Its name, unique in the function: after the user's `let`, or the function.
+    pub name: String,
+    /// Iteration variables.
+    pub iters: Vec<IterVar>,
+    /// What it reads. Empty regions are computed by analysis when needed.
+    pub reads: Vec<Region>,
+    /// What it writes.
+    pub writes: Vec<Region>,
+    /// Runs where every reduce variable is at 0.
+    pub init: Option<Stmt>,
+    /// Only instances for which this holds run.
+    pub predicate: Option<ExprId>,
+    /// The body.
+    pub body: Stmt,
+}
+
+/// An argument of [`Stmt::Call`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CallArg {
+    /// A whole buffer of the caller.
+    Buffer(BufId),
+    /// A scalar or an index.
+    Value(ExprId),
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Stmt {
+    /// In order. Empty does nothing.
+    Seq(Vec<Stmt>),
+    /// `for var in min..min + extent`.
+    For {
+        /// Loop variable, an index.
+        var: VarId,
+        /// First value.
+        min: ExprId,
+        /// Number of iterations; none if negative.
+        extent: ExprId,
+        /// How.
+        kind: LoopKind,
+        /// What.
+        body: Box<Stmt>,
+    },
+    /// While the condition holds.
+    While {
+        /// Evaluated before each turn.
+        cond: ExprId,
+        /// What.
+        body: Box<Stmt>,
+    },
+    /// One of two.
+    If {
+        /// The condition.
+        cond: ExprId,
+        /// If true.
+        then: Box<Stmt>,
+        /// If false.
+        otherwise: Option<Box<Stmt>>,
+    },
+    /// Binds a variable for `body`.
+    Let {
+        /// The variable.
+        var: VarId,
+        /// Its value.
+        value: ExprId,
+        /// Where it holds.
+        body: Box<Stmt>,
+    },
+    /// A buffer that lives for `body`.
+    Alloc {
+        /// The buffer.
+        buf: BufId,
+        /// Where it lives.
+        body: Box<Stmt>,
+    },
+    /// Writes an element.
+    Store {
+        /// To here.
+        buf: BufId,
+        /// One index per axis (one flat index on flat tir).
+        index: Vec<ExprId>,
+        /// The value, of the buffer's dtype.
+        value: ExprId,
+        /// Proven or vouched for.
+        access: Access,
+    },
+    /// A block; not on flat tir.
+    Block(Box<Block>),
+    /// Evaluates and drops.
+    Evaluate(ExprId),
+    /// Calls another prim-func of the module, arguments in the order of its parameters.
+    Call {
+        /// Its name.
+        func: String,
+        /// Its arguments.
+        args: Vec<CallArg>,
+    },
+    /// A place in the source for what follows inside `body`, for debug lines and reports.
+    At(Loc, Box<Stmt>),
+}
+
+/// How far a function has come. Moves forward only.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Phase {
+    /// With blocks, as legalisation or the front end made it.
+    Blocks,
+    /// With blocks, scheduled.
+    Scheduled,
+    /// No blocks; every buffer one-dimensional or a `Local` scalar; accesses have one flat index.
+    Flat,
+    /// Math expanded, types legal for the target.
+    Target,
+}
+
+/// A parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Param {
+    /// A buffer: a pointer (then its strides, if `strides` name variables).
+    Buffer(BufId, BufUse),
+    /// A scalar or index by value.
+    Value(VarId),
+    /// The workspace pointer (entry only).
+    Workspace,
+}
+
+/// A loop-level function.
+#[derive(Clone, Debug)]
+pub struct PrimFunc {
+    /// Its name in the module; the symbol if exported.
+    pub name: String,
+    /// Parameters in calling order.
+    pub params: Vec<Param>,
+    /// Facts that hold at entry.
+    pub facts: Vec<Fact>,
+    /// Variables.
+    pub vars: Vec<VarData>,
+    /// Buffers.
+    pub buffers: Vec<BufferData>,
+    /// Expressions with their types, hash-consed.
+    pub exprs: ExprArena,
+    /// The body.
+    pub body: Stmt,
+    /// How far it has come.
+    pub phase: Phase,
+    /// Whether callers outside the module see it.
+    pub exported: bool,
+    /// Whether float reductions may be reassociated and products contracted (`numerics = "strict"` forbids both).
+    pub strict: bool,
+    /// Where it comes from.
+    pub loc: Loc,
+}
+
+/// The expressions of a function.
+#[derive(Clone, Debug, Default)]
+pub struct ExprArena {
+    nodes: Vec<(Expr, Ty)>,
+    ids: std::collections::HashMap<Expr, ExprId>,
+}
+
+impl ExprArena {
+    /// The id of `expr`, which has type `ty`; equal expressions have equal ids.
+    pub fn intern(&mut self, expr: Expr, ty: Ty) -> ExprId {
+        if let Some(id) = self.ids.get(&expr) {
+            return *id;
+        }
+        let id = ExprId(self.nodes.len() as u32);
+        self.nodes.push((expr.clone(), ty));
+        self.ids.insert(expr, id);
+        id
+    }
+    /// The expression `id` stands for.
+    pub fn get(&self, id: ExprId) -> &Expr {
+        &self.nodes[id.0 as usize].0
+    }
+    /// Its type.
+    pub fn ty(&self, id: ExprId) -> Ty {
+        self.nodes[id.0 as usize].1
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+}

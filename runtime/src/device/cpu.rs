@@ -1,0 +1,58 @@
+//! The processor that calls: its memory is the program's, and its work is done when a call returns.
+
+use super::{Device, Stream, sealed};
+#[cfg(feature = "alloc")]
+use crate::Element;
+use crate::{DeviceKind, Error};
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
+/// The processor that calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cpu;
+
+impl sealed::Sealed for Cpu {}
+
+impl Device for Cpu {
+    #[cfg(feature = "alloc")]
+    type Buffer<T: Element> = Vec<T>;
+
+    fn kind(&self) -> DeviceKind {
+        DeviceKind::Cpu
+    }
+
+    fn stream(&self) -> Result<Stream<'_, Self>, Error> {
+        Ok(Stream::new(self))
+    }
+
+    fn synchronize(&self, _: &Stream<'_, Self>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    #[cfg(feature = "alloc")]
+    fn upload<T: Element>(&self, data: &[T]) -> Result<Vec<T>, Error> {
+        let mut buffer = Vec::new();
+        let bytes = size_of_val(data);
+        buffer
+            .try_reserve_exact(data.len())
+            .map_err(|_| Error::OutOfMemory { bytes })?;
+        buffer.extend_from_slice(data);
+        Ok(buffer)
+    }
+
+    #[cfg(feature = "alloc")]
+    fn download<T: Element>(&self, from: &Vec<T>, data: &mut [T]) -> Result<(), Error> {
+        data.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+
+    #[cfg(feature = "alloc")]
+    fn host<T: Element>(buffer: &Vec<T>) -> Option<&[T]> {
+        Some(buffer)
+    }
+
+    #[cfg(feature = "alloc")]
+    fn host_mut<T: Element>(buffer: &mut Vec<T>) -> Option<&mut [T]> {
+        Some(buffer)
+    }
+}

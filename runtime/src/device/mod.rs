@@ -1,0 +1,112 @@
+//! Where functions run: the one trait of devices, and the processor as the first of them.
+//!
+//! A device opens without fear: absence is a typed error. Tensors on a device are `Send`; streams
+//! are not `Sync`.
+
+mod cpu;
+mod on;
+#[cfg(feature = "alloc")]
+mod tensor;
+
+pub use cpu::Cpu;
+pub use on::On;
+#[cfg(feature = "alloc")]
+pub use tensor::DeviceTensor;
+
+#[cfg(feature = "alloc")]
+use crate::Element;
+use crate::{DeviceKind, Error};
+use core::{cell::Cell, fmt, marker::PhantomData};
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// A device: its memory, copies from and to it, and waiting for it.
+///
+/// The trait is sealed; devices come as features of this crate.
+///
+/// ```
+/// use tenfold::{Cpu, Device, DeviceKind};
+///
+/// assert_eq!(Cpu.kind(), DeviceKind::Cpu);
+/// let stream = Cpu.stream()?;
+/// stream.synchronize()?;
+/// # Ok::<(), tenfold::Error>(())
+/// ```
+pub trait Device: sealed::Sealed + Sized {
+    /// Elements in the memory of the device.
+    #[cfg(feature = "alloc")]
+    type Buffer<T: Element>: Send;
+
+    /// What kind of device this is.
+    fn kind(&self) -> DeviceKind;
+
+    /// A new stream: work in one stream runs in order.
+    ///
+    /// # Errors
+    ///
+    /// The device has none left.
+    fn stream(&self) -> Result<Stream<'_, Self>, Error>;
+
+    /// Waits until all work of a stream is done.
+    ///
+    /// # Errors
+    ///
+    /// The device has failed.
+    fn synchronize(&self, stream: &Stream<'_, Self>) -> Result<(), Error>;
+
+    /// Copies elements to the device.
+    ///
+    /// # Errors
+    ///
+    /// The device has no memory left, or has failed.
+    #[cfg(feature = "alloc")]
+    fn upload<T: Element>(&self, data: &[T]) -> Result<Self::Buffer<T>, Error>;
+
+    /// Copies elements from the device. `data` is as long as the buffer.
+    ///
+    /// # Errors
+    ///
+    /// The device has failed.
+    #[cfg(feature = "alloc")]
+    fn download<T: Element>(&self, from: &Self::Buffer<T>, data: &mut [T]) -> Result<(), Error>;
+
+    /// The elements, where the processor reaches the memory of the device.
+    #[cfg(feature = "alloc")]
+    fn host<T: Element>(buffer: &Self::Buffer<T>) -> Option<&[T]>;
+
+    /// The elements, where the processor reaches the memory of the device.
+    #[cfg(feature = "alloc")]
+    fn host_mut<T: Element>(buffer: &mut Self::Buffer<T>) -> Option<&mut [T]>;
+}
+
+/// Work on a device that runs in order. It may be sent to another thread but not shared.
+pub struct Stream<'d, D: Device> {
+    device: &'d D,
+    not_sync: PhantomData<Cell<()>>,
+}
+
+impl<'d, D: Device> Stream<'d, D> {
+    pub(crate) fn new(device: &'d D) -> Self {
+        Self {
+            device,
+            not_sync: PhantomData,
+        }
+    }
+
+    /// Waits until all its work is done.
+    ///
+    /// # Errors
+    ///
+    /// The device has failed.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.device.synchronize(self)
+    }
+}
+
+impl<D: Device> fmt::Debug for Stream<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stream({})", self.device.kind())
+    }
+}

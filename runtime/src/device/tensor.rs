@@ -1,0 +1,95 @@
+//! Tensors in the memory of a device.
+
+use super::Device;
+use crate::{
+    AdmitsAll, AsStrided, AsTensor, AsTensorMut, Element, Error, Mismatch, Shape, StridedRef,
+    Tensor, TensorMut, TensorRef, shape::elements,
+};
+use core::fmt;
+
+/// A tensor in the memory of a device.
+///
+/// ```
+/// use tenfold::{Cpu, DeviceTensor, Dyn, Fixed, Tensor};
+///
+/// let x: Tensor<f32, (Dyn, Fixed<2>)> = vec![[1.0, 2.0], [3.0, 4.0]].into();
+/// let there = DeviceTensor::upload(&Cpu, x.view())?;
+/// assert_eq!(there.shape(), [2, 2]);
+/// assert_eq!(there.download(&Cpu)?, x);
+/// # Ok::<(), tenfold::Error>(())
+/// ```
+pub struct DeviceTensor<D: Device, T: Element, S: Shape> {
+    buffer: D::Buffer<T>,
+    extents: S::Extents,
+}
+
+impl<D: Device, T: Element, S: Shape> DeviceTensor<D, T, S> {
+    /// Copies a tensor to the device.
+    ///
+    /// # Errors
+    ///
+    /// The device has no memory left, or has failed.
+    pub fn upload(device: &D, tensor: TensorRef<'_, T, S>) -> Result<Self, Error> {
+        Ok(Self {
+            buffer: device.upload(tensor.as_slice())?,
+            extents: tensor.shape(),
+        })
+    }
+
+    /// Copies the tensor from the device.
+    ///
+    /// # Errors
+    ///
+    /// The device has failed.
+    pub fn download(&self, device: &D) -> Result<Tensor<T, S>, Error> {
+        let mut tensor = Tensor::zeros(self.extents)?;
+        device.download(&self.buffer, tensor.as_mut_slice())?;
+        Ok(tensor)
+    }
+
+    /// One extent per axis.
+    #[must_use]
+    pub fn shape(&self) -> S::Extents {
+        self.extents
+    }
+
+    /// How many elements there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        elements(self.extents.as_ref()).unwrap_or(0)
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<D: Device, T: Element, S: Shape, S2: AdmitsAll<S>> AsTensor<T, S2> for DeviceTensor<D, T, S> {
+    fn as_tensor(&self) -> Result<TensorRef<'_, T, S2>, Mismatch> {
+        let data = D::host(&self.buffer).ok_or(Mismatch::NotHost)?;
+        TensorRef::new(data, S2::check(self.extents.as_ref())?)
+    }
+}
+
+impl<D: Device, T: Element, S: Shape, S2: AdmitsAll<S>> AsTensorMut<T, S2>
+    for DeviceTensor<D, T, S>
+{
+    fn as_tensor_mut(&mut self) -> Result<TensorMut<'_, T, S2>, Mismatch> {
+        let data = D::host_mut(&mut self.buffer).ok_or(Mismatch::NotHost)?;
+        TensorMut::new(data, S2::check(self.extents.as_ref())?)
+    }
+}
+
+impl<D: Device, T: Element, S: Shape, S2: AdmitsAll<S>> AsStrided<T, S2> for DeviceTensor<D, T, S> {
+    fn as_strided(&self) -> Result<StridedRef<'_, T, S2>, Mismatch> {
+        Ok(self.as_tensor()?.strided())
+    }
+}
+
+impl<D: Device, T: Element, S: Shape> fmt::Debug for DeviceTensor<D, T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceTensor<{}, {:?}>", T::DTYPE, self.extents.as_ref())
+    }
+}

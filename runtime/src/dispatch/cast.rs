@@ -1,0 +1,50 @@
+//! Slices of types that are stored alike.
+
+use crate::{Element, Error, Is, Workspace, workspace::aligned};
+use core::{
+    mem::MaybeUninit,
+    slice::{from_raw_parts, from_raw_parts_mut},
+};
+
+/// The same elements.
+#[inline]
+pub(crate) fn cast<T: Element, U: Is<T>>(slice: &[U]) -> &[T] {
+    const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()) }
+    // SAFETY: `Is` is sealed and holds only for types whose values are stored alike.
+    unsafe { from_raw_parts(slice.as_ptr().cast(), slice.len()) }
+}
+
+/// The same elements.
+#[inline]
+pub(crate) fn cast_mut<T: Element, U: Is<T>>(slice: &mut [U]) -> &mut [T] {
+    const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()) }
+    // SAFETY: `Is` is sealed and holds only for types whose values are stored alike.
+    unsafe { from_raw_parts_mut(slice.as_mut_ptr().cast(), slice.len()) }
+}
+
+/// The bytes as the workspace of a function that names its size.
+///
+/// # Errors
+///
+/// There are fewer.
+pub(crate) fn sized<const BYTES: usize>(
+    bytes: &mut [MaybeUninit<u8>],
+) -> Result<&mut Workspace<BYTES>, Error> {
+    let needed = size_of::<Workspace<BYTES>>();
+    let bytes = match needed {
+        // A workspace of no bytes is aligned all the same.
+        0 => return Ok(empty()),
+        _ => aligned(bytes, needed)?,
+    };
+    // SAFETY: `aligned` gives at least `needed` bytes from an aligned one on, and any bytes are a
+    // `Workspace`.
+    Ok(unsafe { &mut *bytes.as_mut_ptr().cast() })
+}
+
+/// A workspace without bytes, for as long as anyone wants.
+fn empty<'a, const BYTES: usize>() -> &'a mut Workspace<BYTES> {
+    const { assert!(BYTES == 0 || size_of::<Workspace<BYTES>>() > 0) }
+    let empty: &mut [Workspace<BYTES>] = &mut [];
+    // SAFETY: a type of size 0 lies at every aligned address, and an empty slice's is aligned.
+    unsafe { &mut *empty.as_mut_ptr() }
+}

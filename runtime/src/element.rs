@@ -1,0 +1,123 @@
+//! The types that can be elements of a tensor, and the types that are stored like one.
+
+use crate::{bf16, dynamic::Data, dynamic::DataMut, dynamic::Scalar, f16};
+use core::fmt;
+use tenfold_abi::DType;
+
+/// Keeps [`Element`] and [`Is`] to the types of this crate: casts of slices rest on them.
+pub(crate) mod sealed {
+    pub trait Sealed {}
+    pub trait SealedIs<T> {}
+}
+
+/// The type of an element: `bool`, an integer of 8 to 64 bits, [`f16`], [`bf16`], `f32` or `f64`.
+///
+/// ```
+/// use tenfold::{DType, Element};
+///
+/// assert_eq!(<f32 as Element>::DTYPE, DType::F32);
+/// assert_eq!(<tenfold::bf16 as Element>::DTYPE, DType::BF16);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a tensor",
+    note = "an element is `bool`, an integer of 8 to 64 bits, `tenfold::f16`, `tenfold::bf16`, `f32` or `f64`"
+)]
+pub trait Element:
+    Copy + Default + PartialEq + fmt::Debug + Send + Sync + Is<Self> + sealed::Sealed + 'static
+{
+    /// The code of the type.
+    const DTYPE: DType;
+
+    /// How a scalar of the type is passed to an entry point.
+    #[doc(hidden)]
+    type Abi: Copy;
+
+    #[doc(hidden)]
+    fn to_abi(self) -> Self::Abi;
+
+    #[doc(hidden)]
+    fn data(slice: &[Self]) -> Data<'_>;
+
+    #[doc(hidden)]
+    fn data_mut(slice: &mut [Self]) -> DataMut<'_>;
+
+    #[doc(hidden)]
+    fn from_data(data: Data<'_>) -> Option<&[Self]>;
+
+    #[doc(hidden)]
+    fn from_data_mut(data: DataMut<'_>) -> Option<&mut [Self]>;
+
+    #[doc(hidden)]
+    fn from_scalar(scalar: Scalar) -> Option<Self>;
+}
+
+/// Holds for a type that is stored exactly as the element `T` is: `T` itself and, with feature
+/// `half`, `half`'s floats for ours.
+#[diagnostic::on_unimplemented(
+    message = "the elements are `{Self}`, but the tensor function takes `{T}`",
+    label = "elements of another type or rank",
+    note = "nothing is converted at a call: convert the elements first, or change the signature"
+)]
+pub trait Is<T>: Copy + sealed::SealedIs<T> {}
+
+macro_rules! elements {
+    ($($t:ty, $variant:ident, $abi:ty, |$x:ident| $to:expr;)*) => {$(
+        impl sealed::Sealed for $t {}
+        impl sealed::SealedIs<$t> for $t {}
+        impl Is<$t> for $t {}
+
+        impl Element for $t {
+            const DTYPE: DType = DType::$variant;
+            type Abi = $abi;
+
+            fn to_abi(self) -> $abi {
+                let $x = self;
+                $to
+            }
+
+            fn data(slice: &[Self]) -> Data<'_> {
+                Data::$variant(slice)
+            }
+
+            fn data_mut(slice: &mut [Self]) -> DataMut<'_> {
+                DataMut::$variant(slice)
+            }
+
+            fn from_data(data: Data<'_>) -> Option<&[Self]> {
+                if let Data::$variant(slice) = data { Some(slice) } else { None }
+            }
+
+            fn from_data_mut(data: DataMut<'_>) -> Option<&mut [Self]> {
+                if let DataMut::$variant(slice) = data { Some(slice) } else { None }
+            }
+
+            fn from_scalar(scalar: Scalar) -> Option<Self> {
+                if let Scalar::$variant(value) = scalar { Some(value) } else { None }
+            }
+        }
+    )*};
+}
+
+elements! {
+    bool, Bool, u8, |x| x as u8;
+    i8, I8, i8, |x| x;
+    u8, U8, u8, |x| x;
+    i16, I16, i16, |x| x;
+    u16, U16, u16, |x| x;
+    i32, I32, i32, |x| x;
+    u32, U32, u32, |x| x;
+    i64, I64, i64, |x| x;
+    u64, U64, u64, |x| x;
+    f16, F16, u16, |x| x.to_bits();
+    bf16, BF16, u16, |x| x.to_bits();
+    f32, F32, f32, |x| x;
+    f64, F64, f64, |x| x;
+}
+
+#[cfg(feature = "half")]
+mod with_half {
+    impl super::sealed::SealedIs<crate::f16> for half::f16 {}
+    impl super::Is<crate::f16> for half::f16 {}
+    impl super::sealed::SealedIs<crate::bf16> for half::bf16 {}
+    impl super::Is<crate::bf16> for half::bf16 {}
+}

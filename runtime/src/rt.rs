@@ -1,0 +1,33 @@
+//! What emitted code names. No part of the public interface: it changes with the ABI number alone,
+//! together with the attribute that emits it. `compiler/docs/runtime.md` shows how it is used.
+
+#[cfg(feature = "alloc")]
+pub use crate::dispatch::{Owned, Scratch};
+pub use crate::{
+    device::On,
+    dispatch::{
+        Abi, add, check, div, div_euclid, expect, extent, fact, fact_text, finish, fixed,
+        fixed_mut, fixed_strided, floor_div, index, input, max, min, mul, neg, rem, rem_euclid,
+        result, round_up, same, scalar, shl, shr, state, strided, sub, trunc_div, workspace,
+    },
+    module::{Args, FunctionInfo, function},
+};
+pub use core::stringify;
+
+/// Keeps items that need `alloc` where this crate has the feature, which the attribute cannot know.
+#[cfg(feature = "alloc")]
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __with_alloc {
+    ($($tokens:tt)*) => { $($tokens)* };
+}
+
+/// Keeps items that need `alloc` where this crate has the feature, which the attribute cannot know.
+#[cfg(not(feature = "alloc"))]
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __with_alloc {
+    ($($tokens:tt)*) => {};
+}
+
+pub use crate::__with_alloc as with_alloc;
