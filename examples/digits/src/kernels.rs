@@ -18,17 +18,15 @@ pub fn mlp(x: Tensor<f32, B, 64>) -> Tensor<f32, B, 10> {
 /// Two convolutions of 16 channels, pooling, a dense layer.
 #[tensor_fn(dims(B <= 16))]
 pub fn cnn(x: Tensor<f32, B, 64>) -> Tensor<f32, B, 10> {
-    const K1: Tensor<f32, 16, 1, 3, 3> =
-        safetensors!("weights/digits.safetensors", "cnn.conv1.weight");
+    const K1: Tensor<f32, 16, 1, 3, 3> = safetensors!("weights/digits.safetensors", "cnn.conv1.weight");
     const B1: Tensor<f32, 16> = safetensors!("weights/digits.safetensors", "cnn.conv1.bias");
-    const K2: Tensor<f32, 16, 16, 3, 3> =
-        safetensors!("weights/digits.safetensors", "cnn.conv2.weight");
+    const K2: Tensor<f32, 16, 16, 3, 3> = safetensors!("weights/digits.safetensors", "cnn.conv2.weight");
     const B2: Tensor<f32, 16> = safetensors!("weights/digits.safetensors", "cnn.conv2.bias");
     const W: Tensor<f32, 256, 10> = safetensors!("weights/digits.safetensors", "cnn.fc.weight");
     const B3: Tensor<f32, 10> = safetensors!("weights/digits.safetensors", "cnn.fc.bias");
     let image = reshape(x / 16.0, [B, 1, 8, 8]);
-    let first = relu(conv2d(image, K1, B1, pads = [1, 1, 1, 1]));
-    let second = relu(conv2d(first, K2, B2, pads = [1, 1, 1, 1]));
+    let first = relu(conv(image, K1, B1, pads = [1, 1, 1, 1]));
+    let second = relu(conv(first, K2, B2, pads = [1, 1, 1, 1]));
     let pooled = max_pool(second, kernel_shape = [2, 2], strides = [2, 2]);
     softmax(matmul(reshape(pooled, [B, 256]), W) + B3, axis = -1)
 }

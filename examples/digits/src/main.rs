@@ -4,6 +4,7 @@ mod npy;
 mod report;
 
 use digits::{BATCH, cnn, mlp};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match args[..] {
-        [] => evaluate().map(|networks| report::show(&networks)),
+        [] => evaluate().map(|networks| print(&report::whole(&networks))),
         ["--check"] => evaluate().and_then(|networks| check(&networks)),
         ["--predict", file] => predict(Path::new(file)),
         ["--help" | "-h"] => {
@@ -79,10 +80,7 @@ struct Evaluation {
 impl Evaluation {
     fn right(&self) -> usize {
         let classes = self.rows.iter().map(class);
-        classes
-            .zip(&self.labels)
-            .filter(|(class, label)| class == *label)
-            .count()
+        classes.zip(&self.labels).filter(|(class, label)| class == *label).count()
     }
 
     fn accuracy(&self) -> f64 {
@@ -116,18 +114,14 @@ fn evaluate() -> Result<[Evaluation; 2], Failure> {
     let images: Vec<Image> = npy::read_rows(&data.join("test_images.npy"))?;
     let labels = npy::read_bytes(&data.join("test_labels.npy"))?;
     if labels.len() != images.len() {
-        return Err(Failure::Input(
-            "the held-out images and labels differ in number".into(),
-        ));
+        return Err(Failure::Input("the held-out images and labels differ in number".into()));
     }
     let mut mlp_workspace = Box::new(mlp::Workspace::new());
     let mut cnn_workspace = Box::new(cnn::Workspace::new());
     let one = |name, sizes, run: &mut dyn FnMut(&[Image], &mut [Row])| {
         let reference: Vec<Row> = npy::read_rows(&data.join(format!("{name}_reference.npy")))?;
         if reference.len() != images.len() {
-            return Err(Failure::Input(format!(
-                "{name}_reference.npy has another length"
-            )));
+            return Err(Failure::Input(format!("{name}_reference.npy has another length")));
         }
         let mut rows = vec![[0.0; 10]; images.len()];
         let nanoseconds_per_image = time(|| run(&images, &mut rows)) / images.len() as f64;
@@ -142,12 +136,8 @@ fn evaluate() -> Result<[Evaluation; 2], Failure> {
         })
     };
     Ok([
-        one("mlp", report::Sizes::MLP, &mut |x, y| {
-            run_mlp(x, y, &mut mlp_workspace)
-        })?,
-        one("cnn", report::Sizes::CNN, &mut |x, y| {
-            run_cnn(x, y, &mut cnn_workspace)
-        })?,
+        one("mlp", report::Sizes::MLP, &mut |x, y| run_mlp(x, y, &mut mlp_workspace))?,
+        one("cnn", report::Sizes::CNN, &mut |x, y| run_cnn(x, y, &mut cnn_workspace))?,
     ])
 }
 
@@ -167,11 +157,7 @@ fn distance(a: &[Row], b: &[Row]) -> f32 {
     let pairs = a.as_flattened().iter().zip(b.as_flattened());
     pairs.fold(0.0, |worst, (a, b)| {
         let apart = (a - b).abs();
-        if apart.is_nan() {
-            f32::INFINITY
-        } else {
-            worst.max(apart)
-        }
+        if apart.is_nan() { f32::INFINITY } else { worst.max(apart) }
     })
 }
 
@@ -179,32 +165,21 @@ fn distance(a: &[Row], b: &[Row]) -> f32 {
 fn check(networks: &[Evaluation; 2]) -> Result<(), Failure> {
     let mut bad = Vec::new();
     for (network, floor) in networks.iter().zip(FLOORS) {
-        report::line(network);
+        print(&report::line(network));
         if network.accuracy() < floor {
             bad.push(format!("the {}'s accuracy is under {floor}", network.name));
         }
         if network.distance > TOLERANCE {
-            bad.push(format!(
-                "the {} is more than {TOLERANCE:e} from NumPy",
-                network.name
-            ));
+            bad.push(format!("the {} is more than {TOLERANCE:e} from NumPy", network.name));
         }
     }
-    if bad.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::Check(bad.join("; ")))
-    }
+    if bad.is_empty() { Ok(()) } else { Err(Failure::Check(bad.join("; "))) }
 }
 
 /// Prints one digit per row of the file.
 fn predict(file: &Path) -> Result<(), Failure> {
     let images: Vec<Image> = npy::read_rows(file)?;
-    if let Some(at) = images
-        .as_flattened()
-        .iter()
-        .position(|v| !(0.0..=16.0).contains(v))
-    {
+    if let Some(at) = images.as_flattened().iter().position(|v| !(0.0..=16.0).contains(v)) {
         let (row, column) = (at / 64, at % 64);
         let value = images[row][column];
         return Err(Failure::Input(format!(
@@ -215,6 +190,11 @@ fn predict(file: &Path) -> Result<(), Failure> {
     let mut rows = vec![[0.0; 10]; images.len()];
     run_cnn(&images, &mut rows, &mut Box::new(cnn::Workspace::new()));
     let lines: String = rows.iter().map(|row| format!("{}\n", class(row))).collect();
-    print!("{lines}");
+    print(&lines);
     Ok(())
+}
+
+/// Writes to standard output. A reader that has seen enough, such as `head`, closes the pipe: that is no failure.
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }

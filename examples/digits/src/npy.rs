@@ -34,15 +34,11 @@ pub(crate) fn read_bytes(file: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 fn contents(file: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(file)
-        .map_err(|e| Failure::Input(format!("cannot read `{}`: {e}", file.display())))
+    std::fs::read(file).map_err(|e| Failure::Input(format!("cannot read `{}`: {e}", file.display())))
 }
 
 fn wrong(file: &Path, expected: &str, found: &str) -> Failure {
-    Failure::Input(format!(
-        "`{}`: expected {expected}, found {found}",
-        file.display()
-    ))
+    Failure::Input(format!("`{}`: expected {expected}, found {found}", file.display()))
 }
 
 struct Header {
@@ -58,17 +54,13 @@ impl std::fmt::Display for Header {
 
 /// Splits a file into what its header says and its data, or tells what was found instead.
 fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
-    let rest = bytes
-        .strip_prefix(b"\x93NUMPY")
-        .ok_or("a file that is no npy file")?;
+    let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or("a file that is no npy file")?;
     let (length, rest) = match *rest {
         [1, _, a, b, ref rest @ ..] => (usize::from(u16::from_le_bytes([a, b])), rest),
         [2 | 3, _, a, b, c, d, ref rest @ ..] => (u32::from_le_bytes([a, b, c, d]) as usize, rest),
         _ => return Err("an npy file of an unknown version".into()),
     };
-    let (text, data) = rest
-        .split_at_checked(length)
-        .ok_or("an npy file that ends early")?;
+    let (text, data) = rest.split_at_checked(length).ok_or("an npy file that ends early")?;
     let text = std::str::from_utf8(text).map_err(|_| "an npy header that is no text")?;
     if after(text, "'fortran_order':").is_none_or(|rest| !rest.starts_with("False")) {
         return Err("an array in Fortran order".into());
@@ -78,19 +70,10 @@ fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     let (Some((dtype, _)), Some((shape, _))) = (dtype, shape) else {
         return Err("an npy header without `descr` or `shape`".into());
     };
-    let extents = shape
-        .split(',')
-        .map(str::trim)
-        .filter(|extent| !extent.is_empty());
+    let extents = shape.split(',').map(str::trim).filter(|extent| !extent.is_empty());
     let shape = extents.map(str::parse).collect::<Result<_, _>>();
     let shape = shape.map_err(|_| "an npy header whose shape is no list of numbers")?;
-    Ok((
-        Header {
-            dtype: dtype.into(),
-            shape,
-        },
-        data,
-    ))
+    Ok((Header { dtype: dtype.into(), shape }, data))
 }
 
 /// What follows a key, without the spaces between.
@@ -113,19 +96,10 @@ mod tests {
 
     #[test]
     fn reads_what_numpy_writes() {
-        let bytes = file(
-            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 64), }\n",
-            b"data",
-        );
+        let bytes = file("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 64), }\n", b"data");
         let (header, data) = parse(&bytes).expect("a good file");
-        assert_eq!(
-            (header.dtype.as_str(), &header.shape[..], data),
-            ("<f4", &[2, 64][..], &b"data"[..])
-        );
-        let bytes = file(
-            "{'descr': '|u1', 'fortran_order': False, 'shape': (364,), }",
-            b"",
-        );
+        assert_eq!((header.dtype.as_str(), &header.shape[..], data), ("<f4", &[2, 64][..], &b"data"[..]));
+        let bytes = file("{'descr': '|u1', 'fortran_order': False, 'shape': (364,), }", b"");
         assert_eq!(parse(&bytes).expect("a good file").0.shape, [364]);
     }
 
@@ -133,30 +107,12 @@ mod tests {
     fn says_what_is_wrong() {
         let cases = [
             (b"PK".to_vec(), "a file that is no npy file"),
+            (b"\x93NUMPY\x09\x00".to_vec(), "an npy file of an unknown version"),
+            (b"\x93NUMPY\x01\x00\xff\xff{".to_vec(), "an npy file that ends early"),
+            (file("{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", b""), "an array in Fortran order"),
+            (file("{'fortran_order': False, 'shape': (2,)}", b""), "an npy header without `descr` or `shape`"),
             (
-                b"\x93NUMPY\x09\x00".to_vec(),
-                "an npy file of an unknown version",
-            ),
-            (
-                b"\x93NUMPY\x01\x00\xff\xff{".to_vec(),
-                "an npy file that ends early",
-            ),
-            (
-                file(
-                    "{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}",
-                    b"",
-                ),
-                "an array in Fortran order",
-            ),
-            (
-                file("{'fortran_order': False, 'shape': (2,)}", b""),
-                "an npy header without `descr` or `shape`",
-            ),
-            (
-                file(
-                    "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}",
-                    b"",
-                ),
+                file("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", b""),
                 "an npy header whose shape is no list of numbers",
             ),
         ];
@@ -167,10 +123,7 @@ mod tests {
 
     #[test]
     fn no_prefix_of_a_file_panics() {
-        let whole = file(
-            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 64), }",
-            b"data",
-        );
+        let whole = file("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 64), }", b"data");
         for end in 0..whole.len() {
             let _ = parse(&whole[..end]);
         }
