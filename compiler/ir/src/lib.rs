@@ -19,5 +19,3 @@ pub use loc::Loc;
 pub use module::{Function, Module};
 pub use scalar::Scalar;
 pub use tenfold_abi::DType;
-//! The IRs.
-pub mod arith;
