@@ -1,8 +1,8 @@
 //! Tensors and scalars whose types are known when the program runs, for calls by name.
 
 use crate::{
-    AsStrided, AsTensor, AsTensorMut, DType, Element, IntoShape, Mismatch, Shape, StridedRef,
-    TensorMut, TensorRef, bf16, f16, view::check,
+    AsStrided, AsTensor, AsTensorMut, DType, Element, IntoShape, Mismatch, Shape, StridedRef, TensorMut, TensorRef,
+    bf16, f16, view::check,
 };
 use core::fmt;
 use tenfold_abi::MAX_RANK;
@@ -127,10 +127,7 @@ impl Extents {
     fn new(of: &[usize]) -> Self {
         let mut extents = [0; MAX_RANK];
         extents[..of.len()].copy_from_slice(of);
-        Self {
-            rank: of.len(),
-            extents,
-        }
+        Self { rank: of.len(), extents }
     }
 
     fn as_slice(&self) -> &[usize] {
@@ -219,38 +216,26 @@ impl<'a> DynTensorMut<'a> {
     /// The tensor, read only.
     #[must_use]
     pub fn as_ref(&self) -> DynTensor<'_> {
-        DynTensor {
-            data: self.data.as_ref(),
-            extents: self.extents,
-        }
+        DynTensor { data: self.data.as_ref(), extents: self.extents }
     }
 
     /// The same tensor, borrowed for a shorter time.
     pub fn reborrow(&mut self) -> DynTensorMut<'_> {
-        DynTensorMut {
-            data: self.data.reborrow(),
-            extents: self.extents,
-        }
+        DynTensorMut { data: self.data.reborrow(), extents: self.extents }
     }
 }
 
 impl<'a, T: Element, S: Shape> From<TensorRef<'a, T, S>> for DynTensor<'a> {
     fn from(tensor: TensorRef<'a, T, S>) -> Self {
         let extents = Extents::new(tensor.shape().as_ref());
-        Self {
-            data: T::data(tensor.as_slice()),
-            extents,
-        }
+        Self { data: T::data(tensor.as_slice()), extents }
     }
 }
 
 impl<'a, T: Element, S: Shape> From<TensorMut<'a, T, S>> for DynTensorMut<'a> {
     fn from(tensor: TensorMut<'a, T, S>) -> Self {
         let extents = Extents::new(tensor.shape().as_ref());
-        Self {
-            data: T::data_mut(tensor.into_mut_slice()),
-            extents,
-        }
+        Self { data: T::data_mut(tensor.into_mut_slice()), extents }
     }
 }
 
@@ -263,10 +248,7 @@ impl<'a> DynTensor<'a> {
     pub fn typed<T: Element, S: Shape>(&self) -> Result<TensorRef<'a, T, S>, Mismatch> {
         let found = self.dtype();
         let extents = S::check(self.shape())?;
-        let data = T::from_data(self.data).ok_or(Mismatch::DType {
-            expected: T::DTYPE,
-            found,
-        })?;
+        let data = T::from_data(self.data).ok_or(Mismatch::DType { expected: T::DTYPE, found })?;
         TensorRef::new(data, extents)
     }
 }
@@ -280,10 +262,7 @@ impl<'a> DynTensorMut<'a> {
     pub fn typed<T: Element, S: Shape>(self) -> Result<TensorMut<'a, T, S>, Mismatch> {
         let found = self.dtype();
         let extents = check::<S>(S::check(self.shape())?, self.data.as_ref().len())?;
-        let data = T::from_data_mut(self.data).ok_or(Mismatch::DType {
-            expected: T::DTYPE,
-            found,
-        })?;
+        let data = T::from_data_mut(self.data).ok_or(Mismatch::DType { expected: T::DTYPE, found })?;
         TensorMut::new(data, extents)
     }
 }

@@ -22,9 +22,7 @@ pub(crate) mod sealed {
     message = "`{Self}` cannot be an element of a tensor",
     note = "an element is `bool`, an integer of 8 to 64 bits, `tenfold::f16`, `tenfold::bf16`, `f32` or `f64`"
 )]
-pub trait Element:
-    Copy + Default + PartialEq + fmt::Debug + Send + Sync + Is<Self> + sealed::Sealed + 'static
-{
+pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Is<Self> + sealed::Sealed + 'static {
     /// The code of the type.
     const DTYPE: DType;
 

@@ -60,48 +60,27 @@ pub enum Mismatch {
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Extent {
-                axis,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "axis {axis} is {found}, but the signature says {expected}"
-                )
+            Self::Extent { axis, expected, found } => {
+                write!(f, "axis {axis} is {found}, but the signature says {expected}")
             }
             Self::Rank { expected, found } => {
                 write!(f, "the rank is {found}, but the signature says {expected}")
             }
             Self::DType { expected, found } => {
-                write!(
-                    f,
-                    "the elements are `{found}`, but the signature says `{expected}`"
-                )
+                write!(f, "the elements are `{found}`, but the signature says `{expected}`")
             }
-            Self::Elements {
-                shape: Some(shape),
-                found,
-            } => {
-                write!(
-                    f,
-                    "a shape of {shape} elements is given for {found} elements"
-                )
+            Self::Elements { shape: Some(shape), found } => {
+                write!(f, "a shape of {shape} elements is given for {found} elements")
             }
             Self::Elements { shape: None, found } => {
-                write!(
-                    f,
-                    "a shape of too many elements is given for {found} elements"
-                )
+                write!(f, "a shape of too many elements is given for {found} elements")
             }
             Self::Layout => f.write_str(
                 "the elements do not lie in row-major order without gaps; copy them first, or \
                  declare the parameter as `Strided`",
             ),
             Self::Strides => f.write_str("the strides lead outside of the elements"),
-            Self::Cast => f.write_str(
-                "the memory is not aligned for the elements, or not a whole number of them",
-            ),
+            Self::Cast => f.write_str("the memory is not aligned for the elements, or not a whole number of them"),
             Self::NotHost => f.write_str("the tensor lies in a device's memory; download it first"),
         }
     }
@@ -216,18 +195,8 @@ impl fmt::Display for Error {
         match *self {
             Self::Argument { param, why } => write!(f, "`{param}`: {why}"),
             Self::Tensor(why) => fmt::Display::fmt(&why, f),
-            Self::Dim {
-                param,
-                axis,
-                found,
-                dim,
-                expected,
-                from,
-            } => {
-                write!(
-                    f,
-                    "`{param}`: axis {axis} is {found}, but `{dim}` is {expected}"
-                )?;
+            Self::Dim { param, axis, found, dim, expected, from } => {
+                write!(f, "`{param}`: axis {axis} is {found}, but `{dim}` is {expected}")?;
                 match from {
                     Some((param, axis)) => write!(f, " (from axis {axis} of `{param}`)"),
                     None => Ok(()),
@@ -238,42 +207,20 @@ impl fmt::Display for Error {
             }
             Self::Overflow { what } => write!(f, "`{what}` is too large for this machine"),
             Self::Fact { fact, text: None } => write!(f, "`{fact}` does not hold"),
-            Self::Fact {
-                fact,
-                text: Some(text),
-            } => write!(f, "`{fact}` does not hold: {text}"),
+            Self::Fact { fact, text: Some(text) } => write!(f, "`{fact}` does not hold: {text}"),
             Self::Check { text } => write!(f, "`{text}` does not hold"),
             Self::WorkspaceTooSmall { needed, given } => {
-                write!(
-                    f,
-                    "the workspace has {given} bytes, but the function needs {needed}"
-                )
+                write!(f, "the workspace has {given} bytes, but the function needs {needed}")
             }
             Self::OutOfMemory { bytes } => write!(f, "no memory is left for {bytes} bytes"),
             Self::Kernel(status) => fmt::Display::fmt(&status, f),
             Self::NoFunction => f.write_str("the module holds no function of this name"),
-            Self::NoVariant => f.write_str(
-                "the function has no variant of this name, or this processor cannot run it",
-            ),
-            Self::Count {
-                what,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "{found} {what} are given, but the signature has {expected}"
-                )
+            Self::NoVariant => f.write_str("the function has no variant of this name, or this processor cannot run it"),
+            Self::Count { what, expected, found } => {
+                write!(f, "{found} {what} are given, but the signature has {expected}")
             }
-            Self::Kind {
-                param,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "`{param}`: {found} is given, but the signature says {expected}"
-                )
+            Self::Kind { param, expected, found } => {
+                write!(f, "`{param}`: {found} is given, but the signature says {expected}")
             }
         }
     }

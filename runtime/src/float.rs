@@ -15,10 +15,7 @@ use core::{cmp::Ordering, fmt};
 /// assert_eq!(f16::from_f32(1.0 / 3.0).to_f32(), 0.33325195);
 /// assert_eq!(f16::from_f32(1e6).to_f32(), f32::INFINITY);
 /// ```
-#[allow(
-    non_camel_case_types,
-    reason = "it is named as it stands in a signature"
-)]
+#[allow(non_camel_case_types, reason = "it is named as it stands in a signature")]
 #[derive(Clone, Copy, Default)]
 #[repr(transparent)]
 pub struct f16(u16);
@@ -31,10 +28,7 @@ pub struct f16(u16);
 /// assert_eq!(bf16::from_f32(1.0).to_bits(), 0x3f80);
 /// assert_eq!(bf16::from_f32(3.1415927).to_f32(), 3.140625);
 /// ```
-#[allow(
-    non_camel_case_types,
-    reason = "it is named as it stands in a signature"
-)]
+#[allow(non_camel_case_types, reason = "it is named as it stands in a signature")]
 #[derive(Clone, Copy, Default)]
 #[repr(transparent)]
 pub struct bf16(u16);
@@ -57,19 +51,11 @@ impl f16 {
         let (fraction, drop, base) = if exponent >= -14 {
             (magnitude & 0x007f_ffff, 13, ((exponent + 15) as u32) << 10)
         } else if exponent >= -25 {
-            (
-                magnitude & 0x007f_ffff | 0x0080_0000,
-                (-1 - exponent) as u32,
-                0,
-            )
+            (magnitude & 0x007f_ffff | 0x0080_0000, (-1 - exponent) as u32, 0)
         } else {
             return Self(sign);
         };
-        let (kept, rest, half) = (
-            base + (fraction >> drop),
-            fraction & ((1 << drop) - 1),
-            1 << (drop - 1),
-        );
+        let (kept, rest, half) = (base + (fraction >> drop), fraction & ((1 << drop) - 1), 1 << (drop - 1));
         let up = rest > half || rest == half && kept & 1 == 1;
         // A carry out of the fraction goes into the exponent, up to infinity, as it should.
         Self(sign | (kept + up as u32) as u16)

@@ -8,19 +8,9 @@ const WHOLE: usize = 1000;
 const EDGE: usize = 3;
 
 /// Prints the elements; precision and sign of `f` hold for each.
-pub(crate) fn tensor<T: Debug>(
-    data: &[T],
-    extents: &[usize],
-    f: &mut Formatter<'_>,
-) -> fmt::Result {
+pub(crate) fn tensor<T: Debug>(data: &[T], extents: &[usize], f: &mut Formatter<'_>) -> fmt::Result {
     let edge = if data.len() > WHOLE { EDGE } else { usize::MAX };
-    let mut printer = Printer {
-        data,
-        edge,
-        width: 0,
-        rank: extents.len(),
-        precision: f.precision(),
-    };
+    let mut printer = Printer { data, edge, width: 0, rank: extents.len(), precision: f.precision() };
     printer.width = printer.widest(extents, 0);
     printer.axis(extents, 0, f)
 }
@@ -38,15 +28,8 @@ impl<T: Debug> Printer<'_, T> {
     fn places(&self, extent: usize) -> impl Iterator<Item = Option<usize>> + use<T> {
         let edge = self.edge;
         let cut = edge.checked_mul(2).is_some_and(|both| extent > both);
-        let (head, tail) = if cut {
-            (edge, extent - edge)
-        } else {
-            (extent, extent)
-        };
-        (0..head)
-            .map(Some)
-            .chain(cut.then_some(None))
-            .chain((tail..extent).map(Some))
+        let (head, tail) = if cut { (edge, extent - edge) } else { (extent, extent) };
+        (0..head).map(Some).chain(cut.then_some(None)).chain((tail..extent).map(Some))
     }
 
     fn widest(&self, extents: &[usize], start: usize) -> usize {
@@ -58,10 +41,7 @@ impl<T: Debug> Printer<'_, T> {
         };
         let step: usize = inner.iter().product();
         let places = self.places(extent).flatten();
-        places
-            .map(|place| self.widest(inner, start + place * step))
-            .max()
-            .unwrap_or(0)
+        places.map(|place| self.widest(inner, start + place * step)).max().unwrap_or(0)
     }
 
     fn axis(&self, extents: &[usize], start: usize, f: &mut Formatter<'_>) -> fmt::Result {

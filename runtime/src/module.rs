@@ -1,8 +1,8 @@
 //! Functions by name, with types that are checked when the program runs.
 
 use crate::{
-    Arg, AsWorkspace, DynTensorMut, Element, Error, Mismatch, Param, Scalar, Shape, Signature,
-    TensorMut, TensorRef, Variant, Workspace, dispatch::sized,
+    Arg, AsWorkspace, DynTensorMut, Element, Error, Mismatch, Param, Scalar, Shape, Signature, TensorMut, TensorRef,
+    Variant, Workspace, dispatch::sized,
 };
 use core::{fmt, mem::MaybeUninit, slice};
 
@@ -88,11 +88,7 @@ impl Function {
     ///
     /// As for [`call`](Self::call).
     #[cfg(feature = "alloc")]
-    pub fn call_alloc(
-        &self,
-        args: &mut [Arg<'_>],
-        results: &mut [DynTensorMut<'_>],
-    ) -> Result<(), Error> {
+    pub fn call_alloc(&self, args: &mut [Arg<'_>], results: &mut [DynTensorMut<'_>]) -> Result<(), Error> {
         let mut workspace = crate::DynWorkspace::new(self.workspace_bytes().unwrap_or(0))?;
         match self.call(args, results, &mut workspace) {
             // Nothing is written before the size is known.
@@ -106,15 +102,7 @@ impl Function {
 }
 
 fn count(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
-    if expected == found {
-        Ok(())
-    } else {
-        Err(Error::Count {
-            what,
-            expected,
-            found,
-        })
-    }
+    if expected == found { Ok(()) } else { Err(Error::Count { what, expected, found }) }
 }
 
 impl fmt::Debug for Function {
@@ -135,11 +123,7 @@ pub struct Args<'c, 'a, 'r> {
 
 impl<'c, 'a> Args<'c, 'a, '_> {
     fn next(&mut self) -> Result<(&'static Param, &'c mut Arg<'a>), Error> {
-        let missing = Error::Count {
-            what: "arguments",
-            expected: 1,
-            found: 0,
-        };
+        let missing = Error::Count { what: "arguments", expected: 1, found: 0 };
         self.params.next().zip(self.args.next()).ok_or(missing)
     }
 
@@ -154,9 +138,7 @@ impl<'c, 'a> Args<'c, 'a, '_> {
     /// State.
     pub fn state<T: Element, S: Shape>(&mut self) -> Result<TensorMut<'c, T, S>, Error> {
         match self.next()? {
-            (param, Arg::State(tensor)) => {
-                tensor.reborrow().typed().map_err(|why| why.of(param.name))
-            }
+            (param, Arg::State(tensor)) => tensor.reborrow().typed().map_err(|why| why.of(param.name)),
             (param, arg) => Err(kind(param, arg)),
         }
     }
@@ -166,11 +148,7 @@ impl<'c, 'a> Args<'c, 'a, '_> {
         match self.next()? {
             (param, Arg::Scalar(scalar)) => match (T::from_scalar(*scalar), scalar.dtype()) {
                 (Some(value), _) => Ok(value),
-                (None, Some(found)) => Err(Mismatch::DType {
-                    expected: T::DTYPE,
-                    found,
-                }
-                .of(param.name)),
+                (None, Some(found)) => Err(Mismatch::DType { expected: T::DTYPE, found }.of(param.name)),
                 (None, None) => Err(kind(param, &Arg::Scalar(*scalar))),
             },
             (param, arg) => Err(kind(param, arg)),
@@ -182,11 +160,7 @@ impl<'c, 'a> Args<'c, 'a, '_> {
         match self.next()? {
             (param, Arg::Scalar(Scalar::Index(value))) => {
                 let expected = param.kind.words();
-                let negative = Error::Kind {
-                    param: param.name,
-                    expected,
-                    found: "a negative one",
-                };
+                let negative = Error::Kind { param: param.name, expected, found: "a negative one" };
                 I::try_from(*value).map_err(|_| negative)
             }
             (param, arg) => Err(kind(param, arg)),
@@ -195,16 +169,8 @@ impl<'c, 'a> Args<'c, 'a, '_> {
 
     /// A result.
     pub fn result<T: Element, S: Shape>(&mut self) -> Result<TensorMut<'c, T, S>, Error> {
-        let missing = Error::Count {
-            what: "results",
-            expected: 1,
-            found: 0,
-        };
-        let (output, result) = self
-            .outputs
-            .next()
-            .zip(self.results.next())
-            .ok_or(missing)?;
+        let missing = Error::Count { what: "results", expected: 1, found: 0 };
+        let (output, result) = self.outputs.next().zip(self.results.next()).ok_or(missing)?;
         result.reborrow().typed().map_err(|why| why.of(output.name))
     }
 
@@ -221,11 +187,7 @@ impl<'c, 'a> Args<'c, 'a, '_> {
 
 #[cold]
 fn kind(param: &Param, arg: &Arg<'_>) -> Error {
-    Error::Kind {
-        param: param.name,
-        expected: param.kind.words(),
-        found: arg.kind(),
-    }
+    Error::Kind { param: param.name, expected: param.kind.words(), found: arg.kind() }
 }
 
 /// A table of functions, made by [`module!`](crate::module).
@@ -276,11 +238,13 @@ impl Module {
 /// ```
 #[macro_export]
 macro_rules! module {
-    ($($($segment:ident)::+),* $(,)?) => {
+    ($($first:ident $(:: $rest:ident)*),* $(,)?) => {
         $crate::Module::new(const {
             &[$((
-                $crate::rt::stringify!($($segment)::+),
-                $($segment)::+::FUNCTION,
+                $crate::rt::concat!(
+                    $crate::rt::stringify!($first) $(, "::", $crate::rt::stringify!($rest))*
+                ),
+                $first $(:: $rest)*::FUNCTION,
             )),*]
         })
     };

@@ -6,7 +6,4 @@
 
 #[cfg(feature = "alloc")]
 pub use crate::Tensor;
-pub use crate::{
-    AsTensor, AsTensorMut, AsWorkspace, Cpu, Device, Dyn, Fixed, TensorMut, TensorRef, view,
-    view_mut,
-};
+pub use crate::{AsTensor, AsTensorMut, AsWorkspace, Cpu, Device, Dyn, Fixed, TensorMut, TensorRef, view, view_mut};

@@ -6,13 +6,13 @@ pub use crate::dispatch::{Owned, Scratch};
 pub use crate::{
     device::On,
     dispatch::{
-        Abi, add, check, div, div_euclid, expect, extent, fact, fact_text, finish, fixed,
-        fixed_mut, fixed_strided, floor_div, index, input, max, min, mul, neg, rem, rem_euclid,
-        result, round_up, same, scalar, shl, shr, state, strided, sub, trunc_div, workspace,
+        Abi, add, bytes, check, div, div_euclid, expect, extent, fact, fact_text, finish, fixed, fixed_mut,
+        fixed_strided, floor_div, index, input, max, min, mul, neg, rem, rem_euclid, result, round_up, same, scalar,
+        shl, shr, state, strided, sub, trunc_div, workspace,
     },
     module::{Args, FunctionInfo, function},
 };
-pub use core::stringify;
+pub use core::{concat, stringify};
 
 /// Keeps items that need `alloc` where this crate has the feature, which the attribute cannot know.
 #[cfg(feature = "alloc")]

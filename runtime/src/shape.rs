@@ -91,15 +91,7 @@ pub trait Shape: Copy + Default + fmt::Debug + Send + Sync + sealed::Shape + 'st
         + IntoIterator<Item = usize>
         + 'static;
     /// An array of one stride per axis, in elements: `[isize; RANK]`.
-    type Strides: Copy
-        + Default
-        + fmt::Debug
-        + PartialEq
-        + Send
-        + Sync
-        + AsRef<[isize]>
-        + AsMut<[isize]>
-        + 'static;
+    type Strides: Copy + Default + fmt::Debug + PartialEq + Send + Sync + AsRef<[isize]> + AsMut<[isize]> + 'static;
 
     /// The extents, if there are as many and each is what the type says.
     ///
@@ -108,19 +100,12 @@ pub trait Shape: Copy + Default + fmt::Debug + Send + Sync + sealed::Shape + 'st
     /// Another rank, or the first axis with another extent.
     fn check(extents: &[usize]) -> Result<Self::Extents, Mismatch> {
         if extents.len() != Self::RANK {
-            return Err(Mismatch::Rank {
-                expected: Self::RANK,
-                found: extents.len(),
-            });
+            return Err(Mismatch::Rank { expected: Self::RANK, found: extents.len() });
         }
         for (axis, (&found, expected)) in extents.iter().zip(Self::EXTENTS).enumerate() {
             match *expected {
                 Some(expected) if expected != found => {
-                    return Err(Mismatch::Extent {
-                        axis,
-                        expected,
-                        found,
-                    });
+                    return Err(Mismatch::Extent { axis, expected, found });
                 }
                 Some(_) | None => {}
             }
@@ -181,9 +166,7 @@ pub(crate) fn elements(extents: &[usize]) -> Option<usize> {
     if extents.contains(&0) {
         return Some(0);
     }
-    extents
-        .iter()
-        .try_fold(1_usize, |product, &extent| product.checked_mul(extent))
+    extents.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent))
 }
 
 /// The place of an element in row-major order, or the first axis whose index is outside.

@@ -1,8 +1,8 @@
 //! Tensors that own their elements: one vector in row-major order, and its extents.
 
 use crate::{
-    Admits, AdmitsAll, AsTensor, Dim, Dyn, DynTensor, DynTensorMut, Element, Fixed, FixedShape,
-    IntoShape, Mismatch, Shape, TensorMut, TensorRef, format,
+    Admits, AdmitsAll, AsTensor, Dim, Dyn, DynTensor, DynTensorMut, Element, Fixed, FixedShape, IntoShape, Mismatch,
+    Shape, TensorMut, TensorRef, format,
     shape::{elements, offset},
     view::{at, check, tensors},
 };
@@ -43,10 +43,7 @@ impl<T: Element, S: Shape> Tensor<T, S> {
     ///
     /// The extents are not those of the type, or not as many as there are elements.
     pub fn new(data: Vec<T>, extents: S::Extents) -> Result<Self, Mismatch> {
-        Ok(Self {
-            extents: check::<S>(extents, data.len())?,
-            data,
-        })
+        Ok(Self { extents: check::<S>(extents, data.len())?, data })
     }
 
     /// A tensor whose every element is the same.
@@ -64,14 +61,8 @@ impl<T: Element, S: Shape> Tensor<T, S> {
     /// The extents are not those of the type, or more than memory holds.
     pub fn full(extents: S::Extents, value: T) -> Result<Self, Mismatch> {
         let extents = S::check(extents.as_ref())?;
-        let len = elements(extents.as_ref()).ok_or(Mismatch::Elements {
-            shape: None,
-            found: 0,
-        })?;
-        Ok(Self {
-            data: vec![value; len],
-            extents,
-        })
+        let len = elements(extents.as_ref()).ok_or(Mismatch::Elements { shape: None, found: 0 })?;
+        Ok(Self { data: vec![value; len], extents })
     }
 
     /// A tensor of zeros.
@@ -123,10 +114,7 @@ impl<T: Element, S: Shape> Tensor<T, S> {
     ///
     /// An extent is not what the type says.
     pub fn with_shape<S2: AdmitsAll<S>>(self) -> Result<Tensor<T, S2>, Mismatch> {
-        Ok(Tensor {
-            extents: S2::check(self.extents.as_ref())?,
-            data: self.data,
-        })
+        Ok(Tensor { extents: S2::check(self.extents.as_ref())?, data: self.data })
     }
 
     /// The same elements in row-major order with another shape.
@@ -175,28 +163,19 @@ impl<T: Element, S: Shape> From<Tensor<T, S>> for Vec<T> {
 
 impl<T: Element, S: Shape> From<TensorRef<'_, T, S>> for Tensor<T, S> {
     fn from(tensor: TensorRef<'_, T, S>) -> Self {
-        Self {
-            data: tensor.as_slice().to_vec(),
-            extents: tensor.shape(),
-        }
+        Self { data: tensor.as_slice().to_vec(), extents: tensor.shape() }
     }
 }
 
 impl<T: Element, S: Shape> Clone for Tensor<T, S> {
     fn clone(&self) -> Self {
-        Self {
-            data: self.data.clone(),
-            extents: self.extents,
-        }
+        Self { data: self.data.clone(), extents: self.extents }
     }
 }
 
 impl<T: Element, S: FixedShape> Default for Tensor<T, S> {
     fn default() -> Self {
-        Self {
-            data: vec![T::default(); S::ELEMENTS],
-            extents: S::FIXED,
-        }
+        Self { data: vec![T::default(); S::ELEMENTS], extents: S::FIXED }
     }
 }
 

@@ -56,10 +56,7 @@ pub struct TensorMut<'a, T: Element, S: Shape> {
 /// # Errors
 ///
 /// The shape has another number of elements than the slice.
-pub fn view<T: Element, X: IntoShape>(
-    data: &[T],
-    shape: X,
-) -> Result<TensorRef<'_, T, X::Shape>, Mismatch> {
+pub fn view<T: Element, X: IntoShape>(data: &[T], shape: X) -> Result<TensorRef<'_, T, X::Shape>, Mismatch> {
     TensorRef::new(data, shape.extents())
 }
 
@@ -68,10 +65,7 @@ pub fn view<T: Element, X: IntoShape>(
 /// # Errors
 ///
 /// The shape has another number of elements than the slice.
-pub fn view_mut<T: Element, X: IntoShape>(
-    data: &mut [T],
-    shape: X,
-) -> Result<TensorMut<'_, T, X::Shape>, Mismatch> {
+pub fn view_mut<T: Element, X: IntoShape>(data: &mut [T], shape: X) -> Result<TensorMut<'_, T, X::Shape>, Mismatch> {
     TensorMut::new(data, shape.extents())
 }
 
@@ -91,10 +85,7 @@ impl<'a, T: Element, S: Shape> TensorRef<'a, T, S> {
     ///
     /// The extents are not those of the type, or not as many as there are elements.
     pub fn new(data: &'a [T], extents: S::Extents) -> Result<Self, Mismatch> {
-        Ok(Self {
-            data,
-            extents: check::<S>(extents, data.len())?,
-        })
+        Ok(Self { data, extents: check::<S>(extents, data.len())? })
     }
 
     /// For callers whose types say that the extents fit.
@@ -109,6 +100,13 @@ impl<'a, T: Element, S: Shape> TensorRef<'a, T, S> {
         self.data
     }
 
+    /// The first element; dangling if there is none.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn as_ptr(&self) -> *const T {
+        self.data.as_ptr()
+    }
+
     /// The same elements with a stride per axis.
     #[must_use]
     pub fn strided(&self) -> StridedRef<'a, T, S> {
@@ -121,10 +119,7 @@ impl<'a, T: Element, S: Shape> TensorRef<'a, T, S> {
     ///
     /// An extent is not what the type says.
     pub fn with_shape<S2: AdmitsAll<S>>(self) -> Result<TensorRef<'a, T, S2>, Mismatch> {
-        Ok(TensorRef {
-            data: self.data,
-            extents: S2::check(self.extents.as_ref())?,
-        })
+        Ok(TensorRef { data: self.data, extents: S2::check(self.extents.as_ref())? })
     }
 }
 
@@ -143,10 +138,7 @@ impl<'a, T: Element, S: Shape> TensorMut<'a, T, S> {
     ///
     /// The extents are not those of the type, or not as many as there are elements.
     pub fn new(data: &'a mut [T], extents: S::Extents) -> Result<Self, Mismatch> {
-        Ok(Self {
-            extents: check::<S>(extents, data.len())?,
-            data,
-        })
+        Ok(Self { extents: check::<S>(extents, data.len())?, data })
     }
 
     /// For callers whose types say that the extents fit.
@@ -166,6 +158,12 @@ impl<'a, T: Element, S: Shape> TensorMut<'a, T, S> {
         self.data
     }
 
+    /// The first element; dangling if there is none.
+    #[doc(hidden)]
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.data.as_mut_ptr()
+    }
+
     /// The elements for as long as they are borrowed.
     #[must_use]
     pub fn into_mut_slice(self) -> &'a mut [T] {
@@ -175,18 +173,12 @@ impl<'a, T: Element, S: Shape> TensorMut<'a, T, S> {
     /// The tensor, read only.
     #[must_use]
     pub fn as_ref(&self) -> TensorRef<'_, T, S> {
-        TensorRef {
-            data: self.data,
-            extents: self.extents,
-        }
+        TensorRef { data: self.data, extents: self.extents }
     }
 
     /// The same tensor, borrowed for a shorter time.
     pub fn reborrow(&mut self) -> TensorMut<'_, T, S> {
-        TensorMut {
-            data: self.data,
-            extents: self.extents,
-        }
+        TensorMut { data: self.data, extents: self.extents }
     }
 
     /// The same tensor with extents that another type says.
@@ -195,10 +187,7 @@ impl<'a, T: Element, S: Shape> TensorMut<'a, T, S> {
     ///
     /// An extent is not what the type says.
     pub fn with_shape<S2: AdmitsAll<S>>(self) -> Result<TensorMut<'a, T, S2>, Mismatch> {
-        Ok(TensorMut {
-            data: self.data,
-            extents: S2::check(self.extents.as_ref())?,
-        })
+        Ok(TensorMut { data: self.data, extents: S2::check(self.extents.as_ref())? })
     }
 }
 

@@ -33,6 +33,12 @@ impl<const BYTES: usize> Workspace<BYTES> {
     pub const fn new() -> Self {
         Self([MaybeUninit::uninit(); BYTES])
     }
+
+    /// The first byte.
+    #[doc(hidden)]
+    pub const fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
 }
 
 impl<const BYTES: usize> Default for Workspace<BYTES> {
@@ -79,15 +85,9 @@ impl DynWorkspace {
     ///
     /// The allocator has no memory left.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Error> {
-        let room = if bytes == 0 {
-            0
-        } else {
-            bytes.saturating_add(WORKSPACE_ALIGN - 1)
-        };
+        let room = if bytes == 0 { 0 } else { bytes.saturating_add(WORKSPACE_ALIGN - 1) };
         // The vector stays empty, so that nothing is initialised or copied.
-        self.0
-            .try_reserve_exact(room)
-            .map_err(|_| Error::OutOfMemory { bytes })
+        self.0.try_reserve_exact(room).map_err(|_| Error::OutOfMemory { bytes })
     }
 }
 
@@ -143,10 +143,7 @@ impl<W: AsWorkspace + ?Sized> AsWorkspace for &mut W {
 }
 
 /// The part of a workspace from its first aligned byte on, if it has the bytes that are needed.
-pub(crate) fn aligned(
-    bytes: &mut [MaybeUninit<u8>],
-    needed: usize,
-) -> Result<&mut [MaybeUninit<u8>], Error> {
+pub(crate) fn aligned(bytes: &mut [MaybeUninit<u8>], needed: usize) -> Result<&mut [MaybeUninit<u8>], Error> {
     if needed == 0 {
         return Ok(&mut []);
     }

@@ -10,10 +10,12 @@
 //! differs. It goes up by one with each change of
 //!
 //! 1. a code, a size or an alignment of [`DType`], or a new variant that an entry point may take;
-//! 2. the order or the C type of an entry point's arguments: per tensor one pointer and, if it is
-//!    strided, one `ptrdiff_t` per axis in elements; per named dim and index value one
-//!    `ptrdiff_t`; scalars by value ([`f16` and `bf16` as their bits](DType::is_half), `bool` as a
-//!    byte); results after inputs; the workspace last; an `int32_t` [`Status`] as the result;
+//! 2. the order or the C type of an entry point's arguments: the parameters in the order of the
+//!    signature (a tensor is a pointer, then one `ptrdiff_t` per axis in elements if it is
+//!    `Strided`; an index value is a `ptrdiff_t`; a scalar goes by value,
+//!    [`f16` and `bf16` as their bits](DType::is_half), `bool` as a byte), one pointer per result,
+//!    one `ptrdiff_t` per named dim in the order in which the signature binds them, the workspace;
+//!    or its result, an `int32_t` [`Status`];
 //! 3. what an entry point may assume: pointers aligned to their element, dangling only where an
 //!    extent is 0, no two overlapping, a workspace aligned to [`WORKSPACE_ALIGN`];
 //! 4. a code of [`Status`] or of [`DeviceKind`];

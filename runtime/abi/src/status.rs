@@ -42,11 +42,7 @@ impl Status {
     /// The place in the function's list of run-time checks of the one that failed.
     #[must_use]
     pub const fn failed_check(self) -> Option<usize> {
-        if self.0 > 0 {
-            Some(self.0 as usize - 1)
-        } else {
-            None
-        }
+        if self.0 > 0 { Some(self.0 as usize - 1) } else { None }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Nested arrays, slices of arrays and vectors of arrays, of every rank.
 
 use crate::{
-    Admits, AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, Dim, Dyn,
-    Element, Fixed, Is, Mismatch, StridedRef, TensorMut, TensorRef,
+    Admits, AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, Dim, Dyn, Element, Fixed, Is,
+    Mismatch, StridedRef, TensorMut, TensorRef,
     dispatch::{cast, cast_mut},
 };
 #[cfg(feature = "alloc")]

@@ -1,8 +1,7 @@
 //! `ndarray`'s arrays and views: as tensors if they lie in standard layout, as strided ones always.
 
 use crate::{
-    Admits, AsStrided, AsTensor, AsTensorMut, Dim, Dyn, Element, Is, Mismatch, Shape, StridedRef,
-    TensorMut, TensorRef,
+    Admits, AsStrided, AsTensor, AsTensorMut, Dim, Dyn, Element, Is, Mismatch, Shape, StridedRef, TensorMut, TensorRef,
     dispatch::{cast, cast_mut, ndarray},
 };
 use ::ndarray::{ArrayBase, Data, DataMut, Dim as NdDim};

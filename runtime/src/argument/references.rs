@@ -1,8 +1,8 @@
 //! References to tensors, and tensors in boxes, are tensors.
 
 use crate::{
-    AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, Element, FixedShape,
-    Mismatch, Shape, StridedRef, TensorMut, TensorRef,
+    AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, Element, FixedShape, Mismatch, Shape,
+    StridedRef, TensorMut, TensorRef,
 };
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;

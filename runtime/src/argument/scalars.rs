@@ -1,8 +1,8 @@
 //! A scalar is a tensor of rank 0.
 
 use crate::{
-    AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, Mismatch, StridedRef,
-    TensorMut, TensorRef, bf16, f16,
+    AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, Mismatch, StridedRef, TensorMut, TensorRef,
+    bf16, f16,
 };
 use core::slice::{from_mut, from_ref};
 

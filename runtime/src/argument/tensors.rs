@@ -3,8 +3,8 @@
 #[cfg(feature = "alloc")]
 use crate::Tensor;
 use crate::{
-    AdmitsAll, AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, Element,
-    FixedShape, Mismatch, Shape, StridedRef, TensorMut, TensorRef,
+    AdmitsAll, AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, Element, FixedShape, Mismatch,
+    Shape, StridedRef, TensorMut, TensorRef,
 };
 
 macro_rules! read {

@@ -33,9 +33,7 @@ impl Device for Cpu {
     fn upload<T: Element>(&self, data: &[T]) -> Result<Vec<T>, Error> {
         let mut buffer = Vec::new();
         let bytes = size_of_val(data);
-        buffer
-            .try_reserve_exact(data.len())
-            .map_err(|_| Error::OutOfMemory { bytes })?;
+        buffer.try_reserve_exact(data.len()).map_err(|_| Error::OutOfMemory { bytes })?;
         buffer.extend_from_slice(data);
         Ok(buffer)
     }

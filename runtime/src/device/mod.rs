@@ -89,10 +89,7 @@ pub struct Stream<'d, D: Device> {
 
 impl<'d, D: Device> Stream<'d, D> {
     pub(crate) fn new(device: &'d D) -> Self {
-        Self {
-            device,
-            not_sync: PhantomData,
-        }
+        Self { device, not_sync: PhantomData }
     }
 
     /// Waits until all its work is done.

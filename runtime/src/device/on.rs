@@ -27,12 +27,7 @@ impl<'d, D: Device> On<'d, D> {
     ///
     /// There is none of this name.
     pub fn variant(self, name: &str) -> Result<Self, Error> {
-        if self
-            .function
-            .variants()
-            .iter()
-            .any(|variant| variant.name == name)
-        {
+        if self.function.variants().iter().any(|variant| variant.name == name) {
             return Ok(self);
         }
         Err(Error::NoVariant)

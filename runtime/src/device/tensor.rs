@@ -2,8 +2,8 @@
 
 use super::Device;
 use crate::{
-    AdmitsAll, AsStrided, AsTensor, AsTensorMut, Element, Error, Mismatch, Shape, StridedRef,
-    Tensor, TensorMut, TensorRef, shape::elements,
+    AdmitsAll, AsStrided, AsTensor, AsTensorMut, Element, Error, Mismatch, Shape, StridedRef, Tensor, TensorMut,
+    TensorRef, shape::elements,
 };
 use core::fmt;
 
@@ -30,10 +30,7 @@ impl<D: Device, T: Element, S: Shape> DeviceTensor<D, T, S> {
     ///
     /// The device has no memory left, or has failed.
     pub fn upload(device: &D, tensor: TensorRef<'_, T, S>) -> Result<Self, Error> {
-        Ok(Self {
-            buffer: device.upload(tensor.as_slice())?,
-            extents: tensor.shape(),
-        })
+        Ok(Self { buffer: device.upload(tensor.as_slice())?, extents: tensor.shape() })
     }
 
     /// Copies the tensor from the device.
@@ -73,9 +70,7 @@ impl<D: Device, T: Element, S: Shape, S2: AdmitsAll<S>> AsTensor<T, S2> for Devi
     }
 }
 
-impl<D: Device, T: Element, S: Shape, S2: AdmitsAll<S>> AsTensorMut<T, S2>
-    for DeviceTensor<D, T, S>
-{
+impl<D: Device, T: Element, S: Shape, S2: AdmitsAll<S>> AsTensorMut<T, S2> for DeviceTensor<D, T, S> {
     fn as_tensor_mut(&mut self) -> Result<TensorMut<'_, T, S2>, Mismatch> {
         let data = D::host_mut(&mut self.buffer).ok_or(Mismatch::NotHost)?;
         TensorMut::new(data, S2::check(self.extents.as_ref())?)

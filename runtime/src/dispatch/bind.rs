@@ -20,14 +20,7 @@ pub fn same(
     if found as i64 == expected {
         return Ok(());
     }
-    Err(Error::Dim {
-        param,
-        axis,
-        found,
-        dim,
-        expected,
-        from: Some(from),
-    })
+    Err(Error::Dim { param, axis, found, dim, expected, from: Some(from) })
 }
 
 /// An axis whose extent is computed: it must be what the expression says.
@@ -47,14 +40,7 @@ pub fn expect(
     if found == expected {
         return Ok(());
     }
-    Err(Error::Dim {
-        param,
-        axis,
-        found,
-        dim,
-        expected: expected as i64,
-        from: None,
-    })
+    Err(Error::Dim { param, axis, found, dim, expected: expected as i64, from: None })
 }
 
 /// The extent that an expression says.
@@ -91,11 +77,7 @@ pub fn check(expr: &'static str, value: impl Into<Value>) -> Result<i64, Error> 
 /// It does not hold.
 #[inline]
 pub fn fact(holds: bool, fact: &'static str) -> Result<(), Error> {
-    if holds {
-        Ok(())
-    } else {
-        Err(Error::Fact { fact, text: None })
-    }
+    if holds { Ok(()) } else { Err(Error::Fact { fact, text: None }) }
 }
 
 /// An `assert!` with a text.
@@ -105,12 +87,5 @@ pub fn fact(holds: bool, fact: &'static str) -> Result<(), Error> {
 /// It does not hold.
 #[inline]
 pub fn fact_text(holds: bool, fact: &'static str, text: &'static str) -> Result<(), Error> {
-    if holds {
-        Ok(())
-    } else {
-        Err(Error::Fact {
-            fact,
-            text: Some(text),
-        })
-    }
+    if holds { Ok(()) } else { Err(Error::Fact { fact, text: Some(text) }) }
 }

@@ -1,8 +1,8 @@
 //! From what a caller passes to what an entry point takes, and back.
 
 use crate::{
-    AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, AsWorkspace, Element,
-    Error, FixedShape, Shape, StridedRef, TensorMut, TensorRef, workspace::aligned,
+    AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, AsWorkspace, Element, Error, FixedShape,
+    Shape, StridedRef, TensorMut, TensorRef, workspace::aligned,
 };
 use tenfold_abi::Status;
 
@@ -63,14 +63,7 @@ pub fn result<'a, T: Element, S: Shape>(
     for (axis, ((&found, &expected), &dim)) in axes.enumerate() {
         if found != expected {
             let expected = expected as i64;
-            return Err(Error::Dim {
-                param: name,
-                axis,
-                found,
-                dim,
-                expected,
-                from: None,
-            });
+            return Err(Error::Dim { param: name, axis, found, dim, expected, from: None });
         }
     }
     Ok(tensor)
@@ -78,25 +71,19 @@ pub fn result<'a, T: Element, S: Shape>(
 
 /// An input of a function that cannot fail.
 #[inline]
-pub fn fixed<T: Element, S: FixedShape>(
-    tensor: &(impl AsFixed<T, S> + ?Sized),
-) -> TensorRef<'_, T, S> {
+pub fn fixed<T: Element, S: FixedShape>(tensor: &(impl AsFixed<T, S> + ?Sized)) -> TensorRef<'_, T, S> {
     tensor.as_fixed()
 }
 
 /// An input of type `Strided` of a function that cannot fail.
 #[inline]
-pub fn fixed_strided<T: Element, S: FixedShape>(
-    tensor: &(impl AsFixedStrided<T, S> + ?Sized),
-) -> StridedRef<'_, T, S> {
+pub fn fixed_strided<T: Element, S: FixedShape>(tensor: &(impl AsFixedStrided<T, S> + ?Sized)) -> StridedRef<'_, T, S> {
     tensor.as_fixed_strided()
 }
 
 /// State or a result of a function that cannot fail.
 #[inline]
-pub fn fixed_mut<T: Element, S: FixedShape>(
-    tensor: &mut (impl AsFixedMut<T, S> + ?Sized),
-) -> TensorMut<'_, T, S> {
+pub fn fixed_mut<T: Element, S: FixedShape>(tensor: &mut (impl AsFixedMut<T, S> + ?Sized)) -> TensorMut<'_, T, S> {
     tensor.as_fixed_mut()
 }
 
@@ -144,10 +131,7 @@ pub fn scalar<T: Element>(value: T) -> T::Abi {
 ///
 /// The workspace is smaller.
 #[inline]
-pub fn workspace(
-    workspace: &mut (impl AsWorkspace + ?Sized),
-    needed: usize,
-) -> Result<*mut u8, Error> {
+pub fn workspace(workspace: &mut (impl AsWorkspace + ?Sized), needed: usize) -> Result<*mut u8, Error> {
     Ok(aligned(workspace.bytes(), needed)?.as_mut_ptr().cast())
 }
 

@@ -27,9 +27,7 @@ pub(crate) fn cast_mut<T: Element, U: Is<T>>(slice: &mut [U]) -> &mut [T] {
 /// # Errors
 ///
 /// There are fewer.
-pub(crate) fn sized<const BYTES: usize>(
-    bytes: &mut [MaybeUninit<u8>],
-) -> Result<&mut Workspace<BYTES>, Error> {
+pub(crate) fn sized<const BYTES: usize>(bytes: &mut [MaybeUninit<u8>]) -> Result<&mut Workspace<BYTES>, Error> {
     let needed = size_of::<Workspace<BYTES>>();
     let bytes = match needed {
         // A workspace of no bytes is aligned all the same.

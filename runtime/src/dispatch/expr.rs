@@ -65,3 +65,9 @@ pub fn div(a: impl Into<Value>, b: impl Into<Value>) -> Value {
 pub fn neg(a: impl Into<Value>) -> Value {
     a.into()?.checked_neg()
 }
+
+/// A size in bytes. One that is negative or does not fit is more than any memory has.
+#[inline]
+pub fn bytes(size: impl Into<Value>) -> usize {
+    size.into().and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX)
+}

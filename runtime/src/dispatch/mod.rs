@@ -4,10 +4,7 @@
 //! pointers and make room for results; each is small, so that emitted tokens are few and optimise
 //! to what a careful hand would write. Besides the devices, this is the only place of the crate
 //! with unsafe code: casts between types of one layout, and memory that a kernel initialises.
-#![allow(
-    unsafe_code,
-    reason = "memory that compiled kernels read and write is handed out here"
-)]
+#![allow(unsafe_code, reason = "memory that compiled kernels read and write is handed out here")]
 
 mod abi;
 mod bind;
@@ -24,14 +21,10 @@ mod strided;
 
 pub use abi::Abi;
 pub use bind::{check, expect, extent, fact, fact_text, same};
-pub use call::{
-    finish, fixed, fixed_mut, fixed_strided, index, input, result, scalar, state, strided,
-    workspace,
-};
+pub use call::{finish, fixed, fixed_mut, fixed_strided, index, input, result, scalar, state, strided, workspace};
 pub(crate) use cast::{cast, cast_mut, sized};
 pub use expr::{
-    add, div, div_euclid, floor_div, max, min, mul, neg, rem, rem_euclid, round_up, shl, shr, sub,
-    trunc_div,
+    add, bytes, div, div_euclid, floor_div, max, min, mul, neg, rem, rem_euclid, round_up, shl, shr, sub, trunc_div,
 };
 #[cfg(feature = "alloc")]
 pub use owned::{Owned, Scratch};

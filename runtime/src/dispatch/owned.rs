@@ -1,9 +1,6 @@
 //! Memory for a call that allocates: results that a kernel initialises, and its workspace.
 
-use crate::{
-    AsWorkspace, DynWorkspace, Element, Error, FixedShape, Shape, Tensor, Workspace,
-    shape::elements,
-};
+use crate::{AsWorkspace, DynWorkspace, Element, Error, FixedShape, Shape, Tensor, Workspace, shape::elements};
 use alloc::{alloc::handle_alloc_error, vec::Vec};
 use core::alloc::Layout;
 use tenfold_abi::WORKSPACE_ALIGN;
@@ -21,11 +18,7 @@ impl<T: Element, S: FixedShape> Owned<T, S> {
     #[must_use]
     pub fn fixed() -> Self {
         // The compiler has refused a shape that does not fit, so this reserves or does not return.
-        Self {
-            data: Vec::with_capacity(S::ELEMENTS),
-            len: S::ELEMENTS,
-            extents: S::FIXED,
-        }
+        Self { data: Vec::with_capacity(S::ELEMENTS), len: S::ELEMENTS, extents: S::FIXED }
     }
 }
 
@@ -36,12 +29,10 @@ impl<T: Element, S: Shape> Owned<T, S> {
     ///
     /// The allocator has no memory left, or no machine has.
     pub fn new(name: &'static str, extents: S::Extents) -> Result<Self, Error> {
-        let size =
-            elements(extents.as_ref()).and_then(|n| Some((n, n.checked_mul(size_of::<T>())?)));
+        let size = elements(extents.as_ref()).and_then(|n| Some((n, n.checked_mul(size_of::<T>())?)));
         let (len, bytes) = size.ok_or(Error::Overflow { what: name })?;
         let mut data = Vec::new();
-        data.try_reserve_exact(len)
-            .map_err(|_| Error::OutOfMemory { bytes })?;
+        data.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
         Ok(Self { data, len, extents })
     }
 
@@ -94,11 +85,7 @@ impl Scratch {
     #[inline]
     pub fn new(bytes: usize) -> Result<Self, Error> {
         let far = DynWorkspace::new(if bytes > ON_STACK { bytes } else { 0 })?;
-        Ok(Self {
-            near: Workspace::new(),
-            far,
-            bytes,
-        })
+        Ok(Self { near: Workspace::new(), far, bytes })
     }
 
     /// Its first byte.

@@ -46,9 +46,6 @@ impl<'a, T: Element + Pod, S: Shape> TensorMut<'a, T, S> {
     ///
     /// As for [`TensorRef::from_pod`].
     pub fn from_pod<P: Pod>(data: &'a mut [P], extents: S::Extents) -> Result<Self, Mismatch> {
-        Self::new(
-            try_cast_slice_mut(data).map_err(|_| Mismatch::Cast)?,
-            extents,
-        )
+        Self::new(try_cast_slice_mut(data).map_err(|_| Mismatch::Cast)?, extents)
     }
 }

@@ -52,19 +52,9 @@ impl<'a, T: Element, S: Shape> StridedRef<'a, T, S> {
         match range(extents.as_ref(), strides.as_ref(), start) {
             Some((first, last)) if first >= 0 && last < data.len() as i128 => {
                 let first = data.as_ptr().wrapping_add(start);
-                Ok(Self {
-                    first,
-                    extents,
-                    strides,
-                    borrow: PhantomData,
-                })
+                Ok(Self { first, extents, strides, borrow: PhantomData })
             }
-            None => Ok(Self {
-                first: data.as_ptr(),
-                extents,
-                strides,
-                borrow: PhantomData,
-            }),
+            None => Ok(Self { first: data.as_ptr(), extents, strides, borrow: PhantomData }),
             Some(_) => Err(Mismatch::Strides),
         }
     }
@@ -72,12 +62,7 @@ impl<'a, T: Element, S: Shape> StridedRef<'a, T, S> {
     /// A tensor without gaps.
     pub(crate) fn row_major(data: &'a [T], extents: S::Extents) -> Self {
         let strides = row_major::<S>(&extents);
-        Self {
-            first: data.as_ptr(),
-            extents,
-            strides,
-            borrow: PhantomData,
-        }
+        Self { first: data.as_ptr(), extents, strides, borrow: PhantomData }
     }
 
     /// For views of other crates.
@@ -86,17 +71,8 @@ impl<'a, T: Element, S: Shape> StridedRef<'a, T, S> {
     ///
     /// Every index inside of the extents leads to an element that is borrowed for `'a`.
     #[cfg(feature = "ndarray")]
-    pub(crate) unsafe fn from_raw(
-        first: *const T,
-        extents: S::Extents,
-        strides: S::Strides,
-    ) -> Self {
-        Self {
-            first,
-            extents,
-            strides,
-            borrow: PhantomData,
-        }
+    pub(crate) unsafe fn from_raw(first: *const T, extents: S::Extents, strides: S::Strides) -> Self {
+        Self { first, extents, strides, borrow: PhantomData }
     }
 
     /// One extent per axis.
@@ -135,12 +111,7 @@ impl<'a, T: Element, S: Shape> StridedRef<'a, T, S> {
         let mut strides = S2::Strides::default();
         let extents = S2::check(self.extents.as_ref())?;
         strides.as_mut().copy_from_slice(self.strides.as_ref());
-        Ok(StridedRef {
-            first: self.first,
-            extents,
-            strides,
-            borrow: PhantomData,
-        })
+        Ok(StridedRef { first: self.first, extents, strides, borrow: PhantomData })
     }
 
     /// Where the element at index 0 lies; may dangle if there is no element.
