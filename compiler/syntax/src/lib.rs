@@ -7,11 +7,16 @@
 pub mod ast;
 pub mod code;
 pub mod diagnostic;
+pub mod fingerprint;
 pub mod index;
 pub mod parse;
+pub mod print;
+pub mod render;
 pub mod spans;
 
 pub use code::Code;
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use fingerprint::{fingerprint, hash128};
 pub use parse::{Outer, Parsed, parse_item, parse_text};
+pub use print::print;
 pub use spans::SpanTable;

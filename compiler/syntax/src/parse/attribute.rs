@@ -2,12 +2,12 @@
 
 use proc_macro2::TokenStream;
 
-use super::cx::{Cx, bare, ends, expr_ends, text_of};
+use super::cx::{Cx, Ends, bare, ends, expr_ends, text_of};
 use super::stmt::{chunks, string_of};
 use super::types::expr_ident;
 use crate::ast::{
-    Attributes, Budget, BudgetOf, Expr, Fact, FactKind, Instances, Model, ModelFormat, NodeId,
-    Path, Pool, Size,
+    Attributes, Budget, BudgetOf, Expr, Fact, FactKind, Instances, Model, ModelFormat, NodeId, Path, Pool,
+    Size, Text,
 };
 use crate::code::Code;
 
@@ -32,62 +32,45 @@ impl Cx {
 
     fn argument(&mut self, e: &syn::Expr, attributes: &mut Attributes) {
         let e = bare(e);
-        let node = self.node(expr_ends(e));
         match e {
             syn::Expr::Call(c) => match expr_ident(&c.func).map(text_of).as_deref() {
                 Some("dims") => {
-                    let facts = c
-                        .args
-                        .iter()
-                        .filter_map(|e| self.fact(e))
-                        .collect::<Vec<_>>();
+                    let facts = c.args.iter().filter_map(|e| self.fact(e)).collect::<Vec<_>>();
                     attributes.dims.extend(facts);
                 }
                 Some("pool") => {
-                    let pools = c
-                        .args
-                        .iter()
-                        .filter_map(|e| self.pool(e))
-                        .collect::<Vec<_>>();
+                    let pools = c.args.iter().filter_map(|e| self.pool(e)).collect::<Vec<_>>();
                     attributes.pools.extend(pools);
                 }
                 Some("targets") => {
                     let help = "write `targets(\"x86-64\", \"nvptx\")`";
-                    let targets = c
-                        .args
-                        .iter()
-                        .filter_map(|e| self.text_value(e, Code::AttributeArgument, help));
+                    let targets = c.args.iter().filter_map(|e| self.text_value(e, Code::AttributeArgument, help));
                     attributes.targets.extend(targets.collect::<Vec<_>>());
                 }
-                Some("weights") => self.weights_section(node, c, attributes),
-                _ => self.unknown_argument(node, &c.func),
+                Some("weights") => self.weights_section(c, attributes),
+                _ => self.unknown_argument(expr_ends(e), &c.func),
             },
             syn::Expr::Binary(b) if matches!(b.op, syn::BinOp::Le(_)) => {
+                let node = self.node(expr_ends(e));
                 self.budget(node, b, attributes);
             }
-            syn::Expr::Assign(a) => self.assigned_argument(node, a, attributes),
-            other => self.unknown_argument(node, other),
+            syn::Expr::Assign(a) => self.assigned_argument(expr_ends(e), a, attributes),
+            other => self.unknown_argument(expr_ends(other), other),
         }
     }
 
-    fn unknown_argument(&mut self, node: NodeId, e: &syn::Expr) {
+    fn unknown_argument(&mut self, place: Ends, e: &syn::Expr) {
         let words: String = quote::ToTokens::to_token_stream(e).to_string();
         let name = expr_ident(e).map(text_of);
         let (message, help) = match name.as_deref() {
-            Some("dims" | "pool") => (
-                format!("`{words}` needs arguments"),
-                "write `dims(K = 8, B <= 64)` or `pool(dtcm = \"64K\")`",
-            ),
-            Some("workspace" | "weights" | "stack") => (
-                format!("`{words}` is a bound"),
-                "write `workspace <= \"64K\"`",
-            ),
+            Some("dims" | "pool") => (format!("`{words}` needs arguments"), "write `dims(K = 8, B <= 64)` or `pool(dtcm = \"64K\")`"),
+            Some("workspace" | "weights" | "stack") => (format!("`{words}` is a bound"), "write `workspace <= \"64K\"`"),
             _ => (
                 format!("`{words}` is not an argument of `#[tensor_fn]`"),
                 "write `dims(K = 8, B <= 64)` for facts about dims, `T = [f32, f16]` for generic parameters; the others are listed with this error's number",
             ),
         };
-        self.refuse(node, Code::AttributeArgument, message, help);
+        self.refuse_at(place, Code::AttributeArgument, message, help);
     }
 
     fn fact(&mut self, e: &syn::Expr) -> Option<Fact> {
@@ -136,7 +119,7 @@ impl Cx {
         None
     }
 
-    fn weights_section(&mut self, node: NodeId, c: &syn::ExprCall, attributes: &mut Attributes) {
+    fn weights_section(&mut self, c: &syn::ExprCall, attributes: &mut Attributes) {
         let section = match c.args.first().map(bare) {
             Some(syn::Expr::Assign(a)) if c.args.len() == 1 => {
                 let named = expr_ident(&a.left).is_some_and(|i| i == "section");
@@ -147,15 +130,10 @@ impl Cx {
         match section {
             Some(literal) => {
                 let text = self.text(literal);
-                self.once(
-                    node,
-                    "weights(section)",
-                    &mut attributes.weights_section,
-                    text,
-                );
+                self.once(text.node, "weights(section)", &mut attributes.weights_section, text);
             }
-            None => self.refuse(
-                node,
+            None => self.refuse_at(
+                (expr_ends(&c.func).0, c.paren_token.span.close()),
                 Code::AttributeArgument,
                 "`weights` takes the name of a section or a bound",
                 "write `weights(section = \".qspi\")` or `weights <= \"256K\"`",
@@ -168,9 +146,7 @@ impl Cx {
         let of = [BudgetOf::Workspace, BudgetOf::Weights, BudgetOf::Stack];
         match of.into_iter().find(|of| name.as_deref() == Some(of.name())) {
             Some(of) => {
-                let Some(limit) = self.size(&b.right) else {
-                    return;
-                };
+                let Some(limit) = self.size(&b.right) else { return };
                 if attributes.budgets.iter().any(|b| b.of == of) {
                     self.twice(node, of.name());
                     return;
@@ -211,67 +187,60 @@ impl Cx {
         }
     }
 
-    fn assigned_argument(
-        &mut self,
-        node: NodeId,
-        a: &syn::ExprAssign,
-        attributes: &mut Attributes,
-    ) {
+    fn assigned_argument(&mut self, place: Ends, a: &syn::ExprAssign, attributes: &mut Attributes) {
         let name = expr_ident(&a.left).map(text_of).unwrap_or_default();
         match name.as_str() {
             "numerics" => {
                 let text = self.text_value(&a.right, Code::AttributeArgument, "write `numerics = \"strict\"`");
-                self.maybe_once(node, &name, &mut attributes.numerics, text);
+                self.text_once(&name, &mut attributes.numerics, text);
             }
             "precision" => {
                 let text = self.text_value(&a.right, Code::AttributeArgument, "write `precision = \"tf32\"`");
-                self.maybe_once(node, &name, &mut attributes.precision, text);
+                self.text_once(&name, &mut attributes.precision, text);
             }
-            "onnx" => self.model(node, ModelFormat::Onnx, &a.right, attributes),
-            "tflite" => self.model(node, ModelFormat::Tflite, &a.right, attributes),
+            "onnx" => self.model(place, ModelFormat::Onnx, &a.right, attributes),
+            "tflite" => self.model(place, ModelFormat::Tflite, &a.right, attributes),
             "crate" => {
-                let path = self.argument_path(&a.right);
-                self.maybe_once(node, &name, &mut attributes.krate, path);
+                if let Some(path) = self.argument_path(&a.right) {
+                    self.once(path.node, &name, &mut attributes.krate, path);
+                }
             }
             "module" => match expr_ident(&a.right) {
                 Some(ident) => {
                     let module = self.name(ident);
-                    self.once(node, &name, &mut attributes.module, module);
+                    self.once(module.node, &name, &mut attributes.module, module);
                 }
-                None => self.refuse(
-                    node,
+                None => self.refuse_at(
+                    place,
                     Code::AttributeArgument,
                     "`module` is the name of the emitted module",
                     "write `module = other`",
                 ),
             },
             _ => match (expr_ident(&a.left), bare(&a.right)) {
-                (Some(ident), syn::Expr::Array(list)) => self.instances(node, ident, list, attributes),
-                (Some(ident), _) if text_of(ident).starts_with(char::is_uppercase) => self.refuse(
-                    node,
+                (Some(ident), syn::Expr::Array(list)) => self.instances(place, ident, list, attributes),
+                (Some(ident), _) if text_of(ident).starts_with(char::is_uppercase) => self.refuse_at(
+                    place,
                     Code::AttributeArgument,
                     format!("`{name}` is given one value outside of `dims(…)`"),
                     format!("write `dims({name} = …)` for a dim, `{name} = [f32, f16]` for a generic parameter"),
                 ),
-                _ => self.unknown_argument(node, &a.left),
+                _ => self.unknown_argument(place, &a.left),
             },
         }
     }
 
     fn instances(
         &mut self,
-        node: NodeId,
+        place: Ends,
         ident: &syn::Ident,
         list: &syn::ExprArray,
         attributes: &mut Attributes,
     ) {
+        let node = self.node(place);
         let name = self.name(ident);
         let values: Vec<Expr> = list.elems.iter().map(|e| self.expr(e)).collect();
-        if attributes
-            .instances
-            .iter()
-            .any(|i| i.name.text == name.text)
-        {
+        if attributes.instances.iter().any(|i| i.name.text == name.text) {
             self.twice(node, &name.text);
             return;
         }
@@ -280,32 +249,19 @@ impl Cx {
                 node,
                 Code::GenericInstances,
                 format!("`{}` has no values", name.text),
-                format!(
-                    "write `{} = [f32, f16]` or `{} = [3, 5]`",
-                    name.text, name.text
-                ),
+                format!("write `{} = [f32, f16]` or `{} = [3, 5]`", name.text, name.text),
             );
         }
         attributes.instances.push(Instances { node, name, values });
     }
 
-    fn model(
-        &mut self,
-        node: NodeId,
-        format: ModelFormat,
-        e: &syn::Expr,
-        attributes: &mut Attributes,
-    ) {
+    fn model(&mut self, place: Ends, format: ModelFormat, e: &syn::Expr, attributes: &mut Attributes) {
+        let node = self.node(place);
         let help = format!("write `{} = \"net.{}\"`", format.name(), format.name());
         let Some(file) = self.text_value(e, Code::AttributeArgument, &help) else {
             return;
         };
-        self.once(
-            node,
-            format.name(),
-            &mut attributes.model,
-            Model { node, format, file },
-        );
+        self.once(node, format.name(), &mut attributes.model, Model { node, format, file });
     }
 
     fn argument_path(&mut self, e: &syn::Expr) -> Option<Path> {
@@ -326,9 +282,9 @@ impl Cx {
         }
     }
 
-    fn maybe_once<T>(&mut self, node: NodeId, name: &str, slot: &mut Option<T>, value: Option<T>) {
-        if let Some(value) = value {
-            self.once(node, name, slot, value);
+    fn text_once(&mut self, name: &str, slot: &mut Option<Text>, text: Option<Text>) {
+        if let Some(text) = text {
+            self.once(text.node, name, slot, text);
         }
     }
 

@@ -143,7 +143,7 @@ impl Cx {
                 }
             },
             syn::Lit::Float(f) => Some(Literal::Float {
-                digits: f.base10_digits().to_owned(),
+                digits: float_digits(f.base10_digits()),
                 suffix: self.suffix(node, f.suffix(), FLOAT_SUFFIXES),
             }),
             _ => None,
@@ -526,6 +526,14 @@ fn list_of(names: &[&str]) -> String {
         .map(|n| format!("`{n}`"))
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// `1.` is `1.0`.
+fn float_digits(digits: &str) -> String {
+    match digits.strip_suffix('.') {
+        Some(whole) => format!("{whole}.0"),
+        None => digits.to_owned(),
+    }
 }
 
 /// Whether this is `a..b`, with `rev` and `step_by` behind it or not.
