@@ -633,13 +633,8 @@ pub enum GetMode {
 
 impl GetMode {
     /// Every mode.
-    pub const ALL: [GetMode; 5] = [
-        GetMode::Or,
-        GetMode::Clamped,
-        GetMode::Wrapped,
-        GetMode::Reflected,
-        GetMode::Unchecked,
-    ];
+    pub const ALL: [GetMode; 5] =
+        [GetMode::Or, GetMode::Clamped, GetMode::Wrapped, GetMode::Reflected, GetMode::Unchecked];
 
     /// As written.
     pub fn name(self) -> &'static str {

@@ -174,12 +174,7 @@ pub fn page() -> String {
     for (prefix, title) in GROUPS {
         page += &format!("\n## {prefix}xx: {title}\n");
         for code in Code::ALL.iter().filter(|c| c.number().starts_with(prefix)) {
-            page += &format!(
-                "\n### {}: {}\n\n{}\n",
-                code.number(),
-                code.meaning(),
-                code.explanation()
-            );
+            page += &format!("\n### {}: {}\n\n{}\n", code.number(), code.meaning(), code.explanation());
         }
     }
     page
@@ -192,18 +187,10 @@ mod tests {
     #[test]
     fn numbers_rise_and_have_a_group() {
         for pair in Code::ALL.windows(2) {
-            assert!(
-                pair[0].number() < pair[1].number(),
-                "{} {}",
-                pair[0],
-                pair[1]
-            );
+            assert!(pair[0].number() < pair[1].number(), "{} {}", pair[0], pair[1]);
         }
         for code in Code::ALL {
-            assert!(
-                GROUPS.iter().any(|g| code.number().starts_with(g.0)),
-                "{code}"
-            );
+            assert!(GROUPS.iter().any(|g| code.number().starts_with(g.0)), "{code}");
             assert_eq!(Code::from_number(code.number()), Some(*code));
         }
     }
@@ -215,9 +202,6 @@ mod tests {
             std::fs::write(path, page()).unwrap();
         }
         let found = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(
-            found == page(),
-            "docs/errors.md is not the table; write it anew with TENFOLD_BLESS=1"
-        );
+        assert!(found == page(), "docs/errors.md is not the table; write it anew with TENFOLD_BLESS=1");
     }
 }

@@ -21,13 +21,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error with neither help nor labels.
     pub fn new(node: NodeId, code: Code, message: impl Into<String>) -> Diagnostic {
-        Diagnostic {
-            node,
-            code,
-            message: message.into(),
-            help: None,
-            labels: Vec::new(),
-        }
+        Diagnostic { node, code, message: message.into(), help: None, labels: Vec::new() }
     }
 
     /// Adds the next step.

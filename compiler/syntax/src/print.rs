@@ -4,10 +4,9 @@
 //! where precedence asks for them and around every operand that is no atom.
 
 use crate::ast::{
-    Attributes, BinaryOp, Block, Call, ConstSource, Expr, ExprKind, FactKind, Generic, GenericKind, Literal,
-    NodeId, Param, Passing, Path, Pattern, PatternKind, Range, RangeStep, Schedule, ScheduleArg,
-    ScheduleArgKind, ScheduleBind, ScheduleStep, Stmt, StmtKind, Target, TargetKind, TensorFn, Type, TypeKind,
-    UnaryOp,
+    Attributes, BinaryOp, Block, Call, ConstSource, Expr, ExprKind, FactKind, Generic, GenericKind, Literal, NodeId,
+    Param, Passing, Path, Pattern, PatternKind, Range, RangeStep, Schedule, ScheduleArg, ScheduleArgKind, ScheduleBind,
+    ScheduleStep, Stmt, StmtKind, Target, TargetKind, TensorFn, Type, TypeKind, UnaryOp,
 };
 
 /// Prints a function.
@@ -37,11 +36,7 @@ fn list<T>(items: &[T], one: impl Fn(&T) -> String) -> String {
 
 /// An identifier, raw where Rust would read a keyword.
 fn ident(text: &str) -> String {
-    if KEYWORDS.contains(&text) {
-        format!("r#{text}")
-    } else {
-        text.to_owned()
-    }
+    if KEYWORDS.contains(&text) { format!("r#{text}") } else { text.to_owned() }
 }
 
 const KEYWORDS: &[&str] = &[
@@ -281,11 +276,8 @@ fn expr(e: &Expr) -> String {
 }
 
 fn call(c: &Call) -> String {
-    let turbofish = if c.turbofish.is_empty() {
-        String::new()
-    } else {
-        format!("::<{}>", list(&c.turbofish, turbofish_argument))
-    };
+    let turbofish =
+        if c.turbofish.is_empty() { String::new() } else { format!("::<{}>", list(&c.turbofish, turbofish_argument)) };
     let named = c.named.iter().map(|n| format!("{} = {}", ident(&n.name.text), expr(&n.value)));
     let args: Vec<String> = c.args.iter().map(expr).chain(named).collect();
     format!("{}{turbofish}({})", path(&c.callee.segments), args.join(", "))

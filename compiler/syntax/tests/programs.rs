@@ -9,11 +9,7 @@ fn programs_parse() {
     let mut count = 0;
     for item in file.items {
         let syn::Item::Fn(mut f) = item else { continue };
-        let at = f
-            .attrs
-            .iter()
-            .position(|a| a.path().is_ident("tensor_fn"))
-            .unwrap();
+        let at = f.attrs.iter().position(|a| a.path().is_ident("tensor_fn")).unwrap();
         let attr = match f.attrs.remove(at).meta {
             syn::Meta::List(l) => l.tokens,
             _ => TokenStream::new(),

@@ -6,8 +6,7 @@ use super::cx::{Cx, Ends, bare, ends, expr_ends, text_of};
 use super::stmt::{chunks, string_of};
 use super::types::expr_ident;
 use crate::ast::{
-    Attributes, Budget, BudgetOf, Expr, Fact, FactKind, Instances, Model, ModelFormat, NodeId, Path, Pool,
-    Size, Text,
+    Attributes, Budget, BudgetOf, Expr, Fact, FactKind, Instances, Model, ModelFormat, NodeId, Path, Pool, Size, Text,
 };
 use crate::code::Code;
 
@@ -63,8 +62,12 @@ impl Cx {
         let words: String = quote::ToTokens::to_token_stream(e).to_string();
         let name = expr_ident(e).map(text_of);
         let (message, help) = match name.as_deref() {
-            Some("dims" | "pool") => (format!("`{words}` needs arguments"), "write `dims(K = 8, B <= 64)` or `pool(dtcm = \"64K\")`"),
-            Some("workspace" | "weights" | "stack") => (format!("`{words}` is a bound"), "write `workspace <= \"64K\"`"),
+            Some("dims" | "pool") => {
+                (format!("`{words}` needs arguments"), "write `dims(K = 8, B <= 64)` or `pool(dtcm = \"64K\")`")
+            }
+            Some("workspace" | "weights" | "stack") => {
+                (format!("`{words}` is a bound"), "write `workspace <= \"64K\"`")
+            }
             _ => (
                 format!("`{words}` is not an argument of `#[tensor_fn]`"),
                 "write `dims(K = 8, B <= 64)` for facts about dims, `T = [f32, f16]` for generic parameters; the others are listed with this error's number",
@@ -230,13 +233,7 @@ impl Cx {
         }
     }
 
-    fn instances(
-        &mut self,
-        place: Ends,
-        ident: &syn::Ident,
-        list: &syn::ExprArray,
-        attributes: &mut Attributes,
-    ) {
+    fn instances(&mut self, place: Ends, ident: &syn::Ident, list: &syn::ExprArray, attributes: &mut Attributes) {
         let node = self.node(place);
         let name = self.name(ident);
         let values: Vec<Expr> = list.elems.iter().map(|e| self.expr(e)).collect();
@@ -266,10 +263,9 @@ impl Cx {
 
     fn argument_path(&mut self, e: &syn::Expr) -> Option<Path> {
         match bare(e) {
-            syn::Expr::Path(p) if p.qself.is_none() => Some(Path {
-                node: self.node(ends(p)),
-                segments: self.plain_segments(&p.path),
-            }),
+            syn::Expr::Path(p) if p.qself.is_none() => {
+                Some(Path { node: self.node(ends(p)), segments: self.plain_segments(&p.path) })
+            }
             _ => {
                 self.refuse_at(
                     expr_ends(e),
@@ -297,12 +293,7 @@ impl Cx {
     }
 
     fn twice(&mut self, node: NodeId, name: &str) {
-        self.refuse(
-            node,
-            Code::AttributeTwice,
-            format!("`{name}` is given twice"),
-            "leave one of them out",
-        );
+        self.refuse(node, Code::AttributeTwice, format!("`{name}` is given twice"), "leave one of them out");
     }
 }
 

@@ -23,10 +23,7 @@ impl Cx {
             }
         }
         let place = expr_ends(bare(&c.func));
-        let callee = Path {
-            node: self.node(place),
-            segments: self.callee_segments(p),
-        };
+        let callee = Path { node: self.node(place), segments: self.callee_segments(p) };
         let turbofish = match p.path.segments.last().map(|s| &s.arguments) {
             Some(syn::PathArguments::AngleBracketed(args)) => self.turbofish(Some(args)),
             _ => Vec::new(),
@@ -41,10 +38,7 @@ impl Cx {
         if let Some(kind) = self.special(node, &name, &operands) {
             return kind;
         }
-        let callee = Path {
-            node: self.node((m.method.span(), m.method.span())),
-            segments: vec![name],
-        };
+        let callee = Path { node: self.node((m.method.span(), m.method.span())), segments: vec![name] };
         let turbofish = self.turbofish(m.turbofish.as_ref());
         self.finish_call(callee, turbofish, &operands)
     }
@@ -78,12 +72,7 @@ impl Cx {
         ExprKind::Error
     }
 
-    fn finish_call(
-        &mut self,
-        callee: Path,
-        turbofish: Vec<Expr>,
-        operands: &[&syn::Expr],
-    ) -> ExprKind {
+    fn finish_call(&mut self, callee: Path, turbofish: Vec<Expr>, operands: &[&syn::Expr]) -> ExprKind {
         let (mut args, mut named) = (Vec::new(), Vec::<NamedArg>::new());
         for operand in operands {
             if let syn::Expr::Assign(a) = bare(operand) {
@@ -101,12 +90,7 @@ impl Cx {
             }
             args.push(arg);
         }
-        ExprKind::Call(Call {
-            callee,
-            turbofish,
-            args,
-            named,
-        })
+        ExprKind::Call(Call { callee, turbofish, args, named })
     }
 
     fn named_arg(&mut self, a: &syn::ExprAssign, before: &[NamedArg]) -> Option<NamedArg> {
@@ -124,13 +108,9 @@ impl Cx {
         let value = self.expr_in(&a.right, Place::Named);
         if let Some(first) = before.iter().find(|n| n.name.text == name.text) {
             self.diagnostics.report(
-                crate::Diagnostic::new(
-                    node,
-                    Code::AttributeTwice,
-                    format!("`{}` is given twice", name.text),
-                )
-                .label(first.node, "first given here")
-                .help("leave one of them out"),
+                crate::Diagnostic::new(node, Code::AttributeTwice, format!("`{}` is given twice", name.text))
+                    .label(first.node, "first given here")
+                    .help("leave one of them out"),
             );
             return None;
         }
@@ -156,29 +136,15 @@ impl Cx {
             _ => {}
         }
         let node = self.node(ends(arg));
-        self.refuse(
-            node,
-            Code::UnsupportedType,
-            "a turbofish holds a dtype",
-            "write `zeros::<u32>([256])`",
-        );
-        Expr {
-            node,
-            kind: ExprKind::Error,
-        }
+        self.refuse(node, Code::UnsupportedType, "a turbofish holds a dtype", "write `zeros::<u32>([256])`");
+        Expr { node, kind: ExprKind::Error }
     }
 
     fn callee_segments(&mut self, p: &syn::ExprPath) -> Vec<String> {
         let place = ends(&p.path);
         let segments: Vec<String> = p.path.segments.iter().map(|s| text_of(&s.ident)).collect();
         let inner = p.path.segments.len().saturating_sub(1);
-        if p.qself.is_some()
-            || p.path
-                .segments
-                .iter()
-                .take(inner)
-                .any(|s| !s.arguments.is_none())
-        {
+        if p.qself.is_some() || p.path.segments.iter().take(inner).any(|s| !s.arguments.is_none()) {
             self.refuse_at(
                 place,
                 Code::UnsupportedExpression,
@@ -192,8 +158,7 @@ impl Cx {
                 "a tensor function of another crate cannot be called",
                 "copy it into this crate, or call its Rust function by `extern_call!`",
             );
-        } else if segments.len() > 1 && !matches!(segments[0].as_str(), "self" | "super" | "crate")
-        {
+        } else if segments.len() > 1 && !matches!(segments[0].as_str(), "self" | "super" | "crate") {
             let path = segments.join("::");
             let last = &segments[segments.len() - 1];
             self.refuse_at(
@@ -217,9 +182,6 @@ impl Cx {
             );
         }
         let leading = path.leading_colon.map(|_| String::new());
-        leading
-            .into_iter()
-            .chain(path.segments.iter().map(|s| text_of(&s.ident)))
-            .collect()
+        leading.into_iter().chain(path.segments.iter().map(|s| text_of(&s.ident))).collect()
     }
 }

@@ -27,30 +27,16 @@ impl Cx {
 
     /// Reports an error at a node.
     pub(super) fn error(&mut self, node: NodeId, code: Code, message: impl Into<String>) {
-        self.diagnostics
-            .report(Diagnostic::new(node, code, message));
+        self.diagnostics.report(Diagnostic::new(node, code, message));
     }
 
     /// Reports an error at a node, with the form to write instead.
-    pub(super) fn refuse(
-        &mut self,
-        node: NodeId,
-        code: Code,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.diagnostics
-            .report(Diagnostic::new(node, code, message).help(help));
+    pub(super) fn refuse(&mut self, node: NodeId, code: Code, message: impl Into<String>, help: impl Into<String>) {
+        self.diagnostics.report(Diagnostic::new(node, code, message).help(help));
     }
 
     /// Reports an error at a place that is no node of the tree.
-    pub(super) fn refuse_at(
-        &mut self,
-        ends: Ends,
-        code: Code,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
+    pub(super) fn refuse_at(&mut self, ends: Ends, code: Code, message: impl Into<String>, help: impl Into<String>) {
         let node = self.node(ends);
         self.refuse(node, code, message, help);
     }
@@ -68,10 +54,7 @@ impl Cx {
 
     /// A name with a node of its own.
     pub(super) fn name(&mut self, ident: &syn::Ident) -> Name {
-        Name {
-            node: self.node((ident.span(), ident.span())),
-            text: text_of(ident),
-        }
+        Name { node: self.node((ident.span(), ident.span())), text: text_of(ident) }
     }
 
     /// A string literal with a node of its own.
@@ -80,10 +63,7 @@ impl Cx {
         if !literal.suffix().is_empty() {
             self.error(node, Code::Literal, "a text has no suffix");
         }
-        Text {
-            node,
-            value: literal.value(),
-        }
+        Text { node, value: literal.value() }
     }
 }
 
@@ -92,11 +72,7 @@ impl Cx {
 pub(super) fn text_of(ident: &syn::Ident) -> String {
     let text = ident.to_string();
     let text = text.strip_prefix("r#").unwrap_or(&text);
-    if text.is_ascii() {
-        text.to_owned()
-    } else {
-        text.nfc().collect()
-    }
+    if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
 }
 
 /// First and last token of anything that prints as tokens.
@@ -116,9 +92,7 @@ pub(super) fn stream_ends(tokens: TokenStream) -> Ends {
 
 fn opening(tree: &proc_macro2::TokenTree) -> Span {
     match tree {
-        proc_macro2::TokenTree::Group(g) if g.delimiter() == proc_macro2::Delimiter::None => {
-            stream_ends(g.stream()).0
-        }
+        proc_macro2::TokenTree::Group(g) if g.delimiter() == proc_macro2::Delimiter::None => stream_ends(g.stream()).0,
         proc_macro2::TokenTree::Group(g) => g.span_open(),
         other => other.span(),
     }
@@ -126,9 +100,7 @@ fn opening(tree: &proc_macro2::TokenTree) -> Span {
 
 fn closing(tree: &proc_macro2::TokenTree) -> Span {
     match tree {
-        proc_macro2::TokenTree::Group(g) if g.delimiter() == proc_macro2::Delimiter::None => {
-            stream_ends(g.stream()).1
-        }
+        proc_macro2::TokenTree::Group(g) if g.delimiter() == proc_macro2::Delimiter::None => stream_ends(g.stream()).1,
         proc_macro2::TokenTree::Group(g) => g.span_close(),
         other => other.span(),
     }

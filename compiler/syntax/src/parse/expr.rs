@@ -2,10 +2,7 @@
 
 use super::cx::{Cx, bare, ends, expr_ends, text_of};
 use super::refused;
-use crate::ast::{
-    BinaryOp, Block, Expr, ExprKind, GetMode, Literal, Name, NodeId, Path, Range, RangeStep,
-    UnaryOp,
-};
+use crate::ast::{BinaryOp, Block, Expr, ExprKind, GetMode, Literal, Name, NodeId, Path, Range, RangeStep, UnaryOp};
 use crate::code::Code;
 
 /// Where an expression stands, which decides about the forms that are no values.
@@ -34,10 +31,7 @@ impl Cx {
         let e = bare(e);
         let node = self.node(expr_ends(e));
         self.expr_attributes(e);
-        Expr {
-            node,
-            kind: self.expr_kind(node, e, place),
-        }
+        Expr { node, kind: self.expr_kind(node, e, place) }
     }
 
     fn expr_kind(&mut self, node: NodeId, e: &syn::Expr, place: Place) -> ExprKind {
@@ -50,11 +44,7 @@ impl Cx {
             E::Path(p) => self.path_value(node, p),
             E::Unary(u) => self.unary(node, u),
             E::Binary(b) => match binary_op(&b.op) {
-                Some((op, false)) => ExprKind::Binary(
-                    op,
-                    Box::new(self.expr(&b.left)),
-                    Box::new(self.expr(&b.right)),
-                ),
+                Some((op, false)) => ExprKind::Binary(op, Box::new(self.expr(&b.left)), Box::new(self.expr(&b.right))),
                 Some((_, true)) | None => self.misplaced_assignment(node),
             },
             E::Assign(_) => self.misplaced_assignment(node),
@@ -94,9 +84,7 @@ impl Cx {
     fn literal(&mut self, node: NodeId, literal: &syn::Lit, place: Place) -> ExprKind {
         match (self.number(node, literal), literal) {
             (Some(number), _) => ExprKind::Literal(number),
-            (None, syn::Lit::Str(s)) if place == Place::Named => {
-                ExprKind::Literal(Literal::Text(s.value()))
-            }
+            (None, syn::Lit::Str(s)) if place == Place::Named => ExprKind::Literal(Literal::Text(s.value())),
             (None, syn::Lit::Str(_)) => {
                 self.refuse(
                     node,
@@ -123,22 +111,13 @@ impl Cx {
     fn number(&mut self, node: NodeId, literal: &syn::Lit) -> Option<Literal> {
         match literal {
             syn::Lit::Bool(b) => Some(Literal::Bool(b.value)),
-            syn::Lit::Int(i) if FLOAT_SUFFIXES.contains(&i.suffix()) => Some(Literal::Float {
-                digits: i.base10_digits().to_owned(),
-                suffix: Some(i.suffix().to_owned()),
-            }),
+            syn::Lit::Int(i) if FLOAT_SUFFIXES.contains(&i.suffix()) => {
+                Some(Literal::Float { digits: i.base10_digits().to_owned(), suffix: Some(i.suffix().to_owned()) })
+            }
             syn::Lit::Int(i) => match i.base10_digits().parse() {
-                Ok(value) => Some(Literal::Int {
-                    value,
-                    suffix: self.suffix(node, i.suffix(), INTEGER_SUFFIXES),
-                }),
+                Ok(value) => Some(Literal::Int { value, suffix: self.suffix(node, i.suffix(), INTEGER_SUFFIXES) }),
                 Err(_) => {
-                    self.refuse(
-                        node,
-                        Code::Literal,
-                        "this integer does not fit into 128 bits",
-                        "no dtype holds it",
-                    );
+                    self.refuse(node, Code::Literal, "this integer does not fit into 128 bits", "no dtype holds it");
                     None
                 }
             },
@@ -216,10 +195,7 @@ impl Cx {
     fn cast_type(&mut self, ty: &syn::Type) -> Name {
         let node = self.node(ends(ty));
         if let Some(ident) = super::types::plain_ident(ty) {
-            return Name {
-                node,
-                text: text_of(ident),
-            };
+            return Name { node, text: text_of(ident) };
         }
         self.refuse(
             node,
@@ -227,10 +203,7 @@ impl Cx {
             "`as` converts to a dtype, `usize` or `isize`",
             "write `x as f32`, also if `x` is a tensor",
         );
-        Name {
-            node,
-            text: String::from("_"),
-        }
+        Name { node, text: String::from("_") }
     }
 
     /// `x[[i, j]]`.
@@ -245,12 +218,9 @@ impl Cx {
     /// The indices of `x[[i, j]]`.
     pub(super) fn double_brackets(&mut self, node: NodeId, index: &syn::Expr) -> Option<Vec<Expr>> {
         match bare(index) {
-            syn::Expr::Array(a) if !a.elems.is_empty() => Some(
-                a.elems
-                    .iter()
-                    .map(|e| self.expr_in(e, Place::Index))
-                    .collect(),
-            ),
+            syn::Expr::Array(a) if !a.elems.is_empty() => {
+                Some(a.elems.iter().map(|e| self.expr_in(e, Place::Index)).collect())
+            }
             syn::Expr::Array(_) => {
                 self.refuse(
                     node,
@@ -274,9 +244,7 @@ impl Cx {
 
     fn range_value(&mut self, node: NodeId, e: &syn::Expr, place: Place) -> ExprKind {
         match place {
-            Place::Argument | Place::Index => {
-                ExprKind::Range(self.range(node, e, place == Place::Argument))
-            }
+            Place::Argument | Place::Index => ExprKind::Range(self.range(node, e, place == Place::Argument)),
             Place::Value | Place::Let | Place::Named => {
                 self.refuse(
                     node,
@@ -293,12 +261,7 @@ impl Cx {
     pub(super) fn range(&mut self, node: NodeId, e: &syn::Expr, closed: bool) -> Range {
         let mut steps = Vec::new();
         let (start, end) = self.range_parts(node, e, closed, &mut steps);
-        Range {
-            node,
-            start,
-            end,
-            steps,
-        }
+        Range { node, start, end, steps }
     }
 
     fn range_parts(
@@ -414,11 +377,7 @@ impl Cx {
         let condition = Box::new(self.expr(&i.cond));
         let then = self.block(&i.then_branch);
         let otherwise = i.else_branch.as_ref().map(|(_, e)| self.else_block(e));
-        ExprKind::If {
-            condition,
-            then,
-            otherwise,
-        }
+        ExprKind::If { condition, then, otherwise }
     }
 
     fn else_block(&mut self, e: &syn::Expr) -> Block {
@@ -433,12 +392,7 @@ impl Cx {
 
     /// `extern_call!` and the macros that are refused.
     pub(super) fn macro_value(&mut self, node: NodeId, mac: &syn::Macro) -> ExprKind {
-        let name = mac
-            .path
-            .segments
-            .last()
-            .map(|s| text_of(&s.ident))
-            .unwrap_or_default();
+        let name = mac.path.segments.last().map(|s| text_of(&s.ident)).unwrap_or_default();
         if name == "extern_call" {
             return self.extern_call(node, mac);
         }
@@ -458,10 +412,9 @@ impl Cx {
         };
         let mut list = list.iter();
         let path = match list.next().map(bare) {
-            Some(syn::Expr::Path(p)) if p.qself.is_none() => Path {
-                node: self.node(ends(p)),
-                segments: self.plain_segments(&p.path),
-            },
+            Some(syn::Expr::Path(p)) if p.qself.is_none() => {
+                Path { node: self.node(ends(p)), segments: self.plain_segments(&p.path) }
+            }
             _ => {
                 self.refuse(
                     node,
@@ -490,12 +443,7 @@ impl Cx {
         let tensor = Box::new(self.expr(tensor));
         let indices = list.elems.iter().map(|e| self.expr(e)).collect();
         let default = default.map(|e| Box::new(self.expr(e)));
-        ExprKind::Get {
-            mode,
-            tensor,
-            indices,
-            default,
-        }
+        ExprKind::Get { mode, tensor, indices, default }
     }
 
     fn get_form(&mut self, node: NodeId, mode: GetMode) -> ExprKind {
@@ -515,17 +463,11 @@ impl Cx {
     }
 }
 
-const INTEGER_SUFFIXES: &[&str] = &[
-    "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "isize", "usize",
-];
+const INTEGER_SUFFIXES: &[&str] = &["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "isize", "usize"];
 const FLOAT_SUFFIXES: &[&str] = &["f16", "bf16", "f32", "f64"];
 
 fn list_of(names: &[&str]) -> String {
-    names
-        .iter()
-        .map(|n| format!("`{n}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// `1.` is `1.0`.

@@ -62,11 +62,7 @@ pub(super) fn check(tokens: TokenStream) -> Result<(), Excess> {
 
 impl Level {
     fn new(tokens: TokenStream, base: usize) -> Level {
-        Level {
-            tokens: tokens.into_iter(),
-            run: Run::default(),
-            base,
-        }
+        Level { tokens: tokens.into_iter(), run: Run::default(), base }
     }
 }
 
@@ -100,7 +96,6 @@ impl Run {
 }
 
 const KEYWORDS: &[&str] = &[
-    "as", "async", "become", "box", "break", "const", "do", "dyn", "else", "fn", "for", "if",
-    "impl", "in", "let", "loop", "match", "move", "mut", "ref", "return", "static", "unsafe",
-    "where", "while", "yield",
+    "as", "async", "become", "box", "break", "const", "do", "dyn", "else", "fn", "for", "if", "impl", "in", "let",
+    "loop", "match", "move", "mut", "ref", "return", "static", "unsafe", "where", "while", "yield",
 ];

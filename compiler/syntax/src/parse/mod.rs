@@ -75,12 +75,7 @@ pub fn parse_item(attr: TokenStream, item: TokenStream) -> Parsed {
 impl Cx {
     fn finish(mut self, function: Option<TensorFn>, outer: Outer) -> Parsed {
         self.diagnostics.sort();
-        Parsed {
-            function,
-            outer,
-            spans: self.spans,
-            diagnostics: self.diagnostics,
-        }
+        Parsed { function, outer, spans: self.spans, diagnostics: self.diagnostics }
     }
 
     fn excess(&mut self, excess: limits::Excess, part: &str) {
@@ -88,10 +83,7 @@ impl Cx {
             limits::Excess::Depth(span) => self.refuse_at(
                 (span, span),
                 Code::Nesting,
-                format!(
-                    "the {part} is nested more than {} levels deep here",
-                    limits::DEPTH
-                ),
+                format!("the {part} is nested more than {} levels deep here", limits::DEPTH),
                 "give parts of it names with `let`",
             ),
             limits::Excess::Tokens => self.refuse(

@@ -8,59 +8,31 @@ pub(super) fn expression(e: &syn::Expr) -> (&'static str, &'static str) {
             "there is no `return`",
             "the last expression is the result; choose between two with `if c { a } else { b }`",
         ),
-        E::Break(_) => (
-            "there is no `break`",
-            "write the condition into a `while`, or guard the body with `if`",
-        ),
-        E::Continue(_) => (
-            "there is no `continue`",
-            "guard the rest of the body with `if`",
-        ),
-        E::Loop(_) => (
-            "there is no `loop`",
-            "write `while condition { … }` or `for i in a..b { … }`",
-        ),
+        E::Break(_) => ("there is no `break`", "write the condition into a `while`, or guard the body with `if`"),
+        E::Continue(_) => ("there is no `continue`", "guard the rest of the body with `if`"),
+        E::Loop(_) => ("there is no `loop`", "write `while condition { … }` or `for i in a..b { … }`"),
         E::Match(_) => ("there is no `match`", "write `if x == 0 { … } else { … }`"),
         E::Try(_) => (
             "there is no `?`",
             "state what must hold as a first statement, `assert!(n < N);`, and the function's own result reports it",
         ),
-        E::Let(_) => (
-            "there is no `if let` and no `while let`",
-            "compare values: `if x == 0 { … }`",
-        ),
-        E::Struct(_) => (
-            "there are no structs",
-            "hold several values in a tuple: `(a, b)`",
-        ),
-        E::Field(_) => (
-            "there are no fields",
-            "take a tuple apart with `let (a, b) = t;`",
-        ),
-        E::Async(_) | E::Await(_) => (
-            "there is no `async`",
-            "write the statements as they are; on a device the call itself does not wait",
-        ),
+        E::Let(_) => ("there is no `if let` and no `while let`", "compare values: `if x == 0 { … }`"),
+        E::Struct(_) => ("there are no structs", "hold several values in a tuple: `(a, b)`"),
+        E::Field(_) => ("there are no fields", "take a tuple apart with `let (a, b) = t;`"),
+        E::Async(_) | E::Await(_) => {
+            ("there is no `async`", "write the statements as they are; on a device the call itself does not wait")
+        }
         E::Repeat(_) => ("an array is written out", "write `full([5], 0.0)`"),
-        E::Infer(_) => (
-            "`_` is not a value",
-            "write the value, or `_` on the left side of an assignment",
-        ),
+        E::Infer(_) => ("`_` is not a value", "write the value, or `_` on the left side of an assignment"),
         E::RawAddr(_) => ("there are no pointers", "pass the tensor itself"),
         E::Block(_) => ("a block has no label", "leave out the label"),
         E::ForLoop(_) | E::While(_) => (
             "a loop is a statement and has no value",
             "assign to a variable in the loop and write the variable behind it",
         ),
-        E::Const(_) => (
-            "there is no `const` block",
-            "write `const C: f32 = …;` as a statement",
-        ),
+        E::Const(_) => ("there is no `const` block", "write `const C: f32 = …;` as a statement"),
         E::TryBlock(_) => ("there is no `try`", "write the statements as they are"),
-        E::Yield(_) => (
-            "there is no `yield`",
-            "give all results at the end, as a tuple or a stacked tensor",
-        ),
+        E::Yield(_) => ("there is no `yield`", "give all results at the end, as a tuple or a stacked tensor"),
         _ => (
             "this expression is not part of the language",
             "write it with operators, calls, elements `x[[i, j]]`, `if` and blocks",
@@ -71,17 +43,11 @@ pub(super) fn expression(e: &syn::Expr) -> (&'static str, &'static str) {
 /// What is wrong with a macro, and the form to write.
 pub(super) fn macro_call(name: &str) -> (String, &'static str) {
     let help = match name {
-        "safetensors" => {
-            "write `const W: Tensor<f32, 64, 32> = safetensors!(\"file\", \"name\");` as a statement"
-        }
+        "safetensors" => "write `const W: Tensor<f32, 64, 32> = safetensors!(\"file\", \"name\");` as a statement",
         "npy" => "write `const W: Tensor<f32, 64, 32> = npy!(\"file\");` as a statement",
         "assert" => "write it as a first statement: `assert!(pos < S, \"text\");`",
-        "assert_eq" | "debug_assert_eq" => {
-            "write `assert!(a == b, \"text\");` as a first statement"
-        }
-        "assert_ne" | "debug_assert_ne" => {
-            "write `assert!(a != b, \"text\");` as a first statement"
-        }
+        "assert_eq" | "debug_assert_eq" => "write `assert!(a == b, \"text\");` as a first statement",
+        "assert_ne" | "debug_assert_ne" => "write `assert!(a != b, \"text\");` as a first statement",
         "debug_assert" => "write `assert!(pos < S, \"text\");` as a first statement",
         "panic" | "todo" | "unimplemented" | "unreachable" => {
             "state what must hold as a first statement: `assert!(pos < S, \"text\");`"
@@ -90,9 +56,7 @@ pub(super) fn macro_call(name: &str) -> (String, &'static str) {
         "println" | "print" | "eprintln" | "eprint" | "dbg" | "format" => {
             "return what you want to see as a further result"
         }
-        "include_bytes" | "include_str" | "include" => {
-            "write `const W: Tensor<f32, N> = npy!(\"file\");`"
-        }
+        "include_bytes" | "include_str" | "include" => "write `const W: Tensor<f32, N> = npy!(\"file\");`",
         _ => "a body may use `assert!`, `extern_call!`, `safetensors!` and `npy!`",
     };
     match name {
@@ -110,22 +74,10 @@ pub(super) fn item(item: &syn::Item) -> (&'static str, &'static str) {
             "there are no functions inside of a tensor function",
             "write a closure, `let f = |a, b| a + b;`, or a tensor function beside this one",
         ),
-        I::Static(_) => (
-            "there is no `static`",
-            "write `const`; state is a parameter, `s: &mut Tensor<f32, N>`",
-        ),
-        I::Use(_) => (
-            "there is no `use` inside of a tensor function",
-            "write paths in full: `crate::nn::f(x)`",
-        ),
+        I::Static(_) => ("there is no `static`", "write `const`; state is a parameter, `s: &mut Tensor<f32, N>`"),
+        I::Use(_) => ("there is no `use` inside of a tensor function", "write paths in full: `crate::nn::f(x)`"),
         I::Type(_) => ("there are no type aliases", "write the type in full"),
-        I::Struct(_) | I::Enum(_) | I::Union(_) => (
-            "there are no structs",
-            "hold several values in a tuple: `(a, b)`",
-        ),
-        _ => (
-            "this item cannot stand inside of a tensor function",
-            "write it beside the function",
-        ),
+        I::Struct(_) | I::Enum(_) | I::Union(_) => ("there are no structs", "hold several values in a tuple: `(a, b)`"),
+        _ => ("this item cannot stand inside of a tensor function", "write it beside the function"),
     }
 }

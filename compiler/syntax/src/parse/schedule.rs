@@ -2,12 +2,11 @@
 
 use super::cx::{Cx, bare, ends, expr_ends, text_of};
 use super::types::expr_ident;
-use crate::ast::{
-    Name, NodeId, Schedule, ScheduleArg, ScheduleArgKind, ScheduleBind, ScheduleStep, Text,
-};
+use crate::ast::{Name, NodeId, Schedule, ScheduleArg, ScheduleArgKind, ScheduleBind, ScheduleStep, Text};
 use crate::code::Code;
 
-const FORM: &str = "write `#[schedule(|s| { s.parallel(i); })]`, for one target `#[schedule(target = \"nvptx\", |s| …)]`";
+const FORM: &str =
+    "write `#[schedule(|s| { s.parallel(i); })]`, for one target `#[schedule(target = \"nvptx\", |s| …)]`";
 const STEP: &str = "write `s.parallel(i);` or `let [jo, ji] = s.split(j, [_, 16]);`";
 
 impl Cx {
@@ -24,9 +23,7 @@ impl Cx {
         let list: Vec<&syn::Expr> = list.iter().map(bare).collect();
         let (target, closure) = match list.as_slice() {
             [syn::Expr::Closure(c)] => (None, c),
-            [syn::Expr::Assign(a), syn::Expr::Closure(c)]
-                if expr_ident(&a.left).is_some_and(|i| i == "target") =>
-            {
+            [syn::Expr::Assign(a), syn::Expr::Closure(c)] if expr_ident(&a.left).is_some_and(|i| i == "target") => {
                 (self.text_value(&a.right, Code::ScheduleSyntax, FORM), c)
             }
             _ => {
@@ -37,44 +34,22 @@ impl Cx {
         self.schedule_closure(node, target, closure)
     }
 
-    fn schedule_closure(
-        &mut self,
-        node: NodeId,
-        target: Option<Text>,
-        c: &syn::ExprClosure,
-    ) -> Option<Schedule> {
+    fn schedule_closure(&mut self, node: NodeId, target: Option<Text>, c: &syn::ExprClosure) -> Option<Schedule> {
         let handle = match c.inputs.first() {
-            Some(syn::Pat::Ident(i)) if c.inputs.len() == 1 && i.subpat.is_none() => {
-                self.name(&i.ident)
-            }
+            Some(syn::Pat::Ident(i)) if c.inputs.len() == 1 && i.subpat.is_none() => self.name(&i.ident),
             _ => {
-                self.refuse(
-                    node,
-                    Code::ScheduleSyntax,
-                    "the closure of a schedule has one parameter",
-                    FORM,
-                );
+                self.refuse(node, Code::ScheduleSyntax, "the closure of a schedule has one parameter", FORM);
                 return None;
             }
         };
         let steps = match bare(&c.body) {
             syn::Expr::Block(b) => {
                 let stmts = b.block.stmts.iter();
-                stmts
-                    .filter_map(|s| self.schedule_stmt(&handle, s))
-                    .collect()
+                stmts.filter_map(|s| self.schedule_stmt(&handle, s)).collect()
             }
-            e => self
-                .schedule_step(&handle, None, e, expr_ends(e))
-                .into_iter()
-                .collect(),
+            e => self.schedule_step(&handle, None, e, expr_ends(e)).into_iter().collect(),
         };
-        Some(Schedule {
-            node,
-            target,
-            handle,
-            steps,
-        })
+        Some(Schedule { node, target, handle, steps })
     }
 
     fn schedule_stmt(&mut self, handle: &Name, stmt: &syn::Stmt) -> Option<ScheduleStep> {
@@ -93,12 +68,7 @@ impl Cx {
     }
 
     fn not_a_step(&mut self, place: super::cx::Ends) -> Option<ScheduleStep> {
-        self.refuse_at(
-            place,
-            Code::ScheduleSyntax,
-            "a schedule calls primitives, one a statement",
-            STEP,
-        );
+        self.refuse_at(place, Code::ScheduleSyntax, "a schedule calls primitives, one a statement", STEP);
         None
     }
 
@@ -123,12 +93,7 @@ impl Cx {
         };
         let primitive = self.name(&m.method);
         let args = m.args.iter().map(|e| self.schedule_arg(e)).collect();
-        Some(ScheduleStep {
-            node,
-            binds,
-            primitive,
-            args,
-        })
+        Some(ScheduleStep { node, binds, primitive, args })
     }
 
     fn schedule_bind(&mut self, pat: &syn::Pat) -> Option<ScheduleBind> {
@@ -144,10 +109,7 @@ impl Cx {
         for pat in several {
             names.push(match pat {
                 syn::Pat::Ident(i) if is_plain(i) => self.name(&i.ident),
-                syn::Pat::Wild(w) => Name {
-                    node: self.node(ends(w)),
-                    text: String::from("_"),
-                },
+                syn::Pat::Wild(w) => Name { node: self.node(ends(w)), text: String::from("_") },
                 _ => return self.bad_bind(pat),
             });
         }
@@ -169,12 +131,8 @@ impl Cx {
         let node = self.node(expr_ends(e));
         let kind = match e {
             syn::Expr::Infer(_) => ScheduleArgKind::Infer,
-            syn::Expr::Array(a) => {
-                ScheduleArgKind::List(a.elems.iter().map(|e| self.schedule_arg(e)).collect())
-            }
-            syn::Expr::Closure(_) => {
-                ScheduleArgKind::Closure(self.expr_in(e, super::expr::Place::Argument))
-            }
+            syn::Expr::Array(a) => ScheduleArgKind::List(a.elems.iter().map(|e| self.schedule_arg(e)).collect()),
+            syn::Expr::Closure(_) => ScheduleArgKind::Closure(self.expr_in(e, super::expr::Place::Argument)),
             syn::Expr::Assign(a) => match expr_ident(&a.left) {
                 Some(ident) => {
                     let name = self.name(ident);
@@ -213,10 +171,9 @@ fn literal_arg(e: &syn::Expr) -> Option<ScheduleArgKind> {
     };
     let syn::Expr::Lit(l) = e else { return None };
     match &l.lit {
-        syn::Lit::Int(i) if i.suffix().is_empty() => format!("{sign}{}", i.base10_digits())
-            .parse()
-            .ok()
-            .map(ScheduleArgKind::Int),
+        syn::Lit::Int(i) if i.suffix().is_empty() => {
+            format!("{sign}{}", i.base10_digits()).parse().ok().map(ScheduleArgKind::Int)
+        }
         syn::Lit::Bool(b) if sign.is_empty() => Some(ScheduleArgKind::Bool(b.value)),
         syn::Lit::Str(s) if sign.is_empty() => Some(ScheduleArgKind::Text(s.value())),
         _ => None,

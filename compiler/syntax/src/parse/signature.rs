@@ -8,10 +8,7 @@ use super::Outer;
 use super::cx::{Cx, Ends, ends, text_of};
 use super::stmt::string_of;
 use super::types::{bare_type, plain_ident};
-use crate::ast::{
-    Generic, GenericKind, Instances, Name, NodeId, Param, Passing, Schedule, TensorFn, Type,
-    TypeKind,
-};
+use crate::ast::{Generic, GenericKind, Instances, Name, NodeId, Param, Passing, Schedule, TensorFn, Type, TypeKind};
 use crate::code::Code;
 use crate::diagnostic::Diagnostic;
 
@@ -30,23 +27,13 @@ impl Parse for Shell {
         let sig = input.parse()?;
         if input.peek(syn::Token![;]) {
             input.parse::<syn::Token![;]>()?;
-            return Ok(Shell {
-                attrs,
-                vis,
-                sig,
-                body: None,
-            });
+            return Ok(Shell { attrs, vis, sig, body: None });
         }
         let content;
         let brace = syn::braced!(content in input);
         let tokens = content.parse()?;
         let place = (brace.span.open(), brace.span.close());
-        Ok(Shell {
-            attrs,
-            vis,
-            sig,
-            body: Some((place, tokens)),
-        })
+        Ok(Shell { attrs, vis, sig, body: Some((place, tokens)) })
     }
 }
 
@@ -57,19 +44,8 @@ impl Cx {
         let schedules: Vec<_> = ours.iter().filter_map(|a| self.schedule(a)).collect();
         self.one_per_target(&schedules);
         self.plain_function(&shell.sig);
-        let generics: Vec<Generic> = shell
-            .sig
-            .generics
-            .params
-            .iter()
-            .filter_map(|p| self.generic(p))
-            .collect();
-        let params = shell
-            .sig
-            .inputs
-            .iter()
-            .filter_map(|p| self.param(p))
-            .collect();
+        let generics: Vec<Generic> = shell.sig.generics.params.iter().filter_map(|p| self.generic(p)).collect();
+        let params = shell.sig.inputs.iter().filter_map(|p| self.param(p)).collect();
         let result = match &shell.sig.output {
             syn::ReturnType::Default => None,
             syn::ReturnType::Type(_, ty) => Some(self.ty(ty)).filter(|t| !is_unit(t)),
@@ -79,10 +55,7 @@ impl Cx {
             self.body(node, tokens)
         });
         let function = TensorFn {
-            name: Name {
-                node: NodeId::FUNCTION,
-                text: text_of(&shell.sig.ident),
-            },
+            name: Name { node: NodeId::FUNCTION, text: text_of(&shell.sig.ident) },
             attributes,
             schedules,
             generics,
@@ -96,18 +69,10 @@ impl Cx {
 
     /// Splits the attributes into what is carried over and our own.
     fn split_attributes<'a>(&mut self, shell: &'a Shell) -> (Outer, Vec<&'a syn::Attribute>) {
-        let mut outer = Outer {
-            visibility: shell.vis.to_token_stream(),
-            ..Outer::default()
-        };
+        let mut outer = Outer { visibility: shell.vis.to_token_stream(), ..Outer::default() };
         let mut ours = Vec::new();
         for attr in &shell.attrs {
-            let name = attr
-                .path()
-                .segments
-                .last()
-                .map(|s| text_of(&s.ident))
-                .unwrap_or_default();
+            let name = attr.path().segments.last().map(|s| text_of(&s.ident)).unwrap_or_default();
             match name.as_str() {
                 "schedule" => ours.push(attr),
                 "tensor_fn" => self.refuse_at(
@@ -132,18 +97,11 @@ impl Cx {
     fn one_per_target(&mut self, schedules: &[Schedule]) {
         let target = |s: &Schedule| s.target.as_ref().map(|t| t.value.clone());
         for (i, schedule) in schedules.iter().enumerate() {
-            if let Some(first) = schedules[..i]
-                .iter()
-                .find(|s| target(s) == target(schedule))
-            {
+            if let Some(first) = schedules[..i].iter().find(|s| target(s) == target(schedule)) {
                 self.diagnostics.report(
-                    Diagnostic::new(
-                        schedule.node,
-                        Code::AttributeTwice,
-                        "a second schedule for the same target",
-                    )
-                    .label(first.node, "the first is here")
-                    .help("write `#[schedule(target = \"…\", |s| …)]` for another target"),
+                    Diagnostic::new(schedule.node, Code::AttributeTwice, "a second schedule for the same target")
+                        .label(first.node, "the first is here")
+                        .help("write `#[schedule(target = \"…\", |s| …)]` for another target"),
                 );
             }
         }
@@ -154,21 +112,13 @@ impl Cx {
         let words: [(Option<Ends>, &str); 5] = [
             (sig.constness.as_ref().map(ends), "`const fn`"),
             (sig.asyncness.as_ref().map(ends), "`async`"),
-            (
-                (!matches!(sig.safety, syn::Safety::Default)).then(|| ends(&sig.safety)),
-                "`unsafe fn` or `safe fn`",
-            ),
+            ((!matches!(sig.safety, syn::Safety::Default)).then(|| ends(&sig.safety)), "`unsafe fn` or `safe fn`"),
             (sig.abi.as_ref().map(ends), "`extern`"),
             (sig.variadic.as_ref().map(ends), "variadic"),
         ];
         for (place, what) in words {
             if let Some(place) = place {
-                self.refuse_at(
-                    place,
-                    Code::UnsupportedItem,
-                    format!("a tensor function is not {what}"),
-                    "write `fn`",
-                );
+                self.refuse_at(place, Code::UnsupportedItem, format!("a tensor function is not {what}"), "write `fn`");
             }
         }
         if let Some(clause) = &sig.generics.where_clause {
@@ -203,11 +153,7 @@ impl Cx {
                     );
                 }
                 self.attributes(&t.attrs);
-                Some(Generic {
-                    node,
-                    name: self.name(&t.ident),
-                    kind: GenericKind::Dtype,
-                })
+                Some(Generic { node, name: self.name(&t.ident), kind: GenericKind::Dtype })
             }
             syn::GenericParam::Const(c) => {
                 let node = self.node(ends(c));
@@ -221,11 +167,7 @@ impl Cx {
                     );
                 }
                 self.attributes(&c.attrs);
-                Some(Generic {
-                    node,
-                    name: self.name(&c.ident),
-                    kind: GenericKind::Const,
-                })
+                Some(Generic { node, name: self.name(&c.ident), kind: GenericKind::Const })
             }
         }
     }
@@ -260,19 +202,12 @@ impl Cx {
             }
             ty => (Passing::Input, self.param_type(ty)),
         };
-        Some(Param {
-            node,
-            name,
-            passing,
-            ty,
-        })
+        Some(Param { node, name, passing, ty })
     }
 
     fn param_name(&mut self, node: NodeId, pat: &syn::Pat) -> Option<Name> {
         let help = match pat {
-            syn::Pat::Ident(i)
-                if i.by_ref.is_none() && i.subpat.is_none() && i.mutability.is_none() =>
-            {
+            syn::Pat::Ident(i) if i.by_ref.is_none() && i.subpat.is_none() && i.mutability.is_none() => {
                 return Some(self.name(&i.ident));
             }
             syn::Pat::Ident(i) if i.mutability.is_some() => {
@@ -331,12 +266,7 @@ impl Cx {
             (Some(_), None) | (None, Some(_)) => {}
         }
         for generic in &f.generics {
-            if !f
-                .attributes
-                .instances
-                .iter()
-                .any(|i| i.name.text == generic.name.text)
-            {
+            if !f.attributes.instances.iter().any(|i| i.name.text == generic.name.text) {
                 let (name, example) = (&generic.name.text, example(generic.kind));
                 self.refuse(
                     generic.node,
@@ -366,12 +296,7 @@ impl Cx {
     }
 
     /// A text, or an error that says what it is for.
-    pub(super) fn text_value(
-        &mut self,
-        e: &syn::Expr,
-        code: Code,
-        help: &str,
-    ) -> Option<crate::ast::Text> {
+    pub(super) fn text_value(&mut self, e: &syn::Expr, code: Code, help: &str) -> Option<crate::ast::Text> {
         match string_of(e) {
             Some(literal) => Some(self.text(literal)),
             None => {

@@ -6,8 +6,8 @@ use super::cx::{Cx, bare, ends, expr_ends, text_of};
 use super::expr::{Place, binary_op, range_of};
 use super::refused;
 use crate::ast::{
-    BinaryOp, Block, ConstSource, Expr, ExprKind, NodeId, Pattern, PatternKind, Range, Stmt,
-    StmtKind, Target, TargetKind, Text,
+    BinaryOp, Block, ConstSource, Expr, ExprKind, NodeId, Pattern, PatternKind, Range, Stmt, StmtKind, Target,
+    TargetKind, Text,
 };
 use crate::code::Code;
 
@@ -49,10 +49,7 @@ impl Cx {
                 }
                 Err(error) => {
                     let node = self.syn_error(error);
-                    stmts.push(Stmt {
-                        node,
-                        kind: StmtKind::Error,
-                    });
+                    stmts.push(Stmt { node, kind: StmtKind::Error });
                 }
             }
         }
@@ -86,10 +83,7 @@ impl Cx {
                 let node = self.node(ends(item));
                 let (what, help) = refused::item(item);
                 self.refuse(node, Code::UnsupportedStatement, what, help);
-                Some(Stmt {
-                    node,
-                    kind: StmtKind::Error,
-                })
+                Some(Stmt { node, kind: StmtKind::Error })
             }
             syn::Stmt::Local(l) => {
                 *facts = false;
@@ -123,10 +117,7 @@ impl Cx {
         *facts = false;
         let inner = self.node(ends(&m.mac));
         let kind = self.macro_value(inner, &m.mac);
-        Some(Stmt {
-            node,
-            kind: StmtKind::Expr(Expr { node: inner, kind }),
-        })
+        Some(Stmt { node, kind: StmtKind::Expr(Expr { node: inner, kind }) })
     }
 
     fn assert_stmt(&mut self, node: NodeId, mac: &syn::Macro) -> Stmt {
@@ -135,10 +126,7 @@ impl Cx {
             Ok(list) => list,
             Err(error) => {
                 self.syn_error(error);
-                return Stmt {
-                    node,
-                    kind: StmtKind::Error,
-                };
+                return Stmt { node, kind: StmtKind::Error };
             }
         };
         let Some(condition) = list.first() else {
@@ -148,10 +136,7 @@ impl Cx {
                 "`assert!` needs a condition",
                 "write `assert!(pos < S, \"text\");`",
             );
-            return Stmt {
-                node,
-                kind: StmtKind::Error,
-            };
+            return Stmt { node, kind: StmtKind::Error };
         };
         let condition = self.expr(condition);
         let text = list.get(1).and_then(|e| self.assert_text(e));
@@ -163,10 +148,7 @@ impl Cx {
                 "write the text in full: `assert!(pos < S, \"the cache is full\");`",
             );
         }
-        Stmt {
-            node,
-            kind: StmtKind::Assert { condition, text },
-        }
+        Stmt { node, kind: StmtKind::Assert { condition, text } }
     }
 
     fn assert_text(&mut self, e: &syn::Expr) -> Option<Text> {
@@ -198,40 +180,22 @@ impl Cx {
         let name = self.name(&c.ident);
         let ty = self.ty(&c.ty);
         let source = self.const_source(&c.expr);
-        Stmt {
-            node,
-            kind: StmtKind::Const { name, ty, source },
-        }
+        Stmt { node, kind: StmtKind::Const { name, ty, source } }
     }
 
     fn const_source(&mut self, e: &syn::Expr) -> ConstSource {
         let syn::Expr::Macro(m) = bare(e) else {
             return ConstSource::Value(self.expr(e));
         };
-        let name = m
-            .mac
-            .path
-            .segments
-            .last()
-            .map(|s| text_of(&s.ident))
-            .unwrap_or_default();
-        let comma_list =
-            syn::punctuated::Punctuated::<syn::LitStr, syn::Token![,]>::parse_terminated;
-        let texts = m
-            .mac
-            .parse_body_with(comma_list)
-            .map(|l| l.into_iter().collect::<Vec<_>>());
+        let name = m.mac.path.segments.last().map(|s| text_of(&s.ident)).unwrap_or_default();
+        let comma_list = syn::punctuated::Punctuated::<syn::LitStr, syn::Token![,]>::parse_terminated;
+        let texts = m.mac.parse_body_with(comma_list).map(|l| l.into_iter().collect::<Vec<_>>());
         match (name.as_str(), texts.as_deref()) {
             ("safetensors", Ok([file, tensor])) => {
                 let file = self.text(file);
-                ConstSource::Safetensors {
-                    file,
-                    tensor: self.text(tensor),
-                }
+                ConstSource::Safetensors { file, tensor: self.text(tensor) }
             }
-            ("npy", Ok([file])) => ConstSource::Npy {
-                file: self.text(file),
-            },
+            ("npy", Ok([file])) => ConstSource::Npy { file: self.text(file) },
             _ => {
                 let node = self.node(expr_ends(e));
                 self.refuse(
@@ -240,10 +204,7 @@ impl Cx {
                     "this is not the value of a constant",
                     "write `safetensors!(\"file\", \"name\")`, `npy!(\"file\")`, an array or an expression",
                 );
-                ConstSource::Value(Expr {
-                    node,
-                    kind: ExprKind::Error,
-                })
+                ConstSource::Value(Expr { node, kind: ExprKind::Error })
             }
         }
     }
@@ -276,16 +237,10 @@ impl Cx {
                     "a `let` gives a value",
                     "write `let mut x = zeros::<f32>([N]);`, or `let x = if c { a } else { b };`",
                 );
-                Expr {
-                    node,
-                    kind: ExprKind::Error,
-                }
+                Expr { node, kind: ExprKind::Error }
             }
         };
-        Stmt {
-            node,
-            kind: StmtKind::Let { pattern, ty, value },
-        }
+        Stmt { node, kind: StmtKind::Let { pattern, ty, value } }
     }
 
     fn expr_stmt(&mut self, e: &syn::Expr, tail: bool) -> Stmt {
@@ -319,12 +274,7 @@ impl Cx {
             } else {
                 "leave out the `;` if this is the result, or write `let y = …;`"
             };
-            self.refuse(
-                node,
-                Code::UnsupportedStatement,
-                "this statement has no effect",
-                help,
-            );
+            self.refuse(node, Code::UnsupportedStatement, "this statement has no effect", help);
         }
         StmtKind::Expr(value)
     }
@@ -353,9 +303,7 @@ impl Cx {
                 None => self.bad_target(node),
             },
             syn::Expr::Infer(_) => TargetKind::Ignore,
-            syn::Expr::Tuple(t) => {
-                TargetKind::Tuple(t.elems.iter().map(|e| self.target(e)).collect())
-            }
+            syn::Expr::Tuple(t) => TargetKind::Tuple(t.elems.iter().map(|e| self.target(e)).collect()),
             syn::Expr::Index(i) => match super::types::expr_ident(&i.expr) {
                 Some(ident) => {
                     let tensor = self.name(ident);
@@ -396,20 +344,10 @@ impl Cx {
                 "a `for` runs over a range",
                 "write `for i in 0..N { … }`, and read elements by `x[[i]]`",
             );
-            Range {
-                node,
-                start: None,
-                end: None,
-                steps: Vec::new(),
-            }
+            Range { node, start: None, end: None, steps: Vec::new() }
         };
         let body = self.loop_body(&f.body);
-        StmtKind::For {
-            unroll,
-            variable,
-            range,
-            body,
-        }
+        StmtKind::For { unroll, variable, range, body }
     }
 
     fn loop_variable(&mut self, pat: &syn::Pat) -> Pattern {
@@ -463,12 +401,9 @@ impl Cx {
         let node = self.node(ends(pat));
         let kind = match pat {
             syn::Pat::Wild(_) => PatternKind::Ignore,
-            syn::Pat::Tuple(t) => PatternKind::Tuple(
-                t.elems
-                    .iter()
-                    .map(|p| self.pattern(p, mutable_allowed))
-                    .collect(),
-            ),
+            syn::Pat::Tuple(t) => {
+                PatternKind::Tuple(t.elems.iter().map(|p| self.pattern(p, mutable_allowed)).collect())
+            }
             syn::Pat::Ident(i) if i.by_ref.is_none() && i.subpat.is_none() => {
                 let mutable = i.mutability.is_some();
                 if mutable && !mutable_allowed {
@@ -479,10 +414,7 @@ impl Cx {
                         "write `let mut v = …;` in the body",
                     );
                 }
-                PatternKind::Name {
-                    name: text_of(&i.ident),
-                    mutable: mutable && mutable_allowed,
-                }
+                PatternKind::Name { name: text_of(&i.ident), mutable: mutable && mutable_allowed }
             }
             syn::Pat::Type(_) => {
                 self.refuse(
@@ -508,9 +440,7 @@ impl Cx {
 
     /// Attributes of a `for`; whether it is to be unrolled.
     fn loop_attributes(&mut self, attrs: &[syn::Attribute]) -> bool {
-        let is_unroll = |a: &&syn::Attribute| {
-            a.path().is_ident("unroll") && matches!(a.meta, syn::Meta::Path(_))
-        };
+        let is_unroll = |a: &&syn::Attribute| a.path().is_ident("unroll") && matches!(a.meta, syn::Meta::Path(_));
         let unroll = attrs.iter().any(|a| is_unroll(&a));
         for attr in attrs.iter().filter(|a| !is_unroll(a)) {
             self.attribute(attr);
@@ -537,12 +467,7 @@ impl Cx {
             "unroll" => "it is written `#[unroll]` and stands on a `for`",
             _ => "leave it out; rustc does not see the body",
         };
-        self.refuse_at(
-            ends(attr),
-            Code::UnsupportedAttribute,
-            format!("`#[{name}]` has no meaning here"),
-            help,
-        );
+        self.refuse_at(ends(attr), Code::UnsupportedAttribute, format!("`#[{name}]` has no meaning here"), help);
     }
 
     /// Attributes of an expression, where none has a meaning. Those of loops are read with the loop.

@@ -48,10 +48,7 @@ pub fn candidates(text: &str) -> Result<Vec<Candidate>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let tokens = TokenStream::from_str(text).map_err(|e| format!("this is not Rust: {e}"))?;
     if super::limits::check(tokens.clone()).is_err() {
-        return Err(format!(
-            "this is larger or nested deeper than {} levels",
-            super::limits::DEPTH
-        ));
+        return Err(format!("this is larger or nested deeper than {} levels", super::limits::DEPTH));
     }
     let (attributes, rest) = leading_attributes(tokens);
     let mut flat = Vec::new();
@@ -65,16 +62,9 @@ pub fn candidates(text: &str) -> Result<Vec<Candidate>, String> {
         let others = others.filter(|(_, a)| !is_ours(a) || a.conditions.is_empty());
         let mut item: TokenStream = others.flat_map(|(_, a)| a.tokens.clone()).collect();
         item.extend(rest.clone());
-        Candidate {
-            conditions: flat[i].conditions.clone(),
-            attr: flat[i].arguments.clone(),
-            item,
-        }
+        Candidate { conditions: flat[i].conditions.clone(), attr: flat[i].arguments.clone(), item }
     };
-    Ok((0..flat.len())
-        .filter(|i| is_ours(&flat[*i]))
-        .map(one)
-        .collect())
+    Ok((0..flat.len()).filter(|i| is_ours(&flat[*i])).map(one).collect())
 }
 
 /// An attribute, taken out of its `cfg_attr`s.
@@ -98,15 +88,9 @@ fn leading_attributes(tokens: TokenStream) -> (Vec<(TokenTree, Group)>, TokenStr
         }
         let Some(hash) = tokens.next() else { break };
         match tokens.next() {
-            Some(TokenTree::Group(g)) if g.delimiter() == Delimiter::Bracket => {
-                attributes.push((hash, g))
-            }
+            Some(TokenTree::Group(g)) if g.delimiter() == Delimiter::Bracket => attributes.push((hash, g)),
             other => {
-                let rest = [Some(hash), other]
-                    .into_iter()
-                    .flatten()
-                    .chain(tokens)
-                    .collect();
+                let rest = [Some(hash), other].into_iter().flatten().chain(tokens).collect();
                 return (attributes, rest);
             }
         }
@@ -115,22 +99,13 @@ fn leading_attributes(tokens: TokenStream) -> (Vec<(TokenTree, Group)>, TokenStr
 }
 
 /// As rustc does: the attributes of a `cfg_attr` take its place.
-fn flatten(
-    hash: TokenTree,
-    group: Group,
-    conditions: &mut Vec<TokenStream>,
-    out: &mut Vec<Flat>,
-    depth: u32,
-) {
+fn flatten(hash: TokenTree, group: Group, conditions: &mut Vec<TokenStream>, out: &mut Vec<Flat>, depth: u32) {
     let (name, arguments) = head(group.stream());
     let mut parts = Vec::new();
     if name == "cfg_attr" && depth < 16 {
         parts = split(arguments.clone());
     }
-    let ours = parts
-        .iter()
-        .skip(1)
-        .any(|p| mentions(p.clone(), "tensor_fn"));
+    let ours = parts.iter().skip(1).any(|p| mentions(p.clone(), "tensor_fn"));
     if !ours {
         let bracket = TokenTree::Group(group);
         out.push(Flat {
@@ -169,12 +144,7 @@ fn head(attribute: TokenStream) -> (String, TokenStream) {
 
 fn mentions(tokens: TokenStream, word: &str) -> bool {
     let (name, arguments) = head(tokens);
-    name == word
-        || (name == "cfg_attr"
-            && split(arguments)
-                .into_iter()
-                .skip(1)
-                .any(|p| mentions(p, word)))
+    name == word || (name == "cfg_attr" && split(arguments).into_iter().skip(1).any(|p| mentions(p, word)))
 }
 
 /// Splits at commas.

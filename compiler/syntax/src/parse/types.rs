@@ -25,12 +25,7 @@ impl Cx {
         Type { node, kind }
     }
 
-    fn path_type(
-        &mut self,
-        node: crate::ast::NodeId,
-        path: &syn::Path,
-        last: &syn::PathSegment,
-    ) -> TypeKind {
+    fn path_type(&mut self, node: crate::ast::NodeId, path: &syn::Path, last: &syn::PathSegment) -> TypeKind {
         let name = text_of(&last.ident);
         let layout = match name.as_str() {
             "Tensor" => Layout::Dense,
@@ -39,12 +34,7 @@ impl Cx {
                 return TypeKind::Scalar(name);
             }
             _ => {
-                self.refuse(
-                    node,
-                    Code::UnsupportedType,
-                    format!("`{name}` is not a type of the language"),
-                    FORMS,
-                );
+                self.refuse(node, Code::UnsupportedType, format!("`{name}` is not a type of the language"), FORMS);
                 return TypeKind::Error;
             }
         };
@@ -90,11 +80,7 @@ impl Cx {
         };
         let dtype: Name = self.name(dtype);
         let dims = args.map(|arg| self.dim(arg)).collect();
-        TypeKind::Tensor(TensorType {
-            layout,
-            dtype,
-            dims,
-        })
+        TypeKind::Tensor(TensorType { layout, dtype, dims })
     }
 
     fn dim(&mut self, arg: &syn::GenericArgument) -> Expr {
@@ -114,10 +100,7 @@ impl Cx {
             "a dim is an integer, a name or `{ e }`",
             "write `Tensor<f32, N, 4, { N - 2 }>`",
         );
-        Expr {
-            node,
-            kind: ExprKind::Error,
-        }
+        Expr { node, kind: ExprKind::Error }
     }
 
     fn named_dim(&mut self, ident: &syn::Ident) -> Expr {
@@ -131,32 +114,22 @@ impl Cx {
                 format!("write `{{ {name} }}` if this is a scalar parameter"),
             );
         }
-        Expr {
-            node,
-            kind: ExprKind::Name(name),
-        }
+        Expr { node, kind: ExprKind::Name(name) }
     }
 }
 
 fn refused_type(ty: &syn::Type) -> (&'static str, &'static str) {
     match ty {
-        syn::Type::Reference(r) if r.mutability.is_some() => (
-            "`&mut` stands only at a state parameter",
-            "write `s: &mut Tensor<f32, N>` as a parameter",
-        ),
-        syn::Type::Reference(_) => (
-            "there are no references: tensors are values, and inputs are borrowed by the call",
-            "leave out the `&`",
-        ),
-        syn::Type::Array(_) | syn::Type::Slice(_) => {
-            ("there are no arrays and slices", "write `Tensor<f32, N>`")
+        syn::Type::Reference(r) if r.mutability.is_some() => {
+            ("`&mut` stands only at a state parameter", "write `s: &mut Tensor<f32, N>` as a parameter")
         }
+        syn::Type::Reference(_) => {
+            ("there are no references: tensors are values, and inputs are borrowed by the call", "leave out the `&`")
+        }
+        syn::Type::Array(_) | syn::Type::Slice(_) => ("there are no arrays and slices", "write `Tensor<f32, N>`"),
         syn::Type::ImplTrait(_) | syn::Type::TraitObject(_) => ("there are no traits", FORMS),
         syn::Type::Ptr(_) => ("there are no pointers", FORMS),
-        syn::Type::Infer(_) => (
-            "`_` is not a type here",
-            "leave the annotation out, or write it in full",
-        ),
+        syn::Type::Infer(_) => ("`_` is not a type here", "leave the annotation out, or write it in full"),
         _ => ("this type is not part of the language", FORMS),
     }
 }
@@ -191,12 +164,10 @@ pub(super) fn expr_ident(e: &syn::Expr) -> Option<&syn::Ident> {
 /// The `e` of `{ e }`: the braces belong to Rust's syntax of generic arguments.
 pub(super) fn unbrace(e: &syn::Expr) -> &syn::Expr {
     match bare(e) {
-        syn::Expr::Block(b) if b.label.is_none() && b.attrs.is_empty() => {
-            match b.block.stmts.as_slice() {
-                [syn::Stmt::Expr(inner, None)] => unbrace(inner),
-                _ => e,
-            }
-        }
+        syn::Expr::Block(b) if b.label.is_none() && b.attrs.is_empty() => match b.block.stmts.as_slice() {
+            [syn::Stmt::Expr(inner, None)] => unbrace(inner),
+            _ => e,
+        },
         other => other,
     }
 }
