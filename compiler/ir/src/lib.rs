@@ -6,6 +6,7 @@
 
 pub mod arith;
 pub mod constant;
+pub mod eval;
 pub mod loc;
 pub mod module;
 pub mod op;

@@ -97,6 +97,7 @@ fn reader(op: &Op, position: usize) -> Reader {
         | Op::TupleGet(_)
         | Op::BindIndex(_)
         | Op::MatchShape { .. }
+        | Op::Later { .. }
         | Op::StoreState { .. } => Reader::Stored,
     }
 }

@@ -218,6 +218,7 @@ impl<'a> Kernel<'a> {
             | Op::TupleGet(_)
             | Op::BindIndex(_)
             | Op::MatchShape { .. }
+            | Op::Later { .. }
             | Op::StoreState { .. } => {
                 // `Inline` and the kernels ask for elementwise and movement operators only.
                 let buf = self.input(def.out);
@@ -383,6 +384,7 @@ pub fn op_exprs(op: &Op) -> Vec<&IntExpr> {
         | Op::Tuple
         | Op::TupleGet(_)
         | Op::BindIndex(_)
+        | Op::Later { .. }
         | Op::StoreState { .. } => Vec::new(),
     }
 }

@@ -67,6 +67,12 @@ fn legalize_binding(
         | Op::BindIndex(_)
         | Op::MatchShape { .. }
         | Op::StoreState { .. } => return Ok(binding),
+        Op::Later { name, .. } => {
+            let loc = func.values[binding.out.0 as usize].loc;
+            let mut error = CompileError::internal(loc, format!("`{name}` is not compiled yet"));
+            error.kind = crate::ErrorKind::Unsupported;
+            return Err(error);
+        }
         Op::CallFn { func: callee, .. } => {
             let loc = func.values[binding.out.0 as usize].loc;
             return Err(CompileError::internal(loc, format!("the call of `{callee}` was not inlined")));

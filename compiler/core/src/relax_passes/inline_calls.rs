@@ -152,6 +152,7 @@ impl Frame {
             Op::CallFn { func, syms, result } => {
                 Op::CallFn { func: func.clone(), syms: self.ints(syms), result: self.ty(result) }
             }
+            Op::Later { name, result } => Op::Later { name: name.clone(), result: self.ty(result) },
             Op::Const(_)
             | Op::Scalar(_)
             | Op::Element(_)

@@ -3,12 +3,25 @@
 //! A bare name in a tensor function is looked up here ([`lookup`]). Names are NumPy's, else ONNX's in snake case.
 //! An operator that works element by element has [`OpKind::Element`] and may also be called inside `compute`.
 
+mod call;
+mod create;
+mod element;
+mod error;
+mod later;
+mod nn;
+mod reduce;
+mod shape;
+
 use std::collections::BTreeMap;
 
 use crate::arith::IntExpr;
 use crate::op::ElementOp;
 use crate::relax::{Builder, ValueId};
 use crate::{DType, Scalar};
+
+pub use call::check_call;
+pub(crate) use error::count;
+pub use error::{At, OpError, OpErrorKind, nearest, show_shape, show_tensor, show_type};
 
 /// An operand or shape, as the front end hands it over.
 #[derive(Clone, Debug)]
@@ -62,57 +75,6 @@ pub struct OpCall {
     pub dtype: Option<DType>,
 }
 
-/// Which part of a call an error is about.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum At {
-    /// The call as a whole.
-    Call,
-    /// Positional operand `0`.
-    Arg(usize),
-    /// A named attribute.
-    Attr(String),
-}
-
-/// What kind of mistake it is; the front end maps it to a code.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum OpErrorKind {
-    /// Too few or too many operands.
-    Arity,
-    /// An operand of the wrong sort (a shape for a tensor, …).
-    Operand,
-    /// A dtype that the operator does not take, or operands that disagree.
-    DType,
-    /// Wrong rank.
-    Rank,
-    /// Shapes that do not broadcast.
-    Broadcast,
-    /// Extents that are not (provably) equal.
-    Dims,
-    /// An unknown, missing or ill-valued attribute.
-    Attribute,
-    /// An axis outside the rank.
-    Axis,
-    /// An extent that must be proven non-empty, or a range not proven inside.
-    Range,
-    /// Known to the language, not compiled yet.
-    Unsupported,
-}
-
-/// A mistake in a call of an operator: expected, found, next step.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OpError {
-    /// Where.
-    pub at: At,
-    /// What kind.
-    pub kind: OpErrorKind,
-    /// What was expected and found.
-    pub message: String,
-    /// What to do.
-    pub help: Option<String>,
-    /// Another operand to point at (where the other dim or dtype came from), with a text.
-    pub also: Option<(At, String)>,
-}
-
 /// A named attribute of an operator.
 #[derive(Clone, Copy, Debug)]
 pub struct AttrDef {
@@ -136,8 +98,9 @@ pub enum OpKind {
     Element(ElementFn),
     /// On whole tensors.
     Graph(BuildFn),
-    /// Part of the language, compiled by a later version; the text names what it is.
-    Later(&'static str),
+    /// Part of the language, compiled by a later version; the text names what it is. Where a shape rule stands beside
+    /// it, programs that use it type-check, and the build refuses them by name.
+    Later(&'static str, Option<BuildFn>),
 }
 
 /// One operator.
@@ -155,6 +118,107 @@ pub struct OpDef {
     pub attrs: &'static [AttrDef],
     /// One or two sentences, and the equation.
     pub doc: &'static str,
+    /// Whether it takes a dtype in a turbofish.
+    pub typed: bool,
     /// How it is built.
     pub kind: OpKind,
+}
+
+impl OpDef {
+    /// A call of it, for texts: `softmax(x, axis = …)`.
+    pub fn usage(&self) -> String {
+        let turbofish = if self.typed { "::<f32>" } else { "" };
+        format!("{}{turbofish}({})", self.name, self.signature)
+    }
+}
+
+/// Every operator, family by family.
+pub fn all() -> impl Iterator<Item = &'static OpDef> {
+    [element::TABLE, reduce::TABLE, nn::TABLE, shape::TABLE, create::TABLE, later::TABLE].into_iter().flatten()
+}
+
+/// The operator of that name.
+pub fn lookup(name: &str) -> Option<&'static OpDef> {
+    all().find(|def| def.name == name)
+}
+
+/// The operator that an unknown name most likely means: what another library calls it, else the nearest name.
+pub fn suggest(name: &str) -> Option<&'static str> {
+    let known = ELSEWHERE.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
+    known.or_else(|| nearest(name, all().map(|def| def.name)))
+}
+
+/// Names of other libraries and what the operator is called here; where it is an operator of Rust, how to write it.
+static ELSEWHERE: &[(&str, &str)] = &[
+    ("absolute", "abs"),
+    ("add", "a + b"),
+    ("arccos", "acos"),
+    ("arccosh", "acosh"),
+    ("arcsin", "asin"),
+    ("arcsinh", "asinh"),
+    ("arctan", "atan"),
+    ("arctan2", "atan2"),
+    ("arctanh", "atanh"),
+    ("avg_pool", "average_pool"),
+    ("avg_pool2d", "average_pool"),
+    ("average_pool2d", "average_pool"),
+    ("astype", "x as f32"),
+    ("bmm", "matmul"),
+    ("cast", "x as f32"),
+    ("cat", "concat"),
+    ("clamp", "clip"),
+    ("concatenate", "concat"),
+    ("conv1d", "conv"),
+    ("conv2d", "conv"),
+    ("conv3d", "conv"),
+    ("divide", "a / b"),
+    ("dot", "matmul"),
+    ("equal", "a == b"),
+    ("expand", "broadcast_to"),
+    ("greater", "a > b"),
+    ("greater_equal", "a >= b"),
+    ("layer_norm", "layer_normalization"),
+    ("layernorm", "layer_normalization"),
+    ("less", "a < b"),
+    ("less_equal", "a <= b"),
+    ("logical_and", "a & b"),
+    ("logical_not", "!a"),
+    ("logical_or", "a | b"),
+    ("logical_xor", "a ^ b"),
+    ("max_pool2d", "max_pool"),
+    ("mm", "matmul"),
+    ("multiply", "a * b"),
+    ("negative", "-a"),
+    ("not_equal", "a != b"),
+    ("permute", "transpose"),
+    ("pow", "power"),
+    ("ravel", "reshape"),
+    ("reduce_max", "max"),
+    ("reduce_mean", "mean"),
+    ("reduce_min", "min"),
+    ("reduce_sum", "sum"),
+    ("subtract", "a - b"),
+    ("swish", "silu"),
+    ("tile", "broadcast_to"),
+    ("topk", "top_k"),
+    ("unsqueeze", "expand_dims"),
+    ("view", "reshape"),
+    ("where", "select"),
+];
+
+/// Emits a call of an operator: checks operands and attributes, gives literals their dtype, applies the shape rule.
+pub fn apply(b: &mut Builder, def: &OpDef, call: &OpCall) -> Result<ValueId, OpError> {
+    check_call(def, call)?;
+    match def.kind {
+        OpKind::Element(make) => {
+            let op = make(call)?;
+            let args = call::values(b, call, usize::from(op == ElementOp::Select))?;
+            b.element(op, &args)
+        }
+        OpKind::Graph(build) | OpKind::Later(_, Some(build)) => build(b, call),
+        OpKind::Later(what, None) => {
+            let message = format!("`{}` is not compiled yet: {what}", def.name);
+            Err(OpError::new(At::Call, OpErrorKind::Unsupported, message))
+        }
+    }
 }

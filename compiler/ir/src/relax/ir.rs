@@ -369,6 +369,13 @@ pub enum Op {
         /// The shape it must have.
         shape: Vec<IntExpr>,
     },
+    /// An operator of [`crate::ops::OpKind::Later`]: typed, so that programs check, and refused by the build.
+    Later {
+        /// Name of the operator.
+        name: String,
+        /// Type of the result.
+        result: Type,
+    },
     /// Effect: state parameter `param` (index into [`Function::params`]) takes the operand's value.
     StoreState {
         /// Index into [`Function::params`].

@@ -39,6 +39,7 @@ pub fn name(op: &Op) -> String {
         Op::TupleGet(_) => "tuple_get",
         Op::BindIndex(_) => "bind_index",
         Op::MatchShape { .. } => "match_shape",
+        Op::Later { name, .. } => name,
         Op::StoreState { .. } => "store_state",
     }
     .to_string()
@@ -73,6 +74,7 @@ pub fn lower(kernel: Kernel<'_>, binding: &Binding) -> Finished {
         | Op::TupleGet(_)
         | Op::BindIndex(_)
         | Op::MatchShape { .. }
+        | Op::Later { .. }
         | Op::StoreState { .. } => movement::map(kernel, binding),
     }
 }

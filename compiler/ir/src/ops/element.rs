@@ -1,0 +1,198 @@
+//! Elementwise operators. They broadcast as in NumPy and may also be called on scalars inside `compute`.
+
+use super::call::{float_attr, word_attr};
+use super::{AttrDef, OpDef, OpKind};
+use crate::op::{Activation, BinaryOp, ElementOp, UnaryOp};
+
+/// A row of the table.
+macro_rules! element {
+    ($name:literal, $onnx:literal, $signature:literal, $arity:literal, $attrs:expr, $build:expr, $doc:literal) => {
+        OpDef {
+            name: $name,
+            onnx: $onnx,
+            signature: $signature,
+            arity: ($arity, $arity),
+            attrs: $attrs,
+            typed: false,
+            doc: $doc,
+            kind: OpKind::Element($build),
+        }
+    };
+}
+
+macro_rules! unary {
+    ($name:literal, $onnx:literal, $op:ident, $doc:literal) => {
+        element!($name, $onnx, "x", 1, &[], |_| Ok(ElementOp::Unary(UnaryOp::$op)), $doc)
+    };
+}
+
+macro_rules! binary {
+    ($name:literal, $onnx:literal, $signature:literal, $op:ident, $doc:literal) => {
+        element!($name, $onnx, $signature, 2, &[], |_| Ok(ElementOp::Binary(BinaryOp::$op)), $doc)
+    };
+}
+
+macro_rules! activation {
+    ($name:literal, $onnx:literal, $op:ident, $doc:literal) => {
+        element!($name, $onnx, "x", 1, &[], |_| Ok(ElementOp::Activation(Activation::$op)), $doc)
+    };
+}
+
+const fn alpha(ty: &'static str, doc: &'static str) -> AttrDef {
+    AttrDef { name: "alpha", ty, doc }
+}
+
+pub(super) static TABLE: &[OpDef] = &[
+    unary!("abs", "Abs", Abs, "Absolute value: y = |x|. The least integer wraps to itself."),
+    unary!("sign", "Sign", Sign, "y = -1, 0 or 1 as x is below, at or above 0; NaN stays NaN."),
+    unary!("floor", "Floor", Floor, "The greatest whole number y <= x."),
+    unary!("ceil", "Ceil", Ceil, "The least whole number y >= x."),
+    unary!("round", "Round", Round, "The nearest whole number; of two, the even one."),
+    unary!("trunc", "", Trunc, "x without its fraction: towards 0."),
+    unary!("sqrt", "Sqrt", Sqrt, "y = √x; NaN below 0."),
+    unary!("rsqrt", "", Rsqrt, "y = 1 / √x."),
+    unary!("reciprocal", "Reciprocal", Reciprocal, "y = 1 / x."),
+    unary!("square", "", Square, "y = x · x."),
+    unary!("exp", "Exp", Exp, "y = e^x."),
+    unary!("exp2", "", Exp2, "y = 2^x."),
+    unary!("expm1", "", Expm1, "y = e^x - 1, exact near 0."),
+    unary!("log", "Log", Log, "y = ln x; -∞ at 0, NaN below."),
+    unary!("log2", "", Log2, "y = log₂ x."),
+    unary!("log10", "", Log10, "y = log₁₀ x."),
+    unary!("log1p", "", Log1p, "y = ln(1 + x), exact near 0."),
+    unary!("sin", "Sin", Sin, "y = sin x, in radians."),
+    unary!("cos", "Cos", Cos, "y = cos x, in radians."),
+    unary!("tan", "Tan", Tan, "y = tan x, in radians."),
+    unary!("asin", "Asin", Asin, "y = arcsin x; NaN outside -1..=1."),
+    unary!("acos", "Acos", Acos, "y = arccos x; NaN outside -1..=1."),
+    unary!("atan", "Atan", Atan, "y = arctan x."),
+    unary!("sinh", "Sinh", Sinh, "y = sinh x."),
+    unary!("cosh", "Cosh", Cosh, "y = cosh x."),
+    unary!("tanh", "Tanh", Tanh, "y = tanh x."),
+    unary!("asinh", "Asinh", Asinh, "y = arsinh x."),
+    unary!("acosh", "Acosh", Acosh, "y = arcosh x; NaN below 1."),
+    unary!("atanh", "Atanh", Atanh, "y = artanh x; NaN outside -1..=1."),
+    unary!("erf", "Erf", Erf, "Error function: y = 2/√π ∫₀ˣ e^(-t²) dt."),
+    unary!("isnan", "IsNaN", IsNan, "Whether x is NaN, as bool."),
+    unary!("isinf", "IsInf", IsInf, "Whether x is infinite, as bool."),
+    unary!("isfinite", "", IsFinite, "Whether x is neither NaN nor infinite, as bool."),
+    binary!(
+        "power",
+        "Pow",
+        "x, y",
+        Pow,
+        "z = x^y. Of integers wrapping; a negative exponent gives x^|y| divided into 1."
+    ),
+    binary!("maximum", "Max", "x, y", Max, "The larger of two elements; NaN if either is."),
+    binary!("minimum", "Min", "x, y", Min, "The smaller of two elements; NaN if either is."),
+    binary!("atan2", "", "y, x", Atan2, "The angle of the point (x, y): arctan(y / x) in the right quadrant."),
+    binary!("div_euclid", "", "x, y", DivEuclid, "Quotient whose remainder is not negative; x / 0 = 0 of integers."),
+    binary!("rem_euclid", "", "x, y", RemEuclid, "Remainder in 0..|y|; x % 0 = x of integers."),
+    element!(
+        "select",
+        "Where",
+        "condition, x, y",
+        3,
+        &[],
+        |_| Ok(ElementOp::Select),
+        "z = x where the condition holds, else y. Both are evaluated."
+    ),
+    element!("clip", "Clip", "x, min, max", 3, &[], |_| Ok(ElementOp::Clip), "y = min(max(x, lo), hi); NaN stays NaN."),
+    element!(
+        "q_multiply_shift",
+        "",
+        "x, multiplier, shift",
+        3,
+        &[],
+        |_| Ok(ElementOp::QMultiplyShift),
+        "y = x · multiplier · 2^(shift - 31) of i32, computed exactly, rounded to nearest with ties up, saturating."
+    ),
+    activation!("relu", "Relu", Relu, "y = max(x, 0)."),
+    activation!("relu6", "", Relu6, "y = min(max(x, 0), 6)."),
+    element!(
+        "leaky_relu",
+        "LeakyRelu",
+        "x",
+        1,
+        &[alpha("float = 0.01", "slope below 0")],
+        |call| { Ok(ElementOp::Activation(Activation::LeakyRelu { alpha: float_attr(call, "alpha", 0.01)? })) },
+        "y = x if x >= 0, else alpha · x."
+    ),
+    element!("prelu", "PRelu", "x, slope", 2, &[], |_| Ok(ElementOp::Prelu), "y = x if x >= 0, else slope · x."),
+    element!(
+        "elu",
+        "Elu",
+        "x",
+        1,
+        &[alpha("float = 1.0", "scale below 0")],
+        |call| { Ok(ElementOp::Activation(Activation::Elu { alpha: float_attr(call, "alpha", 1.0)? })) },
+        "y = x if x >= 0, else alpha · (e^x - 1)."
+    ),
+    element!(
+        "celu",
+        "Celu",
+        "x",
+        1,
+        &[alpha("float = 1.0", "scale below 0")],
+        |call| { Ok(ElementOp::Activation(Activation::Celu { alpha: float_attr(call, "alpha", 1.0)? })) },
+        "y = max(0, x) + min(0, alpha · (e^(x / alpha) - 1))."
+    ),
+    element!(
+        "selu",
+        "Selu",
+        "x",
+        1,
+        &[
+            alpha("float = 1.6732632423543772", "scale below 0"),
+            AttrDef { name: "gamma", ty: "float = 1.0507009873554805", doc: "scale of all" },
+        ],
+        |call| {
+            let alpha = float_attr(call, "alpha", 1.673_263_242_354_377_2)?;
+            let gamma = float_attr(call, "gamma", 1.050_700_987_355_480_5)?;
+            Ok(ElementOp::Activation(Activation::Selu { alpha, gamma }))
+        },
+        "y = gamma · x if x >= 0, else gamma · alpha · (e^x - 1)."
+    ),
+    element!(
+        "thresholded_relu",
+        "ThresholdedRelu",
+        "x",
+        1,
+        &[alpha("float = 1.0", "threshold")],
+        |call| { Ok(ElementOp::Activation(Activation::ThresholdedRelu { alpha: float_attr(call, "alpha", 1.0)? })) },
+        "y = x if x > alpha, else 0."
+    ),
+    element!(
+        "gelu",
+        "Gelu",
+        "x",
+        1,
+        &[AttrDef { name: "approximate", ty: "\"none\" | \"tanh\" = \"none\"", doc: "which equation" },],
+        |call| {
+            let op = match word_attr(call, "approximate", &["none", "tanh"])? {
+                0 => Activation::Gelu,
+                _ => Activation::GeluTanh,
+            };
+            Ok(ElementOp::Activation(op))
+        },
+        "y = x/2 · (1 + erf(x / √2)); approximate: x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))."
+    ),
+    activation!("silu", "Swish", Silu, "y = x · sigmoid(x)."),
+    activation!("softplus", "Softplus", Softplus, "y = ln(1 + e^x)."),
+    activation!("softsign", "Softsign", Softsign, "y = x / (1 + |x|)."),
+    unary!("sigmoid", "Sigmoid", Sigmoid, "y = 1 / (1 + e^-x)."),
+    element!(
+        "hard_sigmoid",
+        "HardSigmoid",
+        "x",
+        1,
+        &[alpha("float = 0.2", "slope"), AttrDef { name: "beta", ty: "float = 0.5", doc: "offset" },],
+        |call| {
+            let (alpha, beta) = (float_attr(call, "alpha", 0.2)?, float_attr(call, "beta", 0.5)?);
+            Ok(ElementOp::Activation(Activation::HardSigmoid { alpha, beta }))
+        },
+        "y = min(max(alpha · x + beta, 0), 1)."
+    ),
+    activation!("hard_swish", "HardSwish", HardSwish, "y = x · min(max(x / 6 + 1/2, 0), 1)."),
+    activation!("mish", "Mish", Mish, "y = x · tanh(ln(1 + e^x))."),
+];

@@ -1,0 +1,211 @@
+//! Shape rules: the type of a binding's result from its op and the types of its operands.
+//!
+//! The builder asks them at emission and the verifier asks them again. They know nothing of names in the user's call:
+//! operands are counted as the op counts them.
+
+mod element;
+mod linear;
+mod shape;
+mod window;
+
+use crate::DType;
+use crate::arith::{IntExpr, Prover};
+use crate::op::ReduceOp;
+use crate::ops::{At, OpError, OpErrorKind, count, show_type};
+use crate::relax::{Op, TensorType, Type, dim};
+
+pub use element::element_dtype;
+pub use shape::broadcast;
+
+/// The result type of `op` on operands of types `args`; `None` where the op does not determine it (a constant).
+pub fn infer(prover: &Prover, op: &Op, args: &[Type]) -> Result<Option<Type>, OpError> {
+    let tensors = || tensors(args);
+    let one = || tensors().and_then(|t| exactly::<1>(&t).map(|[x]| x.clone()));
+    let ty = match op {
+        Op::Const(_) => {
+            exactly::<0>(&tensors()?)?;
+            return Ok(None);
+        }
+        Op::Scalar(value) => scalar(value.dtype),
+        Op::IndexValue { dtype, .. } => scalar(*dtype),
+        Op::Element(element) => element::result(prover, *element, &tensors()?)?,
+        Op::Reduce { op, axes, keepdims } => reduce(*op, axes, *keepdims, &one()?)?,
+        Op::ArgReduce { axis, keepdims, .. } => arg_reduce(prover, *axis, *keepdims, &one()?)?,
+        Op::MatMul => linear::matmul(prover, exactly::<2>(&tensors()?)?)?,
+        Op::Softmax { axis, .. } => linear::softmax(*axis, one()?)?,
+        Op::LayerNorm { axis, .. } => linear::layer_norm(prover, *axis, &tensors()?)?,
+        Op::Reshape { shape } => shape::reshape(prover, shape, &one()?)?,
+        Op::Transpose { perm } => shape::transpose(perm, &one()?)?,
+        Op::BroadcastTo { shape } => shape::broadcast_to(prover, shape, &one()?)?,
+        Op::Concat { axis } => shape::concat(prover, *axis, &tensors()?)?,
+        Op::Slice { axes, drop } => shape::slice(prover, axes, drop, &one()?)?,
+        Op::SliceUpdate { axes, drop } => shape::slice_update(prover, axes, drop, exactly::<2>(&tensors()?)?)?,
+        Op::Pad { mode, before, after } => shape::pad(prover, *mode, before, after, &tensors()?)?,
+        Op::Conv { window, group } => window::conv(prover, window, *group, &tensors()?)?,
+        Op::Pool { window, ceil_mode, .. } => window::pool(prover, window, *ceil_mode, &one()?)?,
+        Op::Full { shape } => full(shape, &one()?)?,
+        Op::Arange { extent, dtype, .. } => TensorType { dtype: *dtype, shape: vec![extent.clone()] },
+        Op::CallTir { results, .. } => return Ok(Some(one_or_tuple(results))),
+        Op::CallFn { result, .. } => return Ok(Some(result.clone())),
+        Op::Tuple => return Ok(Some(Type::Tuple(args.to_vec()))),
+        Op::TupleGet(index) => return component(*index, args).map(Some),
+        Op::BindIndex(_) => bind_index(&one()?)?,
+        Op::MatchShape { shape } => match_shape(shape, &one()?)?,
+        Op::Later { result, .. } => return Ok(Some(result.clone())),
+        Op::StoreState { .. } => {
+            one()?;
+            return Ok(Some(Type::Tuple(Vec::new())));
+        }
+    };
+    Ok(Some(Type::Tensor(ty)))
+}
+
+/// The type of a scalar.
+fn scalar(dtype: DType) -> TensorType {
+    TensorType { dtype, shape: Vec::new() }
+}
+
+/// All operands as tensors.
+fn tensors(args: &[Type]) -> Result<Vec<TensorType>, OpError> {
+    args.iter()
+        .enumerate()
+        .map(|(i, ty)| match ty {
+            Type::Tensor(tensor) => Ok(tensor.clone()),
+            Type::Tuple(_) => {
+                let message = format!("expected a tensor, found `{}`", show_type(ty));
+                Err(OpError::new(At::Arg(i), OpErrorKind::Operand, message)
+                    .help("take the tuple apart: `let (a, b) = …;`"))
+            }
+        })
+        .collect()
+}
+
+/// Exactly `N` operands.
+fn exactly<const N: usize>(args: &[TensorType]) -> Result<&[TensorType; N], OpError> {
+    args.try_into().map_err(|_| {
+        let message = format!("expected {}, found {}", count(N, "operand"), args.len());
+        OpError::new(At::Call, OpErrorKind::Arity, message)
+    })
+}
+
+/// One result as itself, several as a tuple.
+fn one_or_tuple(results: &[TensorType]) -> Type {
+    match results {
+        [one] => Type::Tensor(one.clone()),
+        several => Type::Tuple(several.iter().cloned().map(Type::Tensor).collect()),
+    }
+}
+
+/// Component of a tuple.
+fn component(index: usize, args: &[Type]) -> Result<Type, OpError> {
+    let fail = |message| Err(OpError::new(At::Arg(0), OpErrorKind::Operand, message));
+    match args {
+        [Type::Tuple(items)] => match items.get(index) {
+            Some(item) => Ok(item.clone()),
+            None => fail(format!("component {index} of a tuple of {}", items.len())),
+        },
+        [other @ Type::Tensor(_)] => fail(format!("expected a tuple, found `{}`", show_type(other))),
+        several => fail(format!("expected 1 operand, found {}", several.len())),
+    }
+}
+
+/// An error about an axis that is not there.
+pub(crate) fn axis_error(at: At, axis: usize, x: &TensorType) -> OpError {
+    let message = format!("axis {axis} of `{}`, which has rank {}", show(x), x.shape.len());
+    OpError::new(at, OpErrorKind::Axis, message)
+}
+
+/// The type as the user writes it.
+pub(crate) fn show(ty: &TensorType) -> String {
+    crate::ops::show_tensor(ty)
+}
+
+/// The shape after `axes` are reduced.
+fn reduced(axes: &[usize], keepdims: bool, x: &TensorType) -> Result<Vec<IntExpr>, OpError> {
+    if let Some(axis) = axes.iter().find(|axis| **axis >= x.shape.len()) {
+        return Err(axis_error(At::Arg(0), *axis, x));
+    }
+    if !axes.is_sorted_by(|a, b| a < b) {
+        return Err(OpError::new(At::Call, OpErrorKind::Axis, "an axis is named twice"));
+    }
+    let dims = x.shape.iter().enumerate();
+    Ok(dims
+        .filter_map(|(axis, dim)| match (axes.contains(&axis), keepdims) {
+            (false, _) => Some(dim.clone()),
+            (true, true) => Some(dim::int(1)),
+            (true, false) => None,
+        })
+        .collect())
+}
+
+fn reduce(op: ReduceOp, axes: &[usize], keepdims: bool, x: &TensorType) -> Result<TensorType, OpError> {
+    let fits = match op {
+        ReduceOp::Any | ReduceOp::All => x.dtype.is_bool(),
+        ReduceOp::Mean => x.dtype.is_float(),
+        ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min => !x.dtype.is_bool(),
+    };
+    if !fits {
+        let (expected, help) = match op {
+            ReduceOp::Any | ReduceOp::All => ("bools", "compare first: `x != 0`"),
+            ReduceOp::Mean => ("floats", "convert first: `x as f32`"),
+            ReduceOp::Sum | ReduceOp::Prod => ("numbers", "convert first: `x as i32`"),
+            ReduceOp::Max | ReduceOp::Min => ("numbers", "of bools, `any` and `all` are the extremes"),
+        };
+        let message = format!("expected {expected}, found `{}`", show(x));
+        return Err(OpError::new(At::Arg(0), OpErrorKind::DType, message).help(help));
+    }
+    Ok(TensorType { dtype: x.dtype, shape: reduced(axes, keepdims, x)? })
+}
+
+fn arg_reduce(prover: &Prover, axis: Option<usize>, keepdims: bool, x: &TensorType) -> Result<TensorType, OpError> {
+    if x.dtype.is_bool() {
+        let message = format!("expected numbers, found `{}`", show(x));
+        return Err(OpError::new(At::Arg(0), OpErrorKind::DType, message).help("convert first: `x as u8`"));
+    }
+    let axes: Vec<usize> = axis.map_or_else(|| (0..x.shape.len()).collect(), |axis| vec![axis]);
+    let shape = reduced(&axes, keepdims, x)?;
+    for axis in axes {
+        non_empty(prover, x, axis)?;
+    }
+    Ok(TensorType { dtype: DType::I64, shape })
+}
+
+/// An error unless axis `axis` of operand 0 is proven to have an element.
+fn non_empty(prover: &Prover, x: &TensorType, axis: usize) -> Result<(), OpError> {
+    let extent = &x.shape[axis];
+    if dim::at_most(prover, &dim::int(1), extent) {
+        return Ok(());
+    }
+    let message = format!("axis {axis} of `{}` is not proven non-empty: `{extent}` may be 0", show(x));
+    let help = match dim::as_int(extent) {
+        Some(_) => "there is no extreme of nothing".to_string(),
+        None => format!("state a fact: `dims({extent} >= 1)`"),
+    };
+    Err(OpError::new(At::Arg(0), OpErrorKind::Range, message).help(help))
+}
+
+fn full(shape: &[IntExpr], value: &TensorType) -> Result<TensorType, OpError> {
+    if !value.shape.is_empty() {
+        let message = format!("expected a scalar, found `{}`", show(value));
+        return Err(
+            OpError::new(At::Arg(0), OpErrorKind::Rank, message).help("`broadcast_to(x, shape)` repeats a tensor")
+        );
+    }
+    Ok(TensorType { dtype: value.dtype, shape: shape.to_vec() })
+}
+
+fn bind_index(value: &TensorType) -> Result<TensorType, OpError> {
+    if value.shape.is_empty() && value.dtype.is_int() {
+        return Ok(value.clone());
+    }
+    let message = format!("expected a scalar integer, found `{}`", show(value));
+    Err(OpError::new(At::Arg(0), OpErrorKind::DType, message).help("write `x as i64`, or index the tensor first"))
+}
+
+fn match_shape(shape: &[IntExpr], x: &TensorType) -> Result<TensorType, OpError> {
+    if shape.len() == x.shape.len() {
+        return Ok(TensorType { dtype: x.dtype, shape: shape.to_vec() });
+    }
+    let message = format!("expected rank {}, found `{}`", shape.len(), show(x));
+    Err(OpError::new(At::Arg(0), OpErrorKind::Rank, message).help("a shape names every axis"))
+}
