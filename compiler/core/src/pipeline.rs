@@ -4,7 +4,7 @@ use crate::lower::{legalize_ops, lower_entry};
 use crate::pass::Pass;
 use crate::plan::plan_memory;
 use crate::relax_passes::{dead_code_elimination, inline_calls, materialise};
-use crate::tir_passes::{flatten_buffers, lower_blocks};
+use crate::tir_passes::{flatten_buffers, lower_blocks, lower_math};
 
 /// From the front end's module to flat prim-funcs.
 pub static PIPELINE: &[Pass] = &[
@@ -20,4 +20,5 @@ pub static PIPELINE: &[Pass] = &[
     Pass::new("LowerEntry", lower_entry),
     Pass::new("LowerBlocks", lower_blocks),
     Pass::new("FlattenBuffers", flatten_buffers),
+    Pass::new("LowerMath", lower_math),
 ];

@@ -1,8 +1,10 @@
 //! Passes over tir. One pass is one file.
 
 mod flatten;
+mod lower_math;
 mod lower_blocks;
 
+pub use lower_math::{lower_math, ulps};
 pub use flatten::flatten_buffers;
 pub use lower_blocks::lower_blocks;
 

@@ -1,0 +1,142 @@
+//! exp and what is made of it.
+//!
+//! exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln 2 / 2; ln 2 is split so that n ln 2 is exact in its
+//! high part.
+
+use tenfold_ir::op::CmpOp::{Ge, Gt, Lt};
+use tenfold_ir::tir::ExprId;
+
+use super::kit::Kit;
+
+/// (exp(r) - 1 - r) / r^2, least squares on [-ln 2 / 2, ln 2 / 2] (Cephes).
+const SINGLE: [f64; 6] =
+    [5.000_000_120_1e-1, 1.666_666_545_9e-1, 4.166_579_589_4e-2, 8.333_451_907_3e-3, 1.398_199_950_7e-3, 1.987_569_15e-4];
+
+/// 1/2!, 1/3!, …: the Taylor series is within 2^-57 on the interval.
+const DOUBLE: [f64; 12] = [
+    1.0 / 2.0,
+    1.0 / 6.0,
+    1.0 / 24.0,
+    1.0 / 120.0,
+    1.0 / 720.0,
+    1.0 / 5040.0,
+    1.0 / 40_320.0,
+    1.0 / 362_880.0,
+    1.0 / 3_628_800.0,
+    1.0 / 39_916_800.0,
+    1.0 / 479_001_600.0,
+    1.0 / 6_227_020_800.0,
+];
+
+/// r + r^2 P(r) = exp(r) - 1 for |r| <= ln 2 / 2.
+fn kernel(k: &mut Kit<'_>, r: ExprId) -> ExprId {
+    let p = if k.double() { k.poly(r, &DOUBLE) } else { k.poly(r, &SINGLE) };
+    let square = k.mul(r, r);
+    k.mad(p, square, r)
+}
+
+/// Keeps x where exp is neither 0 nor infinite; NaN passes.
+fn clamp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let (lo, hi) = if k.double() { (-746.0, 710.0) } else { (-104.0, 89.0) };
+    let (low, high) = (k.c(lo), k.c(hi));
+    let x = k.where_c(x, Lt, lo, low, x);
+    k.where_c(x, Gt, hi, high, x)
+}
+
+/// n = round(x / ln 2) as an integer, and r = x - n ln 2.
+fn reduce(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {
+    let inverse = k.c(std::f64::consts::LOG2_E);
+    let scaled = k.mul(x, inverse);
+    let (float, n) = k.nearest(scaled);
+    let hi = k.c2(-0.693_359_375, -6.931_471_803_691_238e-1);
+    let lo = k.c2(2.121_944_400_546_905_8e-4, -1.908_214_929_270_587_7e-10);
+    let r = k.mad(float, hi, x);
+    (n, k.mad(float, lo, r))
+}
+
+/// e to the x.
+pub fn exp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let x = clamp(k, x);
+    let (n, r) = reduce(k, x);
+    let (one, grown) = (k.c(1.0), kernel(k, r));
+    let p = k.add(one, grown);
+    k.scale(p, n)
+}
+
+/// 2 to the x: the fraction is exact, so only its product with ln 2 rounds.
+pub fn exp2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let (lo, hi) = if k.double() { (-1080.0, 1030.0) } else { (-155.0, 130.0) };
+    let (low, high) = (k.c(lo), k.c(hi));
+    let x = k.where_c(x, Lt, lo, low, x);
+    let x = k.where_c(x, Gt, hi, high, x);
+    let (float, n) = k.nearest(x);
+    let f = k.sub(x, float);
+    let ln2 = k.c(std::f64::consts::LN_2);
+    let r = k.mul(f, ln2);
+    let (one, grown) = (k.c(1.0), kernel(k, r));
+    let p = k.add(one, grown);
+    k.scale(p, n)
+}
+
+/// exp(x) - 1: the kernel itself near 0, where the difference would cancel.
+pub fn expm1(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let near = kernel(k, x);
+    let (full, one) = (exp(k, x), k.c(1.0));
+    let far = k.sub(full, one);
+    let size = k.abs(x);
+    k.where_c(size, Lt, 0.346_573_590_279_972_64, near, far)
+}
+
+/// 1 / (1 + exp(-x)), by exp(-|x|), which neither overflows nor loses small results.
+pub fn sigmoid(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let size = k.abs(x);
+    let down = k.neg(size);
+    let (e, one) = (exp(k, down), k.c(1.0));
+    let below = k.add(one, e);
+    let top = k.where_c(x, Ge, 0.0, one, e);
+    k.div(top, below)
+}
+
+/// t / (t + 2) with t = exp(2 |x|) - 1.
+pub fn tanh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let size = k.abs(x);
+    let top = k.c(22.0);
+    let size = k.where_c(size, Gt, 22.0, top, size);
+    let double = k.add(size, size);
+    let (t, two) = (expm1(k, double), k.c(2.0));
+    let below = k.add(t, two);
+    let value = k.div(t, below);
+    k.with_sign(value, x)
+}
+
+/// Half of exp(|x|), without overflow where the result has none.
+fn half_exp(k: &mut Kit<'_>, size: ExprId) -> ExprId {
+    let half = k.c(0.5);
+    let x = k.mul(size, half);
+    let root = exp(k, x);
+    let scaled = k.mul(half, root);
+    k.mul(scaled, root)
+}
+
+/// (t + t / (t + 1)) / 2 with t = exp(|x|) - 1.
+pub fn sinh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let size = k.abs(x);
+    let (t, one, half) = (expm1(k, size), k.c(1.0), k.c(0.5));
+    let below = k.add(t, one);
+    let quotient = k.div(t, below);
+    let sum = k.add(t, quotient);
+    let near = k.mul(half, sum);
+    let far = half_exp(k, size);
+    let value = k.where_c(size, Gt, 40.0, far, near);
+    k.with_sign(value, x)
+}
+
+/// (exp(|x|) + exp(-|x|)) / 2.
+pub fn cosh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let size = k.abs(x);
+    let (e, half) = (exp(k, size), k.c(0.5));
+    let (a, b) = (k.mul(half, e), k.div(half, e));
+    let near = k.add(a, b);
+    let far = half_exp(k, size);
+    k.where_c(size, Gt, 40.0, far, near)
+}

@@ -1,0 +1,148 @@
+//! `LowerMath`: functions that hardware lacks become arithmetic. (TVM: LowerIntrin.)
+//!
+//! No code calls a math library: the same expansion runs on every target, and vectorises. Halves are computed in f32
+//! and rounded once. The coefficients of `log`, `atan`, `erf` and the trigonometric kernels are fdlibm's.
+//!
+//! Bounds in units in the last place, found by `tests/math`: see [`ulps`].
+
+mod erf;
+mod exp;
+mod kit;
+mod log;
+mod pow;
+mod quant;
+mod trig;
+
+use tenfold_ir::op::{BinaryOp, UnaryOp};
+use tenfold_ir::tir::{Builder, Elem, Expr, ExprId, ExprMap, Intrinsic, Phase, PrimFunc, Stmt};
+use tenfold_ir::{DType, Module};
+
+use super::each_prim;
+use crate::CompileError;
+use crate::pass::PassContext;
+use kit::Kit;
+
+/// Runs on every prim-func.
+pub fn lower_math(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+    each_prim(module, |mut func| {
+        let body = std::mem::replace(&mut func.body, Stmt::Seq(Vec::new()));
+        let mut b = Builder::resume(func);
+        let body = ExprMap::new(expand).stmt(&mut b, body);
+        b.push(body);
+        PrimFunc { phase: Phase::Target, ..b.finish() }
+    });
+    Ok(())
+}
+
+/// The expansion of one expression whose operands are expanded.
+fn expand(b: &mut Builder, id: ExprId) -> ExprId {
+    let Elem::Scalar(dtype) = b.ty(id).elem else { return id };
+    match b.func().exprs.get(id).clone() {
+        Expr::Unary(op, x) => unary(b, op, x, dtype).unwrap_or(id),
+        Expr::Binary(BinaryOp::Pow, x, y) if dtype.is_float() => {
+            halves(b, &[x, y], dtype, |k, args| pow::pow(k, args[0], args[1]))
+        }
+        Expr::Binary(BinaryOp::Pow, x, y) => pow::int_pow(b, x, y),
+        Expr::Binary(BinaryOp::Atan2, x, y) => {
+            halves(b, &[x, y], dtype, |k, args| trig::atan2(k, args[0], args[1]))
+        }
+        Expr::Call(Intrinsic::QMultiplyShift, args, _) if args.len() == 3 => {
+            quant::multiply_shift(b, args[0], args[1], args[2])
+        }
+        _ => id,
+    }
+}
+
+fn unary(b: &mut Builder, op: UnaryOp, x: ExprId, dtype: DType) -> Option<ExprId> {
+    if op == UnaryOp::Square {
+        return Some(b.mul(x, x));
+    }
+    if !dtype.is_float() {
+        return None;
+    }
+    let f: fn(&mut Kit<'_>, ExprId) -> ExprId = match op {
+        UnaryOp::Rsqrt => |k, x| {
+            let (one, root) = (k.c(1.0), k.unary(UnaryOp::Sqrt, x));
+            k.div(one, root)
+        },
+        UnaryOp::Reciprocal => |k, x| {
+            let one = k.c(1.0);
+            k.div(one, x)
+        },
+        UnaryOp::Exp => exp::exp,
+        UnaryOp::Exp2 => exp::exp2,
+        UnaryOp::Expm1 => exp::expm1,
+        UnaryOp::Sinh => exp::sinh,
+        UnaryOp::Cosh => exp::cosh,
+        UnaryOp::Tanh => exp::tanh,
+        UnaryOp::Sigmoid => exp::sigmoid,
+        UnaryOp::Log => log::log,
+        UnaryOp::Log2 => log::log2,
+        UnaryOp::Log10 => log::log10,
+        UnaryOp::Log1p => log::log1p,
+        UnaryOp::Asinh => log::asinh,
+        UnaryOp::Acosh => log::acosh,
+        UnaryOp::Atanh => log::atanh,
+        UnaryOp::Sin => trig::sin,
+        UnaryOp::Cos => trig::cos,
+        UnaryOp::Tan => trig::tan,
+        UnaryOp::Asin => trig::asin,
+        UnaryOp::Acos => trig::acos,
+        UnaryOp::Atan => trig::atan,
+        UnaryOp::Erf => erf::erf,
+        UnaryOp::Neg
+        | UnaryOp::Not
+        | UnaryOp::Abs
+        | UnaryOp::Sign
+        | UnaryOp::Floor
+        | UnaryOp::Ceil
+        | UnaryOp::Round
+        | UnaryOp::Trunc
+        | UnaryOp::Sqrt
+        | UnaryOp::Square
+        | UnaryOp::IsNan
+        | UnaryOp::IsInf
+        | UnaryOp::IsFinite => return None,
+    };
+    Some(halves(b, &[x], dtype, |k, args| f(k, args[0])))
+}
+
+/// Runs an expansion in f32 or f64: halves go up before and are rounded once after.
+fn halves(b: &mut Builder, args: &[ExprId], dtype: DType, f: impl FnOnce(&mut Kit<'_>, &[ExprId]) -> ExprId) -> ExprId {
+    let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let args: Vec<ExprId> = args.iter().map(|a| b.cast(wide, *a)).collect();
+    let value = f(&mut Kit::new(b, wide), &args);
+    b.cast(dtype, value)
+}
+
+/// How far the expansion of an operator may be from the exact value, in units in the last place of the result.
+/// The interpreter carries this bound.
+pub fn ulps(op: UnaryOp) -> f64 {
+    match op {
+        UnaryOp::Neg
+        | UnaryOp::Not
+        | UnaryOp::Abs
+        | UnaryOp::Sign
+        | UnaryOp::Floor
+        | UnaryOp::Ceil
+        | UnaryOp::Round
+        | UnaryOp::Trunc
+        | UnaryOp::IsNan
+        | UnaryOp::IsInf
+        | UnaryOp::IsFinite => 0.0,
+        UnaryOp::Sqrt | UnaryOp::Square | UnaryOp::Reciprocal => 0.5,
+        UnaryOp::Rsqrt => 1.5,
+        UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Log | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Atan => 2.0,
+        UnaryOp::Log2 | UnaryOp::Log10 | UnaryOp::Log1p | UnaryOp::Erf | UnaryOp::Sigmoid => 4.0,
+        UnaryOp::Expm1
+        | UnaryOp::Sinh
+        | UnaryOp::Cosh
+        | UnaryOp::Tanh
+        | UnaryOp::Tan
+        | UnaryOp::Asin
+        | UnaryOp::Acos
+        | UnaryOp::Asinh
+        | UnaryOp::Acosh
+        | UnaryOp::Atanh => 6.0,
+    }
+}
