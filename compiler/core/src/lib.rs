@@ -22,5 +22,5 @@ pub use budget::Budgets;
 pub use compile::{Compiled, Options, compile};
 pub use error::{CompileError, ErrorKind};
 pub use pipeline::PIPELINE;
-pub use tir_passes::ulps;
 pub use target::{Arch, ObjectFormat, Target};
+pub use tir_passes::ulps;

@@ -1,12 +1,12 @@
 //! Passes over tir. One pass is one file.
 
 mod flatten;
-mod lower_math;
 mod lower_blocks;
+mod lower_math;
 
-pub use lower_math::{lower_math, ulps};
 pub use flatten::flatten_buffers;
 pub use lower_blocks::lower_blocks;
+pub use lower_math::{lower_math, ulps};
 
 use tenfold_ir::tir::PrimFunc;
 use tenfold_ir::{Function, Module};

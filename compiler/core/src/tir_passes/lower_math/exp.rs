@@ -9,8 +9,14 @@ use tenfold_ir::tir::ExprId;
 use super::kit::Kit;
 
 /// (exp(r) - 1 - r) / r^2, least squares on [-ln 2 / 2, ln 2 / 2] (Cephes).
-const SINGLE: [f64; 6] =
-    [5.000_000_120_1e-1, 1.666_666_545_9e-1, 4.166_579_589_4e-2, 8.333_451_907_3e-3, 1.398_199_950_7e-3, 1.987_569_15e-4];
+const SINGLE: [f64; 6] = [
+    5.000_000_120_1e-1,
+    1.666_666_545_9e-1,
+    4.166_579_589_4e-2,
+    8.333_451_907_3e-3,
+    1.398_199_950_7e-3,
+    1.987_569_15e-4,
+];
 
 /// 1/2!, 1/3!, …: the Taylor series is within 2^-57 on the interval.
 const DOUBLE: [f64; 12] = [

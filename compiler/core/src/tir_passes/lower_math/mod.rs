@@ -43,9 +43,7 @@ fn expand(b: &mut Builder, id: ExprId) -> ExprId {
             halves(b, &[x, y], dtype, |k, args| pow::pow(k, args[0], args[1]))
         }
         Expr::Binary(BinaryOp::Pow, x, y) => pow::int_pow(b, x, y),
-        Expr::Binary(BinaryOp::Atan2, x, y) => {
-            halves(b, &[x, y], dtype, |k, args| trig::atan2(k, args[0], args[1]))
-        }
+        Expr::Binary(BinaryOp::Atan2, x, y) => halves(b, &[x, y], dtype, |k, args| trig::atan2(k, args[0], args[1])),
         Expr::Call(Intrinsic::QMultiplyShift, args, _) if args.len() == 3 => {
             quant::multiply_shift(b, args[0], args[1], args[2])
         }

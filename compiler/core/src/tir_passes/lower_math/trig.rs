@@ -54,12 +54,8 @@ fn reduce(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {
     let (n, int) = wide.nearest(scaled);
     // Three parts of pi / 2 with 33 bits each (fdlibm's pio2_1, pio2_2, pio2_3), and the rest.
     let mut r = wide_x;
-    let parts: &[f64] = &[
-        -1.570_796_326_734_125_6,
-        -6.077_100_506_303_966e-11,
-        -2.022_266_248_711_166_5e-21,
-        -8.478_427_660_368_9e-32,
-    ];
+    let parts: &[f64] =
+        &[-1.570_796_326_734_125_6, -6.077_100_506_303_966e-11, -2.022_266_248_711_166_5e-21, -8.478_427_660_368_9e-32];
     for part in if single { &parts[..2] } else { parts } {
         let c = wide.c(*part);
         r = wide.mad(n, c, r);
