@@ -20,7 +20,5 @@ pub fn has(program: impl AsRef<Path>) -> bool {
 
 /// The root of the repository.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the tests lie below the root")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie below the root")
 }

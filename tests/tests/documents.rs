@@ -13,26 +13,16 @@ fn the_readme_shows_saxpy_as_it_is() {
     let readme = read("README.md");
     for file in ["examples/saxpy/build.rs", "examples/saxpy/src/main.rs"] {
         let block = format!("```rust\n{}```", read(file));
-        assert!(
-            readme.contains(&block),
-            "README.md does not show {file} as it is"
-        );
+        assert!(readme.contains(&block), "README.md does not show {file} as it is");
     }
 }
 
 #[test]
 fn the_readme_names_files_that_exist() {
     let readme = read("README.md");
-    for link in readme
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split(')').next())
-    {
+    for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
         if !link.starts_with("https://") {
-            assert!(
-                tools::root().join(link).exists(),
-                "README.md names {link}, which is absent"
-            );
+            assert!(tools::root().join(link).exists(), "README.md names {link}, which is absent");
         }
     }
 }
@@ -40,9 +30,7 @@ fn the_readme_names_files_that_exist() {
 #[test]
 fn every_dependency_has_its_row_and_every_row_a_dependency() {
     let manifest = read("Cargo.toml");
-    let (_, table) = manifest
-        .split_once("[workspace.dependencies]\n")
-        .expect("the table");
+    let (_, table) = manifest.split_once("[workspace.dependencies]\n").expect("the table");
     let table = table.split("\n[").next().unwrap_or(table);
     let mut named: Vec<&str> = table
         .lines()
@@ -52,9 +40,7 @@ fn every_dependency_has_its_row_and_every_row_a_dependency() {
         .filter(|name| !name.starts_with("tenfold"))
         .collect();
     let document = read("compiler/docs/dependencies.md");
-    let rows = document
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let rows = document.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let mut rows: Vec<&str> = rows.map(|(name, _)| name).collect();
     named.sort_unstable();
     rows.sort_unstable();
