@@ -52,7 +52,7 @@ pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Is<Se
 /// Holds for a type that is stored exactly as the element `T` is: `T` itself and, with feature
 /// `half`, `half`'s floats for ours.
 #[diagnostic::on_unimplemented(
-    message = "the elements are `{Self}`, but the tensor function takes `{T}`",
+    message = "the elements are `{Self}` where the tensor function takes `{T}`",
     label = "elements of another type or rank",
     note = "nothing is converted at a call: convert the elements first, or change the signature"
 )]
@@ -62,6 +62,7 @@ macro_rules! elements {
     ($($t:ty, $variant:ident, $abi:ty, |$x:ident| $to:expr;)*) => {$(
         impl sealed::Sealed for $t {}
         impl sealed::SealedIs<$t> for $t {}
+        #[diagnostic::do_not_recommend]
         impl Is<$t> for $t {}
 
         impl Element for $t {

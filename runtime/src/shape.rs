@@ -44,19 +44,22 @@ impl<const N: usize> Dim for Fixed<N> {
 /// [`Dyn`] admits every axis. [`Fixed<N>`](Fixed) admits itself, and [`Dyn`], whose extent is then
 /// checked at the call; another fixed extent does not compile.
 #[diagnostic::on_unimplemented(
-    message = "an axis of `{Given}` elements is passed where the tensor function takes `{Self}`",
+    message = "an axis is `{Given}` where the tensor function takes `{Self}`",
     label = "an axis has another extent than the signature says"
 )]
 pub trait Admits<Given: Dim>: Dim {}
 
+#[diagnostic::do_not_recommend]
 impl<Given: Dim> Admits<Given> for Dyn {}
+#[diagnostic::do_not_recommend]
 impl<const N: usize> Admits<Self> for Fixed<N> {}
+#[diagnostic::do_not_recommend]
 impl<const N: usize> Admits<Dyn> for Fixed<N> {}
 
 /// Holds where a tensor of the shape `Given` may be passed for this shape: axis by axis,
 /// [`Admits`].
 #[diagnostic::on_unimplemented(
-    message = "a tensor with the axes `{Given}` is passed where the tensor function takes `{Self}`",
+    message = "a tensor has the axes `{Given}` where the tensor function takes `{Self}`",
     label = "a tensor of another rank"
 )]
 pub trait AdmitsAll<Given: Shape>: Shape {}

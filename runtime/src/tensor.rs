@@ -1,8 +1,8 @@
 //! Tensors that own their elements: one vector in row-major order, and its extents.
 
 use crate::{
-    Admits, AdmitsAll, AsTensor, Dim, Dyn, DynTensor, DynTensorMut, Element, Fixed, FixedShape, IntoShape, Mismatch,
-    Shape, TensorMut, TensorRef, format,
+    AdmitsAll, AsTensor, Dyn, DynTensor, DynTensorMut, Element, Fixed, FixedShape, IntoShape, Mismatch, Shape,
+    TensorMut, TensorRef, format,
     shape::{elements, offset},
     view::{at, check, tensors},
 };
@@ -280,21 +280,24 @@ macro_rules! flat {
 }
 
 macro_rules! vectors {
-    ($($($d:ident $m:ident)*;)*) => {$(
-        impl<T: Element, $($d: Dim + Admits<Fixed<$m>>,)* $(const $m: usize),*>
-            From<Vec<array!(T, [$($m)*])>> for Tensor<T, (Dyn, $($d,)*)>
+    ($($($m:ident)*;)*) => {$(
+        impl<T: Element, $(const $m: usize),*> From<Vec<array!(T, [$($m)*])>>
+            for Tensor<T, (Dyn, $(Fixed<$m>,)*)>
         {
             fn from(rows: Vec<array!(T, [$($m)*])>) -> Self {
                 let extents = [rows.len(), $($m),*];
-                let data = flat!(rows, [$($d)*]);
-                Self { data, extents }
+                Self { data: flat!(rows, [$($m)*]), extents }
             }
         }
     )*};
 }
 
 vectors! {
-    B J;
-    B J C K;
-    B J C K D L;
+    J;
+    J K;
+    J K L;
+    J K L M;
+    J K L M N;
+    J K L M N O;
+    J K L M N O P;
 }

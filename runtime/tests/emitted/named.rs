@@ -18,6 +18,7 @@
 
 ::tenfold::rt::with_alloc! {
     /// A step.
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     pub fn step(
         x: &(impl ::tenfold::AsTensor<f32, (::tenfold::Dyn, ::tenfold::Dyn)> + ?::core::marker::Sized),
         h: &(impl ::tenfold::AsTensor<::tenfold::f16, (::tenfold::Dyn,)> + ?::core::marker::Sized),
@@ -50,7 +51,7 @@
 }
 
 /// Sizes of [`step()`](fn@step), and its calls that allocate nothing.
-#[allow(dead_code, unreachable_pub, clippy::module_inception, clippy::too_many_arguments)]
+#[allow(dead_code, unreachable_pub, clippy::module_inception, clippy::too_many_arguments, clippy::type_complexity)]
 pub mod step {
     const _: () = ::tenfold::rt::Abi::<1>::OK;
 
