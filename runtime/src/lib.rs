@@ -76,6 +76,8 @@ pub use module::{Function, Module};
 pub use shape::{Admits, AdmitsAll, Dim, Dyn, Fixed, FixedShape, IntoDim, IntoShape, Shape};
 pub use signature::{Kind, Param, Signature, Variant};
 pub use tenfold_abi::{DType, DeviceKind, Status};
+#[allow(unused_imports, unreachable_pub, reason = "the attribute's crate may be without it in a build of parts")]
+pub use tenfold_macros::*;
 #[cfg(feature = "alloc")]
 pub use tensor::Tensor;
 pub use view::{TensorMut, TensorRef, view, view_mut};

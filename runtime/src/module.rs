@@ -11,7 +11,7 @@ use core::{fmt, mem::MaybeUninit, slice};
 #[derive(Clone, Copy)]
 pub struct FunctionInfo {
     /// Parameters, results and facts.
-    pub signature: Signature,
+    pub signature: &'static Signature,
     /// The bytes of workspace; none if they depend on dims without a bound.
     pub workspace_bytes: Option<usize>,
     /// The bytes of the constants.
@@ -36,8 +36,8 @@ pub const fn function(info: FunctionInfo) -> Function {
 impl Function {
     /// Parameters, results and facts.
     #[must_use]
-    pub const fn signature(&self) -> &Signature {
-        &self.0.signature
+    pub const fn signature(&self) -> &'static Signature {
+        self.0.signature
     }
 
     /// The bytes of workspace; none if they depend on dims without a bound.
@@ -227,7 +227,7 @@ impl Module {
 /// ```
 /// # mod scale { pub const FUNCTION: tenfold::Function = tenfold::rt::function(
 /// #     tenfold::rt::FunctionInfo {
-/// #         signature: tenfold::Signature { name: "scale", params: &[], results: &[], facts: &[] },
+/// #         signature: &tenfold::Signature { name: "scale", params: &[], results: &[], facts: &[] },
 /// #         workspace_bytes: Some(0), weight_bytes: 0, variants: &[], call: |_| Ok(()),
 /// #     }); }
 /// const MODULE: tenfold::Module = tenfold::module!(scale);

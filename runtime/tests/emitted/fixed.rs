@@ -40,7 +40,7 @@ pub mod scale2 {
 
     /// The function as a value, for calls by name.
     pub const FUNCTION: ::tenfold::Function = ::tenfold::rt::function(::tenfold::rt::FunctionInfo {
-        signature: ::tenfold::Signature {
+        signature: &::tenfold::Signature {
             name: "scale2",
             params: &[::tenfold::Param {
                 name: "x",
@@ -84,7 +84,7 @@ pub mod scale2 {
     /// Parameters, results and facts.
     #[must_use]
     pub const fn signature() -> &'static ::tenfold::Signature {
-        const { &FUNCTION }.signature()
+        FUNCTION.signature()
     }
 
     /// The codes that there are, the best first.

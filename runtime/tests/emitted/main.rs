@@ -139,3 +139,10 @@ fn signatures_are_data() {
     assert_eq!(step::variants()[0].name, "baseline");
     assert_eq!(step::workspace_bytes(3, 5), 64);
 }
+
+#[test]
+fn device_tensors_are_sent() {
+    fn sent<T: Send>() {}
+    sent::<DeviceTensor<Cpu, f32, (tenfold::Dyn,)>>();
+    sent::<tenfold::Stream<'static, Cpu>>();
+}

@@ -62,7 +62,7 @@ pub mod step {
 
     /// The function as a value, for calls by name.
     pub const FUNCTION: ::tenfold::Function = ::tenfold::rt::function(::tenfold::rt::FunctionInfo {
-        signature: ::tenfold::Signature {
+        signature: &::tenfold::Signature {
             name: "step",
             params: &[
                 ::tenfold::Param {
@@ -161,7 +161,7 @@ pub mod step {
     /// Parameters, results and facts.
     #[must_use]
     pub const fn signature() -> &'static ::tenfold::Signature {
-        const { &FUNCTION }.signature()
+        FUNCTION.signature()
     }
 
     /// The codes that there are, the best first.
