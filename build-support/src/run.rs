@@ -4,6 +4,7 @@ use crate::environment::{Environment, VARIABLES, symbol_part};
 use crate::files::Hashes;
 use crate::front::{self, Read};
 use crate::hash::Hasher;
+use crate::object::symbols;
 use crate::out;
 use crate::report::{Line, Report, Status};
 use crate::resolve::{self, Node, Resolved};
@@ -320,11 +321,12 @@ impl Run<'_> {
     }
 
     /// Turns the object into an archive and keeps the answer, unless another run may answer differently.
-    fn keep(&self, item: &Item, request: &Request, answer: Answer) -> io::Result<Answer> {
+    fn keep(&self, item: &Item, request: &Request, mut answer: Answer) -> io::Result<Answer> {
         let object = Path::new(&request.object);
-        let passing = match &answer {
-            Answer::Compiled(_) => {
+        let passing = match &mut answer {
+            Answer::Compiled(compiled) => {
                 let bytes = fs::read(object)?;
+                compiled.code_bytes = symbols::code_bytes(&bytes);
                 out::archive_object(
                     &self.directory,
                     &self.archive(item),
@@ -381,6 +383,7 @@ impl Run<'_> {
             workspace_bytes: compiled.workspace_bytes,
             workspace_expr: compiled.workspace_expr.clone(),
             weight_bytes: compiled.constants.iter().map(|(_, bytes)| bytes).sum(),
+            code_bytes: compiled.code_bytes,
             stack_bytes: compiled.stack_bytes,
             flops_expr: compiled.flops_expr.clone(),
             checks: compiled.checks.clone(),

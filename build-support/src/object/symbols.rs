@@ -1,10 +1,16 @@
-//! The symbols that an object defines, for an archive's table.
+//! What an object defines: the symbols, for an archive's table, and how much code.
 
 /// The global symbols that an ELF object defines; none for another format or a damaged object.
 pub(crate) fn defined(object: &[u8]) -> Vec<String> {
     Elf::new(object)
         .and_then(|elf| elf.globals())
         .unwrap_or_default()
+}
+
+/// The bytes of the sections of an ELF object that hold code; of another format, the whole object.
+pub(crate) fn code_bytes(object: &[u8]) -> u64 {
+    let code = Elf::new(object).and_then(|elf| elf.code());
+    code.unwrap_or(object.len() as u64)
 }
 
 struct Elf<'a> {
@@ -15,6 +21,7 @@ struct Elf<'a> {
 
 struct Section {
     kind: u64,
+    executable: bool,
     offset: usize,
     size: usize,
     link: usize,
@@ -56,19 +63,30 @@ impl<'a> Elf<'a> {
         } else {
             (4, 16, 20, 24)
         };
+        let flags = self.number(at.checked_add(8)?, word)?;
         Some(Section {
             kind: self.number(at.checked_add(4)?, 4)?,
+            executable: flags & 4 != 0,
             offset: self.size(at.checked_add(offset)?, word)?,
             size: self.size(at.checked_add(size)?, word)?,
             link: self.size(at.checked_add(link)?, 4)?,
         })
     }
 
-    fn globals(&self) -> Option<Vec<String>> {
+    fn sections(&self) -> Option<Vec<Section>> {
         let count = self.size(if self.wide { 60 } else { 48 }, 2)?;
+        (0..count).map(|number| self.section(number)).collect()
+    }
+
+    fn code(&self) -> Option<u64> {
+        let sections = self.sections()?;
+        let code = sections.iter().filter(|section| section.executable);
+        Some(code.map(|section| section.size as u64).sum())
+    }
+
+    fn globals(&self) -> Option<Vec<String>> {
         let mut out = Vec::new();
-        for number in 0..count {
-            let table = self.section(number)?;
+        for table in self.sections()? {
             if table.kind == 2 {
                 self.symbols(&table, &mut out)?;
             }
@@ -120,5 +138,16 @@ mod tests {
             }
         }
         assert!(defined(b"no object").is_empty());
+    }
+
+    #[test]
+    fn constants_are_no_code() {
+        let target = ElfTarget::of_triple("thumbv7em-none-eabihf").unwrap();
+        let mut object = Vec::new();
+        Plan::new(target, "__tenfold_w_1", 3).write(&mut object, &mut &b"abc"[..]).unwrap();
+        assert_eq!(code_bytes(&object), 0);
+        assert_eq!(code_bytes(b"no object"), 9);
+        let this = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!((1..this.len() as u64).contains(&code_bytes(&this)));
     }
 }

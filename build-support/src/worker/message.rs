@@ -74,6 +74,8 @@ pub(crate) struct Compiled {
     pub(crate) workspace_bytes: Option<u64>,
     /// Bytes of workspace as a Rust expression over the dims.
     pub(crate) workspace_expr: String,
+    /// Bytes of machine code.
+    pub(crate) code_bytes: u64,
     /// The deepest use of the stack.
     pub(crate) stack_bytes: Option<u64>,
     /// Floating-point operations as a Rust expression over the dims.
@@ -156,6 +158,7 @@ impl Answer {
                 put.number(0);
                 put.option(compiled.workspace_bytes, Put::number);
                 put.text(&compiled.workspace_expr);
+                put.number(compiled.code_bytes);
                 put.option(compiled.stack_bytes, Put::number);
                 put.text(&compiled.flops_expr);
                 put.texts(&compiled.checks);
@@ -191,6 +194,7 @@ impl Answer {
             0 => Self::Compiled(Compiled {
                 workspace_bytes: take.option(Take::number)?,
                 workspace_expr: take.text()?,
+                code_bytes: take.number()?,
                 stack_bytes: take.option(Take::number)?,
                 flops_expr: take.text()?,
                 checks: take.texts()?,
@@ -236,6 +240,7 @@ mod tests {
         assert_eq!(Request::from_bytes(&bytes), Some(request));
         let answers = [
             Answer::Compiled(Compiled {
+                code_bytes: 5,
                 stack_bytes: Some(8),
                 constants: vec![("w".into(), 4)],
                 ..Compiled::default()

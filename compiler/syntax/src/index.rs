@@ -187,6 +187,8 @@ pub struct Artefact {
     pub workspace_expr: String,
     /// Bytes of the constants that it links.
     pub weight_bytes: u64,
+    /// Bytes of its machine code, without its constants.
+    pub code_bytes: u64,
     /// The deepest use of the stack, if the back end knows it.
     pub stack_bytes: Option<u64>,
     /// Floating-point operations as a Rust expression of `u64` over the named dims.
@@ -376,6 +378,7 @@ impl Artefact {
         }
         line("workspace-expr", &self.workspace_expr);
         line("weights", &self.weight_bytes.to_string());
+        line("code", &self.code_bytes.to_string());
         if let Some(bytes) = self.stack_bytes {
             line("stack", &bytes.to_string());
         }
@@ -391,6 +394,7 @@ impl Artefact {
             "workspace" => self.workspace_bytes = Some(value.parse().ok()?),
             "workspace-expr" => self.workspace_expr = value.into(),
             "weights" => self.weight_bytes = value.parse().ok()?,
+            "code" => self.code_bytes = value.parse().ok()?,
             "stack" => self.stack_bytes = Some(value.parse().ok()?),
             "flops-expr" => self.flops_expr = value.into(),
             "check" => self.checks.push(value.into()),
@@ -465,6 +469,7 @@ mod tests {
                         workspace_bytes: Some(64),
                         workspace_expr: "64 * B".into(),
                         weight_bytes: 12,
+                        code_bytes: 96,
                         stack_bytes: None,
                         flops_expr: "0".into(),
                         checks: vec!["pos < S: \"full\"".into()],
