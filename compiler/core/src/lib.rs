@@ -4,6 +4,7 @@
 
 pub mod backend;
 mod budget;
+pub mod c;
 mod compile;
 pub mod error;
 mod flops;

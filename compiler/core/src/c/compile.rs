@@ -1,0 +1,92 @@
+//! Runs the C compiler.
+
+use std::path::{Path, PathBuf};
+
+use tenfold_ir::Module;
+
+use super::emit;
+use crate::backend::{Artefact, Backend, BackendError, CodegenOptions, Stage};
+use crate::target::Target;
+
+/// The C back end.
+#[derive(Clone, Debug)]
+pub struct CBackend {
+    /// A folder for the source and the object; made if it is missing.
+    pub folder: PathBuf,
+    /// Triple of the machine that compiles.
+    pub host: String,
+}
+
+impl Backend for CBackend {
+    fn name(&self) -> &'static str {
+        "c"
+    }
+
+    fn identity(&self) -> String {
+        "c".to_string()
+    }
+
+    fn build(&self, module: &Module, target: &Target, options: &CodegenOptions) -> Result<Artefact, BackendError> {
+        let source = emit(module);
+        let object = self.compile(&source, &module.entry, target)?;
+        let mut artefact = Artefact { object, ..Artefact::default() };
+        if options.texts.contains(&Stage::C) {
+            artefact.texts.insert(Stage::C, source);
+        }
+        Ok(artefact)
+    }
+}
+
+impl CBackend {
+    fn compile(&self, source: &str, name: &str, target: &Target) -> Result<Vec<u8>, BackendError> {
+        let io = |what: &str, path: &Path, e: std::io::Error| BackendError {
+            message: format!("cannot {what} `{}`: {e}", path.display()),
+        };
+        std::fs::create_dir_all(&self.folder).map_err(|e| io("make the folder", &self.folder, e))?;
+        let (c, o) = (self.folder.join(format!("{name}.c")), self.folder.join(format!("{name}.o")));
+        std::fs::write(&c, source).map_err(|e| io("write", &c, e))?;
+        let mut command = self.command(target)?;
+        // Relative names keep the folder out of the object.
+        command.current_dir(&self.folder).arg("-c").arg(format!("{name}.c")).arg("-o").arg(format!("{name}.o"));
+        let out = command.output().map_err(|e| BackendError {
+            message: format!(
+                "cannot run the C compiler `{}`: {e}; install one (`apt-get install gcc`) or set `CC`",
+                command.get_program().to_string_lossy()
+            ),
+        })?;
+        if !out.status.success() {
+            let text = String::from_utf8_lossy(&out.stderr);
+            let lines: Vec<&str> = text.lines().take(12).collect();
+            return Err(BackendError {
+                message: format!("the C compiler failed ({}):\n{}", out.status, lines.join("\n")),
+            });
+        }
+        std::fs::read(&o).map_err(|e| io("read", &o, e))
+    }
+
+    fn command(&self, target: &Target) -> Result<std::process::Command, BackendError> {
+        let mut build = cc::Build::new();
+        build
+            .cargo_metadata(false)
+            .cargo_warnings(false)
+            .target(&target.triple)
+            .host(&self.host)
+            .opt_level(3)
+            .debug(false)
+            .warnings(false)
+            .out_dir(&self.folder)
+            .flag_if_supported("-std=c11")
+            .flag_if_supported("-fvisibility=hidden")
+            .flag_if_supported("-fno-math-errno")
+            .flag_if_supported("-fno-trapping-math")
+            .flag_if_supported("-ffunction-sections")
+            .flag_if_supported("-fno-ident");
+        let tool = build.try_get_compiler().map_err(|e| BackendError {
+            message: format!(
+                "no C compiler for `{}`: {e}; install one (`apt-get install gcc`) or set `CC`",
+                target.triple
+            ),
+        })?;
+        Ok(tool.to_command())
+    }
+}

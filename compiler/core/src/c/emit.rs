@@ -1,0 +1,396 @@
+//! Statements and functions as C.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+use tenfold_ir::arith::{IntExpr, View};
+use tenfold_ir::tir::{BufId, BufUse, CallArg, Elem, Expr, ExprId, Param, PrimFunc, Scope, Stmt, VarId};
+use tenfold_ir::{DType, Function, Module};
+
+use super::expr::{storage, use_counts, value_type};
+use super::names::Names;
+
+use crate::backend::constant_symbol;
+
+/// The helpers at the head of every C file: arithmetic that is defined to the last case.
+const PRELUDE: &str = include_str!("prelude.h");
+
+/// The whole module as one C file; functions in the order of their names, the entry last.
+pub fn emit(module: &Module) -> String {
+    let mut out = PRELUDE.to_string();
+    let mut names = Names::default();
+    let mut symbols = BTreeMap::new();
+    let prims: Vec<&PrimFunc> = module
+        .functions
+        .values()
+        .filter_map(|f| match f {
+            Function::Prim(p) => Some(p),
+            Function::Relax(_) => None,
+        })
+        .collect();
+    for func in &prims {
+        let symbol = if func.exported { func.name.clone() } else { names.fresh(&func.name) };
+        symbols.insert(func.name.clone(), symbol);
+    }
+    constants(module, &prims, &mut out);
+    let (entries, kernels): (Vec<&&PrimFunc>, Vec<&&PrimFunc>) = prims.iter().partition(|f| f.exported);
+    for func in kernels.into_iter().chain(entries) {
+        out.push('\n');
+        out += &Body::new(func, module, &symbols).function();
+    }
+    out
+}
+
+fn constants(module: &Module, prims: &[&PrimFunc], out: &mut String) {
+    let mut used = BTreeMap::new();
+    for buffer in prims.iter().flat_map(|f| &f.buffers) {
+        if let Scope::Const(id) = buffer.scope {
+            used.insert(constant_symbol(&module.constant(id).hash), buffer.dtype);
+        }
+    }
+    for (symbol, dtype) in used {
+        let _ = writeln!(out, "extern TF_EXPORT const {} {symbol}[];", storage(dtype));
+    }
+}
+
+/// One function being written.
+pub struct Body<'a> {
+    pub(super) func: &'a PrimFunc,
+    symbols: &'a BTreeMap<String, String>,
+    out: String,
+    indent: usize,
+    names: Names,
+    vars: Vec<String>,
+    buffers: Vec<String>,
+    known: Vec<HashMap<ExprId, String>>,
+    counts: HashMap<ExprId, u32>,
+    temps: usize,
+}
+
+impl<'a> Body<'a> {
+    fn new(func: &'a PrimFunc, module: &'a Module, symbols: &'a BTreeMap<String, String>) -> Self {
+        let mut names = Names::default();
+        let vars = func.vars.iter().map(|v| names.fresh(v.sym.as_str())).collect();
+        let buffers = func
+            .buffers
+            .iter()
+            .map(|b| match b.scope {
+                Scope::Const(id) => constant_symbol(&module.constant(id).hash),
+                _ => names.fresh(&b.name),
+            })
+            .collect();
+        Body {
+            func,
+            symbols,
+            out: String::new(),
+            indent: 0,
+            names,
+            vars,
+            buffers,
+            known: vec![HashMap::new()],
+            counts: HashMap::new(),
+            temps: 0,
+        }
+    }
+
+    pub(super) fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{:1$}{text}", "", 2 * self.indent);
+    }
+
+    pub(super) fn enter(&mut self) {
+        self.indent += 1;
+        self.known.push(HashMap::new());
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.indent -= 1;
+        self.known.pop();
+    }
+
+    pub(super) fn known(&self, id: ExprId) -> Option<String> {
+        self.known.iter().rev().find_map(|scope| scope.get(&id).cloned())
+    }
+
+    pub(super) fn remember(&mut self, id: ExprId, name: String) {
+        if let Some(scope) = self.known.last_mut() {
+            scope.insert(id, name);
+        }
+    }
+
+    pub(super) fn uses(&self, id: ExprId) -> u32 {
+        self.counts.get(&id).copied().unwrap_or(1)
+    }
+
+    pub(super) fn temp(&mut self) -> String {
+        self.temps += 1;
+        let base = format!("t{}", self.temps);
+        self.names.fresh(&base)
+    }
+
+    pub(super) fn var(&self, var: VarId) -> String {
+        self.vars[var.0 as usize].clone()
+    }
+
+    pub(super) fn buffer(&self, buf: BufId) -> String {
+        self.buffers[buf.0 as usize].clone()
+    }
+
+    pub(super) fn unsupported(&mut self, expr: &Expr) {
+        self.line(&format!("#error \"not C: {expr:?}\""));
+    }
+
+    fn function(mut self) -> String {
+        let head = self.head();
+        let _ = writeln!(self.out, "{head} {{");
+        self.indent = 1;
+        self.workspace_buffers();
+        let body = self.func.body.clone();
+        self.stmt(&body);
+        if self.func.exported {
+            self.line("return 0;");
+        }
+        self.out.push_str("}\n");
+        self.out
+    }
+
+    fn head(&self) -> String {
+        let mut params = Vec::new();
+        for param in &self.func.params {
+            match param {
+                Param::Buffer(buf, usage) => params.push(self.pointer(*buf, *usage)),
+                Param::Value(var) => params.push(self.value_param(*var)),
+                Param::Workspace => params.push("unsigned char *restrict workspace".to_string()),
+            }
+        }
+        if params.is_empty() {
+            params.push("void".to_string());
+        }
+        let symbol = &self.symbols[&self.func.name];
+        let result = if self.func.exported { "TF_EXPORT int32_t" } else { "static void" };
+        let first =
+            if self.func.exported { format!("{result} {symbol}({});\n", params.join(", ")) } else { String::new() };
+        format!("{first}{result} {symbol}({})", params.join(", "))
+    }
+
+    fn pointer(&self, buf: BufId, usage: BufUse) -> String {
+        let data = &self.func.buffers[buf.0 as usize];
+        let qualifier = if usage == BufUse::In { "const " } else { "" };
+        format!("{qualifier}{} *restrict {}", storage(data.dtype), self.buffer(buf))
+    }
+
+    /// Index values of the entry are `ptrdiff_t`; halves arrive as their bits.
+    fn value_param(&self, var: VarId) -> String {
+        let ty = match (self.func.vars[var.0 as usize].ty.elem, self.func.exported) {
+            (Elem::Index, true) => "ptrdiff_t",
+            (Elem::Scalar(dtype), true) => storage(dtype),
+            (elem, false) => value_type(elem),
+        };
+        let name = self.var(var);
+        let half = self.is_half(var);
+        if half && self.func.exported { format!("{ty} {name}_bits") } else { format!("{ty} {name}") }
+    }
+
+    fn is_half(&self, var: VarId) -> bool {
+        matches!(self.func.vars[var.0 as usize].ty.elem, Elem::Scalar(DType::F16 | DType::BF16))
+    }
+
+    fn workspace_buffers(&mut self) {
+        if self.func.exported {
+            for param in self.func.params.clone() {
+                if let Param::Value(var) = param
+                    && self.is_half(var)
+                {
+                    let name = self.var(var);
+                    let f =
+                        if self.func.vars[var.0 as usize].ty.elem == Elem::Scalar(DType::F16) { "f16" } else { "bf16" };
+                    self.line(&format!("const float {name} = tf_{f}_to({name}_bits);"));
+                }
+            }
+        }
+        let mut uses_workspace = false;
+        for index in 0..self.func.buffers.len() {
+            let data = &self.func.buffers[index];
+            if data.scope != Scope::Workspace {
+                continue;
+            }
+            uses_workspace = true;
+            let offset = data.offset.clone().map_or("0".to_string(), |o| self.int(&o));
+            let (ty, name) = (storage(data.dtype), self.buffers[index].clone());
+            self.line(&format!("{ty} *const {name} = ({ty} *)(void *)(workspace + {offset});"));
+        }
+        if self.func.params.contains(&Param::Workspace) && !uses_workspace {
+            self.line("(void)workspace;");
+        }
+    }
+
+    /// An integer expression over the function's index parameters.
+    fn int(&self, e: &IntExpr) -> String {
+        let pair = |f: &str, a: &IntExpr, b: &IntExpr| format!("tf_{f}_i64({}, {})", self.int(a), self.int(b));
+        match e.view() {
+            View::Const(c) => format!("INT64_C({c})"),
+            View::Var(sym) => {
+                let at = self.func.vars.iter().position(|v| v.sym == sym);
+                at.map_or_else(|| sym.to_string(), |i| self.vars[i].clone())
+            }
+            View::Add(all) => self.joined(&all, " + "),
+            View::Mul(all) => self.joined(&all, " * "),
+            // Sizes are divided by positive constants, where Euclidean division is floor division.
+            View::FloorDiv(a, b) => pair("div_euclid", &a, &b),
+            View::FloorMod(a, b) => pair("rem_euclid", &a, &b),
+            View::TruncDiv(a, b) => pair("div", &a, &b),
+            View::TruncRem(a, b) => pair("rem", &a, &b),
+            View::Min(a, b) => pair("min", &a, &b),
+            View::Max(a, b) => pair("max", &a, &b),
+        }
+    }
+
+    fn joined(&self, all: &[IntExpr], sign: &str) -> String {
+        let parts: Vec<String> = all.iter().map(|e| self.int(e)).collect();
+        format!("({})", parts.join(sign))
+    }
+
+    /// A statement starts with nothing known but what the enclosing scopes computed from values that cannot change.
+    fn start(&mut self, roots: &[ExprId]) {
+        self.counts = use_counts(self.func, roots);
+        self.known = vec![HashMap::new()];
+    }
+
+    fn block(&mut self, stmt: &Stmt) {
+        self.indent += 1;
+        self.stmt(stmt);
+        self.indent -= 1;
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Seq(all) => all.iter().for_each(|s| self.stmt(s)),
+            Stmt::For { var, min, extent, body, .. } => self.for_(*var, *min, *extent, body),
+            Stmt::While { cond, body } => {
+                self.line("for (;;) {");
+                self.indent += 1;
+                self.start(&[*cond]);
+                let cond = self.value(*cond);
+                self.line(&format!("if (!{cond}) break;"));
+                self.stmt(body);
+                self.indent -= 1;
+                self.line("}");
+            }
+            Stmt::If { cond, then, otherwise } => {
+                self.braced(|b| {
+                    b.start(&[*cond]);
+                    let cond = b.value(*cond);
+                    b.line(&format!("if ({cond}) {{"));
+                    b.block(then);
+                    if let Some(other) = otherwise {
+                        b.line("} else {");
+                        b.block(other);
+                    }
+                    b.line("}");
+                });
+            }
+            Stmt::Let { var, value, body } => {
+                self.line("{");
+                self.indent += 1;
+                self.start(&[*value]);
+                let text = self.value(*value);
+                let ty = value_type(self.func.vars[var.0 as usize].ty.elem);
+                let name = self.var(*var);
+                self.line(&format!("const {ty} {name} = {text};"));
+                self.line(&format!("(void){name};"));
+                self.stmt(body);
+                self.indent -= 1;
+                self.line("}");
+            }
+            Stmt::Alloc { buf, body } => self.alloc(*buf, body),
+            Stmt::Store { buf, index, value, .. } => self.braced(|b| b.store(*buf, index, *value)),
+            Stmt::Evaluate(_) => {}
+            Stmt::Call { func, args } => self.braced(|b| b.call(func, args)),
+            Stmt::At(_, body) => self.stmt(body),
+            Stmt::Block(block) => self.line(&format!("#error \"block `{}` was not lowered\"", block.name)),
+        }
+    }
+
+    /// Runs `f` in braces if it writes more than one line, so that its constants stay inside.
+    fn braced(&mut self, f: impl FnOnce(&mut Self)) {
+        let before = std::mem::take(&mut self.out);
+        self.indent += 1;
+        f(self);
+        self.indent -= 1;
+        let inner = std::mem::replace(&mut self.out, before);
+        if inner.contains("const ") || inner.contains(";\n") && inner.lines().count() > 1 {
+            self.line("{");
+            self.out += &inner;
+            self.line("}");
+        } else {
+            for line in inner.lines() {
+                let text = line.strip_prefix("  ").unwrap_or(line);
+                self.out += text;
+                self.out.push('\n');
+            }
+        }
+    }
+
+    fn for_(&mut self, var: VarId, min: ExprId, extent: ExprId, body: &Stmt) {
+        self.braced(|b| {
+            b.start(&[min, extent]);
+            let (start, count) = (b.value(min), b.value(extent));
+            let name = b.var(var);
+            let zero = matches!(b.func.exprs.get(min), Expr::Index(0));
+            let end = if zero { count } else { format!("{start} + {count}") };
+            b.line(&format!("for (int64_t {name} = {start}; {name} < {end}; {name}++) {{"));
+            b.block(body);
+            b.line("}");
+        });
+    }
+
+    fn alloc(&mut self, buf: BufId, body: &Stmt) {
+        let data = &self.func.buffers[buf.0 as usize];
+        let size = data.shape.iter().fold(IntExpr::from(1), |n, d| &n * d);
+        let (ty, name) = (storage(data.dtype), self.buffer(buf));
+        self.line("{");
+        self.indent += 1;
+        match size.as_const() {
+            Some(n) => self.line(&format!("{ty} {name}[{}];", n.max(1))),
+            None => self.line("#error \"an allocation without a constant size\""),
+        }
+        self.stmt(body);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId) {
+        let mut roots = index.to_vec();
+        roots.push(value);
+        self.start(&roots);
+        let index: Vec<String> = index.iter().map(|i| self.value(*i)).collect();
+        let mut text = self.value(value);
+        let dtype = self.func.buffers[buf.0 as usize].dtype;
+        match dtype {
+            DType::F16 => text = format!("tf_f16_of({text})"),
+            DType::BF16 => text = format!("tf_bf16_of({text})"),
+            _ => {}
+        }
+        let name = self.buffer(buf);
+        self.line(&format!("{name}[{}] = {text};", index.join("][")));
+    }
+
+    fn call(&mut self, func: &str, args: &[CallArg]) {
+        let roots: Vec<ExprId> = args
+            .iter()
+            .filter_map(|a| match a {
+                CallArg::Value(e) => Some(*e),
+                CallArg::Buffer(_) => None,
+            })
+            .collect();
+        self.start(&roots);
+        let texts: Vec<String> = args
+            .iter()
+            .map(|a| match a {
+                CallArg::Value(e) => self.value(*e),
+                CallArg::Buffer(buf) => self.buffer(*buf),
+            })
+            .collect();
+        let symbol = self.symbols.get(func).cloned().unwrap_or_else(|| func.to_string());
+        self.line(&format!("{symbol}({});", texts.join(", ")));
+    }
+}
