@@ -48,14 +48,11 @@ impl Atom {
     }
 
     pub(super) fn depth(&self) -> u32 {
-        self.operands()
-            .map_or(0, |(a, b)| 1 + a.depth().max(b.depth()))
+        self.operands().map_or(0, |(a, b)| 1 + a.depth().max(b.depth()))
     }
 
     pub(super) fn size(&self) -> u32 {
-        self.operands().map_or(1, |(a, b)| {
-            a.size().saturating_add(b.size()).saturating_add(1)
-        })
+        self.operands().map_or(1, |(a, b)| a.size().saturating_add(b.size()).saturating_add(1))
     }
 }
 

@@ -38,11 +38,7 @@ impl IntExpr {
             }
         }
         if let Some(Atom::FloorDiv(inner, by)) = rest.as_atom() {
-            if let Some(b) = by
-                .as_const()
-                .filter(|b| *b > 0)
-                .and_then(|b| b.checked_mul(c))
-            {
+            if let Some(b) = by.as_const().filter(|b| *b > 0).and_then(|b| b.checked_mul(c)) {
                 return quotient + inner.floor_div(&Self::constant(b));
             }
         }
@@ -62,30 +58,18 @@ impl IntExpr {
             }
         }
         let constant = self.constant_term();
-        (
-            Self::from_terms(multiples, constant.div_euclid(c)),
-            Self::from_terms(rest, constant.rem_euclid(c)),
-        )
+        (Self::from_terms(multiples, constant.div_euclid(c)), Self::from_terms(rest, constant.rem_euclid(c)))
     }
 
     /// The greatest divisor of `c` that divides all terms, the constant apart.
     fn common_factor(&self, c: i64) -> Option<i64> {
-        self.terms()
-            .iter()
-            .map(|(_, k)| *k)
-            .try_fold(c, |g, k| gcd(g, k))
+        self.terms().iter().map(|(_, k)| *k).try_fold(c, |g, k| gcd(g, k))
     }
 
     /// The terms over `g` and the constant over `g` rounded down, which is exact under a further floor division.
     fn exact_div(&self, g: i64) -> Option<Self> {
-        let terms = self
-            .terms()
-            .iter()
-            .map(|(m, k)| (k % g == 0).then(|| (m.clone(), k / g)));
-        Some(Self::from_terms(
-            terms.collect::<Option<_>>()?,
-            self.constant_term().div_euclid(g),
-        ))
+        let terms = self.terms().iter().map(|(m, k)| (k % g == 0).then(|| (m.clone(), k / g)));
+        Some(Self::from_terms(terms.collect::<Option<_>>()?, self.constant_term().div_euclid(g)))
     }
 
     /// What [`IntExpr::floor_div`] leaves: `self - other * (self fdiv other)`.
@@ -102,11 +86,7 @@ impl IntExpr {
             Some(_) | None => {}
         }
         if self.is_zero() || self == other {
-            return if self.is_zero() {
-                self.clone()
-            } else {
-                Self::constant(0)
-            };
+            return if self.is_zero() { self.clone() } else { Self::constant(0) };
         }
         Atom::FloorMod(self.clone(), other.clone()).into_expr()
     }
@@ -162,11 +142,7 @@ impl IntExpr {
             Some(_) | None => {}
         }
         if self.is_zero() || self == other {
-            return if self.is_zero() {
-                self.clone()
-            } else {
-                Self::constant(0)
-            };
+            return if self.is_zero() { self.clone() } else { Self::constant(0) };
         }
         Atom::TruncRem(self.clone(), other.clone()).into_expr()
     }
@@ -174,16 +150,9 @@ impl IntExpr {
     /// The quotient by a constant that divides every coefficient and the constant.
     pub(super) fn exact_quotient(&self, c: i64) -> Option<Self> {
         let quotient = |k: i64| {
-            if k.checked_rem(c)? == 0 {
-                k.checked_div(c)
-            } else {
-                None
-            }
+            if k.checked_rem(c)? == 0 { k.checked_div(c) } else { None }
         };
-        let terms = self
-            .terms()
-            .iter()
-            .map(|(m, k)| Some((m.clone(), quotient(*k)?)));
+        let terms = self.terms().iter().map(|(m, k)| Some((m.clone(), quotient(*k)?)));
         let terms = terms.collect::<Option<Vec<_>>>()?;
         Some(Self::from_terms(terms, quotient(self.constant_term())?))
     }
@@ -204,11 +173,7 @@ impl IntExpr {
             Some(d) if d <= 0 => self.clone(),
             Some(_) => other.clone(),
             None => {
-                let (a, b) = if self <= other {
-                    (self, other)
-                } else {
-                    (other, self)
-                };
+                let (a, b) = if self <= other { (self, other) } else { (other, self) };
                 Atom::Min(a.clone(), b.clone()).into_expr()
             }
         }
@@ -220,11 +185,7 @@ impl IntExpr {
             Some(d) if d >= 0 => self.clone(),
             Some(_) => other.clone(),
             None => {
-                let (a, b) = if self <= other {
-                    (self, other)
-                } else {
-                    (other, self)
-                };
+                let (a, b) = if self <= other { (self, other) } else { (other, self) };
                 Atom::Max(a.clone(), b.clone()).into_expr()
             }
         }

@@ -72,11 +72,7 @@ pub(super) fn floor_div(a: i64, b: i64) -> Option<i64> {
         return Some(0);
     }
     let quotient = a.checked_div(b)?;
-    Some(if a % b != 0 && (a < 0) != (b < 0) {
-        quotient - 1
-    } else {
-        quotient
-    })
+    Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
 }
 
 /// The remainder with the sign of the divisor; by zero it is the dividend.
@@ -84,11 +80,7 @@ pub(super) fn floor_mod(a: i64, b: i64) -> Option<i64> {
     match b {
         0 => Some(a),
         -1 => Some(0),
-        _ => Some(if a % b != 0 && (a < 0) != (b < 0) {
-            a % b + b
-        } else {
-            a % b
-        }),
+        _ => Some(if a % b != 0 && (a < 0) != (b < 0) { a % b + b } else { a % b }),
     }
 }
 

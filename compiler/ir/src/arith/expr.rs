@@ -91,12 +91,7 @@ impl IntExpr {
             depth = depth.max(atom.depth());
             size = size.saturating_add(atom.size());
         }
-        Self(Arc::new(Poly {
-            terms,
-            constant,
-            depth,
-            size,
-        }))
+        Self(Arc::new(Poly { terms, constant, depth, size }))
     }
 
     pub(super) fn from_monomial(monomial: Monomial, coefficient: i64) -> Self {
@@ -148,11 +143,7 @@ impl PartialOrd for IntExpr {
 
 impl Ord for IntExpr {
     fn cmp(&self, other: &Self) -> Ordering {
-        if Arc::ptr_eq(&self.0, &other.0) {
-            Ordering::Equal
-        } else {
-            self.0.cmp(&other.0)
-        }
+        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
     }
 
     // Without these `a.min(b)` on owned values would silently mean the structural order.

@@ -5,6 +5,7 @@ use super::divide::gcd;
 use super::eval;
 use super::expr::IntExpr;
 use super::sym::Sym;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A statement about integers.
@@ -82,6 +83,14 @@ impl Fact {
         }
     }
 
+    /// All variables.
+    pub fn vars(&self) -> BTreeSet<Sym> {
+        match self {
+            Fact::NonNegative(e) | Fact::Zero(e) | Fact::NonZero(e) | Fact::Divisible(e, _) => e.vars(),
+            Fact::And(all) | Fact::Or(all) => all.iter().flat_map(Fact::vars).collect(),
+        }
+    }
+
     /// Whether the fact holds under `env`; `None` where a value is missing or too large.
     pub fn eval(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<bool> {
         match self {
@@ -89,12 +98,8 @@ impl Fact {
             Fact::Zero(e) => Some(e.eval(env)? == 0),
             Fact::NonZero(e) => Some(e.eval(env)? != 0),
             Fact::Divisible(e, c) => Some(eval::floor_mod(e.eval(env)?, *c)? == 0),
-            Fact::And(all) => all
-                .iter()
-                .try_fold(true, |held, fact| Some(fact.eval(env)? && held)),
-            Fact::Or(any) => any
-                .iter()
-                .try_fold(false, |held, fact| Some(fact.eval(env)? || held)),
+            Fact::And(all) => all.iter().try_fold(true, |held, fact| Some(fact.eval(env)? && held)),
+            Fact::Or(any) => any.iter().try_fold(false, |held, fact| Some(fact.eval(env)? || held)),
         }
     }
 
@@ -140,12 +145,7 @@ impl fmt::Display for Fact {
     }
 }
 
-fn write_joined(
-    f: &mut fmt::Formatter<'_>,
-    facts: &[Fact],
-    with: &str,
-    empty: &str,
-) -> fmt::Result {
+fn write_joined(f: &mut fmt::Formatter<'_>, facts: &[Fact], with: &str, empty: &str) -> fmt::Result {
     for (at, fact) in facts.iter().enumerate() {
         if at > 0 {
             f.write_str(with)?;
@@ -157,20 +157,13 @@ fn write_joined(
             }
         }
     }
-    if facts.is_empty() {
-        f.write_str(empty)
-    } else {
-        Ok(())
-    }
+    if facts.is_empty() { f.write_str(empty) } else { Ok(()) }
 }
 
 /// Negative terms go to the left side: `N - i - 1 >= 0` reads `i < N`.
 fn write_comparison(f: &mut fmt::Formatter<'_>, e: &IntExpr, ordered: bool) -> fmt::Result {
     let side = |wanted: bool| {
-        let terms = e
-            .terms()
-            .iter()
-            .filter(|(_, c)| (*c > 0) == wanted && *c != i64::MIN);
+        let terms = e.terms().iter().filter(|(_, c)| (*c > 0) == wanted && *c != i64::MIN);
         let terms: Vec<_> = terms.map(|(m, c)| (m.clone(), c.abs())).collect();
         IntExpr::from_terms(terms, 0)
     };

@@ -10,22 +10,14 @@ use std::ops::{Add, Mul, Neg, Sub};
 impl IntExpr {
     fn sum(&self, other: &Self) -> Self {
         self.try_sum(other).unwrap_or_else(|| {
-            let (a, b) = if self <= other {
-                (self, other)
-            } else {
-                (other, self)
-            };
+            let (a, b) = if self <= other { (self, other) } else { (other, self) };
             Atom::Sum(a.clone(), b.clone()).into_expr()
         })
     }
 
     fn product(&self, other: &Self) -> Self {
         self.try_product(other).unwrap_or_else(|| {
-            let (a, b) = if self <= other {
-                (self, other)
-            } else {
-                (other, self)
-            };
+            let (a, b) = if self <= other { (self, other) } else { (other, self) };
             Atom::Product(a.clone(), b.clone()).into_expr()
         })
     }
@@ -88,10 +80,7 @@ impl IntExpr {
             put(b.clone(), y.checked_mul(self.constant_term())?)?;
         }
         let terms = terms.into_iter().filter(|(_, c)| *c != 0).collect();
-        Some(Self::from_terms(
-            terms,
-            self.constant_term().checked_mul(other.constant_term())?,
-        ))
+        Some(Self::from_terms(terms, self.constant_term().checked_mul(other.constant_term())?))
     }
 
     fn try_scale(&self, factor: i64) -> Option<Self> {
@@ -104,10 +93,7 @@ impl IntExpr {
         for (monomial, coefficient) in self.terms() {
             terms.push((monomial.clone(), coefficient.checked_mul(factor)?));
         }
-        Some(Self::from_terms(
-            terms,
-            self.constant_term().checked_mul(factor)?,
-        ))
+        Some(Self::from_terms(terms, self.constant_term().checked_mul(factor)?))
     }
 
     fn negated(&self) -> Self {

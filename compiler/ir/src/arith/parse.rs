@@ -12,11 +12,7 @@ use super::sym::Sym;
 impl IntExpr {
     /// Reads the form that `Display` writes, and C-like text in general.
     pub fn parse(text: &str) -> Result<IntExpr, String> {
-        let mut parser = Parser {
-            text,
-            at: 0,
-            nesting: 0,
-        };
+        let mut parser = Parser { text, at: 0, nesting: 0 };
         let expr = parser.sum()?;
         parser.end()?;
         Ok(expr)
@@ -26,11 +22,7 @@ impl IntExpr {
 impl Fact {
     /// Reads comparisons joined by `&&` and `||`.
     pub fn parse(text: &str) -> Result<Fact, String> {
-        let mut parser = Parser {
-            text,
-            at: 0,
-            nesting: 0,
-        };
+        let mut parser = Parser { text, at: 0, nesting: 0 };
         let fact = parser.alternatives()?;
         parser.end()?;
         Ok(fact)
@@ -59,11 +51,7 @@ impl Parser<'_> {
     }
 
     fn expect(&mut self, token: &str) -> Result<(), String> {
-        if self.eat(token) {
-            Ok(())
-        } else {
-            Err(self.error(&format!("`{token}`")))
-        }
+        if self.eat(token) { Ok(()) } else { Err(self.error(&format!("`{token}`"))) }
     }
 
     fn error(&mut self, expected: &str) -> String {
@@ -75,11 +63,7 @@ impl Parser<'_> {
     }
 
     fn end(&mut self) -> Result<(), String> {
-        if self.rest().is_empty() {
-            Ok(())
-        } else {
-            Err(self.error("the end"))
-        }
+        if self.rest().is_empty() { Ok(()) } else { Err(self.error("the end")) }
     }
 
     fn alternatives(&mut self) -> Result<Fact, String> {
@@ -87,11 +71,7 @@ impl Parser<'_> {
         while self.eat("||") {
             all.push(self.conjunction()?);
         }
-        Ok(if all.len() == 1 {
-            all.remove(0)
-        } else {
-            Fact::Or(all)
-        })
+        Ok(if all.len() == 1 { all.remove(0) } else { Fact::Or(all) })
     }
 
     fn conjunction(&mut self) -> Result<Fact, String> {
@@ -99,11 +79,7 @@ impl Parser<'_> {
         while self.eat("&&") {
             all.push(self.comparison()?);
         }
-        Ok(if all.len() == 1 {
-            all.remove(0)
-        } else {
-            Fact::And(all)
-        })
+        Ok(if all.len() == 1 { all.remove(0) } else { Fact::And(all) })
     }
 
     fn comparison(&mut self) -> Result<Fact, String> {
@@ -207,9 +183,7 @@ impl Parser<'_> {
     fn number(&mut self, sign: &str) -> Result<IntExpr, String> {
         let digits = self.take_while(|c| c.is_ascii_digit());
         let text = format!("{sign}{digits}");
-        let value = text
-            .parse()
-            .map_err(|_| format!("`{text}` does not fit 64 bits"))?;
+        let value = text.parse().map_err(|_| format!("`{text}` does not fit 64 bits"))?;
         Ok(IntExpr::constant(value))
     }
 
@@ -238,11 +212,5 @@ impl Parser<'_> {
 type Make = fn(&IntExpr, &IntExpr) -> Fact;
 
 /// Longer tokens stand before those that begin them.
-const COMPARISONS: [(&str, Make); 6] = [
-    ("==", Fact::eq),
-    ("!=", Fact::ne),
-    ("<=", Fact::le),
-    (">=", Fact::ge),
-    ("<", Fact::lt),
-    (">", Fact::gt),
-];
+const COMPARISONS: [(&str, Make); 6] =
+    [("==", Fact::eq), ("!=", Fact::ne), ("<=", Fact::le), (">=", Fact::ge), ("<", Fact::lt), (">", Fact::gt)];

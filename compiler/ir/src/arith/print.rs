@@ -41,12 +41,7 @@ impl fmt::Display for IntExpr {
 }
 
 /// `bare` says that a lone division needs no parentheses here.
-fn write_term(
-    f: &mut fmt::Formatter<'_>,
-    monomial: &Monomial,
-    scale: u64,
-    bare: bool,
-) -> fmt::Result {
+fn write_term(f: &mut fmt::Formatter<'_>, monomial: &Monomial, scale: u64, bare: bool) -> fmt::Result {
     if let (Some(atom), 1, true) = (monomial.single(), scale, bare) {
         return write_atom(f, atom);
     }

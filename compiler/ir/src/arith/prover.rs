@@ -26,9 +26,7 @@ impl Prover {
             Fact::And(all) => all.into_iter().for_each(|fact| self.assume(fact)),
             Fact::Or(mut any) if any.len() == 1 => any.drain(..).for_each(|fact| self.assume(fact)),
             Fact::NonNegative(e) => self.remember(Fact::NonNegative(tighten(&e))),
-            Fact::Zero(_) | Fact::NonZero(_) | Fact::Divisible(..) | Fact::Or(_) => {
-                self.remember(fact)
-            }
+            Fact::Zero(_) | Fact::NonZero(_) | Fact::Divisible(..) | Fact::Or(_) => self.remember(fact),
         }
     }
 
@@ -124,9 +122,7 @@ impl Prover {
             return value != 0 || self.contradictory();
         }
         let opposite = -&difference;
-        self.facts
-            .iter()
-            .any(|fact| matches!(fact, Fact::NonZero(e) if *e == difference || *e == opposite))
+        self.facts.iter().any(|fact| matches!(fact, Fact::NonZero(e) if *e == difference || *e == opposite))
             || congruence::nonzero(self, &difference)
             || self.prove_ge0(&(&difference - 1))
             || self.prove_ge0(&(&opposite - 1))
@@ -176,10 +172,7 @@ impl Prover {
     /// The best constant bounds that were found, both inclusive.
     pub fn const_bounds(&self, e: &IntExpr) -> (Option<i64>, Option<i64>) {
         let e = simplify::expr(self, e);
-        (
-            linear::lower_bound(self, &e),
-            linear::lower_bound(self, &-&e).and_then(i64::checked_neg),
-        )
+        (linear::lower_bound(self, &e), linear::lower_bound(self, &-&e).and_then(i64::checked_neg))
     }
 
     /// Whether the facts exclude each other; `false` if that was not found.

@@ -36,8 +36,7 @@ impl IntExpr {
             [] => View::Const(self.constant_term()),
             [(monomial, coefficient)] if self.constant_term() == 0 => {
                 let atoms = monomial.atoms().iter();
-                let mut factors: Vec<IntExpr> =
-                    atoms.map(|atom| atom.clone().into_expr()).collect();
+                let mut factors: Vec<IntExpr> = atoms.map(|atom| atom.clone().into_expr()).collect();
                 if *coefficient != 1 {
                     factors.insert(0, IntExpr::constant(*coefficient));
                 }
@@ -47,10 +46,8 @@ impl IntExpr {
                 }
             }
             terms => {
-                let mut addends: Vec<IntExpr> = terms
-                    .iter()
-                    .map(|(m, c)| IntExpr::from_monomial(m.clone(), *c))
-                    .collect();
+                let mut addends: Vec<IntExpr> =
+                    terms.iter().map(|(m, c)| IntExpr::from_monomial(m.clone(), *c)).collect();
                 if self.constant_term() != 0 {
                     addends.push(IntExpr::constant(self.constant_term()));
                 }
