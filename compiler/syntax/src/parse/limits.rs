@@ -1,16 +1,17 @@
 //! Limits on tokens, checked before syn and everything behind it recurse over them.
 //!
-//! Depth is counted where a parser goes down: at brackets, and in a run without separator at each punctuation, keyword
-//! and further bracket (`- - - x`, `if if if`, `f()()()`, `a + b + c`). The count is the sum along the way down, so it
-//! bounds the recursion of syn, of the tree's own walks and of its destruction.
+//! Depth is an estimate of the stack, in KB, that a parser built without optimisation takes: so much for going into
+//! brackets, and so much for each token of a run without separators that may make it go down (`- - - x`, `if if if`,
+//! `f()()()`, `a + b + c`). The costs are measured on syn, rounded up; walks over the tree and its destruction take
+//! less.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 /// Tokens of one function.
 pub(super) const TOKENS: usize = 1 << 18;
 
-/// Depth of one function.
-pub(super) const DEPTH: usize = 192;
+/// Depth of one function: fits the stack of a thread, 2 MB, with room for what called us.
+pub(super) const DEPTH: usize = 1300;
 
 /// What is exceeded.
 pub(super) enum Excess {
@@ -54,7 +55,7 @@ pub(super) fn check(tokens: TokenStream) -> Result<(), Excess> {
             return Err(Excess::Depth(tree.span()));
         }
         if let TokenTree::Group(group) = tree {
-            stack.push(Level::new(group.stream(), depth));
+            stack.push(Level::new(group.stream(), depth + INSIDE));
         }
     }
     Ok(())
@@ -66,6 +67,13 @@ impl Level {
     }
 }
 
+/// For going into brackets, beside [`BRACKETS`].
+const INSIDE: usize = 18;
+/// For brackets behind each other.
+const BRACKETS: usize = 4;
+/// For a type argument that is open.
+const ANGLE: usize = 36;
+
 impl Run {
     fn step(&mut self, tree: &TokenTree) {
         let after_brace = std::mem::take(&mut self.after_brace);
@@ -74,9 +82,14 @@ impl Run {
                 ';' => *self = Run::default(),
                 // A comma among type arguments does not end the type.
                 ',' => self.depth = 0,
-                '<' => self.angles += 1,
-                '>' => self.angles = self.angles.saturating_sub(1),
-                _ => self.depth += 1,
+                '<' => self.angles += ANGLE,
+                '>' => self.angles = self.angles.saturating_sub(ANGLE),
+                ':' => self.depth += 2,
+                '|' => self.depth += 9,
+                '=' => self.depth += 8,
+                '-' | '!' | '*' => self.depth += 6,
+                '&' => self.depth += 20,
+                _ => self.depth += 4,
             },
             TokenTree::Ident(i) => {
                 let word = i.to_string();
@@ -84,10 +97,10 @@ impl Run {
                 if after_brace && word != "else" && word != "as" {
                     *self = Run::default();
                 }
-                self.depth += usize::from(KEYWORDS.contains(&word.as_str()));
+                self.depth += cost(&word);
             }
             TokenTree::Group(g) => {
-                self.depth += 1;
+                self.depth += BRACKETS;
                 self.after_brace = g.delimiter() == Delimiter::Brace;
             }
             TokenTree::Literal(_) => {}
@@ -95,7 +108,13 @@ impl Run {
     }
 }
 
-const KEYWORDS: &[&str] = &[
-    "as", "async", "become", "box", "break", "const", "do", "dyn", "else", "fn", "for", "if", "impl", "in", "let",
-    "loop", "match", "move", "mut", "ref", "return", "static", "unsafe", "where", "while", "yield",
-];
+/// For a keyword that makes a parser go down.
+fn cost(word: &str) -> usize {
+    match word {
+        "fn" | "impl" | "mod" | "trait" | "struct" | "enum" | "union" | "extern" | "type" | "use" => 60,
+        "if" | "match" | "while" | "for" | "return" | "break" | "yield" | "become" | "move" | "async" | "static"
+        | "const" | "unsafe" | "dyn" | "let" | "box" | "try" | "do" => 12,
+        "as" | "else" | "in" | "loop" | "mut" | "ref" | "where" => 4,
+        _ => 0,
+    }
+}

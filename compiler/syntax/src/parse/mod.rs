@@ -83,7 +83,7 @@ impl Cx {
             limits::Excess::Depth(span) => self.refuse_at(
                 (span, span),
                 Code::Nesting,
-                format!("the {part} is nested more than {} levels deep here", limits::DEPTH),
+                format!("the {part} is nested too deeply here"),
                 "give parts of it names with `let`",
             ),
             limits::Excess::Tokens => self.refuse(

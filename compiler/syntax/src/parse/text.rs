@@ -5,7 +5,8 @@ use std::str::FromStr;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use super::cx::Cx;
-use super::{Outer, Parsed, parse_item};
+use super::{Outer, Parsed, limits, name_place, parse_item};
+use crate::ast::NodeId;
 use crate::code::Code;
 
 /// A `#[tensor_fn]` found in front of a function, as the macro would get it.
@@ -21,20 +22,25 @@ pub struct Candidate {
 
 /// Parses the text of one function with its attributes: under the first `#[tensor_fn]`, whatever its `cfg_attr` says.
 pub fn parse_text(text: &str) -> Parsed {
-    match candidates(text) {
-        Ok(list) => match list.into_iter().next() {
-            Some(one) => parse_item(one.attr, one.item),
-            None => unreadable("there is no `#[tensor_fn]` in front of this function"),
-        },
-        Err(message) => unreadable(&message),
+    let tokens = match tokens(text) {
+        Ok(tokens) => tokens,
+        Err(message) => return unreadable(&TokenStream::new(), |cx, node| cx.error(node, Code::NotRust, message)),
+    };
+    if let Err(excess) = limits::check(tokens.clone()) {
+        return unreadable(&tokens, |cx, _| cx.excess(excess, "function"));
+    }
+    match split_candidates(tokens.clone()).into_iter().next() {
+        Some(one) => parse_item(one.attr, one.item),
+        None => unreadable(&tokens, |cx, node| {
+            cx.error(node, Code::NotRust, "there is no `#[tensor_fn]` in front of this function");
+        }),
     }
 }
 
-fn unreadable(message: &str) -> Parsed {
+fn unreadable(tokens: &TokenStream, report: impl FnOnce(&mut Cx, NodeId)) -> Parsed {
     let mut cx = Cx::default();
-    let here = proc_macro2::Span::call_site();
-    let node = cx.node((here, here));
-    cx.error(node, Code::NotRust, message);
+    let node = cx.node(name_place(tokens));
+    report(&mut cx, node);
     cx.finish(None, Outer::default())
 }
 
@@ -43,13 +49,21 @@ fn unreadable(message: &str) -> Parsed {
 ///
 /// # Errors
 ///
-/// The text is no sequence of Rust's tokens.
+/// The text is no sequence of Rust's tokens, or beyond the limits.
 pub fn candidates(text: &str) -> Result<Vec<Candidate>, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let tokens = TokenStream::from_str(text).map_err(|e| format!("this is not Rust: {e}"))?;
-    if super::limits::check(tokens.clone()).is_err() {
-        return Err(format!("this is larger or nested deeper than {} levels", super::limits::DEPTH));
+    let tokens = tokens(text)?;
+    if limits::check(tokens.clone()).is_err() {
+        return Err(String::from("this is too large, or nested too deeply"));
     }
+    Ok(split_candidates(tokens))
+}
+
+fn tokens(text: &str) -> Result<TokenStream, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    TokenStream::from_str(text).map_err(|e| format!("this is not Rust: {e}"))
+}
+
+fn split_candidates(tokens: TokenStream) -> Vec<Candidate> {
     let (attributes, rest) = leading_attributes(tokens);
     let mut flat = Vec::new();
     for (head, inner) in attributes {
@@ -64,7 +78,7 @@ pub fn candidates(text: &str) -> Result<Vec<Candidate>, String> {
         item.extend(rest.clone());
         Candidate { conditions: flat[i].conditions.clone(), attr: flat[i].arguments.clone(), item }
     };
-    Ok((0..flat.len()).filter(|i| is_ours(&flat[*i])).map(one).collect())
+    (0..flat.len()).filter(|i| is_ours(&flat[*i])).map(one).collect()
 }
 
 /// An attribute, taken out of its `cfg_attr`s.

@@ -272,7 +272,14 @@ impl Writer {
             9 => self.get(d),
             10 | 11 => self.call(d),
             12 => format!("(if {} {} else {})", self.condition(d), self.block(d), self.block(d)),
-            13 => format!("(if {} {} else if {} {} else {})", self.name(), self.block(d), self.condition(d), self.block(d), self.block(d)),
+            13 => format!(
+                "(if {} {} else if {} {} else {})",
+                self.name(),
+                self.block(d),
+                self.condition(d),
+                self.block(d),
+                self.block(d)
+            ),
             14 => format!("({})", self.block(d)),
             _ => format!("(unsafe {})", self.block(d)),
         }
