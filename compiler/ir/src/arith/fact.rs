@@ -63,14 +63,6 @@ impl Fact {
         Fact::NonZero(a - b)
     }
 
-    /// The variables that occur in it.
-    pub fn vars(&self) -> std::collections::BTreeSet<Sym> {
-        match self {
-            Fact::NonNegative(e) | Fact::Zero(e) | Fact::NonZero(e) | Fact::Divisible(e, _) => e.vars(),
-            Fact::And(all) | Fact::Or(all) => all.iter().flat_map(Fact::vars).collect(),
-        }
-    }
-
     /// What holds if and only if this fact does not.
     pub fn negate(&self) -> Fact {
         match self {
