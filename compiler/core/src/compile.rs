@@ -50,11 +50,14 @@ pub fn compile(
 ) -> Result<Compiled, Vec<CompileError>> {
     let mut out = Compiled::default();
     let relax = options.codegen.texts.contains(&Stage::Relax).then(|| module_text(&module));
-    let (before, after) = split_at_plan();
-    pass::run(before, &mut module, context).map_err(|e| vec![e])?;
+    let (graph, rest) = split_before("LowerEntry", PIPELINE);
+    let (entry, loops) = split_before("LowerBlocks", rest);
+    pass::run(graph, &mut module, context).map_err(|e| vec![e])?;
     let planned = module.relax(&module.entry.clone()).cloned();
     let plan = planned.as_ref().and_then(|f| f.plan.clone()).unwrap_or_default();
-    pass::run(after, &mut module, context).map_err(|e| vec![e])?;
+    pass::run(entry, &mut module, context).map_err(|e| vec![e])?;
+    let tir = options.codegen.texts.contains(&Stage::Tir).then(|| module_text(&module));
+    pass::run(loops, &mut module, context).map_err(|e| vec![e])?;
     out.workspace = plan.workspace;
     out.workspace_bound = plan.workspace_bound;
     out.weights = weight_bytes(&module);
@@ -66,7 +69,6 @@ pub fn compile(
     }
     errors.extend(check_weights(&module, options, out.weights));
     rename_entry(&mut module, &options.symbol);
-    let tir = options.codegen.texts.contains(&Stage::Tir).then(|| module_text(&module));
     out.artefact = backend.build(&module, &context.target, &options.codegen).map_err(|e| {
         vec![CompileError {
             kind: ErrorKind::Internal,
@@ -82,10 +84,9 @@ pub fn compile(
     if errors.is_empty() { Ok(out) } else { Err(errors) }
 }
 
-/// The passes up to the memory plan, which the budgets read, and those after it.
-fn split_at_plan() -> (&'static [pass::Pass], &'static [pass::Pass]) {
-    let at = PIPELINE.iter().position(|p| p.info.name == "LowerEntry").unwrap_or(PIPELINE.len());
-    PIPELINE.split_at(at)
+/// The passes before the one of that name, and it with those after it.
+fn split_before(name: &str, table: &'static [pass::Pass]) -> (&'static [pass::Pass], &'static [pass::Pass]) {
+    table.split_at(table.iter().position(|p| p.info.name == name).unwrap_or(table.len()))
 }
 
 fn rename_entry(module: &mut Module, symbol: &str) {

@@ -1,6 +1,12 @@
-//! Text of a module.
-use tenfold_ir::Module;
-/// Text.
-pub fn module_text(_: &Module) -> String {
-    String::new()
+//! Text of a module, for dumps and `cargo tenfold show`.
+
+use tenfold_ir::{Function, Module, tir};
+
+/// Every function in the order of its name.
+pub fn module_text(module: &Module) -> String {
+    let texts = module.functions.values().map(|f| match f {
+        Function::Relax(f) => format!("{f:#?}\n"),
+        Function::Prim(f) => tir::print(module, f),
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
-use tenfold_ir::tir::{Elem, Expr, ExprId, Intrinsic, PrimFunc};
+use tenfold_ir::tir::{Elem, Expr, ExprId, Intrinsic, PrimFunc, operands};
 use tenfold_ir::{DType, Scalar};
 
 use super::emit::Body;
@@ -100,18 +100,6 @@ pub fn use_counts(func: &PrimFunc, roots: &[ExprId]) -> HashMap<ExprId, u32> {
         }
     }
     counts
-}
-
-/// The operands of an expression.
-pub fn operands(expr: &Expr) -> Vec<ExprId> {
-    match expr {
-        Expr::Const(_) | Expr::Index(_) | Expr::Var(_) => Vec::new(),
-        Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::Broadcast(a, _) => vec![*a],
-        Expr::Binary(_, a, b) | Expr::Compare(_, a, b) | Expr::Ramp(a, b, _) => vec![*a, *b],
-        Expr::If(c, a, b) | Expr::Select(c, a, b) => vec![*c, *a, *b],
-        Expr::Load { index, .. } => index.clone(),
-        Expr::Call(_, args, _) => args.clone(),
-    }
 }
 
 impl Body<'_> {

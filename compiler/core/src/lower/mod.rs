@@ -7,7 +7,7 @@ mod ops;
 
 pub use entry::lower_entry;
 pub use inline::Inline;
-pub(crate) use kernel::{Finished, Kernel, op_exprs, tensor_of};
+pub(crate) use kernel::{Finished, Kernel, tensor_of};
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::relax::{self, Binding, Op, Phase, TensorType};

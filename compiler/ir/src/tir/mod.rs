@@ -3,11 +3,15 @@
 mod build;
 mod element;
 mod ir;
+mod print;
 mod rewrite;
 
 pub use build::Builder;
 pub use ir::*;
+pub use print::{literal, operands, print};
 pub use rewrite::ExprMap;
+
+/// The laws that a function breaks, one text each.
 pub fn verify(_: &crate::Module, _: &PrimFunc) -> Vec<String> {
     Vec::new()
 }

@@ -1,0 +1,328 @@
+//! Prints prim-funcs as the parser reads them. The grammar stands in `compiler/docs/tir.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write};
+
+use super::{
+    Access, Block, BufUse, BufferData, CallArg, Elem, Expr, ExprId, Intrinsic, IterKind, LoopKind, Param, Phase,
+    PrimFunc, Scope, Stmt, ThreadAxis, Ty,
+};
+use crate::relax::{binary_name, compare_name, unary_name};
+use crate::{Module, Scalar};
+
+/// The text of a function of `module`, whose constants it names by their hashes.
+pub fn print(module: &Module, func: &PrimFunc) -> String {
+    let mut printer = Printer { module, func, out: String::new(), indent: 0, defined: BTreeSet::new() };
+    printer.function();
+    printer.out
+}
+
+struct Printer<'a> {
+    module: &'a Module,
+    func: &'a PrimFunc,
+    out: String,
+    indent: usize,
+    /// Expressions of the current statement that stand on a line of their own.
+    defined: BTreeSet<ExprId>,
+}
+
+/// A statement whose expressions, written out, have more nodes than this shows its shared ones as `%n = …` first.
+const INLINE_NODES: u64 = 96;
+
+/// The operands of an expression.
+pub fn operands(expr: &Expr) -> Vec<ExprId> {
+    match expr {
+        Expr::Const(_) | Expr::Index(_) | Expr::Var(_) => Vec::new(),
+        Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::Broadcast(a, _) => vec![*a],
+        Expr::Binary(_, a, b) | Expr::Compare(_, a, b) | Expr::Ramp(a, b, _) => vec![*a, *b],
+        Expr::If(c, a, b) | Expr::Select(c, a, b) => vec![*c, *a, *b],
+        Expr::Load { index, .. } => index.clone(),
+        Expr::Call(_, args, _) => args.clone(),
+    }
+}
+
+/// The word of a phase.
+pub fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Blocks => "blocks",
+        Phase::Scheduled => "scheduled",
+        Phase::Flat => "flat",
+        Phase::Target => "target",
+    }
+}
+
+/// The word of a loop kind.
+pub fn loop_name(kind: LoopKind) -> String {
+    match kind {
+        LoopKind::Serial => "serial".into(),
+        LoopKind::Parallel => "parallel".into(),
+        LoopKind::Vectorized => "vectorized".into(),
+        LoopKind::Unrolled => "unrolled".into(),
+        LoopKind::ThreadBound(axis) => {
+            let xyz = |i: u8| ["x", "y", "z"][usize::from(i.min(2))];
+            match axis {
+                ThreadAxis::Block(i) => format!("blockIdx.{}", xyz(i)),
+                ThreadAxis::Thread(i) => format!("threadIdx.{}", xyz(i)),
+            }
+        }
+    }
+}
+
+impl fmt::Display for Ty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.elem {
+            Elem::Scalar(dtype) => write!(f, "{}", dtype.name())?,
+            Elem::Index => write!(f, "index")?,
+        }
+        if self.lanes == 1 { Ok(()) } else { write!(f, "x{}", self.lanes) }
+    }
+}
+
+/// A literal: `1.5f32`, `3i8`, `true`; the bits of what is not finite, `f32:7fc00000`.
+pub fn literal(s: Scalar) -> String {
+    let name = s.dtype.name();
+    if s.dtype == crate::DType::Bool {
+        return if s.bits == 0 { "false".into() } else { "true".into() };
+    }
+    if !s.dtype.is_float() {
+        return format!("{}{name}", s.to_i128());
+    }
+    let x = s.to_f64();
+    if x.is_finite() { format!("{x:?}{name}") } else { format!("{name}:{:x}", s.bits) }
+}
+
+impl Printer<'_> {
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{:1$}{text}", "", 2 * self.indent);
+    }
+
+    fn function(&mut self) {
+        let params: Vec<String> = self.func.params.iter().map(|p| self.param(p)).collect();
+        let mut flags = format!("phase {}", phase_name(self.func.phase));
+        for (on, word) in [(self.func.exported, " exported"), (self.func.strict, " strict")] {
+            flags += if on { word } else { "" };
+        }
+        self.line(&format!("prim @{}({}) {flags} at {} {{", self.func.name, params.join(", "), self.func.loc));
+        self.indent += 1;
+        for fact in &self.func.facts {
+            self.line(&format!("fact {fact}"));
+        }
+        for buffer in &self.func.buffers {
+            if buffer.scope != Scope::Param {
+                self.line(&format!("buffer {}", self.buffer(buffer)));
+            }
+        }
+        self.stmt(&self.func.body);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn param(&self, param: &Param) -> String {
+        match param {
+            Param::Value(var) => {
+                let data = &self.func.vars[var.0 as usize];
+                format!("{}: {}", data.sym, data.ty)
+            }
+            Param::Buffer(buf, usage) => {
+                let word = match usage {
+                    BufUse::In => "in",
+                    BufUse::Out => "out",
+                    BufUse::InOut => "inout",
+                };
+                format!("{word} {}", self.buffer(&self.func.buffers[buf.0 as usize]))
+            }
+            Param::Workspace => "workspace".into(),
+        }
+    }
+
+    fn buffer(&self, data: &BufferData) -> String {
+        let list = |all: &[crate::arith::IntExpr]| all.iter().map(|e| e.to_string()).collect::<Vec<_>>().join(", ");
+        let mut text = format!("{}: {}[{}]", data.name, data.dtype.name(), list(&data.shape));
+        if let Some(strides) = &data.strides {
+            let _ = write!(text, " strides [{}]", list(strides));
+        }
+        if let Some((lo, hi)) = &data.range {
+            let _ = write!(text, " in {lo}..{hi}");
+        }
+        let scope = match data.scope {
+            Scope::Param => String::new(),
+            Scope::Global => " global".into(),
+            Scope::Local => " local".into(),
+            Scope::Shared => " shared".into(),
+            Scope::Const(id) => format!(" const {}", self.module.constant(id).hash),
+            Scope::Workspace => " workspace".into(),
+        };
+        text += &scope;
+        if let Some(offset) = &data.offset {
+            let _ = write!(text, " offset {offset}");
+        }
+        text
+    }
+
+    fn braces(&mut self, head: &str, body: &Stmt) {
+        self.line(&format!("{head} {{"));
+        self.indent += 1;
+        self.stmt(body);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    /// Writes the definitions that a statement over `roots` needs.
+    fn define(&mut self, roots: &[ExprId]) {
+        self.defined.clear();
+        let mut sizes = BTreeMap::new();
+        let total = roots.iter().fold(0u64, |n, r| n.saturating_add(self.size(*r, &mut sizes)));
+        if total <= INLINE_NODES {
+            return;
+        }
+        let mut uses: BTreeMap<ExprId, u32> = BTreeMap::new();
+        for id in sizes.keys() {
+            for operand in operands(self.func.exprs.get(*id)) {
+                *uses.entry(operand).or_default() += 1;
+            }
+        }
+        // Ids grow from operands to users, so each line names only lines above it.
+        for id in sizes.keys().copied().collect::<Vec<_>>() {
+            if sizes[&id] > 1 && uses.get(&id).is_some_and(|n| *n > 1) {
+                let text = self.expr(id);
+                self.line(&format!("%{} = {text}", id.0));
+                self.defined.insert(id);
+            }
+        }
+    }
+
+    /// Nodes of an expression when it is written out.
+    fn size(&self, id: ExprId, sizes: &mut BTreeMap<ExprId, u64>) -> u64 {
+        if let Some(n) = sizes.get(&id) {
+            return *n;
+        }
+        let parts = operands(self.func.exprs.get(id));
+        let n = parts.iter().fold(1u64, |n, p| n.saturating_add(self.size(*p, sizes)));
+        sizes.insert(id, n);
+        n
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::For { min, extent, .. } => self.define(&[*min, *extent]),
+            Stmt::If { cond, .. } => self.define(&[*cond]),
+            Stmt::Let { value, .. } | Stmt::Evaluate(value) => self.define(&[*value]),
+            Stmt::Store { index, value, .. } => {
+                let mut roots = index.clone();
+                roots.push(*value);
+                self.define(&roots);
+            }
+            // A condition is evaluated again at each turn, so nothing of it can stand before the loop.
+            Stmt::While { .. } => self.defined.clear(),
+            Stmt::Seq(_) | Stmt::Alloc { .. } | Stmt::Block(_) | Stmt::Call { .. } | Stmt::At(..) => {
+                self.defined.clear()
+            }
+        }
+        self.plain_stmt(stmt);
+    }
+
+    fn plain_stmt(&mut self, stmt: &Stmt) {
+        let var = |v: &super::VarId| &self.func.vars[v.0 as usize];
+        let buf = |b: &super::BufId| self.func.buffers[b.0 as usize].name.clone();
+        match stmt {
+            Stmt::Seq(all) => all.iter().for_each(|s| self.stmt(s)),
+            Stmt::For { var: v, min, extent, kind, body } => {
+                let head =
+                    format!("for {} in {} +: {} {}", var(v).sym, self.expr(*min), self.expr(*extent), loop_name(*kind));
+                self.braces(&head, body);
+            }
+            Stmt::While { cond, body } => self.braces(&format!("while {}", self.expr(*cond)), body),
+            Stmt::If { cond, then, otherwise } => {
+                self.braces(&format!("if {}", self.expr(*cond)), then);
+                if let Some(other) = otherwise {
+                    self.braces("else", other);
+                }
+            }
+            Stmt::Let { var: v, value, body } => {
+                let head = format!("let {}: {} = {}", var(v).sym, var(v).ty, self.expr(*value));
+                self.braces(&head, body);
+            }
+            Stmt::Alloc { buf: b, body } => self.braces(&format!("alloc {}", buf(b)), body),
+            Stmt::Store { buf: b, index, value, access } => {
+                self.line(&format!("{} = {}", self.access(&buf(b), index, *access), self.expr(*value)));
+            }
+            Stmt::Block(block) => self.block(block),
+            Stmt::Evaluate(e) => self.line(&format!("eval {}", self.expr(*e))),
+            Stmt::Call { func, args } => {
+                let args: Vec<String> = args
+                    .iter()
+                    .map(|a| match a {
+                        CallArg::Buffer(b) => format!("&{}", buf(b)),
+                        CallArg::Value(e) => self.expr(*e),
+                    })
+                    .collect();
+                self.line(&format!("call @{func}({})", args.join(", ")));
+            }
+            Stmt::At(loc, body) => self.braces(&format!("at {loc}"), body),
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.line(&format!("block {} {{", block.name));
+        self.indent += 1;
+        for iter in &block.iters {
+            let kind = match iter.kind {
+                IterKind::Spatial => "spatial",
+                IterKind::Reduce => "reduce",
+                IterKind::Ordered => "ordered",
+            };
+            let name = &self.func.vars[iter.var.0 as usize].sym;
+            self.line(&format!("{kind} {name} in {} = {}", self.expr(iter.extent), self.expr(iter.value)));
+        }
+        for (word, regions) in [("reads", &block.reads), ("writes", &block.writes)] {
+            for region in regions {
+                let ranges: Vec<String> =
+                    region.ranges.iter().map(|(a, b)| format!("{} +: {}", self.expr(*a), self.expr(*b))).collect();
+                let name = self.func.buffers[region.buf.0 as usize].name.clone();
+                self.line(&format!("{word} {name}[{}]", ranges.join(", ")));
+            }
+        }
+        if let Some(p) = block.predicate {
+            self.line(&format!("where {}", self.expr(p)));
+        }
+        if let Some(init) = &block.init {
+            self.braces("init", init);
+        }
+        self.braces("do", &block.body);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn access(&self, name: &str, index: &[ExprId], access: Access) -> String {
+        let index: Vec<String> = index.iter().map(|i| self.expr(*i)).collect();
+        let mark = match access {
+            Access::Proven => "",
+            Access::Unchecked => "!",
+        };
+        format!("{name}{mark}[{}]", index.join(", "))
+    }
+
+    fn expr(&self, id: ExprId) -> String {
+        if self.defined.contains(&id) {
+            return format!("%{}", id.0);
+        }
+        let list = |all: &[ExprId]| all.iter().map(|e| self.expr(*e)).collect::<Vec<_>>().join(", ");
+        match self.func.exprs.get(id) {
+            Expr::Const(s) => literal(*s),
+            Expr::Index(i) => i.to_string(),
+            Expr::Var(v) => self.func.vars[v.0 as usize].sym.to_string(),
+            Expr::Unary(op, a) => format!("{}({})", unary_name(*op), self.expr(*a)),
+            Expr::Binary(op, a, b) => format!("{}({}, {})", binary_name(*op), self.expr(*a), self.expr(*b)),
+            Expr::Compare(op, a, b) => format!("{}({}, {})", compare_name(*op), self.expr(*a), self.expr(*b)),
+            Expr::If(c, a, b) => format!("if({}, {}, {})", self.expr(*c), self.expr(*a), self.expr(*b)),
+            Expr::Select(c, a, b) => format!("select({}, {}, {})", self.expr(*c), self.expr(*a), self.expr(*b)),
+            Expr::Cast(ty, a) => format!("cast<{ty}>({})", self.expr(*a)),
+            Expr::Load { buf, index, access } => self.access(&self.func.buffers[buf.0 as usize].name, index, *access),
+            Expr::Call(Intrinsic::Fma, args, _) => format!("fma({})", list(args)),
+            Expr::Call(Intrinsic::QMultiplyShift, args, _) => format!("q_multiply_shift({})", list(args)),
+            Expr::Call(Intrinsic::Bitcast, args, ty) => format!("bitcast<{ty}>({})", list(args)),
+            Expr::Ramp(a, b, n) => format!("ramp({}, {}, {n})", self.expr(*a), self.expr(*b)),
+            Expr::Broadcast(a, n) => format!("broadcast({}, {n})", self.expr(*a)),
+        }
+    }
+}
