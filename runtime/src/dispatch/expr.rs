@@ -28,7 +28,7 @@ binary! {
     /// `a / b`, rounded toward zero.
     trunc_div |a, b| if b == 0 { Some(0) } else { a.checked_div(b) };
     /// `a % b`, with the sign of `a`.
-    rem |a, b| if b == 0 { Some(a) } else { a.checked_rem(b) };
+    rem |a, b| Some(if b == 0 { a } else { a.wrapping_rem(b) });
     /// `a / b`, rounded down.
     floor_div |a, b| match (a.checked_div(b), a.checked_rem(b)) {
         (Some(quotient), Some(rest)) => Some(quotient - i64::from(rest != 0 && (rest < 0) != (b < 0))),
@@ -38,7 +38,7 @@ binary! {
     /// `a.div_euclid(b)`.
     div_euclid |a, b| if b == 0 { Some(0) } else { a.checked_div_euclid(b) };
     /// `a.rem_euclid(b)`.
-    rem_euclid |a, b| if b == 0 { Some(a) } else { a.checked_rem_euclid(b) };
+    rem_euclid |a, b| Some(if b == 0 { a } else { a.wrapping_rem_euclid(b) });
     /// The smaller.
     min |a, b| Some(a.min(b));
     /// The greater.

@@ -45,3 +45,24 @@ unsafe extern "C" fn __tenfold_emitted_step(
     state.iter_mut().for_each(|state| *state += pos as f32);
     0
 }
+
+/// `mean_of`, whose input has a stride per axis.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tenfold_emitted_mean_of(
+    x: *const f32,
+    row: isize,
+    column: isize,
+    negate: u8,
+    bias: u16,
+    r0: *mut f32,
+    h: isize,
+    w: isize,
+    ws: *mut u8,
+) -> i32 {
+    assert_eq!(ws as usize % 64, 0);
+    let places = (0..h).flat_map(|i| (0..w).map(move |j| i * row + j * column));
+    let sum: f32 = places.map(|at| unsafe { *x.offset(at) }).sum();
+    let mean = sum / (h * w) as f32 * if negate == 1 { -1.0 } else { 1.0 };
+    unsafe { r0.write(mean + tenfold::f16::from_bits(bias).to_f32()) };
+    0
+}

@@ -12,15 +12,17 @@
 #![cfg(feature = "alloc")]
 
 mod allocation;
+mod bounded;
 mod fixed;
 mod kernels;
 mod named;
 
+use bounded::mean_of;
 use fixed::scale2;
 use named::step;
 use tenfold::{Arg, Cpu, DeviceTensor, DynTensor, DynTensorMut, Error, Tensor, f16, view};
 
-const MODULE: tenfold::Module = tenfold::module!(scale2, named::step);
+const MODULE: tenfold::Module = tenfold::module!(scale2, named::step, bounded::mean_of);
 
 const X: [[f32; 3]; 2] = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
 
@@ -145,4 +147,31 @@ fn device_tensors_are_sent() {
     fn sent<T: Send>() {}
     sent::<DeviceTensor<Cpu, f32, (tenfold::Dyn,)>>();
     sent::<tenfold::Stream<'static, Cpu>>();
+}
+
+#[test]
+fn strided_input_and_scalar_result() -> Result<(), Error> {
+    let bias = f16::from_f32(0.5);
+    assert_eq!(mean_of(&X, false, bias)?, 4.0);
+    let flat = [1.0, 9.0, 3.0, 9.0, 5.0, 9.0];
+    let every_other = tenfold::StridedRef::new(&flat, [1, 3], [0, 2], 0)?;
+    assert_eq!(mean_of(&every_other, true, bias)?, -2.5);
+    let (mut mean, mut workspace) = (0.0, mean_of::Workspace::new());
+    mean_of::into(&X, true, bias, &mut mean, &mut workspace)?;
+    assert_eq!(mean, -3.0);
+    let error = mean_of(&[[0.0; 9]; 2], false, bias).unwrap_err();
+    assert_eq!(error.to_string(), "`W <= 8` does not hold");
+    Ok(())
+}
+
+#[test]
+fn scalar_results_by_name() -> Result<(), Error> {
+    let mut mean = 0.0_f32;
+    let mut args = [Arg::input(view(X.as_flattened(), [3, 2])?), Arg::scalar(true), Arg::scalar(f16::from_f32(0.0))];
+    let mut result = [DynTensorMut::new(std::slice::from_mut(&mut mean), [])?];
+    MODULE.get("bounded::mean_of")?.call(&mut args, &mut result, &mut mean_of::Workspace::new())?;
+    assert_eq!(mean, -3.5);
+    let error = MODULE.get("bounded::mean_of")?.call_alloc(&mut args[..2], &mut []).unwrap_err();
+    assert_eq!(error.to_string(), "2 arguments are given, but the signature has 3");
+    Ok(())
 }
