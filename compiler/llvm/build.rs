@@ -11,11 +11,7 @@ fn main() {
     println!("cargo::rerun-if-changed=src/load/names.txt");
 
     let cfg = |name: &str| env::var(format!("CARGO_CFG_{name}")).unwrap_or_default();
-    let form = jumps::Form::of(
-        &cfg("TARGET_ARCH"),
-        &cfg("TARGET_VENDOR"),
-        &cfg("TARGET_OS"),
-    );
+    let form = jumps::Form::of(&cfg("TARGET_ARCH"), &cfg("TARGET_VENDOR"), &cfg("TARGET_OS"));
     let names: Vec<String> = fs::read_to_string("src/load/names.txt")
         .expect("`src/load/names.txt` is part of the crate")
         .lines()

@@ -117,23 +117,18 @@ impl fmt::Display for LoadError {
                 "`{}` is no LLVM: it has no `LLVMGetVersion`; set `TENFOLD_LLVM` to a libLLVM",
                 path.display()
             ),
-            LoadError::TooOld { path, version } => write!(
-                f,
-                "`{}` is LLVM {version}; {OLDEST_MAJOR} or newer is needed",
-                path.display()
-            ),
+            LoadError::TooOld { path, version } => {
+                write!(f, "`{}` is LLVM {version}; {OLDEST_MAJOR} or newer is needed", path.display())
+            }
             LoadError::Smoke { path, version, why } => write!(
                 f,
                 "LLVM {version} at `{}` does not work: {why}; set `TENFOLD_LLVM` to another, or to \
                  `none`",
                 path.display()
             ),
-            LoadError::Another { path, loaded } => write!(
-                f,
-                "`{}` cannot be loaded: this process holds `{}`",
-                path.display(),
-                loaded.display()
-            ),
+            LoadError::Another { path, loaded } => {
+                write!(f, "`{}` cannot be loaded: this process holds `{}`", path.display(), loaded.display())
+            }
         }
     }
 }
@@ -148,17 +143,12 @@ static LOADED: Mutex<Option<(PathBuf, Result<Llvm, LoadError>)>> = Mutex::new(No
 /// LLVM may abort the process, so this is called where an abort is survived: in a child.
 pub fn load(found: &Found) -> Result<Llvm, LoadError> {
     let Some(path) = &found.path else {
-        return Err(LoadError::NotFound {
-            tried: found.tried.clone(),
-        });
+        return Err(LoadError::NotFound { tried: found.tried.clone() });
     };
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     match &*loaded {
         Some((held, outcome)) if held == path => outcome.clone(),
-        Some((held, _)) => Err(LoadError::Another {
-            path: path.clone(),
-            loaded: held.clone(),
-        }),
+        Some((held, _)) => Err(LoadError::Another { path: path.clone(), loaded: held.clone() }),
         None => {
             let library = open(path)?;
             let outcome = start(path, &library);
@@ -173,16 +163,12 @@ pub fn load(found: &Found) -> Result<Llvm, LoadError> {
 fn open(path: &Path) -> Result<Library, LoadError> {
     // SAFETY: the initialisers of libLLVM register targets and options, nothing else; that a
     // file of this name is libLLVM is what its owner says.
-    let library = unsafe { Library::new(path) }.map_err(|error| LoadError::Open {
-        path: path.to_owned(),
-        why: innermost(&error),
-    })?;
+    let library = unsafe { Library::new(path) }
+        .map_err(|error| LoadError::Open { path: path.to_owned(), why: innermost(&error) })?;
     // SAFETY: only asked for, not called.
     match unsafe { library.get::<*mut ()>(c"LLVMGetVersion") } {
         Ok(_) => Ok(library),
-        Err(_) => Err(LoadError::NotLlvm {
-            path: path.to_owned(),
-        }),
+        Err(_) => Err(LoadError::NotLlvm { path: path.to_owned() }),
     }
 }
 
@@ -191,26 +177,12 @@ fn start(path: &Path, library: &Library) -> Result<Llvm, LoadError> {
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: the jump leads to the library's function, which writes three integers.
     unsafe { LLVMGetVersion(&mut major, &mut minor, &mut patch) };
-    let version = Version {
-        major,
-        minor,
-        patch,
-    };
+    let version = Version { major, minor, patch };
     if major < OLDEST_MAJOR {
-        return Err(LoadError::TooOld {
-            path: path.to_owned(),
-            version,
-        });
+        return Err(LoadError::TooOld { path: path.to_owned(), version });
     }
-    smoke::test().map_err(|why| LoadError::Smoke {
-        path: path.to_owned(),
-        version,
-        why,
-    })?;
-    Ok(Llvm {
-        version,
-        _private: (),
-    })
+    smoke::test().map_err(|why| LoadError::Smoke { path: path.to_owned(), version, why })?;
+    Ok(Llvm { version, _private: () })
 }
 
 /// The cause at the end of an error's chain, which is what the system says.

@@ -1,8 +1,5 @@
 //! LLVM is loaded and not linked, and a misuse explains itself.
-#![allow(
-    unsafe_code,
-    reason = "a test calls LLVM-C without what makes it safe, to see it refuse"
-)]
+#![allow(unsafe_code, reason = "a test calls LLVM-C without what makes it safe, to see it refuse")]
 
 use std::{
     collections::BTreeSet,
@@ -45,30 +42,21 @@ fn it_loads() {
 
 #[test]
 fn nothing_to_load_is_an_error() {
-    let none = find(&Env {
-        choice: Some("none".into()),
-        ..Env::from_process()
-    });
+    let none = find(&Env { choice: Some("none".into()), ..Env::from_process() });
     assert_eq!(none.rung, Rung::None);
-    let Err(error) = load(&none) else {
-        panic!("nothing was loaded")
-    };
+    let Err(error) = load(&none) else { panic!("nothing was loaded") };
     assert!(matches!(error, LoadError::NotFound { .. }));
     assert!(error.to_string().contains("TENFOLD_LLVM=none"), "{error}");
 }
 
 #[test]
 fn a_library_that_is_not_llvm_is_refused() {
-    let Some(libc) = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6"]
-        .into_iter()
-        .find(|path| Path::new(path).exists())
+    let Some(libc) =
+        ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6"].into_iter().find(|path| Path::new(path).exists())
     else {
         return;
     };
-    let found = find(&Env {
-        choice: Some(libc.into()),
-        ..Env::from_process()
-    });
+    let found = find(&Env { choice: Some(libc.into()), ..Env::from_process() });
     if found.rung == Rung::None {
         eprintln!("skipped: this program can load no library");
         return;
@@ -87,10 +75,7 @@ fn a_call_before_load_says_so() {
     let out = again("a_call_before_load_says_so", ("TENFOLD_TEST_EARLY", "1"));
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(!out.status.success());
-    assert!(
-        said.contains("`LLVMContextCreate` was called before LLVM was loaded"),
-        "{said}"
-    );
+    assert!(said.contains("`LLVMContextCreate` was called before LLVM was loaded"), "{said}");
 }
 
 #[test]
@@ -102,16 +87,10 @@ fn a_function_that_is_absent_says_so() {
         unsafe { llvm_sys::target::LLVMInitializeLanaiTarget() };
         return;
     }
-    let out = again(
-        "a_function_that_is_absent_says_so",
-        ("TENFOLD_TEST_ABSENT", "1"),
-    );
+    let out = again("a_function_that_is_absent_says_so", ("TENFOLD_TEST_ABSENT", "1"));
     let said = String::from_utf8_lossy(&out.stderr);
     if found.rung == Rung::Rustc {
-        assert!(
-            said.contains("the loaded LLVM has no `LLVMInitializeLanaiTarget`"),
-            "{said}"
-        );
+        assert!(said.contains("the loaded LLVM has no `LLVMInitializeLanaiTarget`"), "{said}");
     }
 }
 
@@ -121,62 +100,35 @@ fn a_function_that_is_absent_says_so() {
 fn nothing_is_linked() {
     let this = fs::read(env::current_exe().expect("a test has a file")).expect("it can be read");
     let needed = needed(&this);
-    assert!(
-        needed.iter().any(|name| name.starts_with("libc.so")),
-        "{needed:?}"
-    );
-    assert!(
-        !needed.iter().any(|name| name.contains("LLVM")),
-        "{needed:?}"
-    );
+    assert!(needed.iter().any(|name| name.starts_with("libc.so")), "{needed:?}");
+    assert!(!needed.iter().any(|name| name.contains("LLVM")), "{needed:?}");
 }
 
 /// The committed names are those that llvm-sys declares.
 #[test]
 fn the_names_are_those_of_llvm_sys() {
     let metadata = Command::new(env!("CARGO"))
-        .args([
-            "metadata",
-            "--format-version=1",
-            "--offline",
-            "--filter-platform",
-            &host(),
-        ])
+        .args(["metadata", "--format-version=1", "--offline", "--filter-platform", &host()])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo starts");
     let text = String::from_utf8_lossy(&metadata.stdout);
-    let Some(end) = text
-        .find("/llvm-sys-221.")
-        .or_else(|| text.find("/llvm-sys/src/lib.rs"))
-    else {
-        panic!(
-            "llvm-sys 221 is a dependency: {}",
-            String::from_utf8_lossy(&metadata.stderr)
-        );
+    let Some(end) = text.find("/llvm-sys-221.").or_else(|| text.find("/llvm-sys/src/lib.rs")) else {
+        panic!("llvm-sys 221 is a dependency: {}", String::from_utf8_lossy(&metadata.stderr));
     };
     let start = text[..end].rfind('"').map_or(0, |at| at + 1);
     let rest = &text[end + 1..];
     let folder = &text[start..end + 1 + rest.find(['/', '"']).unwrap_or(rest.len())];
     let mut declared = BTreeSet::new();
-    collect(
-        &Path::new(folder.trim_start_matches("path+file://")).join("src"),
-        &mut declared,
-    );
-    let committed: BTreeSet<String> = include_str!("../src/load/names.txt")
-        .lines()
-        .map(str::to_owned)
-        .collect();
+    collect(&Path::new(folder.trim_start_matches("path+file://")).join("src"), &mut declared);
+    let committed: BTreeSet<String> = include_str!("../src/load/names.txt").lines().map(str::to_owned).collect();
     assert_eq!(declared, committed);
 }
 
 /// This machine's triple, without which Cargo asks for the sources of other machines' crates.
 fn host() -> String {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let out = Command::new(rustc)
-        .arg("-vV")
-        .output()
-        .expect("rustc starts");
+    let out = Command::new(rustc).arg("-vV").output().expect("rustc starts");
     let text = String::from_utf8_lossy(&out.stdout);
     let line = text.lines().find_map(|line| line.strip_prefix("host: "));
     line.expect("rustc names its host").to_owned()
@@ -190,14 +142,8 @@ fn collect(folder: &Path, names: &mut BTreeSet<String>) {
             continue;
         }
         let text = fs::read_to_string(&path).expect("a source can be read");
-        for part in text
-            .split("pub fn LLVM")
-            .skip(1)
-            .chain(text.split("unsafe fn LLVM").skip(1))
-        {
-            let end = part
-                .find(|c: char| !c.is_alphanumeric() && c != '_')
-                .unwrap_or(part.len());
+        for part in text.split("pub fn LLVM").skip(1).chain(text.split("unsafe fn LLVM").skip(1)) {
+            let end = part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len());
             names.insert(format!("LLVM{}", &part[..end]));
         }
     }
@@ -213,10 +159,7 @@ fn needed(elf: &[u8]) -> Vec<String> {
     };
     let (table, size, count) = (word(0x28, 8), word(0x3a, 2), word(0x3c, 2));
     let section = |n: usize| table + n * size;
-    let dynamic = (0..count)
-        .map(section)
-        .find(|&at| word(at + 4, 4) == 6)
-        .expect("the program is linked dynamically");
+    let dynamic = (0..count).map(section).find(|&at| word(at + 4, 4) == 6).expect("the program is linked dynamically");
     let strings = word(section(word(dynamic + 0x28, 4)) + 0x18, 8);
     let (start, length) = (word(dynamic + 0x18, 8), word(dynamic + 0x20, 8));
     (start..start + length)

@@ -48,9 +48,7 @@ impl Form {
     fn section(self) -> &'static str {
         match self {
             Form::X86Elf | Form::ArmElf => ".section .text.tenfold_llvm_jumps,\"ax\",%progbits",
-            Form::X86MachO | Form::ArmMachO => {
-                ".section __TEXT,__text,regular,pure_instructions\n.p2align 2"
-            }
+            Form::X86MachO | Form::ArmMachO => ".section __TEXT,__text,regular,pure_instructions\n.p2align 2",
             Form::X86Coff => ".section .text$tenfold_llvm_jumps,\"xr\"",
             Form::Labels => ".data",
         }
@@ -103,12 +101,7 @@ impl Form {
 
 /// The assembly that defines each of `names` and the routine for slots that are not filled.
 pub(super) fn assembly(form: Form, names: &[String]) -> String {
-    let mut text = format!(
-        "{}\n{}{}",
-        form.section(),
-        form.label(UNRESOLVED),
-        form.unresolved()
-    );
+    let mut text = format!("{}\n{}{}", form.section(), form.label(UNRESOLVED), form.unresolved());
     for (number, name) in names.iter().enumerate() {
         write!(text, "{}{}", form.label(name), form.jump(number)).expect("a string takes all");
     }
@@ -152,20 +145,10 @@ mod tests {
             module.set_inline_assembly(&assembly(form, &names));
             let machine = Target::from_triple(&triple)
                 .expect("the target is built in")
-                .create_target_machine(
-                    &triple,
-                    "",
-                    "",
-                    OptimizationLevel::None,
-                    RelocMode::PIC,
-                    CodeModel::Default,
-                )
+                .create_target_machine(&triple, "", "", OptimizationLevel::None, RelocMode::PIC, CodeModel::Default)
                 .expect("the target is known");
             let object = machine.write_to_memory_buffer(&module, FileType::Object);
-            assert!(
-                object.expect("the assembly is taken").get_size() > 1300 * 8,
-                "{form:?}"
-            );
+            assert!(object.expect("the assembly is taken").get_size() > 1300 * 8, "{form:?}");
         }
     }
 }

@@ -87,22 +87,15 @@ impl Found {
     }
 
     fn none(tried: Vec<(PathBuf, String)>) -> Found {
-        Found {
-            rung: Rung::None,
-            path: None,
-            version: None,
-            bytes: 0,
-            tried,
-        }
+        Found { rung: Rung::None, path: None, version: None, bytes: 0, tried }
     }
 }
 
 /// Walks the ladder as `TENFOLD_LLVM` says: rustc's own LLVM, then a system's, then none.
 pub fn find(env: &Env) -> Found {
     let mut tried = Vec::new();
-    let refused = |tried: &mut Vec<_>| {
-        cannot_load().inspect(|why| tried.push((PathBuf::from("dlopen"), (*why).to_owned())))
-    };
+    let refused =
+        |tried: &mut Vec<_>| cannot_load().inspect(|why| tried.push((PathBuf::from("dlopen"), (*why).to_owned())));
     let candidate = match env.choice.as_deref().and_then(OsStr::to_str) {
         Some("none") => None,
         _ if refused(&mut tried).is_some() => None,
@@ -117,13 +110,7 @@ pub fn find(env: &Env) -> Found {
         }
     };
     match candidate {
-        Some((rung, file)) => Found {
-            rung,
-            path: Some(file.path),
-            version: file.version,
-            bytes: file.bytes,
-            tried,
-        },
+        Some((rung, file)) => Found { rung, path: Some(file.path), version: file.version, bytes: file.bytes, tried },
         None => Found::none(tried),
     }
 }
@@ -150,20 +137,11 @@ type Tried = Vec<(PathBuf, String)>;
 
 fn in_rustc(env: &Env, tried: &mut Tried) -> Option<Candidate> {
     let name = PathBuf::from(&env.rustc);
-    let out = match Command::new(&env.rustc)
-        .args(["--print", "sysroot"])
-        .output()
-    {
+    let out = match Command::new(&env.rustc).args(["--print", "sysroot"]).output() {
         Ok(out) if out.status.success() => out.stdout,
         Ok(out) => {
-            let said = String::from_utf8_lossy(&out.stderr)
-                .lines()
-                .next()
-                .map(str::to_owned);
-            tried.push((
-                name,
-                format!("`--print sysroot` failed: {}", said.unwrap_or_default()),
-            ));
+            let said = String::from_utf8_lossy(&out.stderr).lines().next().map(str::to_owned);
+            tried.push((name, format!("`--print sysroot` failed: {}", said.unwrap_or_default())));
             return None;
         }
         Err(error) => {
@@ -177,10 +155,7 @@ fn in_rustc(env: &Env, tried: &mut Tried) -> Option<Candidate> {
     let found = in_folders(&folders, tried);
     if found.is_none() && tried.len() == seen {
         let [folder] = folders;
-        tried.push((
-            folder,
-            "this compiler ships no LLVM library of its own".to_owned(),
-        ));
+        tried.push((folder, "this compiler ships no LLVM library of its own".to_owned()));
     }
     found
 }
@@ -194,11 +169,7 @@ fn in_folders(folders: &[PathBuf], tried: &mut Tried) -> Option<Candidate> {
         };
         let mut files: Vec<PathBuf> = entries
             .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| {
-                path.file_name()
-                    .and_then(OsStr::to_str)
-                    .is_some_and(is_llvm)
-            })
+            .filter(|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_llvm))
             .collect();
         files.sort();
         for path in files {
@@ -246,31 +217,19 @@ fn judge(path: &Path) -> Result<Candidate, String> {
     /// rustup's toolchains hold a linker script of 42 bytes beside the library.
     const LEAST_BYTES: u64 = 1 << 20;
     let real = fs::canonicalize(path).map_err(|error| format!("cannot be read: {error}"))?;
-    let bytes = fs::metadata(&real)
-        .map_err(|error| format!("cannot be read: {error}"))?
-        .len();
+    let bytes = fs::metadata(&real).map_err(|error| format!("cannot be read: {error}"))?.len();
     if bytes < LEAST_BYTES {
         return Err("is no library but a linker script or a stub".to_owned());
     }
-    let name = |path: &Path| {
-        path.file_name()
-            .and_then(OsStr::to_str)
-            .and_then(version_in)
-    };
+    let name = |path: &Path| path.file_name().and_then(OsStr::to_str).and_then(version_in);
     let version = name(&real).or_else(|| name(path));
     if let Some(version) = &version {
         let (major, _) = numbers(version);
         if major < OLDEST_MAJOR {
-            return Err(format!(
-                "is LLVM {major}; {OLDEST_MAJOR} or newer is needed"
-            ));
+            return Err(format!("is LLVM {major}; {OLDEST_MAJOR} or newer is needed"));
         }
     }
-    Ok(Candidate {
-        path: path.to_owned(),
-        version,
-        bytes,
-    })
+    Ok(Candidate { path: path.to_owned(), version, bytes })
 }
 
 /// `22.1-rust-1.95.0-stable` of `libLLVM.so.22.1-rust-1.95.0-stable`.
@@ -281,15 +240,12 @@ fn version_in(name: &str) -> Option<String> {
         Some(text) => text,
         None => rest.strip_prefix('-')?.split(".so").next()?,
     };
-    text.starts_with(|c: char| c.is_ascii_digit())
-        .then(|| text.to_owned())
+    text.starts_with(|c: char| c.is_ascii_digit()).then(|| text.to_owned())
 }
 
 /// The major and minor that a version begins with.
 fn numbers(version: &str) -> (u32, u32) {
-    let mut parts = version
-        .split(|c: char| !c.is_ascii_digit())
-        .map(|part| part.parse().ok());
+    let mut parts = version.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().ok());
     let mut next = || parts.next().flatten().unwrap_or(0);
     (next(), next())
 }
@@ -309,11 +265,7 @@ fn usual_folders() -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            path.file_name()
-                .and_then(OsStr::to_str)
-                .is_some_and(is_versioned)
-        })
+        .filter(|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_versioned))
         .map(|path| path.join("lib"))
         .collect();
     versioned.sort();
@@ -323,8 +275,7 @@ fn usual_folders() -> Vec<PathBuf> {
 
 /// `llvm-22`, as Debian names the folders of its versions.
 fn is_versioned(name: &str) -> bool {
-    name.strip_prefix("llvm-")
-        .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+    name.strip_prefix("llvm-").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -334,14 +285,8 @@ mod tests {
     #[test]
     fn versions_are_read_from_file_names() {
         let cases = [
-            (
-                "libLLVM.so.22.1-rust-1.95.0-stable",
-                Some("22.1-rust-1.95.0-stable"),
-            ),
-            (
-                "libLLVM-22-rust-1.95.0-stable.so",
-                Some("22-rust-1.95.0-stable"),
-            ),
+            ("libLLVM.so.22.1-rust-1.95.0-stable", Some("22.1-rust-1.95.0-stable")),
+            ("libLLVM-22-rust-1.95.0-stable.so", Some("22-rust-1.95.0-stable")),
             ("libLLVM.so.22.1", Some("22.1")),
             ("libLLVM-14.so.1", Some("14")),
             ("libLLVM-19.1.7.so", Some("19.1.7")),
@@ -358,19 +303,13 @@ mod tests {
     }
 
     fn env(choice: &str) -> Env {
-        Env {
-            choice: Some(choice.into()),
-            ..Env::from_process()
-        }
+        Env { choice: Some(choice.into()), ..Env::from_process() }
     }
 
     #[test]
     fn none_is_an_answer() {
         let found = find(&env("none"));
-        assert_eq!(
-            (found.rung, found.identity().as_str()),
-            (Rung::None, "none")
-        );
+        assert_eq!((found.rung, found.identity().as_str()), (Rung::None, "none"));
         assert!(found.tried.is_empty());
     }
 
@@ -378,29 +317,18 @@ mod tests {
     fn what_is_not_taken_is_explained() {
         let found = find(&env("/nowhere/libLLVM.so.22.1"));
         assert_eq!(found.rung, Rung::None);
-        assert!(
-            found.tried[0].1.contains("cannot be read"),
-            "{:?}",
-            found.tried
-        );
+        assert!(found.tried[0].1.contains("cannot be read"), "{:?}", found.tried);
 
         let mut lost = env("rustc");
         lost.rustc = "/nowhere/rustc".into();
         let found = find(&lost);
         assert_eq!(found.rung, Rung::None);
-        assert!(
-            found.tried[0].1.contains("does not start"),
-            "{:?}",
-            found.tried
-        );
+        assert!(found.tried[0].1.contains("does not start"), "{:?}", found.tried);
     }
 
     #[test]
     fn the_identity_holds_no_path() {
-        let found = find(&Env {
-            choice: None,
-            ..Env::from_process()
-        });
+        let found = find(&Env { choice: None, ..Env::from_process() });
         assert!(!found.identity().contains('/'), "{}", found.identity());
     }
 }

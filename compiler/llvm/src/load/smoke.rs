@@ -4,9 +4,7 @@ use inkwell::{
     OptimizationLevel,
     context::Context,
     passes::PassBuilderOptions,
-    targets::{
-        CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
-    },
+    targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple},
 };
 
 /// Compiles `n + n` to an object; says what failed.
@@ -18,40 +16,18 @@ pub(super) fn test() -> Result<(), String> {
     let int = context.i32_type();
     let function = module.add_function("twice", int.fn_type(&[int.into()], false), None);
     builder.position_at_end(context.append_basic_block(function, ""));
-    let n = function
-        .get_nth_param(0)
-        .ok_or("it loses a parameter")?
-        .into_int_value();
-    let sum = builder
-        .build_int_add(n, n, "")
-        .map_err(|error| error.to_string())?;
-    builder
-        .build_return(Some(&sum))
-        .map_err(|error| error.to_string())?;
+    let n = function.get_nth_param(0).ok_or("it loses a parameter")?.into_int_value();
+    let sum = builder.build_int_add(n, n, "").map_err(|error| error.to_string())?;
+    builder.build_return(Some(&sum)).map_err(|error| error.to_string())?;
     module.verify().map_err(|error| error.to_string())?;
 
     let machine = Target::from_triple(&triple)
         .map_err(|error| error.to_string())?
-        .create_target_machine(
-            &triple,
-            "",
-            "",
-            OptimizationLevel::Default,
-            RelocMode::PIC,
-            CodeModel::Default,
-        )
+        .create_target_machine(&triple, "", "", OptimizationLevel::Default, RelocMode::PIC, CodeModel::Default)
         .ok_or("it makes no target machine")?;
-    module
-        .run_passes("default<O1>", &machine, PassBuilderOptions::create())
-        .map_err(|error| error.to_string())?;
-    let object = machine
-        .write_to_memory_buffer(&module, FileType::Object)
-        .map_err(|error| error.to_string())?;
-    if object.get_size() == 0 {
-        Err("it writes an empty object".to_owned())
-    } else {
-        Ok(())
-    }
+    module.run_passes("default<O1>", &machine, PassBuilderOptions::create()).map_err(|error| error.to_string())?;
+    let object = machine.write_to_memory_buffer(&module, FileType::Object).map_err(|error| error.to_string())?;
+    if object.get_size() == 0 { Err("it writes an empty object".to_owned()) } else { Ok(()) }
 }
 
 /// This machine's triple, with its target initialised.

@@ -13,10 +13,7 @@ use libloading::Library;
 const NAMES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 
 #[cfg(target_arch = "x86_64")]
-std::arch::global_asm!(
-    include_str!(concat!(env!("OUT_DIR"), "/jumps.s")),
-    options(att_syntax)
-);
+std::arch::global_asm!(include_str!(concat!(env!("OUT_DIR"), "/jumps.s")), options(att_syntax));
 #[cfg(not(target_arch = "x86_64"))]
 std::arch::global_asm!(include_str!(concat!(env!("OUT_DIR"), "/jumps.s")));
 
@@ -34,13 +31,9 @@ static tenfold_llvm_jumps: [AtomicPtr<()>; NAMES.len()] =
 /// The caller expects a function of some other type, so there is nothing to return to.
 #[unsafe(no_mangle)]
 extern "C" fn tenfold_llvm_explain(number: u32) -> ! {
-    let name = NAMES
-        .get(number as usize)
-        .copied()
-        .unwrap_or("a function of LLVM-C");
-    let filled = tenfold_llvm_jumps
-        .iter()
-        .any(|slot| slot.load(Ordering::Relaxed) != tenfold_llvm_unresolved as *mut ());
+    let name = NAMES.get(number as usize).copied().unwrap_or("a function of LLVM-C");
+    let filled =
+        tenfold_llvm_jumps.iter().any(|slot| slot.load(Ordering::Relaxed) != tenfold_llvm_unresolved as *mut ());
     if filled {
         eprintln!("tenfold: the loaded LLVM has no `{name}`");
     } else {
@@ -59,10 +52,7 @@ pub(super) fn fill(library: &Library) -> Vec<&'static str> {
         match unsafe { library.get::<*mut ()>(symbol.as_bytes_with_nul()) } {
             Ok(found) => {
                 // SAFETY: the library is never closed (`load` leaks it), so the address stays.
-                slot.store(
-                    unsafe { found.into_raw() }.as_raw_ptr().cast(),
-                    Ordering::Release,
-                );
+                slot.store(unsafe { found.into_raw() }.as_raw_ptr().cast(), Ordering::Release);
             }
             Err(_) => absent.push(name),
         }

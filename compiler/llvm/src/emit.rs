@@ -1,0 +1,187 @@
+//! From flat tir to LLVM's IR, one function for each function.
+//!
+//! It knows tir and instructions, not passes of LLVM or object files.
+
+mod alias;
+mod expr;
+mod function;
+mod half;
+mod helper;
+mod index;
+mod ops;
+mod place;
+
+use std::collections::BTreeMap;
+
+use inkwell::{context::Context, memory_buffer::MemoryBuffer, module::Module, targets::TargetMachine};
+use tenfold_core::{CodegenOptions, Target};
+use tenfold_ir::{
+    Function,
+    tir::{Param, PrimFunc},
+};
+
+use crate::{
+    ir::{Ir, Seen, Type, Value},
+    machine::Machine,
+};
+use alias::Aliases;
+use function::Body;
+use place::Places;
+
+/// What every function of a module is written with.
+struct Cx<'a, 'c, 'm> {
+    ir: &'a Ir<'c, 'm>,
+    machine: &'a Machine,
+    target: &'a Target,
+    module: &'a tenfold_ir::Module,
+    aliases: &'a Aliases,
+    functions: BTreeMap<&'a str, Declared<'a, 'c>>,
+}
+
+/// A function that can be called.
+#[derive(Clone, Copy)]
+struct Declared<'a, 'c> {
+    prim: &'a PrimFunc,
+    value: Value<'c>,
+}
+
+/// A module of LLVM that holds every prim-func of `module`, not yet verified.
+pub(crate) fn emit<'c>(
+    context: &'c Context,
+    machine: &Machine,
+    opened: &TargetMachine,
+    module: &tenfold_ir::Module,
+    target: &Target,
+    options: &CodegenOptions,
+) -> Result<Module<'c>, String> {
+    let text = MemoryBuffer::create_from_memory_range_copy(helper::text().as_bytes(), "tenfold");
+    let out = context.create_module_from_ir(text).map_err(|error| error.to_string())?;
+    out.set_source_file_name("tenfold");
+    out.set_triple(&opened.get_triple());
+    out.set_data_layout(&opened.get_target_data().get_data_layout());
+    let ir = Ir::new(context, &out);
+    for function in ir.functions() {
+        describe(&ir, function, machine, target);
+    }
+
+    let prims: Vec<&PrimFunc> = module.functions.values().filter_map(prim).collect();
+    let aliases = Aliases::of(&prims);
+    let mut cx = Cx { ir: &ir, machine, target, module, aliases: &aliases, functions: BTreeMap::new() };
+    for prim in &prims {
+        let value = cx.declare(prim)?;
+        cx.functions.insert(&prim.name, Declared { prim, value });
+    }
+    let places = Places::new(&ir, options);
+    for declared in cx.functions.values() {
+        Body::new(&cx, *declared, &places).write().map_err(|error| format!("`{}`: {error}", declared.prim.name))?;
+    }
+    places.finish();
+    drop(ir);
+    Ok(out)
+}
+
+fn prim(function: &Function) -> Option<&PrimFunc> {
+    match function {
+        Function::Prim(prim) => Some(prim),
+        Function::Relax(_) => None,
+    }
+}
+
+/// What LLVM is told of every function, our own included: else one could not be inlined into
+/// another.
+fn describe<'c>(ir: &Ir<'c, '_>, function: Value<'c>, machine: &Machine, target: &Target) {
+    ir.attribute(function, None, "nounwind", 0);
+    ir.word(function, "target-cpu", &machine.cpu);
+    ir.word(function, "target-features", &machine.features);
+    ir.word(function, "warn-stack-size", "0");
+    if target.vector_bytes() == 64 {
+        ir.word(function, "prefer-vector-width", "512");
+    }
+}
+
+impl<'a, 'c> Cx<'a, 'c, '_> {
+    fn declare(&self, prim: &PrimFunc) -> Result<Value<'c>, String> {
+        let ir = self.ir;
+        let mut types = Vec::new();
+        for param in &prim.params {
+            types.push(self.parameter_type(prim, param));
+        }
+        let (result, seen) = if prim.exported { (Some(ir.int(32)), Seen::Outside) } else { (None, Seen::Inside) };
+        let function = ir.function(&prim.name, &types, result, seen);
+        describe(ir, function, self.machine, self.target);
+        if let Some(section) = self.section(&prim.name) {
+            ir.section(function, &section);
+        }
+        for (number, param) in (0..).zip(&prim.params) {
+            self.describe_parameter(function, prim, number, param);
+        }
+        Ok(function)
+    }
+
+    /// The type that a parameter has in calls from outside, and inside for simplicity.
+    fn parameter_type(&self, prim: &PrimFunc, param: &Param) -> Type<'c> {
+        match param {
+            Param::Buffer(..) | Param::Workspace => self.ir.pointer(),
+            Param::Value(var) => self.value_type(prim.exported, prim.vars[var.0 as usize].ty.elem),
+        }
+    }
+
+    /// An index is as wide as a pointer when it comes from outside (`ptrdiff_t`), a `bool` a byte.
+    fn value_type(&self, exported: bool, elem: tenfold_ir::tir::Elem) -> Type<'c> {
+        use tenfold_ir::tir::Elem;
+        match elem {
+            Elem::Index if exported => self.ir.int(self.target.pointer_bits),
+            Elem::Index => self.ir.int(64),
+            Elem::Scalar(dtype) => match ops::Kind::of(Elem::Scalar(dtype)) {
+                ops::Kind::Bool => self.ir.int(8),
+                ops::Kind::Int { bits, .. } => self.ir.int(bits),
+                ops::Kind::Half { .. } => self.ir.int(16),
+                ops::Kind::Float { bits } => self.ir.float(bits),
+            },
+        }
+    }
+
+    fn describe_parameter(&self, function: Value<'c>, prim: &PrimFunc, number: u32, param: &Param) {
+        let say = |name: &str, value: u64| {
+            self.ir.attribute(function, Some(number), name, value);
+        };
+        match param {
+            Param::Value(_) => {}
+            Param::Workspace => {
+                say("noalias", 0);
+            }
+            Param::Buffer(buf, usage) => {
+                let data = &prim.buffers[buf.0 as usize];
+                say("nonnull", 0);
+                say("align", data.dtype.align() as u64);
+                if prim.exported || !self.aliases.shared(&prim.name, number) {
+                    say("noalias", 0);
+                }
+                if *usage == tenfold_ir::tir::BufUse::In {
+                    say("readonly", 0);
+                }
+                let elements: Option<i64> = data
+                    .shape
+                    .iter()
+                    .map(|extent| extent.as_const())
+                    .try_fold(1_i64, |size, extent| size.checked_mul(extent?));
+                let bytes = elements.unwrap_or(0).max(0) as u64 * data.dtype.size_bytes() as u64;
+                // A pointer to nothing may dangle, and gaps are not ours to read.
+                if bytes > 0 && data.strides.is_none() {
+                    say("dereferenceable", bytes);
+                }
+            }
+        }
+    }
+
+    /// A section of its own for each function, so that a linker can leave it out.
+    fn section(&self, name: &str) -> Option<String> {
+        use tenfold_core::ObjectFormat;
+        match self.target.format {
+            ObjectFormat::Elf => Some(format!(".text.{name}")),
+            ObjectFormat::Coff => Some(format!(".text${name}")),
+            // Mach-O's linker splits at symbols; WebAssembly's at functions.
+            ObjectFormat::MachO | ObjectFormat::Wasm => None,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Which parameters of internal functions may point to the same memory.
+//!
+//! The user's tensors never overlap, but the memory plan may let a result take the place of an
+//! operand that dies. A parameter that some call passes such memory to is not `noalias`.
+
+use std::collections::BTreeSet;
+
+use tenfold_ir::tir::{BufId, BufUse, CallArg, Param, PrimFunc, Scope, Stmt};
+
+/// The parameters that share memory with another that is written.
+#[derive(Debug, Default)]
+pub(super) struct Aliases(BTreeSet<(String, u32)>);
+
+impl Aliases {
+    /// Looks at every call in `prims`.
+    pub(super) fn of(prims: &[&PrimFunc]) -> Aliases {
+        let mut aliases = Aliases::default();
+        for caller in prims {
+            each_call(&caller.body, &mut |callee, args| {
+                if let Some(callee) = prims.iter().find(|prim| prim.name == *callee) {
+                    aliases.look(caller, callee, args);
+                }
+            });
+        }
+        aliases
+    }
+
+    /// Whether the parameter of that number may share memory.
+    pub(super) fn shared(&self, function: &str, parameter: u32) -> bool {
+        self.0.contains(&(function.to_owned(), parameter))
+    }
+
+    fn look(&mut self, caller: &PrimFunc, callee: &PrimFunc, args: &[CallArg]) {
+        let mut buffers: Vec<(u32, BufId, bool)> = Vec::new();
+        for (number, (param, arg)) in (0..).zip(callee.params.iter().zip(args)) {
+            if let (Param::Buffer(_, usage), CallArg::Buffer(buf)) = (param, arg) {
+                buffers.push((number, *buf, *usage != BufUse::In));
+            }
+        }
+        for (i, (a, first, writes)) in buffers.iter().enumerate() {
+            for (b, second, also) in &buffers[i + 1..] {
+                if (*writes || *also) && overlap(caller, *first, *second) {
+                    self.0.insert((callee.name.clone(), *a));
+                    self.0.insert((callee.name.clone(), *b));
+                }
+            }
+        }
+    }
+}
+
+/// Whether two buffers of a function may share a byte.
+fn overlap(prim: &PrimFunc, a: BufId, b: BufId) -> bool {
+    if a == b {
+        return true;
+    }
+    let (x, y) = (&prim.buffers[a.0 as usize], &prim.buffers[b.0 as usize]);
+    if x.scope != Scope::Workspace || y.scope != Scope::Workspace {
+        return x.scope == y.scope && matches!(x.scope, Scope::Const(_));
+    }
+    let start = |data: &tenfold_ir::tir::BufferData| data.offset.as_ref().map_or(Some(0), |offset| offset.as_const());
+    let bytes = |data: &tenfold_ir::tir::BufferData| {
+        let mut extents = data.shape.iter().map(|extent| extent.as_const());
+        extents.try_fold(data.dtype.size_bytes() as i64, |size, extent| size.checked_mul(extent?))
+    };
+    match (start(x), bytes(x), start(y), bytes(y)) {
+        (Some(p), Some(m), Some(q), Some(n)) => p < q + n && q < p + m,
+        // Where a size is only known when the program runs, we cannot tell.
+        _ => true,
+    }
+}
+
+fn each_call(stmt: &Stmt, f: &mut dyn FnMut(&str, &[CallArg])) {
+    match stmt {
+        Stmt::Call { func, args } => f(func, args),
+        Stmt::Seq(all) => all.iter().for_each(|stmt| each_call(stmt, f)),
+        Stmt::For { body, .. }
+        | Stmt::While { body, .. }
+        | Stmt::Let { body, .. }
+        | Stmt::Alloc { body, .. }
+        | Stmt::At(_, body) => each_call(body, f),
+        Stmt::If { then, otherwise, .. } => {
+            each_call(then, f);
+            if let Some(otherwise) = otherwise {
+                each_call(otherwise, f);
+            }
+        }
+        Stmt::Block(block) => {
+            if let Some(init) = &block.init {
+                each_call(init, f);
+            }
+            each_call(&block.body, f);
+        }
+        Stmt::Store { .. } | Stmt::Evaluate(_) => {}
+    }
+}

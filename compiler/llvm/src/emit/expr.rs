@@ -1,0 +1,274 @@
+//! Expressions: each is written once per statement, inside the branch that needs it.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::{
+    op::BinaryOp,
+    tir::{BufId, Elem, Expr, ExprId, Intrinsic, Ty},
+};
+
+use super::{
+    function::{Body, Result},
+    ops::Kind,
+};
+use crate::ir::{Type, Value};
+
+impl<'c> Body<'_, 'c, '_> {
+    /// The value of an expression.
+    pub(super) fn expr(&mut self, id: ExprId) -> Result<Value<'c>> {
+        if let Some(known) = self.known.iter().rev().find_map(|layer| layer.get(&id)) {
+            return Ok(*known);
+        }
+        let value = self.write_expr(id)?;
+        if let Some(layer) = self.known.last_mut() {
+            layer.insert(id, value);
+        }
+        Ok(value)
+    }
+
+    fn write_expr(&mut self, id: ExprId) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        match self.node(id) {
+            Expr::Const(value) => Ok(self.ops.literal(*value)),
+            Expr::Index(value) => Ok(ir.const_int(ir.int(64), *value)),
+            Expr::Var(var) => self.var(*var),
+            Expr::Unary(op, a) => {
+                let value = self.expr(*a)?;
+                self.ops.unary(*op, self.kind(*a), value).map_err(|error| unexpanded(&error.0))
+            }
+            Expr::Binary(op, a, b) => {
+                let (x, y) = (self.expr(*a)?, self.expr(*b)?);
+                let done = self.ops.binary(*op, self.kind(*a), false, x, y);
+                done.map_err(|error| unexpanded(&error.0))
+            }
+            Expr::Compare(op, a, b) => {
+                let (x, y) = (self.expr(*a)?, self.expr(*b)?);
+                Ok(self.ops.compare(*op, self.kind(*a), x, y))
+            }
+            Expr::If(cond, a, b) => self.choose(*cond, *a, *b),
+            Expr::Select(cond, a, b) => {
+                let cond = self.expr(*cond)?;
+                let (x, y) = (self.expr(*a)?, self.expr(*b)?);
+                Ok(ir.select(cond, x, y))
+            }
+            Expr::Cast(ty, a) => {
+                let value = self.expr(*a)?;
+                Ok(self.ops.cast(self.kind(*a), Kind::of(ty.elem), value))
+            }
+            Expr::Load { buf, index, access: _ } => self.load(*buf, index, self.prim.exprs.ty(id)),
+            Expr::Call(function, args, ty) => self.intrinsic(*function, args, *ty),
+            Expr::Ramp(base, stride, lanes) => self.ramp(*base, *stride, *lanes),
+            Expr::Broadcast(a, lanes) => {
+                let value = self.expr(*a)?;
+                Ok(ir.splat(value, u32::from(*lanes)))
+            }
+        }
+    }
+
+    /// `cond ? a : b`, of which only one is evaluated if it reads memory.
+    fn choose(&mut self, cond: ExprId, a: ExprId, b: ExprId) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        let test = self.expr(cond)?;
+        if !self.reads(a) && !self.reads(b) {
+            let (x, y) = (self.expr(a)?, self.expr(b)?);
+            return Ok(ir.select(test, x, y));
+        }
+        let (yes, no, after) = (self.block(), self.block(), self.block());
+        ir.branch(test, yes, no);
+        let (x, x_end) = self.branch(yes, a)?;
+        ir.jump(after);
+        let (y, y_end) = self.branch(no, b)?;
+        ir.jump(after);
+        ir.at_end(after);
+        let value = ir.phi(x.ty());
+        ir.incoming(value, x, x_end);
+        ir.incoming(value, y, y_end);
+        Ok(value)
+    }
+
+    /// An expression in a block of its own, and the block where it ends.
+    fn branch(&mut self, block: crate::ir::Block<'c>, id: ExprId) -> Result<(Value<'c>, crate::ir::Block<'c>)> {
+        self.cx.ir.at_end(block);
+        self.known.push(BTreeMap::new());
+        let value = self.expr(id);
+        self.known.pop();
+        Ok((value?, self.cx.ir.here()))
+    }
+
+    /// Whether evaluating an expression reads memory, beyond what the statement has read already.
+    fn reads(&self, id: ExprId) -> bool {
+        if self.known.iter().any(|layer| layer.contains_key(&id)) {
+            return false;
+        }
+        match self.node(id) {
+            Expr::Const(_) | Expr::Index(_) | Expr::Var(_) => false,
+            Expr::Load { .. } => true,
+            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::Broadcast(a, _) => self.reads(*a),
+            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) | Expr::Ramp(a, b, _) => self.reads(*a) || self.reads(*b),
+            Expr::If(a, b, c) | Expr::Select(a, b, c) => self.reads(*a) || self.reads(*b) || self.reads(*c),
+            Expr::Call(_, args, _) => args.iter().any(|arg| self.reads(*arg)),
+        }
+    }
+
+    fn intrinsic(&mut self, function: Intrinsic, args: &[ExprId], ty: Ty) -> Result<Value<'c>> {
+        let values: Vec<Value<'c>> = args.iter().map(|arg| self.expr(*arg)).collect::<Result<_>>()?;
+        match (function, values.as_slice()) {
+            (Intrinsic::Fma, [a, b, c]) => {
+                self.ops.fma(Kind::of(ty.elem), *a, *b, *c).map_err(|error| unexpanded(&error.0))
+            }
+            (Intrinsic::QMultiplyShift, [x, m, shift]) => Ok(self.ops.multiply_shift(*x, *m, *shift)),
+            (Intrinsic::Bitcast, [a]) => {
+                let to = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));
+                Ok(self.cx.ir.bitcast(*a, to))
+            }
+            (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast, _) => {
+                Err(format!("`{function:?}` has {} operands", values.len()))
+            }
+        }
+    }
+
+    fn ramp(&mut self, base: ExprId, stride: ExprId, lanes: u16) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        let (first, step) = (self.expr(base)?, self.expr(stride)?);
+        let numbers: Vec<Value<'c>> = (0..lanes).map(|lane| ir.const_int(first.ty(), i64::from(lane))).collect();
+        let lanes = u32::from(lanes);
+        let moved = ir.mul(ir.splat(step, lanes), ir.const_vector(&numbers));
+        Ok(ir.add(ir.splat(first, lanes), moved))
+    }
+
+    // Memory.
+
+    /// How a value lies in memory: a `bool` is a byte.
+    pub(super) fn memory_type(&self, ty: Ty) -> Type<'c> {
+        let lanes = u32::from(ty.lanes);
+        match Kind::of(ty.elem) {
+            Kind::Bool => self.cx.ir.int(8).times(lanes),
+            kind @ (Kind::Int { .. } | Kind::Half { .. } | Kind::Float { .. }) => self.ops.ty(kind, lanes),
+        }
+    }
+
+    /// The one index of an access; flat tir has no other.
+    fn flat<'i>(&self, buf: BufId, index: &'i [ExprId]) -> Result<Option<&'i ExprId>> {
+        match index {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            [..] => {
+                let name = &self.prim.buffers[buf.0 as usize].name;
+                Err(format!("`{name}` is accessed with {} indices", index.len()))
+            }
+        }
+    }
+
+    /// An index of any integer type as the 64 bits of an index.
+    fn as_index(&mut self, id: ExprId) -> Result<Value<'c>> {
+        let value = self.expr(id)?;
+        if self.is_index(id) {
+            return Ok(value);
+        }
+        Ok(self.ops.cast(self.kind(id), Kind::of(Elem::Index), value))
+    }
+
+    fn load(&mut self, buf: BufId, index: &[ExprId], ty: Ty) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        let memory = self.memory_type(ty);
+        let base = self.base(buf)?;
+        let align = self.prim.buffers[buf.0 as usize].dtype.align() as u32;
+        let Some(index) = self.flat(buf, index)? else {
+            let loaded = ir.load(memory, base, align);
+            return Ok(self.loaded(ty, loaded));
+        };
+        if ty.lanes == 1 || self.contiguous(*index).is_some() {
+            let at = match self.contiguous(*index) {
+                Some(first) => self.as_index(first)?,
+                None => self.as_index(*index)?,
+            };
+            let place = ir.element(memory.lane(), base, at);
+            let loaded = ir.load(memory, place, align);
+            return Ok(self.loaded(ty, loaded));
+        }
+        let at = self.as_index(*index)?;
+        let mut all = ir.poison(memory);
+        for lane in 0..u32::from(ty.lanes) {
+            let place = ir.element(memory.lane(), base, ir.extract(at, lane));
+            all = ir.insert(all, ir.load(memory.lane(), place, align), lane);
+        }
+        Ok(self.loaded(ty, all))
+    }
+
+    fn loaded(&self, ty: Ty, value: Value<'c>) -> Value<'c> {
+        if Kind::of(ty.elem) == Kind::Bool { self.byte_to_bool(value) } else { value }
+    }
+
+    /// Where a vector of neighbours begins.
+    fn contiguous(&self, index: ExprId) -> Option<ExprId> {
+        match self.node(index) {
+            Expr::Ramp(base, stride, _) if *self.node(*stride) == Expr::Index(1) => Some(*base),
+            _ => None,
+        }
+    }
+
+    /// Writes a value to an element, or to as many as it has lanes.
+    pub(super) fn write_element(&mut self, buf: BufId, index: &[ExprId], value: Value<'c>, ty: Ty) -> Result<()> {
+        let ir = self.cx.ir;
+        let memory = self.memory_type(ty);
+        let base = self.base(buf)?;
+        let align = self.prim.buffers[buf.0 as usize].dtype.align() as u32;
+        let value = if Kind::of(ty.elem) == Kind::Bool { ir.resize(false, value, memory) } else { value };
+        let Some(index) = self.flat(buf, index)? else {
+            ir.store(value, base, align);
+            return Ok(());
+        };
+        if ty.lanes == 1 || self.contiguous(*index).is_some() {
+            let at = match self.contiguous(*index) {
+                Some(first) => self.as_index(first)?,
+                None => self.as_index(*index)?,
+            };
+            ir.store(value, ir.element(memory.lane(), base, at), align);
+            return Ok(());
+        }
+        let at = self.as_index(*index)?;
+        for lane in 0..u32::from(ty.lanes) {
+            let place = ir.element(memory.lane(), base, ir.extract(at, lane));
+            ir.store(ir.extract(value, lane), place, align);
+        }
+        Ok(())
+    }
+
+    // Reductions.
+
+    /// `value` as `buf[index] op new`: what a reduction stores.
+    pub(super) fn accumulated(
+        &self,
+        buf: BufId,
+        index: &[ExprId],
+        value: ExprId,
+    ) -> Option<(BinaryOp, ExprId, ExprId)> {
+        let is_old = |id: ExprId| match self.node(id) {
+            Expr::Load { buf: from, index: at, .. } => *from == buf && at == index,
+            _ => false,
+        };
+        match self.node(value) {
+            Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Mul), a, b) => {
+                if is_old(*a) {
+                    Some((*op, *a, *b))
+                } else if is_old(*b) {
+                    Some((*op, *b, *a))
+                } else {
+                    None
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The step of a reduction, whose order is free.
+    pub(super) fn accumulate(&mut self, op: BinaryOp, old: ExprId, new: ExprId) -> Result<Value<'c>> {
+        let (x, y) = (self.expr(old)?, self.expr(new)?);
+        let done = self.ops.binary(op, self.kind(old), true, x, y);
+        done.map_err(|error| unexpanded(&error.0))
+    }
+}
+
+fn unexpanded(what: &str) -> String {
+    format!("{what} was not written out before code generation")
+}

@@ -1,0 +1,382 @@
+//! The body of one function: statements, loops and memory.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::{
+    arith::Sym,
+    tir::{BufId, CallArg, Elem, Expr, ExprId, LoopKind, Param, PrimFunc, Scope, Stmt, Ty, VarId},
+};
+
+use super::{
+    Cx, Declared,
+    ops::{Kind, Ops},
+    place::Places,
+};
+use crate::ir::{Block, Int, Metadata, Value};
+
+/// What writing a function may fail with: a bug of ours, in words.
+pub(super) type Result<T> = std::result::Result<T, String>;
+
+/// The largest array that may lie on the stack.
+const LARGEST_LOCAL: i64 = 1 << 16;
+
+/// A function in the making.
+pub(super) struct Body<'a, 'c, 'm> {
+    pub(super) cx: &'a Cx<'a, 'c, 'm>,
+    pub(super) ops: Ops<'a, 'c, 'm>,
+    pub(super) prim: &'a PrimFunc,
+    places: &'a Places<'a, 'c>,
+    function: Value<'c>,
+    entry: Block<'c>,
+    workspace: Option<Value<'c>>,
+    buffers: Vec<Option<Value<'c>>>,
+    pub(super) vars: Vec<Option<Value<'c>>>,
+    syms: BTreeMap<&'a Sym, VarId>,
+    /// What the statement's expressions have given so far, a layer per branch being written.
+    pub(super) known: Vec<BTreeMap<ExprId, Value<'c>>>,
+    /// How many reductions surround the statement.
+    pub(super) reductions: u32,
+    place: Option<Metadata<'c>>,
+}
+
+impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
+    /// Starts the body of a declared function.
+    pub(super) fn new(cx: &'a Cx<'a, 'c, 'm>, declared: Declared<'a, 'c>, places: &'a Places<'a, 'c>) -> Self {
+        let Declared { prim, value } = declared;
+        let ops = Ops { ir: cx.ir, unit: cx.machine.float, strict: prim.strict };
+        let vars = prim.vars.iter().enumerate();
+        Body {
+            cx,
+            ops,
+            prim,
+            places,
+            function: value,
+            entry: cx.ir.block(value),
+            workspace: None,
+            buffers: vec![None; prim.buffers.len()],
+            vars: vec![None; prim.vars.len()],
+            syms: vars.map(|(id, data)| (&data.sym, VarId(id as u32))).collect(),
+            known: vec![BTreeMap::new()],
+            reductions: 0,
+            place: None,
+        }
+    }
+
+    /// Writes it.
+    pub(super) fn write(mut self) -> Result<()> {
+        let ir = self.cx.ir;
+        ir.place(None);
+        self.places.enter(ir, &self.prim.name, self.prim.loc, self.function);
+        let start = ir.block(self.function);
+        ir.at_end(start);
+        self.place = self.places.at(ir, self.prim.loc);
+        ir.place(self.place);
+        self.parameters();
+        let prim = self.prim;
+        self.stmt(&prim.body)?;
+        ir.ret(prim.exported.then(|| ir.const_int(ir.int(32), 0)));
+        // Memory of the stack stands alone in the first block, so that none is taken in a loop.
+        ir.at_end(self.entry);
+        ir.jump(start);
+        ir.place(None);
+        Ok(())
+    }
+
+    fn parameters(&mut self) {
+        let ir = self.cx.ir;
+        for (number, param) in (0..).zip(&self.prim.params) {
+            let value = ir.parameter(self.function, number);
+            match param {
+                Param::Workspace => self.workspace = Some(value),
+                Param::Buffer(buf, _) => self.buffers[buf.0 as usize] = Some(value),
+                Param::Value(var) => {
+                    let elem = self.var_type(*var).elem;
+                    let value = match Kind::of(elem) {
+                        Kind::Bool => self.byte_to_bool(value),
+                        Kind::Int { .. } => ir.resize(true, value, self.ops.ty(Kind::of(elem), 1)),
+                        Kind::Half { .. } | Kind::Float { .. } => value,
+                    };
+                    self.vars[var.0 as usize] = Some(value);
+                }
+            }
+        }
+    }
+
+    pub(super) fn byte_to_bool(&self, byte: Value<'c>) -> Value<'c> {
+        let ir = self.cx.ir;
+        ir.icmp(Int::LLVMIntNE, byte, ir.const_int(byte.ty(), 0))
+    }
+
+    fn var_type(&self, var: VarId) -> Ty {
+        self.prim.vars[var.0 as usize].ty
+    }
+
+    /// The value of a variable.
+    pub(super) fn var(&self, var: VarId) -> Result<Value<'c>> {
+        self.vars[var.0 as usize]
+            .ok_or_else(|| format!("`{}` is used where it is not bound", self.prim.vars[var.0 as usize].sym))
+    }
+
+    /// The variable that a symbol stands for.
+    pub(super) fn sym(&self, sym: &Sym) -> Result<Value<'c>> {
+        match self.syms.get(sym) {
+            Some(var) => self.var(*var),
+            None => Err(format!("`{sym}` is no variable of the function")),
+        }
+    }
+
+    /// Where a buffer begins.
+    pub(super) fn base(&mut self, buf: BufId) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        if let Some(base) = self.buffers[buf.0 as usize] {
+            return Ok(base);
+        }
+        let data = &self.prim.buffers[buf.0 as usize];
+        match data.scope {
+            Scope::Const(id) => {
+                let constant = self.cx.module.constant(id);
+                let bytes: u64 = constant.shape.iter().product::<u64>() * constant.dtype.size_bytes() as u64;
+                let symbol = tenfold_core::constant_symbol(&constant.hash);
+                let ty = ir.array(ir.int(8), bytes);
+                let base = ir.external(&symbol, ty, constant.dtype.align() as u32);
+                self.buffers[buf.0 as usize] = Some(base);
+                Ok(base)
+            }
+            Scope::Workspace => {
+                let Some(workspace) = self.workspace else {
+                    return Err(format!("`{}` is in a workspace that is no parameter", data.name));
+                };
+                let Some(offset) = &data.offset else {
+                    return Err(format!("`{}` has no place in the workspace", data.name));
+                };
+                let offset = self.int_expr(offset)?;
+                Ok(ir.element(ir.int(8), workspace, offset))
+            }
+            Scope::Param | Scope::Global | Scope::Local | Scope::Shared => {
+                Err(format!("the memory of `{}` is not there", data.name))
+            }
+        }
+    }
+
+    // Statements.
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<()> {
+        match stmt {
+            Stmt::Seq(all) => all.iter().try_for_each(|stmt| self.stmt(stmt)),
+            Stmt::For { var, min, extent, kind, body } => self.for_loop(*var, *min, *extent, *kind, body),
+            Stmt::While { cond, body } => self.while_loop(*cond, body),
+            Stmt::If { cond, then, otherwise } => self.if_else(*cond, then, otherwise.as_deref()),
+            Stmt::Let { var, value, body } => {
+                let value = self.fresh(*value)?;
+                self.vars[var.0 as usize] = Some(value);
+                self.stmt(body)
+            }
+            Stmt::Alloc { buf, body } => {
+                self.alloc(*buf)?;
+                self.stmt(body)
+            }
+            Stmt::Store { buf, index, value, access: _ } => self.store(*buf, index, *value),
+            Stmt::Evaluate(value) => self.fresh(*value).map(drop),
+            Stmt::Call { func, args } => self.call(func, args),
+            Stmt::At(loc, body) => {
+                let outer = self.place;
+                self.place = self.places.at(self.cx.ir, *loc).or(outer);
+                self.cx.ir.place(self.place);
+                let done = self.stmt(body);
+                self.place = outer;
+                self.cx.ir.place(outer);
+                done
+            }
+            Stmt::Block(block) => Err(format!("the block `{}` was not lowered", block.name)),
+        }
+    }
+
+    fn alloc(&mut self, buf: BufId) -> Result<()> {
+        let ir = self.cx.ir;
+        let data = &self.prim.buffers[buf.0 as usize];
+        if data.scope != Scope::Local {
+            return Err(format!("`{}` was not placed in the workspace", data.name));
+        }
+        let mut extents = data.shape.iter().map(|extent| extent.as_const());
+        let length = extents.try_fold(1_i64, |size, extent| size.checked_mul(extent?));
+        let Some(length) = length.filter(|n| (0..=LARGEST_LOCAL).contains(n)) else {
+            return Err(format!("`{}` is too large for the stack, or of unknown size", data.name));
+        };
+        if self.buffers[buf.0 as usize].is_some() {
+            return Ok(());
+        }
+        let here = ir.here();
+        ir.place(None);
+        ir.at_end(self.entry);
+        let cell = self.memory_type(Ty::scalar(data.dtype));
+        let memory = ir.alloca(ir.array(cell, length.max(1) as u64), data.dtype.align() as u32);
+        ir.at_end(here);
+        ir.place(self.place);
+        self.buffers[buf.0 as usize] = Some(memory);
+        Ok(())
+    }
+
+    fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId) -> Result<()> {
+        self.known = vec![BTreeMap::new()];
+        let any_order = self.reductions > 0;
+        let written = match self.accumulated(buf, index, value) {
+            Some((op, old, new)) if any_order => self.accumulate(op, old, new)?,
+            Some(_) | None => self.expr(value)?,
+        };
+        self.write_element(buf, index, written, self.prim.exprs.ty(value))
+    }
+
+    fn if_else(&mut self, cond: ExprId, then: &Stmt, otherwise: Option<&Stmt>) -> Result<()> {
+        let ir = self.cx.ir;
+        let cond = self.fresh(cond)?;
+        let (yes, after) = (ir.block(self.function), ir.block(self.function));
+        let no = otherwise.map(|_| ir.block(self.function));
+        ir.branch(cond, yes, no.unwrap_or(after));
+        ir.at_end(yes);
+        self.stmt(then)?;
+        ir.jump(after);
+        if let (Some(no), Some(otherwise)) = (no, otherwise) {
+            ir.at_end(no);
+            self.stmt(otherwise)?;
+            ir.jump(after);
+        }
+        ir.at_end(after);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, cond: ExprId, body: &Stmt) -> Result<()> {
+        let ir = self.cx.ir;
+        let head = ir.block(self.function);
+        ir.jump(head);
+        ir.at_end(head);
+        let cond = self.fresh(cond)?;
+        let (inside, after) = (ir.block(self.function), ir.block(self.function));
+        ir.branch(cond, inside, after);
+        ir.at_end(inside);
+        self.stmt(body)?;
+        ir.jump(head);
+        ir.at_end(after);
+        Ok(())
+    }
+
+    fn for_loop(&mut self, var: VarId, min: ExprId, extent: ExprId, kind: LoopKind, body: &Stmt) -> Result<()> {
+        let ir = self.cx.ir;
+        self.known = vec![BTreeMap::new()];
+        let first = self.expr(min)?;
+        let turns = self.expr(extent)?;
+        let reduces = u32::from(is_reduction(kind));
+        self.reductions += reduces;
+        match turns.as_const() {
+            Some(..=0) => {}
+            Some(1) => {
+                self.vars[var.0 as usize] = Some(first);
+                self.stmt(body)?;
+            }
+            Some(_) | None => self.turns(var, first, turns, kind, body)?,
+        }
+        self.reductions -= reduces;
+        ir.place(self.place);
+        Ok(())
+    }
+
+    /// Two turns or more, or an unknown number: the test stands at the end, behind a guard.
+    fn turns(&mut self, var: VarId, first: Value<'c>, turns: Value<'c>, kind: LoopKind, body: &Stmt) -> Result<()> {
+        let ir = self.cx.ir;
+        let bits = self.counter_bits(first, turns);
+        let counter = ir.int(bits);
+        let narrow = |value| ir.resize(true, value, counter);
+        let (start, count) = (narrow(first), narrow(turns));
+        let end = ir.add_exact(start, count);
+        let (inside, after) = (ir.block(self.function), ir.block(self.function));
+        let before = ir.here();
+        if turns.as_const().is_some() {
+            ir.jump(inside);
+        } else {
+            let any = ir.icmp(Int::LLVMIntSGT, count, ir.const_int(counter, 0));
+            ir.branch(any, inside, after);
+        }
+        ir.at_end(inside);
+        let at = ir.phi(counter);
+        ir.incoming(at, start, before);
+        self.vars[var.0 as usize] = Some(ir.resize(true, at, ir.int(64)));
+        self.stmt(body)?;
+        let next = ir.add_exact(at, ir.const_int(counter, 1));
+        let more = ir.icmp(Int::LLVMIntSLT, next, end);
+        let last = ir.here();
+        let back = ir.branch(more, inside, after);
+        ir.incoming(at, next, last);
+        match kind {
+            LoopKind::Unrolled => ir.loop_property(back, &["llvm.loop.unroll.full"]),
+            LoopKind::Serial | LoopKind::Parallel | LoopKind::Vectorized | LoopKind::ThreadBound(_) => {}
+        }
+        ir.at_end(after);
+        Ok(())
+    }
+
+    fn call(&mut self, func: &str, args: &[CallArg]) -> Result<()> {
+        let ir = self.cx.ir;
+        let Some(callee) = self.cx.functions.get(func).copied() else {
+            return Err(format!("`{func}` is called but not defined"));
+        };
+        self.known = vec![BTreeMap::new()];
+        let mut values = Vec::new();
+        for (param, arg) in callee.prim.params.iter().zip(args) {
+            let value = match (param, arg) {
+                (Param::Buffer(..) | Param::Workspace, CallArg::Buffer(buf)) => self.base(*buf)?,
+                (Param::Value(var), CallArg::Value(value)) => {
+                    let elem = callee.prim.vars[var.0 as usize].ty.elem;
+                    let ty = self.cx.value_type(callee.prim.exported, elem);
+                    let signed = !matches!(Kind::of(elem), Kind::Bool);
+                    let value = self.expr(*value)?;
+                    if ty.is_float() { value } else { ir.resize(signed, value, ty) }
+                }
+                (Param::Buffer(..) | Param::Workspace, CallArg::Value(_)) | (Param::Value(_), CallArg::Buffer(_)) => {
+                    return Err(format!("the arguments of `{func}` are not its parameters"));
+                }
+            };
+            values.push(value);
+        }
+        if values.len() != callee.prim.params.len() {
+            return Err(format!("`{func}` is called with {} arguments", values.len()));
+        }
+        ir.call(callee.value, &values);
+        Ok(())
+    }
+
+    /// An expression of a new statement: nothing that an earlier one read holds any more.
+    fn fresh(&mut self, id: ExprId) -> Result<Value<'c>> {
+        self.known = vec![BTreeMap::new()];
+        self.expr(id)
+    }
+
+    /// A block of this function.
+    pub(super) fn block(&self) -> Block<'c> {
+        self.cx.ir.block(self.function)
+    }
+
+    /// The kind of an expression's lanes.
+    pub(super) fn kind(&self, id: ExprId) -> Kind {
+        Kind::of(self.prim.exprs.ty(id).elem)
+    }
+
+    /// Whether an expression is an index.
+    pub(super) fn is_index(&self, id: ExprId) -> bool {
+        self.prim.exprs.ty(id).elem == Elem::Index
+    }
+
+    /// The expression behind an id.
+    pub(super) fn node(&self, id: ExprId) -> &'a Expr {
+        self.prim.exprs.get(id)
+    }
+}
+
+/// Whether sums inside may be taken in any order.
+fn is_reduction(kind: LoopKind) -> bool {
+    match kind {
+        LoopKind::Serial
+        | LoopKind::Parallel
+        | LoopKind::Vectorized
+        | LoopKind::Unrolled
+        | LoopKind::ThreadBound(_) => false,
+    }
+}

@@ -1,0 +1,78 @@
+//! The most stack that a call of the entry can take.
+
+use std::collections::BTreeMap;
+
+use tenfold_core::{Arch, Target};
+use tenfold_ir::{
+    Function, Module,
+    tir::{PrimFunc, Stmt},
+};
+
+/// Frames along the deepest chain of calls, with the return addresses that frames do not count.
+///
+/// A function that LLVM inlined has no frame of its own left; its callees still count below it,
+/// so the number is never too small for our own code. Functions of the C library (`memcpy`, the
+/// arithmetic of targets without floats) are not counted.
+pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)]) -> Option<u64> {
+    let frames: BTreeMap<&str, u64> = frames.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
+    let entry = module.prim(&module.entry).or_else(|| {
+        module.functions.values().find_map(|function| match function {
+            Function::Prim(prim) if prim.exported => Some(prim),
+            Function::Prim(_) | Function::Relax(_) => None,
+        })
+    })?;
+    let address = match target.arch {
+        Arch::X86_64 => 8,
+        Arch::Aarch64 | Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => 0,
+    };
+    // Calls have no cycles: the front end refuses recursion. The limit only guards this walk.
+    Some(depth(module, entry, &frames, address, 64))
+}
+
+fn depth(module: &Module, prim: &PrimFunc, frames: &BTreeMap<&str, u64>, address: u64, limit: u32) -> u64 {
+    let own = frames.get(prim.name.as_str()).copied().unwrap_or(0) + address;
+    let mut callees = Vec::new();
+    calls(&prim.body, &mut callees);
+    let below = callees
+        .iter()
+        .filter_map(|name| module.prim(name))
+        .filter(|_| limit > 0)
+        .map(|callee| depth(module, callee, frames, address, limit - 1))
+        .max();
+    own + below.unwrap_or_else(|| ours(frames, address))
+}
+
+/// Our own helpers may be called by any function and call only each other.
+fn ours(frames: &BTreeMap<&str, u64>, address: u64) -> u64 {
+    let frames = frames.iter().filter(|(name, _)| name.starts_with("tenfold."));
+    frames.map(|(_, bytes)| bytes + address).sum()
+}
+
+fn calls<'a>(stmt: &'a Stmt, names: &mut Vec<&'a str>) {
+    match stmt {
+        Stmt::Call { func, .. } => {
+            if !names.contains(&func.as_str()) {
+                names.push(func);
+            }
+        }
+        Stmt::Seq(all) => all.iter().for_each(|stmt| calls(stmt, names)),
+        Stmt::For { body, .. }
+        | Stmt::While { body, .. }
+        | Stmt::Let { body, .. }
+        | Stmt::Alloc { body, .. }
+        | Stmt::At(_, body) => calls(body, names),
+        Stmt::If { then, otherwise, .. } => {
+            calls(then, names);
+            if let Some(otherwise) = otherwise {
+                calls(otherwise, names);
+            }
+        }
+        Stmt::Block(block) => {
+            if let Some(init) = &block.init {
+                calls(init, names);
+            }
+            calls(&block.body, names);
+        }
+        Stmt::Store { .. } | Stmt::Evaluate(_) => {}
+    }
+}
