@@ -28,9 +28,12 @@ pub(crate) struct Machine {
     pub(crate) features: String,
     /// Which float operations are instructions.
     pub(crate) float: FloatUnit,
-    abi: &'static str,
-    reloc: RelocMode,
-    code_model: CodeModel,
+    /// The calling convention, where the triple does not say it.
+    pub(crate) abi: &'static str,
+    /// How code names its data.
+    pub(crate) reloc: RelocMode,
+    /// How far data may lie.
+    pub(crate) code_model: CodeModel,
 }
 
 impl Machine {
