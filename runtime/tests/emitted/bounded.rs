@@ -97,10 +97,7 @@ pub mod mean_of {
         let x = ::tenfold::rt::strided("x", x)?;
         let (dims,) = bind(x.shape())?;
         let mut r0 = ::tenfold::rt::result("result", r0, [], &[])?;
-        unsafe {
-            run(x.as_ptr(), x.strides(), negate, bias, r0.as_mut_ptr(), dims, ws.as_mut_ptr());
-        }
-        ::core::result::Result::Ok(())
+        unsafe { run(x.as_ptr(), x.strides(), negate, bias, r0.as_mut_ptr(), dims, ws.as_mut_ptr()) }
     }
 
     /// Binds `H` and `W`, and checks the facts.
