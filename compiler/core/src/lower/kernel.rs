@@ -138,10 +138,19 @@ impl<'a> Kernel<'a> {
 
     /// Nested serial loops over `vars`; `f` pushes the innermost body.
     pub fn loops(&mut self, vars: &[(VarId, ExprId)], f: impl FnOnce(&mut Self)) {
+        self.nested(tir::LoopKind::Serial, vars, f);
+    }
+
+    /// Nested loops over `vars` that accumulate in any order; `f` pushes the innermost body.
+    pub fn reduction(&mut self, vars: &[(VarId, ExprId)], f: impl FnOnce(&mut Self)) {
+        self.nested(tir::LoopKind::Reduction, vars, f);
+    }
+
+    fn nested(&mut self, kind: tir::LoopKind, vars: &[(VarId, ExprId)], f: impl FnOnce(&mut Self)) {
         let mut body = self.capture(f);
         let min = self.b.index(0);
         for (var, extent) in vars.iter().rev() {
-            body = Stmt::For { var: *var, min, extent: *extent, kind: tir::LoopKind::Serial, body: Box::new(body) };
+            body = Stmt::For { var: *var, min, extent: *extent, kind, body: Box::new(body) };
         }
         self.b.push(body);
     }

@@ -177,6 +177,9 @@ pub enum Expr {
 pub enum LoopKind {
     /// In order.
     Serial,
+    /// In order, but what iterations accumulate by `buf[i] = buf[i] op e` may be taken in any order, floats included
+    /// unless the function is strict: a reduction of the language, never a `fold` or a loop of the user.
+    Reduction,
     /// Iterations are independent and may run on threads.
     Parallel,
     /// One vector operation.

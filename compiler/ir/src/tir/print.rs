@@ -55,6 +55,7 @@ pub fn phase_name(phase: Phase) -> &'static str {
 pub fn loop_name(kind: LoopKind) -> String {
     match kind {
         LoopKind::Serial => "serial".into(),
+        LoopKind::Reduction => "reduction".into(),
         LoopKind::Parallel => "parallel".into(),
         LoopKind::Vectorized => "vectorized".into(),
         LoopKind::Unrolled => "unrolled".into(),

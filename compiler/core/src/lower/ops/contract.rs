@@ -74,7 +74,7 @@ fn by_elements(
     let at = k.read_all(all);
     let first = start(k, &at, wide);
     let acc = k.b.local("acc", first);
-    k.loops(inner, |k| {
+    k.reduction(inner, |k| {
         let (at, r) = (k.read_all(all), k.read_all(inner));
         let (a, b) = factors(k, &at, &r);
         let (a, b) = (k.b.cast(wide, a), k.b.cast(wide, b));

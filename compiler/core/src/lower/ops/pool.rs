@@ -30,7 +30,7 @@ pub fn pool(mut k: Kernel<'_>, binding: &Binding, op: PoolOp, window: &Window) -
         let zero = k.b.scalar(Scalar::zero(DType::I32));
         let count = k.b.local("count", zero);
         let taps = k.vars("r", &kernel);
-        k.loops(&taps, |k| {
+        k.reduction(&taps, |k| {
             let (at, tap) = (k.read_all(&outer), k.read_all(&taps));
             let mut source = at[..2].to_vec();
             let (mut inside, mut counted) = (None, None);

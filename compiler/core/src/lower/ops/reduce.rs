@@ -83,7 +83,7 @@ pub fn reduce(mut k: Kernel<'_>, binding: &Binding, op: ReduceOp, axes: &[usize]
     k.spatial("reduce", &kept, |k| {
         let start = k.b.scalar(unit(op, acc_dtype));
         let acc = k.b.local("acc", start);
-        k.loops(&reduced, |k| {
+        k.reduction(&reduced, |k| {
             let (i, r) = (k.read_all(&kept), k.read_all(&reduced));
             let value = k.element(x, &interleave(ty.shape.len(), axes, &i, &r));
             let value = k.b.cast(acc_dtype, value);

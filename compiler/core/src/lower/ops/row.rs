@@ -23,7 +23,7 @@ fn fold_row(
     let start = k.b.scalar(start);
     let acc = k.b.local(name, start);
     let vars = k.vars("r", shape);
-    k.loops(&vars, |k| {
+    k.reduction(&vars, |k| {
         let r = k.read_all(&vars);
         let value = f(k, &r);
         let old = k.b.read_local(acc);
