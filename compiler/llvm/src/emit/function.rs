@@ -307,7 +307,11 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         ir.incoming(at, next, last);
         match kind {
             LoopKind::Unrolled => ir.loop_property(back, &["llvm.loop.unroll.full"]),
-            LoopKind::Serial | LoopKind::Parallel | LoopKind::Vectorized | LoopKind::ThreadBound(_) => {}
+            LoopKind::Serial
+            | LoopKind::Reduction
+            | LoopKind::Parallel
+            | LoopKind::Vectorized
+            | LoopKind::ThreadBound(_) => {}
         }
         ir.at_end(after);
         Ok(())
@@ -373,6 +377,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
 /// Whether sums inside may be taken in any order.
 fn is_reduction(kind: LoopKind) -> bool {
     match kind {
+        LoopKind::Reduction => true,
         LoopKind::Serial
         | LoopKind::Parallel
         | LoopKind::Vectorized
