@@ -10,7 +10,7 @@ pub(crate) mod sealed {
     pub trait SealedIs<T> {}
 }
 
-/// The type of an element: `bool`, an integer of 8 to 64 bits, [`f16`], [`bf16`], `f32` or `f64`.
+/// The type of an element: `bool`, an integer of 8 to 64 bits, [`f16`](struct@f16), [`bf16`], `f32` or `f64`.
 ///
 /// ```
 /// use tenfold::{DType, Element};

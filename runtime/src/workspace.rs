@@ -113,7 +113,7 @@ pub trait AsWorkspace {
 
 impl<const BYTES: usize> AsWorkspace for Workspace<BYTES> {
     fn bytes(&mut self) -> &mut [MaybeUninit<u8>] {
-        &mut self.0
+        crate::dispatch::whole(self)
     }
 }
 

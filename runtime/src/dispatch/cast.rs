@@ -22,6 +22,13 @@ pub(crate) fn cast_mut<T: Element, U: Is<T>>(slice: &mut [U]) -> &mut [T] {
     unsafe { from_raw_parts_mut(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
+/// All bytes of a workspace, those that fill it up to its alignment as well.
+pub(crate) fn whole<const BYTES: usize>(workspace: &mut Workspace<BYTES>) -> &mut [MaybeUninit<u8>] {
+    let bytes = size_of_val(workspace);
+    // SAFETY: the memory is the workspace's own, and need not be initialised on either side.
+    unsafe { from_raw_parts_mut(core::ptr::from_mut(workspace).cast(), bytes) }
+}
+
 /// The bytes as the workspace of a function that names its size.
 ///
 /// # Errors
@@ -45,4 +52,18 @@ fn empty<'a, const BYTES: usize>() -> &'a mut Workspace<BYTES> {
     let empty: &mut [Workspace<BYTES>] = &mut [];
     // SAFETY: a type of size 0 lies at every aligned address, and an empty slice's is aligned.
     unsafe { &mut *empty.as_mut_ptr() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{sized, whole};
+    use crate::Workspace;
+
+    #[test]
+    fn a_workspace_serves_as_its_own_whatever_its_size() {
+        assert!(sized::<100>(whole(&mut Workspace::<100>::new())).is_ok());
+        assert!(sized::<64>(whole(&mut Workspace::<100>::new())).is_ok());
+        assert!(sized::<0>(&mut []).is_ok());
+        assert!(sized::<129>(whole(&mut Workspace::<100>::new())).is_err());
+    }
 }
