@@ -1,7 +1,7 @@
 //! The identity of a function: a hash of its canonical text.
 //!
 //! The macro and the build script compute it apart from each other and meet by it. It is the same on every machine and
-//! in every release that reads functions the same way; [`FORMAT`] changes when they are read otherwise.
+//! in every release that reads functions the same way; `FORMAT` changes when they are read otherwise.
 
 use xxhash_rust::xxh3::xxh3_128;
 

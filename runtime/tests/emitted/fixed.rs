@@ -33,6 +33,8 @@ pub mod scale2 {
     pub const WORKSPACE_BYTES: usize = 64;
     /// Bytes of constants.
     pub const WEIGHT_BYTES: usize = 0;
+    /// Bytes of machine code.
+    pub const CODE_BYTES: usize = 0;
     /// Bytes of stack, at most.
     pub const STACK_BYTES: usize = 16;
     /// Arithmetic operations on floats.

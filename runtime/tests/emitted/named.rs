@@ -57,6 +57,8 @@ pub mod step {
 
     /// Bytes of constants.
     pub const WEIGHT_BYTES: usize = 0;
+    /// Bytes of machine code.
+    pub const CODE_BYTES: usize = 0;
     /// Bytes of stack, at most.
     pub const STACK_BYTES: usize = 64;
 
