@@ -75,8 +75,7 @@ impl Owner {
 
 /// What tells a function's text from others'.
 pub fn fingerprint(function: &TensorFn) -> String {
-    let text = format!("{function:?}");
-    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()))
+    crate::fingerprint::fingerprint(function)
 }
 
 /// FNV-1a: it tells directories apart, nothing rests on it against an adversary.

@@ -194,7 +194,12 @@ impl Cx {
         let name = expr_ident(&a.left).map(text_of).unwrap_or_default();
         match name.as_str() {
             "numerics" => {
-                let text = self.text_value(&a.right, Code::AttributeArgument, "write `numerics = \"strict\"`");
+                let help = "write `numerics = \"strict\"`, or leave it out";
+                let text = self.text_value(&a.right, Code::AttributeArgument, help);
+                if let Some(text) = text.iter().find(|t| t.value != "strict") {
+                    let message = format!("`{}` is not a kind of numerics", text.value);
+                    self.refuse(text.node, Code::AttributeArgument, message, help);
+                }
                 self.text_once(&name, &mut attributes.numerics, text);
             }
             "precision" => {

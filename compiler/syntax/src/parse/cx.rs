@@ -1,6 +1,6 @@
 //! What every production needs: the numbering of nodes and the list of errors.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use unicode_normalization::UnicodeNormalization;
 
@@ -52,6 +52,33 @@ impl Cx {
         first.unwrap_or(NodeId::FUNCTION)
     }
 
+    /// Refuses `cfg` and `cfg_attr` wherever they stand in a part of the function.
+    pub(super) fn no_cfg(&mut self, tokens: TokenStream) {
+        let mut hash: Option<Span> = None;
+        for tree in tokens {
+            let after = hash.take();
+            match tree {
+                TokenTree::Punct(p) if p.as_char() == '#' => hash = Some(p.span()),
+                TokenTree::Group(g) => {
+                    let name = match g.stream().into_iter().next() {
+                        Some(TokenTree::Ident(i)) if i == "cfg" || i == "cfg_attr" => Some(i.to_string()),
+                        _ => None,
+                    };
+                    match (after, name) {
+                        (Some(first), Some(name)) => self.refuse_at(
+                            (first, g.span_close()),
+                            Code::UnsupportedAttribute,
+                            format!("`#[{name}]` stands inside of a tensor function"),
+                            "put it on the whole function: the build script and rustc could disagree about a part",
+                        ),
+                        _ => self.no_cfg(g.stream()),
+                    }
+                }
+                TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+        }
+    }
+
     /// A name with a node of its own.
     pub(super) fn name(&mut self, ident: &syn::Ident) -> Name {
         Name { node: self.node((ident.span(), ident.span())), text: text_of(ident) }
@@ -90,18 +117,18 @@ pub(super) fn stream_ends(tokens: TokenStream) -> Ends {
     (opening(&first), closing(&last))
 }
 
-fn opening(tree: &proc_macro2::TokenTree) -> Span {
+fn opening(tree: &TokenTree) -> Span {
     match tree {
-        proc_macro2::TokenTree::Group(g) if g.delimiter() == proc_macro2::Delimiter::None => stream_ends(g.stream()).0,
-        proc_macro2::TokenTree::Group(g) => g.span_open(),
+        TokenTree::Group(g) if g.delimiter() == proc_macro2::Delimiter::None => stream_ends(g.stream()).0,
+        TokenTree::Group(g) => g.span_open(),
         other => other.span(),
     }
 }
 
-fn closing(tree: &proc_macro2::TokenTree) -> Span {
+fn closing(tree: &TokenTree) -> Span {
     match tree {
-        proc_macro2::TokenTree::Group(g) if g.delimiter() == proc_macro2::Delimiter::None => stream_ends(g.stream()).1,
-        proc_macro2::TokenTree::Group(g) => g.span_close(),
+        TokenTree::Group(g) if g.delimiter() == proc_macro2::Delimiter::None => stream_ends(g.stream()).1,
+        TokenTree::Group(g) => g.span_close(),
         other => other.span(),
     }
 }
@@ -145,11 +172,11 @@ pub(super) fn expr_ends(e: &syn::Expr) -> Ends {
 }
 
 /// The expression inside of parentheses and invisible groups, which are no nodes: rustfmt and macros add and remove
-/// them.
+/// them. Those with an attribute stay, for it to be refused.
 pub(super) fn bare(mut e: &syn::Expr) -> &syn::Expr {
     loop {
         match e {
-            syn::Expr::Paren(p) => e = &p.expr,
+            syn::Expr::Paren(p) if p.attrs.is_empty() => e = &p.expr,
             syn::Expr::Group(g) => e = &g.expr,
             _ => return e,
         }

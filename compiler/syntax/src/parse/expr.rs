@@ -62,6 +62,7 @@ impl Cx {
             E::Closure(c) => self.closure(node, c, place),
             E::If(i) => self.if_value(i),
             E::Block(b) if b.label.is_none() => ExprKind::Block(self.block(&b.block)),
+            E::Paren(p) => self.expr_in(&p.expr, place).kind,
             E::Unsafe(u) => ExprKind::Unsafe(self.block(&u.block)),
             other => {
                 let (what, help) = refused::expression(other);

@@ -60,6 +60,7 @@ pub fn parse_item(attr: TokenStream, item: TokenStream) -> Parsed {
             return cx.finish(None, Outer::default());
         }
     }
+    cx.no_cfg(attr.clone());
     match syn::parse2::<signature::Shell>(item) {
         Ok(shell) => {
             let (function, outer) = cx.function(attr, shell);

@@ -24,7 +24,12 @@ impl Parse for Shell {
     fn parse(input: ParseStream) -> syn::Result<Shell> {
         let attrs = input.call(syn::Attribute::parse_outer)?;
         let vis = input.parse()?;
-        let sig = input.parse()?;
+        let sig = match input.fork().parse::<syn::Signature>() {
+            Err(_) if !is_function(input) => {
+                return Err(input.error("`#[tensor_fn]` stands on a function, expected `fn`"));
+            }
+            _ => input.parse()?,
+        };
         if input.peek(syn::Token![;]) {
             input.parse::<syn::Token![;]>()?;
             return Ok(Shell { attrs, vis, sig, body: None });
@@ -37,10 +42,30 @@ impl Parse for Shell {
     }
 }
 
+/// Whether a function begins here, if not one that can be read.
+fn is_function(input: ParseStream) -> bool {
+    let words = ["fn", "async", "unsafe", "safe", "extern"];
+    let word = input.cursor().ident().map(|(word, _)| word.to_string());
+    match word.as_deref() {
+        Some("const") => {
+            input.peek2(syn::Token![fn]) || input.peek2(syn::Token![async]) || input.peek2(syn::Token![unsafe])
+        }
+        Some(word) => words.contains(&word),
+        None => false,
+    }
+}
+
 impl Cx {
     pub(super) fn function(&mut self, attr: TokenStream, shell: Shell) -> (TensorFn, Outer) {
         let attributes = self.tensor_fn_arguments(attr);
         let (outer, ours) = self.split_attributes(&shell);
+        for attr in &ours {
+            self.no_cfg(attr.meta.to_token_stream());
+        }
+        self.no_cfg(shell.sig.to_token_stream());
+        if let Some((_, tokens)) = &shell.body {
+            self.no_cfg(tokens.clone());
+        }
         let schedules: Vec<_> = ours.iter().filter_map(|a| self.schedule(a)).collect();
         self.one_per_target(&schedules);
         self.plain_function(&shell.sig);

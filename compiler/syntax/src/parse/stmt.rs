@@ -461,9 +461,8 @@ impl Cx {
         let name = words.join("::");
         let help = match name.as_str() {
             "doc" | "rustfmt::skip" => return,
-            "cfg" | "cfg_attr" => {
-                "put it on the whole function: the build script and rustc could disagree about a part"
-            }
+            // Reported wherever it stands.
+            "cfg" | "cfg_attr" => return,
             "unroll" => "it is written `#[unroll]` and stands on a `for`",
             _ => "leave it out; rustc does not see the body",
         };
@@ -490,6 +489,9 @@ impl Cx {
             E::Tuple(e) => &e.attrs,
             E::Unary(e) => &e.attrs,
             E::Unsafe(e) => &e.attrs,
+            E::Paren(e) => &e.attrs,
+            E::Range(e) => &e.attrs,
+            E::Reference(e) => &e.attrs,
             _ => return,
         };
         self.attributes(attrs);
