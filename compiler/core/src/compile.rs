@@ -51,7 +51,7 @@ pub fn compile(
     let mut out = Compiled::default();
     let relax = options.codegen.texts.contains(&Stage::Relax).then(|| module_text(&module));
     let (graph, rest) = split_before("LowerEntry", PIPELINE);
-    let (entry, loops) = split_before("LowerBlocks", rest);
+    let (entry, loops) = split_before("VerifyBounds", rest);
     pass::run(graph, &mut module, context).map_err(|e| vec![e])?;
     let planned = module.relax(&module.entry.clone()).cloned();
     let plan = planned.as_ref().and_then(|f| f.plan.clone()).unwrap_or_default();

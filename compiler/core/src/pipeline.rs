@@ -4,7 +4,7 @@ use crate::lower::{legalize_ops, lower_entry};
 use crate::pass::Pass;
 use crate::plan::plan_memory;
 use crate::relax_passes::{dead_code_elimination, inline_calls, materialise};
-use crate::tir_passes::{flatten_buffers, lower_blocks, lower_math};
+use crate::tir_passes::{flatten_buffers, lower_blocks, lower_math, verify_bounds};
 
 /// From the front end's module to flat prim-funcs.
 pub static PIPELINE: &[Pass] = &[
@@ -18,6 +18,8 @@ pub static PIPELINE: &[Pass] = &[
     Pass::new("DeadCodeElimination", dead_code_elimination),
     Pass::new("PlanMemory", plan_memory),
     Pass::new("LowerEntry", lower_entry),
+    // While indices still have axes.
+    Pass::new("VerifyBounds", verify_bounds),
     Pass::new("LowerBlocks", lower_blocks),
     Pass::new("FlattenBuffers", flatten_buffers),
     Pass::new("LowerMath", lower_math),

@@ -234,8 +234,8 @@ pub enum ElementOp {
     Clip,
     /// `prelu(x, slope)`.
     Prelu,
-    /// `q_multiply_shift(x, multiplier, shift)` of i32: TFLite's MultiplyByQuantizedMultiplier
-    /// (`x * multiplier * 2^(shift - 31)`, rounded to nearest, saturating).
+    /// `q_multiply_shift(x, multiplier, shift)` of i32: `x * multiplier * 2^(shift - 31)`, rounded to nearest with
+    /// ties up, saturating.
     QMultiplyShift,
 }
 

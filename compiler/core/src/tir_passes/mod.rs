@@ -3,10 +3,12 @@
 mod flatten;
 mod lower_blocks;
 mod lower_math;
+mod verify_bounds;
 
 pub use flatten::flatten_buffers;
 pub use lower_blocks::lower_blocks;
 pub use lower_math::{lower_math, ulps};
+pub use verify_bounds::verify_bounds;
 
 use tenfold_ir::tir::PrimFunc;
 use tenfold_ir::{Function, Module};

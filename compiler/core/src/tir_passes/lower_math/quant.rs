@@ -1,54 +1,56 @@
-//! Fixed-point multiplication as TFLite defines it.
+//! Fixed-point multiplication.
 
-use tenfold_ir::op::BinaryOp;
-use tenfold_ir::op::CmpOp::Lt;
+use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{Builder, ExprId};
 use tenfold_ir::{DType, Scalar};
 
-/// MultiplyByQuantizedMultiplier: x * multiplier * 2^(shift - 31), rounded to nearest with ties away from zero in
-/// the high multiplication, then again in the right shift; saturating where x and multiplier are both the least value.
+/// x * multiplier * 2^(shift - 31) of i32, rounded to nearest with ties up, saturating.
 pub fn multiply_shift(b: &mut Builder, x: ExprId, multiplier: ExprId, shift: ExprId) -> ExprId {
-    let zero = b.scalar(Scalar::zero(DType::I32));
-    let left = b.binary(BinaryOp::Max, shift, zero);
-    let minus = b.unary(tenfold_ir::op::UnaryOp::Neg, shift);
-    let right = b.binary(BinaryOp::Max, minus, zero);
-    let shifted = b.binary(BinaryOp::Shl, x, left);
-    let high = doubling_high_mul(b, shifted, multiplier);
-    rounding_shift(b, high, right)
+    let (wx, wm, ws) = (b.cast(DType::I64, x), b.cast(DType::I64, multiplier), b.cast(DType::I64, shift));
+    let product = b.mul(wx, wm);
+    let (one, zero, bias) = (long(b, 1), long(b, 0), long(b, 31));
+    let right = b.sub(bias, ws);
+    let far = shift_right(b, product, right);
+    // One place to the right.
+    let bumped = b.add(product, one);
+    let near = b.binary(BinaryOp::Shr, bumped, one);
+    let left = shift_left(b, product, right);
+    let is_one = b.compare(CmpOp::Eq, right, one);
+    let is_left = b.compare(CmpOp::Le, right, zero);
+    let value = b.select(is_one, near, far);
+    let value = b.select(is_left, left, value);
+    let value = saturate(b, value);
+    b.cast(DType::I32, value)
 }
 
 fn long(b: &mut Builder, value: i64) -> ExprId {
     b.scalar(Scalar::int(DType::I64, i128::from(value)))
 }
 
-/// (2 a c + 2^31 with the product's sign) / 2^32, towards zero; saturating.
-fn doubling_high_mul(b: &mut Builder, a: ExprId, c: ExprId) -> ExprId {
-    let (wa, wc) = (b.cast(DType::I64, a), b.cast(DType::I64, c));
-    let product = b.mul(wa, wc);
-    let zero = long(b, 0);
-    let (up, down) = (long(b, 1 << 30), long(b, 1 - (1 << 30)));
-    let negative = b.compare(Lt, product, zero);
-    let nudge = b.select(negative, down, up);
-    let sum = b.add(product, nudge);
-    let scale = long(b, 1 << 31);
-    let high = b.div(sum, scale);
-    let most = long(b, i64::from(i32::MAX));
-    let high = b.binary(BinaryOp::Min, high, most);
-    b.cast(DType::I32, high)
+fn saturate(b: &mut Builder, value: ExprId) -> ExprId {
+    let (low, high) = (long(b, i64::from(i32::MIN)), long(b, i64::from(i32::MAX)));
+    let value = b.binary(BinaryOp::Max, value, low);
+    b.binary(BinaryOp::Min, value, high)
 }
 
-/// x / 2^by, rounded to nearest, ties away from zero.
-fn rounding_shift(b: &mut Builder, x: ExprId, by: ExprId) -> ExprId {
-    let (zero, one) = (b.scalar(Scalar::zero(DType::I32)), b.scalar(Scalar::one(DType::I32)));
-    let power = b.binary(BinaryOp::Shl, one, by);
-    let mask = b.sub(power, one);
-    let rest = b.binary(BinaryOp::And, x, mask);
-    let half = b.binary(BinaryOp::Shr, mask, one);
-    let negative = b.compare(Lt, x, zero);
-    let bump = b.select(negative, one, zero);
-    let threshold = b.add(half, bump);
-    let above = b.compare(Lt, threshold, rest);
-    let carry = b.select(above, one, zero);
-    let shifted = b.binary(BinaryOp::Shr, x, by);
-    b.add(shifted, carry)
+/// (p + 2^(r - 1)) >> r for r >= 2, as ((p >> 1) + 2^(r - 2)) >> (r - 1), which does not overflow.
+fn shift_right(b: &mut Builder, product: ExprId, right: ExprId) -> ExprId {
+    let (one, two, most) = (long(b, 1), long(b, 2), long(b, 64));
+    let right = b.binary(BinaryOp::Max, right, two);
+    let right = b.binary(BinaryOp::Min, right, most);
+    let (halved, less) = (b.binary(BinaryOp::Shr, product, one), b.sub(right, one));
+    let place = b.sub(right, two);
+    let half = b.binary(BinaryOp::Shl, one, place);
+    let sum = b.add(halved, half);
+    b.binary(BinaryOp::Shr, sum, less)
+}
+
+/// p << -r for r <= 0: saturating first keeps the shift inside 64 bits.
+fn shift_left(b: &mut Builder, product: ExprId, right: ExprId) -> ExprId {
+    let (zero, most) = (long(b, 0), long(b, 31));
+    let left = b.sub(zero, right);
+    let left = b.binary(BinaryOp::Max, left, zero);
+    let left = b.binary(BinaryOp::Min, left, most);
+    let bounded = saturate(b, product);
+    b.binary(BinaryOp::Shl, bounded, left)
 }

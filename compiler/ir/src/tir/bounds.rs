@@ -1,0 +1,165 @@
+//! Redoes the proof of every access: each index lies inside its axis.
+
+use crate::arith::IntExpr;
+use crate::tir::{Access, Block, BufId, Elem, Expr, ExprId, PrimFunc, Stmt, VarId, Viewer, operands};
+
+/// The accesses that cannot be proven, one text each. `func` has not been flattened.
+pub fn verify_bounds(func: &PrimFunc) -> Vec<String> {
+    let mut check = Check { func, viewer: Viewer::new(func), errors: Vec::new() };
+    check.stmt(&func.body);
+    check.errors
+}
+
+struct Check<'f> {
+    func: &'f PrimFunc,
+    viewer: Viewer<'f>,
+    errors: Vec<String>,
+}
+
+impl Check<'_> {
+    fn scope(&mut self, f: impl FnOnce(&mut Self)) {
+        self.viewer.prover.push_scope();
+        f(self);
+        self.viewer.prover.pop_scope();
+    }
+
+    fn var(&self, var: VarId) -> IntExpr {
+        IntExpr::var(self.func.vars[var.0 as usize].sym.clone())
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Seq(all) => all.iter().for_each(|s| self.stmt(s)),
+            Stmt::For { var, min, extent, body, .. } => {
+                self.expr(*min);
+                self.expr(*extent);
+                self.scope(|c| {
+                    let (start, count) = (c.viewer.int(*min), c.viewer.int(*extent));
+                    c.range(*var, &start, &(&start + &count));
+                    c.stmt(body);
+                });
+            }
+            Stmt::While { cond, body } => {
+                self.expr(*cond);
+                self.scope(|c| {
+                    c.assume_holds(*cond);
+                    c.stmt(body);
+                });
+            }
+            Stmt::If { cond, then, otherwise } => {
+                self.expr(*cond);
+                self.scope(|c| {
+                    c.assume_holds(*cond);
+                    c.stmt(then);
+                });
+                if let Some(other) = otherwise {
+                    self.scope(|c| {
+                        c.assume_fails(*cond);
+                        c.stmt(other);
+                    });
+                }
+            }
+            Stmt::Let { var, value, body } => {
+                self.expr(*value);
+                self.scope(|c| {
+                    c.bind(*var, *value);
+                    c.stmt(body);
+                });
+            }
+            Stmt::Alloc { body, .. } | Stmt::At(_, body) => self.stmt(body),
+            Stmt::Store { buf, index, value, access } => {
+                index.iter().for_each(|i| self.expr(*i));
+                self.expr(*value);
+                self.access(*buf, index, *access);
+            }
+            Stmt::Block(block) => self.block(block),
+            Stmt::Evaluate(e) => self.expr(*e),
+            // Values passed are checked against the callee's facts where the callee is made.
+            Stmt::Call { .. } => {}
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.scope(|c| {
+            for iter in &block.iters {
+                c.expr(iter.value);
+                let extent = c.viewer.int(iter.extent);
+                c.range(iter.var, &IntExpr::from(0), &extent);
+                c.bind(iter.var, iter.value);
+            }
+            if let Some(p) = block.predicate {
+                c.expr(p);
+                c.assume_holds(p);
+            }
+            block.init.iter().for_each(|s| c.stmt(s));
+            c.stmt(&block.body);
+        });
+    }
+
+    fn range(&mut self, var: VarId, lo: &IntExpr, hi: &IntExpr) {
+        let sym = self.func.vars[var.0 as usize].sym.clone();
+        self.viewer.prover.assume_range(&sym, lo, hi);
+    }
+
+    fn bind(&mut self, var: VarId, value: ExprId) {
+        let float = matches!(self.func.vars[var.0 as usize].ty.elem, Elem::Scalar(d) if d.is_float());
+        if !float {
+            let value = self.viewer.int(value);
+            let var = self.var(var);
+            self.viewer.prover.assume_eq(&var, &value);
+        }
+    }
+
+    fn assume_holds(&mut self, cond: ExprId) {
+        for fact in self.viewer.holds(cond) {
+            self.viewer.prover.assume(fact);
+        }
+    }
+
+    fn assume_fails(&mut self, cond: ExprId) {
+        for fact in self.viewer.fails(cond) {
+            self.viewer.prover.assume(fact);
+        }
+    }
+
+    fn expr(&mut self, id: ExprId) {
+        match self.func.exprs.get(id) {
+            Expr::If(c, a, b) => {
+                self.expr(*c);
+                self.scope(|s| {
+                    s.assume_holds(*c);
+                    s.expr(*a);
+                });
+                self.scope(|s| {
+                    s.assume_fails(*c);
+                    s.expr(*b);
+                });
+            }
+            Expr::Load { buf, index, access } => {
+                index.iter().for_each(|i| self.expr(*i));
+                self.access(*buf, index, *access);
+            }
+            expr => operands(expr).into_iter().for_each(|o| self.expr(o)),
+        }
+    }
+
+    fn access(&mut self, buf: BufId, index: &[ExprId], access: Access) {
+        if access == Access::Unchecked {
+            return;
+        }
+        let data = &self.func.buffers[buf.0 as usize];
+        for (axis, (i, extent)) in index.iter().zip(&data.shape).enumerate() {
+            let i = self.viewer.int(*i);
+            if !(self.viewer.prover.prove_ge0(&i) && self.viewer.prover.prove_lt(&i, extent)) {
+                let (name, func) = (&data.name, &self.func.name);
+                self.errors.push(format!(
+                    "`{func}`: index `{i}` of axis {axis} of `{name}` is not proven to lie in 0..{extent}"
+                ));
+            }
+        }
+        if index.len() != data.shape.len() {
+            let (n, rank, name) = (index.len(), data.shape.len(), &data.name);
+            self.errors.push(format!("{n} indices for `{name}` of rank {rank}"));
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Index expressions and conditions of tir as the prover reads them.
+
+use crate::arith::{Fact, IntExpr, Prover, Sym};
+use crate::op::{BinaryOp, CmpOp, UnaryOp};
+use crate::tir::{BufId, BufUse, Elem, Expr, ExprId, Param, PrimFunc, Scope, operands};
+use crate::{DType, Scalar};
+
+/// Reads expressions of one function. What is not integer arithmetic becomes an atom with the range of its dtype.
+pub struct Viewer<'f> {
+    func: &'f PrimFunc,
+    /// What is known here.
+    pub prover: Prover,
+    /// How many atoms were made for values that may differ each time they are read.
+    fresh: usize,
+}
+
+impl<'f> Viewer<'f> {
+    /// A reader that knows the function's facts and nothing of its loops yet.
+    pub fn new(func: &'f PrimFunc) -> Self {
+        let mut prover = Prover::new();
+        for fact in &func.facts {
+            prover.assume(fact.clone());
+        }
+        Viewer { func, prover, fresh: 0 }
+    }
+
+    /// An integer expression of any integer type as mathematical integers.
+    pub fn int(&mut self, id: ExprId) -> IntExpr {
+        let index = matches!(self.func.exprs.ty(id).elem, Elem::Index);
+        match self.func.exprs.get(id).clone() {
+            Expr::Index(i) => IntExpr::from(i),
+            Expr::Const(s) if !s.dtype.is_float() => {
+                i64::try_from(s.to_i128()).map_or_else(|_| self.atom(id), IntExpr::from)
+            }
+            Expr::Var(v) => {
+                let data = &self.func.vars[v.0 as usize];
+                if index { IntExpr::var(data.sym.clone()) } else { self.ranged(data.sym.clone(), id) }
+            }
+            Expr::Binary(op, a, b) => self.binary(id, op, a, b, index),
+            Expr::Cast(_, a) if index && !self.is_float(a) => self.int(a),
+            Expr::Load { buf, .. } => {
+                let atom = self.atom(id);
+                if let Some((lo, hi)) = self.func.buffers[buf.0 as usize].range.clone() {
+                    self.prover.assume_le(&lo, &atom);
+                    self.prover.assume_lt(&atom, &hi);
+                }
+                atom
+            }
+            Expr::Select(c, a, b) | Expr::If(c, a, b) => self.choice(id, c, a, b),
+            Expr::Const(_)
+            | Expr::Unary(..)
+            | Expr::Compare(..)
+            | Expr::Cast(..)
+            | Expr::Call(..)
+            | Expr::Ramp(..)
+            | Expr::Broadcast(..) => self.atom(id),
+        }
+    }
+
+    fn is_float(&self, id: ExprId) -> bool {
+        matches!(self.func.exprs.ty(id).elem, Elem::Scalar(d) if d.is_float())
+    }
+
+    /// Arithmetic on index values is exact; on dtypes it may wrap, so only what cannot is looked into.
+    fn binary(&mut self, id: ExprId, op: BinaryOp, a: ExprId, b: ExprId, index: bool) -> IntExpr {
+        let float = self.is_float(id);
+        match op {
+            BinaryOp::Min if !float => self.int(a).minimum(&self.int(b)),
+            BinaryOp::Max if !float => self.int(a).maximum(&self.int(b)),
+            BinaryOp::Add if index => &self.int(a) + &self.int(b),
+            BinaryOp::Sub if index => &self.int(a) - &self.int(b),
+            BinaryOp::Mul if index => &self.int(a) * &self.int(b),
+            BinaryOp::Div if index => self.int(a).trunc_div(&self.int(b)),
+            BinaryOp::Rem if index => self.int(a).trunc_rem(&self.int(b)),
+            BinaryOp::DivEuclid if index => self.euclid(id, a, b, true),
+            BinaryOp::RemEuclid => self.euclid(id, a, b, false),
+            BinaryOp::Shl if index => match self.int(b).as_const() {
+                Some(n) if (0..62).contains(&n) => &self.int(a) * &IntExpr::from(1i64 << n),
+                _ => self.atom(id),
+            },
+            BinaryOp::Shr if index => match self.int(b).as_const() {
+                Some(n) if (0..62).contains(&n) => self.int(a).floor_div(&IntExpr::from(1i64 << n)),
+                _ => self.atom(id),
+            },
+            BinaryOp::And if !float => self.masked(id, a, b),
+            _ => self.atom(id),
+        }
+    }
+
+    /// With a divisor that is positive, Euclidean division is floor division.
+    fn euclid(&mut self, id: ExprId, a: ExprId, b: ExprId, quotient: bool) -> IntExpr {
+        let divisor = self.int(b);
+        if self.prover.prove_ge0(&(&divisor - 1)) && !self.is_float(id) {
+            let dividend = self.int(a);
+            return if quotient { dividend.floor_div(&divisor) } else { dividend.floor_mod(&divisor) };
+        }
+        self.atom(id)
+    }
+
+    /// `x & c` lies in 0..=c for a constant c >= 0.
+    fn masked(&mut self, id: ExprId, a: ExprId, b: ExprId) -> IntExpr {
+        let atom = self.atom(id);
+        for side in [a, b] {
+            if let Some(c) = self.int(side).as_const().filter(|c| *c >= 0) {
+                self.prover.assume_ge(&atom, &IntExpr::from(0));
+                self.prover.assume_le(&atom, &IntExpr::from(c));
+            }
+        }
+        atom
+    }
+
+    /// A value that is one of two: whatever holds of both holds of it.
+    fn choice(&mut self, id: ExprId, c: ExprId, a: ExprId, b: ExprId) -> IntExpr {
+        let (x, y) = (self.int(a), self.int(b));
+        if x == y {
+            return x;
+        }
+        let atom = self.atom(id);
+        let fact = self.fact(c);
+        let (is_x, is_y) = (Fact::eq(&atom, &x), Fact::eq(&atom, &y));
+        let both = match fact {
+            Some(f) => Fact::Or(vec![Fact::And(vec![f.clone(), is_x]), Fact::And(vec![f.negate(), is_y])]),
+            None => Fact::Or(vec![is_x, is_y]),
+        };
+        self.prover.assume(both);
+        atom
+    }
+
+    /// A name for a value that is not looked into: the same one each time only if nothing can change the value.
+    fn atom(&mut self, id: ExprId) -> IntExpr {
+        if self.steady(id) {
+            return self.ranged(Sym::new(format!("%{}", id.0)), id);
+        }
+        self.fresh += 1;
+        self.ranged(Sym::new(format!("%{}.{}", id.0, self.fresh)), id)
+    }
+
+    /// Whether an expression reads only memory that the function does not write.
+    fn steady(&self, id: ExprId) -> bool {
+        let expr = self.func.exprs.get(id);
+        let here = match expr {
+            Expr::Load { buf, .. } => self.read_only(*buf),
+            _ => true,
+        };
+        here && operands(expr).into_iter().all(|o| self.steady(o))
+    }
+
+    fn read_only(&self, buf: BufId) -> bool {
+        let input = Param::Buffer(buf, BufUse::In);
+        matches!(self.func.buffers[buf.0 as usize].scope, Scope::Const(_)) || self.func.params.contains(&input)
+    }
+
+    fn ranged(&mut self, sym: Sym, id: ExprId) -> IntExpr {
+        let atom = IntExpr::var(sym);
+        if let Elem::Scalar(dtype) = self.func.exprs.ty(id).elem
+            && !dtype.is_float()
+        {
+            let bounds = [Scalar::least(dtype).to_i128(), Scalar::greatest(dtype).to_i128()];
+            if let Ok(lo) = i64::try_from(bounds[0]) {
+                self.prover.assume_ge(&atom, &IntExpr::from(lo));
+            }
+            if let Ok(hi) = i64::try_from(bounds[1]) {
+                self.prover.assume_le(&atom, &IntExpr::from(hi));
+            }
+        }
+        atom
+    }
+
+    /// What a condition says, if it is one over integers. Both it and its negation may be assumed.
+    pub fn fact(&mut self, id: ExprId) -> Option<Fact> {
+        match self.func.exprs.get(id).clone() {
+            Expr::Compare(op, a, b) if !self.is_float(a) => {
+                let (a, b) = (self.int(a), self.int(b));
+                Some(match op {
+                    CmpOp::Eq => Fact::eq(&a, &b),
+                    CmpOp::Ne => Fact::ne(&a, &b),
+                    CmpOp::Lt => Fact::lt(&a, &b),
+                    CmpOp::Le => Fact::le(&a, &b),
+                    CmpOp::Gt => Fact::gt(&a, &b),
+                    CmpOp::Ge => Fact::ge(&a, &b),
+                })
+            }
+            Expr::If(c, a, b) | Expr::Select(c, a, b) => {
+                if self.is_bool(b, false) {
+                    return Some(Fact::And(vec![self.fact(c)?, self.fact(a)?]));
+                }
+                if self.is_bool(a, true) {
+                    return Some(Fact::Or(vec![self.fact(c)?, self.fact(b)?]));
+                }
+                None
+            }
+            Expr::Binary(BinaryOp::And, a, b) => Some(Fact::And(vec![self.fact(a)?, self.fact(b)?])),
+            Expr::Binary(BinaryOp::Or, a, b) => Some(Fact::Or(vec![self.fact(a)?, self.fact(b)?])),
+            Expr::Unary(UnaryOp::Not, a) => Some(self.fact(a)?.negate()),
+            _ => None,
+        }
+    }
+
+    /// What a condition that holds says at least: of a conjunction, the parts that can be read.
+    pub fn holds(&mut self, id: ExprId) -> Vec<Fact> {
+        match self.func.exprs.get(id).clone() {
+            Expr::If(c, a, b) if self.is_bool(b, false) => [self.holds(c), self.holds(a)].concat(),
+            Expr::Binary(BinaryOp::And, a, b) => [self.holds(a), self.holds(b)].concat(),
+            _ => self.fact(id).into_iter().collect(),
+        }
+    }
+
+    /// What a condition that does not hold says at least: of a disjunction, the negations of the parts.
+    pub fn fails(&mut self, id: ExprId) -> Vec<Fact> {
+        match self.func.exprs.get(id).clone() {
+            Expr::If(c, a, b) if self.is_bool(a, true) => [self.fails(c), self.fails(b)].concat(),
+            Expr::Binary(BinaryOp::Or, a, b) => [self.fails(a), self.fails(b)].concat(),
+            _ => self.fact(id).map(|f| f.negate()).into_iter().collect(),
+        }
+    }
+
+    fn is_bool(&self, id: ExprId, value: bool) -> bool {
+        *self.func.exprs.get(id) == Expr::Const(Scalar { dtype: DType::Bool, bits: u64::from(value) })
+    }
+}
