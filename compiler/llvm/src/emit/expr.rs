@@ -116,14 +116,12 @@ impl<'c> Body<'_, 'c, '_> {
             (Intrinsic::Fma, [a, b, c]) => {
                 self.ops.fma(Kind::of(ty.elem), *a, *b, *c).map_err(|error| unexpanded(&error.0))
             }
-            (Intrinsic::QMultiplyShift, [x, m, shift]) => Ok(self.ops.multiply_shift(*x, *m, *shift)),
+            (Intrinsic::QMultiplyShift, _) => Err(unexpanded("`q_multiply_shift`")),
             (Intrinsic::Bitcast, [a]) => {
                 let to = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));
                 Ok(self.cx.ir.bitcast(*a, to))
             }
-            (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast, _) => {
-                Err(format!("`{function:?}` has {} operands", values.len()))
-            }
+            (Intrinsic::Fma | Intrinsic::Bitcast, _) => Err(format!("`{function:?}` has {} operands", values.len())),
         }
     }
 

@@ -246,7 +246,7 @@ impl<'c> Ops<'_, 'c, '_> {
         match op {
             BinaryOp::And | BinaryOp::Min | BinaryOp::Mul => Ok(self.ir.and(a, b)),
             BinaryOp::Or | BinaryOp::Max => Ok(self.ir.or(a, b)),
-            BinaryOp::Xor => Ok(self.ir.xor(a, b)),
+            BinaryOp::Xor | BinaryOp::Add | BinaryOp::Sub => Ok(self.ir.xor(a, b)),
             _ => Err(Unexpanded(format!("{op:?} of bools"))),
         }
     }
@@ -487,26 +487,6 @@ impl<'c> Ops<'_, 'c, '_> {
         let step = ir.select(outward, one, ir.const_int(word, -1));
         let odd = ir.select(ir.and(inexact, even), ir.add(bits, step), bits);
         ir.bitcast(odd, a.ty())
-    }
-
-    /// TFLite's product of a quantised value: `x * m * 2^(shift - 31)`, rounded, saturating.
-    pub(super) fn multiply_shift(&self, x: Value<'c>, m: Value<'c>, shift: Value<'c>) -> Value<'c> {
-        let ir = self.ir;
-        let wide = ir.int(64).times(x.ty().lanes());
-        let long = |value| ir.resize(true, value, wide);
-        let constant = |value| ir.const_int(wide, value);
-        // In range by what the operator asks: `shift` lies in -31..=30.
-        let right = ir.sub(constant(31), long(shift));
-        let right = ir.and(right, constant(63));
-        let half = ir.shl(constant(1), ir.and(ir.sub(right, constant(1)), constant(63)));
-        let product = ir.mul(long(x), long(m));
-        let rounded = ir.shr(true, ir.add(product, half), right);
-        let (least, greatest) = (i64::from(i32::MIN), i64::from(i32::MAX));
-        let above = ir.icmp(Int::LLVMIntSGT, rounded, constant(greatest));
-        let below = ir.icmp(Int::LLVMIntSLT, rounded, constant(least));
-        let clipped = ir.select(above, constant(greatest), rounded);
-        let clipped = ir.select(below, constant(least), clipped);
-        ir.resize(true, clipped, x.ty())
     }
 
     // Conversions.

@@ -1,1 +1,161 @@
-//! x
+//! Objects for other machines: what they leave to the linker, and that they are the same twice.
+
+use std::collections::BTreeSet;
+
+use tenfold_core::{CodegenOptions, Target};
+use tenfold_ir::{
+    DType,
+    op::{BinaryOp, UnaryOp},
+    tir::{Intrinsic, PrimFunc, Ty},
+};
+
+use super::{elementwise, llvm, module};
+use crate::{backend, machine::Machine};
+
+const TARGETS: &[&str] = &[
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "aarch64-unknown-none",
+    "armv7-unknown-linux-gnueabihf",
+    "thumbv6m-none-eabi",
+    "thumbv7m-none-eabi",
+    "thumbv7em-none-eabi",
+    "thumbv7em-none-eabihf",
+    "thumbv8m.main-none-eabi",
+    "thumbv8m.main-none-eabihf",
+    "riscv32imac-unknown-none-elf",
+    "riscv32imafc-unknown-none-elf",
+    "riscv64gc-unknown-none-elf",
+];
+
+/// The other formats, of which only the size and the repetition are looked at.
+const OTHERS: &[&str] =
+    &["wasm32-unknown-unknown", "aarch64-apple-darwin", "x86_64-apple-darwin", "x86_64-pc-windows-msvc"];
+
+/// Every operator on every dtype, and every conversion.
+fn everything() -> Vec<PrimFunc> {
+    let mut prims = Vec::new();
+    let floats = [DType::F16, DType::BF16, DType::F32, DType::F64];
+    for dtype in DType::ALL.into_iter().filter(|dtype| !dtype.is_bool()) {
+        let ints = [BinaryOp::And, BinaryOp::Shl, BinaryOp::Shr];
+        let both = [
+            BinaryOp::Add,
+            BinaryOp::Mul,
+            BinaryOp::Div,
+            BinaryOp::Rem,
+            BinaryOp::DivEuclid,
+            BinaryOp::RemEuclid,
+            BinaryOp::Min,
+            BinaryOp::Max,
+        ];
+        for op in both.into_iter().chain(ints.into_iter().filter(|_| dtype.is_int())) {
+            prims.push(elementwise(&format!("{dtype}_{op:?}"), &[dtype; 2], dtype, |b, x| b.binary(op, x[0], x[1])));
+        }
+    }
+    let unary = [
+        UnaryOp::Abs,
+        UnaryOp::Sign,
+        UnaryOp::Floor,
+        UnaryOp::Ceil,
+        UnaryOp::Round,
+        UnaryOp::Trunc,
+        UnaryOp::Sqrt,
+        UnaryOp::Rsqrt,
+    ];
+    for dtype in floats {
+        for op in unary {
+            prims.push(elementwise(&format!("{dtype}_{op:?}"), &[dtype], dtype, |b, x| b.unary(op, x[0])));
+        }
+        prims.push(elementwise(&format!("{dtype}_fma"), &[dtype; 3], dtype, |b, x| {
+            b.call(Intrinsic::Fma, x.to_vec(), Ty::scalar(dtype))
+        }));
+    }
+    for from in DType::ALL {
+        for to in DType::ALL {
+            prims.push(elementwise(&format!("{from}_{to}"), &[from], to, |b, x| b.cast(to, x[0])));
+        }
+    }
+    prims
+}
+
+/// What a program may be asked for: memory functions, and arithmetic that Rust's own runtime
+/// (`compiler_builtins`) has on every target.
+fn allowed(name: &str) -> bool {
+    const MEMORY: &[&str] = &["memcpy", "memset", "memmove"];
+    let arm = name.strip_prefix("__aeabi_").is_some_and(|rest| {
+        let arithmetic = rest.starts_with(['d', 'f', 'i', 'u', 'l']);
+        arithmetic || rest.starts_with("mem")
+    });
+    const SUFFIXES: &[&str] = &[
+        "sf3", "df3", "si3", "di3", "sf2", "df2", "si2", "di2", "sfsi", "sfdi", "dfsi", "dfdi", "sisf", "sidf", "disf",
+        "didf", "ti3",
+    ];
+    let arithmetic = name.starts_with("__") && SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
+    MEMORY.contains(&name) || arm || arithmetic
+}
+
+/// The names that an ELF object leaves undefined.
+fn undefined(elf: &[u8]) -> BTreeSet<String> {
+    let wide = elf[4] == 2;
+    let word = |at: usize, bytes: usize| {
+        let mut all = [0; 8];
+        all[..bytes].copy_from_slice(&elf[at..at + bytes]);
+        u64::from_le_bytes(all) as usize
+    };
+    let pick = |a, b| if wide { a } else { b };
+    let address = pick(8, 4);
+    let table = word(pick(0x28, 0x20), address);
+    let (size, count) = (word(pick(0x3a, 0x2e), 2), word(pick(0x3c, 0x30), 2));
+    let section = |n: usize| table + n * size;
+    let (offset, length, link) = (pick(0x18, 0x10), pick(0x20, 0x14), pick(0x28, 0x18));
+    let symbols = (0..count).map(section).find(|at| word(at + 4, 4) == 2).expect("there is a symbol table");
+    let strings = word(section(word(symbols + link, 4)) + offset, address);
+    let start = word(symbols + offset, address);
+    let entry = pick(24, 16);
+    (start..start + word(symbols + length, address))
+        .step_by(entry)
+        .skip(1)
+        .filter(|at| word(at + pick(6, 14), 2) == 0)
+        .map(|at| {
+            let name = &elf[strings + word(at, 4)..];
+            let end = name.iter().position(|byte| *byte == 0).unwrap_or(0);
+            String::from_utf8_lossy(&name[..end]).into_owned()
+        })
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+#[test]
+fn only_known_functions_are_left_to_the_linker() {
+    let Some(llvm) = llvm() else { return };
+    let module = module(everything());
+    for triple in TARGETS {
+        let target = Target::from_triple(triple, &[]);
+        let machine = Machine::of(&target).expect("it is in the table");
+        let artefact = backend::build(llvm, &machine, &module, &target, &CodegenOptions::default())
+            .unwrap_or_else(|error| panic!("{triple}: {error}"));
+        let names = undefined(&artefact.object);
+        let wrong: Vec<&String> = names.iter().filter(|name| !allowed(name)).collect();
+        assert!(wrong.is_empty(), "{triple}: {wrong:?}");
+        if triple.starts_with("x86_64") || triple.starts_with("aarch64") {
+            assert!(names.iter().all(|name| name.starts_with("mem")), "{triple}: {names:?}");
+        }
+    }
+}
+
+#[test]
+fn the_same_bytes_twice() {
+    let Some(llvm) = llvm() else { return };
+    let prims: Vec<PrimFunc> = everything().into_iter().step_by(7).collect();
+    let module = module(prims);
+    for triple in TARGETS.iter().chain(OTHERS) {
+        let target = Target::from_triple(triple, &[]);
+        let machine = Machine::of(&target).expect("it is in the table");
+        let build = || {
+            backend::build(llvm, &machine, &module, &target, &CodegenOptions::default())
+                .unwrap_or_else(|error| panic!("{triple}: {error}"))
+        };
+        let (first, second) = (build(), build());
+        assert!(!first.object.is_empty() && first.object == second.object, "{triple}");
+    }
+}
