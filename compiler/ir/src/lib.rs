@@ -13,6 +13,7 @@ pub mod op;
 pub mod ops;
 pub mod relax;
 pub mod scalar;
+pub mod text;
 pub mod tir;
 
 pub use constant::{ConstBytes, ConstData, ConstId};

@@ -22,7 +22,13 @@ fn reshape(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
             return Err(error.help("only one extent can be computed from the others"));
         }
     }
-    b.emit(Op::Reshape { shape }, &[x])
+    b.emit(Op::Reshape { shape }, &[x]).map_err(|error| at_shape(error, &ty))
+}
+
+/// Errors about a shape point at it and show what it is for.
+fn at_shape(mut error: OpError, x: &TensorType) -> OpError {
+    error.at = At::Arg(1);
+    error.also(At::Arg(0), format!("this is `{}`", show_tensor(x)))
 }
 
 /// The extent that makes the number of elements fit: what is left of `x`'s extents once those written are taken out.
@@ -104,8 +110,8 @@ fn expand_dims(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
 }
 
 fn broadcast_to(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
-    let (x, _) = tensor(b, call, 0)?;
-    b.emit(Op::BroadcastTo { shape: shape(call, 1)? }, &[x])
+    let (x, ty) = tensor(b, call, 0)?;
+    b.emit(Op::BroadcastTo { shape: shape(call, 1)? }, &[x]).map_err(|error| at_shape(error, &ty))
 }
 
 /// The operands of a list, or an error if there are none.

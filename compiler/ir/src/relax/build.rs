@@ -132,7 +132,12 @@ impl Builder {
 
     /// A scalar literal.
     pub fn scalar(&mut self, value: Scalar) -> ValueId {
-        self.push(Op::Scalar(value), &[], Type::Tensor(TensorType { dtype: value.dtype, shape: Vec::new() }))
+        let op = Op::Scalar(value);
+        let ty = Type::Tensor(TensorType { dtype: value.dtype, shape: Vec::new() });
+        let range = self.result_range(&op, &[], &ty);
+        let out = self.push(op, &[], ty);
+        self.func.values[out.0 as usize].range = range;
+        out
     }
 
     /// A constant of the module, of that type.
@@ -242,7 +247,11 @@ impl Builder {
                 dim::at_most(&self.prover, &dim::int(1), &divisor).then(|| (dim::int(0), divisor))
             }
             ElementOp::Binary(BinaryOp::Min) => {
-                let ((lo, _), bound) = (range(0)?, known(1)?);
+                let bound = known(1)?;
+                let lo = match range(0) {
+                    Some((lo, _)) => lo,
+                    None => dim::int(i64::try_from(Scalar::least(self.tensor(args[0]).dtype).to_i128()).ok()?),
+                };
                 dim::at_most(&self.prover, &lo, &bound).then(|| (lo, &bound + &dim::int(1)))
             }
             ElementOp::Select => {

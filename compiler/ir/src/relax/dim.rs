@@ -1,6 +1,6 @@
 //! Extents: the few operations on integer expressions that shape rules need.
 
-use crate::arith::{Fact, IntExpr, Prover, Sym};
+use crate::arith::{Fact, IntExpr, Prover, Sym, View};
 
 /// The constant `value`.
 pub(crate) fn int(value: i64) -> IntExpr {
@@ -34,7 +34,24 @@ pub(crate) fn same_shape(prover: &Prover, a: &[IntExpr], b: &[IntExpr]) -> bool 
 
 /// Whether `a <= b` is provable.
 pub(crate) fn at_most(prover: &Prover, a: &IntExpr, b: &IntExpr) -> bool {
-    prover.prove_le(a, b)
+    natural(prover, &(b - a)) || prover.prove_le(a, b)
+}
+
+/// Whether an expression is 0 or more by its form alone: sums, products, quotients and extremes of naturals. Nearly
+/// every extent is, and the prover need not search.
+fn natural(prover: &Prover, expr: &IntExpr) -> bool {
+    if prover.facts().contains(&Fact::NonNegative(expr.clone())) {
+        return true;
+    }
+    match expr.view() {
+        View::Const(value) => value >= 0,
+        View::Var(_) => false,
+        View::Add(parts) | View::Mul(parts) => parts.iter().all(|part| natural(prover, part)),
+        View::FloorDiv(a, b) | View::FloorMod(a, b) | View::TruncDiv(a, b) | View::TruncRem(a, b) | View::Min(a, b) => {
+            natural(prover, &a) && natural(prover, &b)
+        }
+        View::Max(a, b) => natural(prover, &a) || natural(prover, &b),
+    }
 }
 
 /// `a / b`, rounded towards negative infinity; `b` is positive.

@@ -2,16 +2,23 @@
 
 mod build;
 pub(crate) mod dim;
+mod hash;
 mod infer;
 mod ir;
 mod names;
+mod parse;
+mod parse_op;
+mod print;
+mod rewrite;
+mod verify;
 
 pub use build::{Builder, literal_scalar};
+pub use hash::{fnv1a, structural_hash, structurally_equal};
 pub use infer::{broadcast, element_dtype, infer};
 pub use ir::*;
 pub use names::{binary_name, compare_name, element_name, op_name, unary_name};
-
-/// The laws that a function breaks, one text each.
-pub fn verify(_: &crate::Module, _: &Function) -> Vec<String> {
-    Vec::new()
-}
+pub use parse::{parse_function, parse_type};
+pub use parse_op::plain_elements;
+pub use print::{PrintOptions, print_function, print_with, scalar_text, type_text};
+pub use rewrite::renumbered;
+pub use verify::{prover, verify};

@@ -176,12 +176,12 @@ fn non_empty(prover: &Prover, x: &TensorType, axis: usize) -> Result<(), OpError
     if dim::at_most(prover, &dim::int(1), extent) {
         return Ok(());
     }
+    if dim::as_int(extent).is_some() {
+        let message = format!("axis {axis} of `{}` has no element", show(x));
+        return Err(OpError::new(At::Arg(0), OpErrorKind::Range, message).help("nothing has no extreme"));
+    }
     let message = format!("axis {axis} of `{}` is not proven non-empty: `{extent}` may be 0", show(x));
-    let help = match dim::as_int(extent) {
-        Some(_) => "there is no extreme of nothing".to_string(),
-        None => format!("state a fact: `dims({extent} >= 1)`"),
-    };
-    Err(OpError::new(At::Arg(0), OpErrorKind::Range, message).help(help))
+    Err(OpError::new(At::Arg(0), OpErrorKind::Range, message).help(format!("state a fact: `dims({extent} >= 1)`")))
 }
 
 fn full(shape: &[IntExpr], value: &TensorType) -> Result<TensorType, OpError> {

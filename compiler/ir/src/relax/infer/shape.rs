@@ -39,17 +39,24 @@ fn mismatch(shapes: &[&[IntExpr]], first: usize, second: usize, axis: usize, exp
     );
     OpError::new(At::Arg(second), OpErrorKind::Broadcast, message)
         .also(At::Arg(first), format!("`{expected}` comes from here"))
-        .help(equal_help(expected, found))
+        .help(broadcast_help(expected, found))
+}
+
+/// How to make two extents broadcast.
+fn broadcast_help(a: &IntExpr, b: &IntExpr) -> String {
+    match (dim::as_int(a), dim::as_int(b)) {
+        (Some(_), Some(_)) => "only an extent that is 1 repeats; reshape or slice one of them".to_string(),
+        (None, _) | (_, None) => format!("{}; a named dim never repeats", equal_help(a, b)),
+    }
 }
 
 /// How to make two extents equal.
 pub(super) fn equal_help(a: &IntExpr, b: &IntExpr) -> String {
     match (dim::as_int(a), dim::as_int(b)) {
-        (Some(_), Some(_)) => "only an extent that is 1 repeats; reshape or slice one of them".to_string(),
-        (None, Some(1)) | (Some(1), None) => "an extent that is 1 repeats".to_string(),
-        (None, Some(n)) => format!("if they are equal, fix the dim: `dims({a} = {n})`; a named dim never repeats"),
-        (Some(n), None) => format!("if they are equal, fix the dim: `dims({b} = {n})`; a named dim never repeats"),
-        (None, None) => format!("if they are equal, state it: `dims({a} == {b})`; a named dim never repeats"),
+        (Some(_), Some(_)) => "reshape, slice or transpose one of them".to_string(),
+        (None, Some(n)) => format!("if they are equal, fix the dim: `dims({a} = {n})`"),
+        (Some(n), None) => format!("if they are equal, fix the dim: `dims({b} = {n})`"),
+        (None, None) => format!("if they are equal, state it: `dims({a} == {b})`"),
     }
 }
 

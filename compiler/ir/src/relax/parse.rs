@@ -1,0 +1,332 @@
+//! Parsing of what [`super::print_function`] writes. One statement per line; `// …` is a comment.
+//!
+//! The parser checks form only: laws and types are the verifier's, so that tests may hold broken functions.
+
+use std::collections::BTreeMap;
+
+use super::parse_op::parse_op;
+use super::{
+    Binding, BindingBlock, BlockKind, FactDecl, Function, Param, ParamKind, Phase, Place, Plan, SymDecl, SymKind,
+    TensorType, Type, ValueData, ValueId,
+};
+use crate::arith::{Fact, IntExpr, Sym};
+use crate::text::{ParseError, bracketed, quoted, split, split_once, strip};
+use crate::{ConstId, DType, Loc};
+
+/// Reads one function.
+pub fn parse_function(text: &str) -> Result<Function, ParseError> {
+    let mut parser = Parser::default();
+    for (number, line) in text.lines().enumerate() {
+        parser.line = number + 1;
+        let line = strip(line);
+        if !line.is_empty() {
+            parser.statement(line).map_err(|message| ParseError { line: number + 1, message })?;
+        }
+    }
+    parser.finish()
+}
+
+/// Where the parser stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Where {
+    #[default]
+    Before,
+    Function,
+    Block,
+    Plan,
+    After,
+}
+
+#[derive(Default)]
+struct Parser {
+    line: usize,
+    at: Where,
+    func: Option<Function>,
+    values: BTreeMap<ValueId, ValueData>,
+}
+
+type Parsed<T> = Result<T, String>;
+
+impl Parser {
+    fn finish(self) -> Result<Function, ParseError> {
+        let fail = |message: String| ParseError { line: self.line, message };
+        let Some(mut func) = self.func else { return Err(fail("expected `relax @name`, found the end".into())) };
+        if self.at != Where::After {
+            return Err(fail("expected `}`, found the end".into()));
+        }
+        // A number that nothing defines (a pass removed its binding) stands for a value without type.
+        let end = self.values.keys().next_back().map_or(0, |last| last.0.saturating_add(1));
+        if end as usize > 2 * self.values.len() + 1000 {
+            return Err(fail(format!("v{} is far beyond the number of values", end - 1)));
+        }
+        let hole = || ValueData { ty: Type::Tuple(Vec::new()), name: String::new(), loc: Loc::default(), range: None };
+        func.values = (0..end).map(|id| self.values.get(&ValueId(id)).cloned().unwrap_or_else(hole)).collect();
+        Ok(func)
+    }
+
+    fn statement(&mut self, line: &str) -> Parsed<()> {
+        match self.at {
+            Where::Before => self.header(line),
+            Where::Function => self.item(line),
+            Where::Block if line == "}" => self.close(Where::Function),
+            Where::Block => self.binding(line),
+            Where::Plan if line == "}" => self.close(Where::Function),
+            Where::Plan => self.plan(line),
+            Where::After => Err(format!("expected the end, found `{line}`")),
+        }
+    }
+
+    fn close(&mut self, to: Where) -> Parsed<()> {
+        self.at = to;
+        Ok(())
+    }
+
+    fn func(&mut self) -> Parsed<&mut Function> {
+        self.func.as_mut().ok_or_else(|| "expected `relax @name`".to_string())
+    }
+
+    fn header(&mut self, line: &str) -> Parsed<()> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["relax", name, "phase", phase, "{"] = words.as_slice() else {
+            return Err(format!("expected `relax @name phase imported {{`, found `{line}`"));
+        };
+        let name = name.strip_prefix('@').ok_or_else(|| format!("expected `@name`, found `{name}`"))?;
+        self.func = Some(Function {
+            name: name.to_string(),
+            syms: Vec::new(),
+            facts: Vec::new(),
+            params: Vec::new(),
+            values: Vec::new(),
+            blocks: Vec::new(),
+            results: Vec::new(),
+            phase: phase_of(phase)?,
+            plan: None,
+        });
+        self.close(Where::Function)
+    }
+
+    fn item(&mut self, line: &str) -> Parsed<()> {
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        match word {
+            "sym" => self.sym(rest),
+            "fact" => self.fact(rest),
+            "param" => self.param(rest),
+            "dataflow" if rest == "{" => self.block(BlockKind::Dataflow),
+            "effect" if rest == "{" => self.block(BlockKind::Effect),
+            "return" => {
+                self.func()?.results = split(rest, ',').into_iter().map(value_id).collect::<Parsed<_>>()?;
+                Ok(())
+            }
+            "plan" if rest == "{" => {
+                self.func()?.plan = Some(Plan::default());
+                self.close(Where::Plan)
+            }
+            "}" => self.close(Where::After),
+            _ => Err(format!("expected a statement of a function, found `{line}`")),
+        }
+    }
+
+    fn block(&mut self, kind: BlockKind) -> Parsed<()> {
+        self.func()?.blocks.push(BindingBlock { kind, bindings: Vec::new() });
+        self.close(Where::Block)
+    }
+
+    fn sym(&mut self, text: &str) -> Parsed<()> {
+        let (text, loc) = trailing_loc(text)?;
+        let (name, kind) = split_once(text, ":").ok_or("expected `sym N: dim 0 0`")?;
+        let words: Vec<&str> = kind.split_whitespace().collect();
+        let kind = match words.as_slice() {
+            ["dim", param, axis] => SymKind::Dim { param: number(param)?, axis: number(axis)? },
+            ["index", param, "unsigned"] => SymKind::IndexParam { param: number(param)?, unsigned: true },
+            ["index", param, "signed"] => SymKind::IndexParam { param: number(param)?, unsigned: false },
+            ["stride", param, axis] => SymKind::Stride { param: number(param)?, axis: number(axis)? },
+            ["bound", value] => SymKind::Bound(value_id(value)?),
+            _ => return Err(format!("expected a kind of symbol, found `{kind}`")),
+        };
+        self.func()?.syms.push(SymDecl { sym: Sym::new(name), kind, loc });
+        Ok(())
+    }
+
+    fn fact(&mut self, text: &str) -> Parsed<()> {
+        let (text, loc) = trailing_loc(text)?;
+        let quote = text.find('"').unwrap_or(text.len());
+        let fact = Fact::parse(text[..quote].trim())?;
+        let text = if quote < text.len() {
+            quoted(&text[quote..]).ok_or("expected a text in quotes")?.0
+        } else {
+            String::new()
+        };
+        self.func()?.facts.push(FactDecl { fact, text, loc });
+        Ok(())
+    }
+
+    fn param(&mut self, text: &str) -> Parsed<()> {
+        let (id, ty, rest) = definition(text)?;
+        let mut words = rest.splitn(3, char::is_whitespace);
+        let kind = match words.next() {
+            Some("input") => ParamKind::Input,
+            Some("strided") => ParamKind::Strided,
+            Some("state") => ParamKind::State,
+            Some("scalar") => ParamKind::Scalar,
+            other => return Err(format!("expected a kind of parameter, found `{}`", other.unwrap_or(""))),
+        };
+        let position = number(words.next().unwrap_or(""))?;
+        self.value(id, ty, words.next().unwrap_or("").trim())?;
+        self.func()?.params.push(Param { value: id, kind, position });
+        Ok(())
+    }
+
+    fn binding(&mut self, line: &str) -> Parsed<()> {
+        let (out, ty, call) = definition(line)?;
+        let open = call.find('(').ok_or_else(|| format!("expected `op(…)`, found `{call}`"))?;
+        let (items, tail) = bracketed(&call[open..], '(', ')').ok_or("expected `)`")?;
+        let mut args = Vec::new();
+        let mut attrs = BTreeMap::new();
+        for item in split(items, ',') {
+            match split_once(item, " = ") {
+                Some((name, value)) => {
+                    attrs.insert(name.to_string(), value.to_string());
+                }
+                None => args.push(value_id(item)?),
+            }
+        }
+        let op = parse_op(call[..open].trim(), attrs, &ty)?;
+        self.value(out, ty, tail)?;
+        match self.func()?.blocks.last_mut() {
+            Some(block) => block.bindings.push(Binding { out, op, args }),
+            None => return Err("expected a block around the binding".to_string()),
+        }
+        Ok(())
+    }
+
+    /// Records a value with its type and what follows its definition: `"name" range(lo, hi) at 0:3`.
+    fn value(&mut self, id: ValueId, ty: Type, tail: &str) -> Parsed<()> {
+        let (mut tail, loc) = trailing_loc(tail)?;
+        let mut name = String::new();
+        if tail.starts_with('"') {
+            (name, tail) = quoted(tail).ok_or("expected a name in quotes")?;
+        }
+        let mut range = None;
+        if let Some(rest) = tail.strip_prefix("range") {
+            let (inner, after) = bracketed(rest.trim(), '(', ')').ok_or("expected `range(lo, hi)`")?;
+            let [lo, hi] = split(inner, ',')[..] else { return Err("expected `range(lo, hi)`".to_string()) };
+            range = Some((IntExpr::parse(lo)?, IntExpr::parse(hi)?));
+            tail = after;
+        }
+        if !tail.is_empty() {
+            return Err(format!("expected the end of the line, found `{tail}`"));
+        }
+        match self.values.insert(id, ValueData { ty, name, loc, range }) {
+            None => Ok(()),
+            Some(_) => Err(format!("v{} is defined twice", id.0)),
+        }
+    }
+
+    fn plan(&mut self, line: &str) -> Parsed<()> {
+        let (left, right) = split_once(line, " = ").ok_or("expected `v0 = place`")?;
+        let plan = self.func()?.plan.get_or_insert_default();
+        match left {
+            "workspace" => plan.workspace = Some(IntExpr::parse(right)?),
+            "workspace_bound" => plan.workspace_bound = Some(number(right)?),
+            value => {
+                let id = value_id(value)?;
+                if let Some((inner, _)) = bracketed(right, '(', ')') {
+                    let places = split(inner, ',').into_iter().map(place).collect::<Parsed<_>>()?;
+                    plan.tuples.insert(id, places);
+                } else {
+                    let at = id.0 as usize;
+                    if at > 1 << 24 {
+                        return Err(format!("expected a value, found `{value}`"));
+                    }
+                    if plan.places.len() <= at {
+                        plan.places.resize(at + 1, None);
+                    }
+                    plan.places[at] = Some(place(right)?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn phase_of(word: &str) -> Parsed<Phase> {
+    match word {
+        "imported" => Ok(Phase::Imported),
+        "normalised" => Ok(Phase::Normalised),
+        "legalised" => Ok(Phase::Legalised),
+        "planned" => Ok(Phase::Planned),
+        other => Err(format!("expected a phase, found `{other}`")),
+    }
+}
+
+fn place(text: &str) -> Parsed<Place> {
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    match word {
+        "param" => Ok(Place::Param(number(rest)?)),
+        "result" => Ok(Place::Result(number(rest)?)),
+        "const" => Ok(Place::Const(const_id(rest)?)),
+        "none" => Ok(Place::None),
+        "workspace" => match ints(rest)?.as_slice() {
+            [offset, bytes] => Ok(Place::Workspace { offset: offset.clone(), bytes: bytes.clone() }),
+            _ => Err(format!("expected `workspace [offset, bytes]`, found `{text}`")),
+        },
+        _ => Err(format!("expected a place, found `{text}`")),
+    }
+}
+
+/// `v7: type = rest`
+fn definition(text: &str) -> Parsed<(ValueId, Type, &str)> {
+    let (left, rest) = split_once(text, " = ").ok_or_else(|| format!("expected `v0: type = …`, found `{text}`"))?;
+    let (id, ty) = split_once(left, ":").ok_or_else(|| format!("expected `v0: type`, found `{left}`"))?;
+    Ok((value_id(id)?, parse_type(ty)?, rest))
+}
+
+/// `text at 0:3`, or without a place.
+fn trailing_loc(text: &str) -> Parsed<(&str, Loc)> {
+    let split = if let Some(rest) = text.strip_prefix("at ") { Some(("", rest)) } else { text.rsplit_once(" at ") };
+    // ` at ` may also stand inside a quoted name.
+    let Some((before, loc)) = split.filter(|(_, loc)| !loc.contains('"')) else { return Ok((text, Loc::default())) };
+    let (function, node) = loc.split_once(':').ok_or_else(|| format!("expected `function:node`, found `{loc}`"))?;
+    Ok((before.trim(), Loc { function: number(function)?, node: number(node)? }))
+}
+
+/// Reads a type.
+pub fn parse_type(text: &str) -> Parsed<Type> {
+    if let Some((inner, rest)) = bracketed(text, '(', ')') {
+        if !rest.is_empty() {
+            return Err(format!("expected the end of the type, found `{rest}`"));
+        }
+        return Ok(Type::Tuple(split(inner, ',').into_iter().map(parse_type).collect::<Parsed<_>>()?));
+    }
+    let open = text.find('[').unwrap_or(text.len());
+    let name = text[..open].trim();
+    let dtype = DType::from_name(name).ok_or_else(|| format!("expected a dtype, found `{name}`"))?;
+    let shape = if open < text.len() { ints(&text[open..])? } else { Vec::new() };
+    Ok(Type::Tensor(TensorType { dtype, shape }))
+}
+
+/// `[a, b]` as integer expressions.
+pub(super) fn ints(text: &str) -> Parsed<Vec<IntExpr>> {
+    match bracketed(text, '[', ']') {
+        Some((inner, "")) => split(inner, ',').into_iter().map(IntExpr::parse).collect(),
+        Some(_) | None => Err(format!("expected a list in brackets, found `{text}`")),
+    }
+}
+
+/// A number in decimal.
+pub(super) fn number<T: std::str::FromStr>(text: &str) -> Parsed<T> {
+    text.trim().parse().map_err(|_| format!("expected a number, found `{text}`"))
+}
+
+/// `v7`
+fn value_id(text: &str) -> Parsed<ValueId> {
+    let digits = text.strip_prefix('v').ok_or_else(|| format!("expected a value, found `{text}`"))?;
+    Ok(ValueId(number(digits)?))
+}
+
+/// `c3`
+pub(super) fn const_id(text: &str) -> Parsed<ConstId> {
+    let digits = text.trim().strip_prefix('c').ok_or_else(|| format!("expected a constant, found `{text}`"))?;
+    Ok(ConstId(number(digits)?))
+}

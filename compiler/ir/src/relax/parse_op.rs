@@ -1,0 +1,319 @@
+//! Ops by their words and attributes: the inverse of the printer's.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use super::parse::{const_id, ints, number};
+use super::{Op, PadMode, PoolOp, SliceAxis, TensorType, Type, Window, element_name};
+use crate::arith::{IntExpr, Sym};
+use crate::op::{Activation, ArgOp, BinaryOp, CmpOp, ElementOp, Real, ReduceOp, UnaryOp};
+use crate::text::{bracketed, quoted, split};
+use crate::{DType, Scalar};
+
+type Parsed<T> = Result<T, String>;
+
+/// Attributes that are still to be read.
+struct Attrs(BTreeMap<String, String>);
+
+impl Attrs {
+    fn take(&mut self, name: &str) -> Parsed<String> {
+        self.0.remove(name).ok_or_else(|| format!("attribute `{name}` is missing"))
+    }
+
+    fn number<T: FromStr>(&mut self, name: &str) -> Parsed<T> {
+        number(&self.take(name)?)
+    }
+
+    fn numbers<T: FromStr>(&mut self, name: &str) -> Parsed<Vec<T>> {
+        let text = self.take(name)?;
+        let (inner, _) = bracketed(&text, '[', ']').ok_or_else(|| format!("expected a list, found `{text}`"))?;
+        split(inner, ',').into_iter().map(number).collect()
+    }
+
+    fn expr(&mut self, name: &str) -> Parsed<IntExpr> {
+        IntExpr::parse(&self.take(name)?)
+    }
+
+    fn exprs(&mut self, name: &str) -> Parsed<Vec<IntExpr>> {
+        ints(&self.take(name)?)
+    }
+
+    fn real(&mut self, name: &str) -> Parsed<Real> {
+        self.number(name).map(Real::new)
+    }
+
+    fn symbol(&mut self, name: &str) -> Parsed<String> {
+        let text = self.take(name)?;
+        let name = text.strip_prefix('@').ok_or_else(|| format!("expected `@name`, found `{text}`"))?;
+        Ok(name.to_string())
+    }
+
+    fn slice_axes(&mut self, name: &str) -> Parsed<Vec<SliceAxis>> {
+        let text = self.take(name)?;
+        let (inner, _) = bracketed(&text, '[', ']').ok_or_else(|| format!("expected a list, found `{text}`"))?;
+        let axis = |part: &str| match split(part, ':')[..] {
+            [begin, extent, step] => {
+                Ok(SliceAxis { begin: IntExpr::parse(begin)?, extent: IntExpr::parse(extent)?, step: number(step)? })
+            }
+            _ => Err(format!("expected `begin : extent : step`, found `{part}`")),
+        };
+        split(inner, ',').into_iter().map(axis).collect()
+    }
+
+    fn window(&mut self) -> Parsed<Window> {
+        Ok(Window {
+            kernel: self.numbers("kernel_shape")?,
+            strides: self.numbers("strides")?,
+            pads: self.numbers("pads")?,
+            dilations: self.numbers("dilations")?,
+        })
+    }
+}
+
+/// The op of a word; `ty` is the type written for the result, which some ops repeat.
+pub(super) fn parse_op(word: &str, attrs: BTreeMap<String, String>, ty: &Type) -> Parsed<Op> {
+    let mut attrs = Attrs(attrs);
+    let op = match named(word, &mut attrs, ty)? {
+        Some(op) => op,
+        None => Op::Element(element(word, &mut attrs, ty)?),
+    };
+    match attrs.0.keys().next() {
+        None => Ok(op),
+        Some(name) => Err(format!("`{word}` has no attribute `{name}`")),
+    }
+}
+
+/// dtype of a tensor result.
+fn dtype(ty: &Type) -> Parsed<DType> {
+    match ty {
+        Type::Tensor(tensor) => Ok(tensor.dtype),
+        Type::Tuple(_) => Err("expected the type of a tensor, found a tuple".to_string()),
+    }
+}
+
+/// Result types of a call with several.
+fn results(ty: &Type) -> Parsed<Vec<TensorType>> {
+    match ty {
+        Type::Tensor(tensor) => Ok(vec![tensor.clone()]),
+        Type::Tuple(items) => items
+            .iter()
+            .map(|item| match item {
+                Type::Tensor(tensor) => Ok(tensor.clone()),
+                Type::Tuple(_) => Err("expected a tuple of tensors".to_string()),
+            })
+            .collect(),
+    }
+}
+
+fn scalar(text: &str, dtype: DType) -> Parsed<Scalar> {
+    if let Some(bits) = text.strip_prefix("bits 0x") {
+        let bits = u64::from_str_radix(bits, 16).map_err(|_| format!("expected bits, found `{text}`"))?;
+        return Ok(Scalar { dtype, bits });
+    }
+    if dtype.is_bool() {
+        return number(text).map(Scalar::bool);
+    }
+    if dtype.is_float() {
+        return number(text).map(|value| Scalar::float(dtype, value));
+    }
+    let value: i128 = number(text)?;
+    let scalar = Scalar::int(dtype, value);
+    if scalar.to_i128() == value { Ok(scalar) } else { Err(format!("`{dtype}` does not hold {value}")) }
+}
+
+/// Ops that are not elementwise.
+fn named(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<Option<Op>> {
+    let op = match word {
+        "const" => Op::Const(const_id(&attrs.take("id")?)?),
+        "scalar" => Op::Scalar(scalar(&attrs.take("value")?, dtype(ty)?)?),
+        "index_value" => Op::IndexValue { expr: attrs.expr("expr")?, dtype: dtype(ty)? },
+        "sum" => reduce(ReduceOp::Sum, attrs)?,
+        "prod" => reduce(ReduceOp::Prod, attrs)?,
+        "max" => reduce(ReduceOp::Max, attrs)?,
+        "min" => reduce(ReduceOp::Min, attrs)?,
+        "mean" => reduce(ReduceOp::Mean, attrs)?,
+        "any" => reduce(ReduceOp::Any, attrs)?,
+        "all" => reduce(ReduceOp::All, attrs)?,
+        "argmax" => arg_reduce(ArgOp::ArgMax, attrs)?,
+        "argmin" => arg_reduce(ArgOp::ArgMin, attrs)?,
+        "matmul" => Op::MatMul,
+        "softmax" => Op::Softmax { axis: attrs.number("axis")?, log: false },
+        "log_softmax" => Op::Softmax { axis: attrs.number("axis")?, log: true },
+        "layer_normalization" => Op::LayerNorm { axis: attrs.number("axis")?, epsilon: attrs.real("epsilon")? },
+        "reshape" => Op::Reshape { shape: attrs.exprs("shape")? },
+        "transpose" => Op::Transpose { perm: attrs.numbers("perm")? },
+        "broadcast_to" => Op::BroadcastTo { shape: attrs.exprs("shape")? },
+        "concat" => Op::Concat { axis: attrs.number("axis")? },
+        "slice" => Op::Slice { axes: attrs.slice_axes("axes")?, drop: attrs.numbers("drop")? },
+        "slice_update" => Op::SliceUpdate { axes: attrs.slice_axes("axes")?, drop: attrs.numbers("drop")? },
+        "pad" => Op::Pad {
+            mode: pad_mode(&attrs.take("mode")?)?,
+            before: attrs.exprs("before")?,
+            after: attrs.exprs("after")?,
+        },
+        "conv" => Op::Conv { window: attrs.window()?, group: attrs.number("group")? },
+        "max_pool" => Op::Pool { op: PoolOp::Max, window: attrs.window()?, ceil_mode: attrs.number("ceil_mode")? },
+        "average_pool" => {
+            let op = PoolOp::Average { count_include_pad: attrs.number("count_include_pad")? };
+            Op::Pool { op, window: attrs.window()?, ceil_mode: attrs.number("ceil_mode")? }
+        }
+        "full" => Op::Full { shape: attrs.exprs("shape")? },
+        "arange" => arange(attrs, ty)?,
+        "call_tir" => call_tir(attrs, ty)?,
+        "call_fn" => Op::CallFn { func: attrs.symbol("func")?, syms: attrs.exprs("syms")?, result: ty.clone() },
+        "tuple" => Op::Tuple,
+        "tuple_get" => Op::TupleGet(attrs.number("index")?),
+        "bind_index" => Op::BindIndex(Sym::new(attrs.take("sym")?)),
+        "match_shape" => Op::MatchShape { shape: attrs.exprs("shape")? },
+        "later" => {
+            let text = attrs.take("name")?;
+            let (name, _) = quoted(&text).ok_or_else(|| format!("expected a name in quotes, found `{text}`"))?;
+            Op::Later { name, result: ty.clone() }
+        }
+        "store_state" => Op::StoreState { param: attrs.number("param")? },
+        _ => return Ok(None),
+    };
+    Ok(Some(op))
+}
+
+fn reduce(op: ReduceOp, attrs: &mut Attrs) -> Parsed<Op> {
+    Ok(Op::Reduce { op, axes: attrs.numbers("axes")?, keepdims: attrs.number("keepdims")? })
+}
+
+fn arg_reduce(op: ArgOp, attrs: &mut Attrs) -> Parsed<Op> {
+    let axis = attrs.take("axis")?;
+    let axis = if axis == "all" { None } else { Some(number(&axis)?) };
+    Ok(Op::ArgReduce { op, axis, keepdims: attrs.number("keepdims")? })
+}
+
+fn pad_mode(word: &str) -> Parsed<PadMode> {
+    match word {
+        "constant" => Ok(PadMode::Constant),
+        "edge" => Ok(PadMode::Edge),
+        "reflect" => Ok(PadMode::Reflect),
+        "wrap" => Ok(PadMode::Wrap),
+        other => Err(format!("expected a mode of padding, found `{other}`")),
+    }
+}
+
+fn arange(attrs: &mut Attrs, ty: &Type) -> Parsed<Op> {
+    let Type::Tensor(TensorType { dtype, shape }) = ty else {
+        return Err("expected the type of a tensor, found a tuple".to_string());
+    };
+    let [extent] = shape.as_slice() else { return Err("expected a type of rank 1".to_string()) };
+    Ok(Op::Arange { start: attrs.expr("start")?, step: attrs.expr("step")?, extent: extent.clone(), dtype: *dtype })
+}
+
+fn call_tir(attrs: &mut Attrs, ty: &Type) -> Parsed<Op> {
+    let text = attrs.take("in_place")?;
+    let (inner, _) = bracketed(&text, '[', ']').ok_or_else(|| format!("expected a list, found `{text}`"))?;
+    let in_place =
+        split(inner, ',').into_iter().map(|word| if word == "none" { Ok(None) } else { number(word).map(Some) });
+    Ok(Op::CallTir {
+        in_place: in_place.collect::<Parsed<_>>()?,
+        func: attrs.symbol("func")?,
+        syms: attrs.exprs("syms")?,
+        results: results(ty)?,
+    })
+}
+
+/// Elementwise operators without attributes.
+static PLAIN: &[ElementOp] = &{
+    use ElementOp::{Activation as A, Binary as B, Compare as C, Unary as U};
+    [
+        U(UnaryOp::Neg),
+        U(UnaryOp::Not),
+        U(UnaryOp::Abs),
+        U(UnaryOp::Sign),
+        U(UnaryOp::Floor),
+        U(UnaryOp::Ceil),
+        U(UnaryOp::Round),
+        U(UnaryOp::Trunc),
+        U(UnaryOp::Sqrt),
+        U(UnaryOp::Rsqrt),
+        U(UnaryOp::Reciprocal),
+        U(UnaryOp::Square),
+        U(UnaryOp::Exp),
+        U(UnaryOp::Exp2),
+        U(UnaryOp::Expm1),
+        U(UnaryOp::Log),
+        U(UnaryOp::Log2),
+        U(UnaryOp::Log10),
+        U(UnaryOp::Log1p),
+        U(UnaryOp::Sin),
+        U(UnaryOp::Cos),
+        U(UnaryOp::Tan),
+        U(UnaryOp::Asin),
+        U(UnaryOp::Acos),
+        U(UnaryOp::Atan),
+        U(UnaryOp::Sinh),
+        U(UnaryOp::Cosh),
+        U(UnaryOp::Tanh),
+        U(UnaryOp::Asinh),
+        U(UnaryOp::Acosh),
+        U(UnaryOp::Atanh),
+        U(UnaryOp::Erf),
+        U(UnaryOp::Sigmoid),
+        U(UnaryOp::IsNan),
+        U(UnaryOp::IsInf),
+        U(UnaryOp::IsFinite),
+        B(BinaryOp::Add),
+        B(BinaryOp::Sub),
+        B(BinaryOp::Mul),
+        B(BinaryOp::Div),
+        B(BinaryOp::Rem),
+        B(BinaryOp::DivEuclid),
+        B(BinaryOp::RemEuclid),
+        B(BinaryOp::Pow),
+        B(BinaryOp::Min),
+        B(BinaryOp::Max),
+        B(BinaryOp::And),
+        B(BinaryOp::Or),
+        B(BinaryOp::Xor),
+        B(BinaryOp::Shl),
+        B(BinaryOp::Shr),
+        B(BinaryOp::Atan2),
+        C(CmpOp::Eq),
+        C(CmpOp::Ne),
+        C(CmpOp::Lt),
+        C(CmpOp::Le),
+        C(CmpOp::Gt),
+        C(CmpOp::Ge),
+        A(Activation::Relu),
+        A(Activation::Relu6),
+        A(Activation::Gelu),
+        A(Activation::GeluTanh),
+        A(Activation::Silu),
+        A(Activation::Softplus),
+        A(Activation::Softsign),
+        A(Activation::HardSwish),
+        A(Activation::Mish),
+        ElementOp::Select,
+        ElementOp::Clip,
+        ElementOp::Prelu,
+        ElementOp::QMultiplyShift,
+    ]
+};
+
+fn element(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<ElementOp> {
+    if let Some(op) = PLAIN.iter().find(|op| element_name(**op) == word) {
+        return Ok(*op);
+    }
+    Ok(match word {
+        "cast" => ElementOp::Cast(dtype(ty)?),
+        "leaky_relu" => ElementOp::Activation(Activation::LeakyRelu { alpha: attrs.real("alpha")? }),
+        "elu" => ElementOp::Activation(Activation::Elu { alpha: attrs.real("alpha")? }),
+        "celu" => ElementOp::Activation(Activation::Celu { alpha: attrs.real("alpha")? }),
+        "thresholded_relu" => ElementOp::Activation(Activation::ThresholdedRelu { alpha: attrs.real("alpha")? }),
+        "selu" => ElementOp::Activation(Activation::Selu { alpha: attrs.real("alpha")?, gamma: attrs.real("gamma")? }),
+        "hard_sigmoid" => {
+            ElementOp::Activation(Activation::HardSigmoid { alpha: attrs.real("alpha")?, beta: attrs.real("beta")? })
+        }
+        other => return Err(format!("expected an op, found `{other}`")),
+    })
+}
+
+/// Elementwise operators without attributes, for tests that walk over all of them.
+pub fn plain_elements() -> &'static [ElementOp] {
+    PLAIN
+}
