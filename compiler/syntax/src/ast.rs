@@ -572,7 +572,7 @@ pub enum ExprKind {
     Closure {
         /// `i, j`; a tuple component by component.
         params: Vec<Pattern>,
-        /// `e`.
+        /// `e`; braces around an expression alone leave no trace.
         body: Box<Expr>,
     },
     /// `if c { a } else { b }`.

@@ -370,7 +370,8 @@ impl Cx {
             );
         }
         let params = c.inputs.iter().map(|p| self.pattern(p, false)).collect();
-        let body = Box::new(self.expr(&c.body));
+        // rustfmt puts braces around a body and takes them away.
+        let body = Box::new(self.expr(super::types::unbrace(&c.body)));
         ExprKind::Closure { params, body }
     }
 

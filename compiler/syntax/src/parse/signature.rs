@@ -8,7 +8,10 @@ use super::Outer;
 use super::cx::{Cx, Ends, ends, text_of};
 use super::stmt::string_of;
 use super::types::{bare_type, plain_ident};
-use crate::ast::{Generic, GenericKind, Instances, Name, NodeId, Param, Passing, Schedule, TensorFn, Type, TypeKind};
+use crate::ast::{
+    ExprKind, Generic, GenericKind, Instances, Literal, Name, NodeId, Param, Passing, Schedule, TensorFn, Type,
+    TypeKind,
+};
 use crate::code::Code;
 use crate::diagnostic::Diagnostic;
 
@@ -308,15 +311,28 @@ impl Cx {
 
     fn instances_fit(&mut self, instances: &Instances, generics: &[Generic]) {
         let name = &instances.name.text;
-        if !generics.iter().any(|g| g.name.text == *name) {
-            self.diagnostics.report(
-                Diagnostic::new(
-                    instances.node,
-                    Code::GenericInstances,
-                    format!("`{name}` is not a generic parameter"),
-                )
-                .help(format!("write `<{name}>` or `<const {name}: usize>` behind the function's name; a dim is fixed by `dims({name} = 8)`")),
+        let Some(generic) = generics.iter().find(|g| g.name.text == *name) else {
+            self.refuse(
+                instances.node,
+                Code::GenericInstances,
+                format!("`{name}` is not a generic parameter"),
+                format!("write `<{name}>` or `<const {name}: usize>` behind the function's name; a dim is fixed by `dims({name} = 8)`"),
             );
+            return;
+        };
+        for value in &instances.values {
+            let fits = match (&value.kind, generic.kind) {
+                (ExprKind::Name(_), GenericKind::Dtype) | (ExprKind::Error, _) => true,
+                (ExprKind::Literal(Literal::Int { .. }), GenericKind::Const) => true,
+                _ => false,
+            };
+            if !fits {
+                self.diagnostics.report(
+                    Diagnostic::new(value.node, Code::GenericInstances, format!("this is not a value of `{name}`"))
+                        .label(generic.node, "declared here")
+                        .help(format!("write `{name} = {}`", example(generic.kind))),
+                );
+            }
         }
     }
 

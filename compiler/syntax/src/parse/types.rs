@@ -161,7 +161,7 @@ pub(super) fn expr_ident(e: &syn::Expr) -> Option<&syn::Ident> {
     }
 }
 
-/// The `e` of `{ e }`: the braces belong to Rust's syntax of generic arguments.
+/// The `e` of `{ e }`, where the braces belong to Rust's syntax of generic arguments, or to its formatting.
 pub(super) fn unbrace(e: &syn::Expr) -> &syn::Expr {
     match bare(e) {
         syn::Expr::Block(b) if b.label.is_none() && b.attrs.is_empty() => match b.block.stmts.as_slice() {

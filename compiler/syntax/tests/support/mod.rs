@@ -296,7 +296,9 @@ impl Writer {
     }
 
     fn call(&mut self, depth: usize) -> String {
-        let closure = format!("|i, (a, _)| {}", self.operand(depth));
+        let body = self.operand(depth);
+        let body = if self.noisy(2) { format!("{{ {body} }}") } else { body };
+        let closure = format!("|i, (a, _)| {body}");
         let named = self.shape.pick(&["", ", axis = -1", ", mode = \"reflect\", size = [1, 2]"]);
         match self.shape.below(6) {
             0 => format!("sum({}, {closure}{named})", self.range(depth)),
