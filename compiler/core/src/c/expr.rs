@@ -145,6 +145,7 @@ impl Body<'_> {
     fn plain(&mut self, expr: &Expr, elem: Elem, id: ExprId) -> String {
         match expr {
             Expr::Const(s) => literal(*s),
+            Expr::Index(i) if i32::try_from(*i).is_ok() => i.to_string(),
             Expr::Index(i) => literal(Scalar::int(DType::I64, i128::from(*i))),
             Expr::Var(v) => self.var(*v),
             Expr::Unary(op, a) => {
@@ -271,6 +272,9 @@ fn binary(op: BinaryOp, elem: Elem, a: &str, b: &str) -> String {
     let infix = |sign: &str| {
         if float {
             rounded(elem, format!("({a} {sign} {b})"))
+        } else if elem == Elem::Index {
+            // Index values are proven to stay far from overflow.
+            format!("({a} {sign} {b})")
         } else {
             let u = unsigned(elem);
             format!("({ty})(({u}){a} {sign} ({u}){b})")

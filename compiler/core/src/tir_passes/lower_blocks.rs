@@ -1,11 +1,10 @@
 //! `LowerBlocks`: blocks become plain statements. (TVM: LowerInitBlock and ConvertBlocksToOpaque.)
 //!
-//! An iterator becomes a `let` of what it is bound to, a predicate an `if`, an init an `if` on every reduce iterator
-//! being at 0.
+//! An iterator becomes what it is bound to, a predicate an `if`, an init an `if` on every reduce iterator being at 0.
 
 use tenfold_ir::Module;
 use tenfold_ir::op::CmpOp;
-use tenfold_ir::tir::{Block, Builder, ExprId, IterKind, PrimFunc, Stmt};
+use tenfold_ir::tir::{Block, Builder, Expr, ExprId, ExprMap, IterKind, PrimFunc, Stmt, VarId};
 
 use super::each_prim;
 use crate::CompileError;
@@ -16,7 +15,12 @@ pub fn lower_blocks(module: &mut Module, _: &PassContext) -> Result<(), CompileE
     each_prim(module, |mut func| {
         let body = std::mem::replace(&mut func.body, Stmt::Seq(Vec::new()));
         let mut b = Builder::resume(func);
-        let body = lower(&mut b, body);
+        let mut bound = Vec::new();
+        let mut body = lower(&mut b, body, &mut bound);
+        // What an iterator is bound to may name iterators of blocks around it.
+        while !bound.is_empty() && body_uses(&b, &body, &bound) {
+            body = substitute(&mut b, body, &bound);
+        }
         b.push(body);
         let func = b.finish();
         PrimFunc { phase: func.phase.max(tenfold_ir::tir::Phase::Scheduled), ..func }
@@ -24,10 +28,35 @@ pub fn lower_blocks(module: &mut Module, _: &PassContext) -> Result<(), CompileE
     Ok(())
 }
 
-fn lower(b: &mut Builder, stmt: Stmt) -> Stmt {
-    let mut boxed = |s: Box<Stmt>| Box::new(lower(b, *s));
+/// Iterators and what they are bound to.
+type Bound = Vec<(VarId, ExprId)>;
+
+fn substitute(b: &mut Builder, body: Stmt, bound: &Bound) -> Stmt {
+    let replace = |b: &mut Builder, id: ExprId| match b.func().exprs.get(id) {
+        Expr::Var(v) => bound.iter().find(|(var, _)| var == v).map_or(id, |(_, value)| *value),
+        _ => id,
+    };
+    ExprMap::new(replace).stmt(b, body)
+}
+
+/// Whether an iterator is still named.
+fn body_uses(b: &Builder, body: &Stmt, bound: &Bound) -> bool {
+    let mut found = false;
+    let mut scratch = Builder::resume(b.func().clone());
+    let look = |b: &mut Builder, id: ExprId| {
+        if let Expr::Var(v) = b.func().exprs.get(id) {
+            found |= bound.iter().any(|(var, _)| var == v);
+        }
+        id
+    };
+    ExprMap::new(look).stmt(&mut scratch, body.clone());
+    found
+}
+
+fn lower(b: &mut Builder, stmt: Stmt, bound: &mut Bound) -> Stmt {
+    let mut boxed = |s: Box<Stmt>| Box::new(lower(b, *s, bound));
     match stmt {
-        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(|s| lower(b, s)).collect()),
+        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(|s| lower(b, s, bound)).collect()),
         Stmt::For { var, min, extent, kind, body } => Stmt::For { var, min, extent, kind, body: boxed(body) },
         Stmt::While { cond, body } => Stmt::While { cond, body: boxed(body) },
         Stmt::If { cond, then, otherwise } => {
@@ -37,17 +66,17 @@ fn lower(b: &mut Builder, stmt: Stmt) -> Stmt {
         Stmt::Let { var, value, body } => Stmt::Let { var, value, body: boxed(body) },
         Stmt::Alloc { buf, body } => Stmt::Alloc { buf, body: boxed(body) },
         Stmt::At(loc, body) => Stmt::At(loc, boxed(body)),
-        Stmt::Block(block) => lower_block(b, *block),
+        Stmt::Block(block) => lower_block(b, *block, bound),
         Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } => stmt,
     }
 }
 
-fn lower_block(b: &mut Builder, block: Block) -> Stmt {
-    let body = lower(b, block.body);
+fn lower_block(b: &mut Builder, block: Block, bound: &mut Bound) -> Stmt {
+    let body = lower(b, block.body, bound);
     let body = match block.init {
         None => body,
         Some(init) => {
-            let init = lower(b, init);
+            let init = lower(b, init, bound);
             let reduce: Vec<ExprId> =
                 block.iters.iter().filter(|i| i.kind == IterKind::Reduce).map(|i| b.read(i.var)).collect();
             Stmt::Seq(vec![at_start(b, &reduce, init), body])
@@ -57,11 +86,8 @@ fn lower_block(b: &mut Builder, block: Block) -> Stmt {
         None => body,
         Some(cond) => Stmt::If { cond, then: Box::new(body), otherwise: None },
     };
-    block.iters.into_iter().rev().fold(body, |body, iter| Stmt::Let {
-        var: iter.var,
-        value: iter.value,
-        body: Box::new(body),
-    })
+    bound.extend(block.iters.iter().map(|i| (i.var, i.value)));
+    body
 }
 
 /// `init` where every one of `vars` is 0.
