@@ -106,12 +106,12 @@ impl Cx {
     fn pool(&mut self, e: &syn::Expr) -> Option<Pool> {
         let e = bare(e);
         let node = self.node(expr_ends(e));
-        if let syn::Expr::Assign(a) = e {
-            if let Some(ident) = expr_ident(&a.left) {
-                let name = self.name(ident);
-                let size = self.size(&a.right)?;
-                return Some(Pool { node, name, size });
-            }
+        if let syn::Expr::Assign(a) = e
+            && let Some(ident) = expr_ident(&a.left)
+        {
+            let name = self.name(ident);
+            let size = self.size(&a.right)?;
+            return Some(Pool { node, name, size });
         }
         self.refuse(
             node,

@@ -17,10 +17,10 @@ impl Cx {
             return ExprKind::Error;
         };
         let operands: Vec<&syn::Expr> = c.args.iter().collect();
-        if let Some(ident) = p.path.get_ident() {
-            if let Some(kind) = self.special(node, &text_of(ident), &operands) {
-                return kind;
-            }
+        if let Some(ident) = p.path.get_ident()
+            && let Some(kind) = self.special(node, &text_of(ident), &operands)
+        {
+            return kind;
         }
         let place = expr_ends(bare(&c.func));
         let callee = Path { node: self.node(place), segments: self.callee_segments(p) };

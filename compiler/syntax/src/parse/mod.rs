@@ -101,10 +101,10 @@ impl Cx {
 fn name_place(item: &TokenStream) -> cx::Ends {
     let mut tokens = item.clone().into_iter();
     let is_fn = |t: &TokenTree| matches!(t, TokenTree::Ident(i) if i == "fn");
-    if tokens.any(|t| is_fn(&t)) {
-        if let Some(TokenTree::Ident(name)) = tokens.next() {
-            return (name.span(), name.span());
-        }
+    if tokens.any(|t| is_fn(&t))
+        && let Some(TokenTree::Ident(name)) = tokens.next()
+    {
+        return (name.span(), name.span());
     }
     match item.clone().into_iter().next() {
         Some(first) => stream_ends(first.into()),

@@ -321,10 +321,9 @@ impl Cx {
             return;
         };
         for value in &instances.values {
-            let fits = match (&value.kind, generic.kind) {
-                (ExprKind::Name(_), GenericKind::Dtype) | (ExprKind::Error, _) => true,
-                (ExprKind::Literal(Literal::Int { .. }), GenericKind::Const) => true,
-                _ => false,
+            let fits = match generic.kind {
+                GenericKind::Dtype => matches!(value.kind, ExprKind::Name(_) | ExprKind::Error),
+                GenericKind::Const => matches!(value.kind, ExprKind::Literal(Literal::Int { .. }) | ExprKind::Error),
             };
             if !fits {
                 self.diagnostics.report(

@@ -263,11 +263,8 @@ impl Cx {
     fn effect(&mut self, node: NodeId, e: &syn::Expr, tail: bool) -> StmtKind {
         use syn::Expr as E;
         let value = self.expr(e);
-        let idle = match e {
-            E::Lit(_) | E::Path(_) | E::Unary(_) | E::Binary(_) | E::Cast(_) | E::Tuple(_) => true,
-            E::Array(_) | E::Index(_) => true,
-            _ => false,
-        };
+        let atom = matches!(e, E::Lit(_) | E::Path(_) | E::Tuple(_) | E::Array(_) | E::Index(_));
+        let idle = atom || matches!(e, E::Unary(_) | E::Binary(_) | E::Cast(_));
         if idle && !matches!(value.kind, ExprKind::Error) {
             let help = if tail {
                 "write `let y = …;`"
