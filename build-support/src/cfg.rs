@@ -55,25 +55,18 @@ pub(crate) fn eval(meta: &Meta) -> Option<bool> {
     match meta {
         Meta::Path(path) => name(&path.get_ident()?.to_string()),
         Meta::NameValue(pair) => {
-            let Expr::Lit(ExprLit {
-                lit: Lit::Str(value),
-                ..
-            }) = &pair.value
-            else {
+            let Expr::Lit(ExprLit { lit: Lit::Str(value), .. }) = &pair.value else {
                 return None;
             };
             key(&pair.path.get_ident()?.to_string(), &value.value())
         }
         Meta::List(list) => {
-            let inner = list
-                .parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
-                .ok()?;
+            let inner = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok()?;
             let values: Vec<_> = inner.iter().map(eval).collect();
             match list.path.get_ident()?.to_string().as_str() {
                 "not" => values.first()?.map(|on| !on),
                 "all" => all(&values),
-                "any" => all(&values.iter().map(|v| v.map(|on| !on)).collect::<Vec<_>>())
-                    .map(|none| !none),
+                "any" => all(&values.iter().map(|v| v.map(|on| !on)).collect::<Vec<_>>()).map(|none| !none),
                 _ => None,
             }
         }

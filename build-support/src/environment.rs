@@ -9,13 +9,8 @@ use tenfold_syntax::index::Owner;
 const SECONDS: u64 = 300;
 
 /// Variables on which the outcome depends, for cargo to watch.
-pub(crate) const VARIABLES: [&str; 5] = [
-    "TENFOLD_LLVM",
-    "TENFOLD_DUMP",
-    "TENFOLD_PRINT",
-    "TENFOLD_TIME_LIMIT",
-    "TENFOLD_FAULT",
-];
+pub(crate) const VARIABLES: [&str; 5] =
+    ["TENFOLD_LLVM", "TENFOLD_DUMP", "TENFOLD_PRINT", "TENFOLD_TIME_LIMIT", "TENFOLD_FAULT"];
 
 /// What cargo tells a build script.
 #[derive(Clone, Debug)]
@@ -52,10 +47,7 @@ impl Environment {
             out: need("OUT_DIR")?.into(),
             name: need("CARGO_PKG_NAME")?,
             version: need("CARGO_PKG_VERSION")?,
-            target: Target {
-                triple: need("TARGET")?,
-                cfg,
-            },
+            target: Target { triple: need("TARGET")?, cfg },
             options: Options {
                 llvm: or_empty("TENFOLD_LLVM"),
                 dump: or_empty("TENFOLD_DUMP"),
@@ -79,7 +71,5 @@ impl Environment {
 
 /// A text with nothing in it that an assembler or a linker minds. What this makes equal, a hash tells apart.
 pub(crate) fn symbol_part(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .collect()
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }

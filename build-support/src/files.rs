@@ -74,20 +74,13 @@ impl Hashes {
             let hash = parts.next()?.to_string();
             Some((parts.next()?.to_string(), (length, time, hash)))
         });
-        Self {
-            known: known.collect(),
-            ..Self::default()
-        }
+        Self { known: known.collect(), ..Self::default() }
     }
 
     /// For the next run.
     pub(crate) fn print(&self) -> String {
-        let used = self
-            .known
-            .iter()
-            .filter(|(name, _)| self.used.contains(*name));
-        used.map(|(name, (length, time, hash))| format!("{length} {time} {hash} {name}\n"))
-            .collect()
+        let used = self.known.iter().filter(|(name, _)| self.used.contains(*name));
+        used.map(|(name, (length, time, hash))| format!("{length} {time} {hash} {name}\n")).collect()
     }
 
     /// The hash of a file's content, or of why there is none; it is watched from now on.
@@ -112,8 +105,7 @@ impl Hashes {
         let hash = File::open(&path).and_then(|file| hash::of_stream(&mut BufReader::new(file)));
         match (hash, stamp) {
             (Ok(hash), Some((length, time))) => {
-                self.known
-                    .insert(name.to_string(), (length, time, hash.clone()));
+                self.known.insert(name.to_string(), (length, time, hash.clone()));
                 hash
             }
             (Ok(hash), None) => hash,
@@ -147,8 +139,7 @@ mod tests {
     use super::*;
 
     fn package(name: &str) -> PathBuf {
-        let directory =
-            std::env::temp_dir().join(format!("tenfold-files-{}-{name}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("tenfold-files-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(directory.join("weights")).unwrap();
         fs::write(directory.join("weights/w.bin"), "abc").unwrap();
@@ -164,10 +155,7 @@ mod tests {
             assert_eq!(locate(&directory, name), Err(Refusal::Outside), "{name}");
         }
         assert_eq!(locate(&directory, "no"), Err(Refusal::Missing));
-        assert!(matches!(
-            locate(&directory, "weights"),
-            Err(Refusal::Unreadable(_))
-        ));
+        assert!(matches!(locate(&directory, "weights"), Err(Refusal::Unreadable(_))));
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("/etc", directory.join("out")).unwrap();

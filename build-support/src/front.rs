@@ -29,7 +29,7 @@ pub(crate) fn read(function: &Function) -> Option<Read> {
     let tree = parsed.function?;
     Some(Read {
         name: tree.name.text.clone(),
-        fingerprint: tenfold_syntax::index::fingerprint(&tree),
+        fingerprint: tenfold_syntax::fingerprint(&tree),
         uses: uses::of(&tree),
         is_sound: parsed.diagnostics.is_empty(),
     })

@@ -18,10 +18,7 @@ pub(crate) struct Hasher {
 impl Hasher {
     /// Of nothing yet.
     pub(crate) fn new() -> Self {
-        Self {
-            lanes: [FIRST, SECOND],
-            length: 0,
-        }
+        Self { lanes: [FIRST, SECOND], length: 0 }
     }
 
     /// Adds a field: its length and its bytes, so that fields cannot run into each other.
@@ -55,10 +52,7 @@ impl Hasher {
 
     fn word(&mut self, word: u64) {
         let [a, b] = self.lanes;
-        self.lanes = [
-            (a ^ word).wrapping_mul(FIRST).rotate_left(29),
-            (b.rotate_left(31) ^ word).wrapping_mul(SECOND),
-        ];
+        self.lanes = [(a ^ word).wrapping_mul(FIRST).rotate_left(29), (b.rotate_left(31) ^ word).wrapping_mul(SECOND)];
     }
 
     /// The hash as 32 digits.
@@ -106,15 +100,8 @@ mod tests {
 
     #[test]
     fn every_difference_shows() {
-        let mut all = vec![
-            of(&[]),
-            of(&[""]),
-            of(&["", ""]),
-            of(&["ab", "c"]),
-            of(&["a", "bc"]),
-            of(&["abc"]),
-            of(&["abc\0"]),
-        ];
+        let mut all =
+            vec![of(&[]), of(&[""]), of(&["", ""]), of(&["ab", "c"]), of(&["a", "bc"]), of(&["abc"]), of(&["abc\0"])];
         for n in 0..64 {
             all.push(of(&[&"x".repeat(n + 1)]));
         }

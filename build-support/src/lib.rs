@@ -28,6 +28,7 @@ mod run;
 mod scan;
 mod uses;
 mod walk;
+mod weights;
 mod worker;
 
 use environment::Environment;
@@ -80,9 +81,7 @@ impl Build {
         let mut environment = match Environment::of_process() {
             Ok(environment) => environment,
             Err(variable) => {
-                eprintln!(
-                    "tenfold: this is no build script that cargo runs: `{variable}` is not set"
-                );
+                eprintln!("tenfold: this is no build script that cargo runs: `{variable}` is not set");
                 return;
             }
         };

@@ -14,10 +14,7 @@ pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Writes a file beside its place and moves it there, so that nobody sees a part of it.
-pub(crate) fn replace(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
@@ -33,24 +30,13 @@ pub(crate) fn archive_path(directory: &Path, name: &str) -> PathBuf {
 }
 
 /// Makes the archive of an object file; `symbol` is what it defines if its format is not ELF.
-pub(crate) fn archive_object(
-    directory: &Path,
-    name: &str,
-    object: &[u8],
-    symbol: &str,
-) -> io::Result<()> {
+pub(crate) fn archive_object(directory: &Path, name: &str, object: &[u8], symbol: &str) -> io::Result<()> {
     let found = symbols::defined(object);
     let mut names: Vec<&str> = found.iter().map(String::as_str).collect();
     if names.is_empty() {
         names.push(symbol);
     }
     replace(&archive_path(directory, name), |out| {
-        archive::write(
-            out,
-            &format!("{name}.o"),
-            &names,
-            object.len() as u64,
-            |out| out.write_all(object),
-        )
+        archive::write(out, &format!("{name}.o"), &names, object.len() as u64, |out| out.write_all(object))
     })
 }

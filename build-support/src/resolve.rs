@@ -60,10 +60,7 @@ pub(crate) fn resolve(nodes: &[Node<'_>]) -> Vec<Resolved> {
             out
         })
         .collect();
-    let graph: Vec<Vec<usize>> = resolved
-        .iter()
-        .map(|r| r.edges.iter().map(|edge| edge.callee).collect())
-        .collect();
+    let graph: Vec<Vec<usize>> = resolved.iter().map(|r| r.edges.iter().map(|edge| edge.callee).collect()).collect();
     for (number, node) in nodes.iter().enumerate() {
         let (cycles, edges): (Vec<_>, Vec<_>) = std::mem::take(&mut resolved[number].edges)
             .into_iter()
@@ -82,17 +79,12 @@ impl Resolved {
     fn call(&mut self, call: &CallSite, found: &[usize], nodes: &[Node<'_>]) {
         let Some(first) = found.first() else { return };
         // twins of equal text are one function
-        let differ = found
-            .iter()
-            .any(|other| nodes[*other].fingerprint != nodes[*first].fingerprint);
+        let differ = found.iter().any(|other| nodes[*other].fingerprint != nodes[*first].fingerprint);
         if differ && found.iter().any(|number| nodes[*number].undetermined) {
             self.errors.push(undetermined(call));
             return;
         }
-        let edge = Edge {
-            path: call.path.clone(),
-            callee: *first,
-        };
+        let edge = Edge { path: call.path.clone(), callee: *first };
         if !self.edges.contains(&edge) {
             self.edges.push(edge);
         }
@@ -205,15 +197,7 @@ mod tests {
                 path: path.split("::").map(String::from).collect(),
             })
             .collect();
-        Built {
-            krate: krate.into(),
-            modules,
-            name,
-            uses: Uses {
-                calls,
-                ..Uses::default()
-            },
-        }
+        Built { krate: krate.into(), modules, name, uses: Uses { calls, ..Uses::default() } }
     }
 
     fn of(lines: &[&str]) -> Vec<Resolved> {
@@ -252,12 +236,7 @@ mod tests {
 
     #[test]
     fn cycles_are_errors_of_those_in_them() {
-        let found = of(&[
-            "a f: crate::g crate::h",
-            "a g: crate::f",
-            "a h: crate::h",
-            "a i: crate::f",
-        ]);
+        let found = of(&["a f: crate::g crate::h", "a g: crate::f", "a h: crate::h", "a i: crate::f"]);
         let errors: Vec<_> = found.iter().map(|r| r.errors.len()).collect();
         assert_eq!(errors, [1, 1, 1, 0]);
         assert_eq!(callees(&found[0]), [2]);

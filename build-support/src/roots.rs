@@ -24,26 +24,10 @@ struct Kind {
 }
 
 const KINDS: [Kind; 4] = [
-    Kind {
-        key: "bin",
-        automatic: "autobins",
-        directory: "src/bin",
-    },
-    Kind {
-        key: "example",
-        automatic: "autoexamples",
-        directory: "examples",
-    },
-    Kind {
-        key: "test",
-        automatic: "autotests",
-        directory: "tests",
-    },
-    Kind {
-        key: "bench",
-        automatic: "autobenches",
-        directory: "benches",
-    },
+    Kind { key: "bin", automatic: "autobins", directory: "src/bin" },
+    Kind { key: "example", automatic: "autoexamples", directory: "examples" },
+    Kind { key: "test", automatic: "autotests", directory: "tests" },
+    Kind { key: "bench", automatic: "autobenches", directory: "benches" },
 ];
 
 /// The roots of the package in a directory; the library comes first.
@@ -69,9 +53,7 @@ fn package<'a>(manifest: &'a Table, key: &str) -> Option<&'a Value> {
 
 fn package_name(manifest: &Table) -> String {
     let name = package(manifest, "name").and_then(Value::as_str);
-    name.map(String::from)
-        .or_else(|| env::var("CARGO_PKG_NAME").ok())
-        .unwrap_or_default()
+    name.map(String::from).or_else(|| env::var("CARGO_PKG_NAME").ok()).unwrap_or_default()
 }
 
 fn library(directory: &Path, manifest: &Table) -> Option<Root> {
@@ -82,11 +64,7 @@ fn library(directory: &Path, manifest: &Table) -> Option<Root> {
     let text = |key| section?.get(key)?.as_str().map(String::from);
     let name = text("name").unwrap_or_else(|| package_name(manifest));
     let file = PathBuf::from(text("path").unwrap_or_else(|| "src/lib.rs".into()));
-    directory.join(&file).is_file().then(|| Root {
-        name: format!("lib:{}", name.replace('-', "_")),
-        file,
-        main: true,
-    })
+    directory.join(&file).is_file().then(|| Root { name: format!("lib:{}", name.replace('-', "_")), file, main: true })
 }
 
 fn targets(directory: &Path, manifest: &Table, kind: &Kind) -> Vec<Root> {
@@ -95,11 +73,7 @@ fn targets(directory: &Path, manifest: &Table, kind: &Kind) -> Vec<Root> {
     let mut names = BTreeSet::new();
     let mut files = BTreeSet::new();
     let mut roots = Vec::new();
-    let root = |name: &str, file: PathBuf| Root {
-        name: format!("{}:{name}", kind.key),
-        file,
-        main: false,
-    };
+    let root = |name: &str, file: PathBuf| Root { name: format!("{}:{name}", kind.key), file, main: false };
     for target in listed {
         let Some(name) = target.get("name").and_then(Value::as_str) else {
             continue;
@@ -131,24 +105,17 @@ fn is_automatic(manifest: &Table, kind: &Kind, any_listed: bool) -> bool {
     let edition = package(manifest, "edition").and_then(|v| Some(v.as_str()?.to_string()));
     let inherited = package(manifest, "edition").is_some_and(Value::is_table);
     let oldest = !inherited && edition.as_deref().unwrap_or("2015") == "2015";
-    package(manifest, kind.automatic)
-        .and_then(Value::as_bool)
-        .unwrap_or(!(oldest && any_listed))
+    package(manifest, kind.automatic).and_then(Value::as_bool).unwrap_or(!(oldest && any_listed))
 }
 
 /// The file of a target that is listed without one.
 fn by_name(directory: &Path, manifest: &Table, kind: &Kind, name: &str) -> Option<PathBuf> {
     let base = Path::new(kind.directory);
-    let mut candidates = vec![
-        base.join(format!("{name}.rs")),
-        base.join(name).join("main.rs"),
-    ];
+    let mut candidates = vec![base.join(format!("{name}.rs")), base.join(name).join("main.rs")];
     if kind.key == "bin" && name == package_name(manifest) {
         candidates.push("src/main.rs".into());
     }
-    candidates
-        .into_iter()
-        .find(|file| directory.join(file).is_file())
+    candidates.into_iter().find(|file| directory.join(file).is_file())
 }
 
 /// The targets that cargo finds by their files, in the order of their names.
@@ -158,9 +125,7 @@ fn automatic(directory: &Path, manifest: &Table, kind: &Kind) -> Vec<(String, Pa
         found.push((package_name(manifest), PathBuf::from("src/main.rs")));
     }
     let base = Path::new(kind.directory);
-    let entries = std::fs::read_dir(directory.join(base))
-        .into_iter()
-        .flatten();
+    let entries = std::fs::read_dir(directory.join(base)).into_iter().flatten();
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| !name.starts_with('.'))
@@ -194,8 +159,7 @@ mod tests {
 
     /// A package in a directory of its own; each file is empty but for the manifest.
     fn package(name: &str, manifest: &str, files: &[&str]) -> PathBuf {
-        let directory =
-            env::temp_dir().join(format!("tenfold-roots-{}-{name}", std::process::id()));
+        let directory = env::temp_dir().join(format!("tenfold-roots-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&directory);
         for file in files {
             let path = directory.join(file);
@@ -209,14 +173,7 @@ mod tests {
     fn names(directory: &Path) -> Vec<String> {
         let mut out: Vec<_> = of(directory)
             .into_iter()
-            .map(|r| {
-                format!(
-                    "{}{} {}",
-                    r.name,
-                    if r.main { "!" } else { "" },
-                    r.file.display()
-                )
-            })
+            .map(|r| format!("{}{} {}", r.name, if r.main { "!" } else { "" }, r.file.display()))
             .collect();
         std::fs::remove_dir_all(directory).unwrap();
         out.sort();
@@ -263,18 +220,9 @@ mod tests {
              [[bin]]\nname = \"r\"\n\
              [[test]]\nname = \"s\"\npath = \"tests/s/s.rs\"\n\
              [[bin]]\nname = \"off\"\npath = \"src/bin/off.rs\"\nrequired-features = [\"never\"]\n",
-            &[
-                "q.rs",
-                "src/bin/r.rs",
-                "src/bin/off.rs",
-                "tests/s/s.rs",
-                "tests/t.rs",
-            ],
+            &["q.rs", "src/bin/r.rs", "src/bin/off.rs", "tests/s/s.rs", "tests/t.rs"],
         );
-        assert_eq!(
-            names(&directory),
-            ["bin:q! q.rs", "bin:r! src/bin/r.rs", "test:s tests/s/s.rs"]
-        );
+        assert_eq!(names(&directory), ["bin:q! q.rs", "bin:r! src/bin/r.rs", "test:s tests/s/s.rs"]);
     }
 
     #[test]

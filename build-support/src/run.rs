@@ -68,27 +68,14 @@ pub(crate) fn run(environment: &Environment) -> io::Result<Done> {
     let items = read_all(&mut seen);
     let resolved = resolve::resolve(&nodes(&items));
     let walk = begin.elapsed();
-    let backend = if items.is_empty() {
-        "nothing to compile".into()
-    } else {
-        compiler::identity()
-    };
-    let mut run = Run {
-        environment,
-        directory,
-        backend,
-        items,
-        resolved,
-    };
+    let backend = if items.is_empty() { "nothing to compile".into() } else { compiler::identity() };
+    let mut run = Run { environment, directory, backend, items, resolved };
     run.make_keys(&mut hashes);
     let mut outcomes = run.look_up();
     let workers = run.compile_missing(&mut outcomes)?;
     let entries = run.entries(&outcomes);
     run.write_index(&seen, &roots, entries)?;
-    out::write_if_changed(
-        &run.directory.join("cache/files"),
-        hashes.print().as_bytes(),
-    )?;
+    out::write_if_changed(&run.directory.join("cache/files"), hashes.print().as_bytes())?;
     run.remove_unused(&outcomes);
     let report = run.report(&outcomes, workers, seen.files_read, walk, begin.elapsed());
     fs::write(run.directory.join("report.txt"), report.text())?;
@@ -97,11 +84,7 @@ pub(crate) fn run(environment: &Environment) -> io::Result<Done> {
     watch.insert(environment.package.join("Cargo.toml"));
     watch.extend(hashes.watch);
     watch.retain(|path| !path.starts_with(&environment.out));
-    Ok(Done {
-        watch,
-        search: run.directory,
-        warnings: Vec::new(),
-    })
+    Ok(Done { watch, search: run.directory, warnings: Vec::new() })
 }
 
 /// What the items alone say. What is no function is left out.
@@ -109,12 +92,7 @@ fn read_all(seen: &mut Seen) -> Vec<Item> {
     let mut items = Vec::new();
     for found in std::mem::take(&mut seen.found) {
         match front::read(&found.function) {
-            Some(read) => items.push(Item {
-                found,
-                read,
-                key: String::new(),
-                errors: Vec::new(),
-            }),
+            Some(read) => items.push(Item { found, read, key: String::new(), errors: Vec::new() }),
             None => {
                 seen.skipped.insert(Skipped {
                     file: found.file,
@@ -203,11 +181,7 @@ impl Run<'_> {
     }
 
     fn archive(&self, item: &Item) -> String {
-        format!(
-            "tenfold_{}_{}",
-            self.environment.symbol_prefix(),
-            &item.key[..SHORT]
-        )
+        format!("tenfold_{}_{}", self.environment.symbol_prefix(), &item.key[..SHORT])
     }
 
     /// Whether a worker is asked at all.
@@ -240,11 +214,7 @@ impl Run<'_> {
                 Answer::Refused(_) => true,
             };
             if whole {
-                let outcome = Outcome {
-                    answer,
-                    status: Status::Cached,
-                    time: Duration::ZERO,
-                };
+                let outcome = Outcome { answer, status: Status::Cached, time: Duration::ZERO };
                 outcomes.insert(item.key.clone(), outcome);
             }
         }
@@ -264,22 +234,14 @@ impl Run<'_> {
         numbers.sort_unstable();
         let mut jobs: Vec<Job> = numbers
             .iter()
-            .map(|number| Job {
-                request: self.request(*number),
-                answer: None,
-                time: Duration::ZERO,
-            })
+            .map(|number| Job { request: self.request(*number), answer: None, time: Duration::ZERO })
             .collect();
         let workers = worker::run(&mut jobs, &self.directory.join("cache"));
         for (number, job) in numbers.into_iter().zip(jobs) {
             let item = &self.items[number];
             let answer = job.answer.unwrap_or(Answer::Refused(Vec::new()));
             let answer = self.keep(item, &job.request, answer)?;
-            let outcome = Outcome {
-                answer,
-                status: Status::Compiled,
-                time: job.time,
-            };
+            let outcome = Outcome { answer, status: Status::Compiled, time: job.time };
             outcomes.insert(item.key.clone(), outcome);
         }
         Ok(workers)
@@ -301,11 +263,7 @@ impl Run<'_> {
                 });
                 calls.push((edge.path.clone(), place));
             }
-            functions.push(Source {
-                argument: source.argument.clone(),
-                text: source.text.clone(),
-                calls,
-            });
+            functions.push(Source { argument: source.argument.clone(), text: source.text.clone(), calls });
             next += 1;
         }
         let object = self.directory.join("cache").join(format!("{}.o", item.key));
@@ -327,12 +285,7 @@ impl Run<'_> {
             Answer::Compiled(compiled) => {
                 let bytes = fs::read(object)?;
                 compiled.code_bytes = symbols::code_bytes(&bytes);
-                out::archive_object(
-                    &self.directory,
-                    &self.archive(item),
-                    &bytes,
-                    &request.symbol,
-                )?;
+                out::archive_object(&self.directory, &self.archive(item), &bytes, &request.symbol)?;
                 false
             }
             Answer::Refused(diagnostics) => diagnostics.iter().any(|d| is_passing(d.code)),
@@ -390,12 +343,7 @@ impl Run<'_> {
         }
     }
 
-    fn write_index(
-        &self,
-        seen: &Seen,
-        roots: &[roots::Root],
-        entries: Vec<Entry>,
-    ) -> io::Result<()> {
+    fn write_index(&self, seen: &Seen, roots: &[roots::Root], entries: Vec<Entry>) -> io::Result<()> {
         let roots = roots.iter().zip(&seen.watched);
         let index = Index {
             abi: tenfold_abi::ABI_VERSION,
@@ -478,12 +426,7 @@ impl Run<'_> {
                 weights: 0,
                 stack: None,
             };
-            if let Some(Outcome {
-                answer: Answer::Compiled(compiled),
-                status,
-                ..
-            }) = outcome
-            {
+            if let Some(Outcome { answer: Answer::Compiled(compiled), status, .. }) = outcome {
                 line.symbol = self.symbol(item);
                 line.status = *status;
                 if *status == Status::Compiled {
@@ -510,10 +453,7 @@ pub(crate) fn write_index(out: &Path, index: &Index) -> io::Result<()> {
 
 /// Whether the same function may fare better in the next run.
 fn is_passing(code: Code) -> bool {
-    matches!(
-        code,
-        Code::Environment | Code::CodeGeneratorDied | Code::TimeLimit | Code::Internal
-    )
+    matches!(code, Code::Environment | Code::CodeGeneratorDied | Code::TimeLimit | Code::Internal)
 }
 
 fn keep_time() -> Duration {

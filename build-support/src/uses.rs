@@ -1,8 +1,8 @@
 //! What a function needs beside its own text: the tensor functions it calls and the files it reads.
 
 use tenfold_syntax::ast::{
-    Block, ConstSource, Expr, ExprKind, NodeId, Range, RangeStep, Stmt, StmtKind, Target,
-    TargetKind, TensorFn, Type, TypeKind,
+    Block, ConstSource, Expr, ExprKind, NodeId, Range, RangeStep, Stmt, StmtKind, Target, TargetKind, TensorFn, Type,
+    TypeKind,
 };
 
 /// A call of a path.
@@ -136,11 +136,7 @@ impl Uses {
 
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Literal(_)
-            | ExprKind::Name(_)
-            | ExprKind::Path(_)
-            | ExprKind::MutRef(_)
-            | ExprKind::Error => {}
+            ExprKind::Literal(_) | ExprKind::Name(_) | ExprKind::Path(_) | ExprKind::MutRef(_) | ExprKind::Error => {}
             ExprKind::Unary(_, a) | ExprKind::Cast(a, _) => self.expr(a),
             ExprKind::Binary(_, a, b) => {
                 self.expr(a);
@@ -152,12 +148,7 @@ impl Uses {
                 self.expr(tensor);
                 self.exprs(indices);
             }
-            ExprKind::Get {
-                tensor,
-                indices,
-                default,
-                ..
-            } => {
+            ExprKind::Get { tensor, indices, default, .. } => {
                 self.expr(tensor);
                 self.exprs(indices);
                 if let Some(default) = default {
@@ -166,10 +157,7 @@ impl Uses {
             }
             ExprKind::Call(call) => {
                 if call.callee.name().is_none() {
-                    self.calls.push(CallSite {
-                        node: call.callee.node,
-                        path: call.callee.segments.clone(),
-                    });
+                    self.calls.push(CallSite { node: call.callee.node, path: call.callee.segments.clone() });
                 }
                 self.exprs(&call.turbofish);
                 self.exprs(&call.args);
@@ -183,11 +171,7 @@ impl Uses {
             }
             ExprKind::ExternCall { args, .. } => self.exprs(args),
             ExprKind::Closure { body, .. } => self.expr(body),
-            ExprKind::If {
-                condition,
-                then,
-                otherwise,
-            } => {
+            ExprKind::If { condition, then, otherwise } => {
                 self.expr(condition);
                 self.block(then);
                 if let Some(otherwise) = otherwise {

@@ -52,10 +52,7 @@ pub(crate) fn walk(directory: &Path, roots: &[Root]) -> Seen {
     for root in roots {
         let before = walker.seen.found.len() + walker.seen.skipped.len();
         walker.krate.clone_from(&root.name);
-        let place = Place {
-            directory: parent(&root.file),
-            ..Place::default()
-        };
+        let place = Place { directory: parent(&root.file), ..Place::default() };
         walker.file(&root.file, place, 0);
         // A change of any file named to cargo rebuilds every target of the package. The library's changes do that
         // anyway; a test's need not, as long as no tensor function is in it.
@@ -116,15 +113,8 @@ impl Walker<'_> {
 
     fn item(&mut self, path: &Path, item: Item, depth: usize) {
         match item {
-            Item::Module {
-                on: Some(false), ..
-            } => {}
-            Item::Module {
-                name,
-                path: attribute,
-                place,
-                ..
-            } => self.module(&name, attribute, place, depth),
+            Item::Module { on: Some(false), .. } => {}
+            Item::Module { name, path: attribute, place, .. } => self.module(&name, attribute, place, depth),
             Item::Function(function) => self.function(path, function),
             Item::Include { file, place } => {
                 let target = match file {
@@ -136,11 +126,7 @@ impl Walker<'_> {
                         PathBuf::from(out).join(file)
                     }
                 };
-                let place = Place {
-                    directory: parent(&target),
-                    relative: None,
-                    modules: place.modules,
-                };
+                let place = Place { directory: parent(&target), relative: None, modules: place.modules };
                 self.file(&target, place, depth + 1);
             }
             Item::Doc { line, text } => self.doc(path, line, &text, depth),
@@ -175,11 +161,7 @@ impl Walker<'_> {
                 }
             }
         };
-        let place = Place {
-            modules,
-            directory: parent(&file),
-            relative,
-        };
+        let place = Place { modules, directory: parent(&file), relative };
         self.file(&file, place, depth + 1);
     }
 
@@ -191,10 +173,7 @@ impl Walker<'_> {
         let name = format!("doctest:{}:{line}", portable(path));
         let outer = std::mem::replace(&mut self.krate, name);
         // its modules' files, if any, are nowhere
-        let place = Place {
-            directory: PathBuf::from("\0"),
-            ..Place::default()
-        };
+        let place = Place { directory: PathBuf::from("\0"), ..Place::default() };
         for item in scan::scan(text, place) {
             if let Item::Function(function) = item {
                 self.function(path, function);
@@ -220,11 +199,7 @@ impl Walker<'_> {
                     reason,
                 });
             }
-            None => self.seen.found.push(Found {
-                function,
-                krate: self.krate.clone(),
-                file: portable(path),
-            }),
+            None => self.seen.found.push(Found { function, krate: self.krate.clone(), file: portable(path) }),
         }
     }
 }

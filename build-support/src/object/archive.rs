@@ -20,11 +20,7 @@ pub(crate) fn write<W: Write>(
     let (long_names, member_name) = if member_name.len() <= 16 {
         (String::new(), member_name)
     } else {
-        let padding = if member_name.len() % 2 == 0 {
-            "\n\n"
-        } else {
-            "\n"
-        };
+        let padding = if member_name.len() % 2 == 0 { "\n\n" } else { "\n" };
         (member_name + padding, "/0".into())
     };
     let table = symbol_table(symbols, long_names.len() as u64);
@@ -64,11 +60,7 @@ fn symbol_table(symbols: &[&str], long_names: u64) -> Vec<u8> {
 }
 
 fn header(out: &mut impl Write, name: &str, length: u64) -> io::Result<()> {
-    write!(
-        out,
-        "{name:<16}{:<12}{:<6}{:<6}{:<8}{length:<10}`\n",
-        0, 0, 0, 644
-    )
+    write!(out, "{name:<16}{:<12}{:<6}{:<6}{:<8}{length:<10}`\n", 0, 0, 0, 644)
 }
 
 #[cfg(test)]
@@ -77,26 +69,14 @@ mod tests {
 
     fn archive(name: &str, member: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        write(
-            &mut out,
-            name,
-            &["first", "second"],
-            member.len() as u64,
-            |w| w.write_all(member),
-        )
-        .unwrap();
+        write(&mut out, name, &["first", "second"], member.len() as u64, |w| w.write_all(member)).unwrap();
         out
     }
 
     /// The table's offset must be that of the member's header, for every parity of names and lengths.
     #[test]
     fn offsets_lead_to_the_member() {
-        for name in [
-            "a.o",
-            "abcdefghijklmno",
-            "a_long_name_of_a_member.o",
-            "a_long_name_of_a_member1.o",
-        ] {
+        for name in ["a.o", "abcdefghijklmno", "a_long_name_of_a_member.o", "a_long_name_of_a_member1.o"] {
             for member in [&b"even"[..], b"odd"] {
                 let bytes = archive(name, member);
                 let offset = u32::from_be_bytes(bytes[72..76].try_into().unwrap()) as usize;

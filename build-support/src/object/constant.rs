@@ -19,17 +19,9 @@ impl ElfTarget {
     /// The target of a triple, or none if its objects are not ELF.
     pub(crate) fn of_triple(triple: &str) -> Option<Self> {
         let arch = triple.split('-').next()?;
-        if [
-            "apple",
-            "windows",
-            "uefi",
-            "wasi",
-            "unknown-unknown",
-            "aix",
-            "cuda",
-        ]
-        .iter()
-        .any(|word| triple.contains(word))
+        if ["apple", "windows", "uefi", "wasi", "unknown-unknown", "aix", "cuda"]
+            .iter()
+            .any(|word| triple.contains(word))
         {
             return None;
         }
@@ -45,12 +37,7 @@ impl ElfTarget {
             _ => return None,
         };
         let big_endian = arch.starts_with("armeb") || arch.ends_with("_be");
-        Some(Self {
-            wide,
-            big_endian,
-            machine,
-            flags,
-        })
+        Some(Self { wide, big_endian, machine, flags })
     }
 
     fn word(self) -> u64 {
@@ -125,10 +112,7 @@ impl Plan {
         out.write_all(&head)?;
         let copied = io::copy(&mut bytes.take(self.length), out)?;
         if copied != self.length {
-            return Err(io::Error::new(
-                io::ErrorKind::UnexpectedEof,
-                "the file changed while it was read",
-            ));
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file changed while it was read"));
         }
         out.write_all(&self.tail())
     }
@@ -162,8 +146,7 @@ impl Plan {
         f.symbol(1, 0x11, 2, 1, self.length); // global object, hidden
         f.bytes(format!("\0{}\0", self.symbol).as_bytes());
         f.bytes(self.names.as_bytes());
-        let used = self.symbols_at + f.out.len() as u64
-            - (self.symbols_at - (CONSTANT_ALIGN as u64 + self.length));
+        let used = self.symbols_at + f.out.len() as u64 - (self.symbols_at - (CONSTANT_ALIGN as u64 + self.length));
         f.pad(self.sections_at - used);
         self.sections(&mut f);
         f.out
@@ -180,18 +163,7 @@ impl Plan {
         let names_at = self.strings_at + string_bytes;
         f.section([0; 10]);
         let align = CONSTANT_ALIGN as u64;
-        f.section([
-            name(&rodata).into(),
-            1,
-            2,
-            0,
-            align,
-            self.length,
-            0,
-            0,
-            align,
-            0,
-        ]);
+        f.section([name(&rodata).into(), 1, 2, 0, align, self.length, 0, 0, align, 0]);
         f.section([
             name(".symtab").into(),
             2,
@@ -204,42 +176,9 @@ impl Plan {
             self.target.word(),
             symbol_bytes,
         ]);
-        f.section([
-            name(".strtab").into(),
-            3,
-            0,
-            0,
-            self.strings_at,
-            string_bytes,
-            0,
-            0,
-            1,
-            0,
-        ]);
-        f.section([
-            name(".shstrtab").into(),
-            3,
-            0,
-            0,
-            names_at,
-            self.names.len() as u64,
-            0,
-            0,
-            1,
-            0,
-        ]);
-        f.section([
-            name(".note.GNU-stack").into(),
-            1,
-            0,
-            0,
-            names_at,
-            0,
-            0,
-            0,
-            1,
-            0,
-        ]);
+        f.section([name(".strtab").into(), 3, 0, 0, self.strings_at, string_bytes, 0, 0, 1, 0]);
+        f.section([name(".shstrtab").into(), 3, 0, 0, names_at, self.names.len() as u64, 0, 0, 1, 0]);
+        f.section([name(".note.GNU-stack").into(), 1, 0, 0, names_at, 0, 0, 0, 1, 0]);
     }
 }
 
@@ -251,10 +190,7 @@ struct Fields {
 
 impl Fields {
     fn new(target: ElfTarget) -> Self {
-        Self {
-            target,
-            out: Vec::new(),
-        }
+        Self { target, out: Vec::new() }
     }
 
     fn bytes(&mut self, bytes: &[u8]) {

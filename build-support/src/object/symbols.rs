@@ -2,9 +2,7 @@
 
 /// The global symbols that an ELF object defines; none for another format or a damaged object.
 pub(crate) fn defined(object: &[u8]) -> Vec<String> {
-    Elf::new(object)
-        .and_then(|elf| elf.globals())
-        .unwrap_or_default()
+    Elf::new(object).and_then(|elf| elf.globals()).unwrap_or_default()
 }
 
 /// The bytes of the sections of an ELF object that hold code; of another format, the whole object.
@@ -30,21 +28,13 @@ struct Section {
 impl<'a> Elf<'a> {
     fn new(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.get(..6)?;
-        (head.starts_with(b"\x7fELF")).then_some(Self {
-            bytes,
-            wide: head[4] == 2,
-            big_endian: head[5] == 2,
-        })
+        (head.starts_with(b"\x7fELF")).then_some(Self { bytes, wide: head[4] == 2, big_endian: head[5] == 2 })
     }
 
     fn number(&self, at: usize, size: usize) -> Option<u64> {
         let field = self.bytes.get(at..at.checked_add(size)?)?;
         let add = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
-        Some(if self.big_endian {
-            field.iter().fold(0, add)
-        } else {
-            field.iter().rev().fold(0, add)
-        })
+        Some(if self.big_endian { field.iter().fold(0, add) } else { field.iter().rev().fold(0, add) })
     }
 
     fn size(&self, at: usize, size: usize) -> Option<usize> {
@@ -52,17 +42,9 @@ impl<'a> Elf<'a> {
     }
 
     fn section(&self, number: usize) -> Option<Section> {
-        let (table, entry) = if self.wide {
-            (self.size(40, 8)?, 64)
-        } else {
-            (self.size(32, 4)?, 40)
-        };
+        let (table, entry) = if self.wide { (self.size(40, 8)?, 64) } else { (self.size(32, 4)?, 40) };
         let at = table.checked_add(number.checked_mul(entry)?)?;
-        let (word, offset, size, link) = if self.wide {
-            (8, 24, 32, 40)
-        } else {
-            (4, 16, 20, 24)
-        };
+        let (word, offset, size, link) = if self.wide { (8, 24, 32, 40) } else { (4, 16, 20, 24) };
         let flags = self.number(at.checked_add(8)?, word)?;
         Some(Section {
             kind: self.number(at.checked_add(4)?, 4)?,
@@ -122,16 +104,10 @@ mod tests {
 
     #[test]
     fn of_our_own_objects() {
-        for triple in [
-            "x86_64-unknown-linux-gnu",
-            "thumbv7em-none-eabihf",
-            "aarch64_be-unknown-linux-gnu",
-        ] {
+        for triple in ["x86_64-unknown-linux-gnu", "thumbv7em-none-eabihf", "aarch64_be-unknown-linux-gnu"] {
             let target = ElfTarget::of_triple(triple).unwrap();
             let mut object = Vec::new();
-            Plan::new(target, "__tenfold_w_1", 3)
-                .write(&mut object, &mut &b"abc"[..])
-                .unwrap();
+            Plan::new(target, "__tenfold_w_1", 3).write(&mut object, &mut &b"abc"[..]).unwrap();
             assert_eq!(defined(&object), ["__tenfold_w_1"], "{triple}");
             for end in 0..object.len() {
                 let _ = defined(&object[..end]);

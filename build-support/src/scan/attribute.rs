@@ -17,13 +17,9 @@ pub(crate) struct Attribute {
 /// The attributes that a text stands for: itself, or what `cfg_attr` holds.
 pub(crate) fn expand(text: &str) -> Vec<Attribute> {
     let Some(inner) = cfg::argument(text, "cfg_attr") else {
-        return vec![Attribute {
-            text: text.into(),
-            on: Some(true),
-        }];
+        return vec![Attribute { text: text.into(), on: Some(true) }];
     };
-    let list =
-        syn::parse::Parser::parse_str(Punctuated::<Meta, Token![,]>::parse_terminated, inner);
+    let list = syn::parse::Parser::parse_str(Punctuated::<Meta, Token![,]>::parse_terminated, inner);
     let Ok(list) = list else { return Vec::new() };
     let mut metas = list.iter();
     let Some(predicate) = metas.next() else {
@@ -32,10 +28,7 @@ pub(crate) fn expand(text: &str) -> Vec<Attribute> {
     let on = cfg::eval(predicate);
     metas
         .flat_map(|meta| expand(&format!("#[{}]", meta.to_token_stream())))
-        .map(|inner| Attribute {
-            on: both(on, inner.on),
-            text: inner.text,
-        })
+        .map(|inner| Attribute { on: both(on, inner.on), text: inner.text })
         .filter(|attribute| attribute.on != Some(false))
         .collect()
 }
@@ -52,9 +45,7 @@ pub(crate) fn both(a: Option<bool>, b: Option<bool>) -> Option<bool> {
 impl Attribute {
     /// The path before the arguments, its last segment: `tensor_fn` of `#[tenfold::tensor_fn(…)]`.
     pub(crate) fn name(&self) -> &str {
-        let inner = self
-            .text
-            .trim_start_matches(['#', '[', ' ', '\n', '\t', '\r']);
+        let inner = self.text.trim_start_matches(['#', '[', ' ', '\n', '\t', '\r']);
         let path = inner.split(['(', ']', '=', '{']).next().unwrap_or("");
         path.rsplit("::").next().unwrap_or("").trim()
     }
@@ -115,16 +106,8 @@ mod tests {
 
     #[test]
     fn values() {
-        assert_eq!(
-            one("#[path = r\"a/b.rs\"]").string("path").as_deref(),
-            Some("a/b.rs")
-        );
+        assert_eq!(one("#[path = r\"a/b.rs\"]").string("path").as_deref(), Some("a/b.rs"));
         assert_eq!(one("#[pathological = \"a\"]").string("path"), None);
-        assert_eq!(
-            one("#[doc = include_str!(\"../README.md\")]")
-                .included_doc()
-                .as_deref(),
-            Some("../README.md")
-        );
+        assert_eq!(one("#[doc = include_str!(\"../README.md\")]").included_doc().as_deref(), Some("../README.md"));
     }
 }

@@ -34,10 +34,7 @@ pub(crate) fn blocks(lines: &[&str]) -> Vec<Block> {
         match &mut open {
             None => {
                 if let Some((fence, info)) = fence(trimmed) {
-                    let block = is_rust(info).then(|| Block {
-                        line: number,
-                        text: String::new(),
-                    });
+                    let block = is_rust(info).then(|| Block { line: number, text: String::new() });
                     open = Some((fence.into(), block));
                 }
             }
@@ -64,21 +61,15 @@ fn fence(line: &str) -> Option<(&str, &str)> {
 }
 
 fn closes(line: &str, fence: &str) -> bool {
-    line.strip_prefix(fence).is_some_and(|rest| {
-        rest.chars()
-            .all(|c| c.is_whitespace() || fence.starts_with(c))
-    })
+    line.strip_prefix(fence).is_some_and(|rest| rest.chars().all(|c| c.is_whitespace() || fence.starts_with(c)))
 }
 
 fn is_rust(info: &str) -> bool {
-    info.split([',', ' '])
-        .map(str::trim)
-        .filter(|tag| !tag.is_empty())
-        .all(|tag| {
-            matches!(tag, "rust" | "no_run" | "should_panic" | "standalone_crate")
-                || tag.starts_with("edition")
-                || tag.starts_with("ignore-")
-        })
+    info.split([',', ' ']).map(str::trim).filter(|tag| !tag.is_empty()).all(|tag| {
+        matches!(tag, "rust" | "no_run" | "should_panic" | "standalone_crate")
+            || tag.starts_with("edition")
+            || tag.starts_with("ignore-")
+    })
 }
 
 /// A line without the mark that hides it; `#[…]` is no such mark.

@@ -32,11 +32,7 @@ pub(crate) struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     /// At the beginning of a text, behind its byte order mark and `#!` line.
     pub(crate) fn new(text: &'a str) -> Self {
-        let mut lexer = Self {
-            text,
-            bytes: text.as_bytes(),
-            at: if text.starts_with('\u{feff}') { 3 } else { 0 },
-        };
+        let mut lexer = Self { text, bytes: text.as_bytes(), at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
         let rest = &text[lexer.at..];
         if rest.starts_with("#!") && !rest[2..].trim_start().starts_with('[') {
             lexer.skip_line();
@@ -83,10 +79,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn skip_raw(&mut self) {
-        let hashes = self.bytes[self.at..]
-            .iter()
-            .take_while(|byte| **byte == b'#')
-            .count();
+        let hashes = self.bytes[self.at..].iter().take_while(|byte| **byte == b'#').count();
         let end = format!("\"{}", "#".repeat(hashes));
         let from = self.at + hashes + 1;
         let found = self.text.get(from..).and_then(|rest| rest.find(&end));
@@ -126,8 +119,7 @@ impl<'a> Lexer<'a> {
                 return doc.then_some(Token::DocLine);
             }
             b'/' if self.peek(1) == b'*' => {
-                let doc = (self.peek(2) == b'*' && !matches!(self.peek(3), b'*' | b'/'))
-                    || self.peek(2) == b'!';
+                let doc = (self.peek(2) == b'*' && !matches!(self.peek(3), b'*' | b'/')) || self.peek(2) == b'!';
                 self.skip_block_comment();
                 return doc.then_some(Token::DocBlock);
             }
@@ -220,19 +212,15 @@ mod tests {
 
     fn tokens(text: &str) -> Vec<(Token, &str)> {
         let mut lexer = Lexer::new(text);
-        std::iter::from_fn(|| lexer.next())
-            .map(|(token, start, end)| (token, &text[start..end]))
-            .collect()
+        std::iter::from_fn(|| lexer.next()).map(|(token, start, end)| (token, &text[start..end])).collect()
     }
 
     #[test]
     fn braces_in_literals_and_comments_do_not_count() {
         let text = r####"{ '{' b'{' "}\"}" r"}\" r#"}"#"}"# b"}" c"}" br##"}"##"}"## // }
             /* } /* } */ } */ 'a '\'' '\u{7d}' 'ä' r#fn }"####;
-        let braces: Vec<_> = tokens(text)
-            .into_iter()
-            .filter(|(token, _)| matches!(token, Token::Open(_) | Token::Close(_)))
-            .collect();
+        let braces: Vec<_> =
+            tokens(text).into_iter().filter(|(token, _)| matches!(token, Token::Open(_) | Token::Close(_))).collect();
         assert_eq!(braces.len(), 2, "{:?}", tokens(text));
     }
 
@@ -240,12 +228,7 @@ mod tests {
     fn kinds() {
         assert_eq!(
             tokens("'a 'b' r#fn /// doc"),
-            [
-                (Token::Lifetime, "'a"),
-                (Token::Literal, "'b'"),
-                (Token::Word, "r#fn"),
-                (Token::DocLine, "/// doc"),
-            ]
+            [(Token::Lifetime, "'a"), (Token::Literal, "'b'"), (Token::Word, "r#fn"), (Token::DocLine, "/// doc"),]
         );
         assert_eq!(tokens("\u{feff}#!/usr/bin/env x\nfn").len(), 1);
         assert_eq!(tokens("#![x]").len(), 5);
@@ -254,10 +237,7 @@ mod tests {
     /// Every text ends, on a boundary of characters.
     #[test]
     fn no_text_is_too_broken() {
-        for text in [
-            "'", "\"\\", "r#\"", "/*", "b'", "'ä", "ä\\", "r#", "\"ä\\ä", "}{)", "'\\", "br#",
-            "r###",
-        ] {
+        for text in ["'", "\"\\", "r#\"", "/*", "b'", "'ä", "ä\\", "r#", "\"ä\\ä", "}{)", "'\\", "br#", "r###"] {
             for repeated in [text.to_string(), text.repeat(3)] {
                 let _ = tokens(&repeated);
             }

@@ -103,11 +103,7 @@ pub(crate) fn scan(text: &str, place: Place) -> Vec<Item> {
     let mut scanner = Scanner {
         text,
         lexer: Lexer::new(text),
-        stack: vec![Frame {
-            place,
-            on: Some(true),
-            ..Frame::default()
-        }],
+        stack: vec![Frame { place, on: Some(true), ..Frame::default() }],
         items: Vec::new(),
     };
     while scanner.step().is_some() {}
@@ -118,13 +114,7 @@ pub(crate) fn scan(text: &str, place: Place) -> Vec<Item> {
 /// The programs in a Markdown file.
 pub(crate) fn scan_markdown(text: &str) -> Vec<Item> {
     let lines: Vec<_> = text.lines().collect();
-    doc::blocks(&lines)
-        .into_iter()
-        .map(|block| Item::Doc {
-            line: block.line as u32 + 1,
-            text: block.text,
-        })
-        .collect()
+    doc::blocks(&lines).into_iter().map(|block| Item::Doc { line: block.line as u32 + 1, text: block.text }).collect()
 }
 
 /// One pair of delimiters, and what was read since the last item ended in it.
@@ -170,12 +160,7 @@ impl Frame<'_> {
         self.head
             .iter()
             .copied()
-            .find(|word| {
-                !matches!(
-                    *word,
-                    "pub" | "unsafe" | "default" | "async" | "extern" | "const"
-                )
-            })
+            .find(|word| !matches!(*word, "pub" | "unsafe" | "default" | "async" | "extern" | "const"))
             .unwrap_or("")
     }
 
@@ -259,10 +244,9 @@ impl<'a> Scanner<'a> {
         let blocks = doc::blocks(&docs);
         if !blocks.is_empty() {
             let first = self.line(at) as usize;
-            self.items.extend(blocks.into_iter().map(|block| Item::Doc {
-                line: (first + block.line) as u32,
-                text: block.text,
-            }));
+            self.items.extend(
+                blocks.into_iter().map(|block| Item::Doc { line: (first + block.line) as u32, text: block.text }),
+            );
         }
     }
 
@@ -301,9 +285,7 @@ impl<'a> Scanner<'a> {
 
     fn semicolon(&mut self) {
         let frame = self.top();
-        let module = (frame.keyword() == "mod" && !frame.macro_rules)
-            .then(|| frame.module_name())
-            .flatten();
+        let module = (frame.keyword() == "mod" && !frame.macro_rules).then(|| frame.module_name()).flatten();
         if let Some(name) = module {
             let item = Item::Module {
                 name,
@@ -328,8 +310,7 @@ impl<'a> Scanner<'a> {
         let mut child = Frame {
             place: frame.place.clone(),
             on,
-            associated: frame.associated && !brace
-                || brace && matches!(keyword.as_str(), "impl" | "trait"),
+            associated: frame.associated && !brace || brace && matches!(keyword.as_str(), "impl" | "trait"),
             local: frame.local || (brace && keyword == "fn"),
             macro_rules: frame.macro_rules || (frame.bang && keyword == "macro_rules"),
             ..Frame::default()
@@ -379,9 +360,8 @@ impl<'a> Scanner<'a> {
             frame.clear();
             return;
         };
-        let (ours, others): (Vec<_>, Vec<_>) = std::mem::take(&mut frame.attributes)
-            .into_iter()
-            .partition(Attribute::is_tensor_fn);
+        let (ours, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut frame.attributes).into_iter().partition(Attribute::is_tensor_fn);
         frame.attributes = others;
         let on = frame.item_on();
         let kept: String = frame
@@ -435,11 +415,7 @@ impl<'a> Scanner<'a> {
                 }
                 _ => {}
             }
-            before = if let Token::Punct(byte) = token {
-                byte
-            } else {
-                0
-            };
+            before = if let Token::Punct(byte) = token { byte } else { 0 };
             (token, at, end) = self.lexer.next()?;
         }
     }
@@ -493,9 +469,7 @@ fn included(inner: &str) -> Option<Included> {
         return None;
     }
     let literal = syn::parse_str::<syn::LitStr>(file.trim().trim_end_matches(',').trim()).ok()?;
-    Some(Included::OutDir(
-        literal.value().trim_start_matches(['/', '\\']).into(),
-    ))
+    Some(Included::OutDir(literal.value().trim_start_matches(['/', '\\']).into()))
 }
 
 /// What stands between the parentheses of our attribute.
@@ -512,9 +486,7 @@ fn argument(attribute: &Attribute) -> String {
 
 fn word_at(text: &str, at: usize) -> String {
     let rest = text.get(at..).unwrap_or("");
-    let end = rest
-        .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '#' | '$')))
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '#' | '$'))).unwrap_or(rest.len());
     rest[..end].to_string()
 }
 

@@ -25,11 +25,7 @@ fn braces_in_types_are_no_body() {
     let text = "#[tensor_fn]\nfn blur(x: Tensor<f32, { H - 2 }>) -> Tensor<f32, { H - 2 }, { W - 2 }> { compute(|i| x) }\nfn after() {}";
     let found = functions(text);
     assert_eq!(found.len(), 1);
-    assert!(
-        found[0].text.ends_with("compute(|i| x) }"),
-        "{}",
-        found[0].text
-    );
+    assert!(found[0].text.ends_with("compute(|i| x) }"), "{}", found[0].text);
     assert_eq!((found[0].line, found[0].name.as_str()), (2, "blur"));
 }
 
@@ -97,20 +93,13 @@ fn macro_rules_are_told_apart() {
 
 #[test]
 fn modules_and_their_files() {
-    let place = Place {
-        directory: "src".into(),
-        relative: Some("plain".into()),
-        ..Place::default()
-    };
-    let text =
-        "pub mod child; #[path = \"odd/p.rs\"] mod q; mod inl { mod r; #[path = \"s.rs\"] mod s; }
+    let place = Place { directory: "src".into(), relative: Some("plain".into()), ..Place::default() };
+    let text = "pub mod child; #[path = \"odd/p.rs\"] mod q; mod inl { mod r; #[path = \"s.rs\"] mod s; }
         #[path = \"dir\"] mod t { mod u; } #[cfg_attr(all(), path = \"v2.rs\")] mod v; mod r#fn;";
     let found: Vec<_> = scan(text, place)
         .into_iter()
         .filter_map(|item| match item {
-            Item::Module {
-                name, path, place, ..
-            } => {
+            Item::Module { name, path, place, .. } => {
                 let dir = match path {
                     Some(path) => place.directory.join(path),
                     None => place.modules_directory().join(name),
@@ -148,15 +137,7 @@ fn includes_and_docs() {
             other => format!("{other:?}"),
         })
         .collect();
-    assert_eq!(
-        found,
-        [
-            "Beside(\"a.rs\")",
-            "OutDir(\"b.rs\")",
-            "../README.md",
-            "3: #[tensor_fn]\nfn f() {}\n",
-        ]
-    );
+    assert_eq!(found, ["Beside(\"a.rs\")", "OutDir(\"b.rs\")", "../README.md", "3: #[tensor_fn]\nfn f() {}\n",]);
 }
 
 /// Every prefix of a text is scanned, and gives no more functions than the whole.

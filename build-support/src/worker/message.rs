@@ -132,10 +132,7 @@ impl Request {
                 })
             })?,
             package: take.text()?,
-            target: Target {
-                triple: take.text()?,
-                cfg: take.list(|take| Some((take.text()?, take.text()?)))?,
-            },
+            target: Target { triple: take.text()?, cfg: take.list(|take| Some((take.text()?, take.text()?)))? },
             options: Options {
                 llvm: take.text()?,
                 dump: take.text()?,
@@ -230,10 +227,7 @@ mod tests {
                 text: "fn f() {}\n".into(),
                 calls: vec![(vec!["self".into(), "g".into()], 1)],
             }],
-            target: Target {
-                triple: "t".into(),
-                cfg: vec![("ARCH".into(), "x".into())],
-            },
+            target: Target { triple: "t".into(), cfg: vec![("ARCH".into(), "x".into())] },
             ..Request::default()
         };
         let bytes = request.to_bytes();
@@ -245,11 +239,7 @@ mod tests {
                 constants: vec![("w".into(), 4)],
                 ..Compiled::default()
             }),
-            Answer::Refused(vec![
-                Diagnostic::new(NodeId(3), Code::Internal, "m")
-                    .help("h")
-                    .label(NodeId(0), "l"),
-            ]),
+            Answer::Refused(vec![Diagnostic::new(NodeId(3), Code::Internal, "m").help("h").label(NodeId(0), "l")]),
         ];
         for answer in answers {
             let bytes = answer.to_bytes();

@@ -38,18 +38,11 @@ pub(crate) struct Workers {
 
 /// Compiles every job. Logs of workers lie in a directory.
 pub(crate) fn run(jobs: &mut [Job], logs: &Path) -> Workers {
-    let pool = Pool {
-        queue: Mutex::new(jobs.iter_mut().collect()),
-        logs,
-        started: AtomicUsize::new(0),
-    };
+    let pool = Pool { queue: Mutex::new(jobs.iter_mut().collect()), logs, started: AtomicUsize::new(0) };
     let mut most = 0;
     if !pool.is_done() {
-        let limit = std::env::var("NUM_JOBS")
-            .ok()
-            .and_then(|jobs| jobs.parse().ok())
-            .unwrap_or(1_usize)
-            .min(pool.waiting());
+        let limit =
+            std::env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1_usize).min(pool.waiting());
         let server = start::job_server();
         thread::scope(|scope| {
             // the build script's own job, idle while the worker has it
@@ -77,10 +70,7 @@ pub(crate) fn run(jobs: &mut [Job], logs: &Path) -> Workers {
             most = running.len();
         });
     }
-    Workers {
-        most,
-        started: pool.started.into_inner(),
-    }
+    Workers { most, started: pool.started.into_inner() }
 }
 
 struct Pool<'a> {
@@ -142,10 +132,7 @@ impl<'a> Pool<'a> {
             }
             Reply::Late => {
                 worker.kill();
-                let text = format!(
-                    "compiling this function took more than {} s",
-                    request.options.seconds
-                );
+                let text = format!("compiling this function took more than {} s", request.options.seconds);
                 refused(Code::TimeLimit, text)
             }
             Reply::Dead => died(worker.end(), &log),
@@ -198,10 +185,7 @@ impl Worker {
             .stderr(log)
             .spawn()?;
         let requests = child.stdin.take();
-        let mut output = child
-            .stdout
-            .take()
-            .ok_or_else(|| io::Error::other("no pipe"))?;
+        let mut output = child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
         let (sender, answers) = channel();
         // ends with the child, whose output it reads
         thread::spawn(move || {
@@ -211,11 +195,7 @@ impl Worker {
                 }
             }
         });
-        Ok(Self {
-            child,
-            requests,
-            answers,
-        })
+        Ok(Self { child, requests, answers })
     }
 
     fn ask(&mut self, request: &Request, limit: Duration) -> Reply {

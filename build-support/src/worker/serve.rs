@@ -38,10 +38,7 @@ fn answer(request: &Request) -> Answer {
 
 /// What a panic said.
 pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
-    let text = payload
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or(payload.downcast_ref::<&str>().copied());
+    let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
     format!("the compiler panicked: {}", text.unwrap_or("no message"))
 }
 

@@ -3,29 +3,14 @@
 //!
 //! A worker is the build script's own binary, started again. Code of the user's `main` must not run a second time, so
 //! a worker is served from a constructor and the process ends there.
-#![allow(
-    unsafe_code,
-    reason = "a constructor and inherited descriptors have no safe form"
-)]
+#![allow(unsafe_code, reason = "a constructor and inherited descriptors have no safe form")]
 
 /// Runs before `main`.
-#[cfg(any(
-    target_os = "linux",
-    target_os = "android",
-    target_os = "freebsd",
-    target_vendor = "apple",
-    windows
-))]
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", target_vendor = "apple", windows))]
 #[used]
-#[cfg_attr(
-    target_vendor = "apple",
-    unsafe(link_section = "__DATA,__mod_init_func")
-)]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
 #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
-#[cfg_attr(
-    not(any(target_vendor = "apple", windows)),
-    unsafe(link_section = ".init_array")
-)]
+#[cfg_attr(not(any(target_vendor = "apple", windows)), unsafe(link_section = ".init_array"))]
 static BEFORE_MAIN: extern "C" fn() = {
     extern "C" fn before_main() {
         super::serve::serve_if_worker();
@@ -35,13 +20,7 @@ static BEFORE_MAIN: extern "C" fn() = {
 
 /// Keeps the constructor in the program: a linker drops what nothing names.
 pub(crate) fn keep() {
-    #[cfg(any(
-        target_os = "linux",
-        target_os = "android",
-        target_os = "freebsd",
-        target_vendor = "apple",
-        windows
-    ))]
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", target_vendor = "apple", windows))]
     std::hint::black_box(&BEFORE_MAIN);
 }
 

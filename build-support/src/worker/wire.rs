@@ -79,10 +79,7 @@ impl<'a> Take<'a> {
     }
 
     /// A value that may be absent.
-    pub(crate) fn option<T>(
-        &mut self,
-        take: impl FnOnce(&mut Self) -> Option<T>,
-    ) -> Option<Option<T>> {
+    pub(crate) fn option<T>(&mut self, take: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         match self.number()? {
             0 => Some(None),
             1 => take(self).map(Some),
@@ -91,10 +88,7 @@ impl<'a> Take<'a> {
     }
 
     /// A list.
-    pub(crate) fn list<T>(
-        &mut self,
-        mut take: impl FnMut(&mut Self) -> Option<T>,
-    ) -> Option<Vec<T>> {
+    pub(crate) fn list<T>(&mut self, mut take: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.number()?;
         (0..count).map(|_| take(self)).collect()
     }

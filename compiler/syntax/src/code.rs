@@ -102,6 +102,37 @@ codes! {
         "the instances of a generic parameter do not fit"
         "Every generic parameter is given its values in the attribute, `#[tensor_fn(T = [f32, f16])]` for `fn f<T>`, and each of these names one."
 
+    // T05: constants and files.
+    "T0501" FileOutside
+        "a file lies outside of the package"
+        "The path of a file starts at the package's root and stays inside it, links resolved, so that a package says all that it is built from."
+    "T0502" FileMissing
+        "there is no such file"
+        "The path of a file starts at the package's root, where `Cargo.toml` lies, and not at the source file."
+    "T0503" FileDamaged
+        "a file cannot be read"
+        "The file is not what its reader takes it for, is cut short, or holds something that Tenfold does not read. The text says which."
+    "T0504" TensorMissing
+        "the file has no tensor of this name"
+        "A safetensors file holds tensors by name. The text lists the nearest names in it."
+
+    // T06: memory, targets and budgets.
+    "T0601" WorkspaceBudget
+        "the workspace is larger than the budget"
+        "`workspace <= …` bounds the memory for what is computed on the way. The table lists what is live where most of it is in use."
+    "T0602" WeightsBudget
+        "the constants are larger than the budget"
+        "`weights <= …` bounds the bytes of the constants that are linked into the program. The table lists the largest."
+    "T0603" StackBudget
+        "the stack is larger than the budget"
+        "`stack <= …` bounds the deepest use of the stack. The C back end cannot tell it; LLVM can."
+    "T0604" Target
+        "the target cannot do this"
+        "The machine that is compiled for lacks something that the function asks for."
+    "T0605" Limit
+        "a bound is missing or exceeded"
+        "Sizes that are planned when the program is built need bounds: `#[tensor_fn(dims(B <= 64))]`."
+
     // T08: build and contract.
     "T0801" NoBuildScript
         "the package has no build script that compiles it"

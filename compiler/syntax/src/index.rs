@@ -5,7 +5,7 @@
 //! different things to rustc and to an editor. The index must not hold a path of the machine or a time: equal sources
 //! give equal bytes, so that a build that changes nothing does not make rustc run again.
 
-use crate::ast::{NodeId, TensorFn};
+use crate::ast::NodeId;
 use crate::code::Code;
 use crate::diagnostic::Diagnostic;
 use std::fmt::Write as _;
@@ -71,11 +71,6 @@ impl Owner {
             directory: directory_hash(directory),
         }
     }
-}
-
-/// What tells a function's text from others'.
-pub fn fingerprint(function: &TensorFn) -> String {
-    crate::fingerprint::fingerprint(function)
 }
 
 /// FNV-1a: it tells directories apart, nothing rests on it against an adversary.
