@@ -56,20 +56,12 @@ impl Owner {
     /// The package that cargo compiles now.
     pub fn of_environment() -> Self {
         let var = |key| std::env::var(key).unwrap_or_default();
-        Self::new(
-            &var("CARGO_PKG_NAME"),
-            &var("CARGO_PKG_VERSION"),
-            &var("CARGO_MANIFEST_DIR"),
-        )
+        Self::new(&var("CARGO_PKG_NAME"), &var("CARGO_PKG_VERSION"), &var("CARGO_MANIFEST_DIR"))
     }
 
     /// A package by name, version and the directory of its manifest.
     pub fn new(package: &str, version: &str, directory: &str) -> Self {
-        Self {
-            package: package.into(),
-            version: version.into(),
-            directory: directory_hash(directory),
-        }
+        Self { package: package.into(), version: version.into(), directory: directory_hash(directory) }
     }
 }
 
@@ -77,9 +69,7 @@ impl Owner {
 fn directory_hash(directory: &str) -> String {
     let hash = directory
         .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:016x}")
 }
 
@@ -117,9 +107,7 @@ impl SkipReason {
     }
 
     fn of_key(key: &str) -> Option<Self> {
-        [Self::Cfg, Self::MacroRules, Self::Unreadable]
-            .into_iter()
-            .find(|reason| reason.key() == key)
+        [Self::Cfg, Self::MacroRules, Self::Unreadable].into_iter().find(|reason| reason.key() == key)
     }
 }
 
@@ -162,9 +150,7 @@ pub struct Entry {
 impl Entry {
     /// Whether the macro would print the same for both.
     pub fn same_outcome(&self, other: &Self) -> bool {
-        self.associated == other.associated
-            && self.artefact == other.artefact
-            && self.diagnostics == other.diagnostics
+        self.associated == other.associated && self.artefact == other.artefact && self.diagnostics == other.diagnostics
     }
 }
 
@@ -223,16 +209,7 @@ impl Index {
             line("file", file);
         }
         for skip in &self.skipped {
-            line(
-                "skip",
-                &format!(
-                    "{} {} {} {}",
-                    skip.reason.key(),
-                    skip.line,
-                    skip.name,
-                    skip.file
-                ),
-            );
+            line("skip", &format!("{} {} {} {}", skip.reason.key(), skip.line, skip.name, skip.file));
         }
         for entry in &self.entries {
             entry.print(&mut line);
@@ -252,9 +229,7 @@ impl Index {
         let mut index = Self::default();
         for line in body.lines() {
             let (key, value) = line.split_once(' ').ok_or(ReadError::Damaged)?;
-            index
-                .take(key, &unescape(value))
-                .ok_or(ReadError::Damaged)?;
+            index.take(key, &unescape(value)).ok_or(ReadError::Damaged)?;
         }
         Ok(index)
     }
@@ -271,11 +246,7 @@ impl Index {
                 let mut parts = value.splitn(3, ' ');
                 let watched = parts.next()? == "watched";
                 let (name, file) = (parts.next()?.into(), parts.next()?.into());
-                self.roots.push(Root {
-                    name,
-                    file,
-                    watched,
-                });
+                self.roots.push(Root { name, file, watched });
             }
             "file" => self.files.push(value.into()),
             "skip" => {
@@ -287,10 +258,7 @@ impl Index {
                     file: parts.next()?.into(),
                 });
             }
-            "fn" => self.entries.push(Entry {
-                name: value.into(),
-                ..Entry::default()
-            }),
+            "fn" => self.entries.push(Entry { name: value.into(), ..Entry::default() }),
             _ => self.entries.last_mut()?.take(key, value)?,
         }
         Some(())
@@ -312,13 +280,7 @@ impl Entry {
             artefact.print(line);
         }
         for diagnostic in &self.diagnostics {
-            let Diagnostic {
-                node,
-                code,
-                message,
-                help,
-                labels,
-            } = diagnostic;
+            let Diagnostic { node, code, message, help, labels } = diagnostic;
             line("error", &format!("{node} {code} {message}"));
             if let Some(help) = help {
                 line("help", help);
@@ -338,10 +300,7 @@ impl Entry {
             "line" => self.line = value.parse().ok()?,
             "associated" => self.associated = value == "true",
             "symbol" => {
-                self.artefact = Some(Artefact {
-                    symbol: value.into(),
-                    ..Artefact::default()
-                });
+                self.artefact = Some(Artefact { symbol: value.into(), ..Artefact::default() });
             }
             "error" => {
                 let (node, rest) = numbered(value)?;
@@ -406,9 +365,7 @@ fn numbered(value: &str) -> Option<(NodeId, &str)> {
 
 /// A text as one line.
 fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('\n', "\\n")
-        .replace('\r', "\\r")
+    text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
 }
 
 fn unescape(line: &str) -> String {
@@ -438,11 +395,7 @@ mod tests {
             compiler: "0.1.0".into(),
             owner: Owner::new("digits", "1.0.0-rc.1+x", "/home/me/with space"),
             faults: vec!["no compiler\nand no back end".into()],
-            roots: vec![Root {
-                name: "lib:digits".into(),
-                file: "src/with space.rs".into(),
-                watched: true,
-            }],
+            roots: vec![Root { name: "lib:digits".into(), file: "src/with space.rs".into(), watched: true }],
             files: vec!["src/with space.rs".into()],
             skipped: vec![Skipped {
                 file: "src/a b.rs".into(),
@@ -497,9 +450,6 @@ mod tests {
         for end in 0..text.len() {
             assert!(Index::parse(&text[..end]).is_err(), "{end}");
         }
-        assert_eq!(
-            Index::parse("tenfold-index 0\nend\n"),
-            Err(ReadError::Version)
-        );
+        assert_eq!(Index::parse("tenfold-index 0\nend\n"), Err(ReadError::Version));
     }
 }

@@ -1,0 +1,161 @@
+//! The invariants of `compiler/docs/architecture.md` that can be read off the sources and the dependency graph.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().expect("the tests stand in the workspace").to_path_buf()
+}
+
+/// Names of all packages that `package` needs to be built, its development dependencies left out.
+fn dependencies(package: &str, edges: &str) -> BTreeSet<String> {
+    let out = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "-p", package, "-e", edges, "--prefix", "none", "-f", "{p}"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = String::from_utf8(out.stdout).expect("cargo prints text");
+    text.lines().filter_map(|l| l.split_whitespace().next()).map(str::to_string).collect()
+}
+
+/// Every Rust file of a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the folder can be read").flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        if path.is_dir() && name != "target" && !name.to_string_lossy().starts_with('.') {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Lines of code of every source file, without comments, by path from the root.
+fn code() -> BTreeMap<String, Vec<String>> {
+    let mut files = Vec::new();
+    sources(&root(), &mut files);
+    let mut all = BTreeMap::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a source file is text");
+        let lines = text.lines().filter(|l| !l.trim_start().starts_with("//")).map(str::to_string).collect();
+        let name = file.strip_prefix(root()).expect("it is in the workspace").to_string_lossy().replace('\\', "/");
+        all.insert(name, lines);
+    }
+    all
+}
+
+#[test]
+fn no_llvm_under_the_macros() {
+    let all = dependencies("tenfold-macros", "normal,build");
+    let bad: Vec<_> = all.iter().filter(|n| n.contains("llvm") || n.contains("inkwell")).collect();
+    assert!(bad.is_empty(), "`tenfold-macros` depends on {bad:?}");
+}
+
+#[test]
+fn nothing_of_the_compiler_in_a_users_program() {
+    let all = dependencies("tenfold", "normal,no-proc-macro");
+    let compiler = ["tenfold-ir", "tenfold-syntax", "tenfold-core", "tenfold-llvm", "tenfold-build"];
+    let bad: Vec<_> = compiler.iter().filter(|n| all.contains(**n)).collect();
+    assert!(bad.is_empty(), "`tenfold` links {bad:?}");
+}
+
+#[test]
+fn only_the_llvm_crate_names_inkwell() {
+    for (file, lines) in code() {
+        if file.starts_with("compiler/llvm/") || file.ends_with("tests/invariants.rs") {
+            continue;
+        }
+        for line in lines {
+            assert!(!line.contains("inkwell") && !line.contains("llvm_sys"), "{file} names inkwell: {line}");
+        }
+    }
+}
+
+#[test]
+fn only_the_runtime_names_device_libraries() {
+    for (file, lines) in code() {
+        if file.starts_with("runtime/") || file.ends_with("tests/invariants.rs") {
+            continue;
+        }
+        for line in lines {
+            let names = ["cudarc", " ash::", "use ash"].iter().any(|n| line.contains(n));
+            assert!(!names, "{file} names a device library: {line}");
+        }
+    }
+}
+
+/// Whether a line opens an unsafe block, function or implementation (attributes such as `#[unsafe(no_mangle)]` and
+/// quoted tokens aside).
+fn has_unsafe(line: &str) -> bool {
+    ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"].iter().any(|w| line.contains(w))
+}
+
+#[test]
+fn unsafe_stands_where_the_design_says() {
+    // The worker's start is the one place that the design does not name: taking over the jobserver that cargo hands
+    // down is an unsafe function of `jobserver`.
+    let allowed = [
+        "compiler/llvm/",
+        "runtime/src/dispatch/",
+        "runtime/src/device/",
+        "build-support/src/worker/start.rs",
+        "macros/",
+        "runtime/tests/emitted/",
+        "tests/firmware/",
+    ];
+    for (file, lines) in code() {
+        if allowed.iter().any(|a| file.starts_with(a)) {
+            continue;
+        }
+        // A test that calls what it has compiled allows it at its head, with the reason. What stands in quotes or in
+        // other crates' sources that a test writes is text.
+        let says_so =
+            lines.iter().any(|l| l.contains("allow(unsafe_code, reason") || l.contains("allow(\n    unsafe_code"));
+        let is_test = file.contains("/tests/") || file.starts_with("tests/") || file.contains("/benches/");
+        let is_text = file.starts_with("tests/ui/") || file.ends_with("tests/invariants.rs");
+        if (says_so && is_test) || is_text {
+            continue;
+        }
+        for line in &lines {
+            let code = line.split('"').step_by(2).collect::<String>();
+            assert!(!has_unsafe(&code), "{file} is not a place for unsafe code: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_top_level_is_as_fixed() {
+    let out = Command::new("git").args(["ls-tree", "--name-only", "HEAD"]).current_dir(root()).output();
+    let Ok(out) = out else { return println!("skipped: no git here") };
+    if !out.status.success() {
+        return println!("skipped: not a git checkout");
+    }
+    let expected: BTreeSet<&str> = [
+        ".cargo",
+        ".ci",
+        ".gitignore",
+        "CHANGELOG.md",
+        "Cargo.lock",
+        "Cargo.toml",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "README.md",
+        "build-support",
+        "compiler",
+        "examples",
+        "macros",
+        "runtime",
+        "rust-toolchain.toml",
+        "clippy.toml",
+        "rustfmt.toml",
+        "tests",
+    ]
+    .into();
+    let text = String::from_utf8(out.stdout).expect("names are text");
+    let extra: Vec<&str> = text.lines().filter(|n| !expected.contains(n)).collect();
+    assert!(extra.is_empty(), "new at the top level: {extra:?}");
+}
