@@ -20,6 +20,8 @@ pub fn materialise(module: &mut Module, _: &PassContext) -> Result<(), CompileEr
         strided(func);
         updates(func);
         ends(func);
+        // The copies came last and stand before.
+        *func = relax::renumbered(func);
     }
     Ok(())
 }
