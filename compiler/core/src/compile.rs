@@ -20,6 +20,8 @@ pub struct Options {
     pub budgets: Budgets,
     /// Symbol of the entry in the object.
     pub symbol: String,
+    /// `numerics = "strict"`: no reassociation, no contraction.
+    pub strict: bool,
 }
 
 /// What a compilation gives.
@@ -69,6 +71,9 @@ pub fn compile(
     }
     errors.extend(check_weights(&module, options, out.weights));
     rename_entry(&mut module, &options.symbol);
+    if options.strict {
+        make_strict(&mut module);
+    }
     out.artefact = backend.build(&module, &context.target, &options.codegen).map_err(|e| {
         vec![CompileError {
             kind: ErrorKind::Internal,
@@ -87,6 +92,14 @@ pub fn compile(
 /// The passes before the one of that name, and it with those after it.
 fn split_before(name: &str, table: &'static [pass::Pass]) -> (&'static [pass::Pass], &'static [pass::Pass]) {
     table.split_at(table.iter().position(|p| p.info.name == name).unwrap_or(table.len()))
+}
+
+fn make_strict(module: &mut Module) {
+    for function in module.functions.values_mut() {
+        if let tenfold_ir::Function::Prim(f) = function {
+            f.strict = true;
+        }
+    }
 }
 
 fn rename_entry(module: &mut Module, symbol: &str) {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{PassInfo, PassInstrument};
+use super::{DumpFiles, PassInfo, PassInstrument, PrintPasses};
 use crate::Target;
 
 /// Says which passes run and who watches them.
@@ -33,6 +33,19 @@ impl PassContext {
             instruments: RefCell::new(Vec::new()),
             target,
         }
+    }
+
+    /// A context with the watchers that the environment asks for: `TENFOLD_DUMP=dir` writes the module after every
+    /// pass, `TENFOLD_PRINT=before:Name,after:Name` prints it. Nothing else of the environment is read.
+    pub fn from_env(target: Target, env: &dyn Fn(&str) -> Option<String>) -> Self {
+        let mut context = PassContext::new(target);
+        if let Some(folder) = env("TENFOLD_DUMP").filter(|v| !v.is_empty()) {
+            context.watch(Box::new(DumpFiles::new(folder.into())));
+        }
+        if let Some(passes) = env("TENFOLD_PRINT").filter(|v| !v.is_empty()) {
+            context.watch(Box::new(PrintPasses::parse(&passes)));
+        }
+        context
     }
 
     /// The enable rule: disabled, then required, then the level.
