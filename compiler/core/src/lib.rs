@@ -24,4 +24,3 @@ pub use compile::{Compiled, Options, compile};
 pub use error::{CompileError, ErrorKind};
 pub use pipeline::PIPELINE;
 pub use target::{Arch, ObjectFormat, Target};
-pub use tir_passes::ulps;

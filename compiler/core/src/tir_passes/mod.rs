@@ -7,7 +7,7 @@ mod verify_bounds;
 
 pub use flatten::flatten_buffers;
 pub use lower_blocks::lower_blocks;
-pub use lower_math::{lower_math, ulps};
+pub use lower_math::lower_math;
 pub use verify_bounds::verify_bounds;
 
 use tenfold_ir::tir::PrimFunc;

@@ -3,7 +3,7 @@
 //! No code calls a math library: the same expansion runs on every target, and vectorises. Halves are computed in f32
 //! and rounded once. The coefficients of `log`, `atan`, `erf` and the trigonometric kernels are fdlibm's.
 //!
-//! Bounds in units in the last place, found by `tests/math`: see [`ulps`].
+//! Bounds in units in the last place: `tenfold_ir::eval::ulps`, measured in `tests/conformance`.
 
 mod erf;
 mod exp;
@@ -111,36 +111,4 @@ fn halves(b: &mut Builder, args: &[ExprId], dtype: DType, f: impl FnOnce(&mut Ki
     let args: Vec<ExprId> = args.iter().map(|a| b.cast(wide, *a)).collect();
     let value = f(&mut Kit::new(b, wide), &args);
     b.cast(dtype, value)
-}
-
-/// How far the expansion of an operator may be from the exact value, in units in the last place of the result.
-/// The interpreter carries this bound.
-pub fn ulps(op: UnaryOp) -> f64 {
-    match op {
-        UnaryOp::Neg
-        | UnaryOp::Not
-        | UnaryOp::Abs
-        | UnaryOp::Sign
-        | UnaryOp::Floor
-        | UnaryOp::Ceil
-        | UnaryOp::Round
-        | UnaryOp::Trunc
-        | UnaryOp::IsNan
-        | UnaryOp::IsInf
-        | UnaryOp::IsFinite => 0.0,
-        UnaryOp::Sqrt | UnaryOp::Square | UnaryOp::Reciprocal => 0.5,
-        UnaryOp::Rsqrt => 1.5,
-        UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Log | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Atan => 2.0,
-        UnaryOp::Log2 | UnaryOp::Log10 | UnaryOp::Log1p | UnaryOp::Erf | UnaryOp::Sigmoid => 4.0,
-        UnaryOp::Expm1
-        | UnaryOp::Sinh
-        | UnaryOp::Cosh
-        | UnaryOp::Tanh
-        | UnaryOp::Tan
-        | UnaryOp::Asin
-        | UnaryOp::Acos
-        | UnaryOp::Asinh
-        | UnaryOp::Acosh
-        | UnaryOp::Atanh => 6.0,
-    }
 }
