@@ -3,7 +3,8 @@
 use proc_macro2::TokenStream;
 
 use super::cx::{Cx, Ends, bare, ends, expr_ends, text_of};
-use super::stmt::{chunks, string_of};
+use super::recover::{chunks, closed};
+use super::stmt::string_of;
 use super::types::expr_ident;
 use crate::ast::{
     Attributes, Budget, BudgetOf, Expr, Fact, FactKind, Instances, Model, ModelFormat, NodeId, Path, Pool, Size, Text,
@@ -19,7 +20,7 @@ impl Cx {
                 input.parse::<Option<syn::Token![,]>>()?;
                 Ok(e)
             };
-            match syn::parse::Parser::parse2(parser, chunk) {
+            match closed(chunk, parser) {
                 Ok(e) => self.argument(&e, &mut attributes),
                 Err(error) => {
                     self.syn_error(error);

@@ -8,6 +8,7 @@ mod call;
 mod cx;
 mod expr;
 mod limits;
+mod recover;
 mod refused;
 mod schedule;
 mod signature;

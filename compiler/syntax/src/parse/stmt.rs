@@ -1,7 +1,5 @@
 //! Statements, blocks, patterns and the left sides of assignments.
 
-use proc_macro2::{TokenStream, TokenTree};
-
 use super::cx::{Cx, bare, ends, expr_ends, text_of};
 use super::expr::{Place, binary_op, range_of};
 use super::refused;
@@ -28,35 +26,7 @@ impl Cx {
         Block { node, stmts, value }
     }
 
-    /// The body of the function: where rustc's syntax ends in the middle of it, what stands before and behind the
-    /// offending statement is read all the same.
-    pub(super) fn body(&mut self, node: NodeId, tokens: TokenStream) -> Block {
-        let mut facts = true;
-        match syn::parse::Parser::parse2(syn::Block::parse_within, tokens.clone()) {
-            Ok(stmts) => self.block_stmts(node, &stmts, &mut facts),
-            Err(_) => self.broken_body(node, tokens, &mut facts),
-        }
-    }
-
-    fn broken_body(&mut self, node: NodeId, tokens: TokenStream, facts: &mut bool) -> Block {
-        let (mut stmts, mut value) = (Vec::new(), None);
-        for chunk in chunks(tokens, ';') {
-            match syn::parse::Parser::parse2(syn::Block::parse_within, chunk) {
-                Ok(list) => {
-                    let part = self.block_stmts(node, &list, facts);
-                    stmts.extend(part.stmts);
-                    value = part.value;
-                }
-                Err(error) => {
-                    let node = self.syn_error(error);
-                    stmts.push(Stmt { node, kind: StmtKind::Error });
-                }
-            }
-        }
-        Block { node, stmts, value }
-    }
-
-    fn block_stmts(&mut self, node: NodeId, list: &[syn::Stmt], facts: &mut bool) -> Block {
+    pub(super) fn block_stmts(&mut self, node: NodeId, list: &[syn::Stmt], facts: &mut bool) -> Block {
         let (mut stmts, mut value) = (Vec::new(), None);
         for (i, stmt) in list.iter().enumerate() {
             let last = i + 1 == list.len();
@@ -540,20 +510,4 @@ fn block_has_value(b: &syn::Block) -> bool {
         Some(syn::Stmt::Macro(m)) => m.semi_token.is_none() && is_extern(&m.mac),
         _ => false,
     }
-}
-
-/// Splits tokens behind each separator, which a part keeps.
-pub(super) fn chunks(tokens: TokenStream, separator: char) -> Vec<TokenStream> {
-    let (mut parts, mut part) = (Vec::new(), Vec::new());
-    for tree in tokens {
-        let ends = matches!(&tree, TokenTree::Punct(p) if p.as_char() == separator);
-        part.push(tree);
-        if ends {
-            parts.push(part.drain(..).collect());
-        }
-    }
-    if !part.is_empty() {
-        parts.push(part.into_iter().collect());
-    }
-    parts
 }
