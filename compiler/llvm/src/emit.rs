@@ -8,6 +8,7 @@ mod function;
 mod half;
 mod helper;
 mod index;
+mod narrow;
 mod ops;
 mod place;
 
@@ -17,7 +18,7 @@ use inkwell::{context::Context, memory_buffer::MemoryBuffer, module::Module, tar
 use tenfold_core::{CodegenOptions, Target};
 use tenfold_ir::{
     Function,
-    tir::{Param, PrimFunc},
+    tir::{Elem, Param, PrimFunc, VarId},
 };
 
 use crate::{
@@ -26,6 +27,7 @@ use crate::{
 };
 use alias::Aliases;
 use function::Body;
+use narrow::Narrow;
 use place::Places;
 
 /// What every function of a module is written with.
@@ -35,6 +37,7 @@ struct Cx<'a, 'c, 'm> {
     target: &'a Target,
     module: &'a tenfold_ir::Module,
     aliases: &'a Aliases,
+    narrow: &'a Narrow<'a>,
     functions: BTreeMap<&'a str, Declared<'a, 'c>>,
 }
 
@@ -65,8 +68,9 @@ pub(crate) fn emit<'c>(
     }
 
     let prims: Vec<&PrimFunc> = module.functions.values().filter_map(prim).collect();
-    let aliases = Aliases::of(&prims);
-    let mut cx = Cx { ir: &ir, machine, target, module, aliases: &aliases, functions: BTreeMap::new() };
+    let (aliases, narrow) = (Aliases::of(&prims), Narrow::of(&prims, target));
+    let mut cx =
+        Cx { ir: &ir, machine, target, module, aliases: &aliases, narrow: &narrow, functions: BTreeMap::new() };
     for prim in &prims {
         let value = cx.declare(prim)?;
         cx.functions.insert(&prim.name, Declared { prim, value });
@@ -122,15 +126,14 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
     fn parameter_type(&self, prim: &PrimFunc, param: &Param) -> Type<'c> {
         match param {
             Param::Buffer(..) | Param::Workspace => self.ir.pointer(),
-            Param::Value(var) => self.value_type(prim.exported, prim.vars[var.0 as usize].ty.elem),
+            Param::Value(var) => self.value_type(prim, *var),
         }
     }
 
-    /// An index is as wide as a pointer when it comes from outside (`ptrdiff_t`), a `bool` a byte.
-    fn value_type(&self, exported: bool, elem: tenfold_ir::tir::Elem) -> Type<'c> {
-        use tenfold_ir::tir::Elem;
-        match elem {
-            Elem::Index if exported => self.ir.int(self.target.pointer_bits),
+    /// An index is as wide as a pointer when it comes from outside (`ptrdiff_t`) or is known to fit, a `bool` is a byte.
+    fn value_type(&self, prim: &PrimFunc, var: VarId) -> Type<'c> {
+        match prim.vars[var.0 as usize].ty.elem {
+            Elem::Index if prim.exported || self.narrow.has(&prim.name, var) => self.ir.int(self.target.pointer_bits),
             Elem::Index => self.ir.int(64),
             Elem::Scalar(dtype) => match ops::Kind::of(Elem::Scalar(dtype)) {
                 ops::Kind::Bool => self.ir.int(8),

@@ -220,6 +220,15 @@ impl<'c, 'm> Ir<'c, 'm> {
         if lanes == 1 { lane } else { self.const_vector(&vec![lane; lanes as usize]) }
     }
 
+    /// The value of a constant float that is a scalar.
+    pub(crate) fn float_const(&self, value: Value<'c>) -> Option<f64> {
+        if llvm!(LLVMIsAConstantFP(value.0)).is_null() {
+            return None;
+        }
+        let mut inexact = 0;
+        Some(llvm!(LLVMConstRealGetDouble(value.0, &mut inexact)))
+    }
+
     /// A vector of constants.
     pub(crate) fn const_vector(&self, lanes: &[Value<'c>]) -> Value<'c> {
         let mut raw: Vec<LLVMValueRef> = lanes.iter().map(|lane| lane.0).collect();

@@ -12,7 +12,7 @@ use inkwell::{
 };
 use tenfold_core::{Arch, Target};
 
-pub(crate) use features::FloatUnit;
+pub(crate) use features::{FloatUnit, Minimum};
 use rows::{ROWS, Row};
 
 use crate::Llvm;

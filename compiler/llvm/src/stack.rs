@@ -25,8 +25,10 @@ pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)]) 
         Arch::X86_64 => 8,
         Arch::Aarch64 | Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => 0,
     };
+    // The deepest function may use memory below its frame without saying so.
+    let red_zone = if target.arch == Arch::X86_64 { 128 } else { 0 };
     // Calls have no cycles: the front end refuses recursion. The limit only guards this walk.
-    Some(depth(module, entry, &frames, address, 64))
+    Some(depth(module, entry, &frames, address, 64) + red_zone)
 }
 
 fn depth(module: &Module, prim: &PrimFunc, frames: &BTreeMap<&str, u64>, address: u64, limit: u32) -> u64 {

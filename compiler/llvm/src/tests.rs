@@ -3,12 +3,13 @@
 mod casts;
 mod floats;
 mod integers;
+mod networks;
 mod objects;
 mod statements;
 
 use std::{
     env, fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -62,7 +63,7 @@ struct Loaded(Library);
 impl Loaded {
     fn new(object: &[u8]) -> Loaded {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let folder = PathBuf::from(env::temp_dir()).join("tenfold-llvm-tests");
+        let folder = env::temp_dir().join("tenfold-llvm-tests");
         fs::create_dir_all(&folder).expect("a temporary folder can be made");
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}", std::process::id());

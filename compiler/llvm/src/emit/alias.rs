@@ -5,7 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_ir::tir::{BufId, BufUse, CallArg, Param, PrimFunc, Scope, Stmt};
+use tenfold_ir::{
+    arith::{IntExpr, Prover},
+    tir::{BufId, BufUse, BufferData, CallArg, Param, PrimFunc, Scope, Stmt},
+};
 
 /// The parameters that share memory with another that is written.
 #[derive(Debug, Default)]
@@ -57,19 +60,32 @@ fn overlap(prim: &PrimFunc, a: BufId, b: BufId) -> bool {
     if x.scope != Scope::Workspace || y.scope != Scope::Workspace {
         return x.scope == y.scope && matches!(x.scope, Scope::Const(_));
     }
-    let start = |data: &tenfold_ir::tir::BufferData| data.offset.as_ref().map_or(Some(0), |offset| offset.as_const());
-    let bytes = |data: &tenfold_ir::tir::BufferData| {
-        let mut extents = data.shape.iter().map(|extent| extent.as_const());
-        extents.try_fold(data.dtype.size_bytes() as i64, |size, extent| size.checked_mul(extent?))
-    };
-    match (start(x), bytes(x), start(y), bytes(y)) {
-        (Some(p), Some(m), Some(q), Some(n)) => p < q + n && q < p + m,
-        // Where a size is only known when the program runs, we cannot tell.
-        _ => true,
-    }
+    let (p, q) = (start(x), start(y));
+    !(before(prim, &(&p + &bytes(x)), &q) || before(prim, &(&q + &bytes(y)), &p))
 }
 
-fn each_call(stmt: &Stmt, f: &mut dyn FnMut(&str, &[CallArg])) {
+fn start(data: &BufferData) -> IntExpr {
+    data.offset.clone().unwrap_or_else(|| IntExpr::from(0))
+}
+
+fn bytes(data: &BufferData) -> IntExpr {
+    let element = IntExpr::from(data.dtype.size_bytes() as i64);
+    data.shape.iter().fold(element, |size, extent| &size * extent)
+}
+
+/// Whether `a <= b` for all sizes that a call may have.
+fn before(prim: &PrimFunc, a: &IntExpr, b: &IntExpr) -> bool {
+    let gap = b - a;
+    if let Some(gap) = gap.as_const() {
+        return gap >= 0;
+    }
+    let mut prover = Prover::new();
+    prim.facts.iter().for_each(|fact| prover.assume(fact.clone()));
+    prover.prove_ge0(&gap)
+}
+
+/// Every call in a statement, with the callee's name.
+pub(super) fn each_call(stmt: &Stmt, f: &mut dyn FnMut(&str, &[CallArg])) {
     match stmt {
         Stmt::Call { func, args } => f(func, args),
         Stmt::Seq(all) => all.iter().for_each(|stmt| each_call(stmt, f)),

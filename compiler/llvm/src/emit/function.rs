@@ -329,7 +329,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
                 (Param::Buffer(..) | Param::Workspace, CallArg::Buffer(buf)) => self.base(*buf)?,
                 (Param::Value(var), CallArg::Value(value)) => {
                     let elem = callee.prim.vars[var.0 as usize].ty.elem;
-                    let ty = self.cx.value_type(callee.prim.exported, elem);
+                    let ty = self.cx.value_type(callee.prim, *var);
                     let signed = !matches!(Kind::of(elem), Kind::Bool);
                     let value = self.expr(*value)?;
                     if ty.is_float() { value } else { ir.resize(signed, value, ty) }

@@ -11,7 +11,7 @@ use tenfold_ir::{
 use super::helper::Helper;
 use crate::{
     ir::{Freedom, Int, Ir, Real, Type, Value},
-    machine::FloatUnit,
+    machine::{FloatUnit, Minimum},
 };
 
 /// What LLVM holds for a lane in a register.
@@ -384,7 +384,13 @@ impl<'c> Ops<'_, 'c, '_> {
     /// The larger or smaller; a NaN wins, and 0 is larger than -0.
     fn extreme(&self, larger: bool, a: Value<'c>, b: Value<'c>) -> Value<'c> {
         let ir = self.ir;
-        if self.unit.minimum && self.has_unit(a.ty()) {
+        let native = if self.has_unit(a.ty()) { self.unit.minimum } else { Minimum::Absent };
+        if native != Minimum::Instruction
+            && let Some(value) = self.extreme_of_const(larger, a, b)
+        {
+            return value;
+        }
+        if native != Minimum::Absent {
             let name = if larger { "llvm.maximum" } else { "llvm.minimum" };
             return ir.intrinsic(name, &[a.ty()], &[a, b]);
         }
@@ -396,6 +402,22 @@ impl<'c> Ops<'_, 'c, '_> {
         let wins = ir.fcmp(order, a, b);
         let chosen = ir.select(ir.fcmp(Real::LLVMRealOEQ, a, b), same, ir.select(wins, a, b));
         ir.select(ir.fcmp(Real::LLVMRealUNO, a, a), a, chosen)
+    }
+
+    /// The larger or smaller of a value and a number: one comparison, true for NaN, decides. It
+    /// does not tell zeros apart, so the constant must be the zero that wins, or none.
+    fn extreme_of_const(&self, larger: bool, a: Value<'c>, b: Value<'c>) -> Option<Value<'c>> {
+        let ir = self.ir;
+        let wins = |number: &f64| !number.is_nan() && (*number != 0.0 || number.is_sign_positive() == larger);
+        let (value, constant) = if ir.float_const(b).as_ref().is_some_and(wins) {
+            (a, b)
+        } else if ir.float_const(a).as_ref().is_some_and(wins) {
+            (b, a)
+        } else {
+            return None;
+        };
+        let order = if larger { Real::LLVMRealUGT } else { Real::LLVMRealULT };
+        Some(ir.select(ir.fcmp(order, value, constant), value, constant))
     }
 
     /// A comparison, which is false where a NaN takes part, but for `!=`.

@@ -108,7 +108,19 @@ pub(crate) struct FloatUnit {
     /// Conversion between `f16` and `f32`.
     pub(crate) half: bool,
     /// `llvm.minimum` and `llvm.maximum` of the types above.
-    pub(crate) minimum: bool,
+    pub(crate) minimum: Minimum,
+}
+
+/// What becomes of `llvm.minimum` and `llvm.maximum`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Minimum {
+    /// One instruction.
+    Instruction,
+    /// A few, which LLVM's vectoriser knows as a reduction.
+    Sequence,
+    /// Calls of C's library, or worse.
+    #[default]
+    Absent,
 }
 
 impl FloatUnit {
@@ -123,7 +135,9 @@ impl FloatUnit {
         };
         match arch {
             Arch::X86_64 => x86(cpu, has),
-            Arch::Aarch64 => FloatUnit { f32: true, f64: true, round: true, fma: true, half: true, minimum: true },
+            Arch::Aarch64 => {
+                FloatUnit { f32: true, f64: true, round: true, fma: true, half: true, minimum: Minimum::Instruction }
+            }
             Arch::Arm => arm(features, has),
             Arch::Riscv32 | Arch::Riscv64 => FloatUnit {
                 f32: has("f") || has("d"),
@@ -131,10 +145,12 @@ impl FloatUnit {
                 round: has("zfa"),
                 fma: has("f") || has("d"),
                 half: has("zfhmin") || has("zfh"),
-                minimum: false,
+                minimum: Minimum::Absent,
             },
             // Its fused form is not in every engine.
-            Arch::Wasm32 => FloatUnit { f32: true, f64: true, round: true, fma: false, half: false, minimum: true },
+            Arch::Wasm32 => {
+                FloatUnit { f32: true, f64: true, round: true, fma: false, half: false, minimum: Minimum::Instruction }
+            }
             Arch::Other => FloatUnit::default(),
         }
     }
@@ -156,7 +172,7 @@ fn x86(cpu: &str, has: impl Fn(&str) -> bool) -> FloatUnit {
         round: hard && (has("sse4.1") || has("sse4.2") || has("avx") || avx2 || level >= 2),
         fma: hard && (has("fma") || avx512 || level >= 3),
         half: hard && (has("f16c") || avx512 || level >= 3),
-        minimum: hard,
+        minimum: if hard { Minimum::Sequence } else { Minimum::Absent },
     }
 }
 
@@ -169,5 +185,5 @@ fn arm(features: &[String], has: impl Fn(&str) -> bool) -> FloatUnit {
     let any = vfp4 || unit("vfp") || has("mve.fp");
     let single_only =
         features.iter().any(|feature| feature.ends_with("sp")) || (has("mve.fp") && !armv8 && !unit("vfp"));
-    FloatUnit { f32: any, f64: any && !single_only, round: armv8, fma: vfp4, half: vfp4, minimum: false }
+    FloatUnit { f32: any, f64: any && !single_only, round: armv8, fma: vfp4, half: vfp4, minimum: Minimum::Absent }
 }

@@ -182,6 +182,40 @@ fn two_operands() {
     });
 }
 
+/// The other operand of `min` and `max` is often a constant.
+#[test]
+fn extremes_of_constants() {
+    let dtypes = [DType::BF16, DType::F32, DType::F64];
+    let numbers = [0.0, -0.0, 6.0, -1.5, f64::INFINITY, f64::NAN];
+    type Case = (DType, BinaryOp, usize, bool);
+    let name = |(dtype, op, n, first): Case| format!("{dtype}_{op:?}_{n}_{first}");
+    let cases: Vec<Case> = dtypes
+        .into_iter()
+        .flat_map(|dtype| [BinaryOp::Min, BinaryOp::Max].map(|op| (dtype, op)))
+        .flat_map(|(dtype, op)| (0..6).map(move |n| (dtype, op, n)))
+        .flat_map(|(dtype, op, n)| [false, true].map(|first| (dtype, op, n, first)))
+        .collect();
+    let prim = |case: &Case| {
+        let (dtype, op, n, first) = *case;
+        elementwise(&name(*case), &[dtype], dtype, |b, x| {
+            let number = b.scalar(Scalar::float(dtype, numbers[n]));
+            if first { b.binary(op, number, x[0]) } else { b.binary(op, x[0], number) }
+        })
+    };
+    on_machines(cases.iter().map(prim).collect(), |machine, library| {
+        for case in &cases {
+            let (dtype, op, n, _) = *case;
+            let a = edges(dtype);
+            let mut out = bytes(&a);
+            library.call(&name(*case), &[&bytes(&a)], &mut out, a.len());
+            for (x, got) in a.iter().zip(scalars(dtype, &out)) {
+                let want = binary(op, *x, Scalar::float(dtype, numbers[n]));
+                assert!(same(got, want), "{machine}: {op:?} {dtype} {} {}: {}", x.to_f64(), numbers[n], got.to_f64());
+            }
+        }
+    });
+}
+
 /// Numbers that look random and are the same in every run.
 fn random(count: usize, seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;

@@ -128,8 +128,11 @@ fn undefined(elf: &[u8]) -> BTreeSet<String> {
 #[test]
 fn only_known_functions_are_left_to_the_linker() {
     let Some(llvm) = llvm() else { return };
-    let module = module(everything());
-    for triple in TARGETS {
+    let everything = everything();
+    for (number, triple) in TARGETS.iter().enumerate() {
+        // Every operator meets every kind of target; all of them on all would take a minute.
+        let part = everything.iter().skip(number % 3).step_by(if number % 4 == 0 { 1 } else { 3 });
+        let module = module(part.cloned().collect());
         let target = Target::from_triple(triple, &[]);
         let machine = Machine::of(&target).expect("it is in the table");
         let artefact = backend::build(llvm, &machine, &module, &target, &CodegenOptions::default())
@@ -146,7 +149,7 @@ fn only_known_functions_are_left_to_the_linker() {
 #[test]
 fn the_same_bytes_twice() {
     let Some(llvm) = llvm() else { return };
-    let prims: Vec<PrimFunc> = everything().into_iter().step_by(7).collect();
+    let prims: Vec<PrimFunc> = everything().into_iter().step_by(29).collect();
     let module = module(prims);
     for triple in TARGETS.iter().chain(OTHERS) {
         let target = Target::from_triple(triple, &[]);
