@@ -297,11 +297,7 @@ pub fn fma(a: Bounded, b: Bounded, c: Bounded) -> Bounded {
         dtype => Scalar::float(dtype, x.mul_add(y, z)),
     };
     let error = c.error
-        + if a.is_exact() && b.is_exact() {
-            0.0
-        } else {
-            x.abs() * b.error + y.abs() * a.error + a.error * b.error
-        };
+        + if a.is_exact() && b.is_exact() { 0.0 } else { x.abs() * b.error + y.abs() * a.error + a.error * b.error };
     inexact(value, error)
 }
 

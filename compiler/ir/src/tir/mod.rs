@@ -3,6 +3,7 @@
 mod bounds;
 mod build;
 mod element;
+mod eval;
 mod ir;
 mod print;
 mod rewrite;
@@ -10,6 +11,7 @@ mod view;
 
 pub use bounds::verify_bounds;
 pub use build::Builder;
+pub use eval::{Arg, eval};
 pub use ir::*;
 pub use print::{literal, operands, print};
 pub use rewrite::ExprMap;

@@ -1,0 +1,126 @@
+//! What an expression gives in one lane.
+
+use super::frame::Frame;
+use crate::Scalar;
+use crate::eval::{Bounded, bounded, scalar_ops};
+use crate::tir::{Access, BufId, Expr, ExprId, Intrinsic, Ty};
+
+impl Frame<'_, '_> {
+    /// The value of `id` in a lane. Within a statement an expression has one value, so shared parts are evaluated once.
+    pub(super) fn expr(&mut self, id: ExprId, lane: u16) -> Result<Bounded, String> {
+        let lane = if self.func.exprs.ty(id).lanes == 1 { 0 } else { lane };
+        if let Some((when, value)) = self.memo.get(&(id, lane))
+            && *when == self.now
+        {
+            return Ok(*value);
+        }
+        let value = self.compute(id, lane)?;
+        self.memo.insert((id, lane), (self.now, value));
+        Ok(value)
+    }
+
+    fn compute(&mut self, id: ExprId, lane: u16) -> Result<Bounded, String> {
+        let func = self.func;
+        Ok(match func.exprs.get(id) {
+            Expr::Const(s) => Bounded::exact(*s),
+            Expr::Index(i) => Bounded::index(*i),
+            Expr::Var(v) => {
+                let lanes = &self.vars[v.0 as usize];
+                let value = lanes.get(usize::from(lane)).or_else(|| lanes.first());
+                *value
+                    .ok_or_else(|| format!("variable `{}` is used before it is bound", func.vars[v.0 as usize].sym))?
+            }
+            Expr::Unary(op, a) => bounded::unary(*op, self.expr(*a, lane)?),
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.expr(*a, lane)?, self.expr(*b, lane)?);
+                agree(a, b)?;
+                bounded::binary(*op, a, b)
+            }
+            Expr::Compare(op, a, b) => {
+                let (a, b) = (self.expr(*a, lane)?, self.expr(*b, lane)?);
+                agree(a, b)?;
+                bounded::compare(*op, a, b)
+            }
+            Expr::If(c, a, b) => self.either(*c, *a, *b, lane)?,
+            Expr::Select(c, a, b) => {
+                let (c, a, b) = (self.expr(*c, lane)?, self.expr(*a, lane)?, self.expr(*b, lane)?);
+                bounded::select(c, a, b)
+            }
+            Expr::Cast(ty, a) => bounded::cast(Frame::elem_dtype(ty.elem), self.expr(*a, lane)?),
+            Expr::Load { buf, index, access } => self.load(*buf, index, *access, lane)?,
+            Expr::Call(f, args, ty) => {
+                let args = args.iter().map(|a| self.expr(*a, lane)).collect::<Result<Vec<_>, _>>()?;
+                intrinsic(*f, &args, *ty)?
+            }
+            Expr::Ramp(base, stride, _) => {
+                let (base, stride) = (self.expr(*base, 0)?, self.expr(*stride, 0)?);
+                let step = Bounded::exact(Scalar::int(stride.value.dtype, i128::from(lane)));
+                let offset = bounded::binary(crate::op::BinaryOp::Mul, stride, step);
+                bounded::binary(crate::op::BinaryOp::Add, base, offset)
+            }
+            Expr::Broadcast(a, _) => self.expr(*a, 0)?,
+        })
+    }
+
+    /// Only the branch taken is evaluated, unless the condition is unknown; then one that fails is not taken.
+    fn either(&mut self, c: ExprId, a: ExprId, b: ExprId, lane: u16) -> Result<Bounded, String> {
+        let c = self.expr(c, lane)?;
+        let (taken, other) = if c.value.bits != 0 { (a, b) } else { (b, a) };
+        let value = self.expr(taken, lane)?;
+        if c.is_exact() {
+            return Ok(value);
+        }
+        Ok(match self.expr(other, lane) {
+            Ok(other) if c.value.bits != 0 => bounded::select(c, value, other),
+            Ok(other) => bounded::select(c, other, value),
+            Err(_) => value.unknown(),
+        })
+    }
+
+    fn load(&mut self, buf: BufId, index: &[ExprId], access: Access, lane: u16) -> Result<Bounded, String> {
+        let (at, sure) = self.index(index, lane)?;
+        let (view, cell) = self.cell(buf, &at, access)?;
+        let data = &self.func.buffers[buf.0 as usize];
+        let found = self.machine.memories[view.memory].get(cell, data.dtype);
+        let Some(found) = found else {
+            let what = if self.machine.memories[view.memory].is_bytes() { ", or its memory was reused" } else { "" };
+            return Err(format!("`{}`{at:?} is read before it is written{what}", data.name));
+        };
+        if let Some((lo, hi)) = &data.range {
+            let (lo, hi) = (i128::from(self.int(lo)?), i128::from(self.int(hi)?));
+            let value = found.value.value.to_i128();
+            if !(lo..hi).contains(&value) {
+                return Err(format!("`{}`{at:?} is {value}, outside its range {lo}..{hi}", data.name));
+            }
+        }
+        Ok(if sure { found.value } else { found.value.unknown() })
+    }
+}
+
+fn agree(a: Bounded, b: Bounded) -> Result<(), String> {
+    if a.value.dtype == b.value.dtype {
+        return Ok(());
+    }
+    Err(format!("operands of types `{}` and `{}`", a.value.dtype, b.value.dtype))
+}
+
+fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> {
+    match (f, args) {
+        (Intrinsic::Fma, [a, b, c]) => Ok(bounded::fma(*a, *b, *c)),
+        (Intrinsic::QMultiplyShift, [x, m, s]) => {
+            let value = Bounded::exact(scalar_ops::q_multiply_shift(x.value, m.value, s.value));
+            Ok(if args.iter().all(|a| a.is_exact()) { value } else { value.unknown() })
+        }
+        (Intrinsic::Bitcast, [x]) => {
+            let dtype = Frame::elem_dtype(ty.elem);
+            if dtype.size_bytes() != x.value.dtype.size_bytes() {
+                return Err(format!("bitcast of `{}` to `{dtype}`", x.value.dtype));
+            }
+            let value = Bounded::exact(Scalar { dtype, bits: x.value.bits });
+            Ok(if x.is_exact() { value } else { value.unknown() })
+        }
+        (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast, _) => {
+            Err(format!("{} arguments for {f:?}", args.len()))
+        }
+    }
+}

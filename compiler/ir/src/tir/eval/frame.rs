@@ -1,0 +1,543 @@
+//! One call: its variables, its buffers, and what its statements do.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::memory::{Cell, Memory, View};
+use super::{Given, Machine};
+use crate::DType;
+use crate::arith::{IntExpr, Sym};
+use crate::eval::{Bounded, Sum};
+use crate::op::BinaryOp;
+use crate::tir::{
+    Access, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, Intrinsic, IterKind, LoopKind, Param, Phase, PrimFunc,
+    Scope, Stmt, VarId,
+};
+
+/// A buffer of this call.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub view: View,
+    pub shape: Vec<i64>,
+    pub strides: Vec<i64>,
+    pub writable: bool,
+}
+
+impl Place {
+    fn elements(&self) -> i64 {
+        self.shape.iter().fold(1, |n: i64, d| n.saturating_mul((*d).max(0)))
+    }
+
+    /// Cells from the first to the last element.
+    fn cells(&self) -> std::ops::Range<i64> {
+        if self.elements() == 0 {
+            return self.view.base..self.view.base;
+        }
+        let reach = self.shape.iter().zip(&self.strides).map(|(d, s)| (d - 1) * s);
+        let (down, up) = reach.fold((0, 0), |(down, up), r| (down + r.min(0), up + r.max(0)));
+        self.view.base + down * self.view.unit..self.view.base + (up + 1) * self.view.unit
+    }
+}
+
+pub(super) struct Frame<'a, 'm> {
+    pub machine: &'a mut Machine<'m>,
+    pub func: &'m PrimFunc,
+    /// Lanes of each variable that is bound.
+    pub vars: Vec<Vec<Bounded>>,
+    syms: HashMap<Sym, VarId>,
+    places: Vec<Option<Place>>,
+    workspace: Option<View>,
+    /// Memories of allocations, which a loop uses again.
+    allocated: HashMap<BufId, View>,
+    /// Values of expressions in the statement that runs now, with the statement's number.
+    pub memo: HashMap<(ExprId, u16), (u64, Bounded)>,
+    pub now: u64,
+    /// How many loops around accumulate in any order.
+    reductions: u32,
+}
+
+impl<'a, 'm> Frame<'a, 'm> {
+    pub(super) fn enter(machine: &'a mut Machine<'m>, func: &'m PrimFunc, given: &[Given]) -> Result<Self, String> {
+        let syms = func.vars.iter().enumerate().map(|(i, v)| (v.sym.clone(), VarId(i as u32))).collect();
+        let mut frame = Frame {
+            machine,
+            func,
+            vars: vec![Vec::new(); func.vars.len()],
+            syms,
+            places: vec![None; func.buffers.len()],
+            workspace: None,
+            allocated: HashMap::new(),
+            memo: HashMap::new(),
+            now: 0,
+            reductions: 0,
+        };
+        for (param, given) in func.params.iter().zip(given) {
+            match (param, given) {
+                (Param::Value(var), Given::Value(value)) => frame.vars[var.0 as usize] = vec![*value],
+                (Param::Workspace, Given::View(view)) => frame.workspace = Some(*view),
+                (Param::Buffer(..), Given::View(_)) => {}
+                _ => return Err(format!("`{}`: an argument of another kind for {param:?}", func.name)),
+            }
+        }
+        for (param, given) in func.params.iter().zip(given) {
+            if let (Param::Buffer(buf, usage), Given::View(view)) = (param, given) {
+                frame.bind_param(*buf, *usage, *view)?;
+            }
+        }
+        frame.check_overlap()?;
+        frame.check_facts()?;
+        Ok(frame)
+    }
+
+    pub(super) fn run(&mut self) -> Result<(), String> {
+        let func = self.func;
+        self.stmt(&func.body)?;
+        for param in &func.params {
+            if let Param::Buffer(buf, BufUse::Out) = param {
+                self.check_written(*buf)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bind_param(&mut self, buf: BufId, usage: BufUse, view: View) -> Result<(), String> {
+        let mut place = self.place_at(buf, view)?;
+        place.writable = usage != BufUse::In;
+        let (cells, name) = (place.cells(), &self.func.buffers[buf.0 as usize].name);
+        let memory = &mut self.machine.memories[view.memory];
+        if cells.start < 0 || cells.end > memory.len() {
+            let found = memory.len();
+            return Err(format!("`{name}` needs cells {cells:?}, its argument has {found}"));
+        }
+        if usage == BufUse::Out {
+            memory.clear(cells);
+        }
+        self.places[buf.0 as usize] = Some(place);
+        Ok(())
+    }
+
+    /// Buffers of a call never overlap, unless all that do are only read.
+    fn check_overlap(&self) -> Result<(), String> {
+        let all: Vec<(usize, &Place)> =
+            self.places.iter().enumerate().filter_map(|(i, p)| p.as_ref().map(|p| (i, p))).collect();
+        for (n, (i, a)) in all.iter().enumerate() {
+            for (j, b) in &all[n + 1..] {
+                let (x, y) = (a.cells(), b.cells());
+                let meet = a.view.memory == b.view.memory && x.start < y.end && y.start < x.end;
+                if meet && (a.writable || b.writable) {
+                    let name = |i: usize| &self.func.buffers[i].name;
+                    return Err(format!("`{}` and `{}` overlap", name(*i), name(*j)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_facts(&self) -> Result<(), String> {
+        for fact in &self.func.facts {
+            if fact.eval(&|sym| self.sym(sym)) == Some(false) {
+                return Err(format!("the fact `{fact}` does not hold"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_written(&self, buf: BufId) -> Result<(), String> {
+        let Some(place) = &self.places[buf.0 as usize] else { return Ok(()) };
+        let data = &self.func.buffers[buf.0 as usize];
+        let memory = &self.machine.memories[place.view.memory];
+        for n in 0..place.elements() {
+            let (mut rest, mut at) = (n, place.view.base);
+            for (d, s) in place.shape.iter().zip(&place.strides).rev() {
+                at += rest % d * s * place.view.unit;
+                rest /= d;
+            }
+            if memory.get(at, data.dtype).is_none() {
+                return Err(format!("element {n} of output `{}` was not written", data.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn sym(&self, sym: &Sym) -> Option<i64> {
+        let var = self.syms.get(sym)?;
+        let value = self.vars[var.0 as usize].first()?;
+        i64::try_from(value.value.to_i128()).ok()
+    }
+
+    pub(super) fn int(&self, e: &IntExpr) -> Result<i64, String> {
+        e.eval(&|sym| self.sym(sym)).ok_or_else(|| format!("`{e}` has no value here"))
+    }
+
+    fn place_at(&mut self, buf: BufId, view: View) -> Result<Place, String> {
+        let data = &self.func.buffers[buf.0 as usize];
+        let shape = data.shape.iter().map(|d| self.int(d)).collect::<Result<Vec<_>, _>>()?;
+        let strides = match &data.strides {
+            Some(strides) if strides.len() == shape.len() => {
+                strides.iter().map(|s| self.int(s)).collect::<Result<Vec<_>, _>>()?
+            }
+            Some(_) | None => row_major(&shape),
+        };
+        Ok(Place { view, shape, strides, writable: true })
+    }
+
+    /// The place of a buffer; of constants and parts of the workspace it is found at their first use.
+    pub(super) fn place(&mut self, buf: BufId) -> Result<Place, String> {
+        if let Some(place) = &self.places[buf.0 as usize] {
+            return Ok(place.clone());
+        }
+        let data = &self.func.buffers[buf.0 as usize];
+        let view = match data.scope {
+            Scope::Const(id) => self.machine.constant(id)?,
+            Scope::Workspace => self.in_workspace(buf)?,
+            Scope::Param | Scope::Global | Scope::Local | Scope::Shared => {
+                return Err(format!("`{}` is used outside its `alloc`", data.name));
+            }
+        };
+        let mut place = self.place_at(buf, view)?;
+        place.writable = !matches!(data.scope, Scope::Const(_));
+        let (cells, memory) = (place.cells(), self.machine.memories[view.memory].len());
+        if cells.end > memory {
+            return Err(format!("`{}` ends at {}, its memory at {memory}", data.name, cells.end));
+        }
+        self.places[buf.0 as usize] = Some(place.clone());
+        Ok(place)
+    }
+
+    fn in_workspace(&mut self, buf: BufId) -> Result<View, String> {
+        let data = &self.func.buffers[buf.0 as usize];
+        let whole = self.workspace.ok_or("there is no workspace parameter")?;
+        let offset = data.offset.as_ref().ok_or_else(|| format!("`{}` has no offset", data.name))?;
+        let offset = self.int(offset)?;
+        if offset < 0 || offset % data.dtype.size_bytes() as i64 != 0 {
+            return Err(format!("offset {offset} of `{}` is negative or not aligned", data.name));
+        }
+        Ok(View { memory: whole.memory, base: whole.base + offset, unit: data.dtype.size_bytes() as i64 })
+    }
+
+    /// The cell of an element, once its index is known to lie inside.
+    pub(super) fn cell(&mut self, buf: BufId, index: &[i64], access: Access) -> Result<(View, i64), String> {
+        let place = self.place(buf)?;
+        let name = &self.func.buffers[buf.0 as usize].name;
+        if index.len() != place.shape.len() {
+            return Err(format!("{} indices for `{name}` of rank {}", index.len(), place.shape.len()));
+        }
+        let flat_view = self.func.phase >= Phase::Flat && self.func.buffers[buf.0 as usize].strides.is_some();
+        if flat_view {
+            // The extent of a flat strided buffer counts elements, not the gaps between them.
+            let at = place.view.base + index.first().copied().unwrap_or(0) * place.view.unit;
+            let len = self.machine.memories[place.view.memory].len();
+            return if (0..len).contains(&at) { Ok((place.view, at)) } else { Err(outside(name, 0, index[0], len)) };
+        }
+        let mut at = place.view.base;
+        for (axis, ((i, extent), stride)) in index.iter().zip(&place.shape).zip(&place.strides).enumerate() {
+            if !(0..*extent).contains(i) {
+                let vouched = if access == Access::Unchecked { ", though it was vouched for" } else { "" };
+                return Err(outside(name, axis, *i, *extent) + vouched);
+            }
+            at += i * stride * place.view.unit;
+        }
+        Ok((place.view, at))
+    }
+
+    // Statements.
+
+    fn stmt(&mut self, stmt: &'m Stmt) -> Result<(), String> {
+        self.now += 1;
+        self.machine.left = self.machine.left.checked_sub(1).ok_or("too many steps")?;
+        match stmt {
+            Stmt::Seq(all) => all.iter().try_for_each(|s| self.stmt(s)),
+            Stmt::For { var, min, extent, kind, body } => self.for_loop(*var, *min, *extent, *kind, body),
+            Stmt::While { cond, body } => loop {
+                self.now += 1;
+                let cond = self.expr(*cond, 0)?;
+                if !cond.is_exact() {
+                    self.spoil(body)?;
+                }
+                if cond.value.bits == 0 {
+                    return Ok(());
+                }
+                self.stmt(body)?;
+            },
+            Stmt::If { cond, then, otherwise } => self.branch(*cond, then, otherwise.as_deref()),
+            Stmt::Let { var, value, body } => {
+                self.bind(*var, *value)?;
+                self.stmt(body)
+            }
+            Stmt::Alloc { buf, body } => self.alloc(*buf, body),
+            Stmt::Store { buf, index, value, access } => self.store(*buf, index, *value, *access),
+            Stmt::Block(block) => self.block(block),
+            Stmt::Evaluate(e) => self.expr(*e, 0).map(|_| ()),
+            Stmt::Call { func, args } => self.call(func, args),
+            Stmt::At(_, body) => self.stmt(body),
+        }
+    }
+
+    fn for_loop(
+        &mut self,
+        var: VarId,
+        min: ExprId,
+        extent: ExprId,
+        kind: LoopKind,
+        body: &'m Stmt,
+    ) -> Result<(), String> {
+        let (first, count) = (self.expr(min, 0)?, self.expr(extent, 0)?);
+        let any_order = kind == LoopKind::Reduction;
+        self.reductions += u32::from(any_order);
+        for i in 0..count.value.to_i128().max(0) {
+            self.vars[var.0 as usize] = vec![Bounded::index((first.value.to_i128() + i) as i64)];
+            self.stmt(body)?;
+        }
+        self.reductions -= u32::from(any_order);
+        if first.is_exact() && count.is_exact() { Ok(()) } else { self.spoil(body) }
+    }
+
+    fn branch(&mut self, cond: ExprId, then: &'m Stmt, otherwise: Option<&'m Stmt>) -> Result<(), String> {
+        let cond = self.expr(cond, 0)?;
+        let taken = if cond.value.bits != 0 { Some(then) } else { otherwise };
+        if let Some(taken) = taken {
+            self.stmt(taken)?;
+        }
+        if cond.is_exact() {
+            return Ok(());
+        }
+        self.spoil(then)?;
+        otherwise.map_or(Ok(()), |other| self.spoil(other))
+    }
+
+    fn bind(&mut self, var: VarId, value: ExprId) -> Result<(), String> {
+        let lanes = self.func.exprs.ty(value).lanes;
+        let values = (0..lanes).map(|lane| self.expr(value, lane)).collect::<Result<Vec<_>, _>>()?;
+        self.vars[var.0 as usize] = values;
+        Ok(())
+    }
+
+    fn alloc(&mut self, buf: BufId, body: &'m Stmt) -> Result<(), String> {
+        let unplaced = View { memory: 0, base: 0, unit: 1 };
+        let place = self.place_at(buf, unplaced)?;
+        let elements = usize::try_from(place.elements()).unwrap_or(0);
+        if elements > 1 << 28 {
+            return Err(format!("`{}` has {elements} elements", self.func.buffers[buf.0 as usize].name));
+        }
+        let memory = Memory::of(vec![None; elements]);
+        let view = match self.allocated.get(&buf) {
+            Some(view) => {
+                self.machine.memories[view.memory] = memory;
+                *view
+            }
+            None => self.machine.add(memory),
+        };
+        self.allocated.insert(buf, view);
+        self.places[buf.0 as usize] = Some(Place { view, ..place });
+        let result = self.stmt(body);
+        self.places[buf.0 as usize] = None;
+        result
+    }
+
+    fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId, access: Access) -> Result<(), String> {
+        let lanes = self.func.exprs.ty(value).lanes;
+        let data = &self.func.buffers[buf.0 as usize];
+        if !self.place(buf)?.writable {
+            return Err(format!("`{}` is written, which is not writable", data.name));
+        }
+        let mut writes = Vec::with_capacity(usize::from(lanes));
+        for lane in 0..lanes {
+            let (at, sure) = self.index(index, lane)?;
+            let (view, cell) = self.cell(buf, &at, access)?;
+            let new = match self.accumulation(buf, index, value) {
+                Some((op, term)) => self.accumulate(op, term, (view, cell), data.dtype, lane)?,
+                None => Cell { value: self.expr(value, lane)?, sum: None },
+            };
+            if new.value.value.dtype != data.dtype {
+                return Err(format!("a `{}` is stored in `{}`", new.value.value.dtype, data.name));
+            }
+            writes.push((view, cell, new, sure));
+        }
+        for (view, cell, new, sure) in writes {
+            self.machine.memories[view.memory].set(cell, new);
+            if !sure {
+                self.spoil_buffer(buf)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The operator and the term of `buf[i] = buf[i] op term` where the order of terms is free.
+    fn accumulation(&self, buf: BufId, at: &[ExprId], value: ExprId) -> Option<(BinaryOp, Term)> {
+        if self.reductions == 0 || self.func.strict {
+            return None;
+        }
+        let same =
+            |e: ExprId| matches!(self.func.exprs.get(e), Expr::Load { buf: b, index, .. } if *b == buf && index == at);
+        match self.func.exprs.get(value) {
+            Expr::Binary(op, x, y) if Sum::matters(*op, self.func.buffers[buf.0 as usize].dtype) => {
+                if same(*x) {
+                    return Some((*op, Term::One(*y)));
+                }
+                same(*y).then_some((*op, Term::One(*x)))
+            }
+            Expr::Call(Intrinsic::Fma, args, _) if args.len() == 3 && same(args[2]) => {
+                Some((BinaryOp::Add, Term::Product(args[0], args[1])))
+            }
+            _ => None,
+        }
+    }
+
+    fn accumulate(
+        &mut self,
+        op: BinaryOp,
+        term: Term,
+        (view, cell): (View, i64),
+        dtype: DType,
+        lane: u16,
+    ) -> Result<Cell, String> {
+        let term = match term {
+            Term::One(e) => self.expr(e, lane)?,
+            Term::Product(a, b) => {
+                let (a, b) = (self.expr(a, lane)?, self.expr(b, lane)?);
+                crate::eval::bounded::binary(BinaryOp::Mul, a, b)
+            }
+        };
+        let old = self.machine.memories[view.memory].get(cell, dtype);
+        let old = old.ok_or("an accumulator is read before it is written")?;
+        let mut sum = old.sum.filter(|s| s.op() == op).unwrap_or_else(|| Sum::new(op, old.value));
+        sum.add(term);
+        Ok(Cell { value: sum.total(), sum: Some(sum) })
+    }
+
+    fn block(&mut self, block: &'m Block) -> Result<(), String> {
+        let values = block.iters.iter().map(|i| self.expr(i.value, 0)).collect::<Result<Vec<_>, _>>()?;
+        let mut start = true;
+        for (iter, value) in block.iters.iter().zip(values) {
+            let extent = self.expr(iter.extent, 0)?.value.to_i128();
+            let i = value.value.to_i128();
+            start &= iter.kind != IterKind::Reduce || i == 0;
+            self.vars[iter.var.0 as usize] = vec![value];
+            if block.predicate.is_none() && !(0..extent).contains(&i) {
+                let name = &self.func.vars[iter.var.0 as usize].sym;
+                return Err(format!("iterator `{name}` of block `{}` is {i}, outside 0..{extent}", block.name));
+            }
+        }
+        self.now += 1;
+        if let Some(cond) = block.predicate
+            && self.expr(cond, 0)?.value.bits == 0
+        {
+            return Ok(());
+        }
+        if let Some(init) = block.init.as_ref().filter(|_| start) {
+            self.stmt(init)?;
+        }
+        let any_order = block.iters.iter().any(|i| i.kind == IterKind::Reduce);
+        self.reductions += u32::from(any_order);
+        let result = self.stmt(&block.body);
+        self.reductions -= u32::from(any_order);
+        result
+    }
+
+    fn call(&mut self, name: &str, args: &'m [CallArg]) -> Result<(), String> {
+        let callee = self.machine.module.prim(name).ok_or_else(|| format!("there is no prim-func `{name}`"))?;
+        let mut given = Vec::with_capacity(args.len());
+        for arg in args {
+            given.push(match arg {
+                CallArg::Buffer(buf) => Given::View(self.place(*buf)?.view),
+                CallArg::Value(e) => Given::Value(self.expr(*e, 0)?),
+            });
+        }
+        if given.len() != callee.params.len() {
+            return Err(format!("`{name}` takes {} arguments, found {}", callee.params.len(), given.len()));
+        }
+        for (arg, param) in args.iter().zip(&callee.params) {
+            if let (CallArg::Buffer(buf), Param::Buffer(_, BufUse::Out | BufUse::InOut)) = (arg, param)
+                && !self.place(*buf)?.writable
+            {
+                let name = &self.func.buffers[buf.0 as usize].name;
+                return Err(format!("`{name}` is passed to be written, which is not writable"));
+            }
+        }
+        self.machine.call(callee, &given)
+    }
+
+    // Doubt: where it is unknown which way a program goes, what it may write is unknown.
+
+    fn spoil(&mut self, stmt: &Stmt) -> Result<(), String> {
+        let mut written = BTreeSet::new();
+        collect_written(stmt, &mut written);
+        for buf in written {
+            // What is allocated inside is gone by now.
+            if self.places[buf.0 as usize].is_some() {
+                self.spoil_buffer(buf)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn spoil_buffer(&mut self, buf: BufId) -> Result<(), String> {
+        let place = self.place(buf)?;
+        self.machine.memories[place.view.memory].spoil(place.cells());
+        Ok(())
+    }
+
+    /// Values of indices, and whether they are surely those.
+    pub(super) fn index(&mut self, index: &[ExprId], lane: u16) -> Result<(Vec<i64>, bool), String> {
+        let mut sure = true;
+        let mut at = Vec::with_capacity(index.len());
+        for i in index {
+            let value = self.expr(*i, lane)?;
+            sure &= value.is_exact();
+            at.push(i64::try_from(value.value.to_i128()).map_err(|_| "an index does not fit 64 bits")?);
+        }
+        Ok((at, sure))
+    }
+
+    pub(super) fn elem_dtype(elem: Elem) -> DType {
+        match elem {
+            Elem::Scalar(dtype) => dtype,
+            Elem::Index => DType::I64,
+        }
+    }
+}
+
+/// What an accumulation adds.
+#[derive(Clone, Copy)]
+enum Term {
+    One(ExprId),
+    Product(ExprId, ExprId),
+}
+
+fn outside(name: &str, axis: usize, i: i64, extent: i64) -> String {
+    format!("index {i} of axis {axis} of `{name}` is outside 0..{extent}")
+}
+
+fn row_major(shape: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis].max(0);
+    }
+    strides
+}
+
+fn collect_written(stmt: &Stmt, out: &mut BTreeSet<BufId>) {
+    match stmt {
+        Stmt::Seq(all) => all.iter().for_each(|s| collect_written(s, out)),
+        Stmt::For { body, .. }
+        | Stmt::While { body, .. }
+        | Stmt::Let { body, .. }
+        | Stmt::Alloc { body, .. }
+        | Stmt::At(_, body) => collect_written(body, out),
+        Stmt::If { then, otherwise, .. } => {
+            collect_written(then, out);
+            otherwise.iter().for_each(|s| collect_written(s, out));
+        }
+        Stmt::Store { buf, .. } => {
+            out.insert(*buf);
+        }
+        Stmt::Block(block) => {
+            block.init.iter().for_each(|s| collect_written(s, out));
+            collect_written(&block.body, out);
+        }
+        Stmt::Evaluate(_) => {}
+        Stmt::Call { args, .. } => out.extend(args.iter().filter_map(|a| match a {
+            CallArg::Buffer(buf) => Some(*buf),
+            CallArg::Value(_) => None,
+        })),
+    }
+}

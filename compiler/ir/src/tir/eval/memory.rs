@@ -1,0 +1,123 @@
+//! Where elements live.
+
+use crate::eval::{Bounded, Sum};
+use crate::{ConstBytes, ConstData, DType, Scalar};
+
+/// An element, and the reduction that made it, if one did.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Cell {
+    pub value: Bounded,
+    pub sum: Option<Sum>,
+}
+
+/// A run of cells: one per element, or, of a workspace, one per byte, an element standing at its first byte.
+pub(super) struct Memory {
+    cells: Vec<Option<Cell>>,
+    bytes: bool,
+}
+
+/// A part of a memory, from `base` on; `unit` cells per element.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct View {
+    pub memory: usize,
+    pub base: i64,
+    pub unit: i64,
+}
+
+impl Memory {
+    pub(super) fn of(values: Vec<Option<Bounded>>) -> Self {
+        let cells = values.into_iter().map(|v| v.map(|value| Cell { value, sum: None })).collect();
+        Memory { cells, bytes: false }
+    }
+
+    pub(super) fn workspace(bytes: usize) -> Self {
+        Memory { cells: vec![None; bytes], bytes: true }
+    }
+
+    pub(super) fn constant(data: &ConstData) -> Result<Self, String> {
+        let bytes = match &data.bytes {
+            ConstBytes::Inline(bytes) => bytes.to_vec(),
+            ConstBytes::File { path, offset, len } => {
+                let fail = |e: &dyn std::fmt::Display| format!("constant `{}`: {}: {e}", data.name, path.display());
+                let all = std::fs::read(path).map_err(|e| fail(&e))?;
+                let part = all.get(*offset as usize..(*offset + *len) as usize);
+                part.ok_or_else(|| fail(&"the file is too short"))?.to_vec()
+            }
+        };
+        let elements = bytes.chunks_exact(data.dtype.size_bytes());
+        Ok(Memory::of(elements.map(|b| Some(Bounded::exact(Scalar::from_le_bytes(data.dtype, b)))).collect()))
+    }
+
+    pub(super) fn values(&self) -> Vec<Option<Bounded>> {
+        self.cells.iter().map(|c| c.map(|c| Bounded { contracted: 0.0, ..c.value })).collect()
+    }
+
+    /// How many cells there are.
+    pub(super) fn len(&self) -> i64 {
+        self.cells.len() as i64
+    }
+
+    pub(super) fn is_bytes(&self) -> bool {
+        self.bytes
+    }
+
+    /// The element of `dtype` at a cell that lies inside.
+    pub(super) fn get(&self, at: i64, dtype: DType) -> Option<Cell> {
+        let cell = self.cells.get(at as usize).copied().flatten()?;
+        (cell.value.value.dtype == dtype).then_some(cell)
+    }
+
+    /// Writes an element; of a workspace, what overlaps it is lost.
+    pub(super) fn set(&mut self, at: i64, cell: Cell) {
+        if self.bytes {
+            let size = cell.value.value.dtype.size_bytes() as i64;
+            for other in (at - 7).max(0)..(at + size).min(self.len()) {
+                let overlaps = self.cells[other as usize]
+                    .is_some_and(|c| other + c.value.value.dtype.size_bytes() as i64 > at || other >= at);
+                if overlaps {
+                    self.cells[other as usize] = None;
+                }
+            }
+        }
+        if let Some(place) = self.cells.get_mut(at as usize) {
+            *place = Some(cell);
+        }
+    }
+
+    /// Forgets cells.
+    pub(super) fn clear(&mut self, cells: std::ops::Range<i64>) {
+        for at in cells.start.max(0)..cells.end.min(self.len()) {
+            self.cells[at as usize] = None;
+        }
+    }
+
+    /// Nothing is known of these cells any more.
+    pub(super) fn spoil(&mut self, cells: std::ops::Range<i64>) {
+        for at in cells.start.max(0)..cells.end.min(self.len()) {
+            if let Some(cell) = &mut self.cells[at as usize] {
+                *cell = Cell { value: cell.value.unknown(), sum: None };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(dtype: DType, value: i128) -> Cell {
+        Cell { value: Bounded::exact(Scalar::int(dtype, value)), sum: None }
+    }
+
+    #[test]
+    fn what_overlaps_in_a_workspace_is_lost() {
+        let mut memory = Memory::workspace(16);
+        memory.set(0, cell(DType::I32, 1));
+        memory.set(4, cell(DType::I32, 2));
+        memory.set(8, cell(DType::I64, 3));
+        memory.set(6, cell(DType::I16, 4));
+        assert!(memory.get(0, DType::I32).is_some() && memory.get(8, DType::I64).is_some());
+        assert!(memory.get(4, DType::I32).is_none() && memory.get(6, DType::I16).is_some());
+        assert!(memory.get(0, DType::F32).is_none());
+    }
+}
