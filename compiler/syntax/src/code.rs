@@ -102,6 +102,105 @@ codes! {
         "the instances of a generic parameter do not fit"
         "Every generic parameter is given its values in the attribute, `#[tensor_fn(T = [f32, f16])]` for `fn f<T>`, and each of these names one."
 
+    // T02: names, types and dtypes.
+    "T0201" UnknownName
+        "there is no such name here"
+        "A name is a parameter, a dim, a variable, a constant of the function or, in a call, an operator. Rust constants and functions outside of the function are not seen."
+    "T0202" UnknownOperator
+        "there is no such operator"
+        "A bare name in a call is a closure in scope, else an operator. Operators have NumPy's name, else ONNX's in snake case. A tensor function is called by a path: `self::f(x)`."
+    "T0203" UnknownFunction
+        "there is no such tensor function"
+        "A path in a call names a function of this crate with `#[tensor_fn]` on it: `self::f(x)`, `super::f(x)`, `crate::nn::f(x)`."
+    "T0204" UnknownDtype
+        "there is no such dtype"
+        "The dtypes are `bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64`."
+    "T0205" TypeMismatch
+        "another kind of value is expected here"
+        "A tensor, a scalar, an index value, a tuple, a list and a closure are not taken for each other."
+    "T0206" DtypeMismatch
+        "the dtype does not fit"
+        "There is no implicit conversion: operands of an operator agree in dtype, and some operators take floats, integers or bools only. `as` converts."
+    "T0207" ArgumentCount
+        "the number of operands does not fit"
+        "Each operator, closure and tensor function takes a fixed number of operands, or one within a range. Attributes are named: `axis = -1`."
+    "T0208" Operand
+        "this cannot be an operand here"
+        "Tensors, shapes and lists of tensors are positional operands; ranges, attributes and state have forms of their own."
+    "T0209" Attribute
+        "an attribute is unknown, missing or has the wrong value"
+        "The named attributes of an operator are constants; its page lists them with their defaults."
+    "T0210" IndexValue
+        "an index value is no element"
+        "Dims, loop variables, closure variables and `usize` scalars are index values, which have no dtype. `as` makes elements of them: `i as f32`."
+    "T0211" LiteralRange
+        "the dtype does not hold this literal"
+        "A literal without suffix takes the dtype of what it meets. An integer literal must be held exactly, a float literal needs a float dtype."
+    "T0212" NotMutable
+        "this cannot be assigned to"
+        "Only a variable bound with `let mut`, and a part of state, are assigned to. Inputs are read only, and closures over elements do not assign."
+    "T0213" NameTwice
+        "two things have one name"
+        "Parameters have names of their own, and a constant, a variable and a dim may not share one."
+    "T0214" TensorInClosure
+        "a closure over elements holds scalars"
+        "The closures of `compute` and of reductions read tensors by element, and call elementwise operators and tensor functions of scalars. Operators on whole tensors stand outside."
+    "T0215" ResultMissing
+        "the result does not fit the signature"
+        "A function with a result ends in an expression without `;`, and one without ends in none."
+    "T0216" Unused
+        "nothing uses this value"
+        "A statement has an effect: it binds, assigns, or calls something with state. The value of an operator alone is lost."
+
+    // T03: shapes and broadcasting.
+    "T0301" Rank
+        "the rank does not fit"
+        "An operator, an element access and a type fix how many axes a tensor has. A tensor has at most 8."
+    "T0302" Broadcast
+        "the shapes do not broadcast"
+        "Operands broadcast as in NumPy: from the last axis, extents are equal or the constant 1. A named dim never broadcasts, even if it turns out to be 1, and two names are equal only where a fact says so."
+    "T0303" DimMismatch
+        "the extents are not equal"
+        "Two extents must be provably equal. State what is known, `dims(N == M)`, or check it at run time with `match_shape`."
+    "T0304" Axis
+        "there is no such axis"
+        "Axes are counted from 0, or from the end with negative numbers."
+    "T0305" UnboundDim
+        "this dim is bound by no parameter"
+        "A dim is bound where it stands alone in the type of a parameter. A result uses only dims that are bound or fixed."
+    "T0306" DimExpression
+        "this is no dim"
+        "A dim is an integer, a name, or `{ e }` over integers, dims and index parameters under `+ - * / %`, `minimum` and `maximum`."
+    "T0307" NegativeExtent
+        "an extent may be negative"
+        "Extents are proven to be 0 or more, or checked at the call where they stand in the signature."
+    "T0308" ExtentsMissing
+        "the extents are written nowhere"
+        "`compute` takes its extents from its first operand, from the type at the `let`, or from the result of the function."
+    "T0309" DimConflict
+        "the facts contradict each other"
+        "A dim is fixed once, and a fact between constants must hold."
+    "T0310" NotAFact
+        "this is not a fact"
+        "A fact compares dims and index parameters: `B <= 64`, `N % 8 == 0`, `pos < S`; `&&` joins several."
+
+    // T04: index proofs.
+    "T0401" IndexNotProven
+        "an index is not proven to lie inside"
+        "Every index is proven to lie inside its axis: from dims, ranges, facts, the conditions around it, the range of a dtype and of operators such as `argmax`, `rem_euclid` and `clip`. `get_or`, `get_clamped`, `get_wrapped` and `get_reflected` say what lies outside; for stores, write an `if`."
+    "T0402" SliceNotProven
+        "a slice is not proven to lie inside"
+        "A slice `a..b` of an axis of extent N needs 0 <= a <= b <= N."
+    "T0403" MaybeEmpty
+        "this may be empty, or leave its bounds"
+        "`argmax`, `argmin`, `get_clamped`, `get_wrapped` and `get_reflected` need an axis that is proven to have an element, and some operators a size that is proven to fit. State a fact: `dims(N >= 1)`."
+    "T0404" CallFact
+        "a fact of the called function is not proven"
+        "What a tensor function checks at its call must be proven where another tensor function calls it. State it in the caller."
+    "T0405" CalleeError
+        "the called function does not compile for these operands"
+        "The function that is called was checked for every shape that its signature allows; written out for these operands, a proof is missing."
+
     // T05: constants and files.
     "T0501" FileOutside
         "a file lies outside of the package"
@@ -115,6 +214,9 @@ codes! {
     "T0504" TensorMissing
         "the file has no tensor of this name"
         "A safetensors file holds tensors by name. The text lists the nearest names in it."
+    "T0505" ConstMismatch
+        "the constant has another type than is written"
+        "The dtype and the extents that are written for a constant are those that its file holds. A wrong type would read other numbers."
 
     // T06: memory, targets and budgets.
     "T0601" WorkspaceBudget
@@ -132,6 +234,11 @@ codes! {
     "T0605" Limit
         "a bound is missing or exceeded"
         "Sizes that are planned when the program is built need bounds: `#[tensor_fn(dims(B <= 64))]`."
+
+    // T07: not compiled yet.
+    "T0701" NotCompiled
+        "this is part of the language and is not compiled yet"
+        "The construct is checked as the language says, and refused when the function is built. A later version compiles it."
 
     // T08: build and contract.
     "T0801" NoBuildScript

@@ -44,12 +44,9 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Errors of one function that are kept: more help nobody.
-    pub const MOST: usize = 200;
-
-    /// Adds an error, unless the same one is there already, or [`Diagnostics::MOST`] are.
+    /// Adds an error, unless the same one is there already.
     pub fn report(&mut self, diagnostic: Diagnostic) {
-        if self.list.len() < Self::MOST && !self.list.contains(&diagnostic) {
+        if !self.list.contains(&diagnostic) {
             self.list.push(diagnostic);
         }
     }

@@ -7,16 +7,22 @@
 pub mod ast;
 pub mod code;
 pub mod diagnostic;
+pub mod elaborate;
+mod extent;
 pub mod fingerprint;
 pub mod index;
 pub mod parse;
 pub mod print;
 pub mod render;
+mod search;
+pub mod signature;
 pub mod spans;
 
 pub use code::Code;
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use elaborate::{Elaborated, Environment, elaborate};
 pub use fingerprint::{fingerprint, hash128};
 pub use parse::{Outer, Parsed, parse_item, parse_text};
 pub use print::print;
+pub use signature::{Signature, signature};
 pub use spans::SpanTable;

@@ -11,6 +11,7 @@ use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::{DType, Loc, Scalar};
 
 /// Something that a scope holds; `Let` and `Alloc` hold for the rest of it.
+#[derive(Clone)]
 enum Item {
     Let(VarId, ExprId),
     Alloc(BufId),
@@ -18,10 +19,13 @@ enum Item {
 }
 
 /// Builds one prim-func.
+#[derive(Clone)]
 pub struct Builder {
     func: PrimFunc,
     names: BTreeSet<String>,
     vars: BTreeMap<Sym, VarId>,
+    /// Symbols of index values that depend on data, and what they stand for.
+    atoms: BTreeMap<Sym, ExprId>,
     scopes: Vec<Vec<Item>>,
 }
 
@@ -44,6 +48,7 @@ impl Builder {
             },
             names: BTreeSet::new(),
             vars: BTreeMap::new(),
+            atoms: BTreeMap::new(),
             scopes: vec![Vec::new()],
         }
     }
@@ -53,7 +58,7 @@ impl Builder {
         let names = func.vars.iter().map(|v| v.sym.to_string());
         let names = names.chain(func.buffers.iter().map(|b| b.name.clone())).collect();
         let vars = func.vars.iter().enumerate().map(|(i, v)| (v.sym.clone(), VarId(i as u32))).collect();
-        Builder { func, names, vars, scopes: vec![Vec::new()] }
+        Builder { func, names, vars, atoms: BTreeMap::new(), scopes: vec![Vec::new()] }
     }
 
     /// The function so far.
@@ -88,7 +93,7 @@ impl Builder {
 
     /// A new variable; its name is `base` or made unique from it.
     pub fn var(&mut self, base: &str, ty: Ty) -> VarId {
-        let sym = Sym::new(self.unique(base));
+        let sym = Sym::new(&self.unique(base));
         let id = VarId(self.func.vars.len() as u32);
         self.vars.insert(sym.clone(), id);
         self.func.vars.push(VarData { sym, ty });
@@ -286,15 +291,23 @@ impl Builder {
         self.intern(Expr::Call(f, args, ty), ty)
     }
 
+    /// Lets a symbol stand for an index expression in what [`Builder::int_expr`] is given.
+    pub fn bind_atom(&mut self, sym: Sym, of: ExprId) {
+        self.atoms.insert(sym, of);
+    }
+
     /// An integer expression as an index expression. Its symbols are variables of this function; one that is not
     /// becomes an index parameter.
     pub fn int_expr(&mut self, e: &IntExpr) -> ExprId {
         match e.view() {
             View::Const(c) => self.index(c),
-            View::Var(sym) => {
-                let var = self.dim_param(&sym);
-                self.read(var)
-            }
+            View::Var(sym) => match self.atoms.get(&sym) {
+                Some(of) => *of,
+                None => {
+                    let var = self.dim_param(&sym);
+                    self.read(var)
+                }
+            },
             View::Add(terms) => self.chain(BinaryOp::Add, 0, &terms),
             View::Mul(factors) => self.chain(BinaryOp::Mul, 1, &factors),
             View::FloorDiv(a, b) => self.floor_div(&a, &b),

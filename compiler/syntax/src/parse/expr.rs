@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::cx::{Cx, bare, ends, expr_ends, text_of, value_of};
+use super::cx::{Cx, bare, ends, expr_ends, text_of};
 use super::refused;
 use crate::ast::{BinaryOp, Block, Expr, ExprKind, GetMode, Literal, Name, NodeId, Path, Range, RangeStep, UnaryOp};
 use crate::code::Code;
@@ -85,7 +85,7 @@ impl Cx {
     fn literal(&mut self, node: NodeId, literal: &syn::Lit, place: Place) -> ExprKind {
         match (self.number(node, literal), literal) {
             (Some(number), _) => ExprKind::Literal(number),
-            (None, syn::Lit::Str(s)) if place == Place::Named => ExprKind::Literal(Literal::Text(value_of(s))),
+            (None, syn::Lit::Str(s)) if place == Place::Named => ExprKind::Literal(Literal::Text(s.value())),
             (None, syn::Lit::Str(_)) => {
                 self.refuse(
                     node,

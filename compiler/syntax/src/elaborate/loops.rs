@@ -1,0 +1,156 @@
+//! `for` and `while`. Copies of an unrolled loop are written out; other loops are checked and not compiled yet.
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::ops::Literal;
+use tenfold_ir::relax::Type;
+
+use super::cx::Elaborator;
+use super::value::Value;
+use crate::ast::{Block, Expr, NodeId, Pattern, Range};
+use crate::code::Code;
+use crate::diagnostic::Diagnostic;
+use crate::search;
+
+impl<'a> Elaborator<'a> {
+    /// `for i in a..b { … }`.
+    pub(super) fn for_stmt(&mut self, node: NodeId, unroll: bool, variable: &'a Pattern, range: &'a Range, body: &'a Block) {
+        if self.inside {
+            let message = "a closure over elements has no loops";
+            self.fail(node, Code::TensorInClosure, message, "use `sum(0..N, |k| …)`, `reduce` or `fold`");
+            return;
+        }
+        let Some(span) = self.span(range) else {
+            self.bind_unknown(variable, body);
+            return;
+        };
+        if unroll {
+            let (first, count) = (span.first.as_const(), span.count.as_const());
+            let Some((first, count)) = first.zip(count) else {
+                let message = format!("the range of an unrolled loop is constant, found `{}` turns", span.count);
+                self.fail(range.node, Code::TypeMismatch, message, "fix the dims in `dims(…)`, or leave `#[unroll]` out");
+                self.bind_unknown(variable, body);
+                return;
+            };
+            for turn in 0..count {
+                if !self.may_expand(node) {
+                    return;
+                }
+                let scope = self.frame.names.len();
+                let value = turn.checked_mul(span.stride).and_then(|offset| first.checked_add(offset));
+                let Some(value) = value else { return };
+                self.bind_pattern(variable, Value::Index(IntExpr::from(value)));
+                self.block(body, None);
+                self.frame.names.truncate(scope);
+            }
+            return;
+        }
+        self.refuse(node, "`for` over elements");
+        let mut names = Vec::new();
+        search::bound_names(&variable.kind, &mut names);
+        let sym = self.fresh_sym(names.first().map_or("i", String::as_str));
+        self.checked(node, body, |me| {
+            let index = me.know_span(&span, &sym);
+            me.bind_pattern(variable, Value::Index(index));
+            true
+        });
+    }
+
+    /// `while c { … }`.
+    pub(super) fn while_stmt(&mut self, node: NodeId, condition: &'a Expr, body: &'a Block) {
+        if self.inside {
+            let message = "a closure over elements has no loops";
+            self.fail(node, Code::TensorInClosure, message, "use `sum(0..N, |k| …)`, `reduce` or `fold`");
+            return;
+        }
+        self.refuse(node, "`while`");
+        self.checked(node, body, |me| {
+            let value = me.expr(condition, None);
+            let cond = me.cond_of(&value);
+            let truth = me.truth(condition.node, &value);
+            cond.yes.into_iter().for_each(|fact| me.assume(fact));
+            truth.is_some()
+        });
+    }
+
+    fn bind_unknown(&mut self, variable: &'a Pattern, body: &'a Block) {
+        let scope = self.frame.names.len();
+        self.bind_pattern(variable, Value::Unknown);
+        self.checking += 1;
+        self.block(body, None);
+        self.checking -= 1;
+        self.frame.names.truncate(scope);
+    }
+
+    /// One turn of a loop, for its errors. Of what the loop assigns nothing but the type is known, before and behind.
+    fn checked(&mut self, node: NodeId, body: &'a Block, enter: impl FnOnce(&mut Self) -> bool) {
+        let vars: Vec<usize> = search::assigned(body).iter().filter_map(|name| self.find(name)).collect();
+        for var in &vars {
+            let value = self.vars[*var].value.clone();
+            self.vars[*var].value = self.forgotten(value);
+        }
+        let before: Vec<Value<'a>> = vars.iter().map(|var| self.vars[*var].value.clone()).collect();
+        let scope = self.frame.names.len();
+        self.checking += 1;
+        self.enter();
+        enter(self);
+        self.block(body, None);
+        self.leave();
+        self.checking -= 1;
+        self.frame.names.truncate(scope);
+        for (var, before) in vars.iter().zip(before) {
+            self.keeps_its_type(node, *var, &before);
+            let value = self.vars[*var].value.clone();
+            self.vars[*var].value = self.forgotten(value);
+        }
+    }
+
+    /// A value of the same type of which nothing else is known.
+    fn forgotten(&mut self, value: Value<'a>) -> Value<'a> {
+        match value {
+            Value::Index(_) => {
+                let sym = self.fresh_sym("index");
+                Value::Index(IntExpr::var(sym))
+            }
+            Value::Tuple(items) => Value::Tuple(items.into_iter().map(|item| self.forgotten(item)).collect()),
+            value @ (Value::Tensor(_) | Value::Fixed(_)) => match self.type_of(&value) {
+                Some(ty) => self.placeholder(&ty, "for"),
+                None => value,
+            },
+            // An integer that has met nothing is an index value, and the loop may change it.
+            value @ (Value::Unknown
+            | Value::Unit
+            | Value::Literal(_)
+            | Value::Text(_)
+            | Value::Scalar(_)
+            | Value::Array(_)
+            | Value::Closure(_)) => value,
+        }
+    }
+
+    fn keeps_its_type(&mut self, node: NodeId, var: usize, before: &Value<'a>) {
+        let after = self.vars[var].value.clone();
+        let (x, y) = (self.type_of(before), self.type_of(&after));
+        let same = match (&x, &y) {
+            (Some(x), Some(y)) => self.same_type(x, y),
+            _ => match (before, &after) {
+                (Value::Unknown, _) | (_, Value::Unknown) => true,
+                (Value::Literal(_), Value::Literal(_)) => true,
+                (Value::Literal(Literal::Int(_)), Value::Index(_)) => true,
+                (Value::Literal(_), _) => matches!(&y, Some(Type::Tensor(t)) if t.shape.is_empty()),
+                (Value::Index(_), Value::Index(_) | Value::Literal(Literal::Int(_))) => true,
+                (Value::Tuple(_), Value::Tuple(_)) => true,
+                _ => false,
+            },
+        };
+        if same {
+            return;
+        }
+        let name = self.vars[var].name.clone();
+        let (x, y) = (self.describe(before), self.describe(&after));
+        let error = Diagnostic::new(node, Code::TypeMismatch, format!("`{name}` is {x} before the loop and {y} after a turn"))
+            .label(self.vars[var].node, "it is bound here")
+            .help("a variable that lives across a loop keeps its type; `#[unroll]` lets it change from copy to copy");
+        self.report(error);
+        self.vars[var].value = Value::Unknown;
+    }
+}

@@ -1,0 +1,153 @@
+//! From the tree of a function to its IR, in one walk that finds every error.
+//!
+//! The walk types each expression and emits what it computes as it goes: whole tensors into a relax function, closures
+//! over elements into prim-funcs. An erroneous expression has an unknown value, of which nothing more is said, so that
+//! each mistake is reported once and independent ones are all found.
+//!
+//! It knows nothing of targets, passes or files: what needs those comes through an [`Environment`].
+
+mod branch;
+mod call;
+mod compute;
+mod constant;
+mod cx;
+mod expr;
+mod index;
+mod inline;
+mod kernel;
+mod loops;
+mod number;
+mod ranges;
+mod reduce;
+mod show;
+mod stmt;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use tenfold_ir::{ConstData, Module};
+
+use crate::ast::{self, ConstSource, NodeId, TensorFn};
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::signature::{GenericValue, Signature, instances, signature_of};
+use cx::Elaborator;
+
+/// What a function means outside of its own item.
+pub trait Environment {
+    /// The tensor function that a path names.
+    fn callee(&self, path: &ast::Path) -> Callee<'_>;
+    /// The constant that a macro of the source names.
+    fn constant(&self, source: &ConstSource, node: NodeId) -> ConstLookup;
+}
+
+/// The answer to [`Environment::callee`].
+pub enum Callee<'e> {
+    /// Not known here: the call has an unknown type, of which nothing is reported.
+    Unknown,
+    /// There is no such function.
+    NotFound {
+        /// The path that was likely meant.
+        similar: Option<String>,
+    },
+    /// This function.
+    Found {
+        /// Its tree.
+        function: &'e TensorFn,
+        /// What names mean in it.
+        environment: &'e dyn Environment,
+        /// Its absolute path, which tells functions apart.
+        path: String,
+    },
+}
+
+/// The answer to [`Environment::constant`].
+pub enum ConstLookup {
+    /// Not known here: the declared type is taken for true.
+    Unknown,
+    /// This constant.
+    Found(ConstData),
+    /// The file or the tensor in it cannot be had.
+    Error(Diagnostic),
+}
+
+/// What the macro knows: the item alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ItemAlone;
+
+impl Environment for ItemAlone {
+    fn callee(&self, _path: &ast::Path) -> Callee<'_> {
+        Callee::Unknown
+    }
+
+    fn constant(&self, _source: &ConstSource, _node: NodeId) -> ConstLookup {
+        ConstLookup::Unknown
+    }
+}
+
+/// A function, checked and built.
+#[derive(Debug)]
+pub struct Elaborated {
+    /// What callers see; none if an error in it leaves nothing to go by.
+    pub signature: Option<Signature>,
+    /// The module, if there is no error and nothing in it is unknown.
+    pub module: Option<Module>,
+    /// Every error, by place.
+    pub diagnostics: Diagnostics,
+}
+
+/// Checks a function and builds its module.
+pub fn elaborate<'a>(function: &'a TensorFn, environment: &'a dyn Environment) -> Elaborated {
+    let mut all = instances(function);
+    let first = if all.is_empty() { Default::default() } else { all.remove(0) };
+    let mut done = instance(function, environment, &first);
+    for other in &all {
+        done.diagnostics.extend(instance(function, environment, other).diagnostics);
+    }
+    refuse(function, &mut done.diagnostics);
+    done.diagnostics.sort();
+    if !done.diagnostics.is_empty() {
+        done.module = None;
+    }
+    done
+}
+
+fn instance<'a>(
+    function: &'a TensorFn,
+    environment: &'a dyn Environment,
+    generics: &std::collections::BTreeMap<String, GenericValue>,
+) -> Elaborated {
+    let (signature, mut diagnostics) = signature_of(function, generics);
+    let mut module = None;
+    if let (Some(signature), Some(_)) = (&signature, &function.body) {
+        let (built, found) = Elaborator::new(function, environment, signature, generics.clone()).run(signature);
+        diagnostics.extend(found);
+        module = built;
+    }
+    Elaborated { signature, module, diagnostics }
+}
+
+/// What the language has and this version does not compile, apart from what the walk meets.
+fn refuse(function: &TensorFn, diagnostics: &mut Diagnostics) {
+    let mut refuse = |node, what: &str| {
+        diagnostics.report(not_compiled(node, what));
+    };
+    if let Some(generic) = function.generics.first() {
+        refuse(generic.node, "a generic tensor function");
+    }
+    if let Some(model) = &function.attributes.model {
+        refuse(model.node, "a model as the body");
+    }
+    if let Some(schedule) = function.schedules.first() {
+        refuse(schedule.node, "`#[schedule]`");
+    }
+    if let Some(pool) = function.attributes.pools.first() {
+        refuse(pool.node, "`pool(…)`");
+    }
+}
+
+/// The one error of what is not compiled yet.
+pub(crate) fn not_compiled(node: NodeId, what: &str) -> Diagnostic {
+    Diagnostic::new(node, Code::NotCompiled, format!("{what} is not compiled yet"))
+        .help("it is part of the language and is checked; a later version compiles it")
+}

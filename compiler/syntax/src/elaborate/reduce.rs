@@ -1,0 +1,773 @@
+//! Reductions over ranges, and loops that carry scalars.
+
+use std::rc::Rc;
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::{BinaryOp, CmpOp, ReduceOp, UnaryOp};
+use tenfold_ir::ops::Literal;
+use tenfold_ir::relax::{TensorType, Type, ValueId};
+use tenfold_ir::tir::{Access, BufId, ExprId, IterKind, LoopKind, Stmt, VarId};
+use tenfold_ir::{DType, Scalar};
+
+use super::compute::{Iter, Leaf, Out, flat};
+use super::cx::Elaborator;
+use super::value::{Closure, Value};
+use crate::ast::{Call, Expr, ExprKind, NodeId, Range, RangeStep};
+use crate::code::Code;
+
+/// The names of reductions over ranges.
+pub(super) const REDUCTIONS: [&str; 9] = ["sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin"];
+
+/// A reduction that is the whole body of a closure.
+pub(super) struct Root<'a> {
+    pub(super) op: ReduceOp,
+    pub(super) ranges: &'a [Expr],
+    pub(super) closure: &'a Expr,
+}
+
+/// A range: `first, first + stride, …`, `count` of them.
+pub(super) struct Span {
+    pub(super) first: IntExpr,
+    pub(super) stride: i64,
+    /// As many as there are, never negative.
+    pub(super) count: IntExpr,
+    /// The same, negative where the end lies before the beginning: inside of the range it is at least 1.
+    raw: IntExpr,
+    node: NodeId,
+}
+
+/// A scalar that a loop carries.
+#[derive(Clone, Copy)]
+struct Carried {
+    buf: BufId,
+    index: bool,
+}
+
+fn reduce_op(name: &str) -> Option<ReduceOp> {
+    match name {
+        "sum" => Some(ReduceOp::Sum),
+        "prod" => Some(ReduceOp::Prod),
+        "max" => Some(ReduceOp::Max),
+        "min" => Some(ReduceOp::Min),
+        "mean" => Some(ReduceOp::Mean),
+        "any" => Some(ReduceOp::Any),
+        "all" => Some(ReduceOp::All),
+        _ => None,
+    }
+}
+
+/// Whether a call reduces over ranges.
+pub(super) fn over_ranges(call: &Call) -> bool {
+    matches!(call.args.first().map(|arg| &arg.kind), Some(ExprKind::Range(_)))
+}
+
+impl<'a> Elaborator<'a> {
+    /// The reduction that a closure's body is, if it is one.
+    pub(super) fn root(&self, body: &'a Expr) -> Option<Root<'a>> {
+        match &body.kind {
+            ExprKind::Block(block) if block.stmts.is_empty() => self.root(block.value.as_deref()?),
+            ExprKind::Call(call) if over_ranges(call) && call.named.is_empty() => {
+                let name = call.callee.name()?;
+                if self.find(name).is_some() {
+                    return None;
+                }
+                let op = reduce_op(name).filter(|op| *op != ReduceOp::Mean)?;
+                let (closure, ranges) = call.args.split_last()?;
+                Some(Root { op, ranges, closure })
+            }
+            _ => None,
+        }
+    }
+
+    /// `sum(0..H, 0..W, |i, j| e)`.
+    pub(super) fn reduction(&mut self, e: &'a Expr, call: &'a Call, name: &str, hint: Option<&Type>) -> Value<'a> {
+        if !self.inside {
+            return match self.root(e) {
+                Some(root) => self.rank_zero_root(e.node, hint, root),
+                None => self.rank_zero(e.node, hint, |me| me.reduction(e, call, name, hint)),
+            };
+        }
+        if let Some(named) = call.named.first() {
+            let message = format!("over ranges, `{name}` has no attribute `{}`", named.name.text);
+            return self.fail(named.node, Code::Attribute, message, "give one range per index: `sum(0..H, 0..W, |i, j| …)`");
+        }
+        let Some((closure, ranges)) = call.args.split_last() else { return Value::Unknown };
+        let (spans, closure) = (self.spans(ranges), self.closure(closure));
+        let (Some(spans), Some(closure)) = (spans, closure) else { return Value::Unknown };
+        match reduce_op(name) {
+            Some(op) => self.inner_reduction(e.node, op, &spans, &closure, hint),
+            None => self.arg_reduction(e.node, name == "argmax", &spans, &closure),
+        }
+    }
+
+    fn inner_reduction(&mut self, node: NodeId, op: ReduceOp, spans: &[Span], closure: &Rc<Closure<'a>>, hint: Option<&Type>) -> Value<'a> {
+        self.enter();
+        let outer = std::mem::replace(&mut self.frame.names, closure.names.clone());
+        let mut leaves = Vec::new();
+        let mut iters = None;
+        let (body, value) = self.capture(|me| {
+            iters = me.bind_spans(spans, closure);
+            let value = me.expr(closure.body, hint);
+            let found = me.leaves(closure.body.node, &value, true, hint, &mut leaves);
+            if found.is_some() { value } else { Value::Unknown }
+        });
+        self.frame.names = outer;
+        self.leave();
+        let Some(iters) = iters else { return Value::Unknown };
+        let dtypes: Vec<DType> = leaves.iter().map(|leaf| leaf.dtype).collect();
+        if value.is_unknown() || !self.reducible(node, op, &dtypes) {
+            return Value::Unknown;
+        }
+        let accs = self.accumulate(op, &leaves, &iters, body);
+        let mut results = Vec::new();
+        for (dtype, acc) in dtypes.iter().zip(&accs) {
+            let sum = self.kernel.b.read_local(*acc);
+            let whole = if op == ReduceOp::Mean { self.divided(sum, spans) } else { sum };
+            results.push(self.kernel.b.cast(*dtype, whole));
+        }
+        self.shaped(&value, &mut results.into_iter())
+    }
+
+    /// Scalars in the structure of a value; what was an index value is one again.
+    fn shaped(&mut self, like: &Value<'a>, scalars: &mut dyn Iterator<Item = ExprId>) -> Value<'a> {
+        match like {
+            Value::Tuple(items) => Value::Tuple(items.iter().map(|item| self.shaped(item, scalars)).collect()),
+            Value::Index(_) | Value::Literal(Literal::Int(_)) => match scalars.next() {
+                Some(e) if self.kernel.dtype(e) == Some(DType::I64) => Value::Index(self.atom(e, "index")),
+                Some(e) => Value::Scalar(e),
+                None => Value::Unknown,
+            },
+            _ => scalars.next().map_or(Value::Unknown, Value::Scalar),
+        }
+    }
+
+    fn divided(&mut self, sum: ExprId, spans: &[Span]) -> ExprId {
+        let count = spans.iter().fold(IntExpr::from(1), |all, span| &all * &span.count);
+        let count = self.kernel.lower(&count);
+        let dtype = self.kernel.dtype(sum).unwrap_or(DType::F32);
+        let count = self.kernel.b.cast(dtype, count);
+        self.kernel.b.div(sum, count)
+    }
+
+    /// Whether the elements have a dtype that the reduction takes; if not, that is reported.
+    pub(super) fn reducible(&mut self, node: NodeId, op: ReduceOp, dtypes: &[DType]) -> bool {
+        let expected = |dtype: DType| match op {
+            ReduceOp::Any | ReduceOp::All => (!dtype.is_bool()).then_some(("bools", "compare first: `x != 0`")),
+            ReduceOp::Mean => (!dtype.is_float()).then_some(("floats", "convert first: `x as f32`")),
+            ReduceOp::Sum | ReduceOp::Prod => dtype.is_bool().then_some(("numbers", "convert first: `x as i32`")),
+            ReduceOp::Max | ReduceOp::Min => dtype.is_bool().then_some(("numbers", "of bools, `any` and `all` are the extremes")),
+        };
+        for dtype in dtypes {
+            if let Some((expected, help)) = expected(*dtype) {
+                let message = format!("expected {expected}, found `{dtype}`");
+                self.fail(node, Code::DtypeMismatch, message, help);
+                return false;
+            }
+        }
+        true
+    }
+
+    // Accumulation.
+
+    /// Loops that accumulate into locals, which hold the results behind them.
+    fn accumulate(&mut self, op: ReduceOp, leaves: &[Leaf], iters: &[Iter], body: Stmt) -> Vec<BufId> {
+        let mut accs = Vec::new();
+        let mut stmts = vec![body];
+        for leaf in leaves {
+            let dtype = wide(leaf.dtype);
+            let start = self.kernel.scalar(identity(op, dtype));
+            let acc = self.kernel.b.local("acc", start);
+            let before = self.kernel.b.read_local(acc);
+            let element = self.kernel.b.cast(dtype, leaf.element);
+            let value = self.kernel.b.binary(combine(op), before, element);
+            stmts.push(Stmt::Store { buf: acc, index: Vec::new(), value, access: Access::Proven });
+            accs.push(acc);
+        }
+        let nest = self.loops(iters, flat(stmts));
+        self.push(nest);
+        accs
+    }
+
+    /// Nested serial loops.
+    fn loops(&mut self, iters: &[Iter], body: Stmt) -> Stmt {
+        let min = self.kernel.b.index(0);
+        iters.iter().rev().fold(body, |body, (var, extent, _)| Stmt::For {
+            var: *var,
+            min,
+            extent: *extent,
+            kind: LoopKind::Serial,
+            body: Box::new(body),
+        })
+    }
+
+    /// A reduction within each spatial element, by locals.
+    pub(super) fn local_reduction(&mut self, op: ReduceOp, outs: &[Out], index: &[ExprId], iters: &[Iter], body: Stmt) -> Stmt {
+        let (stmt, ()) = self.capture(|me| {
+            let leaves: Vec<Leaf> =
+                outs.iter().map(|out| Leaf { element: out.element, dtype: out.ty.dtype }).collect();
+            let accs = me.accumulate(op, &leaves, iters, body);
+            for (out, acc) in outs.iter().zip(accs) {
+                let whole = me.kernel.b.read_local(acc);
+                let value = me.kernel.b.cast(out.ty.dtype, whole);
+                me.kernel.b.store(out.buf, index.to_vec(), value);
+            }
+        });
+        stmt
+    }
+
+    /// What a reduction block stores at first.
+    pub(super) fn init_stores(&mut self, op: ReduceOp, outs: &[Out], index: &[ExprId]) -> Vec<Stmt> {
+        let mut stores = Vec::new();
+        for out in outs {
+            let value = self.kernel.scalar(identity(op, out.ty.dtype));
+            stores.push(Stmt::Store { buf: out.buf, index: index.to_vec(), value, access: Access::Proven });
+        }
+        stores
+    }
+
+    /// What a reduction block stores then.
+    pub(super) fn update_stores(&mut self, op: ReduceOp, outs: &[Out], index: &[ExprId]) -> Vec<Stmt> {
+        let mut stores = Vec::new();
+        for out in outs {
+            let before = self.kernel.b.load(out.buf, index.to_vec(), Access::Proven);
+            let value = self.kernel.b.binary(combine(op), before, out.element);
+            stores.push(Stmt::Store { buf: out.buf, index: index.to_vec(), value, access: Access::Proven });
+        }
+        stores
+    }
+
+    // argmax and argmin.
+
+    fn arg_reduction(&mut self, node: NodeId, largest: bool, spans: &[Span], closure: &Rc<Closure<'a>>) -> Value<'a> {
+        let name = if largest { "argmax" } else { "argmin" };
+        let [span] = spans else {
+            let message = format!("`{name}` takes one range, found {}", spans.len());
+            return self.fail(node, Code::ArgumentCount, message, "reduce over one index at a time");
+        };
+        if !crate::extent::positive(self.prover(), &span.raw) {
+            let message = format!("`{name}` needs an element, and its range is not proven to have one: it has `{}`", span.raw);
+            return self.fail(span.node, Code::MaybeEmpty, message, "state a fact: `dims(N >= 1)`");
+        }
+        self.enter();
+        let outer = std::mem::replace(&mut self.frame.names, closure.names.clone());
+        let (body, (iters, element)) = self.capture(|me| {
+            let iters = me.bind_spans(spans, closure);
+            let value = me.expr(closure.body, None);
+            (iters, me.scalar(closure.body.node, &value))
+        });
+        self.frame.names = outer;
+        self.leave();
+        let (Some(iters), Some(element)) = (iters, element) else { return Value::Unknown };
+        let Some(dtype) = self.kernel.dtype(element) else { return Value::Unknown };
+        let start = self.kernel.lower(&span.first);
+        let at = self.kernel.b.local("at", start);
+        let worst = if largest { Scalar::least(dtype) } else { Scalar::greatest(dtype) };
+        let worst = self.kernel.scalar(worst);
+        let best = self.kernel.b.local("best", worst);
+        let better = self.better(largest, dtype, element, best);
+        let r = self.kernel.b.read(iters[0].0);
+        let place = self.place(span, r);
+        let place = self.kernel.b.cast(DType::I64, place);
+        let store = |buf, value| Stmt::Store { buf, index: Vec::new(), value, access: Access::Proven };
+        let then = Box::new(Stmt::Seq(vec![store(at, place), store(best, element)]));
+        let update = Stmt::If { cond: better, then, otherwise: None };
+        let nest = self.loops(&iters, flat(vec![body, update]));
+        self.push(nest);
+        let at = self.kernel.b.read_local(at);
+        let last = &span.first + &((&span.count - 1) * span.stride);
+        let range = if span.stride > 0 { (span.first.clone(), &last + 1) } else { (last, &span.first + 1) };
+        self.kernel.ranges.insert(at, range);
+        Value::Index(self.atom(at, name))
+    }
+
+    /// Whether an element comes before the best so far: larger, or the first NaN.
+    fn better(&mut self, largest: bool, dtype: DType, element: ExprId, best: BufId) -> ExprId {
+        let b = &mut self.kernel.b;
+        let best = b.read_local(best);
+        let op = if largest { CmpOp::Gt } else { CmpOp::Lt };
+        let beyond = b.compare(op, element, best);
+        if !dtype.is_float() {
+            return beyond;
+        }
+        let (is_nan, was_nan) = (b.unary(UnaryOp::IsNan, element), b.unary(UnaryOp::IsNan, best));
+        let not_yet = b.unary(UnaryOp::Not, was_nan);
+        let first_nan = b.and(is_nan, not_yet);
+        b.or(beyond, first_nan)
+    }
+
+    /// The index of iteration `r`.
+    fn place(&mut self, span: &Span, r: ExprId) -> ExprId {
+        let stride = self.kernel.b.index(span.stride);
+        let offset = if span.stride == 1 { r } else { self.kernel.b.mul(r, stride) };
+        if span.first.as_const() == Some(0) {
+            return offset;
+        }
+        let first = self.kernel.lower(&span.first);
+        self.kernel.b.add(first, offset)
+    }
+
+    // Ranges.
+
+    /// The ranges of a reduction; `None` if one is unknown.
+    pub(super) fn spans(&mut self, ranges: &'a [Expr]) -> Option<Vec<Span>> {
+        let spans: Vec<Option<Span>> = ranges
+            .iter()
+            .map(|e| match &e.kind {
+                ExprKind::Range(range) => self.span(range),
+                _ => {
+                    let value = self.expr(e, None);
+                    if !value.is_unknown() {
+                        let message = format!("expected a range, found {}", self.describe(&value));
+                        self.fail(e.node, Code::TypeMismatch, message, "write `0..N`");
+                    }
+                    None
+                }
+            })
+            .collect();
+        spans.into_iter().collect()
+    }
+
+    /// `a..b` with its steps.
+    pub(super) fn span(&mut self, range: &'a Range) -> Option<Span> {
+        let (Some(start), Some(end)) = (&range.start, &range.end) else {
+            self.fail(range.node, Code::EmptyRange, "this range needs both ends", "write `0..N`");
+            return None;
+        };
+        let (a, b) = (self.expr(start, None), self.expr(end, None));
+        let (a, b) = (self.index_of(start, &a), self.index_of(end, &b));
+        let (a, b) = (a?, b?);
+        let raw = &b - &a;
+        let mut span = Span { first: a, stride: 1, count: raw.clone(), raw, node: range.node };
+        if !crate::extent::non_negative(self.prover(), &span.count) {
+            span.count = IntExpr::max(&span.count, &IntExpr::from(0));
+        }
+        for step in &range.steps {
+            match step {
+                RangeStep::Rev => {
+                    span.first = &span.first + &((&span.count - 1) * span.stride);
+                    span.stride = span.stride.checked_neg()?;
+                }
+                RangeStep::StepBy(by) => {
+                    let n = self.step_of(by)?;
+                    span.count = (&span.count + (n - 1)).floor_div(&IntExpr::from(n));
+                    span.raw = span.count.clone();
+                    span.stride = span.stride.checked_mul(n)?;
+                }
+            }
+        }
+        Some(span)
+    }
+
+    /// A variable per range, bound to the closure's parameters.
+    pub(super) fn bind_spans(&mut self, spans: &[Span], closure: &Rc<Closure<'a>>) -> Option<Vec<Iter>> {
+        if closure.params.len() != spans.len() {
+            let message = format!("expected a closure of {} indices, one per range, found {}", spans.len(), closure.params.len());
+            self.fail(closure.node, Code::ArgumentCount, message, "write `sum(0..H, 0..W, |i, j| …)`");
+            return None;
+        }
+        let mut iters = Vec::new();
+        for (span, param) in spans.iter().zip(closure.params) {
+            let mut names = Vec::new();
+            crate::search::bound_names(&param.kind, &mut names);
+            let (var, index) = self.bind_span(span, names.first().map_or("r", String::as_str));
+            let extent = self.kernel.lower(&span.count);
+            iters.push((var, extent, IterKind::Reduce));
+            self.bind_pattern(param, Value::Index(index));
+        }
+        Some(iters)
+    }
+
+    /// The variable of a range and the index that it stands for.
+    fn bind_span(&mut self, span: &Span, name: &str) -> (VarId, IntExpr) {
+        let var = self.index_var(name);
+        let r = self.kernel.b.sym(var).clone();
+        let index = self.know_span(span, &r);
+        (var, index)
+    }
+
+    /// The index that counter `r` of a range stands for, and what is known of it.
+    pub(super) fn know_span(&mut self, span: &Span, r: &tenfold_ir::arith::Sym) -> IntExpr {
+        let counter = IntExpr::var(r.clone());
+        self.graph.prover.assume_ge(&counter, &IntExpr::from(0));
+        // Inside of the range it is not empty, so its count is what it is without the bound at 0.
+        self.graph.prover.assume_lt(&counter, &span.raw);
+        &span.first + &(&counter * span.stride)
+    }
+
+    // Loops that carry scalars.
+
+    /// `reduce(0..K, unit, |k| e, |a, b| c)` and `fold(0..K, init, |acc, k| next)`.
+    pub(super) fn carrying(&mut self, e: &'a Expr, call: &'a Call, name: &str, hint: Option<&Type>) -> Value<'a> {
+        let usage = match name {
+            "reduce" => "reduce(0..K, unit, |k| e, |a, b| c)",
+            "fold" => "fold(0..K, init, |acc, k| next)",
+            _ => "scan(0..K, init, |acc, k| (next, out))",
+        };
+        let expected = if name == "reduce" { 4 } else { 3 };
+        if call.args.len() != expected || !call.named.is_empty() {
+            let message = format!("`{name}` takes {expected} operands, found {}", call.args.len());
+            return self.fail(e.node, Code::ArgumentCount, message, format!("write `{usage}`"));
+        }
+        let init = self.expr(&call.args[1], None);
+        let spans = self.spans(&call.args[..1]);
+        let closures: Vec<Option<Rc<Closure<'a>>>> = call.args[2..].iter().map(|c| self.closure(c)).collect();
+        let closures: Option<Vec<Rc<Closure<'a>>>> = closures.into_iter().collect();
+        let (Some(mut spans), Some(closures)) = (spans, closures) else { return Value::Unknown };
+        if init.is_unknown() {
+            return Value::Unknown;
+        }
+        if self.holds_tensors(&init) {
+            if self.inside {
+                // Says that closures hold scalars.
+                let _ = self.scalar(call.args[1].node, &init);
+                return Value::Unknown;
+            }
+            self.refuse(e.node, format!("`{name}` over whole tensors"));
+            self.unknown = true;
+            return Value::Unknown;
+        }
+        let span = spans.remove(0);
+        if name == "scan" {
+            return self.scan(e.node, &span, init, &closures[0]);
+        }
+        let node = call.args[1].node;
+        if self.inside {
+            return self.carry(node, &span, init, name == "reduce", &closures);
+        }
+        self.rank_zero(e.node, hint, |me| me.carry(node, &span, init, name == "reduce", &closures))
+    }
+
+    fn holds_tensors(&self, value: &Value<'a>) -> bool {
+        match value {
+            Value::Tensor(v) => !self.graph.tensor(*v).shape.is_empty(),
+            Value::Tuple(items) => items.iter().any(|item| self.holds_tensors(item)),
+            Value::Unknown
+            | Value::Unit
+            | Value::Index(_)
+            | Value::Literal(_)
+            | Value::Fixed(_)
+            | Value::Text(_)
+            | Value::Scalar(_)
+            | Value::Array(_)
+            | Value::Closure(_) => false,
+        }
+    }
+
+    /// What the closures make of the carried value in one turn.
+    fn turn(&mut self, span: &Span, r: &tenfold_ir::arith::Sym, acc: Value<'a>, unit: bool, closures: &[Rc<Closure<'a>>]) -> Value<'a> {
+        let k = Value::Index(self.know_span(span, r));
+        match closures {
+            [element, combine] if unit => {
+                let element = self.expand(element, vec![k]);
+                self.expand(combine, vec![acc, element])
+            }
+            [next, ..] => self.expand(next, vec![acc, k]),
+            [] => Value::Unknown,
+        }
+    }
+
+    fn carry(&mut self, node: NodeId, span: &Span, init: Value<'a>, unit: bool, closures: &[Rc<Closure<'a>>]) -> Value<'a> {
+        let Some(init) = self.typed_init(node, init, |me, acc, r| me.turn(span, r, acc, unit, closures)) else {
+            return Value::Unknown;
+        };
+        let mut carried = Vec::new();
+        let Some(acc) = self.carried(node, &init, &mut carried) else { return Value::Unknown };
+        let var = self.index_var("k");
+        let r = self.kernel.b.sym(var).clone();
+        self.enter();
+        let (body, ok) = self.capture(|me| {
+            let next = me.turn(span, &r, acc.clone(), unit, closures);
+            me.store_carried(node, next, &init, &carried)
+        });
+        self.leave();
+        if !ok {
+            return Value::Unknown;
+        }
+        self.push_loop(var, span, body);
+        self.read_carried(&init, &mut carried.iter().copied())
+    }
+
+    fn push_loop(&mut self, var: VarId, span: &Span, body: Stmt) {
+        let (min, extent) = (self.kernel.b.index(0), self.kernel.lower(&span.count));
+        self.push(Stmt::For { var, min, extent, kind: LoopKind::Serial, body: Box::new(body) });
+    }
+
+    /// The initial value with the dtypes that the loop gives it: a literal takes that of what it meets in one turn.
+    fn typed_init(
+        &mut self,
+        node: NodeId,
+        init: Value<'a>,
+        turn: impl Fn(&mut Self, Value<'a>, &tenfold_ir::arith::Sym) -> Value<'a>,
+    ) -> Option<Value<'a>> {
+        if !has_literal(&init) {
+            return Some(init);
+        }
+        let kernel = self.kernel.clone();
+        let (diagnostics, refused, unknown) = (self.diagnostics.clone(), self.refused.clone(), self.unknown);
+        self.enter();
+        let var = self.index_var("k");
+        let r = self.kernel.b.sym(var).clone();
+        let (_, next) = self.capture(|me| turn(me, init.clone(), &r));
+        let met = self.type_leaves(&next);
+        self.leave();
+        self.kernel = kernel;
+        (self.diagnostics, self.refused, self.unknown) = (diagnostics, refused, unknown);
+        self.with_types(node, init, &met)
+    }
+
+    /// The dtype of each component, where it has one.
+    fn type_leaves(&self, value: &Value<'a>) -> Vec<Option<DType>> {
+        match value {
+            Value::Tuple(items) => items.iter().flat_map(|item| self.type_leaves(item)).collect(),
+            other => vec![match self.type_of(other) {
+                Some(Type::Tensor(TensorType { dtype, .. })) => Some(dtype),
+                Some(Type::Tuple(_)) | None => None,
+            }],
+        }
+    }
+
+    fn with_types(&mut self, node: NodeId, init: Value<'a>, met: &[Option<DType>]) -> Option<Value<'a>> {
+        let mut met = met.iter().copied();
+        let typed = self.with_types_of(node, init, &mut met);
+        (!typed.is_unknown()).then_some(typed)
+    }
+
+    fn with_types_of(&mut self, node: NodeId, init: Value<'a>, met: &mut dyn Iterator<Item = Option<DType>>) -> Value<'a> {
+        match init {
+            Value::Tuple(items) => {
+                Value::Tuple(items.into_iter().map(|item| self.with_types_of(node, item, met)).collect())
+            }
+            Value::Literal(literal) => match (met.next().flatten(), literal) {
+                (Some(dtype), literal) => self.literal_as(node, literal, dtype),
+                (None, Literal::Float(_)) => self.literal_as(node, literal, DType::F32),
+                (None, Literal::Int(n)) => i64::try_from(n).map_or(Value::Unknown, |n| Value::Index(IntExpr::from(n))),
+            },
+            other => {
+                met.next();
+                other
+            }
+        }
+    }
+
+    /// Locals for the carried value, and the value that reads them.
+    fn carried(&mut self, node: NodeId, init: &Value<'a>, all: &mut Vec<Carried>) -> Option<Value<'a>> {
+        match init {
+            Value::Tuple(items) => {
+                let values: Vec<Option<Value<'a>>> = items.iter().map(|item| self.carried(node, item, all)).collect();
+                values.into_iter().collect::<Option<Vec<_>>>().map(Value::Tuple)
+            }
+            Value::Index(e) => {
+                let start = self.kernel.lower(e);
+                let buf = self.kernel.b.local("acc", start);
+                all.push(Carried { buf, index: true });
+                let now = self.kernel.b.read_local(buf);
+                Some(Value::Index(self.atom(now, "acc")))
+            }
+            other => {
+                let start = self.scalar(node, other)?;
+                let buf = self.kernel.b.local("acc", start);
+                all.push(Carried { buf, index: false });
+                Some(Value::Scalar(self.kernel.b.read_local(buf)))
+            }
+        }
+    }
+
+    fn read_carried(&mut self, like: &Value<'a>, all: &mut dyn Iterator<Item = Carried>) -> Value<'a> {
+        match like {
+            Value::Tuple(items) => Value::Tuple(items.iter().map(|item| self.read_carried(item, all)).collect()),
+            _ => match all.next() {
+                Some(one) => {
+                    let now = self.kernel.b.read_local(one.buf);
+                    if one.index { Value::Index(self.atom(now, "acc")) } else { Value::Scalar(now) }
+                }
+                None => Value::Unknown,
+            },
+        }
+    }
+
+    /// Stores the next value; all of it is computed before any of it is stored.
+    fn store_carried(&mut self, node: NodeId, next: Value<'a>, like: &Value<'a>, all: &[Carried]) -> bool {
+        let mut leaves = Vec::new();
+        if !self.next_leaves(node, next, like, &mut leaves) {
+            return false;
+        }
+        let several = leaves.len() > 1;
+        for leaf in &mut leaves {
+            if several {
+                let var = self.kernel.b.let_("next", *leaf);
+                *leaf = self.kernel.b.read(var);
+            }
+        }
+        for (leaf, one) in leaves.into_iter().zip(all) {
+            let value = if one.index { self.kernel.b.cast(DType::I64, leaf) } else { leaf };
+            self.kernel.b.store(one.buf, Vec::new(), value);
+        }
+        true
+    }
+
+    fn next_leaves(&mut self, node: NodeId, next: Value<'a>, like: &Value<'a>, leaves: &mut Vec<ExprId>) -> bool {
+        match (next, like) {
+            (Value::Unknown, _) => false,
+            (Value::Tuple(items), Value::Tuple(likes)) if items.len() == likes.len() => {
+                items.into_iter().zip(likes).all(|(item, like)| self.next_leaves(node, item, like, leaves))
+            }
+            (Value::Index(e), Value::Index(_)) => {
+                leaves.push(self.kernel.lower(&e));
+                true
+            }
+            (Value::Literal(Literal::Int(n)), Value::Index(_)) => match i64::try_from(n) {
+                Ok(n) => {
+                    leaves.push(self.kernel.b.index(n));
+                    true
+                }
+                Err(_) => false,
+            },
+            (next, like) => {
+                let Some(Type::Tensor(t)) = self.type_of(like) else {
+                    let (found, expected) = (self.describe(&next), self.describe(like));
+                    let message = format!("the carried value is {expected}, and the closure gives {found}");
+                    self.fail(node, Code::TypeMismatch, message, "let both have one type");
+                    return false;
+                };
+                let next = self.coerce(node, next, t.dtype);
+                match self.scalar_of(node, &next, t.dtype) {
+                    Some(e) => {
+                        leaves.push(e);
+                        true
+                    }
+                    None => false,
+                }
+            }
+        }
+    }
+
+    /// `scan(0..K, init, |acc, k| (next, out))`.
+    fn scan(&mut self, node: NodeId, span: &Span, init: Value<'a>, closure: &Rc<Closure<'a>>) -> Value<'a> {
+        if self.inside {
+            let message = "a closure over elements holds scalars, and `scan` gives a tensor";
+            return self.fail(node, Code::TensorInClosure, message, "take it out of the closure, or use `fold`");
+        }
+        self.in_kernel(node, |me| me.scan_kernel(node, span, init, closure))
+    }
+
+    fn scan_kernel(
+        &mut self,
+        node: NodeId,
+        span: &Span,
+        init: Value<'a>,
+        closure: &Rc<Closure<'a>>,
+    ) -> Option<(Vec<ValueId>, Value<'a>)> {
+        let turn = |me: &mut Self, acc: Value<'a>, r: &tenfold_ir::arith::Sym| {
+            let k = Value::Index(me.know_span(span, r));
+            me.expand(closure, vec![acc, k])
+        };
+        let next_of = |me: &mut Self, acc: Value<'a>, r: &tenfold_ir::arith::Sym| match turn(me, acc, r) {
+            Value::Tuple(mut items) if items.len() == 2 => items.remove(0),
+            _ => Value::Unknown,
+        };
+        let init = self.typed_init(node, init, next_of)?;
+        let mut carried = Vec::new();
+        let (start, acc) = self.capture(|me| me.carried(node, &init, &mut carried));
+        let acc = acc?;
+        let var = self.index_var("k");
+        let r = self.kernel.b.sym(var).clone();
+        let mut outs = None;
+        let mut like = Value::Unknown;
+        self.enter();
+        let (body, ok) = self.capture(|me| {
+            let (next, out) = match turn(me, acc.clone(), &r) {
+                Value::Tuple(items) if items.len() == 2 => {
+                    let mut items = items.into_iter();
+                    (items.next().unwrap_or(Value::Unknown), items.next().unwrap_or(Value::Unknown))
+                }
+                Value::Unknown => return false,
+                other => {
+                    let message = format!("expected `(next, out)`, found {}", me.describe(&other));
+                    me.fail(closure.body.node, Code::TypeMismatch, message, "the closure of `scan` gives the next value and an output");
+                    return false;
+                }
+            };
+            outs = me.outputs(closure.body.node, &out, std::slice::from_ref(&span.count), None);
+            like = out;
+            let at = me.kernel.b.read(var);
+            for out in outs.iter().flatten() {
+                me.kernel.b.store(out.buf, vec![at], out.element);
+            }
+            outs.is_some() && me.store_carried(node, next, &init, &carried)
+        });
+        self.leave();
+        if !ok {
+            return None;
+        }
+        let outs = outs?;
+        let (min, extent) = (self.kernel.b.index(0), self.kernel.lower(&span.count));
+        let ordered = Stmt::For { var, min, extent, kind: LoopKind::Serial, body: Box::new(body) };
+        let last = self.read_carried(&init, &mut carried.iter().copied());
+        let lasts = self.outputs(node, &last, &[], None)?;
+        let mut stmts = vec![start, ordered];
+        stmts.extend(lasts.iter().map(|out| self.store_of(out, &[])));
+        let block = self.block.clone();
+        self.kernel.b.nest(&block, &[], None, flat(stmts));
+        let all: Vec<Out> = lasts.into_iter().chain(outs).collect();
+        let values = self.finish(node, &all)?;
+        Some((values, Value::Tuple(vec![last, like])))
+    }
+}
+
+/// Whether a component is a literal without a dtype.
+fn has_literal(value: &Value<'_>) -> bool {
+    match value {
+        Value::Literal(_) => true,
+        Value::Tuple(items) => items.iter().any(has_literal),
+        Value::Unknown
+        | Value::Unit
+        | Value::Index(_)
+        | Value::Fixed(_)
+        | Value::Text(_)
+        | Value::Tensor(_)
+        | Value::Scalar(_)
+        | Value::Array(_)
+        | Value::Closure(_) => false,
+    }
+}
+
+/// The dtype in which a sum or product of a dtype accumulates.
+fn wide(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        DType::Bool
+        | DType::I8
+        | DType::U8
+        | DType::I16
+        | DType::U16
+        | DType::I32
+        | DType::U32
+        | DType::I64
+        | DType::U64
+        | DType::F32
+        | DType::F64 => dtype,
+    }
+}
+
+/// What a reduction gives over nothing.
+fn identity(op: ReduceOp, dtype: DType) -> Scalar {
+    match op {
+        ReduceOp::Sum | ReduceOp::Mean => Scalar::zero(dtype),
+        ReduceOp::Prod => Scalar::one(dtype),
+        ReduceOp::Max => Scalar::least(dtype),
+        ReduceOp::Min => Scalar::greatest(dtype),
+        ReduceOp::Any => Scalar::bool(false),
+        ReduceOp::All => Scalar::bool(true),
+    }
+}
+
+fn combine(op: ReduceOp) -> BinaryOp {
+    match op {
+        ReduceOp::Sum | ReduceOp::Mean => BinaryOp::Add,
+        ReduceOp::Prod => BinaryOp::Mul,
+        ReduceOp::Max => BinaryOp::Max,
+        ReduceOp::Min => BinaryOp::Min,
+        ReduceOp::Any => BinaryOp::Or,
+        ReduceOp::All => BinaryOp::And,
+    }
+}
