@@ -1,9 +1,147 @@
 //! Bounds put in place of variables.
+//!
+//! Where `e = c*x + r` with a sign of `c` known and a row `k*x + s >= 0` is known, `|k|*e - |c|*(k*x + s)` has no `x`
+//! and is not above `|k|*e`: if it is non-negative, so is `e`. Variables go in the reverse of the order in which facts
+//! introduced them, so loop variables go before the dims that bound them.
+
+use super::atom::Atom;
 use super::expr::IntExpr;
+use super::fact::{Fact, tighten};
+use super::limits;
 use super::prover::Prover;
-pub(super) fn nonnegative(_: &Prover, _: &IntExpr) -> bool {
+use super::rows;
+
+/// Variables tried at each step, and rows tried of each.
+const CHOICES: usize = 3;
+
+/// Whether `e >= 0` was found.
+pub(super) fn nonnegative(prover: &Prover, e: &IntExpr) -> bool {
+    nonnegative_within(prover, e, &mut { limits::BOUND_STEPS })
+}
+
+/// The same within `fuel` steps.
+pub(super) fn nonnegative_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -> bool {
+    if let Some(value) = e.as_const() {
+        return value >= 0;
+    }
+    if *fuel == 0 || e.terms().len() > limits::MONOMIALS {
+        return false;
+    }
+    *fuel -= 1;
+    let mut atoms: Vec<&Atom> = e.top_atoms().into_iter().collect();
+    atoms.sort_by_cached_key(|atom| std::cmp::Reverse(rank(prover, atom)));
+    for atom in atoms.into_iter().take(CHOICES) {
+        for lower in eliminations(prover, e, atom, fuel) {
+            if nonnegative_within(prover, &lower, fuel) {
+                return true;
+            }
+        }
+    }
     false
 }
-pub(super) fn symbolic(_: &Prover, _: &IntExpr) -> (Option<IntExpr>, Option<IntExpr>) {
-    (None, None)
+
+/// When facts first named the atom; what is no variable comes last.
+fn rank(prover: &Prover, atom: &Atom) -> usize {
+    if atom.operands().is_some() {
+        return usize::MAX;
+    }
+    let names = |e: &IntExpr| e.terms().iter().any(|(m, _)| m.atoms().contains(atom));
+    let first = prover.facts().iter().position(|fact| match fact {
+        Fact::NonNegative(e) | Fact::Zero(e) | Fact::NonZero(e) | Fact::Divisible(e, _) => names(e),
+        Fact::And(_) | Fact::Or(_) => false,
+    });
+    first.unwrap_or(0)
+}
+
+/// Expressions not above a positive multiple of `e`, each without `atom`.
+fn eliminations(prover: &Prover, e: &IntExpr, atom: &Atom, fuel: &mut u32) -> Vec<IntExpr> {
+    let factor = factor_of(e, atom);
+    let rising = match factor.as_const() {
+        Some(value) => value > 0,
+        None if nonnegative_within(prover, &factor, fuel) => true,
+        None if nonnegative_within(prover, &-&factor, fuel) => false,
+        None => return Vec::new(),
+    };
+    let size = if rising { factor } else { -factor };
+    let mut out = Vec::new();
+    for row in rows::of_atom(prover, atom, fuel) {
+        let Some(k) = rows::coefficient(&row, atom).filter(|k| (*k > 0) == rising) else { continue };
+        let lower = (|| {
+            let scaled = e.try_product(&IntExpr::constant(k.checked_abs()?))?;
+            scaled.try_sum(&size.try_product(&row)?.try_product(&IntExpr::constant(-1))?)
+        })();
+        // A power of the atom leaves it behind.
+        if let Some(lower) = lower.filter(|lower| !lower.top_atoms().contains(atom)) {
+            out.push(tighten(&lower));
+        }
+    }
+    // Tighter rows come later: conditions after ranges after signs of dims.
+    out.reverse();
+    out.truncate(CHOICES);
+    out
+}
+
+/// `c` of `e = c*atom + r`.
+fn factor_of(e: &IntExpr, atom: &Atom) -> IntExpr {
+    let mut factor = IntExpr::constant(0);
+    for (monomial, coefficient) in e.terms() {
+        if let Some(rest) = monomial.without(atom) {
+            factor = factor
+                + match rest {
+                    Some(rest) => IntExpr::from_monomial(rest, *coefficient),
+                    None => IntExpr::constant(*coefficient),
+                };
+        }
+    }
+    factor
+}
+
+/// Inclusive bounds in which variables are replaced by theirs as far as unit coefficients allow.
+pub(super) fn symbolic(prover: &Prover, e: &IntExpr) -> (Option<IntExpr>, Option<IntExpr>) {
+    let e = super::simplify::expr(prover, e);
+    (lower(prover, &e), lower(prover, &-&e).map(|it| -it))
+}
+
+fn lower(prover: &Prover, e: &IntExpr) -> Option<IntExpr> {
+    let mut fuel = limits::BOUND_STEPS;
+    let mut current = e.clone();
+    for _ in 0..limits::MONOMIALS {
+        if current.as_const().is_some() {
+            break;
+        }
+        let mut atoms: Vec<&Atom> = current.top_atoms().into_iter().collect();
+        atoms.sort_by_cached_key(|atom| std::cmp::Reverse(rank(prover, atom)));
+        let next = atoms.iter().find_map(|atom| best(prover, &current, atom, &mut fuel));
+        let Some(next) = next else { break };
+        current = next;
+    }
+    let known = current.as_const().is_some() || current != *e || free(prover, e);
+    known.then_some(current)
+}
+
+/// The best of the unit eliminations of `atom`: of constants the greatest.
+fn best(prover: &Prover, e: &IntExpr, atom: &Atom, fuel: &mut u32) -> Option<IntExpr> {
+    let factor = factor_of(e, atom);
+    let rising = match factor.as_const() {
+        Some(value) => value > 0,
+        None if nonnegative_within(prover, &factor, fuel) => true,
+        None if nonnegative_within(prover, &-&factor, fuel) => false,
+        None => return None,
+    };
+    let size = if rising { factor } else { -factor };
+    let unit = if rising { 1 } else { -1 };
+    let rows = rows::of_atom(prover, atom, fuel);
+    let candidates = rows.iter().filter(|row| rows::coefficient(row, atom) == Some(unit));
+    let lowers = candidates.map(|row| e - &size * row).filter(|it| !it.top_atoms().contains(atom));
+    lowers.reduce(|best, it| match (&it - &best).as_const() {
+        Some(difference) if difference > 0 => it,
+        Some(_) => best,
+        // A loop's range is stated before the conditions inside; the range reads better in a message.
+        None => best,
+    })
+}
+
+/// Whether `e` consists of variables alone, and so is its own bound.
+fn free(prover: &Prover, e: &IntExpr) -> bool {
+    e.top_atoms().iter().all(|atom| atom.operands().is_none() && rank(prover, atom) == 0)
 }

@@ -17,6 +17,7 @@ impl IntExpr {
             Some(1) => return self.clone(),
             Some(-1) => return -self,
             Some(c) if c > 0 => return self.floor_div_by(c),
+            Some(c) if c > i64::MIN => return (-self).floor_div_by(-c),
             Some(_) | None => {}
         }
         if self.is_zero() {

@@ -32,6 +32,7 @@ mod print;
 mod prover;
 mod rational;
 mod rows;
+#[cfg(test)]
 mod rules;
 mod simplify;
 mod split;

@@ -160,3 +160,11 @@ macro_rules! operator {
 operator!(Add, add, |a, b| a.sum(b));
 operator!(Sub, sub, |a, b| a.sum(&b.negated()));
 operator!(Mul, mul, |a, b| a.product(b));
+
+impl IntExpr {
+    /// `self << other` for a constant shift of 0 to 62; no expression otherwise.
+    pub fn shl(&self, other: &Self) -> Option<Self> {
+        let shift = other.as_const().filter(|it| (0..=62).contains(it))?;
+        Some(self * (1i64 << shift))
+    }
+}

@@ -80,6 +80,13 @@ impl Prover {
         &self.facts
     }
 
+    /// The same facts but for one; scopes are not carried over.
+    pub(super) fn without(&self, at: usize) -> Self {
+        let mut facts = self.facts.clone();
+        facts.remove(at);
+        Self { facts, scopes: Vec::new() }
+    }
+
     /// `e >= 0`.
     pub fn prove_ge0(&self, e: &IntExpr) -> bool {
         if let Some(value) = e.as_const() {

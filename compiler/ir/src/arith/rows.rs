@@ -1,5 +1,195 @@
-//! The rows of a linear problem.
+//! The rows of a linear problem: expressions that the facts and the meaning of atoms make non-negative.
+
+use super::atom::{Atom, Monomial};
+use super::bounds;
+use super::expr::IntExpr;
+use super::fact::{Fact, tighten};
+use super::limits;
 use super::prover::Prover;
-pub(super) fn contradictory(_: &Prover) -> bool {
-    false
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Whether a fact is false by itself.
+pub(super) fn contradictory(prover: &Prover) -> bool {
+    prover.facts().iter().any(|fact| match fact {
+        Fact::NonNegative(e) => e.as_const().is_some_and(|value| value < 0),
+        Fact::Zero(e) => e.as_const().is_some_and(|value| value != 0),
+        Fact::NonZero(e) => e.is_zero(),
+        Fact::Divisible(e, c) => e.as_const().is_some_and(|value| super::eval::floor_mod(value, *c) != Some(0)),
+        Fact::And(_) => false,
+        Fact::Or(any) => any.is_empty(),
+    })
+}
+
+/// The inequalities a fact states by itself.
+fn of_fact(fact: &Fact, out: &mut Vec<IntExpr>) {
+    match fact {
+        Fact::NonNegative(e) => out.push(e.clone()),
+        Fact::Zero(e) => out.extend([e.clone(), -e]),
+        Fact::NonZero(_) | Fact::Divisible(..) | Fact::And(_) | Fact::Or(_) => {}
+    }
+}
+
+/// The inequalities of the facts that name `atom` outside of other atoms, then those of its meaning.
+pub(super) fn of_atom(prover: &Prover, atom: &Atom, fuel: &mut u32) -> Vec<IntExpr> {
+    let mut out = Vec::new();
+    for fact in prover.facts() {
+        let (Fact::NonNegative(e) | Fact::Zero(e)) = fact else { continue };
+        if e.terms().iter().any(|(m, _)| m.atoms().contains(atom)) {
+            of_fact(fact, &mut out);
+        }
+    }
+    meaning(prover, atom, fuel, &mut out);
+    out
+}
+
+/// What holds of an atom because of what it is.
+fn meaning(prover: &Prover, atom: &Atom, fuel: &mut u32, out: &mut Vec<IntExpr>) {
+    let it = atom.clone().into_expr();
+    match atom {
+        Atom::Var(_) | Atom::Sum(..) | Atom::Product(..) => {}
+        Atom::FloorDiv(a, b) => {
+            if !positive(prover, b, fuel) {
+                return;
+            }
+            let left = a - b * &it;
+            out.extend([b - 1 - &left, left]);
+            if b.as_const().is_none() && bounds::nonnegative_within(prover, a, fuel) {
+                out.extend([it.clone(), a - it]);
+            }
+        }
+        Atom::FloorMod(a, b) => {
+            if !positive(prover, b, fuel) {
+                return;
+            }
+            let whole = b * a.floor_div(b) + &it - a;
+            out.extend([it.clone(), b - 1 - &it, -&whole, whole]);
+            if bounds::nonnegative_within(prover, a, fuel) {
+                out.push(a - it);
+            }
+        }
+        Atom::TruncDiv(a, b) => {
+            if b.as_const().is_some_and(|c| c > 0) {
+                let left = a - b * it;
+                out.extend([b - 1 - &left, left + b - 1]);
+            }
+        }
+        Atom::TruncRem(a, b) => {
+            if b.as_const().is_some_and(|c| c > 0) {
+                let whole = b * a.trunc_div(b) + &it - a;
+                out.extend([b - 1 - &it, b - 1 + &it, -&whole, whole]);
+            }
+        }
+        Atom::Min(a, b) => out.extend([a - &it, b - &it]),
+        Atom::Max(a, b) => out.extend([&it - a, &it - b]),
+    }
+}
+
+fn positive(prover: &Prover, e: &IntExpr, fuel: &mut u32) -> bool {
+    match e.as_const() {
+        Some(value) => value > 0,
+        None => bounds::nonnegative_within(prover, &(e - 1), fuel),
+    }
+}
+
+/// The rows that bear on `goal`; `refute` adds that it is negative.
+pub(super) fn collect(prover: &Prover, goal: &IntExpr, refute: bool) -> Vec<IntExpr> {
+    let mut rows = Rows { all: Vec::new(), seen: BTreeSet::new() };
+    let mut fuel = limits::BOUND_STEPS;
+    let mut queue: VecDeque<Atom> = goal.top_atoms().into_iter().cloned().collect();
+    let mut known: BTreeSet<Atom> = queue.iter().cloned().collect();
+    if refute && !goal.terms().is_empty() {
+        rows.push(-goal - 1);
+    }
+    if goal.terms().is_empty() {
+        let mut all = Vec::new();
+        prover.facts().iter().for_each(|fact| of_fact(fact, &mut all));
+        for atom in all.iter().flat_map(IntExpr::top_atoms) {
+            if known.insert(atom.clone()) {
+                queue.push_back(atom.clone());
+            }
+        }
+    }
+    while let Some(atom) = queue.pop_front() {
+        for row in of_atom(prover, &atom, &mut fuel) {
+            if rows.all.len() >= limits::ROWS * 2 / 3 {
+                break;
+            }
+            for atom in row.top_atoms() {
+                if known.insert(atom.clone()) {
+                    queue.push_back(atom.clone());
+                }
+            }
+            rows.push(row);
+        }
+    }
+    products(prover, goal, &mut rows, &mut fuel);
+    rows.all
+}
+
+struct Rows {
+    all: Vec<IntExpr>,
+    seen: BTreeSet<IntExpr>,
+}
+
+impl Rows {
+    fn push(&mut self, row: IntExpr) -> bool {
+        let row = tighten(&row);
+        let new = self.all.len() < limits::ROWS && self.seen.insert(row.clone());
+        if new {
+            self.all.push(row);
+        }
+        new
+    }
+}
+
+/// Rows times non-negative factors, as the products in `goal` and in the rows ask for.
+fn products(prover: &Prover, goal: &IntExpr, rows: &mut Rows, fuel: &mut u32) {
+    let base = rows.all.clone();
+    let nonlinear = |e: &IntExpr| {
+        let products = e.terms().iter().filter(|(m, _)| m.degree() > 1);
+        products.map(|(m, _)| m.clone()).collect::<Vec<_>>()
+    };
+    let mut queue: VecDeque<Monomial> = nonlinear(goal).into();
+    base.iter().for_each(|row| queue.extend(nonlinear(row)));
+    let mut known = BTreeSet::new();
+    let mut signs = BTreeMap::new();
+    while let Some(monomial) = queue.pop_front() {
+        if rows.all.len() >= limits::ROWS || !known.insert(monomial.clone()) {
+            continue;
+        }
+        for atom in monomial.atoms().iter().collect::<BTreeSet<_>>() {
+            let Some(Some(rest)) = monomial.without(atom) else { continue };
+            if !rest.atoms().iter().all(|it| nonnegative_atom(prover, it, &mut signs, fuel)) {
+                continue;
+            }
+            let factor = IntExpr::from_monomial(rest, 1);
+            for row in base.iter().filter(|row| coefficient(row, atom).is_some()) {
+                let Some(product) = row.try_product(&factor) else { continue };
+                queue.extend(nonlinear(&product));
+                rows.push(product);
+            }
+        }
+    }
+}
+
+fn nonnegative_atom(prover: &Prover, atom: &Atom, signs: &mut BTreeMap<Atom, bool>, fuel: &mut u32) -> bool {
+    if let Some(sign) = signs.get(atom) {
+        return *sign;
+    }
+    let sign = bounds::nonnegative_within(prover, &atom.clone().into_expr(), fuel);
+    signs.insert(atom.clone(), sign);
+    sign
+}
+
+/// The coefficient of `atom` where it is a term by itself and occurs in no other.
+pub(super) fn coefficient(row: &IntExpr, atom: &Atom) -> Option<i64> {
+    let mut found = None;
+    for (monomial, coefficient) in row.terms() {
+        if monomial.single() == Some(atom) {
+            found = Some(*coefficient);
+        } else if monomial.atoms().contains(atom) {
+            return None;
+        }
+    }
+    found
 }

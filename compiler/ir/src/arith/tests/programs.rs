@@ -1,0 +1,135 @@
+//! What the proofs of real kernels need: indices, extents, reshapes and parameters.
+
+use super::super::{IntExpr, Prover, Sym};
+use super::{e, given, proven, unproven};
+
+#[test]
+fn spectrogram_frames() {
+    let facts = ["N >= 512", "f >= 0", "f < (N - 352) / 160", "n >= 0", "n < 512"];
+    proven(&facts, "160*f + n < N");
+    proven(&facts, "160*f + n >= 0");
+    unproven(&facts, "160*f + n + 1 < N");
+    proven(&["N >= 512"], "(N - 352) / 160 >= 0");
+    proven(&["N >= 512"], "(N - 352) / 160 >= 1");
+    unproven(&["N >= 0"], "(N - 352) / 160 >= 1");
+}
+
+#[test]
+fn grouped_heads() {
+    let fixed = ["h >= 0", "h < 8"];
+    proven(&fixed, "h / (8 / 4) < 4");
+    proven(&["H == 8", "G == 4", "h >= 0", "h < H"], "h / (H / G) < G");
+    proven(&["H >= 1", "G >= 1", "H % G == 0", "h >= 0", "h < H"], "h / (H / G) >= 0");
+    proven(&["H >= 1", "G >= 1", "H >= G", "H % G == 0", "h >= 0", "h < H"], "h / (H / G) < G");
+    unproven(&["H >= 1", "G >= 1", "H >= G", "h >= 0", "h < H"], "h / (H / G) < G");
+    let cache = ["pos >= 0", "pos < S", "t >= 0", "t < pos + 1"];
+    proven(&cache, "t < S");
+    proven(&cache, "pos + 1 >= 0");
+    proven(&cache, "pos + 1 <= S");
+    unproven(&cache, "t + 1 < S");
+}
+
+#[test]
+fn filters() {
+    let facts = ["N >= 0", "T >= 0", "T - 1 >= 0", "n >= 0", "n < N", "k >= 0", "k < T"];
+    proven(&facts, "n + (T - 1) - k >= 0");
+    proven(&facts, "n + (T - 1) - k < (T - 1) + N");
+    unproven(&facts, "n + T - k < (T - 1) + N");
+    proven(&facts, "(T - 1) + N - N == T - 1");
+    proven(&["N >= 0", "T >= 1"], "N <= (T - 1) + N");
+    let blur = ["H >= 2", "i >= 0", "i < H - 2", "u >= 0", "u < 3"];
+    proven(&blur, "i + u < H");
+    proven(&blur, "i + u >= 0");
+    proven(&blur, "H - 2 >= 0");
+    unproven(&blur, "i + u + 1 < H");
+    unproven(&blur, "i + u - 1 >= 0");
+}
+
+#[test]
+fn stages_of_a_transform() {
+    for s in 0..9 {
+        let (m, s) = (IntExpr::constant(256 >> s), IntExpr::constant(1).shl(&s.into()).expect("small"));
+        assert!(Prover::new().prove_eq(&(IntExpr::constant(2) * m * s * 2), &e("1024")));
+    }
+    proven(&["M >= 0", "S >= 0"], "2*M*S*2 == M*2*S*2");
+}
+
+#[test]
+fn data_in_a_known_range() {
+    let label = ["K >= 1", "label >= 0", "label < K"];
+    proven(&label, "label < K");
+    proven(&["K >= 1"], "K - 1 >= 0");
+    proven(&["image >= 0", "image <= 255"], "image < 256");
+    unproven(&["image >= 0", "image <= 255"], "image < 255");
+    proven(&["H >= 1"], "max(0, min(i, H - 1)) < H");
+    proven(&["H >= 1"], "max(0, min(i, H - 1)) >= 0");
+    proven(&["H >= 1"], "min(max(i, 0), H - 1) >= 0");
+    unproven(&["H >= 0"], "min(max(i, 0), H - 1) >= 0");
+    proven(&["W >= 1"], "floormod(j - 1, W) < W");
+    proven(&["W >= 1"], "floormod(j - 1, W) >= 0");
+    unproven(&["W >= 0"], "floormod(j - 1, W) < W");
+    proven(&["V >= 1", "flat >= 0", "flat < 4*V"], "flat / V < 4");
+    proven(&["V >= 1", "flat >= 0", "flat < 4*V"], "flat / V >= 0");
+    proven(&["V >= 1", "flat >= 0", "flat < B*V", "B >= 1"], "flat / V < B");
+    proven(&["V >= 1", "flat >= 0"], "flat % V < V");
+}
+
+#[test]
+fn flat_offsets() {
+    let facts = [
+        "B >= 0", "H >= 0", "W >= 0", "C >= 0", "b >= 0", "b < B", "i >= 0", "i < H", "j >= 0", "j < W", "c >= 0",
+        "c < C",
+    ];
+    proven(&facts, "i*W + j < H*W");
+    proven(&facts, "(b*H + i)*W + j < B*H*W");
+    proven(&facts, "((b*H + i)*W + j)*C + c < B*H*W*C");
+    proven(&facts, "((b*H + i)*W + j)*C + c >= 0");
+    unproven(&facts, "i*W + j + 1 < H*W");
+    unproven(&facts, "i*H + j < H*W");
+    let p = given(&facts);
+    assert_eq!(p.simplify(&e("floordiv(i*W + j, W)")), e("i"));
+    assert_eq!(p.simplify(&e("floormod(i*W + j, W)")), e("j"));
+    assert_eq!(p.simplify(&e("floordiv(f, W)*W + floormod(f, W)")), e("f"));
+    let flat = ["H >= 0", "W >= 1", "f >= 0", "f < H*W"];
+    proven(&flat, "floordiv(f, W) < H");
+    proven(&flat, "floormod(f, W) < W");
+}
+
+#[test]
+fn conditions_and_alternatives() {
+    proven(&["i >= 0", "i != 0"], "i - 1 >= 0");
+    proven(&["i >= 0", "i < N", "i == 0 || N >= 5"], "i == 0 || N >= 2");
+    proven(&["x < 3 || x < 5"], "x < 5");
+    proven(&["a != b", "a <= b"], "a < b");
+    proven(&["N % 8 == 0", "N >= 1"], "N >= 8");
+    proven(&["N % 8 == 0"], "(N + 16) % 4 == 0");
+    proven(&["N % 8 == 0"], "8 * floordiv(N, 8) == N");
+    proven(&["N % 8 == 0", "o >= 0", "o < floordiv(N, 8)", "u >= 0", "u < 8"], "8*o + u < N");
+    unproven(&["o >= 0", "o < floordiv(N + 7, 8)", "u >= 0", "u < 8"], "8*o + u < N");
+    proven(&["(N + M) % 6 == 0"], "(2*N + 2*M + 3) % 3 == 0");
+    proven(&["x < 0", "x > 0"], "1 == 2");
+    unproven(&["x <= 0", "x >= 0"], "1 == 2");
+    proven(&["2*x == 2*y + 1"], "x != y");
+}
+
+#[test]
+fn scopes_forget() {
+    let (i, mut p) = (Sym::new("i"), given(&["N >= 0"]));
+    p.push_scope();
+    p.assume_range(&i, &0.into(), &e("N"));
+    assert!(p.prove_lt(&e("i"), &e("N")));
+    p.pop_scope();
+    assert!(!p.prove_lt(&e("i"), &e("N")));
+    p.pop_scope();
+    assert!(p.prove_le(&e("0"), &e("N")));
+}
+
+#[test]
+fn bounds_for_messages() {
+    let p = given(&["H >= 2", "i >= 0", "i < H - 1", "u >= 0", "u < 3"]);
+    assert_eq!(p.bounds(&e("i + u")), (Some(e("0")), Some(e("H"))));
+    assert_eq!(p.const_bounds(&e("u - 1")), (Some(-1), Some(1)));
+    assert_eq!(p.const_bounds(&e("i + u")), (Some(0), None));
+    let p = given(&["i >= 0", "i < N"]);
+    assert_eq!(p.bounds(&e("2*i + 1")), (Some(e("1")), Some(e("2*N - 1"))));
+}
