@@ -15,9 +15,13 @@ use std::collections::BTreeMap;
 /// Whether `e >= 0` was found; that `e` is negative may be used against itself.
 pub(super) fn nonnegative(prover: &Prover, e: &IntExpr) -> bool {
     let rows = rows::collect(prover, e, true);
-    // All values are integers: above -1 is at least 0.
-    solve(e, &rows, Some(Rational::int(-1)))
-        .is_some_and(|bound| bound.compare(Rational::int(-1)).is_some_and(|it| it.is_gt()))
+    // All values are integers: above -1 is at least 0. What bounds do not reach, a contradiction with `e < 0` may.
+    let least = Rational::int(-1);
+    let above = |goal: &IntExpr| {
+        let bound = solve(goal, &rows, Some(least));
+        bound.and_then(|it| it.compare(least)).is_some_and(|it| it.is_gt())
+    };
+    above(e) || (!e.terms().is_empty() && above(&IntExpr::constant(-1)))
 }
 
 /// The best constant that was found below `e`.

@@ -48,13 +48,19 @@ fn meaning(prover: &Prover, atom: &Atom, fuel: &mut u32, out: &mut Vec<IntExpr>)
     match atom {
         Atom::Var(_) | Atom::Sum(..) | Atom::Product(..) => {}
         Atom::FloorDiv(a, b) => {
-            if !positive(prover, b, fuel) {
-                return;
-            }
             let left = a - b * &it;
-            out.extend([b - 1 - &left, left]);
-            if b.as_const().is_none() && bounds::nonnegative_within(prover, a, fuel) {
-                out.extend([it.clone(), a - it]);
+            let both = bounds::nonnegative_within(prover, a, fuel) && bounds::nonnegative_within(prover, b, fuel);
+            if positive(prover, b, fuel) {
+                out.extend([b - 1 - &left, left.clone()]);
+            } else if both {
+                // By zero the quotient is zero, which leaves the dividend.
+                out.push(left.clone());
+            }
+            if both && b.as_const().is_none() {
+                out.extend([it.clone(), a - &it]);
+            }
+            if exact(prover, a, b) {
+                out.extend([-&left, left]);
             }
         }
         Atom::FloorMod(a, b) => {
@@ -68,19 +74,44 @@ fn meaning(prover: &Prover, atom: &Atom, fuel: &mut u32, out: &mut Vec<IntExpr>)
             }
         }
         Atom::TruncDiv(a, b) => {
-            if b.as_const().is_some_and(|c| c > 0) {
+            if bounds::nonnegative_within(prover, a, fuel) && bounds::nonnegative_within(prover, b, fuel) {
+                same(prover, &it, &a.floor_div(b), fuel, out);
+            } else if b.as_const().is_some_and(|c| c > 0) {
                 let left = a - b * it;
                 out.extend([b - 1 - &left, left + b - 1]);
             }
         }
         Atom::TruncRem(a, b) => {
-            if b.as_const().is_some_and(|c| c > 0) {
+            if bounds::nonnegative_within(prover, a, fuel) && bounds::nonnegative_within(prover, b, fuel) {
+                same(prover, &it, &a.floor_mod(b), fuel, out);
+            } else if b.as_const().is_some_and(|c| c > 0) {
                 let whole = b * a.trunc_div(b) + &it - a;
                 out.extend([b - 1 - &it, b - 1 + &it, -&whole, whole]);
             }
         }
         Atom::Min(a, b) => out.extend([a - &it, b - &it]),
         Atom::Max(a, b) => out.extend([&it - a, &it - b]),
+    }
+}
+
+/// What holds of `floor`, said of `it`, which is equal to it; and that they are equal.
+fn same(prover: &Prover, it: &IntExpr, floor: &IntExpr, fuel: &mut u32, out: &mut Vec<IntExpr>) {
+    if let Some(atom) = floor.as_atom() {
+        let mut rows = Vec::new();
+        meaning(prover, atom, fuel, &mut rows);
+        out.extend(
+            rows.iter()
+                .map(|row| row.map_atoms(&mut |of| if of == atom { it.clone() } else { of.clone().into_expr() })),
+        );
+    }
+    out.extend([it - floor, floor - it]);
+}
+
+/// Whether `b` divides `a` without rest.
+fn exact(prover: &Prover, a: &IntExpr, b: &IntExpr) -> bool {
+    match b.as_const() {
+        Some(c) => super::congruence::divisible(prover, a, c),
+        None => prover.facts().contains(&Fact::Zero(a.floor_mod(b))),
     }
 }
 

@@ -52,21 +52,14 @@ fn atom(prover: &Prover, it: &Atom) -> IntExpr {
             Some(false) => -floor_mod(prover, &-a, &b),
             None => a.trunc_rem(&b),
         },
-        Atom::Min(..) => choose(prover, &a, &b, IntExpr::minimum),
-        Atom::Max(..) => choose(prover, &b, &a, |b, a| a.maximum(b)),
+        Atom::Min(..) if decide(prover, &(&b - &a)) => a,
+        Atom::Min(..) if decide(prover, &(&a - &b)) => b,
+        Atom::Min(..) => a.minimum(&b),
+        Atom::Max(..) if decide(prover, &(&b - &a)) => b,
+        Atom::Max(..) if decide(prover, &(&a - &b)) => a,
+        Atom::Max(..) => a.maximum(&b),
         Atom::Sum(..) => a + b,
         Atom::Product(..) => a * b,
-    }
-}
-
-/// `a` if `a <= b`, `b` if `b <= a`.
-fn choose(prover: &Prover, a: &IntExpr, b: &IntExpr, other: impl Fn(&IntExpr, &IntExpr) -> IntExpr) -> IntExpr {
-    if decide(prover, &(b - a)) {
-        a.clone()
-    } else if decide(prover, &(a - b)) {
-        b.clone()
-    } else {
-        other(a, b)
     }
 }
 

@@ -28,6 +28,9 @@ fn under(prover: &Prover, case: Fact, e: &IntExpr, leaves: &mut u32) -> bool {
         return false;
     }
     *leaves -= 1;
+    if prover.facts().contains(&case.negate()) {
+        return true;
+    }
     let mut inner = prover.clone();
     inner.assume(case);
     let e = tighten(&simplify::expr(&inner, e));

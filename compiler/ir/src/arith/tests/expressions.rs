@@ -37,7 +37,7 @@ fn text_reads_well() {
         "-i",
         "2*((N - 352) / 160) + 1",
         "floordiv(a, b)",
-        "floormod(a, 8)*W + min(a, b)",
+        "W*floormod(a, 8) + min(a, b)",
         "x % 8 - y / 3",
         "-9223372036854775808",
     ] {
