@@ -33,8 +33,7 @@ fn build(name: &str, func: tenfold_ir::relax::Function) -> (libloading::Library,
     module.functions.insert(name.to_string(), Function::Relax(func));
     let target = Target::from_triple(&host(), &[]);
     let backend = CBackend { folder: folder.clone(), host: host() };
-    let mut context = PassContext::new(target);
-    context.disabled.insert("VerifyBounds".into());
+    let context = PassContext::new(target);
     let compiled = compile(module, &context, &Options::default(), &backend).expect("it compiles");
     let source = std::fs::read_to_string(folder.join(format!("{name}.c"))).expect("the source is there");
     let (c, so) = (folder.join("visible.c"), folder.join("lib.so"));
