@@ -16,7 +16,9 @@ const CHOICES: usize = 3;
 
 /// Whether `e >= 0` was found.
 pub(super) fn nonnegative(prover: &Prover, e: &IntExpr) -> bool {
-    nonnegative_within(prover, e, &mut { limits::BOUND_STEPS })
+    // One path without turning back is cheap and is enough for most.
+    let low = lower_within(prover, e, &mut { limits::BOUND_STEPS });
+    low.as_const().is_some_and(|value| value >= 0) || nonnegative_within(prover, e, &mut { limits::BOUND_STEPS })
 }
 
 /// The same within `fuel` steps.
@@ -40,17 +42,18 @@ pub(super) fn nonnegative_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -
     false
 }
 
-/// When facts first named the atom; what is no variable comes last.
+/// When facts first named the atom, or the last variable inside of it, which goes after it.
 fn rank(prover: &Prover, atom: &Atom) -> usize {
-    if atom.operands().is_some() {
-        return usize::MAX;
+    if let Some((a, b)) = atom.operands() {
+        let inner = a.top_atoms().into_iter().chain(b.top_atoms());
+        return inner.map(|it| rank(prover, it)).max().unwrap_or(0) + 1;
     }
     let names = |e: &IntExpr| e.terms().iter().any(|(m, _)| m.atoms().contains(atom));
     let first = prover.facts().iter().position(|fact| match fact {
         Fact::NonNegative(e) | Fact::Zero(e) | Fact::NonZero(e) | Fact::Divisible(e, _) => names(e),
         Fact::And(_) | Fact::Or(_) => false,
     });
-    first.unwrap_or(0)
+    first.map_or(0, |it| it * 2)
 }
 
 /// Expressions not above a positive multiple of `e`, each without `atom`.
@@ -81,6 +84,29 @@ fn eliminations(prover: &Prover, e: &IntExpr, atom: &Atom, fuel: &mut u32) -> Ve
     out
 }
 
+/// `e` with a quotient by a positive constant, which rises with its dividend, at the dividend's bound.
+fn monotone(
+    prover: &Prover,
+    e: &IntExpr,
+    atom: &Atom,
+    size: &IntExpr,
+    rising: bool,
+    fuel: &mut u32,
+) -> Option<IntExpr> {
+    let Atom::FloorDiv(a, b) = atom else { return None };
+    b.as_const().filter(|c| *c > 0)?;
+    let mut part = *fuel / 4;
+    let start = part;
+    let it = atom.clone().into_expr();
+    let above = if rising {
+        it - lower_within(prover, a, &mut part).floor_div(b)
+    } else {
+        (-lower_within(prover, &-a, &mut part)).floor_div(b) - it
+    };
+    *fuel -= start - part;
+    Some(e - size * above).filter(|lower| !lower.top_atoms().contains(atom))
+}
+
 /// `c` of `e = c*atom + r`.
 fn factor_of(e: &IntExpr, atom: &Atom) -> IntExpr {
     let mut factor = IntExpr::constant(0);
@@ -103,20 +129,23 @@ pub(super) fn symbolic(prover: &Prover, e: &IntExpr) -> (Option<IntExpr>, Option
 }
 
 fn lower(prover: &Prover, e: &IntExpr) -> Option<IntExpr> {
-    let mut fuel = limits::BOUND_STEPS;
+    let current = lower_within(prover, e, &mut { limits::BOUND_STEPS });
+    let known = current.as_const().is_some() || current != *e || free(prover, e);
+    known.then_some(current)
+}
+
+/// Something not above `e`, at worst `e` itself.
+pub(super) fn lower_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -> IntExpr {
     let mut current = e.clone();
-    for _ in 0..limits::MONOMIALS {
-        if current.as_const().is_some() {
-            break;
-        }
+    while *fuel > 0 && current.as_const().is_none() {
+        *fuel -= 1;
         let mut atoms: Vec<&Atom> = current.top_atoms().into_iter().collect();
         atoms.sort_by_cached_key(|atom| std::cmp::Reverse(rank(prover, atom)));
-        let next = atoms.iter().find_map(|atom| best(prover, &current, atom, &mut fuel));
+        let next = atoms.iter().find_map(|atom| best(prover, &current, atom, fuel));
         let Some(next) = next else { break };
         current = next;
     }
-    let known = current.as_const().is_some() || current != *e || free(prover, e);
-    known.then_some(current)
+    current
 }
 
 /// The best of the unit eliminations of `atom`: of constants the greatest.
@@ -129,6 +158,9 @@ fn best(prover: &Prover, e: &IntExpr, atom: &Atom, fuel: &mut u32) -> Option<Int
         None => return None,
     };
     let size = if rising { factor } else { -factor };
+    if let Some(lower) = monotone(prover, e, atom, &size, rising, fuel) {
+        return Some(lower);
+    }
     let unit = if rising { 1 } else { -1 };
     let rows = rows::of_atom(prover, atom, fuel);
     let candidates = rows.iter().filter(|row| rows::coefficient(row, atom) == Some(unit));

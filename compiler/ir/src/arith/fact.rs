@@ -168,6 +168,8 @@ fn write_comparison(f: &mut fmt::Formatter<'_>, e: &IntExpr, ordered: bool) -> f
     match (left.is_zero(), right.is_zero(), constant) {
         (true, _, k) => write!(f, "{right} {} {}", if ordered { ">=" } else { "==" }, -k),
         (false, true, k) => write!(f, "{left} {same} {k}"),
+        (false, false, k) if !ordered && k < 0 => write!(f, "{right} == {}", left + -k),
+        (false, false, k) if !ordered => write!(f, "{} == {left}", right + k),
         (false, false, -1) if ordered => write!(f, "{left} < {right}"),
         (false, false, k) if k < 0 => write!(f, "{} {same} {right}", left + -k),
         (false, false, k) => write!(f, "{left} {same} {}", right + k),

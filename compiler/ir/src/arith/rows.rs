@@ -59,8 +59,12 @@ fn meaning(prover: &Prover, atom: &Atom, fuel: &mut u32, out: &mut Vec<IntExpr>)
             if both && b.as_const().is_none() {
                 out.extend([it.clone(), a - &it]);
             }
-            if exact(prover, a, b) {
+            let exact = exact(prover, a, b);
+            if exact {
                 out.extend([-&left, left]);
+            }
+            if let Some(c) = b.as_const().filter(|c| *c > 0) {
+                constant_range(prover, a, c, exact, &it, fuel, out);
             }
         }
         Atom::FloorMod(a, b) => {
@@ -92,6 +96,28 @@ fn meaning(prover: &Prover, atom: &Atom, fuel: &mut u32, out: &mut Vec<IntExpr>)
         Atom::Min(a, b) => out.extend([a - &it, b - &it]),
         Atom::Max(a, b) => out.extend([&it - a, &it - b]),
     }
+}
+
+/// Constant bounds of the quotient `it` of `a` by `c`: division makes them integers, which linear arithmetic does not.
+fn constant_range(
+    prover: &Prover,
+    a: &IntExpr,
+    c: i64,
+    exact: bool,
+    it: &IntExpr,
+    fuel: &mut u32,
+    out: &mut Vec<IntExpr>,
+) {
+    let mut part = *fuel / 8;
+    *fuel -= part;
+    if let Some(low) = bounds::lower_within(prover, a, &mut part).as_const() {
+        let rounds_up = exact && low.rem_euclid(c) != 0;
+        out.push(it - low.div_euclid(c) - i64::from(rounds_up));
+    }
+    if let Some(high) = bounds::lower_within(prover, &-a, &mut part).as_const().and_then(i64::checked_neg) {
+        out.push(IntExpr::constant(high.div_euclid(c)) - it);
+    }
+    *fuel += part;
 }
 
 /// What holds of `floor`, said of `it`, which is equal to it; and that they are equal.
@@ -141,7 +167,19 @@ pub(super) fn collect(prover: &Prover, goal: &IntExpr, refute: bool) -> Vec<IntE
         }
     }
     while let Some(atom) = queue.pop_front() {
-        for row in of_atom(prover, &atom, &mut fuel) {
+        let multiples = prover.facts().iter().filter_map(|fact| match fact {
+            Fact::Divisible(e, c) if *c > 0 && e.top_atoms().contains(&atom) => {
+                Some(e - e.floor_div(&(*c).into()) * *c)
+            }
+            Fact::NonNegative(_)
+            | Fact::Zero(_)
+            | Fact::NonZero(_)
+            | Fact::Divisible(..)
+            | Fact::And(_)
+            | Fact::Or(_) => None,
+        });
+        let multiples: Vec<IntExpr> = multiples.flat_map(|rest| [-&rest, rest]).collect();
+        for row in of_atom(prover, &atom, &mut fuel).into_iter().chain(multiples) {
             if rows.all.len() >= limits::ROWS * 2 / 3 {
                 break;
             }
