@@ -3,7 +3,7 @@
 use crate::lower::{legalize_ops, lower_entry};
 use crate::pass::Pass;
 use crate::plan::plan_memory;
-use crate::relax_passes::{dead_code_elimination, inline_calls, materialise};
+use crate::relax_passes::{dead_code_elimination, inline_calls, materialise, pad_conv};
 use crate::tir_passes::{flatten_buffers, lower_blocks, lower_math, verify_bounds};
 
 /// From the front end's module to flat prim-funcs.
@@ -11,6 +11,7 @@ pub static PIPELINE: &[Pass] = &[
     // First, so that every later pass sees one graph.
     Pass::new("InlineCalls", inline_calls),
     Pass::new("DeadCodeElimination", dead_code_elimination),
+    Pass::new("PadConv", pad_conv).at_level(1),
     // Before the operators become kernels: its copies are relax operators.
     Pass::new("Materialise", materialise),
     Pass::new("LegalizeOps", legalize_ops),

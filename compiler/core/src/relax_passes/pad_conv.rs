@@ -1,0 +1,55 @@
+//! `PadConv`: a convolution with padding becomes a `pad` and a convolution without.
+//!
+//! `conv(x, w, pads = p)  ->  conv(pad(x, 0, p), w)`: the loops lose a condition per tap, and vectorise.
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::relax::{self, Binding, Op, PadMode, TensorType, Type, ValueData, ValueId};
+use tenfold_ir::{Function, Module, Scalar};
+
+use crate::CompileError;
+use crate::pass::PassContext;
+
+/// Runs on the entry.
+pub fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+    let entry = module.entry.clone();
+    if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
+        for block in 0..func.blocks.len() {
+            let bindings = std::mem::take(&mut func.blocks[block].bindings);
+            let padded = bindings.into_iter().flat_map(|b| expand(func, b)).collect();
+            func.blocks[block].bindings = padded;
+        }
+        *func = relax::renumbered(func);
+    }
+    Ok(())
+}
+
+/// The bindings that replace one.
+fn expand(func: &mut relax::Function, mut conv: Binding) -> Vec<Binding> {
+    let Op::Conv { window, .. } = &mut conv.op else { return vec![conv] };
+    let Type::Tensor(ty) = func.values[conv.args[0].0 as usize].ty.clone() else { return vec![conv] };
+    if window.pads.iter().all(|p| *p == 0) {
+        return vec![conv];
+    }
+    let spatial = window.pads.len() / 2;
+    let sides = |from: usize| {
+        let own = window.pads[from..from + spatial].iter().map(|p| IntExpr::from(*p));
+        [IntExpr::from(0), IntExpr::from(0)].into_iter().chain(own).collect::<Vec<_>>()
+    };
+    let (before, after) = (sides(0), sides(spatial));
+    let shape = (0..ty.shape.len()).map(|a| &(&ty.shape[a] + &before[a]) + &after[a]).collect();
+    window.pads.fill(0);
+    let zero = value(func, conv.out, TensorType { dtype: ty.dtype, shape: Vec::new() });
+    let padded = value(func, conv.out, TensorType { dtype: ty.dtype, shape });
+    let scalar = Binding { out: zero, op: Op::Scalar(Scalar::zero(ty.dtype)), args: Vec::new() };
+    let pad = Op::Pad { mode: PadMode::Constant, before, after };
+    let pad = Binding { out: padded, op: pad, args: vec![conv.args[0], zero] };
+    conv.args[0] = padded;
+    vec![scalar, pad, conv]
+}
+
+/// A new value at the place of another.
+fn value(func: &mut relax::Function, like: ValueId, ty: TensorType) -> ValueId {
+    let loc = func.values[like.0 as usize].loc;
+    func.values.push(ValueData { ty: Type::Tensor(ty), name: "pad".into(), loc, range: None });
+    ValueId(func.values.len() as u32 - 1)
+}
