@@ -256,8 +256,8 @@ impl<'a> Elaborator<'a> {
         self.graph.set_loc(self.loc(node));
         match ops::apply(&mut self.graph, def, &made) {
             Ok(v) => {
-                if let OpKind::Later(what, _) = def.kind {
-                    self.refuse(node, format!("the operator `{}` ({what})", def.name));
+                if let OpKind::Later(..) = def.kind {
+                    self.refuse(node, format!("the operator `{}`", def.name));
                 }
                 self.unpacked(node, v)
             }
