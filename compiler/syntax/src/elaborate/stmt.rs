@@ -383,7 +383,9 @@ impl<'a> Elaborator<'a> {
         let new = if whole_tensor(&axes, &drop, &ty.shape) {
             if found.shape.len() == ty.shape.len() { Some(src) } else { self.emit(node, Op::Full { shape: ty.shape.clone() }, &[src], &[]) }
         } else {
-            self.emit(node, Op::SliceUpdate { axes, drop }, &[dst, src], &[tensor.node, value_node])
+            let new = self.emit(node, Op::SliceUpdate { axes, drop }, &[dst, src], &[tensor.node, value_node]);
+            new.into_iter().for_each(|v| self.graph.name_value(v, &tensor.text));
+            new
         };
         if let Some(new) = new {
             self.vars[var].value = Value::Tensor(new);
