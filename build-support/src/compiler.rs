@@ -1,17 +1,101 @@
 //! One function from text to object. It runs in a worker, so whatever it does to the process ends there.
 
+mod backend;
+mod constants;
 mod fault;
-mod stub;
+mod member;
 
-use crate::worker::message::{Answer, Request};
+use crate::worker::message::{Answer, Compiled, Request};
+use member::Member;
+use std::time::Instant;
+use tenfold_core::pass::PassContext;
+use tenfold_core::{Budgets, CodegenOptions, CompileError, ErrorKind, Options, Target};
+use tenfold_ir::Loc;
+use tenfold_syntax::ast::{Budget, BudgetOf, NodeId};
+use tenfold_syntax::elaborate::elaborate;
+use tenfold_syntax::{Code, Diagnostic};
 
-/// What code is generated with, without a path: two machines may agree.
-pub(crate) fn identity() -> String {
-    tenfold_llvm::find(&tenfold_llvm::Env::from_process()).identity()
-}
+pub(crate) use backend::identity;
 
 /// Compiles a function.
 pub(crate) fn compile(request: &Request) -> Answer {
     fault::have(request);
-    stub::compile(request)
+    match attempt(request) {
+        Ok(compiled) => Answer::Compiled(compiled),
+        Err(diagnostics) => Answer::Refused(diagnostics),
+    }
+}
+
+fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
+    let begin = Instant::now();
+    let Some(member) = Member::of(request) else {
+        return Err(Vec::new());
+    };
+    let elaborated = elaborate(&member.tree, &*member);
+    let Some(module) = elaborated.module else {
+        return Err(elaborated.diagnostics.into_iter().collect());
+    };
+    let front = begin.elapsed();
+    let target = target(request);
+    let context = PassContext::from_env(target, &|variable| match variable {
+        "TENFOLD_DUMP" => Some(request.options.dump.clone()),
+        "TENFOLD_PRINT" => Some(request.options.print.clone()),
+        _ => None,
+    });
+    let options = Options {
+        codegen: CodegenOptions { lines: member.lines.clone(), ..CodegenOptions::default() },
+        budgets: budgets(&member.tree.attributes.budgets),
+        strict: member.tree.attributes.numerics.as_ref().is_some_and(|n| n.value == "strict"),
+        symbol: request.symbol.clone(),
+    };
+    let backend = backend::choose(request);
+    let made = tenfold_core::compile(module, &context, &options, &*backend);
+    let made = made.map_err(|errors| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
+    let constants = constants::publish(request, &made.constant_data).map_err(|error| vec![error])?;
+    std::fs::write(&request.object, &made.artefact.object).map_err(|error| {
+        let text = format!("`{}` cannot be written: {error}", request.object);
+        vec![Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)]
+    })?;
+    let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    Ok(Compiled {
+        workspace_bytes: made.workspace_bound.or(made.workspace.is_none().then_some(0)),
+        workspace_expr: made.workspace.map_or("0".into(), |size| size.to_string()),
+        stack_bytes: made.stack,
+        flops_expr: made.flops.map(|flops| flops.to_string()).unwrap_or_default(),
+        checks: Vec::new(),
+        code_bytes: 0,
+        constants,
+        times: vec![("front end".into(), millis(front)), ("passes and code".into(), millis(begin.elapsed() - front))],
+    })
+}
+
+fn target(request: &Request) -> Target {
+    let features = request.target.cfg.iter().find(|(key, _)| key == "FEATURE");
+    let features: Vec<&str> = features.map_or(Vec::new(), |(_, value)| value.split(',').collect());
+    Target::from_triple(&request.target.triple, &features)
+}
+
+fn budgets(written: &[Budget]) -> Budgets {
+    let of = |wanted: BudgetOf| {
+        let budget = written.iter().find(|budget| budget.of == wanted)?;
+        Some((budget.limit.bytes, Loc::node(budget.node.0)))
+    };
+    Budgets { workspace: of(BudgetOf::Workspace), weights: of(BudgetOf::Weights), stack: of(BudgetOf::Stack) }
+}
+
+/// An error of the pipeline at its node; what lies in a callee stands at the function.
+fn diagnostic(error: CompileError) -> Diagnostic {
+    let code = match error.kind {
+        ErrorKind::Unsupported => Code::NotCompiled,
+        ErrorKind::WorkspaceBudget => Code::WorkspaceBudget,
+        ErrorKind::WeightsBudget => Code::WeightsBudget,
+        ErrorKind::StackBudget => Code::StackBudget,
+        ErrorKind::Target => Code::Target,
+        ErrorKind::Limit => Code::Limit,
+        ErrorKind::Internal => Code::Internal,
+    };
+    let node = if error.loc.function == 0 { NodeId(error.loc.node) } else { NodeId::FUNCTION };
+    let mut out = Diagnostic::new(node, code, error.message);
+    out.help = error.help;
+    out
 }

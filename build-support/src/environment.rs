@@ -47,7 +47,7 @@ impl Environment {
             out: need("OUT_DIR")?.into(),
             name: need("CARGO_PKG_NAME")?,
             version: need("CARGO_PKG_VERSION")?,
-            target: Target { triple: need("TARGET")?, cfg },
+            target: Target { triple: need("TARGET")?, host: need("HOST")?, cfg },
             options: Options {
                 llvm: or_empty("TENFOLD_LLVM"),
                 dump: or_empty("TENFOLD_DUMP"),

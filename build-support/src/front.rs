@@ -19,6 +19,8 @@ pub(crate) struct Read {
     pub(crate) uses: Uses,
     /// Whether there is nothing wrong with it. If there is, the macro says what.
     pub(crate) is_sound: bool,
+    /// Whether what is said of it names lines, so that it is compiled anew where it moves.
+    pub(crate) shows_lines: bool,
 }
 
 /// None if the text is no function at all, which is rustc's to report.
@@ -32,5 +34,6 @@ pub(crate) fn read(function: &Function) -> Option<Read> {
         fingerprint: tenfold_syntax::fingerprint(&tree),
         uses: uses::of(&tree),
         is_sound: parsed.diagnostics.is_empty(),
+        shows_lines: !tree.attributes.budgets.is_empty(),
     })
 }

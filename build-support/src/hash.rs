@@ -86,6 +86,17 @@ pub(crate) fn of_stream(stream: &mut impl Read) -> io::Result<String> {
     }
 }
 
+/// The hash of a stream with what is said of it.
+pub(crate) fn of_tensor(dtype: &str, shape: &[u64], stream: &mut impl Read) -> io::Result<String> {
+    let content = of_stream(stream)?;
+    let mut hasher = Hasher::new();
+    hasher.field(dtype.as_bytes());
+    for extent in shape {
+        hasher.field(&extent.to_le_bytes());
+    }
+    Ok(hasher.field(content.as_bytes()).finish())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -48,6 +48,15 @@ struct Item {
     errors: Vec<Diagnostic>,
 }
 
+impl Item {
+    /// Its path in its crate.
+    fn path(&self) -> String {
+        let modules = self.found.function.place.modules.iter();
+        let parts = modules.map(String::as_str).chain([self.read.name.as_str()]);
+        parts.fold(String::from("crate"), |path, part| path + "::" + part)
+    }
+}
+
 /// What is kept between the steps of a run.
 struct Run<'a> {
     environment: &'a Environment,
@@ -151,6 +160,9 @@ impl Run<'_> {
                 &item.read.fingerprint,
             ] {
                 key.field(part.as_bytes());
+            }
+            if item.read.shows_lines {
+                key.field(&item.found.function.line.to_le_bytes());
             }
             for (name, value) in &environment.target.cfg {
                 key.field(name.as_bytes()).field(value.as_bytes());
@@ -263,7 +275,13 @@ impl Run<'_> {
                 });
                 calls.push((edge.path.clone(), place));
             }
-            functions.push(Source { argument: source.argument.clone(), text: source.text.clone(), calls });
+            functions.push(Source {
+                argument: source.argument.clone(),
+                text: source.text.clone(),
+                path: self.items[places[next]].path(),
+                line: source.line,
+                calls,
+            });
             next += 1;
         }
         let object = self.directory.join("cache").join(format!("{}.o", item.key));

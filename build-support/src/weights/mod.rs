@@ -43,7 +43,13 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    fn damaged(file: &str, why: impl std::fmt::Display) -> Self {
+    /// Whether it is about a tensor in the file and not about the file.
+    pub(crate) fn is_of_tensor(&self) -> bool {
+        self.code == Code::TensorMissing
+    }
+
+    /// The file cannot be read.
+    pub(crate) fn damaged(file: &str, why: impl std::fmt::Display) -> Self {
         Self {
             code: Code::FileDamaged,
             message: format!("`{file}` cannot be read: {why}"),

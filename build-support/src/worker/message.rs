@@ -30,6 +30,10 @@ pub(crate) struct Source {
     pub(crate) argument: String,
     /// The function with its other attributes.
     pub(crate) text: String,
+    /// Its path in its crate, `crate::nn::mlp`.
+    pub(crate) path: String,
+    /// The line of its name.
+    pub(crate) line: u32,
     /// Each path that it calls, with the place of the callee in [`Request::functions`].
     pub(crate) calls: Vec<(Vec<String>, usize)>,
 }
@@ -39,6 +43,8 @@ pub(crate) struct Source {
 pub(crate) struct Target {
     /// `TARGET`.
     pub(crate) triple: String,
+    /// `HOST`.
+    pub(crate) host: String,
     /// Names and values of `CARGO_CFG_TARGET_*`, sorted.
     pub(crate) cfg: Vec<(String, String)>,
 }
@@ -98,6 +104,8 @@ impl Request {
         put.list(&self.functions, |put, source| {
             put.text(&source.argument);
             put.text(&source.text);
+            put.text(&source.path);
+            put.number(source.line.into());
             put.list(&source.calls, |put, (path, callee)| {
                 put.texts(path);
                 put.number(*callee as u64);
@@ -105,6 +113,7 @@ impl Request {
         });
         put.text(&self.package);
         put.text(&self.target.triple);
+        put.text(&self.target.host);
         put.list(&self.target.cfg, |put, (key, value)| {
             put.text(key);
             put.text(value);
@@ -128,11 +137,17 @@ impl Request {
                 Some(Source {
                     argument: take.text()?,
                     text: take.text()?,
+                    path: take.text()?,
+                    line: u32::try_from(take.number()?).ok()?,
                     calls: take.list(|take| Some((take.texts()?, take.number()? as usize)))?,
                 })
             })?,
             package: take.text()?,
-            target: Target { triple: take.text()?, cfg: take.list(|take| Some((take.text()?, take.text()?)))? },
+            target: Target {
+                triple: take.text()?,
+                host: take.text()?,
+                cfg: take.list(|take| Some((take.text()?, take.text()?)))?,
+            },
             options: Options {
                 llvm: take.text()?,
                 dump: take.text()?,
@@ -225,9 +240,11 @@ mod tests {
             functions: vec![Source {
                 argument: "dims(K = 1)".into(),
                 text: "fn f() {}\n".into(),
+                path: "crate::f".into(),
+                line: 7,
                 calls: vec![(vec!["self".into(), "g".into()], 1)],
             }],
-            target: Target { triple: "t".into(), cfg: vec![("ARCH".into(), "x".into())] },
+            target: Target { triple: "t".into(), host: "h".into(), cfg: vec![("ARCH".into(), "x".into())] },
             ..Request::default()
         };
         let bytes = request.to_bytes();

@@ -1,7 +1,7 @@
 //! One compilation, from the front end's module to an artefact.
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::{ConstId, Loc, Module};
+use tenfold_ir::{ConstData, ConstId, Loc, Module};
 
 use crate::backend::{Artefact, Backend, CodegenOptions, Stage};
 use crate::budget::{Budgets, check_stack, check_weights, check_workspace};
@@ -37,6 +37,8 @@ pub struct Compiled {
     pub weights: u64,
     /// The constants that the object refers to, as [`crate::constant_symbol`]s.
     pub constants: Vec<ConstId>,
+    /// The same constants with their bytes: what must be linked beside the object.
+    pub constant_data: Vec<ConstData>,
     /// Worst-case stack, if the back end knows it.
     pub stack: Option<u64>,
     /// Float operations of a call, if every extent is a constant.
@@ -64,6 +66,7 @@ pub fn compile(
     out.workspace_bound = plan.workspace_bound;
     out.weights = weight_bytes(&module);
     out.constants = used_constants(&module).into_iter().collect();
+    out.constant_data = out.constants.iter().map(|id| module.constant(*id).clone()).collect();
     out.flops = flops(&module);
     let mut errors = Vec::new();
     if let Some(func) = &planned {

@@ -1,0 +1,72 @@
+//! Constants: from a place in a file, or bytes in memory, to an archive of their own.
+
+use crate::object::archive;
+use crate::object::constant::{ElfTarget, Plan};
+use crate::weights::{self, Failure, Found};
+use crate::worker::message::Request;
+use crate::{hash, out};
+use std::io::{self, Read};
+use std::path::Path;
+use tenfold_core::constant_symbol;
+use tenfold_ir::{ConstBytes, ConstData};
+use tenfold_syntax::ast::NodeId;
+use tenfold_syntax::{Code, Diagnostic};
+
+/// What the compiler knows of a tensor in a file.
+pub(super) fn data(file: &str, name: &str, found: &Found) -> Result<ConstData, Failure> {
+    let hash = weights::range(&found.path, found.offset, found.length)
+        .and_then(|mut bytes| hash::of_tensor(found.dtype.name(), &found.shape, &mut bytes));
+    let hash = hash.map_err(|error| Failure::damaged(file, error))?;
+    Ok(ConstData {
+        hash,
+        name: name.into(),
+        dtype: found.dtype,
+        shape: found.shape.clone(),
+        bytes: ConstBytes::File { path: found.path.clone(), offset: found.offset, len: found.length },
+    })
+}
+
+/// Makes an archive of each constant, unless it is there; gives their names and bytes.
+pub(super) fn publish(request: &Request, constants: &[ConstData]) -> Result<Vec<(String, u64)>, Diagnostic> {
+    if constants.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(target) = ElfTarget::of_triple(&request.target.triple) else {
+        let text = format!("constants cannot be linked for `{}` yet", request.target.triple);
+        let error = Diagnostic::new(NodeId::FUNCTION, Code::Target, text);
+        return Err(error.help("build for a target whose objects are ELF"));
+    };
+    let directory = Path::new(&request.archives);
+    let mut names = Vec::new();
+    for constant in constants {
+        let name = format!("tenfold_w_{}", constant.hash);
+        let bytes = length(constant);
+        if !out::archive_path(directory, &name).is_file() {
+            write(directory, &name, target, constant).map_err(|error| {
+                let text = format!("the constant `{}` cannot be written: {error}", constant.name);
+                Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)
+            })?;
+        }
+        names.push((name, bytes));
+    }
+    Ok(names)
+}
+
+fn length(constant: &ConstData) -> u64 {
+    match &constant.bytes {
+        ConstBytes::Inline(bytes) => bytes.len() as u64,
+        ConstBytes::File { len, .. } => *len,
+    }
+}
+
+fn write(directory: &Path, name: &str, target: ElfTarget, constant: &ConstData) -> io::Result<()> {
+    let symbol = constant_symbol(&constant.hash);
+    let plan = Plan::new(target, &symbol, length(constant));
+    let mut bytes: Box<dyn Read> = match &constant.bytes {
+        ConstBytes::Inline(bytes) => Box::new(&bytes[..]),
+        ConstBytes::File { path, offset, len } => Box::new(weights::range(path, *offset, *len)?),
+    };
+    out::replace(&out::archive_path(directory, name), |file| {
+        archive::write(file, "weights.o", &[&symbol], plan.object_length(), |file| plan.write(file, &mut bytes))
+    })
+}

@@ -1,0 +1,100 @@
+//! A function with everything that its names mean.
+
+use super::constants;
+use crate::weights::{self, Wanted};
+use crate::worker::message::{Request, Source};
+use proc_macro2::TokenStream;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::str::FromStr as _;
+use tenfold_syntax::ast::{self, ConstSource, NodeId, TensorFn};
+use tenfold_syntax::elaborate::{Callee, ConstLookup, Environment};
+use tenfold_syntax::{Diagnostic, parse_item};
+
+/// A function and what it calls.
+pub(super) struct Member {
+    /// Its tree.
+    pub(super) tree: TensorFn,
+    /// The source's line of each node.
+    pub(super) lines: Vec<u32>,
+    path: String,
+    package: PathBuf,
+    callees: Vec<(Vec<String>, Rc<Member>)>,
+}
+
+impl Member {
+    /// The function that is asked for; none if a text in the request cannot be read, which the macro reports.
+    pub(super) fn of(request: &Request) -> Option<Rc<Self>> {
+        let mut made = vec![None; request.functions.len()];
+        Self::make(request, 0, &mut made)
+    }
+
+    /// Calls make no cycles: the request has none.
+    fn make(request: &Request, number: usize, made: &mut Vec<Option<Rc<Self>>>) -> Option<Rc<Self>> {
+        if let Some(done) = made.get(number)? {
+            return Some(done.clone());
+        }
+        let source = &request.functions[number];
+        let mut callees = Vec::new();
+        for (path, callee) in &source.calls {
+            // a callee that cannot be read is reported where it stands
+            let callee = Self::make(request, *callee, made)?;
+            callees.push((path.clone(), callee));
+        }
+        let member = Rc::new(Self::read(source, callees, Path::new(&request.package))?);
+        made[number] = Some(member.clone());
+        Some(member)
+    }
+
+    fn read(source: &Source, callees: Vec<(Vec<String>, Rc<Self>)>, package: &Path) -> Option<Self> {
+        let argument = TokenStream::from_str(&source.argument).ok()?;
+        let item = TokenStream::from_str(&source.text).ok()?;
+        let parsed = parse_item(argument, item);
+        let tree = parsed.function.filter(|_| parsed.diagnostics.is_empty())?;
+        let name = parsed.spans.line(NodeId::FUNCTION);
+        let line = |node: usize| {
+            let line = parsed.spans.line(NodeId(node as u32)) + source.line as usize;
+            line.saturating_sub(name) as u32
+        };
+        Some(Self {
+            lines: (0..parsed.spans.len()).map(line).collect(),
+            tree,
+            path: source.path.clone(),
+            package: package.to_path_buf(),
+            callees,
+        })
+    }
+}
+
+impl Environment for Member {
+    fn callee(&self, path: &ast::Path) -> Callee<'_> {
+        let found = self.callees.iter().find(|(known, _)| *known == path.segments);
+        match found {
+            Some((_, member)) => {
+                Callee::Found { function: &member.tree, environment: &**member, path: member.path.clone() }
+            }
+            None => Callee::NotFound { similar: None },
+        }
+    }
+
+    fn constant(&self, source: &ConstSource, _node: NodeId) -> ConstLookup {
+        let (file, wanted, name) = match source {
+            ConstSource::Npy { file } => (file, Wanted::Npy, &file.value),
+            ConstSource::Safetensors { file, tensor } => (file, Wanted::Safetensors(&tensor.value), &tensor.value),
+            ConstSource::Value(_) => return ConstLookup::Unknown,
+        };
+        let found = weights::find(&self.package, &file.value, wanted);
+        let data = found.and_then(|found| constants::data(&file.value, name, &found));
+        match data {
+            Ok(data) => ConstLookup::Found(data),
+            Err(failure) => {
+                let node = match source {
+                    ConstSource::Safetensors { tensor, .. } if failure.is_of_tensor() => tensor.node,
+                    _ => file.node,
+                };
+                let error = Diagnostic::new(node, failure.code, failure.message);
+                ConstLookup::Error(error.help(failure.help))
+            }
+        }
+    }
+}

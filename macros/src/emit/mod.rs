@@ -1,0 +1,45 @@
+//! The Rust that a tensor function becomes: a function and a module of one name.
+//!
+//! `compiler/docs/runtime.md` is the reference, item by item. The tokens are the macro's own and so outside of the
+//! user's lints, apart from the user's names; `unsafe` above all must never carry a span of the user's. Locals are
+//! hygienic, so that no parameter of the user's meets them.
+
+mod call;
+mod expr;
+mod function;
+mod module;
+mod names;
+mod unknown;
+
+use names::Names;
+use proc_macro2::TokenStream;
+use quote::quote;
+use tenfold_syntax::Parsed;
+use tenfold_syntax::index::{Artefact, Entry};
+use tenfold_syntax::signature::{Signature, signature};
+
+/// What a function becomes, with the code that the build script made for it, if any.
+pub(crate) fn emit(parsed: &Parsed, entry: Option<&Entry>) -> TokenStream {
+    let Some(function) = &parsed.function else {
+        return TokenStream::new();
+    };
+    let associated = entry.is_some_and(|entry| entry.associated);
+    let (Some(signature), _) = signature(function) else {
+        return unknown::emit(parsed, function, associated);
+    };
+    if associated {
+        return unknown::emit(parsed, function, associated);
+    }
+    let artefact = entry.and_then(|entry| entry.artefact.as_ref());
+    let emit = Emit { names: Names::new(function, &signature, parsed), signature: &signature, parsed, artefact };
+    let (function, module) = (emit.function(), emit.module());
+    quote!(#function #module)
+}
+
+/// Everything that the parts are printed from.
+struct Emit<'a> {
+    names: Names,
+    signature: &'a Signature,
+    parsed: &'a Parsed,
+    artefact: Option<&'a Artefact>,
+}

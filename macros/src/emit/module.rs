@@ -1,0 +1,404 @@
+//! The module beside the function: sizes, the call that allocates nothing, the function as a value and on a device.
+
+use super::Emit;
+use super::call::expression;
+use super::names::Names;
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use tenfold_abi::DType;
+use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_syntax::signature::SigKind;
+
+impl Emit<'_> {
+    pub(super) fn module(&self) -> TokenStream {
+        let krate = &self.names.krate;
+        let (vis, name) = (&self.parsed.outer.visibility, &self.names.module);
+        let doc = format!("Sizes of `{}`, and its calls that allocate nothing.", self.names.function);
+        let abi = tenfold_abi::ABI_VERSION;
+        let tracked = self.tracked();
+        let (sizes, value, into, on) = (self.sizes(), self.value(), self.into(), self.on());
+        let bind = self.signature.fallible.then(|| {
+            let bind = self.bind();
+            let workspace = (!self.is_bounded()).then(|| self.workspace());
+            quote!(#bind #workspace)
+        });
+        let run = self.run();
+        let cfgs = self.cfgs();
+        quote! {
+            #(#cfgs)*
+            #[doc = #doc]
+            #[allow(
+                dead_code,
+                unreachable_pub,
+                clippy::module_inception,
+                clippy::too_many_arguments,
+                clippy::type_complexity,
+                clippy::missing_errors_doc
+            )]
+            #vis mod #name {
+                const _: () = #krate::rt::Abi::<#abi>::OK;
+                #tracked
+                #sizes
+                #value
+                #into
+
+                /// Parameters, results and facts.
+                #[must_use]
+                pub const fn signature() -> &'static #krate::Signature {
+                    FUNCTION.signature()
+                }
+
+                /// The codes that there are, the best first.
+                #[must_use]
+                pub const fn variants() -> &'static [#krate::Variant] {
+                    FUNCTION.variants()
+                }
+
+                #on
+                #bind
+                #run
+            }
+        }
+    }
+
+    /// The conditions that are still on the item, for a compiler that leaves them there.
+    fn cfgs(&self) -> Vec<&TokenStream> {
+        let attributes = self.parsed.outer.attributes.iter();
+        attributes
+            .filter(|a| {
+                let text = a.to_string().replace(' ', "");
+                text.starts_with("#[cfg(")
+            })
+            .collect()
+    }
+
+    /// The index among rustc's inputs: for cargo's and for compiler caches' lists of files.
+    fn tracked(&self) -> Option<TokenStream> {
+        let path = crate::lookup::path().filter(|_| self.artefact.is_some())?;
+        let path = path.to_str()?.to_string();
+        Some(quote!(
+            const _: &[u8] = ::core::include_bytes!(#path);
+        ))
+    }
+
+    /// Whether every size has a constant bound, so that the greatest workspace is a constant. This follows from the
+    /// item alone.
+    pub(super) fn is_bounded(&self) -> bool {
+        let known = |sym: &Sym| self.signature.bounds.iter().any(|(bounded, _)| bounded == sym);
+        let index = self.signature.index_params();
+        let dims = self.signature.dims.iter().map(|dim| &dim.sym);
+        !self.signature.fallible || dims.chain(&index).all(known)
+    }
+
+    /// The constant size of the workspace.
+    fn workspace_bytes(&self) -> Option<usize> {
+        if !self.is_bounded() {
+            return None;
+        }
+        let bytes = self.artefact.and_then(|artefact| artefact.workspace_bytes);
+        Some(bytes.map_or(0, rounded))
+    }
+
+    fn sizes(&self) -> TokenStream {
+        let krate = &self.names.krate;
+        let weights = self.artefact.map_or(0, |artefact| artefact.weight_bytes);
+        let weights = usize::try_from(weights).unwrap_or(usize::MAX);
+        let code = self.artefact.map_or(0, |artefact| artefact.code_bytes);
+        let code = usize::try_from(code).unwrap_or(usize::MAX);
+        let workspace = self.workspace_bytes().map(|bytes| {
+            quote! {
+                /// Bytes of workspace.
+                pub const WORKSPACE_BYTES: usize = #bytes;
+
+                /// Memory for what is computed on the way.
+                pub type Workspace = #krate::Workspace<{ WORKSPACE_BYTES }>;
+            }
+        });
+        let stack = match self.artefact {
+            Some(artefact) => artefact.stack_bytes.and_then(|bytes| usize::try_from(bytes).ok()),
+            None => Some(0),
+        };
+        let stack = match stack {
+            Some(bytes) => quote!(#bytes),
+            None => quote!(usize::MAX),
+        };
+        let flops = self.artefact.and_then(|artefact| expression(&artefact.flops_expr));
+        let flops = flops.and_then(|e| u64::try_from(e.as_const()?).ok()).map(|flops| {
+            quote! {
+                /// Arithmetic operations on floats.
+                pub const FLOPS: u64 = #flops;
+            }
+        });
+        let by_dims = (!self.is_bounded() && !self.signature.dims.is_empty()).then(|| self.workspace_by_dims());
+        quote! {
+            #workspace
+            /// Bytes of constants.
+            pub const WEIGHT_BYTES: usize = #weights;
+            /// Bytes of code.
+            pub const CODE_BYTES: usize = #code;
+            /// Bytes of stack, at most; `usize::MAX` if the code generator cannot tell.
+            pub const STACK_BYTES: usize = #stack;
+            #flops
+            #by_dims
+        }
+    }
+
+    fn workspace_by_dims(&self) -> TokenStream {
+        let krate = &self.names.krate;
+        let names: Vec<Ident> = self
+            .signature
+            .dims
+            .iter()
+            .map(|dim| {
+                let name = dim.sym.to_string().to_lowercase();
+                super::names::identifier(&name, self.names.ws.span())
+            })
+            .collect();
+        quote! {
+            /// Bytes of workspace for these dims; `usize::MAX` if they do not fit.
+            #[must_use]
+            pub fn workspace_bytes(#(#names: usize),*) -> usize {
+                workspace([#(#krate::rt::index(#names)),*])
+            }
+        }
+    }
+
+    /// The function as a value.
+    fn value(&self) -> TokenStream {
+        let krate = &self.names.krate;
+        let name = &self.signature.name;
+        let params = self.signature.params.iter().map(|param| {
+            let kind = match param.kind {
+                SigKind::Input => quote!(Input),
+                SigKind::Strided => quote!(Strided),
+                SigKind::State => quote!(State),
+                SigKind::Scalar => quote!(Scalar),
+                SigKind::Index { unsigned: true } => quote!(Usize),
+                SigKind::Index { unsigned: false } => quote!(Isize),
+            };
+            let is_index = matches!(param.kind, SigKind::Index { .. });
+            self.param(&param.name, &kind, (!is_index).then_some(param.dtype), &param.dims)
+        });
+        let results = self.signature.results.iter().enumerate();
+        let results = results.map(|(number, result)| {
+            let name = self.result_name(number);
+            self.param(&name, &quote!(Result), Some(result.dtype), &result.dims)
+        });
+        let facts = self.signature.facts.iter().map(|fact| fact.fact.to_string());
+        let bytes = match self.workspace_bytes() {
+            Some(_) => quote!(::core::option::Option::Some(WORKSPACE_BYTES)),
+            None => quote!(::core::option::Option::None),
+        };
+        let call = self.call_by_name();
+        quote! {
+            /// The function as a value, for calls by name.
+            pub const FUNCTION: #krate::Function = #krate::rt::function(#krate::rt::FunctionInfo {
+                signature: &#krate::Signature {
+                    name: #name,
+                    params: &[#(#params),*],
+                    results: &[#(#results),*],
+                    facts: &[#(#facts),*],
+                },
+                workspace_bytes: #bytes,
+                weight_bytes: WEIGHT_BYTES,
+                variants: &[#krate::Variant { name: "baseline", features: &[] }],
+                call: |args| { #call },
+            });
+        }
+    }
+
+    fn param(&self, name: &str, kind: &TokenStream, dtype: Option<DType>, dims: &[IntExpr]) -> TokenStream {
+        let krate = &self.names.krate;
+        let dtype = match dtype {
+            Some(dtype) => {
+                let variant = format_ident!("{}", dtype.name().to_uppercase());
+                let variant = if dtype.is_bool() { format_ident!("Bool") } else { variant };
+                quote!(::core::option::Option::Some(#krate::DType::#variant))
+            }
+            None => quote!(::core::option::Option::None),
+        };
+        let dims = Names::dim_texts(dims);
+        quote!(#krate::Param { name: #name, kind: #krate::Kind::#kind, dtype: #dtype, dims: #dims })
+    }
+
+    /// Takes the arguments one by one.
+    fn call_by_name(&self) -> TokenStream {
+        let mut lets = Vec::new();
+        let mut passed = Vec::new();
+        for (param, p) in self.signature.params.iter().zip(&self.names.params) {
+            let of = self.names.of(param.dtype, &param.dims);
+            let dtype = self.names.dtype(param.dtype);
+            match param.kind {
+                SigKind::Input | SigKind::Strided => {
+                    lets.push(quote!(let #p = args.input::<#of>()?;));
+                    passed.push(quote!(&#p));
+                }
+                SigKind::State => {
+                    lets.push(quote!(let mut #p = args.state::<#of>()?;));
+                    passed.push(quote!(&mut #p));
+                }
+                SigKind::Scalar => {
+                    lets.push(quote!(let #p = args.scalar::<#dtype>()?;));
+                    passed.push(quote!(#p));
+                }
+                SigKind::Index { unsigned } => {
+                    let ty = if unsigned { quote!(usize) } else { quote!(isize) };
+                    lets.push(quote!(let #p = args.index::<#ty>()?;));
+                    passed.push(quote!(#p));
+                }
+            }
+        }
+        for (result, r) in self.signature.results.iter().zip(&self.names.results) {
+            let of = self.names.of(result.dtype, &result.dims);
+            lets.push(quote!(let mut #r = args.result::<#of>()?;));
+            passed.push(quote!(&mut #r));
+        }
+        let ws = match self.workspace_bytes() {
+            Some(_) => quote!(args.workspace::<{ WORKSPACE_BYTES }>()?),
+            None => quote!(args.workspace_bytes()),
+        };
+        if self.signature.fallible {
+            quote!(#(#lets)* into(#(#passed,)* #ws))
+        } else {
+            quote!(#(#lets)* into(#(#passed,)* #ws); ::core::result::Result::Ok(()))
+        }
+    }
+
+    fn workspace_type(&self) -> TokenStream {
+        let krate = &self.names.krate;
+        match self.workspace_bytes() {
+            Some(_) => quote!(&mut Workspace),
+            None => quote!(&mut (impl #krate::AsWorkspace + ?::core::marker::Sized)),
+        }
+    }
+
+    /// The call that allocates nothing.
+    fn into(&self) -> TokenStream {
+        let krate = &self.names.krate;
+        let (params, ws, inputs) = (self.params(), &self.names.ws, self.inputs());
+        let fallible = self.signature.fallible;
+        let results = self.signature.results.iter().zip(&self.names.results);
+        let types = results.map(|(result, r)| {
+            let of = self.names.of(result.dtype, &result.dims);
+            let bound = if fallible { quote!(AsTensorMut) } else { quote!(AsFixedMut) };
+            quote!(#r: &mut (impl #krate::#bound<#of> + ?::core::marker::Sized))
+        });
+        let takes = quote!(#params #(#types,)*);
+        let ws_type = self.workspace_type();
+        let results = self.signature.results.iter().enumerate();
+        if !fallible {
+            let views = self.names.results.iter();
+            let views = views.map(|r| quote!(let mut #r = #krate::rt::fixed_mut(#r);));
+            let arguments = self.run_arguments(&quote!(#ws.as_mut_ptr()), false);
+            return quote! {
+                /// Writes the result in place; never allocates.
+                #[inline]
+                pub fn into(#takes #ws: #ws_type) {
+                    #inputs
+                    #(#views)*
+                    unsafe { run(#arguments) }
+                }
+            };
+        }
+        let bind = self.bind_call(&quote!());
+        let views = results.map(|(number, result)| {
+            let (r, e) = (&self.names.results[number], &self.names.extents[number]);
+            let (name, dims) = (self.result_name(number), Names::dim_texts(&result.dims));
+            quote!(let mut #r = #krate::rt::result(#name, #r, #e, #dims)?;)
+        });
+        let arguments = self.run_arguments(&quote!(#ws), false);
+        let memory = if self.is_bounded() {
+            quote!(let #ws = #ws.as_mut_ptr();)
+        } else {
+            let dims = &self.names.all_dims;
+            quote!(let #ws = #krate::rt::workspace(#ws, workspace(#dims))?;)
+        };
+        quote! {
+            /// Writes the results in place; never allocates.
+            #[inline]
+            pub fn into(#takes #ws: #ws_type) -> ::core::result::Result<(), #krate::Error> {
+                #inputs
+                #bind
+                #(#views)*
+                #memory
+                unsafe { run(#arguments) }
+            }
+        }
+    }
+
+    /// The same call with tensors of a device.
+    fn on(&self) -> TokenStream {
+        let krate = &self.names.krate;
+        let (mut takes, mut lets, mut passed) = (Vec::new(), Vec::new(), Vec::new());
+        for (param, p) in self.signature.params.iter().zip(&self.names.params) {
+            let name = &param.name;
+            let of = self.names.of(param.dtype, &param.dims);
+            match param.kind {
+                SigKind::Input | SigKind::Strided => {
+                    takes.push(quote!(#p: &#krate::DeviceTensor<D, #of>));
+                    lets.push(quote!(let #p: #krate::TensorRef<'_, #of> = #krate::rt::input(#name, #p)?;));
+                    passed.push(quote!(&#p));
+                }
+                SigKind::State => {
+                    takes.push(quote!(#p: &mut #krate::DeviceTensor<D, #of>));
+                    lets.push(quote!(let mut #p: #krate::TensorMut<'_, #of> = #krate::rt::state(#name, #p)?;));
+                    passed.push(quote!(&mut #p));
+                }
+                SigKind::Scalar | SigKind::Index { .. } => {
+                    let ty = self.names.argument(param, true);
+                    takes.push(quote!(#p: #ty));
+                    passed.push(quote!(#p));
+                }
+            }
+        }
+        for (number, result) in self.signature.results.iter().enumerate() {
+            let (r, name) = (&self.names.results[number], self.result_name(number));
+            let of = self.names.of(result.dtype, &result.dims);
+            takes.push(quote!(#r: &mut #krate::DeviceTensor<D, #of>));
+            lets.push(quote!(let mut #r: #krate::TensorMut<'_, #of> = #krate::rt::state(#name, #r)?;));
+            passed.push(quote!(&mut #r));
+        }
+        let (ws, ws_type) = (&self.names.ws, self.workspace_type());
+        let done = if self.signature.fallible {
+            quote!(into(#(#passed,)* #ws))
+        } else {
+            quote!(into(#(#passed,)* #ws); ::core::result::Result::Ok(()))
+        };
+        quote! {
+            /// The same call on a device.
+            #[must_use]
+            pub fn on<D: #krate::Device>(device: &D) -> OnDevice<'_, D> {
+                OnDevice(#krate::rt::On::new(device, FUNCTION))
+            }
+
+            /// The function on a device.
+            pub struct OnDevice<'d, D: #krate::Device>(#krate::rt::On<'d, D>);
+
+            impl<D: #krate::Device> OnDevice<'_, D> {
+                /// Chooses a variant by its name.
+                pub fn variant(self, name: &str) -> ::core::result::Result<Self, #krate::Error> {
+                    ::core::result::Result::Ok(Self(self.0.variant(name)?))
+                }
+            }
+
+            #krate::rt::with_alloc! {
+                impl<D: #krate::Device> OnDevice<'_, D> {
+                    /// Runs it.
+                    pub fn call(&self, #(#takes,)* #ws: #ws_type)
+                        -> ::core::result::Result<(), #krate::Error>
+                    {
+                        self.0.host()?;
+                        #(#lets)*
+                        #done
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Up to a whole number of lines of the workspace.
+fn rounded(bytes: u64) -> usize {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    bytes.checked_next_multiple_of(tenfold_abi::WORKSPACE_ALIGN).unwrap_or(usize::MAX)
+}

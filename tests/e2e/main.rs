@@ -1,0 +1,10 @@
+//! Real cargo on real crates: what the attribute, the build script and the runtime are together.
+//!
+//! Every package depends on this checkout by path and shares one target directory, so the dependencies are built once.
+//! Nothing is fetched.
+
+mod errors;
+mod freshness;
+mod links;
+mod package;
+mod surroundings;
