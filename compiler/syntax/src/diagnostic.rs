@@ -44,9 +44,12 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Adds an error, unless the same one is there already.
+    /// Errors of one function that are kept: more help nobody.
+    pub const MOST: usize = 200;
+
+    /// Adds an error, unless the same one is there already, or [`Diagnostics::MOST`] are.
     pub fn report(&mut self, diagnostic: Diagnostic) {
-        if !self.list.contains(&diagnostic) {
+        if self.list.len() < Self::MOST && !self.list.contains(&diagnostic) {
             self.list.push(diagnostic);
         }
     }

@@ -23,3 +23,19 @@ fn programs_parse() {
     }
     assert_eq!(count, 17);
 }
+
+/// The examples of the language's page are read from the page.
+#[test]
+fn the_pages_examples_parse() {
+    let page = include_str!("../../docs/language.md");
+    let fences: Vec<&str> = page.split("```rust\n").skip(1).map(|p| p.split("```").next().unwrap()).collect();
+    let functions = fences.iter().flat_map(|f| f.split("\n\n"));
+    let mut count = 0;
+    for text in functions {
+        let parsed = tenfold_syntax::parse_text(text);
+        let errors = tenfold_syntax::render::render(text, &parsed.spans, &parsed.diagnostics);
+        assert!(errors.is_empty(), "{text}\n{errors}");
+        count += 1;
+    }
+    assert_eq!(count, 2);
+}

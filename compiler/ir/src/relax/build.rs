@@ -234,7 +234,7 @@ impl Builder {
                 let (lo, hi) = range(0)?;
                 let (least, greatest) = (Scalar::least(to).to_i128(), Scalar::greatest(to).to_i128());
                 let least = dim::int(i64::try_from(least).ok()?);
-                let end = dim::int(i64::try_from(greatest).unwrap_or(i64::MAX - 1).checked_add(1).unwrap_or(i64::MAX));
+                let end = dim::int(i64::try_from(greatest).unwrap_or(i64::MAX - 1).saturating_add(1));
                 let fits = dim::at_most(&self.prover, &least, &lo) && dim::at_most(&self.prover, &hi, &end);
                 fits.then_some((lo, hi))
             }

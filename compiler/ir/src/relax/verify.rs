@@ -192,10 +192,10 @@ impl Verifier<'_> {
                 self.callee(out, func, wanted, results, in_place);
                 for (i, operand) in in_place.iter().enumerate() {
                     let operand = operand.and_then(|j| args.get(j));
-                    if let (Some(operand), Some(result)) = (operand, results.get(i)) {
-                        if !same_type(&self.prover, operand, &Type::Tensor(result.clone())) {
-                            self.fail(out, format!("result {i} updates an operand of another type in place"));
-                        }
+                    if let (Some(operand), Some(result)) = (operand, results.get(i))
+                        && !same_type(&self.prover, operand, &Type::Tensor(result.clone()))
+                    {
+                        self.fail(out, format!("result {i} updates an operand of another type in place"));
                     }
                 }
             }
@@ -264,11 +264,11 @@ impl Verifier<'_> {
         match self.func.params.get(param) {
             Some(state) if state.kind == ParamKind::State => {
                 let ty = self.func.values.get(state.value.0 as usize).map(|data| &data.ty);
-                if let (Some(ty), [value]) = (ty, args) {
-                    if !same_type(&self.prover, ty, value) {
-                        let message = format!("stores `{}` into state of type `{}`", type_text(value), type_text(ty));
-                        self.fail(out, message);
-                    }
+                if let (Some(ty), [value]) = (ty, args)
+                    && !same_type(&self.prover, ty, value)
+                {
+                    let message = format!("stores `{}` into state of type `{}`", type_text(value), type_text(ty));
+                    self.fail(out, message);
                 }
             }
             Some(_) => self.fail(out, format!("parameter {param} is no state")),

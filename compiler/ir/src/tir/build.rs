@@ -93,7 +93,7 @@ impl Builder {
 
     /// A new variable; its name is `base` or made unique from it.
     pub fn var(&mut self, base: &str, ty: Ty) -> VarId {
-        let sym = Sym::new(&self.unique(base));
+        let sym = Sym::new(self.unique(base));
         let id = VarId(self.func.vars.len() as u32);
         self.vars.insert(sym.clone(), id);
         self.func.vars.push(VarData { sym, ty });

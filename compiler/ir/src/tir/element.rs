@@ -20,7 +20,7 @@ impl Builder {
             }
             (ElementOp::Prelu, [x, slope]) => {
                 let scaled = self.mul(*slope, *x);
-                self.from_zero(*x, *x, scaled)
+                self.by_sign(*x, *x, scaled)
             }
             (ElementOp::QMultiplyShift, [x, m, s]) => {
                 self.call(Intrinsic::QMultiplyShift, vec![*x, *m, *s], Ty::scalar(DType::I32))
@@ -39,7 +39,7 @@ impl Builder {
     }
 
     /// `above` where x >= 0, else `below`; NaN takes `below`.
-    fn from_zero(&mut self, x: ExprId, above: ExprId, below: ExprId) -> ExprId {
+    fn by_sign(&mut self, x: ExprId, above: ExprId, below: ExprId) -> ExprId {
         let zero = self.real(x, 0.0);
         let cond = self.compare(CmpOp::Ge, x, zero);
         self.select(cond, above, below)
@@ -58,7 +58,7 @@ impl Builder {
             Activation::LeakyRelu { alpha } => {
                 let a = self.real(x, alpha.get());
                 let below = self.mul(a, x);
-                self.from_zero(x, x, below)
+                self.by_sign(x, x, below)
             }
             Activation::Elu { alpha } => self.elu(x, alpha.get()),
             Activation::Celu { alpha } => {
@@ -66,7 +66,7 @@ impl Builder {
                 let scaled = self.div(x, a);
                 let grown = self.unary(UnaryOp::Expm1, scaled);
                 let below = self.mul(a, grown);
-                self.from_zero(x, x, below)
+                self.by_sign(x, x, below)
             }
             Activation::Selu { alpha, gamma } => {
                 let inner = self.elu(x, alpha.get());
@@ -129,7 +129,7 @@ impl Builder {
         let a = self.real(x, alpha);
         let grown = self.unary(UnaryOp::Expm1, x);
         let below = self.mul(a, grown);
-        self.from_zero(x, x, below)
+        self.by_sign(x, x, below)
     }
 
     /// log(1 + exp(x)) as max(x, 0) + log1p(exp(-|x|)), which neither overflows nor cancels.

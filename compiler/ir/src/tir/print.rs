@@ -42,7 +42,7 @@ pub fn operands(expr: &Expr) -> Vec<ExprId> {
 }
 
 /// The word of a phase.
-pub fn phase_name(phase: Phase) -> &'static str {
+pub(super) fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Blocks => "blocks",
         Phase::Scheduled => "scheduled",
@@ -52,7 +52,7 @@ pub fn phase_name(phase: Phase) -> &'static str {
 }
 
 /// The word of a loop kind.
-pub fn loop_name(kind: LoopKind) -> String {
+pub(super) fn loop_name(kind: LoopKind) -> String {
     match kind {
         LoopKind::Serial => "serial".into(),
         LoopKind::Reduction => "reduction".into(),

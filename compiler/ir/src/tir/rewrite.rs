@@ -81,16 +81,16 @@ impl<F: FnMut(&mut Builder, ExprId) -> ExprId> ExprMap<F> {
             Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(|s| self.stmt(b, s)).collect()),
             Stmt::For { var, min, extent, kind, body } => {
                 let (min, extent) = (self.expr(b, min), self.expr(b, extent));
-                Stmt::For { var, min, extent, kind, body: self.boxed(b, body) }
+                Stmt::For { var, min, extent, kind, body: self.boxed(b, *body) }
             }
-            Stmt::While { cond, body } => Stmt::While { cond: self.expr(b, cond), body: self.boxed(b, body) },
+            Stmt::While { cond, body } => Stmt::While { cond: self.expr(b, cond), body: self.boxed(b, *body) },
             Stmt::If { cond, then, otherwise } => Stmt::If {
                 cond: self.expr(b, cond),
-                then: self.boxed(b, then),
-                otherwise: otherwise.map(|s| self.boxed(b, s)),
+                then: self.boxed(b, *then),
+                otherwise: otherwise.map(|s| self.boxed(b, *s)),
             },
-            Stmt::Let { var, value, body } => Stmt::Let { var, value: self.expr(b, value), body: self.boxed(b, body) },
-            Stmt::Alloc { buf, body } => Stmt::Alloc { buf, body: self.boxed(b, body) },
+            Stmt::Let { var, value, body } => Stmt::Let { var, value: self.expr(b, value), body: self.boxed(b, *body) },
+            Stmt::Alloc { buf, body } => Stmt::Alloc { buf, body: self.boxed(b, *body) },
             Stmt::Store { buf, index, value, access } => {
                 let (index, value) = (self.exprs(b, &index), self.expr(b, value));
                 Stmt::Store { buf, index, value, access }
@@ -98,12 +98,12 @@ impl<F: FnMut(&mut Builder, ExprId) -> ExprId> ExprMap<F> {
             Stmt::Block(block) => Stmt::Block(Box::new(self.block(b, *block))),
             Stmt::Evaluate(e) => Stmt::Evaluate(self.expr(b, e)),
             Stmt::Call { func, args } => Stmt::Call { func, args: args.into_iter().map(|a| self.arg(b, a)).collect() },
-            Stmt::At(loc, body) => Stmt::At(loc, self.boxed(b, body)),
+            Stmt::At(loc, body) => Stmt::At(loc, self.boxed(b, *body)),
         }
     }
 
-    fn boxed(&mut self, b: &mut Builder, stmt: Box<Stmt>) -> Box<Stmt> {
-        Box::new(self.stmt(b, *stmt))
+    fn boxed(&mut self, b: &mut Builder, stmt: Stmt) -> Box<Stmt> {
+        Box::new(self.stmt(b, stmt))
     }
 
     fn arg(&mut self, b: &mut Builder, arg: CallArg) -> CallArg {

@@ -90,7 +90,7 @@ impl Cx {
         if !literal.suffix().is_empty() {
             self.error(node, Code::Literal, "a text has no suffix");
         }
-        Text { node, value: literal.value() }
+        Text { node, value: value_of(literal) }
     }
 }
 
@@ -100,6 +100,12 @@ pub(super) fn text_of(ident: &syn::Ident) -> String {
     let text = ident.to_string();
     let text = text.strip_prefix("r#").unwrap_or(&text);
     if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
+}
+
+/// What a string literal says. rustc reads files with `\n` at the end of each line, text read by the build script may
+/// hold `\r\n`.
+pub(super) fn value_of(literal: &syn::LitStr) -> String {
+    literal.value().replace("\r\n", "\n")
 }
 
 /// First and last token of anything that prints as tokens.

@@ -124,16 +124,16 @@ fn channels(prover: &Prover, group: i64, args: &[TensorType]) -> Result<(), OpEr
             .also(At::Arg(0), format!("`{}` comes from `{}`", x.shape[1], show(x)))
             .help("the second operand is [out channels, in channels / group, kernel…]"));
     }
-    if group > 1 && !dim::as_int(&w.shape[0]).is_some_and(|out| out % group == 0) {
+    if group > 1 && dim::as_int(&w.shape[0]).is_none_or(|out| out % group != 0) {
         let message = format!("expected a multiple of {group} output channels, found `{}`", w.shape[0]);
         return Err(OpError::new(At::Arg(1), OpErrorKind::Dims, message));
     }
-    if let Some(bias) = args.get(2) {
-        if bias.shape.len() != 1 || !dim::equal(prover, &bias.shape[0], &w.shape[0]) {
-            let message = format!("expected a bias of shape `[{}]`, found `{}`", w.shape[0], show(bias));
-            return Err(OpError::new(At::Arg(2), OpErrorKind::Dims, message)
-                .also(At::Arg(1), format!("`{}` is axis 0 of `{}`", w.shape[0], show(w))));
-        }
+    if let Some(bias) = args.get(2)
+        && (bias.shape.len() != 1 || !dim::equal(prover, &bias.shape[0], &w.shape[0]))
+    {
+        let message = format!("expected a bias of shape `[{}]`, found `{}`", w.shape[0], show(bias));
+        return Err(OpError::new(At::Arg(2), OpErrorKind::Dims, message)
+            .also(At::Arg(1), format!("`{}` is axis 0 of `{}`", w.shape[0], show(w))));
     }
     Ok(())
 }
