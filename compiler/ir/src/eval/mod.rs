@@ -1,10 +1,16 @@
 //! What both reference interpreters share: scalar semantics, values, and floats that carry an error bound.
 
+pub mod arith;
 pub mod bounded;
+mod compose;
+pub mod num;
 pub mod scalar_ops;
 mod sum;
 mod ulps;
+pub mod value;
 
 pub use bounded::Bounded;
+pub use num::Num;
 pub use sum::Sum;
 pub use ulps::{binary_ulps, largest, ulp, ulps};
+pub use value::Value;

