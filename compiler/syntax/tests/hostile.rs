@@ -3,6 +3,7 @@
 mod support;
 
 use support::{Rng, Writer};
+use tenfold_syntax::elaborate::{ItemAlone, elaborate};
 use tenfold_syntax::{fingerprint, parse_text};
 
 const WORDS: &[&str] = &[
@@ -113,6 +114,7 @@ fn survives(text: &str) {
     let parsed = parse_text(text);
     if let Some(f) = &parsed.function {
         fingerprint(f);
+        elaborate(f, &ItemAlone);
     }
     for d in parsed.diagnostics.iter() {
         parsed.spans.bytes(d.node);
@@ -267,5 +269,8 @@ fn ordinary_depth_is_allowed() {
 fn limits_are_errors() {
     let number = |text: &str| parse_text(text).diagnostics.iter().map(|d| d.code.number()).collect::<Vec<_>>();
     assert_eq!(number(&as_body(&("(".repeat(500) + &")".repeat(500)))), ["T0117"]);
+    let values = "1, ".repeat(20);
+    let generics = format!("#[tensor_fn(K = [{values}], L = [{values}])] fn f<const K: usize, const L: usize>() {{}}");
+    assert_eq!(number(&generics), ["T0118"]);
     assert_eq!(number(&as_body(&"x;".repeat(200_000))), ["T0118"]);
 }

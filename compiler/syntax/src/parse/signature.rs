@@ -82,7 +82,7 @@ impl Cx {
             let node = self.node(place);
             self.body(node, tokens)
         });
-        let function = TensorFn {
+        let mut function = TensorFn {
             name: Name { node: NodeId::FUNCTION, text: text_of(&shell.sig.ident) },
             attributes,
             schedules,
@@ -92,6 +92,7 @@ impl Cx {
             body,
         };
         self.whole(&function);
+        self.cap_instances(&mut function);
         (function, outer)
     }
 
@@ -309,6 +310,23 @@ impl Cx {
         }
     }
 
+    /// Keeps one value of each if there are too many combinations to look at.
+    fn cap_instances(&mut self, f: &mut TensorFn) {
+        let counts = f.attributes.instances.iter().map(|i| i.values.len());
+        if counts.fold(1, usize::saturating_mul) <= INSTANCES {
+            return;
+        }
+        self.refuse(
+            NodeId::FUNCTION,
+            Code::TooLarge,
+            format!("`{}` has more than {INSTANCES} instances", f.name.text),
+            "every value of one generic parameter meets every value of the others: name fewer",
+        );
+        for instances in &mut f.attributes.instances {
+            instances.values.truncate(1);
+        }
+    }
+
     fn instances_fit(&mut self, instances: &Instances, generics: &[Generic]) {
         let name = &instances.name.text;
         let Some(generic) = generics.iter().find(|g| g.name.text == *name) else {
@@ -346,6 +364,9 @@ impl Cx {
         }
     }
 }
+
+/// Instances of one function.
+const INSTANCES: usize = 256;
 
 fn example(kind: GenericKind) -> &'static str {
     match kind {
