@@ -5,6 +5,7 @@ mod floats;
 mod integers;
 mod networks;
 mod objects;
+mod random;
 mod statements;
 
 use std::{

@@ -155,12 +155,11 @@ impl<'c> Ops<'_, 'c, '_> {
         Ok(match op {
             UnaryOp::Neg => ir.fneg(a),
             UnaryOp::Abs => self.abs(a),
+            // Zeros and NaN are their own sign.
             UnaryOp::Sign => {
                 let above = ir.fcmp(Real::LLVMRealOGT, a, constant(0.0));
                 let below = ir.fcmp(Real::LLVMRealOLT, a, constant(0.0));
-                let zero = ir.fcmp(Real::LLVMRealOEQ, a, constant(0.0));
-                let rest = ir.select(zero, constant(0.0), a);
-                ir.select(above, constant(1.0), ir.select(below, constant(-1.0), rest))
+                ir.select(above, constant(1.0), ir.select(below, constant(-1.0), a))
             }
             UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round | UnaryOp::Trunc => self.round(op, a),
             UnaryOp::Sqrt => self.sqrt(a),
@@ -236,7 +235,13 @@ impl<'c> Ops<'_, 'c, '_> {
             Kind::Half { brain } => {
                 let (a, b) = (self.extend(brain, a), self.extend(brain, b));
                 // Each operation rounds to 16 bits, so there is nothing to contract or reorder.
-                Ok(self.round_half(brain, self.float_binary(op, Freedom::default(), a, b)?))
+                let wide = if op == BinaryOp::DivEuclid {
+                    let quotient = self.round_half(brain, self.ir.fdiv(a, b));
+                    self.float_div_euclid(a, b, self.extend(brain, quotient))
+                } else {
+                    self.float_binary(op, Freedom::default(), a, b)?
+                };
+                Ok(self.round_half(brain, wide))
             }
             Kind::Float { .. } => self.float_binary(op, self.free(any_order), a, b),
         }
@@ -360,15 +365,7 @@ impl<'c> Ops<'_, 'c, '_> {
                 let up = ir.fadd(Freedom::default(), rest, self.abs(b));
                 ir.select(ir.fcmp(Real::LLVMRealOLT, rest, zero), up, rest)
             }
-            BinaryOp::DivEuclid => {
-                let rest = self.helper(Helper::Fmod, &[a, b]);
-                let whole = self.round(UnaryOp::Trunc, ir.fdiv(a, b));
-                let one = ir.const_float(a.ty(), 1.0);
-                let minus = ir.const_float(a.ty(), -1.0);
-                let step = ir.select(ir.fcmp(Real::LLVMRealOGT, b, zero), minus, one);
-                let moved = ir.fadd(Freedom::default(), whole, step);
-                ir.select(ir.fcmp(Real::LLVMRealOLT, rest, zero), moved, whole)
-            }
+            BinaryOp::DivEuclid => self.float_div_euclid(a, b, ir.fdiv(a, b)),
             BinaryOp::Min => self.extreme(false, a, b),
             BinaryOp::Max => self.extreme(true, a, b),
             BinaryOp::And
@@ -379,6 +376,18 @@ impl<'c> Ops<'_, 'c, '_> {
             | BinaryOp::Pow
             | BinaryOp::Atan2 => return Err(Unexpanded(format!("{op:?} of floats"))),
         })
+    }
+
+    /// The quotient, cut to an integer and moved where the remainder is negative.
+    fn float_div_euclid(&self, a: Value<'c>, b: Value<'c>, quotient: Value<'c>) -> Value<'c> {
+        let ir = self.ir;
+        let constant = |value| ir.const_float(a.ty(), value);
+        let rest = self.helper(Helper::Fmod, &[a, b]);
+        let whole = self.round(UnaryOp::Trunc, quotient);
+        let down = ir.fcmp(Real::LLVMRealOGT, b, constant(0.0));
+        let step = ir.select(down, constant(-1.0), constant(1.0));
+        let moved = ir.fadd(Freedom::default(), whole, step);
+        ir.select(ir.fcmp(Real::LLVMRealOLT, rest, constant(0.0)), moved, whole)
     }
 
     /// The larger or smaller; a NaN wins, and 0 is larger than -0.

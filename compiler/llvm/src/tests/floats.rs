@@ -37,7 +37,6 @@ fn unary(op: UnaryOp, x: Scalar) -> Scalar {
                 UnaryOp::Abs => x.abs(),
                 UnaryOp::Sign if x > 0.0 => 1.0,
                 UnaryOp::Sign if x < 0.0 => -1.0,
-                UnaryOp::Sign if x == 0.0 => 0.0,
                 UnaryOp::Sign => x,
                 UnaryOp::Floor => x.floor(),
                 UnaryOp::Ceil => x.ceil(),
@@ -146,6 +145,12 @@ fn binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar {
     }
     if a.dtype == DType::F64 {
         Scalar::float(DType::F64, of!(a.to_f64(), b.to_f64()))
+    } else if op == BinaryOp::DivEuclid {
+        // The quotient is rounded to the dtype before it is cut.
+        let (x, y) = (a.to_f64() as f32, b.to_f64() as f32);
+        let whole = Scalar::float(a.dtype, f64::from(x / y)).to_f64().trunc() as f32;
+        let step = if y > 0.0 { -1.0 } else { 1.0 };
+        Scalar::float(a.dtype, f64::from(if x % y < 0.0 { whole + step } else { whole }))
     } else {
         Scalar::float(a.dtype, f64::from(of!(a.to_f64() as f32, b.to_f64() as f32)))
     }
