@@ -1,0 +1,59 @@
+//! `compiler/docs/operators.md` is what the operator table says; `TENFOLD_BLESS=1` writes it anew.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use tenfold_ir::ops::{self, OpDef, OpKind};
+
+fn page() -> String {
+    let mut out = String::from(
+        "# Operators\n\nGenerated from `compiler/ir/src/ops`; a test keeps it fresh. Names are NumPy's, else ONNX's in snake case, and\n\
+         the ONNX operator settles what LANGUAGE leaves open. Tensors and shapes are positional, attributes are named\n\
+         constants. `?` marks what may be left out. Arithmetic, comparison and logic are Rust's operators, conversion is\n\
+         `as`, slices are `x[[i, 1.., ..]]`.\n",
+    );
+    let sections: [(&str, fn(&OpDef) -> bool); 3] = [
+        ("Elementwise", |def| matches!(def.kind, OpKind::Element(_))),
+        ("On whole tensors", |def| matches!(def.kind, OpKind::Graph(_))),
+        ("Typed, compiled by a later version", |def| matches!(def.kind, OpKind::Later(..))),
+    ];
+    for (title, belongs) in sections {
+        let _ = writeln!(out, "\n## {title}\n");
+        if title == "Elementwise" {
+            out.push_str("These broadcast, and may also be called on scalars inside `compute` and reductions.\n\n");
+        }
+        for def in ops::all().filter(|def| belongs(def)) {
+            entry(&mut out, def);
+        }
+    }
+    out
+}
+
+fn entry(out: &mut String, def: &OpDef) {
+    let onnx = if def.onnx.is_empty() { String::new() } else { format!(" (ONNX {})", def.onnx) };
+    let _ = writeln!(out, "- `{}`{onnx}: {}", def.usage(), def.doc);
+    for attr in def.attrs {
+        let _ = writeln!(out, "  - `{}: {}`: {}", attr.name, attr.ty, attr.doc);
+    }
+}
+
+#[test]
+fn operators_page_is_fresh() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/operators.md");
+    if std::env::var_os("TENFOLD_BLESS").is_some() {
+        std::fs::write(&path, page()).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == page(), "compiler/docs/operators.md is stale; run with TENFOLD_BLESS=1");
+}
+
+/// The example in relax.md parses and is lawful.
+#[test]
+fn example_in_the_page_of_relax_is_lawful() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/relax.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let example = text.split("```relax\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let func = tenfold_ir::relax::parse_function(example).unwrap();
+    assert_eq!(tenfold_ir::relax::print_function(&func), example);
+    assert_eq!(tenfold_ir::relax::verify(&tenfold_ir::Module::default(), &func), Vec::<String>::new());
+}
