@@ -134,6 +134,13 @@ fn lower(prover: &Prover, e: &IntExpr) -> Option<IntExpr> {
     known.then_some(current)
 }
 
+/// Constant bounds along one path of substitutions: cheaper than those of linear arithmetic.
+pub(super) fn constants(prover: &Prover, e: &IntExpr) -> (Option<i64>, Option<i64>) {
+    let low = lower_within(prover, e, &mut { limits::BOUND_STEPS }).as_const();
+    let high = lower_within(prover, &-e, &mut { limits::BOUND_STEPS }).as_const();
+    (low, high.and_then(i64::checked_neg))
+}
+
 /// Something not above `e`, at worst `e` itself.
 pub(super) fn lower_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -> IntExpr {
     let mut current = e.clone();

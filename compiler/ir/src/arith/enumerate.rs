@@ -1,5 +1,6 @@
 //! Small constant boxes, point by point.
 
+use super::bounds;
 use super::expr::IntExpr;
 use super::limits;
 use super::prover::Prover;
@@ -10,7 +11,7 @@ pub(super) fn nonnegative(prover: &Prover, e: &IntExpr) -> bool {
     let mut ranges = Vec::new();
     let mut points = 1i64;
     for sym in e.vars() {
-        let (Some(low), Some(high)) = prover.const_bounds(&IntExpr::var(sym.clone())) else { return false };
+        let (Some(low), Some(high)) = bounds::constants(prover, &IntExpr::var(sym.clone())) else { return false };
         let count = high.checked_sub(low).and_then(|it| it.checked_add(1)).unwrap_or(i64::MAX).max(0);
         points = match points.checked_mul(count) {
             Some(points) if points <= limits::POINTS => points,

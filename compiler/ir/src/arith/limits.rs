@@ -17,9 +17,9 @@ pub(super) const MONOMIALS: usize = 48;
 /// Pivots of one linear problem.
 pub(super) const PIVOTS: u32 = 160;
 /// Leaves of the tree of case splits, per query.
-pub(super) const LEAVES: u32 = 24;
+pub(super) const LEAVES: u32 = 8;
 /// Values of a range that is split into its points.
-pub(super) const SPLIT_RANGE: i64 = 8;
+pub(super) const SPLIT_RANGE: i64 = 4;
 /// Points of a box that is enumerated.
 pub(super) const POINTS: i64 = 4096;
 /// Nesting of parentheses and calls in parsed text.

@@ -83,13 +83,13 @@ impl Parser<'_> {
     }
 
     fn comparison(&mut self) -> Result<Fact, String> {
-        let start = self.at;
+        let (start, nesting) = (self.at, self.nesting);
         if self.rest().starts_with('(') {
             // Either a fact in parentheses or an expression that begins with one.
             self.at += 1;
             self.enter()?;
             let inner = self.alternatives();
-            self.nesting -= 1;
+            self.nesting = nesting;
             if let Ok(fact) = inner {
                 if self.eat(")") {
                     return Ok(fact);

@@ -81,7 +81,7 @@ fn of_related(prover: &Prover, e: &IntExpr) -> Option<Fact> {
 fn small_range(prover: &Prover, e: &IntExpr) -> Option<(IntExpr, i64, i64)> {
     e.top_atoms().into_iter().find_map(|atom| {
         let atom = atom.clone().into_expr();
-        let (low, high) = prover.const_bounds(&atom);
+        let (low, high) = bounds::constants(prover, &atom);
         let (low, high) = (low?, high?);
         (low <= high && high.checked_sub(low)? < limits::SPLIT_RANGE && low != high).then_some((atom, low, high))
     })
