@@ -23,7 +23,7 @@ pub struct Budgets {
 const ROWS: usize = 8;
 
 /// The workspace against its budget.
-pub fn check_workspace(
+pub(crate) fn check_workspace(
     func: &relax::Function,
     module: &Module,
     options: &Options,
@@ -52,7 +52,7 @@ pub fn check_workspace(
 }
 
 /// The constants against their budget.
-pub fn check_weights(module: &Module, options: &Options, used: u64) -> Option<CompileError> {
+pub(crate) fn check_weights(module: &Module, options: &Options, used: u64) -> Option<CompileError> {
     let (budget, loc) = options.budgets.weights?;
     if used <= budget {
         return None;
@@ -78,7 +78,7 @@ pub fn check_weights(module: &Module, options: &Options, used: u64) -> Option<Co
 }
 
 /// The stack against its budget.
-pub fn check_stack(options: &Options, used: Option<u64>) -> Option<CompileError> {
+pub(crate) fn check_stack(options: &Options, used: Option<u64>) -> Option<CompileError> {
     let (budget, loc) = options.budgets.stack?;
     match used {
         Some(used) if used <= budget => None,
@@ -101,10 +101,10 @@ pub fn check_stack(options: &Options, used: Option<u64>) -> Option<CompileError>
 }
 
 /// A number of bytes for people: `64 KB` where it is round, else with every digit.
-pub fn bytes(n: u64) -> String {
-    if n >= 1 << 20 && n % (1 << 20) == 0 {
+pub(crate) fn bytes(n: u64) -> String {
+    if n >= 1 << 20 && n.is_multiple_of(1 << 20) {
         format!("{} MB", n >> 20)
-    } else if n >= 1024 && n % 1024 == 0 {
+    } else if n >= 1024 && n.is_multiple_of(1024) {
         format!("{} KB", n >> 10)
     } else {
         format!("{n} bytes")

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{Elem, Expr, ExprId, PrimFunc, Stmt};
 use tenfold_ir::{Function, Module};
 
 /// Float operations of one call of the entry, if every loop's extent is a constant. A function such as `exp` counts
 /// as one; both branches of a condition count.
-pub fn flops(module: &Module) -> Option<u64> {
+pub(crate) fn flops(module: &Module) -> Option<u64> {
     let entry = module.prim(&module.entry)?;
     count(module, entry, &entry.body)
 }
@@ -64,13 +63,13 @@ fn expr(func: &PrimFunc, id: ExprId, seen: &mut BTreeSet<ExprId>) -> u64 {
 }
 
 /// Bytes of every constant that the module's functions use.
-pub fn weight_bytes(module: &Module) -> u64 {
+pub(crate) fn weight_bytes(module: &Module) -> u64 {
     let of = |c: &tenfold_ir::ConstData| c.shape.iter().product::<u64>() * c.dtype.size_bytes() as u64;
     used_constants(module).into_iter().map(|id| of(module.constant(id))).sum()
 }
 
 /// Constants that some function uses.
-pub fn used_constants(module: &Module) -> BTreeSet<tenfold_ir::ConstId> {
+pub(crate) fn used_constants(module: &Module) -> BTreeSet<tenfold_ir::ConstId> {
     let mut used = BTreeSet::new();
     for function in module.functions.values() {
         if let Function::Prim(f) = function {
@@ -82,9 +81,4 @@ pub fn used_constants(module: &Module) -> BTreeSet<tenfold_ir::ConstId> {
         }
     }
     used
-}
-
-/// The number of elements, if it is a constant.
-pub fn elements(shape: &[IntExpr]) -> Option<u64> {
-    shape.iter().map(|d| d.as_const().map(|c| c.max(0) as u64)).product()
 }

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenfold_ir::relax::{self, Binding, Op, ValueId};
 
 /// Memory that values share: component `1` of what value `0` is bound to.
-pub type Home = (ValueId, usize);
+pub(crate) type Home = (ValueId, usize);
 
 /// The home of every value.
 #[derive(Clone, Debug, Default)]
-pub struct Homes {
+pub(crate) struct Homes {
     of: BTreeMap<ValueId, Home>,
 }
 
 impl Homes {
     /// Computes them: a reshape lives where its operand lives, an in-place update where its destination lives.
-    pub fn new(func: &relax::Function) -> Homes {
+    pub(crate) fn new(func: &relax::Function) -> Homes {
         let mut homes = Homes::default();
         for binding in func.blocks.iter().flat_map(|b| &b.bindings) {
             let home = match &binding.op {
@@ -33,13 +33,13 @@ impl Homes {
     }
 
     /// The home of a value; a parameter is its own.
-    pub fn get(&self, v: ValueId) -> Home {
+    pub(crate) fn get(&self, v: ValueId) -> Home {
         self.of.get(&v).copied().unwrap_or((v, 0))
     }
 }
 
 /// Homes that are written while values in them may still be read: destinations of updates, and stored states.
-pub fn mutable(func: &relax::Function, homes: &Homes) -> BTreeSet<Home> {
+pub(crate) fn mutable(func: &relax::Function, homes: &Homes) -> BTreeSet<Home> {
     let mut set = BTreeSet::new();
     for binding in func.blocks.iter().flat_map(|b| &b.bindings) {
         match &binding.op {
@@ -56,6 +56,6 @@ pub fn mutable(func: &relax::Function, homes: &Homes) -> BTreeSet<Home> {
 }
 
 /// All bindings in order.
-pub fn bindings(func: &relax::Function) -> impl Iterator<Item = &Binding> {
+pub(crate) fn bindings(func: &relax::Function) -> impl Iterator<Item = &Binding> {
     func.blocks.iter().flat_map(|b| &b.bindings)
 }

@@ -16,10 +16,10 @@ use crate::homes::{Home, Homes, bindings};
 use crate::pass::PassContext;
 
 /// Every offset is a multiple of this.
-pub const ALIGN: i64 = 64;
+pub(crate) const ALIGN: i64 = 64;
 
 /// Runs on the entry.
-pub fn plan_memory(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn plan_memory(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     let entry = module.entry.clone();
     if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
         let plan = Planner::new(func).plan();
@@ -31,7 +31,7 @@ pub fn plan_memory(module: &mut Module, _: &PassContext) -> Result<(), CompileEr
 
 /// When a home is first written and last used, as positions of bindings.
 #[derive(Clone, Debug)]
-pub struct Life {
+pub(crate) struct Life {
     /// The memory.
     pub home: Home,
     /// Its type when it was made.
@@ -203,7 +203,7 @@ fn round_up(bytes: i64) -> i64 {
 }
 
 /// Bytes of a tensor, rounded up to [`ALIGN`].
-pub fn bytes_of(ty: &TensorType) -> IntExpr {
+pub(crate) fn bytes_of(ty: &TensorType) -> IntExpr {
     let size = IntExpr::from(ty.dtype.size_bytes() as i64);
     let bytes = ty.shape.iter().fold(size, |n, d| &n * d);
     let up = &bytes + &IntExpr::from(ALIGN - 1);
@@ -211,7 +211,7 @@ pub fn bytes_of(ty: &TensorType) -> IntExpr {
 }
 
 /// Whether a symbol is >= 0 by its kind.
-pub fn natural(kind: &relax::SymKind) -> bool {
+pub(crate) fn natural(kind: &relax::SymKind) -> bool {
     match kind {
         relax::SymKind::Dim { .. } => true,
         relax::SymKind::IndexParam { unsigned, .. } => *unsigned,
@@ -220,7 +220,7 @@ pub fn natural(kind: &relax::SymKind) -> bool {
 }
 
 /// The facts of a function, as a prover.
-pub fn prover(func: &relax::Function) -> Prover {
+pub(crate) fn prover(func: &relax::Function) -> Prover {
     let mut prover = Prover::new();
     for decl in &func.syms {
         if natural(&decl.kind) {
@@ -234,7 +234,7 @@ pub fn prover(func: &relax::Function) -> Prover {
 }
 
 /// Lifetimes of all homes, in the order in which they are made.
-pub fn lives(func: &relax::Function, homes: &Homes) -> Vec<Life> {
+pub(crate) fn lives(func: &relax::Function, homes: &Homes) -> Vec<Life> {
     let mut lives: Vec<Life> = Vec::new();
     let tensor = |v: ValueId| match &func.values[v.0 as usize].ty {
         Type::Tensor(t) => vec![t.clone()],

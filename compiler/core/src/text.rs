@@ -3,7 +3,7 @@
 use tenfold_ir::{Function, Module, relax, tir};
 
 /// Every function in the order of its name.
-pub fn module_text(module: &Module) -> String {
+pub(crate) fn module_text(module: &Module) -> String {
     let texts = module.functions.values().map(|f| match f {
         Function::Relax(f) => relax::print_function(f),
         Function::Prim(f) => tir::print(module, f),

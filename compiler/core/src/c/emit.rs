@@ -54,7 +54,7 @@ fn constants(module: &Module, prims: &[&PrimFunc], out: &mut String) {
 }
 
 /// One function being written.
-pub struct Body<'a> {
+pub(super) struct Body<'a> {
     pub(super) func: &'a PrimFunc,
     symbols: &'a BTreeMap<String, String>,
     out: String,

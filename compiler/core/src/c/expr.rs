@@ -13,7 +13,7 @@ use tenfold_ir::{DType, Scalar};
 use super::emit::Body;
 
 /// The C type that holds an element in memory.
-pub fn storage(dtype: DType) -> &'static str {
+pub(super) fn storage(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool | DType::U8 => "uint8_t",
         DType::I8 => "int8_t",
@@ -29,7 +29,7 @@ pub fn storage(dtype: DType) -> &'static str {
 }
 
 /// The C type that computes with a value.
-pub fn value_type(elem: Elem) -> &'static str {
+pub(super) fn value_type(elem: Elem) -> &'static str {
     match elem {
         Elem::Index => "int64_t",
         Elem::Scalar(DType::F16 | DType::BF16) => "float",
@@ -61,7 +61,7 @@ fn rounded(elem: Elem, text: String) -> String {
 }
 
 /// A literal.
-pub fn literal(s: Scalar) -> String {
+pub(super) fn literal(s: Scalar) -> String {
     match s.dtype {
         DType::Bool => s.bits.to_string(),
         DType::F32 | DType::F16 | DType::BF16 => float_literal(s.to_f64(), "f"),
@@ -89,7 +89,7 @@ fn float_literal(x: f64, suffix: &str) -> String {
 }
 
 /// How often each expression of a statement is used, counting each user once.
-pub fn use_counts(func: &PrimFunc, roots: &[ExprId]) -> HashMap<ExprId, u32> {
+pub(super) fn use_counts(func: &PrimFunc, roots: &[ExprId]) -> HashMap<ExprId, u32> {
     let mut counts = HashMap::new();
     let mut stack: Vec<ExprId> = roots.to_vec();
     while let Some(id) = stack.pop() {
@@ -104,7 +104,7 @@ pub fn use_counts(func: &PrimFunc, roots: &[ExprId]) -> HashMap<ExprId, u32> {
 
 impl Body<'_> {
     /// The text of an expression's value; statements it needs first are written to the body.
-    pub fn value(&mut self, id: ExprId) -> String {
+    pub(super) fn value(&mut self, id: ExprId) -> String {
         if let Some(name) = self.known(id) {
             return name;
         }

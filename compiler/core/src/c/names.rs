@@ -54,13 +54,13 @@ const TAKEN: &[&str] = &[
 
 /// Gives each thing a name of its own.
 #[derive(Default)]
-pub struct Names {
+pub(super) struct Names {
     used: BTreeSet<String>,
 }
 
 impl Names {
     /// A name like `base` that is not used yet.
-    pub fn fresh(&mut self, base: &str) -> String {
+    pub(super) fn fresh(&mut self, base: &str) -> String {
         let mut clean: String =
             base.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
         if clean.is_empty() || clean.starts_with(|c: char| c.is_ascii_digit() || c == '_') || clean.starts_with("tf_") {

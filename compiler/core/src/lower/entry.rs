@@ -196,7 +196,7 @@ impl<'a> Entry<'a> {
             }
             Op::Const(_) | Op::Reshape { .. } | Op::TupleGet(_) => {}
             op => {
-                let name = super::ops::name(op);
+                let name = relax::op_name(op);
                 return Err(CompileError::internal(loc, format!("`{name}` was not legalised")));
             }
         }

@@ -14,7 +14,7 @@ use super::Inline;
 use crate::plan::natural;
 
 /// A kernel being built.
-pub struct Kernel<'a> {
+pub(crate) struct Kernel<'a> {
     module: &'a Module,
     func: &'a relax::Function,
     inline: &'a Inline,
@@ -25,7 +25,7 @@ pub struct Kernel<'a> {
 }
 
 /// A finished kernel and the call of it.
-pub struct Finished {
+pub(crate) struct Finished {
     /// The prim-func.
     pub prim: tir::PrimFunc,
     /// Its operands in order.
@@ -37,7 +37,7 @@ pub struct Finished {
 }
 
 /// The tensor type of a value; a tuple here is a bug that the relax verifier has reported before.
-pub fn tensor_of(func: &relax::Function, v: ValueId) -> TensorType {
+pub(crate) fn tensor_of(func: &relax::Function, v: ValueId) -> TensorType {
     match &func.values[v.0 as usize].ty {
         Type::Tensor(t) => t.clone(),
         Type::Tuple(_) => TensorType { dtype: DType::Bool, shape: Vec::new() },
@@ -46,7 +46,7 @@ pub fn tensor_of(func: &relax::Function, v: ValueId) -> TensorType {
 
 impl<'a> Kernel<'a> {
     /// Starts a kernel called `name`; its index parameters are the symbols that `binding` needs.
-    pub fn new(
+    pub(crate) fn new(
         module: &'a Module,
         func: &'a relax::Function,
         inline: &'a Inline,
@@ -78,7 +78,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// The type of a value.
-    pub fn tensor(&self, v: ValueId) -> TensorType {
+    pub(crate) fn tensor(&self, v: ValueId) -> TensorType {
         tensor_of(self.func, v)
     }
 
@@ -87,12 +87,12 @@ impl<'a> Kernel<'a> {
     }
 
     /// The output buffer.
-    pub fn output(&mut self, ty: &TensorType) -> BufId {
+    pub(crate) fn output(&mut self, ty: &TensorType) -> BufId {
         self.b.buffer_param("out", ty.dtype, ty.shape.clone(), BufUse::Out)
     }
 
     /// The buffer that holds `v` and is updated in place: operand and output at once.
-    pub fn updated(&mut self, v: ValueId) -> BufId {
+    pub(crate) fn updated(&mut self, v: ValueId) -> BufId {
         let ty = self.tensor(v);
         self.updated = Some(v);
         let buf = self.b.buffer("out", ty.dtype, ty.shape, tir::Scope::Param);
@@ -101,7 +101,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// Index variables for a shape.
-    pub fn vars(&mut self, base: &str, shape: &[IntExpr]) -> Vec<(VarId, ExprId)> {
+    pub(crate) fn vars(&mut self, base: &str, shape: &[IntExpr]) -> Vec<(VarId, ExprId)> {
         (0..shape.len())
             .map(|axis| {
                 let extent = self.b.int_expr(&shape[axis]);
@@ -111,19 +111,19 @@ impl<'a> Kernel<'a> {
     }
 
     /// The values of variables.
-    pub fn read_all(&mut self, vars: &[(VarId, ExprId)]) -> Vec<ExprId> {
+    pub(crate) fn read_all(&mut self, vars: &[(VarId, ExprId)]) -> Vec<ExprId> {
         vars.iter().map(|(v, _)| self.b.read(*v)).collect()
     }
 
     /// A block over all of `vars`, each spatial; `f` pushes the body.
-    pub fn spatial(&mut self, name: &str, vars: &[(VarId, ExprId)], f: impl FnOnce(&mut Self)) {
+    pub(crate) fn spatial(&mut self, name: &str, vars: &[(VarId, ExprId)], f: impl FnOnce(&mut Self)) {
         let body = self.capture(f);
         let iters: Vec<_> = vars.iter().map(|(v, e)| (*v, *e, IterKind::Spatial)).collect();
         self.b.nest(name, &iters, None, body);
     }
 
     /// What `f` pushes, as a statement.
-    pub fn capture(&mut self, f: impl FnOnce(&mut Self)) -> Stmt {
+    pub(crate) fn capture(&mut self, f: impl FnOnce(&mut Self)) -> Stmt {
         // The builder's scope takes a closure over the builder alone, so it is moved out and back.
         let placeholder = Builder::new("");
         let mut b = std::mem::replace(&mut self.b, placeholder);
@@ -137,12 +137,12 @@ impl<'a> Kernel<'a> {
     }
 
     /// Nested serial loops over `vars`; `f` pushes the innermost body.
-    pub fn loops(&mut self, vars: &[(VarId, ExprId)], f: impl FnOnce(&mut Self)) {
+    pub(crate) fn loops(&mut self, vars: &[(VarId, ExprId)], f: impl FnOnce(&mut Self)) {
         self.nested(tir::LoopKind::Serial, vars, f);
     }
 
     /// Nested loops over `vars` that accumulate in any order; `f` pushes the innermost body.
-    pub fn reduction(&mut self, vars: &[(VarId, ExprId)], f: impl FnOnce(&mut Self)) {
+    pub(crate) fn reduction(&mut self, vars: &[(VarId, ExprId)], f: impl FnOnce(&mut Self)) {
         self.nested(tir::LoopKind::Reduction, vars, f);
     }
 
@@ -156,7 +156,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// The element of `v` at `index`: a load, or the expression of an inlined producer.
-    pub fn element(&mut self, v: ValueId, index: &[ExprId]) -> ExprId {
+    pub(crate) fn element(&mut self, v: ValueId, index: &[ExprId]) -> ExprId {
         match self.inlined(v) {
             Some(def) => self.expression(def, index),
             None => {
@@ -167,7 +167,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// The buffer parameter of `v`.
-    pub fn input(&mut self, v: ValueId) -> BufId {
+    pub(crate) fn input(&mut self, v: ValueId) -> BufId {
         if let Some((_, buf)) = self.inputs.iter().find(|(w, _)| *w == v) {
             return *buf;
         }
@@ -182,7 +182,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// The element at `index` of what a pure elementwise or data-movement binding computes.
-    pub fn expression(&mut self, def: &Binding, index: &[ExprId]) -> ExprId {
+    pub(crate) fn expression(&mut self, def: &Binding, index: &[ExprId]) -> ExprId {
         match &def.op {
             Op::Scalar(value) => self.b.scalar(*value),
             Op::IndexValue { expr, dtype } => {
@@ -242,7 +242,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// The element of `v` that broadcasting puts at `index`: trailing axes, 0 where the extent is 1.
-    pub fn broadcast_element(&mut self, v: ValueId, index: &[ExprId]) -> ExprId {
+    pub(crate) fn broadcast_element(&mut self, v: ValueId, index: &[ExprId]) -> ExprId {
         let shape = self.tensor(v).shape;
         let skip = index.len() - shape.len().min(index.len());
         let zero = self.b.index(0);
@@ -255,7 +255,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// The operand's index for an index of the slice.
-    pub fn slice_index(&mut self, axes: &[SliceAxis], drop: &[usize], index: &[ExprId]) -> Vec<ExprId> {
+    pub(crate) fn slice_index(&mut self, axes: &[SliceAxis], drop: &[usize], index: &[ExprId]) -> Vec<ExprId> {
         let mut next = index.iter();
         let mut source = Vec::with_capacity(axes.len());
         for (axis, slice) in axes.iter().enumerate() {
@@ -309,7 +309,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// `0 <= i && i < extent`.
-    pub fn within(&mut self, i: ExprId, extent: ExprId) -> ExprId {
+    pub(crate) fn within(&mut self, i: ExprId, extent: ExprId) -> ExprId {
         let zero = self.b.index(0);
         let low = self.b.compare(CmpOp::Ge, i, zero);
         let high = self.b.compare(CmpOp::Lt, i, extent);
@@ -338,7 +338,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// Ends the kernel.
-    pub fn finish(mut self, output: BufId) -> Finished {
+    pub(crate) fn finish(mut self, output: BufId) -> Finished {
         let syms: Vec<Sym> = index_params(self.b.func());
         let usage = |buf: BufId| if buf == output { BufUse::InOut } else { BufUse::In };
         // Parameters: index values, then operands, then the result unless it is an operand.
@@ -366,7 +366,7 @@ fn index_params(func: &tir::PrimFunc) -> Vec<Sym> {
 }
 
 /// Integer expressions in an operator's attributes.
-pub fn op_exprs(op: &Op) -> Vec<&IntExpr> {
+pub(super) fn op_exprs(op: &Op) -> Vec<&IntExpr> {
     match op {
         Op::IndexValue { expr, .. } => vec![expr],
         Op::Reshape { shape } | Op::BroadcastTo { shape } | Op::Full { shape } | Op::MatchShape { shape } => {

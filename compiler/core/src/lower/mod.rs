@@ -97,7 +97,7 @@ fn legalize_binding(
         | Op::Arange { .. } => {}
     }
     let data = &func.values[binding.out.0 as usize];
-    let base = if data.name.is_empty() { ops::name(&binding.op) } else { data.name.clone() };
+    let base = if data.name.is_empty() { relax::op_name(&binding.op).to_string() } else { data.name.clone() };
     let name = module.unique_name(&format!("{}.{base}", func.name));
     let finished = ops::lower(Kernel::new(module, func, inline, &name, &binding), &binding);
     Ok(call(binding, name, finished, func, module))

@@ -9,7 +9,7 @@ use crate::CompileError;
 use crate::pass::PassContext;
 
 /// Runs on every relax function, then drops unused functions.
-pub fn dead_code_elimination(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn dead_code_elimination(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     for function in module.functions.values_mut() {
         if let Function::Relax(f) = function {
             clean(f);
@@ -69,7 +69,7 @@ fn called(func: &relax::Function) -> Vec<String> {
 }
 
 /// Names of prim-funcs that a statement calls.
-pub fn tir_calls(stmt: &tenfold_ir::tir::Stmt, out: &mut Vec<String>) {
+pub(super) fn tir_calls(stmt: &tenfold_ir::tir::Stmt, out: &mut Vec<String>) {
     use tenfold_ir::tir::Stmt;
     match stmt {
         Stmt::Seq(all) => all.iter().for_each(|s| tir_calls(s, out)),

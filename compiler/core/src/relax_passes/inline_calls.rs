@@ -15,7 +15,7 @@ use crate::CompileError;
 use crate::pass::PassContext;
 
 /// Runs on the entry; callees are left for `DeadCodeElimination`.
-pub fn inline_calls(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn inline_calls(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     let entry = module.entry.clone();
     if let Some(func) = module.relax(&entry) {
         let func = expand(func, module);

@@ -14,7 +14,7 @@ use crate::homes::{Home, Homes, bindings};
 use crate::pass::PassContext;
 
 /// Runs on the entry.
-pub fn materialise(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn materialise(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     let entry = module.entry.clone();
     if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
         strided(func);
@@ -69,7 +69,7 @@ fn declare_strides(func: &mut relax::Function, param: usize) {
     let (name, loc) = (data.name.clone(), data.loc);
     for axis in 0..rank {
         // No name of a user holds a dot.
-        let sym = tenfold_ir::arith::Sym::new(&format!("{name}.stride{axis}"));
+        let sym = tenfold_ir::arith::Sym::new(format!("{name}.stride{axis}"));
         func.syms.push(relax::SymDecl { sym, kind: relax::SymKind::Stride { param, axis }, loc });
     }
 }

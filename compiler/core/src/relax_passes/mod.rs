@@ -5,7 +5,7 @@ mod inline_calls;
 mod materialise;
 mod pad_conv;
 
-pub use dead_code::dead_code_elimination;
-pub use inline_calls::inline_calls;
-pub use materialise::materialise;
-pub use pad_conv::pad_conv;
+pub(crate) use dead_code::dead_code_elimination;
+pub(crate) use inline_calls::inline_calls;
+pub(crate) use materialise::materialise;
+pub(crate) use pad_conv::pad_conv;

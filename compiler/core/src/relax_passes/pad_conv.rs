@@ -10,7 +10,7 @@ use crate::CompileError;
 use crate::pass::PassContext;
 
 /// Runs on the entry.
-pub fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     let entry = module.entry.clone();
     if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
         for block in 0..func.blocks.len() {

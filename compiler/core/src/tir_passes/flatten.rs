@@ -9,7 +9,7 @@ use crate::CompileError;
 use crate::pass::PassContext;
 
 /// Runs on every prim-func.
-pub fn flatten_buffers(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn flatten_buffers(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     each_prim(module, |mut func| {
         let strides: Vec<Vec<IntExpr>> = func.buffers.iter().map(strides_of).collect();
         let body = std::mem::replace(&mut func.body, Stmt::Seq(Vec::new()));

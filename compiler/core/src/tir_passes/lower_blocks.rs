@@ -11,7 +11,7 @@ use crate::CompileError;
 use crate::pass::PassContext;
 
 /// Runs on every prim-func.
-pub fn lower_blocks(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn lower_blocks(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     each_prim(module, |mut func| {
         let body = std::mem::replace(&mut func.body, Stmt::Seq(Vec::new()));
         let mut b = Builder::resume(func);

@@ -5,10 +5,10 @@ mod lower_blocks;
 mod lower_math;
 mod verify_bounds;
 
-pub use flatten::flatten_buffers;
-pub use lower_blocks::lower_blocks;
-pub use lower_math::lower_math;
-pub use verify_bounds::verify_bounds;
+pub(crate) use flatten::flatten_buffers;
+pub(crate) use lower_blocks::lower_blocks;
+pub(crate) use lower_math::lower_math;
+pub(crate) use verify_bounds::verify_bounds;
 
 use tenfold_ir::tir::PrimFunc;
 use tenfold_ir::{Function, Module};

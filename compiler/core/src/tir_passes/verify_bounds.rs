@@ -10,7 +10,7 @@ use crate::CompileError;
 use crate::pass::PassContext;
 
 /// Runs on every prim-func.
-pub fn verify_bounds(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn verify_bounds(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     for function in module.functions.values() {
         if let Function::Prim(func) = function
             && let Some(first) = unproven(func).into_iter().next()

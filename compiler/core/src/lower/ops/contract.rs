@@ -90,7 +90,7 @@ fn by_elements(
 }
 
 /// NumPy's matmul: the last two axes contract, the others broadcast; a vector lacks its row or column axis.
-pub fn matmul(mut k: Kernel<'_>, binding: &Binding) -> Finished {
+pub(super) fn matmul(mut k: Kernel<'_>, binding: &Binding) -> Finished {
     let (x, w) = (binding.args[0], binding.args[1]);
     let (xs, ws, ty) = (k.tensor(x).shape, k.tensor(w).shape, k.tensor(binding.out));
     let out = k.output(&ty);
@@ -111,7 +111,7 @@ pub fn matmul(mut k: Kernel<'_>, binding: &Binding) -> Finished {
 }
 
 /// ONNX Conv. Indices that padding adds are skipped by a condition; `PadConv` removes them from the loops.
-pub fn conv(mut k: Kernel<'_>, binding: &Binding, window: &Window, group: i64) -> Finished {
+pub(super) fn conv(mut k: Kernel<'_>, binding: &Binding, window: &Window, group: i64) -> Finished {
     let (x, w) = (binding.args[0], binding.args[1]);
     let (xs, ws, ty) = (k.tensor(x).shape, k.tensor(w).shape, k.tensor(binding.out));
     let out = k.output(&ty);
@@ -172,7 +172,7 @@ fn input_channel(
 }
 
 /// The operand's index of a window's tap, and the condition that it is no padding, if there is any.
-pub fn window_index(
+pub(super) fn window_index(
     k: &mut Kernel<'_>,
     window: &Window,
     axis: usize,

@@ -10,43 +10,8 @@ use tenfold_ir::relax::{Binding, Op};
 
 use super::{Finished, Kernel};
 
-/// The name of an operator's block where the user gave none.
-pub fn name(op: &Op) -> String {
-    match op {
-        Op::Element(_) => "elementwise",
-        Op::Reduce { .. } => "reduce",
-        Op::ArgReduce { .. } => "arg_reduce",
-        Op::MatMul => "matmul",
-        Op::Softmax { .. } => "softmax",
-        Op::LayerNorm { .. } => "layer_norm",
-        Op::Transpose { .. } => "transpose",
-        Op::BroadcastTo { .. } => "broadcast_to",
-        Op::Concat { .. } => "concat",
-        Op::Slice { .. } => "slice",
-        Op::SliceUpdate { .. } => "slice_update",
-        Op::Pad { .. } => "pad",
-        Op::Conv { .. } => "conv",
-        Op::Pool { .. } => "pool",
-        Op::Full { .. } => "full",
-        Op::Arange { .. } => "arange",
-        Op::Scalar(_) => "scalar",
-        Op::IndexValue { .. } => "index_value",
-        Op::Const(_) => "const",
-        Op::Reshape { .. } => "reshape",
-        Op::CallTir { .. } => "call_tir",
-        Op::CallFn { .. } => "call",
-        Op::Tuple => "tuple",
-        Op::TupleGet(_) => "tuple_get",
-        Op::BindIndex(_) => "bind_index",
-        Op::MatchShape { .. } => "match_shape",
-        Op::Later { name, .. } => name,
-        Op::StoreState { .. } => "store_state",
-    }
-    .to_string()
-}
-
 /// The kernel of a binding.
-pub fn lower(kernel: Kernel<'_>, binding: &Binding) -> Finished {
+pub(super) fn lower(kernel: Kernel<'_>, binding: &Binding) -> Finished {
     match &binding.op {
         Op::Reduce { op, axes, keepdims } => reduce::reduce(kernel, binding, *op, axes, *keepdims),
         Op::ArgReduce { op, axis, keepdims } => reduce::arg_reduce(kernel, binding, *op, *axis, *keepdims),

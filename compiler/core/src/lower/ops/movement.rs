@@ -5,7 +5,7 @@ use tenfold_ir::relax::{Binding, SliceAxis};
 use crate::lower::{Finished, Kernel};
 
 /// `out[i] = expression(i)`.
-pub fn map(mut k: Kernel<'_>, binding: &Binding) -> Finished {
+pub(super) fn map(mut k: Kernel<'_>, binding: &Binding) -> Finished {
     let ty = k.tensor(binding.out);
     let out = k.output(&ty);
     let vars = k.vars("i", &ty.shape);
@@ -18,7 +18,7 @@ pub fn map(mut k: Kernel<'_>, binding: &Binding) -> Finished {
 }
 
 /// One nest per operand, each writing its part.
-pub fn concat(mut k: Kernel<'_>, binding: &Binding, axis: usize) -> Finished {
+pub(super) fn concat(mut k: Kernel<'_>, binding: &Binding, axis: usize) -> Finished {
     let ty = k.tensor(binding.out);
     let out = k.output(&ty);
     let mut start = tenfold_ir::arith::IntExpr::from(0);
@@ -40,7 +40,7 @@ pub fn concat(mut k: Kernel<'_>, binding: &Binding, axis: usize) -> Finished {
 }
 
 /// Writes a part of the operand in place.
-pub fn slice_update(mut k: Kernel<'_>, binding: &Binding, axes: &[SliceAxis], drop: &[usize]) -> Finished {
+pub(super) fn slice_update(mut k: Kernel<'_>, binding: &Binding, axes: &[SliceAxis], drop: &[usize]) -> Finished {
     let out = k.updated(binding.args[0]);
     let kept = |a: &usize| !drop.contains(a);
     let shape: Vec<_> = (0..axes.len()).filter(kept).map(|a| axes[a].extent.clone()).collect();

@@ -10,7 +10,7 @@ use super::reduce::accumulator;
 use crate::lower::{Finished, Kernel};
 
 /// `out[n, c, o…] = op over taps of x[n, c, o * stride + tap * dilation - pad]`.
-pub fn pool(mut k: Kernel<'_>, binding: &Binding, op: PoolOp, window: &Window) -> Finished {
+pub(super) fn pool(mut k: Kernel<'_>, binding: &Binding, op: PoolOp, window: &Window) -> Finished {
     let x = binding.args[0];
     let (xs, ty) = (k.tensor(x).shape, k.tensor(binding.out));
     let out = k.output(&ty);

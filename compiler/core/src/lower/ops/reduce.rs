@@ -3,13 +3,13 @@
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{ArgOp, BinaryOp, CmpOp, ReduceOp, UnaryOp};
 use tenfold_ir::relax::{Binding, ValueId};
-use tenfold_ir::tir::{ExprId, IterKind, VarId};
+use tenfold_ir::tir::{ExprId, VarId};
 use tenfold_ir::{DType, Scalar};
 
 use crate::lower::{Finished, Kernel};
 
 /// The dtype that sums and products of `dtype` accumulate in.
-pub fn accumulator(dtype: DType) -> DType {
+pub(super) fn accumulator(dtype: DType) -> DType {
     match dtype {
         DType::F16 | DType::BF16 => DType::F32,
         DType::Bool
@@ -71,7 +71,7 @@ fn result_index(k: &mut Kernel<'_>, rank: usize, axes: &[usize], keepdims: bool,
 }
 
 /// `out[kept] = op over reduced of x[kept, reduced]`.
-pub fn reduce(mut k: Kernel<'_>, binding: &Binding, op: ReduceOp, axes: &[usize], keepdims: bool) -> Finished {
+pub(super) fn reduce(mut k: Kernel<'_>, binding: &Binding, op: ReduceOp, axes: &[usize], keepdims: bool) -> Finished {
     let x = binding.args[0];
     let ty = k.tensor(x);
     let out_ty = k.tensor(binding.out);
@@ -107,7 +107,13 @@ pub fn reduce(mut k: Kernel<'_>, binding: &Binding, op: ReduceOp, axes: &[usize]
 }
 
 /// Index of the first extreme, or of the first NaN.
-pub fn arg_reduce(mut k: Kernel<'_>, binding: &Binding, op: ArgOp, axis: Option<usize>, keepdims: bool) -> Finished {
+pub(super) fn arg_reduce(
+    mut k: Kernel<'_>,
+    binding: &Binding,
+    op: ArgOp,
+    axis: Option<usize>,
+    keepdims: bool,
+) -> Finished {
     let x = binding.args[0];
     let ty = k.tensor(x);
     let out_ty = k.tensor(binding.out);
@@ -177,10 +183,4 @@ fn visit(
         k.b.store(place, vec![], flat);
     });
     k.b.push(tenfold_ir::tir::Stmt::If { cond: better, then: Box::new(then), otherwise: None });
-}
-
-/// Iterators of a reduction block: the spatial ones, then the reduce ones.
-pub fn iterators(spatial: &Vars, reduce: &Vars) -> Vec<(VarId, ExprId, IterKind)> {
-    let s = spatial.iter().map(|(v, e)| (*v, *e, IterKind::Spatial));
-    s.chain(reduce.iter().map(|(v, e)| (*v, *e, IterKind::Reduce))).collect()
 }

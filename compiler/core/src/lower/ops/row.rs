@@ -43,7 +43,7 @@ fn with_axis(outer: &[ExprId], axis: usize, at: ExprId) -> Vec<ExprId> {
 }
 
 /// `exp(x - max) / sum`, or `x - max - log(sum)`; rounded once for halves.
-pub fn softmax(mut k: Kernel<'_>, binding: &Binding, axis: usize, log: bool) -> Finished {
+pub(super) fn softmax(mut k: Kernel<'_>, binding: &Binding, axis: usize, log: bool) -> Finished {
     let x = binding.args[0];
     let ty = k.tensor(binding.out);
     let out = k.output(&ty);
@@ -102,7 +102,7 @@ pub fn softmax(mut k: Kernel<'_>, binding: &Binding, axis: usize, log: bool) -> 
 }
 
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias` over axes `axis..`.
-pub fn layer_norm(mut k: Kernel<'_>, binding: &Binding, axis: usize, epsilon: f64) -> Finished {
+pub(super) fn layer_norm(mut k: Kernel<'_>, binding: &Binding, axis: usize, epsilon: f64) -> Finished {
     let x = binding.args[0];
     let ty = k.tensor(binding.out);
     let out = k.output(&ty);

@@ -61,7 +61,7 @@ fn reduce(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {
 }
 
 /// e to the x.
-pub fn exp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn exp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let x = clamp(k, x);
     let (n, r) = reduce(k, x);
     let (one, grown) = (k.c(1.0), kernel(k, r));
@@ -70,7 +70,7 @@ pub fn exp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
 }
 
 /// 2 to the x: the fraction is exact, so only its product with ln 2 rounds.
-pub fn exp2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn exp2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (lo, hi) = if k.double() { (-1080.0, 1030.0) } else { (-155.0, 130.0) };
     let (low, high) = (k.c(lo), k.c(hi));
     let x = k.where_c(x, Lt, lo, low, x);
@@ -85,7 +85,7 @@ pub fn exp2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
 }
 
 /// exp(x) - 1: the kernel itself near 0, where the difference would cancel.
-pub fn expm1(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn expm1(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let near = kernel(k, x);
     let (full, one) = (exp(k, x), k.c(1.0));
     let far = k.sub(full, one);
@@ -94,7 +94,7 @@ pub fn expm1(k: &mut Kit<'_>, x: ExprId) -> ExprId {
 }
 
 /// 1 / (1 + exp(-x)), by exp(-|x|), which neither overflows nor loses small results.
-pub fn sigmoid(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn sigmoid(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
     let down = k.neg(size);
     let (e, one) = (exp(k, down), k.c(1.0));
@@ -104,7 +104,7 @@ pub fn sigmoid(k: &mut Kit<'_>, x: ExprId) -> ExprId {
 }
 
 /// t / (t + 2) with t = exp(2 |x|) - 1.
-pub fn tanh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn tanh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
     let top = k.c(22.0);
     let size = k.where_c(size, Gt, 22.0, top, size);
@@ -125,7 +125,7 @@ fn half_exp(k: &mut Kit<'_>, size: ExprId) -> ExprId {
 }
 
 /// (t + t / (t + 1)) / 2 with t = exp(|x|) - 1.
-pub fn sinh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn sinh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
     let (t, one, half) = (expm1(k, size), k.c(1.0), k.c(0.5));
     let below = k.add(t, one);
@@ -138,7 +138,7 @@ pub fn sinh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
 }
 
 /// (exp(|x|) + exp(-|x|)) / 2.
-pub fn cosh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn cosh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
     let (e, half) = (exp(k, size), k.c(0.5));
     let (a, b) = (k.mul(half, e), k.div(half, e));

@@ -5,103 +5,103 @@ use tenfold_ir::tir::{Builder, ExprId, Intrinsic, Ty};
 use tenfold_ir::{DType, Scalar};
 
 /// Arithmetic in one float dtype.
-pub struct Kit<'b> {
+pub(super) struct Kit<'b> {
     pub b: &'b mut Builder,
     /// F32 or F64.
     pub dtype: DType,
 }
 
 impl<'b> Kit<'b> {
-    pub fn new(b: &'b mut Builder, dtype: DType) -> Self {
+    pub(super) fn new(b: &'b mut Builder, dtype: DType) -> Self {
         Kit { b, dtype }
     }
 
     /// Whether the dtype is f64.
-    pub fn double(&self) -> bool {
+    pub(super) fn double(&self) -> bool {
         self.dtype == DType::F64
     }
 
     /// The integer dtype of the same width.
-    pub fn bits_dtype(&self) -> DType {
+    pub(super) fn bits_dtype(&self) -> DType {
         if self.double() { DType::I64 } else { DType::I32 }
     }
 
     /// Bits of the significand after the leading one.
-    pub fn significand(&self) -> i64 {
+    pub(super) fn significand(&self) -> i64 {
         if self.double() { 52 } else { 23 }
     }
 
-    pub fn c(&mut self, value: f64) -> ExprId {
+    pub(super) fn c(&mut self, value: f64) -> ExprId {
         self.b.float(self.dtype, value)
     }
 
     /// A constant that differs between f32 and f64.
-    pub fn c2(&mut self, single: f64, double: f64) -> ExprId {
+    pub(super) fn c2(&mut self, single: f64, double: f64) -> ExprId {
         let value = if self.double() { double } else { single };
         self.c(value)
     }
 
     /// An integer of the float's width.
-    pub fn int(&mut self, value: i64) -> ExprId {
+    pub(super) fn int(&mut self, value: i64) -> ExprId {
         self.b.scalar(Scalar::int(self.bits_dtype(), i128::from(value)))
     }
 
-    pub fn add(&mut self, a: ExprId, b: ExprId) -> ExprId {
+    pub(super) fn add(&mut self, a: ExprId, b: ExprId) -> ExprId {
         self.b.add(a, b)
     }
 
-    pub fn sub(&mut self, a: ExprId, b: ExprId) -> ExprId {
+    pub(super) fn sub(&mut self, a: ExprId, b: ExprId) -> ExprId {
         self.b.sub(a, b)
     }
 
-    pub fn mul(&mut self, a: ExprId, b: ExprId) -> ExprId {
+    pub(super) fn mul(&mut self, a: ExprId, b: ExprId) -> ExprId {
         self.b.mul(a, b)
     }
 
-    pub fn div(&mut self, a: ExprId, b: ExprId) -> ExprId {
+    pub(super) fn div(&mut self, a: ExprId, b: ExprId) -> ExprId {
         self.b.div(a, b)
     }
 
     /// a * b + c.
-    pub fn mad(&mut self, a: ExprId, b: ExprId, c: ExprId) -> ExprId {
+    pub(super) fn mad(&mut self, a: ExprId, b: ExprId, c: ExprId) -> ExprId {
         let p = self.mul(a, b);
         self.add(p, c)
     }
 
-    pub fn unary(&mut self, op: UnaryOp, a: ExprId) -> ExprId {
+    pub(super) fn unary(&mut self, op: UnaryOp, a: ExprId) -> ExprId {
         self.b.unary(op, a)
     }
 
-    pub fn abs(&mut self, a: ExprId) -> ExprId {
+    pub(super) fn abs(&mut self, a: ExprId) -> ExprId {
         self.unary(UnaryOp::Abs, a)
     }
 
-    pub fn neg(&mut self, a: ExprId) -> ExprId {
+    pub(super) fn neg(&mut self, a: ExprId) -> ExprId {
         self.unary(UnaryOp::Neg, a)
     }
 
-    pub fn cmp(&mut self, op: CmpOp, a: ExprId, b: ExprId) -> ExprId {
+    pub(super) fn cmp(&mut self, op: CmpOp, a: ExprId, b: ExprId) -> ExprId {
         self.b.compare(op, a, b)
     }
 
     /// Comparison with a constant.
-    pub fn cmp_c(&mut self, op: CmpOp, a: ExprId, value: f64) -> ExprId {
+    pub(super) fn cmp_c(&mut self, op: CmpOp, a: ExprId, value: f64) -> ExprId {
         let c = self.c(value);
         self.cmp(op, a, c)
     }
 
-    pub fn select(&mut self, c: ExprId, a: ExprId, b: ExprId) -> ExprId {
+    pub(super) fn select(&mut self, c: ExprId, a: ExprId, b: ExprId) -> ExprId {
         self.b.select(c, a, b)
     }
 
     /// `value` where `a` compares so with the constant, else `other`.
-    pub fn where_c(&mut self, a: ExprId, op: CmpOp, at: f64, value: ExprId, other: ExprId) -> ExprId {
+    pub(super) fn where_c(&mut self, a: ExprId, op: CmpOp, at: f64, value: ExprId, other: ExprId) -> ExprId {
         let c = self.cmp_c(op, a, at);
         self.select(c, value, other)
     }
 
     /// c[0] + x (c[1] + x (c[2] + …)).
-    pub fn poly(&mut self, x: ExprId, coefficients: &[f64]) -> ExprId {
+    pub(super) fn poly(&mut self, x: ExprId, coefficients: &[f64]) -> ExprId {
         let mut acc = None;
         for value in coefficients.iter().rev() {
             let c = self.c(*value);
@@ -114,54 +114,54 @@ impl<'b> Kit<'b> {
     }
 
     /// The bits of a float as an integer.
-    pub fn to_bits(&mut self, x: ExprId) -> ExprId {
+    pub(super) fn bits(&mut self, x: ExprId) -> ExprId {
         let ty = Ty::scalar(self.bits_dtype());
         self.b.call(Intrinsic::Bitcast, vec![x], ty)
     }
 
     /// The float of these bits.
-    pub fn from_bits(&mut self, x: ExprId) -> ExprId {
+    pub(super) fn of_bits(&mut self, x: ExprId) -> ExprId {
         let ty = Ty::scalar(self.dtype);
         self.b.call(Intrinsic::Bitcast, vec![x], ty)
     }
 
-    pub fn shl(&mut self, a: ExprId, by: i64) -> ExprId {
+    pub(super) fn shl(&mut self, a: ExprId, by: i64) -> ExprId {
         let by = self.int(by);
         self.b.binary(BinaryOp::Shl, a, by)
     }
 
     /// Arithmetic shift right.
-    pub fn shr(&mut self, a: ExprId, by: i64) -> ExprId {
+    pub(super) fn shr(&mut self, a: ExprId, by: i64) -> ExprId {
         let by = self.int(by);
         self.b.binary(BinaryOp::Shr, a, by)
     }
 
     /// An integer of the float's width as a float.
-    pub fn to_float(&mut self, a: ExprId) -> ExprId {
+    pub(super) fn float(&mut self, a: ExprId) -> ExprId {
         self.b.cast(self.dtype, a)
     }
 
     /// `x` rounded to the nearest integer, as a float and as an integer, for |x| < 2^21: adding 1.5 * 2^significand
     /// leaves the integer in the low bits.
-    pub fn nearest(&mut self, x: ExprId) -> (ExprId, ExprId) {
+    pub(super) fn nearest(&mut self, x: ExprId) -> (ExprId, ExprId) {
         let magic = self.c2(12_582_912.0, 6_755_399_441_055_744.0);
         let shifted = self.add(x, magic);
         let float = self.sub(shifted, magic);
-        let (a, m) = (self.to_bits(shifted), self.to_bits(magic));
+        let (a, m) = (self.bits(shifted), self.bits(magic));
         (float, self.sub(a, m))
     }
 
     /// 2^n for an integer n whose result is a normal number.
-    pub fn power_of_two(&mut self, n: ExprId) -> ExprId {
+    pub(super) fn power_of_two(&mut self, n: ExprId) -> ExprId {
         let bias = if self.double() { 1023 } else { 127 };
         let bias = self.int(bias);
         let biased = self.b.add(n, bias);
         let bits = self.shl(biased, self.significand());
-        self.from_bits(bits)
+        self.of_bits(bits)
     }
 
     /// x 2^n in two steps, so that results down to the least subnormal and up to infinity come out right.
-    pub fn scale(&mut self, x: ExprId, n: ExprId) -> ExprId {
+    pub(super) fn scale(&mut self, x: ExprId, n: ExprId) -> ExprId {
         let half = self.shr(n, 1);
         let rest = self.b.sub(n, half);
         let (a, b) = (self.power_of_two(half), self.power_of_two(rest));
@@ -170,13 +170,13 @@ impl<'b> Kit<'b> {
     }
 
     /// The magnitude of `a` (which is >= 0) with the sign of `b`.
-    pub fn with_sign(&mut self, a: ExprId, b: ExprId) -> ExprId {
+    pub(super) fn with_sign(&mut self, a: ExprId, b: ExprId) -> ExprId {
         let sign = if self.double() { i64::MIN } else { i64::from(i32::MIN) };
         let mask = self.int(sign);
-        let bits = self.to_bits(b);
+        let bits = self.bits(b);
         let sign = self.b.binary(BinaryOp::And, bits, mask);
-        let bits = self.to_bits(a);
+        let bits = self.bits(a);
         let both = self.b.binary(BinaryOp::Or, bits, sign);
-        self.from_bits(both)
+        self.of_bits(both)
     }
 }

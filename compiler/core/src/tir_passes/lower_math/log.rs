@@ -34,14 +34,14 @@ fn split(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {
     let start = k.select(small, shift, zero);
     // The bits of sqrt(1/2): subtracting them makes the exponent field that of m.
     let root = k.int(if k.double() { 0x3fe6_a09e_667f_3bcd } else { 0x3f35_04f3 });
-    let bits = k.to_bits(x);
+    let bits = k.bits(x);
     let offset = k.b.sub(bits, root);
     let e = k.shr(offset, k.significand());
     let field = k.shl(e, k.significand());
     let m = k.b.sub(bits, field);
-    let m = k.from_bits(m);
+    let m = k.of_bits(m);
     let e = k.b.add(e, start);
-    let (e, one) = (k.to_float(e), k.c(1.0));
+    let (e, one) = (k.float(e), k.c(1.0));
     (e, k.sub(m, one))
 }
 
@@ -70,11 +70,11 @@ fn special(k: &mut Kit<'_>, x: ExprId, value: ExprId) -> ExprId {
 }
 
 /// Natural logarithm.
-pub fn log(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn log(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (e, f) = split(k, x);
     let (h, t) = tail(k, f);
-    let hi = k.c2(6.931_381_225_585_937_5e-1, 6.931_471_803_691_238e-1);
-    let lo = k.c2(9.058_000_614_459_161e-6, 1.908_214_929_270_587_7e-10);
+    let hi = k.c2(6.931_381_225_585_938e-1, 6.931_471_803_691_238e-1);
+    let lo = k.c2(9.058_000_614_459_16e-6, 1.908_214_929_270_587_7e-10);
     let low = k.mad(e, lo, t);
     let inner = k.sub(h, low);
     let inner = k.sub(inner, f);
@@ -96,17 +96,17 @@ fn scaled(k: &mut Kit<'_>, x: ExprId, inverse: f64, per_two: f64) -> ExprId {
 }
 
 /// Logarithm to base 2; exact for powers of two.
-pub fn log2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn log2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     scaled(k, x, std::f64::consts::LOG2_E, 1.0)
 }
 
 /// Logarithm to base 10.
-pub fn log10(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn log10(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     scaled(k, x, std::f64::consts::LOG10_E, std::f64::consts::LOG10_2)
 }
 
 /// log(1 + x) = log(u) x / (u - 1) with u = 1 + x as rounded (Kahan).
-pub fn log1p(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn log1p(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let one = k.c(1.0);
     let u = k.add(one, x);
     let (main, back) = (log(k, u), k.sub(u, one));
@@ -123,7 +123,7 @@ fn log_double(k: &mut Kit<'_>, size: ExprId) -> ExprId {
 }
 
 /// log1p(a + a^2 / (1 + sqrt(1 + a^2))) for a = |x|.
-pub fn asinh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn asinh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
     let (square, one) = (k.mul(size, size), k.c(1.0));
     let sum = k.add(one, square);
@@ -138,7 +138,7 @@ pub fn asinh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
 }
 
 /// log1p(t + sqrt(2 t + t^2)) for t = x - 1.
-pub fn acosh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn acosh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (one, two) = (k.c(1.0), k.c(2.0));
     let t = k.sub(x, one);
     let square = k.mul(t, t);
@@ -151,7 +151,7 @@ pub fn acosh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
 }
 
 /// log1p(2 a / (1 - a)) / 2 for a = |x|.
-pub fn atanh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn atanh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
     let (one, half) = (k.c(1.0), k.c(0.5));
     let (top, below) = (k.add(size, size), k.sub(one, size));

@@ -23,7 +23,7 @@ use crate::pass::PassContext;
 use kit::Kit;
 
 /// Runs on every prim-func.
-pub fn lower_math(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn lower_math(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     each_prim(module, |mut func| {
         let body = std::mem::replace(&mut func.body, Stmt::Seq(Vec::new()));
         let mut b = Builder::resume(func);

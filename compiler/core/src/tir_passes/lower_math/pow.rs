@@ -11,7 +11,7 @@ use super::kit::Kit;
 use super::log::log;
 
 /// x to the y: exp(y log |x|) in f64, with the sign that an odd whole y gives a negative x.
-pub fn pow(k: &mut Kit<'_>, x: ExprId, y: ExprId) -> ExprId {
+pub(super) fn pow(k: &mut Kit<'_>, x: ExprId, y: ExprId) -> ExprId {
     let dtype = k.dtype;
     let (wx, wy) = (k.b.cast(DType::F64, x), k.b.cast(DType::F64, y));
     let mut wide = Kit::new(k.b, DType::F64);
@@ -52,7 +52,7 @@ fn signed(k: &mut Kit<'_>, x: ExprId, y: ExprId, value: ExprId) -> ExprId {
 }
 
 /// An integer to an integer power, wrapping, by squaring. A negative power gives 0, but of 1 and -1.
-pub fn int_pow(b: &mut Builder, x: ExprId, y: ExprId) -> ExprId {
+pub(super) fn int_pow(b: &mut Builder, x: ExprId, y: ExprId) -> ExprId {
     let (dtype, width) = match b.ty(x).elem {
         Elem::Scalar(dtype) => (dtype, 8 * dtype.size_bytes() as i64),
         Elem::Index => (DType::I64, 64),

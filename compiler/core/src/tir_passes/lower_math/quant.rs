@@ -5,7 +5,7 @@ use tenfold_ir::tir::{Builder, ExprId};
 use tenfold_ir::{DType, Scalar};
 
 /// x * multiplier * 2^(shift - 31) of i32, rounded to nearest with ties up, saturating.
-pub fn multiply_shift(b: &mut Builder, x: ExprId, multiplier: ExprId, shift: ExprId) -> ExprId {
+pub(super) fn multiply_shift(b: &mut Builder, x: ExprId, multiplier: ExprId, shift: ExprId) -> ExprId {
     let (wx, wm, ws) = (b.cast(DType::I64, x), b.cast(DType::I64, multiplier), b.cast(DType::I64, shift));
     let product = b.mul(wx, wm);
     let (one, zero, bias) = (long(b, 1), long(b, 0), long(b, 31));

@@ -113,17 +113,17 @@ fn finite(k: &mut Kit<'_>, x: ExprId, value: ExprId) -> ExprId {
 }
 
 /// Sine.
-pub fn sin(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn sin(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     shifted_sin(k, x, 0)
 }
 
 /// Cosine.
-pub fn cos(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn cos(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     shifted_sin(k, x, 1)
 }
 
 /// Tangent: sin / cos of what is left, or its negative reciprocal.
-pub fn tan(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn tan(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (n, r) = reduce(k, x);
     let (s, c) = (sin_kernel(k, r), cos_kernel(k, r));
     let odd = bit(k, n, 1);
@@ -151,7 +151,7 @@ fn atan_unit(k: &mut Kit<'_>, t: ExprId) -> ExprId {
 }
 
 /// Arc tangent: of the reciprocal where |x| > 1.
-pub fn atan(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn atan(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
     let (one, half) = (k.c(1.0), k.c(std::f64::consts::FRAC_PI_2));
     let inverse = k.div(one, size);
@@ -164,7 +164,7 @@ pub fn atan(k: &mut Kit<'_>, x: ExprId) -> ExprId {
 }
 
 /// Arc tangent of y / x in the right quadrant.
-pub fn atan2(k: &mut Kit<'_>, y: ExprId, x: ExprId) -> ExprId {
+pub(super) fn atan2(k: &mut Kit<'_>, y: ExprId, x: ExprId) -> ExprId {
     let (ay, ax) = (k.abs(y), k.abs(x));
     let steep = k.cmp(Gt, ay, ax);
     let (top, below) = (k.select(steep, ax, ay), k.select(steep, ay, ax));
@@ -177,7 +177,7 @@ pub fn atan2(k: &mut Kit<'_>, y: ExprId, x: ExprId) -> ExprId {
     let (half, pi) = (k.c(std::f64::consts::FRAC_PI_2), k.c(std::f64::consts::PI));
     let rest = k.sub(half, value);
     let value = k.select(steep, rest, value);
-    let (zero_bits, bits) = (k.int(0), k.to_bits(x));
+    let (zero_bits, bits) = (k.int(0), k.bits(x));
     let behind = k.cmp(Lt, bits, zero_bits);
     let back = k.sub(pi, value);
     let value = k.select(behind, back, value);
@@ -205,14 +205,14 @@ fn in_unit(k: &mut Kit<'_>, x: ExprId, value: ExprId) -> ExprId {
 }
 
 /// Arc sine: the angle of (sqrt(1 - x^2), x).
-pub fn asin(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn asin(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let leg = other_leg(k, x);
     let value = atan2(k, x, leg);
     in_unit(k, x, value)
 }
 
 /// Arc cosine: the angle of (x, sqrt(1 - x^2)).
-pub fn acos(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+pub(super) fn acos(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let leg = other_leg(k, x);
     let value = atan2(k, leg, x);
     in_unit(k, x, value)
