@@ -197,7 +197,8 @@ impl Package {
     fn forget(&self) {
         for profile in ["debug", "release"] {
             for out in self.out_dirs(profile) {
-                let _ = fs::remove_dir_all(out.join("tenfold"));
+                let _ = fs::remove_dir_all(&out);
+                let _ = fs::create_dir_all(&out);
             }
         }
     }
