@@ -1,0 +1,106 @@
+//! The digits MLP on a Cortex-M4 without a heap: its classes are those of the host.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tenfold_tests::tools;
+
+const TARGET: &str = "thumbv7em-none-eabihf";
+const SETUP: &str = "run tests/firmware/setup.sh";
+const IMAGES: usize = 20;
+
+/// Where `core` for the target comes from.
+enum Core {
+    /// rustup's prebuilt target, or any other in the sysroot.
+    Prebuilt,
+    /// Sources in the sysroot.
+    Sources,
+    /// Another compiler with its sources, as `setup.sh` unpacks it.
+    Compiler(PathBuf),
+}
+
+fn find_core() -> Option<Core> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
+    let rustlib = Path::new(String::from_utf8(output.stdout).ok()?.trim()).join("lib/rustlib");
+    if rustlib.join(TARGET).join("lib").is_dir() {
+        return Some(Core::Prebuilt);
+    }
+    if rustlib.join("src/rust/library/core").is_dir() {
+        return Some(Core::Sources);
+    }
+    let thumb = env::var_os("TENFOLD_THUMB").map(PathBuf::from).or_else(|| {
+        let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        let cache = cache.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")))?;
+        Some(cache.join("tenfold/thumb"))
+    })?;
+    let compiler = thumb.join("rustc");
+    tools::has(&compiler).then_some(Core::Compiler(compiler))
+}
+
+/// Builds the firmware and returns its path.
+fn build(core: Core) -> PathBuf {
+    let source = tools::root().join("tests/firmware");
+    // The firmware is a workspace of its own; it is to build with the versions of this one.
+    fs::copy(tools::root().join("Cargo.lock"), source.join("Cargo.lock")).expect("copies the lock file");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "--target", TARGET, "--target-dir"]).arg(&target);
+    cargo.current_dir(&source);
+    for (name, _) in env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR" || name == "OUT_DIR" {
+            cargo.env_remove(name);
+        }
+    }
+    match core {
+        Core::Prebuilt => {}
+        Core::Sources => {
+            cargo.arg("-Zbuild-std=core").env("RUSTC_BOOTSTRAP", "1");
+        }
+        Core::Compiler(rustc) => {
+            cargo.arg("-Zbuild-std=core").env("RUSTC_BOOTSTRAP", "1").env("RUSTC", rustc);
+        }
+    }
+    let output = cargo.output().expect("starts cargo");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "the firmware does not build:\n{text}");
+    target.join(TARGET).join("release/firmware")
+}
+
+/// The classes of the first images by the host's reference.
+fn expected() -> Vec<usize> {
+    let file = tools::root().join("examples/digits/data/mlp_reference.npy");
+    let bytes = fs::read(file).expect("reads the reference");
+    let values: Vec<f32> = bytes[128..] // NumPy pads its header so that the data begins here
+        .chunks_exact(4)
+        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        .collect();
+    let class = |row: &[f32]| (0..10).fold(0, |best, d| if row[d] > row[best] { d } else { best });
+    values.chunks_exact(10).take(IMAGES).map(class).collect()
+}
+
+#[test]
+fn a_microcontroller_sees_the_same_digits() {
+    if !tools::has("qemu-system-arm") {
+        return tools::skip("qemu-system-arm", SETUP);
+    }
+    let Some(core) = find_core() else {
+        return tools::skip("`core` for thumbv7em-none-eabihf", SETUP);
+    };
+    let firmware = build(core);
+    let output = Command::new("qemu-system-arm")
+        .args(["-M", "mps2-an386", "-nographic", "-monitor", "none", "-serial", "none"])
+        .args(["-chardev", "stdio,id=console"])
+        .args(["-semihosting-config", "enable=on,target=native,chardev=console"])
+        .arg("-kernel")
+        .arg(firmware)
+        .stdin(Stdio::null())
+        .output()
+        .expect("starts the simulator");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "the firmware failed:\n{text}");
+    let classes: Vec<usize> = text.lines().map(|line| line.parse().expect("a class")).collect();
+    assert_eq!(classes, expected());
+}
