@@ -627,20 +627,16 @@ impl<'c, 'm> Ir<'c, 'm> {
 
     // Metadata.
 
-    /// Says something of the loop that `jump` closes, such as `llvm.loop.unroll.disable`.
-    pub(crate) fn loop_property(&self, jump: Value<'c>, properties: &[&str]) {
+    /// Says something of the loop that `jump` closes, such as `llvm.loop.unroll.full`; with `true` if `switch`.
+    pub(crate) fn loop_property(&self, jump: Value<'c>, name: &str, switch: bool) {
         let context = self.context;
-        let nodes: Vec<LLVMMetadataRef> = properties
-            .iter()
-            .map(|name| {
-                let text = llvm!(LLVMMDStringInContext2(context, name.as_ptr().cast(), name.len()));
-                llvm!(LLVMMDNodeInContext2(context, [text].as_mut_ptr(), 1))
-            })
-            .collect();
+        let text = llvm!(LLVMMDStringInContext2(context, name.as_ptr().cast(), name.len()));
+        let yes = llvm!(LLVMValueAsMetadata(self.const_int(self.int(1), 1).0));
+        let mut words = if switch { vec![text, yes] } else { vec![text] };
+        let property = llvm!(LLVMMDNodeInContext2(context, words.as_mut_ptr(), words.len()));
         // The first operand of a loop's node is the node itself, so that no two are merged.
         let hole = llvm!(LLVMTemporaryMDNode(context, ptr::null_mut(), 0));
-        let mut operands = vec![hole];
-        operands.extend(nodes);
+        let mut operands = [hole, property];
         let node = llvm!(LLVMMDNodeInContext2(context, operands.as_mut_ptr(), operands.len()));
         llvm!(LLVMMetadataReplaceAllUsesWith(hole, node));
         let kind = "llvm.loop";

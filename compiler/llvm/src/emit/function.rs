@@ -306,12 +306,9 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         let back = ir.branch(more, inside, after);
         ir.incoming(at, next, last);
         match kind {
-            LoopKind::Unrolled => ir.loop_property(back, &["llvm.loop.unroll.full"]),
-            LoopKind::Serial
-            | LoopKind::Reduction
-            | LoopKind::Parallel
-            | LoopKind::Vectorized
-            | LoopKind::ThreadBound(_) => {}
+            LoopKind::Unrolled => ir.loop_property(back, "llvm.loop.unroll.full", false),
+            LoopKind::Vectorized => ir.loop_property(back, "llvm.loop.vectorize.enable", true),
+            LoopKind::Serial | LoopKind::Reduction | LoopKind::Parallel | LoopKind::ThreadBound(_) => {}
         }
         ir.at_end(after);
         Ok(())

@@ -54,10 +54,10 @@ const COMPARISONS: [CmpOp; 6] = [CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, Cmp
 
 /// An expression of `dtype` over the element at `at` of each of `inputs`.
 fn grow(b: &mut Builder, dice: &mut Dice, inputs: &[BufId], at: ExprId, dtype: DType, depth: u32) -> ExprId {
-    if depth == 0 || dice.roll() % 8 == 0 {
+    if depth == 0 || dice.roll().is_multiple_of(8) {
         let buf = inputs.iter().copied().find(|buf| b.buf(*buf).dtype == dtype);
         return match buf {
-            Some(buf) if dice.roll() % 4 != 0 => b.load(buf, vec![at], Access::Proven),
+            Some(buf) if !dice.roll().is_multiple_of(4) => b.load(buf, vec![at], Access::Proven),
             Some(_) | None => {
                 let value = dice.pick(&edges(dtype));
                 b.scalar(value)

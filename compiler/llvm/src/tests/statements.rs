@@ -69,6 +69,19 @@ fn only_reductions_are_reordered() {
 }
 
 #[test]
+fn every_kind_of_loop_runs() {
+    let Some(llvm) = llvm() else { return };
+    let target = host();
+    let machine = Machine::of(&target).expect("the host is known");
+    for kind in [LoopKind::Serial, LoopKind::Parallel, LoopKind::Vectorized, LoopKind::Unrolled] {
+        let artefact = compile(llvm, &machine, &module(vec![sum("total", kind)]), &target);
+        let (library, mut out) = (Loaded::new(&artefact.object), vec![0; 4]);
+        library.call("total", &[&f32s(&[1.0, 2.0, 4.0])], &mut out, 3);
+        assert_eq!(numbers(DType::F32, &out), [7.0], "{kind:?}");
+    }
+}
+
+#[test]
 fn products_are_contracted_unless_strict() {
     let Some(llvm) = llvm() else { return };
     for (_, target, machine) in machines().iter().filter(|(name, ..)| *name == "rich") {
