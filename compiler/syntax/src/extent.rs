@@ -83,6 +83,7 @@ fn not_static(node: NodeId) -> Diagnostic {
 
 fn missing(node: NodeId, name: &str, candidates: &[String]) -> Diagnostic {
     let near = tenfold_ir::ops::nearest(name, candidates.iter().map(String::as_str));
+    let near = near.filter(|_| name.chars().count() > 1);
     let found = Diagnostic::new(node, Code::UnboundDim, format!("the dim `{name}` is bound by no parameter"));
     match near {
         Some(near) => found.help(format!("did you mean `{near}`?")),

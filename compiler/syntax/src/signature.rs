@@ -396,7 +396,8 @@ impl<'a> Reader<'a> {
             return;
         }
         let error = Diagnostic::new(name.node, Code::UnboundDim, format!("no dim is called `{}`", name.text));
-        self.report(match nearest(&name.text, names.iter().map(String::as_str)) {
+        let near = nearest(&name.text, names.iter().map(String::as_str)).filter(|_| name.text.chars().count() > 1);
+        self.report(match near {
             Some(near) => error.help(format!("did you mean `{near}`?")),
             None => error.help("remove it"),
         });
@@ -412,6 +413,9 @@ impl<'a> Reader<'a> {
         if *op == BinaryOp::And {
             self.fact(a, text.clone());
             return self.fact(b, text);
+        }
+        if extent::fact(*op, &IntExpr::from(0), &IntExpr::from(0)).is_none() {
+            return self.report(not_a_fact(condition.node));
         }
         let (x, y) = match (self.extent(a), self.extent(b)) {
             (Ok(Some(x)), Ok(Some(y))) => (x, y),

@@ -39,6 +39,12 @@ pub fn prover(func: &Function) -> Prover {
         };
         dim::declare(&mut prover, &decl.sym, natural);
     }
+    // A parameter is there, so what its extents compute to is not negative.
+    for param in &func.params {
+        if let Some(Type::Tensor(ty)) = func.values.get(param.value.0 as usize).map(|value| &value.ty) {
+            ty.shape.iter().for_each(|dim| prover.assume_ge(dim, &IntExpr::from(0)));
+        }
+    }
     for fact in &func.facts {
         prover.assume(fact.fact.clone());
     }

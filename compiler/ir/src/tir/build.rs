@@ -26,6 +26,8 @@ pub struct Builder {
     vars: BTreeMap<Sym, VarId>,
     /// Symbols of index values that depend on data, and what they stand for.
     atoms: BTreeMap<Sym, ExprId>,
+    /// Divisors that are known to be positive.
+    positive: BTreeSet<IntExpr>,
     scopes: Vec<Vec<Item>>,
 }
 
@@ -49,6 +51,7 @@ impl Builder {
             names: BTreeSet::new(),
             vars: BTreeMap::new(),
             atoms: BTreeMap::new(),
+            positive: BTreeSet::new(),
             scopes: vec![Vec::new()],
         }
     }
@@ -58,7 +61,7 @@ impl Builder {
         let names = func.vars.iter().map(|v| v.sym.to_string());
         let names = names.chain(func.buffers.iter().map(|b| b.name.clone())).collect();
         let vars = func.vars.iter().enumerate().map(|(i, v)| (v.sym.clone(), VarId(i as u32))).collect();
-        Builder { func, names, vars, atoms: BTreeMap::new(), scopes: vec![Vec::new()] }
+        Builder { func, names, vars, atoms: BTreeMap::new(), positive: BTreeSet::new(), scopes: vec![Vec::new()] }
     }
 
     /// The function so far.
@@ -296,6 +299,15 @@ impl Builder {
         self.atoms.insert(sym, of);
     }
 
+    /// Lets [`Builder::int_expr`] take a divisor to be positive, which makes its division a Euclidean one.
+    pub fn know_positive(&mut self, divisor: IntExpr) {
+        self.positive.insert(divisor);
+    }
+
+    fn is_positive(&self, divisor: &IntExpr) -> bool {
+        divisor.as_const().is_some_and(|c| c > 0) || self.positive.contains(divisor)
+    }
+
     /// An integer expression as an index expression. Its symbols are variables of this function; one that is not
     /// becomes an index parameter.
     pub fn int_expr(&mut self, e: &IntExpr) -> ExprId {
@@ -313,14 +325,12 @@ impl Builder {
             View::FloorDiv(a, b) => self.floor_div(&a, &b),
             View::FloorMod(a, b) => {
                 let (x, y) = (self.int_expr(&a), self.int_expr(&b));
-                let q = self.floor_div(&a, &b);
-                match b.as_const() {
-                    Some(c) if c > 0 => self.binary(BinaryOp::RemEuclid, x, y),
-                    Some(_) | None => {
-                        let p = self.mul(q, y);
-                        self.sub(x, p)
-                    }
+                if self.is_positive(&b) {
+                    return self.binary(BinaryOp::RemEuclid, x, y);
                 }
+                let q = self.floor_div(&a, &b);
+                let p = self.mul(q, y);
+                self.sub(x, p)
             }
             View::TruncDiv(a, b) => self.pair(BinaryOp::Div, &a, &b),
             View::TruncRem(a, b) => self.pair(BinaryOp::Rem, &a, &b),
@@ -346,10 +356,10 @@ impl Builder {
         all.unwrap_or_else(|| self.index(unit))
     }
 
-    /// Floor division: Euclidean where the divisor is a positive constant, else truncation corrected by one.
+    /// Floor division: Euclidean where the divisor is known to be positive, else truncation corrected by one.
     fn floor_div(&mut self, a: &IntExpr, b: &IntExpr) -> ExprId {
         let (x, y) = (self.int_expr(a), self.int_expr(b));
-        if b.as_const().is_some_and(|c| c > 0) {
+        if self.is_positive(b) {
             return self.binary(BinaryOp::DivEuclid, x, y);
         }
         let (q, r, zero) = (self.div(x, y), self.binary(BinaryOp::Rem, x, y), self.index(0));

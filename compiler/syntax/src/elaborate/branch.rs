@@ -208,7 +208,7 @@ impl<'a> Elaborator<'a> {
             (Value::Unit, _) => Value::Unit,
             (Value::Index(x), Value::Index(y)) if x == y => Value::Index(x),
             (Value::Index(x), Value::Index(y)) => {
-                let (p, q) = (self.kernel.lower(&x), self.kernel.lower(&y));
+                let (p, q) = (self.lower(&x), self.lower(&y));
                 let chosen = f(self, p, q);
                 let range = self.hull(&x, &y);
                 if let Some(range) = range {

@@ -62,7 +62,8 @@ impl<'a> Elaborator<'a> {
     fn closure_call(&mut self, node: NodeId, call: &'a Call, closure: &Rc<Closure<'a>>) -> Value<'a> {
         let args: Vec<Value<'a>> = call.args.iter().map(|arg| self.expr(arg, None)).collect();
         if args.len() != closure.params.len() || !call.named.is_empty() {
-            let message = format!("`{}` takes {} operands, found {}", call.callee, closure.params.len(), args.len());
+            let takes = super::show::count(closure.params.len(), "operand");
+            let message = format!("`{}` takes {takes}, found {}", call.callee, args.len());
             return self.fail(node, Code::ArgumentCount, message, "give one operand per parameter of the closure");
         }
         self.expand(closure, args)
@@ -71,7 +72,8 @@ impl<'a> Elaborator<'a> {
     /// A closure written out for these arguments.
     pub(super) fn expand(&mut self, closure: &Rc<Closure<'a>>, args: Vec<Value<'a>>) -> Value<'a> {
         if closure.params.len() != args.len() {
-            let message = format!("expected a closure of {} parameters, found {}", args.len(), closure.params.len());
+            let expected = super::show::count(args.len(), "parameter");
+            let message = format!("expected a closure of {expected}, found {}", closure.params.len());
             return self.fail(closure.node, Code::ArgumentCount, message, "take as many as the call gives");
         }
         if !self.may_expand(closure.node) {

@@ -7,11 +7,12 @@ use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::ops::Literal;
 use tenfold_ir::relax::{self, Op, SymKind, TensorType, Type, ValueId};
 use tenfold_ir::tir::{self, BufId, BufUse, Elem, ExprId, IterKind, Param, Stmt, VarId};
-use tenfold_ir::{DType, Function};
+use tenfold_ir::{DType, Function, Scalar};
 
 use super::cx::Elaborator;
 use super::kernel::Kernel;
 use super::reduce::Root;
+use super::show;
 use super::value::{Closure, Value, VariableKind};
 use crate::ast::{Call, Expr, ExprKind, NodeId, Pattern, PatternKind};
 use crate::code::Code;
@@ -52,12 +53,8 @@ impl<'a> Elaborator<'a> {
             return self.check_only(&closure);
         };
         if closure.params.len() != shape.len() {
-            let message = format!(
-                "the tensor has {} {}, and the closure takes {}",
-                shape.len(),
-                if shape.len() == 1 { "axis" } else { "axes" },
-                closure.params.len()
-            );
+            let (axes, indices) = (show::count(shape.len(), "axis"), show::count(closure.params.len(), "index"));
+            let message = format!("the tensor has {axes}, and the closure takes {indices}");
             return self.fail(closure.node, Code::ArgumentCount, message, "take one index per axis: `|i, j| …`");
         }
         self.build(e.node, &shape, &closure, hint)
@@ -216,7 +213,7 @@ impl<'a> Elaborator<'a> {
             let var = self.index_var(&base);
             let sym = self.kernel.b.sym(var).clone();
             self.graph.prover.assume_range(&sym, &IntExpr::from(0), extent);
-            let extent = self.kernel.lower(extent);
+            let extent = self.lower(extent);
             iters.push((var, extent, IterKind::Spatial));
             self.bind_pattern(param, Value::Index(IntExpr::var(sym)));
         }
@@ -297,7 +294,7 @@ impl<'a> Elaborator<'a> {
                 self.scalar(node, &fixed)?
             }
             (Value::Index(e), None) if alone => {
-                let e = self.kernel.lower(e);
+                let e = self.lower(e);
                 self.kernel.b.cast(DType::I64, e)
             }
             (Value::Literal(Literal::Int(n)), None) if alone => {
@@ -376,6 +373,11 @@ impl<'a> Elaborator<'a> {
     fn give_range(&mut self, v: ValueId, out: &Out) {
         let (Some(lo), Some(hi)) = &out.range else { return };
         let known = |e: &IntExpr| e.vars().iter().all(|sym| self.syms.contains(sym.as_str()));
+        let (least, greatest) = (Scalar::least(out.ty.dtype).to_i128(), Scalar::greatest(out.ty.dtype).to_i128());
+        let whole = |e: &IntExpr, n: i128| e.as_const().is_some_and(|c| i128::from(c) == n);
+        if whole(lo, least) && whole(hi, greatest) {
+            return;
+        }
         if out.ty.dtype.is_int() && known(lo) && known(hi) {
             self.graph.set_range(v, lo.clone(), hi + 1);
         }

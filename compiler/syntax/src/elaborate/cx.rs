@@ -46,6 +46,8 @@ pub(super) struct Elaborator<'a> {
     pub(super) checking: u32,
     /// Symbols of the graph, so that variables of kernels take other names.
     pub(super) syms: BTreeSet<String>,
+    /// The function that is compiled.
+    pub(super) entry: &'a TensorFn,
     /// Paths of the functions being written out.
     pub(super) callers: Vec<String>,
     /// The name for the next kernel.
@@ -85,7 +87,8 @@ impl<'a> Elaborator<'a> {
             refused: None,
             checking: 0,
             syms: BTreeSet::new(),
-            callers: vec![name.clone()],
+            entry: function,
+            callers: Vec::new(),
             block: name.clone(),
             origins: BTreeMap::new(),
             conds: BTreeMap::new(),
@@ -381,7 +384,9 @@ impl<'a> Elaborator<'a> {
             diagnostic = diagnostic.label(place(&at), text);
         }
         let shapes = matches!(code, Code::Broadcast | Code::DimMismatch);
-        let diagnostic = if shapes { self.with_origins(diagnostic, &error.message) } else { diagnostic };
+        // The help names the dims that should be equal, the message all of them.
+        let text = diagnostic.help.clone().filter(|help| help.contains("==")).unwrap_or(error.message);
+        let diagnostic = if shapes { self.with_origins(diagnostic, &text) } else { diagnostic };
         self.report(diagnostic);
     }
 

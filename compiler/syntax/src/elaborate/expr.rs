@@ -178,7 +178,9 @@ impl<'a> Elaborator<'a> {
             return self.fail(node, Code::UnknownName, message, format!("call it: `{name}(x)`"));
         }
         let names = self.frame.names.iter().map(|(n, _)| n.as_str());
-        let near = nearest(name, names.chain(self.frame.dims.keys().map(String::as_str))).map(str::to_string);
+        let near = nearest(name, names.chain(self.frame.dims.keys().map(String::as_str)));
+        // Any single letter is near to any other.
+        let near = near.filter(|_| name.chars().count() > 1).map(str::to_string);
         let message = format!("there is no `{name}` here");
         let help = match near {
             Some(near) => format!("did you mean `{near}`?"),

@@ -46,8 +46,16 @@ impl<'a> Elaborator<'a> {
         if self.inside {
             return self.load(e.node, v, &axes);
         }
-        let (axes, drop) = slice_axes(&axes);
-        match self.emit(e.node, Op::Slice { axes, drop }, &[v], &[tensor.node]) {
+        self.slice(e.node, v, &axes)
+    }
+
+    /// A part of a tensor of the graph.
+    pub(super) fn slice(&mut self, node: NodeId, v: ValueId, axes: &[Axis]) -> Value<'a> {
+        let (axes, drop) = slice_axes(axes);
+        if whole_tensor(&axes, &drop, &self.graph.tensor(v).shape) {
+            return Value::Tensor(v);
+        }
+        match self.emit(node, Op::Slice { axes, drop }, &[v], &[]) {
             Some(v) => Value::Tensor(v),
             None => Value::Unknown,
         }
@@ -86,7 +94,7 @@ impl<'a> Elaborator<'a> {
         let mut index = Vec::new();
         for axis in axes {
             match axis {
-                Axis::At(e) => index.push(self.kernel.lower(e)),
+                Axis::At(e) => index.push(self.lower(e)),
                 Axis::Part(_) => {
                     let message = "a closure over elements holds scalars, found a slice";
                     return self.fail(node, Code::TensorInClosure, message, "give one index per axis, or slice outside of the closure");
@@ -123,10 +131,10 @@ impl<'a> Elaborator<'a> {
     pub(super) fn wrong_count(&mut self, node: NodeId, of: &Indexed<'_>, found: usize) {
         let rank = of.ty.shape.len();
         let message = format!(
-            "`{}` is a `{}`: expected {rank} {}, found {found}",
+            "`{}` is a `{}`: expected {}, found {found}",
             of.text,
             show_tensor(of.ty),
-            if rank == 1 { "index" } else { "indices" }
+            show::count(rank, "index")
         );
         let help = match rank {
             0 => format!("a scalar is used as it is: `{}`", of.text),
@@ -182,10 +190,10 @@ impl<'a> Elaborator<'a> {
         let hi = hi.filter(|hi| hi != i || i.as_const().is_some());
         match (lo, hi) {
             (Some(lo), Some(hi)) if lo == hi && lo.to_string() == text => format!("the index is {lo}"),
-            (Some(lo), Some(hi)) if lo == hi => format!("`{text}` is {lo}"),
-            (Some(lo), Some(hi)) => format!("`{text}` lies in {lo}..={hi}"),
-            (Some(lo), None) => format!("`{text}` is {lo} or more, without a known end"),
-            (None, Some(hi)) => format!("`{text}` is at most {hi}, without a known beginning"),
+            (Some(lo), Some(hi)) if lo == hi => format!("`{text}` is {}", show::index(&lo)),
+            (Some(lo), Some(hi)) => format!("`{text}` lies in {}..={}", show::index(&lo), show::index(&hi)),
+            (Some(lo), None) => format!("`{text}` is {} or more, without a known end", show::index(&lo)),
+            (None, Some(hi)) => format!("`{text}` is at most {}, without a known beginning", show::index(&hi)),
             (None, None) => format!("`{text}` has no known range"),
         }
     }
@@ -236,7 +244,11 @@ impl<'a> Elaborator<'a> {
             (_, _) if !order => (node, format!("the slice begins at `{start}`, which is not proven to lie before its end `{end}`")),
             (_, Some(e)) => (
                 e.node,
-                format!("{}, and axis {axis} of `{}` has {dim} elements: a slice ends at {dim} or earlier", self.lies_in(&show::expr(e), end), of.text),
+                format!(
+                    "{}, and axis {axis} of `{}` has {dim} elements: a slice ends at {dim} or earlier",
+                    self.lies_in(&show::expr(e), end).replace("the index is", "the end is"),
+                    of.text
+                ),
             ),
             (_, None) => (node, format!("the slice is not proven to lie inside axis {axis} of `{}`, which has {dim} elements", of.text)),
         };
@@ -288,10 +300,21 @@ impl<'a> Elaborator<'a> {
         default: Option<&'a Expr>,
         hint: Option<&Type>,
     ) -> Value<'a> {
-        if !self.inside {
-            return self.rank_zero(e.node, hint, |me| me.get(e, mode, tensor, indices, default, hint));
-        }
         let value = self.expr(tensor, None);
+        if !self.inside {
+            return self.rank_zero(e.node, hint, |me| me.get_of(e, mode, (tensor, value), indices, default));
+        }
+        self.get_of(e, mode, (tensor, value), indices, default)
+    }
+
+    fn get_of(
+        &mut self,
+        e: &'a Expr,
+        mode: GetMode,
+        (tensor, value): (&'a Expr, Value<'a>),
+        indices: &'a [Expr],
+        default: Option<&'a Expr>,
+    ) -> Value<'a> {
         let text = show::expr(tensor);
         let Some(v) = self.indexed(tensor.node, &text, &value) else {
             self.indices_of_unknown(indices);
@@ -322,7 +345,7 @@ impl<'a> Elaborator<'a> {
     }
 
     fn load_at(&mut self, v: ValueId, at: &[IntExpr], access: Access) -> Value<'a> {
-        let index: Vec<ExprId> = at.iter().map(|e| self.kernel.lower(e)).collect();
+        let index: Vec<ExprId> = at.iter().map(|e| self.lower(e)).collect();
         let buf = self.kernel.input(&self.graph, v);
         Value::Scalar(self.kernel.b.load(buf, index, access))
     }
@@ -349,7 +372,7 @@ impl<'a> Elaborator<'a> {
     }
 
     fn and_index(&mut self, all: Option<ExprId>, op: BinaryOp, a: &IntExpr, b: &IntExpr) -> ExprId {
-        let (x, y) = (self.kernel.lower(a), self.kernel.lower(b));
+        let (x, y) = (self.lower(a), self.lower(b));
         let op = if op == BinaryOp::Ge { tenfold_ir::op::CmpOp::Ge } else { tenfold_ir::op::CmpOp::Lt };
         let one = self.kernel.b.compare(op, x, y);
         match all {
@@ -394,6 +417,12 @@ fn moved_index(mode: GetMode, i: &IntExpr, dim: &IntExpr) -> IntExpr {
         }
         GetMode::Or | GetMode::Unchecked => i.clone(),
     }
+}
+
+/// Whether a part is the whole tensor in order.
+pub(super) fn whole_tensor(axes: &[SliceAxis], drop: &[usize], shape: &[IntExpr]) -> bool {
+    let all = |axis: &SliceAxis, dim: &IntExpr| axis.step == 1 && axis.begin.as_const() == Some(0) && axis.extent == *dim;
+    drop.is_empty() && axes.iter().zip(shape).all(|(axis, dim)| all(axis, dim))
 }
 
 /// As a slice takes them: every axis, and those that go.

@@ -41,7 +41,7 @@ impl<'a> Elaborator<'a> {
                 self.fail(call.callee.node, Code::UnknownFunction, message, help)
             }
             Callee::Found { function, environment, path } => {
-                if self.callers.contains(&path) {
+                if self.callers.contains(&path) || std::ptr::eq(function, self.entry) {
                     let message = format!("`{}` calls itself", call.callee);
                     return self.fail(call.callee.node, Code::Recursion, message, "there is no recursion; write a loop");
                 }
@@ -94,7 +94,8 @@ impl<'a> Elaborator<'a> {
         args: Vec<Argument<'a>>,
     ) -> Value<'a> {
         if args.len() != signature.params.len() {
-            let message = format!("`{}` takes {} operands, found {}", call.callee, signature.params.len(), args.len());
+            let takes = super::show::count(signature.params.len(), "operand");
+            let message = format!("`{}` takes {takes}, found {}", call.callee, args.len());
             let names: Vec<&str> = signature.params.iter().map(|p| p.name.as_str()).collect();
             return self.fail(node, Code::ArgumentCount, message, format!("write `{}({})`", call.callee, names.join(", ")));
         }
@@ -228,7 +229,9 @@ impl<'a> Elaborator<'a> {
             }
             fine = false;
             let message = format!("`{}` needs `{}`, which is not proven here: `{here}`", call.callee, fact.fact);
-            self.fail(node, Code::CallFact, message, format!("state it: `assert!({here});`"));
+            let of_dims = here.vars().iter().all(|sym| sym.as_str().starts_with(char::is_uppercase));
+            let help = if of_dims { format!("state it: `dims({here})`") } else { format!("state it: `assert!({here});`") };
+            self.fail(node, Code::CallFact, message, help);
         }
         fine
     }

@@ -98,11 +98,6 @@ impl Kernel {
         self.known.clear();
     }
 
-    /// An index value as an expression.
-    pub(super) fn lower(&mut self, e: &IntExpr) -> ExprId {
-        self.b.int_expr(e)
-    }
-
     /// A scalar literal.
     pub(super) fn scalar(&mut self, value: Scalar) -> ExprId {
         self.b.scalar(value)

@@ -5,8 +5,8 @@ use tenfold_ir::ops::Literal;
 use tenfold_ir::relax::Type;
 
 use super::cx::Elaborator;
-use super::value::Value;
-use crate::ast::{Block, Expr, NodeId, Pattern, Range};
+use super::value::{Value, VariableKind};
+use crate::ast::{Block, Expr, NodeId, Pattern, PatternKind, Range};
 use crate::code::Code;
 use crate::diagnostic::Diagnostic;
 use crate::search;
@@ -70,6 +70,15 @@ impl<'a> Elaborator<'a> {
             cond.yes.into_iter().for_each(|fact| me.assume(fact));
             truth.is_some()
         });
+    }
+
+    /// Binds every name of a pattern to something unknown.
+    pub(super) fn bind_unknown_names(&mut self, pattern: &PatternKind) {
+        let mut names = Vec::new();
+        search::bound_names(pattern, &mut names);
+        for name in names {
+            self.bind(&name, NodeId::FUNCTION, VariableKind::Fixed, Value::Unknown);
+        }
     }
 
     fn bind_unknown(&mut self, variable: &'a Pattern, body: &'a Block) {

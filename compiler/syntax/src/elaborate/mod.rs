@@ -21,8 +21,6 @@ mod ranges;
 mod reduce;
 mod show;
 mod stmt;
-#[cfg(test)]
-mod tests;
 mod value;
 
 use tenfold_ir::{ConstData, Module};

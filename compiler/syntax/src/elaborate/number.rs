@@ -1,6 +1,6 @@
 //! Arithmetic, comparison, logic and conversion, of index values, literals, elements and tensors alike.
 
-use tenfold_ir::arith::IntExpr;
+use tenfold_ir::arith::{IntExpr, View};
 use tenfold_ir::op::{self, BinaryOp, CmpOp, ElementOp};
 use tenfold_ir::ops::Literal;
 use tenfold_ir::relax::{Op, SymDecl, SymKind, ValueId, element_dtype};
@@ -175,14 +175,14 @@ impl<'a> Elaborator<'a> {
             let sym = self.fresh_sym("bits");
             return Value::Index(IntExpr::var(sym));
         }
-        let (x, y) = (self.kernel.lower(a), self.kernel.lower(b));
+        let (x, y) = (self.lower(a), self.lower(b));
         let e = self.kernel.b.binary(binary, x, y);
         Value::Index(self.atom(e, "bits"))
     }
 
     fn compare_index(&mut self, node: NodeId, op: CmpOp, a: &IntExpr, b: &IntExpr) -> Value<'a> {
         if self.inside {
-            let (x, y) = (self.kernel.lower(a), self.kernel.lower(b));
+            let (x, y) = (self.lower(a), self.lower(b));
             return Value::Scalar(self.kernel.b.compare(op, x, y));
         }
         let mut side = |e: &IntExpr| self.emit(node, Op::IndexValue { expr: e.clone(), dtype: DType::I64 }, &[], &[]);
@@ -409,7 +409,7 @@ impl<'a> Elaborator<'a> {
             return Value::Fixed(Scalar::int(dtype, i128::from(n)));
         }
         if self.inside {
-            let value = self.kernel.lower(e);
+            let value = self.lower(e);
             return Value::Scalar(self.kernel.b.cast(dtype, value));
         }
         match self.emit(node, Op::IndexValue { expr: e.clone(), dtype }, &[], &[]) {
@@ -508,8 +508,8 @@ impl<'a> Elaborator<'a> {
         let range = self.graph.range(v).cloned();
         let dtype = self.graph.tensor(v).dtype;
         let loc = self.loc(node);
-        self.graph.declare_sym(SymDecl { sym: sym.clone(), kind: SymKind::Bound(v), loc });
-        self.emit(node, Op::BindIndex(sym.clone()), &[v], &[node])?;
+        let bound = self.emit(node, Op::BindIndex(sym.clone()), &[v], &[node])?;
+        self.graph.declare_sym(SymDecl { sym: sym.clone(), kind: SymKind::Bound(bound), loc });
         let atom = IntExpr::var(sym);
         match range {
             Some((lo, hi)) => {
@@ -568,6 +568,18 @@ impl<'a> Elaborator<'a> {
         extent::fact(op, &a, &b).map(Cond::exactly)
     }
 
+    /// An index value as an expression of the kernel.
+    pub(super) fn lower(&mut self, e: &IntExpr) -> ExprId {
+        let mut divisors = Vec::new();
+        divisors_in(e, &mut divisors);
+        for divisor in divisors {
+            if extent::positive(self.prover(), &divisor) {
+                self.kernel.b.know_positive(divisor);
+            }
+        }
+        self.kernel.b.int_expr(e)
+    }
+
     /// A statement in the current scope of the kernel.
     pub(super) fn push(&mut self, stmt: tenfold_ir::tir::Stmt) {
         if !is_empty(&stmt) {
@@ -589,6 +601,25 @@ impl<'a> Elaborator<'a> {
         (stmt, result)
     }
 
+}
+
+/// The divisors of floor divisions that are not constant.
+fn divisors_in(e: &IntExpr, divisors: &mut Vec<IntExpr>) {
+    match e.view() {
+        View::Const(_) | View::Var(_) => {}
+        View::Add(parts) | View::Mul(parts) => parts.iter().for_each(|part| divisors_in(part, divisors)),
+        View::FloorDiv(a, b) | View::FloorMod(a, b) => {
+            divisors_in(&a, divisors);
+            divisors_in(&b, divisors);
+            if b.as_const().is_none() {
+                divisors.push(b);
+            }
+        }
+        View::TruncDiv(a, b) | View::TruncRem(a, b) | View::Min(a, b) | View::Max(a, b) => {
+            divisors_in(&a, divisors);
+            divisors_in(&b, divisors);
+        }
+    }
 }
 
 /// A scalar bool.

@@ -11,6 +11,7 @@ use tenfold_ir::{DType, Scalar};
 
 use super::compute::{Iter, Leaf, Out, flat};
 use super::cx::Elaborator;
+use super::show::count;
 use super::value::{Closure, Value};
 use crate::ast::{Call, Expr, ExprKind, NodeId, Range, RangeStep};
 use crate::code::Code;
@@ -143,7 +144,7 @@ impl<'a> Elaborator<'a> {
 
     fn divided(&mut self, sum: ExprId, spans: &[Span]) -> ExprId {
         let count = spans.iter().fold(IntExpr::from(1), |all, span| &all * &span.count);
-        let count = self.kernel.lower(&count);
+        let count = self.lower(&count);
         let dtype = self.kernel.dtype(sum).unwrap_or(DType::F32);
         let count = self.kernel.b.cast(dtype, count);
         self.kernel.b.div(sum, count)
@@ -253,14 +254,21 @@ impl<'a> Elaborator<'a> {
         let (body, (iters, element)) = self.capture(|me| {
             let iters = me.bind_spans(spans, closure);
             let value = me.expr(closure.body, None);
-            (iters, me.scalar(closure.body.node, &value))
+            let element = me.scalar(closure.body.node, &value).map(|e| {
+                let var = me.kernel.b.let_("element", e);
+                me.kernel.b.read(var)
+            });
+            (iters, element)
         });
         self.frame.names = outer;
         self.leave();
         let (Some(iters), Some(element)) = (iters, element) else { return Value::Unknown };
         let Some(dtype) = self.kernel.dtype(element) else { return Value::Unknown };
-        let start = self.kernel.lower(&span.first);
+        let start = self.lower(&span.first);
         let at = self.kernel.b.local("at", start);
+        let last = &span.first + &((&span.count - 1) * span.stride);
+        let range = if span.stride > 0 { (span.first.clone(), &last + 1) } else { (last, &span.first + 1) };
+        self.kernel.b.buf_mut(at).range = Some(range);
         let worst = if largest { Scalar::least(dtype) } else { Scalar::greatest(dtype) };
         let worst = self.kernel.scalar(worst);
         let best = self.kernel.b.local("best", worst);
@@ -274,9 +282,6 @@ impl<'a> Elaborator<'a> {
         let nest = self.loops(&iters, flat(vec![body, update]));
         self.push(nest);
         let at = self.kernel.b.read_local(at);
-        let last = &span.first + &((&span.count - 1) * span.stride);
-        let range = if span.stride > 0 { (span.first.clone(), &last + 1) } else { (last, &span.first + 1) };
-        self.kernel.ranges.insert(at, range);
         Value::Index(self.atom(at, name))
     }
 
@@ -302,7 +307,7 @@ impl<'a> Elaborator<'a> {
         if span.first.as_const() == Some(0) {
             return offset;
         }
-        let first = self.kernel.lower(&span.first);
+        let first = self.lower(&span.first);
         self.kernel.b.add(first, offset)
     }
 
@@ -361,8 +366,12 @@ impl<'a> Elaborator<'a> {
     /// A variable per range, bound to the closure's parameters.
     pub(super) fn bind_spans(&mut self, spans: &[Span], closure: &Rc<Closure<'a>>) -> Option<Vec<Iter>> {
         if closure.params.len() != spans.len() {
-            let message = format!("expected a closure of {} indices, one per range, found {}", spans.len(), closure.params.len());
+            let (ranges, found) = (count(spans.len(), "range"), count(closure.params.len(), "index"));
+            let message = format!("there is 1 index per range: {ranges}, and the closure takes {found}");
             self.fail(closure.node, Code::ArgumentCount, message, "write `sum(0..H, 0..W, |i, j| …)`");
+            for param in closure.params {
+                self.bind_unknown_names(&param.kind);
+            }
             return None;
         }
         let mut iters = Vec::new();
@@ -370,7 +379,7 @@ impl<'a> Elaborator<'a> {
             let mut names = Vec::new();
             crate::search::bound_names(&param.kind, &mut names);
             let (var, index) = self.bind_span(span, names.first().map_or("r", String::as_str));
-            let extent = self.kernel.lower(&span.count);
+            let extent = self.lower(&span.count);
             iters.push((var, extent, IterKind::Reduce));
             self.bind_pattern(param, Value::Index(index));
         }
@@ -488,7 +497,7 @@ impl<'a> Elaborator<'a> {
     }
 
     fn push_loop(&mut self, var: VarId, span: &Span, body: Stmt) {
-        let (min, extent) = (self.kernel.b.index(0), self.kernel.lower(&span.count));
+        let (min, extent) = (self.kernel.b.index(0), self.lower(&span.count));
         self.push(Stmt::For { var, min, extent, kind: LoopKind::Serial, body: Box::new(body) });
     }
 
@@ -557,7 +566,7 @@ impl<'a> Elaborator<'a> {
                 values.into_iter().collect::<Option<Vec<_>>>().map(Value::Tuple)
             }
             Value::Index(e) => {
-                let start = self.kernel.lower(e);
+                let start = self.lower(e);
                 let buf = self.kernel.b.local("acc", start);
                 all.push(Carried { buf, index: true });
                 let now = self.kernel.b.read_local(buf);
@@ -612,7 +621,7 @@ impl<'a> Elaborator<'a> {
                 items.into_iter().zip(likes).all(|(item, like)| self.next_leaves(node, item, like, leaves))
             }
             (Value::Index(e), Value::Index(_)) => {
-                leaves.push(self.kernel.lower(&e));
+                leaves.push(self.lower(&e));
                 true
             }
             (Value::Literal(Literal::Int(n)), Value::Index(_)) => match i64::try_from(n) {
@@ -700,7 +709,7 @@ impl<'a> Elaborator<'a> {
             return None;
         }
         let outs = outs?;
-        let (min, extent) = (self.kernel.b.index(0), self.kernel.lower(&span.count));
+        let (min, extent) = (self.kernel.b.index(0), self.lower(&span.count));
         let ordered = Stmt::For { var, min, extent, kind: LoopKind::Serial, body: Box::new(body) };
         let last = self.read_carried(&init, &mut carried.iter().copied());
         let lasts = self.outputs(node, &last, &[], None)?;

@@ -6,7 +6,7 @@ use tenfold_ir::relax::{Op, SliceAxis, TensorType, Type, ValueId};
 use tenfold_ir::tir::Expr as TirExpr;
 
 use super::cx::Elaborator;
-use super::index::{Indexed, slice_axes};
+use super::index::{Indexed, slice_axes, whole_tensor};
 use super::value::{Value, VariableKind};
 use crate::ast::{
     self, BinaryOp, Block, Expr, ExprKind, Name, NodeId, Path, Pattern, PatternKind, Stmt, StmtKind, Target, TargetKind,
@@ -32,10 +32,29 @@ impl<'a> Elaborator<'a> {
         let at = self.frame.function.result.as_ref().map_or(NodeId::FUNCTION, |ty| ty.node);
         let value = self.body_block(body, whole.as_ref());
         let node = body.value.as_ref().map_or(body.node, |e| e.node);
-        let value = self.result(node, value, whole.as_ref(), at);
+        let value = match (value, &whole) {
+            (Value::Tuple(values), Some(Type::Tuple(types))) if values.len() == types.len() => {
+                let components = values.into_iter().zip(types).enumerate();
+                Value::Tuple(components.map(|(i, (v, t))| self.component(body, node, i, v, t, at)).collect())
+            }
+            (value, _) => self.result(node, value, whole.as_ref(), at),
+        };
         let mut results = Vec::new();
         self.result_values(node, &value, &mut results)?;
         Some(results)
+    }
+
+    /// A component of the result, at its own place if it is written as a tuple.
+    fn component(&mut self, body: &'a Block, node: NodeId, i: usize, value: Value<'a>, ty: &Type, at: NodeId) -> Value<'a> {
+        let node = match body.value.as_deref().map(|e| &e.kind) {
+            Some(ExprKind::Tuple(items)) => items.get(i).map_or(node, |item| item.node),
+            _ => node,
+        };
+        let at = match self.frame.function.result.as_ref().map(|ty| &ty.kind) {
+            Some(TypeKind::Tuple(items)) => items.get(i).map_or(at, |item| item.node),
+            _ => at,
+        };
+        self.expect(node, value, ty, "the result", at)
     }
 
     /// The body without leaving its scope, so that state can be stored.
@@ -248,11 +267,7 @@ impl<'a> Elaborator<'a> {
                 let ty = self.graph.tensor(v).clone();
                 let of = Indexed { text: &tensor.text, ty: &ty, store: true };
                 let Some(axes) = self.axes(target.node, &of, indices) else { return Value::Unknown };
-                let (axes, drop) = slice_axes(&axes);
-                match self.emit(target.node, Op::Slice { axes, drop }, &[v], &[]) {
-                    Some(v) => Value::Tensor(v),
-                    None => Value::Unknown,
-                }
+                self.slice(target.node, v, &axes)
             }
             TargetKind::Tuple(_) => {
                 let message = "an operator assigns to one target";
@@ -489,12 +504,6 @@ impl<'a> Elaborator<'a> {
             None => Value::Unit,
         }
     }
-}
-
-/// Whether a part is the whole tensor in order.
-fn whole_tensor(axes: &[SliceAxis], drop: &[usize], shape: &[IntExpr]) -> bool {
-    drop.is_empty()
-        && axes.iter().zip(shape).all(|(axis, dim)| axis.step == 1 && axis.begin.as_const() == Some(0) && axis.extent == *dim)
 }
 
 fn first_name(pattern: &Pattern) -> Option<String> {

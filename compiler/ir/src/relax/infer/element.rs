@@ -151,9 +151,10 @@ pub(super) fn same_dtype(first: usize, i: usize, args: &[TensorType]) -> Result<
     if a.dtype == b.dtype {
         return Ok(());
     }
-    let message = format!("expected `{}`, found `{}` in `{}`", a.dtype, b.dtype, show(b));
+    let found = if b.shape.is_empty() { String::new() } else { format!(" in `{}`", show(b)) };
+    let message = format!("expected `{}`, found `{}`{found}", a.dtype, b.dtype);
     Err(OpError::new(At::Arg(i), OpErrorKind::DType, message)
-        .also(At::Arg(first), format!("`{}` comes from `{}`", a.dtype, show(a)))
+        .also(At::Arg(first), format!("this is `{}`", show(a)))
         .help(format!("convert it: `as {}`; nothing converts by itself", a.dtype)))
 }
 

@@ -1,1 +1,0 @@
-//! Programs and what is said of them.
