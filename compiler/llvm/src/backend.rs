@@ -35,10 +35,20 @@ impl Backend for LlvmBackend {
     }
 
     fn build(&self, module: &Module, target: &Target, options: &CodegenOptions) -> Result<Artefact, BackendError> {
-        Machine::of(target)
-            .and_then(|machine| build(self.llvm, &machine, module, target, options))
-            .map_err(|message| BackendError { message })
+        let work = || Machine::of(target).and_then(|machine| build(self.llvm, &machine, module, target, options));
+        with_deep_stack(work).map_err(|message| BackendError { message })
     }
+}
+
+/// Runs `work` where deep expressions fit: build scripts are not optimised, so that each level takes kilobytes.
+fn with_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    // Memory of a stack is taken from the system when it is touched.
+    const BYTES: usize = 256 << 20;
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(BYTES).spawn_scoped(scope, work);
+        let thread = thread.map_err(|error| format!("no thread can be started: {error}"))?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Compiles for a machine, which tests may describe as poorer than the target is.

@@ -1,6 +1,6 @@
 //! Expressions: each is written once per statement, inside the branch that needs it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::{
     op::BinaryOp,
@@ -97,17 +97,22 @@ impl<'c> Body<'_, 'c, '_> {
 
     /// Whether evaluating an expression reads memory, beyond what the statement has read already.
     fn reads(&self, id: ExprId) -> bool {
-        if self.known.iter().any(|layer| layer.contains_key(&id)) {
-            return false;
+        // Expressions share their parts: each is looked at once.
+        let (mut seen, mut open) = (BTreeSet::new(), vec![id]);
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) || self.known.iter().any(|layer| layer.contains_key(&id)) {
+                continue;
+            }
+            match self.node(id) {
+                Expr::Load { .. } => return true,
+                Expr::Const(_) | Expr::Index(_) | Expr::Var(_) => {}
+                Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::Broadcast(a, _) => open.push(*a),
+                Expr::Binary(_, a, b) | Expr::Compare(_, a, b) | Expr::Ramp(a, b, _) => open.extend([*a, *b]),
+                Expr::If(a, b, c) | Expr::Select(a, b, c) => open.extend([*a, *b, *c]),
+                Expr::Call(_, args, _) => open.extend(args),
+            }
         }
-        match self.node(id) {
-            Expr::Const(_) | Expr::Index(_) | Expr::Var(_) => false,
-            Expr::Load { .. } => true,
-            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::Broadcast(a, _) => self.reads(*a),
-            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) | Expr::Ramp(a, b, _) => self.reads(*a) || self.reads(*b),
-            Expr::If(a, b, c) | Expr::Select(a, b, c) => self.reads(*a) || self.reads(*b) || self.reads(*c),
-            Expr::Call(_, args, _) => args.iter().any(|arg| self.reads(*arg)),
-        }
+        false
     }
 
     fn intrinsic(&mut self, function: Intrinsic, args: &[ExprId], ty: Ty) -> Result<Value<'c>> {

@@ -1,6 +1,6 @@
 //! Loops, branches, local memory, calls and lines.
 
-use tenfold_core::{CodegenOptions, Stage};
+use tenfold_core::{Backend, CodegenOptions, Stage};
 use tenfold_ir::{
     DType, Loc, Scalar,
     arith::{IntExpr, Sym},
@@ -9,7 +9,7 @@ use tenfold_ir::{
 };
 
 use super::{Loaded, bytes, compile, elementwise, host, llvm, machines, module, on_machines, scalars};
-use crate::{backend, machine::Machine};
+use crate::{LlvmBackend, backend, machine::Machine};
 
 fn f32s(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
@@ -278,6 +278,24 @@ fn vectors() {
         let want: Vec<f64> = (0..8).map(|n| f64::from(n + 2 * n + 1) * 10.0).collect();
         assert_eq!(numbers(DType::F16, &out), want);
     });
+}
+
+/// Sums that a loop of constant length was expanded to.
+#[test]
+fn deep_expressions_fit() {
+    let Some(llvm) = llvm() else { return };
+    let prim = elementwise("deep", &[DType::I32], DType::I32, |b, x| {
+        let mut all = x[0];
+        for n in 0..2_000 {
+            let next = b.scalar(Scalar::int(DType::I32, n));
+            let mixed = b.binary(BinaryOp::Xor, all, next);
+            all = b.add(mixed, x[0]);
+        }
+        all
+    });
+    let backend = LlvmBackend::new(llvm, &crate::find(&crate::Env::from_process()));
+    let built = backend.build(&module(vec![prim]), &host(), &CodegenOptions::default());
+    assert!(built.is_ok_and(|artefact| !artefact.object.is_empty()));
 }
 
 #[test]
