@@ -1,0 +1,172 @@
+//! A function under test and what it is called with.
+
+use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::op::{ArgOp, ElementOp, ReduceOp};
+use tenfold_ir::relax::{Builder, Op, ParamKind, SymDecl, SymKind, TensorType, ValueId};
+use tenfold_ir::{ConstBytes, ConstData, DType, Function, Loc, Module, Scalar};
+
+use crate::data::ordinary;
+
+/// What a parameter is given: every cell of its buffer, gaps of a strided one included.
+#[derive(Clone, Debug)]
+pub struct Given {
+    pub cells: Vec<Scalar>,
+    /// Distances of a strided parameter.
+    pub strides: Vec<i64>,
+}
+
+/// A function and its arguments.
+pub struct Case {
+    pub name: String,
+    pub module: Module,
+    pub syms: Vec<(Sym, i64)>,
+    pub given: Vec<Given>,
+}
+
+/// Builds a case: a relax builder that keeps what each parameter is given.
+pub struct Make {
+    pub b: Builder,
+    name: String,
+    syms: Vec<(Sym, i64)>,
+    given: Vec<Given>,
+    constants: Module,
+    seed: u64,
+}
+
+/// Extents that are constants.
+pub fn fixed(shape: &[i64]) -> Vec<IntExpr> {
+    shape.iter().map(|d| IntExpr::from(*d)).collect()
+}
+
+impl Make {
+    pub fn new(name: &str) -> Self {
+        let seed = name.bytes().fold(7, |h: u64, c| h.wrapping_mul(31).wrapping_add(u64::from(c)));
+        Make {
+            b: Builder::new(name),
+            name: name.to_string(),
+            syms: Vec::new(),
+            given: Vec::new(),
+            constants: Module::default(),
+            seed,
+        }
+    }
+
+    /// A named dim and its value. `param` and `axis` say which parameter binds it.
+    pub fn dim(&mut self, name: &str, value: i64, param: usize, axis: usize) -> IntExpr {
+        let sym = Sym::new(name);
+        let kind = SymKind::Dim { param, axis };
+        self.b.declare_sym(SymDecl { sym: sym.clone(), kind, loc: Loc::default() });
+        self.syms.push((sym.clone(), value));
+        IntExpr::var(sym)
+    }
+
+    /// An index parameter and its value.
+    pub fn index(&mut self, name: &str, value: i64) -> IntExpr {
+        let sym = Sym::new(name);
+        let kind = SymKind::IndexParam { param: self.given.len(), unsigned: value >= 0 };
+        self.b.declare_sym(SymDecl { sym: sym.clone(), kind, loc: Loc::default() });
+        self.syms.push((sym.clone(), value));
+        // It takes a place in the user's list.
+        self.given.push(Given { cells: Vec::new(), strides: Vec::new() });
+        IntExpr::var(sym)
+    }
+
+    fn elements(&self, shape: &[IntExpr]) -> usize {
+        let value = |sym: &Sym| self.syms.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
+        shape.iter().map(|d| d.eval(&value).expect("extents have values") as usize).product()
+    }
+
+    fn param(&mut self, kind: ParamKind, dtype: DType, shape: Vec<IntExpr>, cells: Vec<Scalar>) -> ValueId {
+        assert_eq!(cells.len(), self.elements(&shape), "{}", self.name);
+        let position = self.given.len();
+        self.given.push(Given { cells, strides: Vec::new() });
+        let ty = TensorType { dtype, shape };
+        self.b.param(kind, ty, &format!("x{position}"), position, Loc::default())
+    }
+
+    /// An input of ordinary values.
+    pub fn input(&mut self, dtype: DType, shape: &[IntExpr]) -> ValueId {
+        self.seed += 1;
+        let cells = ordinary(dtype, self.elements(shape), self.seed);
+        self.param(ParamKind::Input, dtype, shape.to_vec(), cells)
+    }
+
+    /// An input of these values.
+    pub fn values(&mut self, dtype: DType, shape: &[i64], cells: &[Scalar]) -> ValueId {
+        self.param(ParamKind::Input, dtype, fixed(shape), cells.to_vec())
+    }
+
+    /// A state of ordinary values.
+    pub fn state(&mut self, dtype: DType, shape: &[IntExpr]) -> ValueId {
+        self.seed += 1;
+        let cells = ordinary(dtype, self.elements(shape), self.seed);
+        self.param(ParamKind::State, dtype, shape.to_vec(), cells)
+    }
+
+    /// A scalar by value.
+    pub fn scalar(&mut self, value: Scalar) -> ValueId {
+        self.param(ParamKind::Scalar, value.dtype, Vec::new(), vec![value])
+    }
+
+    /// A strided input.
+    pub fn strided(&mut self, dtype: DType, shape: &[i64], strides: &[i64]) -> ValueId {
+        let reach: i64 = shape.iter().zip(strides).map(|(d, s)| (d - 1).max(0) * s).sum();
+        self.seed += 1;
+        let cells = ordinary(dtype, reach as usize + 1, self.seed);
+        let position = self.given.len();
+        self.given.push(Given { cells, strides: strides.to_vec() });
+        let ty = TensorType { dtype, shape: fixed(shape) };
+        self.b.param(ParamKind::Strided, ty, &format!("x{position}"), position, Loc::default())
+    }
+
+    /// A constant of ordinary values.
+    pub fn constant(&mut self, dtype: DType, shape: &[i64]) -> ValueId {
+        self.seed += 1;
+        let cells = ordinary(dtype, self.elements(&fixed(shape)), self.seed);
+        let bytes: Vec<u8> = cells.iter().flat_map(|c| c.to_le_bytes()).collect();
+        let hash = format!("{}_{}", self.name, self.seed);
+        let id = self.constants.add_constant(ConstData {
+            hash,
+            name: "weights".into(),
+            dtype,
+            shape: shape.iter().map(|d| *d as u64).collect(),
+            bytes: ConstBytes::Inline(bytes.into()),
+        });
+        self.b.constant(id, TensorType { dtype, shape: fixed(shape) })
+    }
+
+    /// A scalar literal.
+    pub fn lit(&mut self, dtype: DType, value: f64) -> ValueId {
+        self.b.scalar(Scalar::float(dtype, value))
+    }
+
+    #[track_caller]
+    pub fn emit(&mut self, op: Op, args: &[ValueId]) -> ValueId {
+        let result = self.b.emit(op, args);
+        result.unwrap_or_else(|e| panic!("{}: {e:?}", self.name))
+    }
+
+    #[track_caller]
+    pub fn element(&mut self, op: ElementOp, args: &[ValueId]) -> ValueId {
+        self.emit(Op::Element(op), args)
+    }
+
+    pub fn reduce(&mut self, op: ReduceOp, x: ValueId, axes: &[usize], keepdims: bool) -> ValueId {
+        self.emit(Op::Reduce { op, axes: axes.to_vec(), keepdims }, &[x])
+    }
+
+    pub fn arg(&mut self, op: ArgOp, x: ValueId, axis: Option<usize>, keepdims: bool) -> ValueId {
+        self.emit(Op::ArgReduce { op, axis, keepdims }, &[x])
+    }
+
+    /// Ends the function.
+    pub fn done(self, results: &[ValueId]) -> Case {
+        let func = self.b.finish(results);
+        let mut module = self.constants;
+        module.entry.clone_from(&self.name);
+        module.sources = vec![self.name.clone()];
+        module.functions.insert(self.name.clone(), Function::Relax(func));
+        let given = self.given;
+        Case { name: self.name, module, syms: self.syms, given }
+    }
+}

@@ -1,0 +1,236 @@
+//! Elementwise operators over special values.
+
+use tenfold_ir::op::{Activation, BinaryOp, CmpOp, ElementOp, Real, UnaryOp};
+use tenfold_ir::relax::ValueId;
+use tenfold_ir::{DType, Scalar};
+
+use crate::case::{Case, Make, fixed};
+use crate::data::{special, telling};
+
+pub const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
+
+const ROUNDING: &[UnaryOp] = &[
+    UnaryOp::Neg,
+    UnaryOp::Abs,
+    UnaryOp::Sign,
+    UnaryOp::Floor,
+    UnaryOp::Ceil,
+    UnaryOp::Round,
+    UnaryOp::Trunc,
+    UnaryOp::Sqrt,
+    UnaryOp::Rsqrt,
+    UnaryOp::Reciprocal,
+    UnaryOp::Square,
+    UnaryOp::IsNan,
+    UnaryOp::IsInf,
+    UnaryOp::IsFinite,
+];
+
+pub const MATH: &[UnaryOp] = &[
+    UnaryOp::Exp,
+    UnaryOp::Exp2,
+    UnaryOp::Expm1,
+    UnaryOp::Log,
+    UnaryOp::Log2,
+    UnaryOp::Log10,
+    UnaryOp::Log1p,
+    UnaryOp::Sin,
+    UnaryOp::Cos,
+    UnaryOp::Tan,
+    UnaryOp::Asin,
+    UnaryOp::Acos,
+    UnaryOp::Atan,
+    UnaryOp::Sinh,
+    UnaryOp::Cosh,
+    UnaryOp::Tanh,
+    UnaryOp::Asinh,
+    UnaryOp::Acosh,
+    UnaryOp::Atanh,
+    UnaryOp::Erf,
+    UnaryOp::Sigmoid,
+];
+
+const BINARY: &[BinaryOp] = &[
+    BinaryOp::Add,
+    BinaryOp::Sub,
+    BinaryOp::Mul,
+    BinaryOp::Div,
+    BinaryOp::Rem,
+    BinaryOp::DivEuclid,
+    BinaryOp::RemEuclid,
+    BinaryOp::Pow,
+    BinaryOp::Min,
+    BinaryOp::Max,
+];
+const BITWISE: &[BinaryOp] = &[BinaryOp::And, BinaryOp::Or, BinaryOp::Xor, BinaryOp::Shl, BinaryOp::Shr];
+const COMPARE: &[CmpOp] = &[CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
+
+fn activations() -> Vec<Activation> {
+    let r = Real::new;
+    vec![
+        Activation::Relu,
+        Activation::Relu6,
+        Activation::LeakyRelu { alpha: r(0.1) },
+        Activation::Elu { alpha: r(1.5) },
+        Activation::Celu { alpha: r(2.0) },
+        Activation::Selu { alpha: r(1.673_263_2), gamma: r(1.050_701) },
+        Activation::ThresholdedRelu { alpha: r(1.0) },
+        Activation::Gelu,
+        Activation::GeluTanh,
+        Activation::Silu,
+        Activation::Softplus,
+        Activation::Softsign,
+        Activation::HardSigmoid { alpha: r(0.2), beta: r(0.5) },
+        Activation::HardSwish,
+        Activation::Mish,
+    ]
+}
+
+fn label(dtype: DType) -> String {
+    dtype.name().to_string()
+}
+
+pub fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    for dtype in DType::ALL {
+        all.extend(unary(dtype));
+        all.extend(binary(dtype));
+        all.push(casts(dtype));
+        all.push(selection(dtype));
+    }
+    all.push(broadcasting());
+    all.push(quantised());
+    all.push(scalars());
+    all
+}
+
+/// One function of all these operators over the special values.
+fn over_special(name: &str, dtype: DType, ops: &[ElementOp]) -> Case {
+    let mut m = Make::new(&format!("{name}_{}", label(dtype)));
+    let values = special(dtype);
+    let x = m.values(dtype, &[values.len() as i64], &values);
+    let results: Vec<ValueId> = ops.iter().map(|op| m.element(*op, &[x])).collect();
+    m.done(&results)
+}
+
+fn unary(dtype: DType) -> Vec<Case> {
+    let wrap = |ops: &[UnaryOp]| ops.iter().map(|op| ElementOp::Unary(*op)).collect::<Vec<_>>();
+    if dtype == DType::Bool {
+        return vec![over_special("unary", dtype, &wrap(&[UnaryOp::Not]))];
+    }
+    if !dtype.is_float() {
+        let signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
+        let mut ops = vec![UnaryOp::Not, UnaryOp::Square];
+        if signed {
+            ops.extend([UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Sign]);
+        }
+        return vec![over_special("unary", dtype, &wrap(&ops))];
+    }
+    let mut all = vec![over_special("rounding", dtype, &wrap(ROUNDING))];
+    for ops in MATH.chunks(7) {
+        all.push(over_special(&format!("math_{:?}", ops[0]).to_lowercase(), dtype, &wrap(ops)));
+    }
+    for ops in activations().chunks(5) {
+        let wrapped: Vec<ElementOp> = ops.iter().map(|op| ElementOp::Activation(*op)).collect();
+        let word = format!("{:?}", ops[0]).chars().take_while(|c| c.is_alphanumeric()).collect::<String>();
+        all.push(over_special(&format!("activation_{}", word.to_lowercase()), dtype, &wrapped));
+    }
+    all
+}
+
+/// All pairs of telling values, by broadcasting a column against a row.
+fn binary(dtype: DType) -> Vec<Case> {
+    let values = telling(dtype);
+    let n = values.len() as i64;
+    let mut ops: Vec<ElementOp> = COMPARE.iter().map(|op| ElementOp::Compare(*op)).collect();
+    if dtype == DType::Bool {
+        ops.extend([BinaryOp::And, BinaryOp::Or, BinaryOp::Xor].map(ElementOp::Binary));
+    } else {
+        ops.extend(BINARY.iter().map(|op| ElementOp::Binary(*op)));
+        if dtype.is_float() {
+            ops.push(ElementOp::Binary(BinaryOp::Atan2));
+        } else {
+            ops.extend(BITWISE.iter().map(|op| ElementOp::Binary(*op)));
+        }
+    }
+    let halves: Vec<&[ElementOp]> = ops.chunks(8).collect();
+    let make = |(i, ops): (usize, &[ElementOp])| {
+        let mut m = Make::new(&format!("pairs{i}_{}", label(dtype)));
+        let a = m.values(dtype, &[n, 1], &values);
+        let b = m.values(dtype, &[n], &values);
+        let results: Vec<ValueId> = ops.iter().map(|op| m.element(*op, &[a, b])).collect();
+        m.done(&results)
+    };
+    halves.into_iter().enumerate().map(make).collect()
+}
+
+fn casts(dtype: DType) -> Case {
+    let ops: Vec<ElementOp> =
+        DType::ALL.iter().filter(|to| **to != dtype && **to != DType::Bool).map(|to| ElementOp::Cast(*to)).collect();
+    over_special("cast", dtype, &ops)
+}
+
+fn selection(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("select_{}", label(dtype)));
+    let values = special(dtype);
+    let n = values.len() as i64;
+    let x = m.values(dtype, &[n], &values);
+    let backwards: Vec<Scalar> = values.iter().rev().copied().collect();
+    let y = m.values(dtype, &[n], &backwards);
+    let mask = m.input(DType::Bool, &fixed(&[n]));
+    let mut results = vec![m.element(ElementOp::Select, &[mask, x, y])];
+    if dtype != DType::Bool {
+        let (lo, hi) = (m.lit(dtype, 1.0), m.lit(dtype, 5.0));
+        results.push(m.element(ElementOp::Clip, &[x, lo, hi]));
+    }
+    if dtype.is_float() {
+        let slope = m.lit(dtype, 0.25);
+        results.push(m.element(ElementOp::Prelu, &[x, slope]));
+        results.push(m.element(ElementOp::Prelu, &[x, y]));
+    }
+    m.done(&results)
+}
+
+/// Shapes that broadcast, zero extents and rank 0 among them, with a dim that is known at run time.
+fn broadcasting() -> Case {
+    let mut m = Make::new("broadcasting");
+    let n = m.dim("N", 5, 0, 0);
+    let rows = m.input(DType::F32, &[n.clone(), 1.into(), 3.into()]);
+    let row = m.input(DType::F32, &fixed(&[3]));
+    let zero = m.input(DType::F32, &fixed(&[0, 3]));
+    let one = m.input(DType::F32, &[]);
+    let columns = m.input(DType::F32, &fixed(&[4, 1]));
+    let add = ElementOp::Binary(BinaryOp::Add);
+    let mul = ElementOp::Binary(BinaryOp::Mul);
+    let a = m.element(add, &[rows, row]);
+    let b = m.element(mul, &[a, columns]);
+    let c = m.element(mul, &[zero, row]);
+    let d = m.element(add, &[one, one]);
+    let e = m.element(mul, &[b, one]);
+    m.done(&[a, b, c, d, e])
+}
+
+fn quantised() -> Case {
+    let mut m = Make::new("quantised");
+    let ints = |v: &[i128]| v.iter().map(|v| Scalar::int(DType::I32, *v)).collect::<Vec<_>>();
+    let x = ints(&[0, 1, -1, 1000, -1000, 123_456_789, i32::MAX.into(), i32::MIN.into()]);
+    let by = ints(&[0, 1 << 30, i32::MAX.into(), 1_431_655_765, i32::MIN.into(), -5]);
+    let shifts = ints(&[0, 1, -1, -7, -31, -40, 8, 31]);
+    let x = m.values(DType::I32, &[8, 1, 1], &x);
+    let by = m.values(DType::I32, &[6, 1], &by);
+    let shifts = m.values(DType::I32, &[8], &shifts);
+    let y = m.element(ElementOp::QMultiplyShift, &[x, by, shifts]);
+    m.done(&[y])
+}
+
+/// Scalars by value of every dtype.
+fn scalars() -> Case {
+    let mut m = Make::new("scalars");
+    let mut results = Vec::new();
+    for dtype in DType::ALL.into_iter().filter(|d| *d != DType::Bool) {
+        let s = m.scalar(Scalar::float(dtype, 3.0));
+        let x = m.input(dtype, &fixed(&[3]));
+        results.push(m.element(ElementOp::Binary(BinaryOp::Mul), &[x, s]));
+    }
+    m.done(&results)
+}

@@ -1,0 +1,175 @@
+//! A case through the pipeline, and through the interpreters on the way.
+
+use std::collections::BTreeMap;
+
+use tenfold_core::pass::{self, PassContext};
+use tenfold_core::{PIPELINE, Target};
+use tenfold_ir::arith::Sym;
+use tenfold_ir::eval::Bounded;
+use tenfold_ir::tir::{self, Arg, BufUse, Elem, Param, PrimFunc};
+use tenfold_ir::{DType, Module, Scalar};
+
+use crate::case::Case;
+
+/// An argument of the compiled entry, in the order of its parameters.
+#[derive(Clone, Debug)]
+pub enum Actual {
+    /// A buffer's cells; outputs hold nothing yet.
+    Buffer { dtype: DType, cells: Vec<Option<Scalar>>, usage: BufUse },
+    /// A scalar by value.
+    Scalar(Scalar),
+    /// An index.
+    Index(i64),
+    /// Bytes of workspace.
+    Workspace(usize),
+}
+
+/// A case that went through the pipeline.
+pub struct Prepared {
+    pub name: String,
+    /// All prim-funcs, of phase `Target`.
+    pub module: Module,
+    pub actual: Vec<Actual>,
+    /// What each buffer holds afterwards, by the position of its argument.
+    pub expected: BTreeMap<usize, Vec<Option<Bounded>>>,
+}
+
+/// Runs the pipeline up to the pass of that name.
+fn until(module: &mut Module, from: &str, to: &str, context: &PassContext) -> Result<(), String> {
+    let at = |name: &str| PIPELINE.iter().position(|p| p.info.name == name);
+    let (from, to) = (at(from).unwrap_or(0), at(to).unwrap_or(PIPELINE.len()));
+    pass::run(&PIPELINE[from..to], module, context).map_err(|e| format!("pipeline: {}", e.message))
+}
+
+/// Takes a case through the pipeline; the interpreter of tir must give the same before and after each phase.
+pub fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
+    let context = PassContext::new(target.clone());
+    let Case { name, mut module, syms, given } = case;
+    let with_name = |e: String| format!("{name}: {e}");
+    until(&mut module, "", "LowerEntry", &context).map_err(with_name)?;
+    let plan = module.relax(&name).and_then(|f| f.plan.clone()).ok_or("no plan")?;
+    let value = |sym: &Sym| syms.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
+    let bytes = plan.workspace.and_then(|w| w.eval(&value)).unwrap_or(0);
+    if let Some(bound) = plan.workspace_bound
+        && (bound as i64) < bytes
+    {
+        return Err(format!("{name}: a workspace of {bytes} bytes is above its bound {bound}"));
+    }
+    until(&mut module, "LowerEntry", "VerifyBounds", &context).map_err(with_name)?;
+    let entry = module.prim(&name).ok_or("no entry")?.clone();
+    let actual = actual(&entry, &syms, given.into_iter(), bytes)
+        .map_err(with_name)?;
+    let expected = run(&module, &entry, &actual).map_err(|e| format!("{name}: blocks: {e}"))?;
+    until(&mut module, "VerifyBounds", "LowerMath", &context).map_err(with_name)?;
+    let flat = module.prim(&name).ok_or("no entry")?.clone();
+    let again = run(&module, &flat, &actual).map_err(|e| format!("{name}: flat: {e}"))?;
+    agree(&expected, &again).map_err(|e| format!("{name}: blocks and flat: {e}"))?;
+    until(&mut module, "LowerMath", "", &context).map_err(with_name)?;
+    let last = module.prim(&name).ok_or("no entry")?.clone();
+    let again = run(&module, &last, &actual).map_err(|e| format!("{name}: target: {e}"))?;
+    agree(&expected, &again).map_err(|e| format!("{name}: blocks and target: {e}"))?;
+    Ok(Prepared { name, module, actual, expected })
+}
+
+/// What each parameter of the entry gets.
+fn actual(
+    entry: &PrimFunc,
+    syms: &[(Sym, i64)],
+    given: impl Iterator<Item = crate::case::Given>,
+    bytes: i64,
+) -> Result<Vec<Actual>, String> {
+    let mut syms: BTreeMap<Sym, i64> = syms.iter().cloned().collect();
+    let mut given = given;
+    let mut out = Vec::new();
+    for param in &entry.params {
+        out.push(match param {
+            Param::Value(var) => {
+                let data = &entry.vars[var.0 as usize];
+                match (syms.get(&data.sym), data.ty.elem) {
+                    (Some(value), Elem::Index) => {
+                        if index_params_take_a_place(&data.sym) {
+                            given.next();
+                        }
+                        Actual::Index(*value)
+                    }
+                    (None, Elem::Scalar(_)) => {
+                        let given = given.next().ok_or("too few arguments")?;
+                        Actual::Scalar(*given.cells.first().ok_or("a scalar has no value")?)
+                    }
+                    (..) => return Err(format!("parameter `{}` has no value", data.sym)),
+                }
+            }
+            Param::Buffer(buf, usage) => {
+                let data = &entry.buffers[buf.0 as usize];
+                let value = |sym: &Sym| syms.get(sym).copied();
+                let cells = if *usage == BufUse::Out {
+                    let n = data.shape.iter().map(|d| d.eval(&value)).collect::<Option<Vec<_>>>();
+                    vec![None; n.ok_or("an extent has no value")?.iter().product::<i64>() as usize]
+                } else {
+                    let given = given.next().ok_or("too few arguments")?;
+                    for (stride, value) in data.strides.iter().flatten().zip(&given.strides) {
+                        syms.extend(stride.as_var().map(|sym| (sym.clone(), *value)));
+                    }
+                    given.cells.iter().map(|c| Some(*c)).collect()
+                };
+                Actual::Buffer { dtype: data.dtype, cells, usage: *usage }
+            }
+            Param::Workspace => Actual::Workspace(bytes as usize),
+        });
+    }
+    Ok(out)
+}
+
+/// Index parameters are given like tensors; dims and strides are not. By convention of these tests their names begin
+/// with `at`.
+fn index_params_take_a_place(sym: &Sym) -> bool {
+    sym.as_str().starts_with("at")
+}
+
+/// What every buffer holds after the interpreter ran.
+fn run(module: &Module, entry: &PrimFunc, actual: &[Actual]) -> Result<BTreeMap<usize, Vec<Option<Bounded>>>, String> {
+    let mut args: Vec<Arg> = actual
+        .iter()
+        .map(|a| match a {
+            Actual::Buffer { cells, .. } => Arg::Buffer(cells.iter().map(|c| c.map(Bounded::exact)).collect()),
+            Actual::Scalar(value) => Arg::Value(Bounded::exact(*value)),
+            Actual::Index(value) => Arg::Value(Bounded::index(*value)),
+            Actual::Workspace(bytes) => Arg::Workspace(*bytes),
+        })
+        .collect();
+    tir::eval(module, entry, &mut args)?;
+    let buffers = args.into_iter().enumerate().filter_map(|(i, arg)| match arg {
+        Arg::Buffer(cells) => Some((i, cells)),
+        Arg::Value(_) | Arg::Workspace(_) => None,
+    });
+    Ok(buffers.collect())
+}
+
+fn agree(
+    expected: &BTreeMap<usize, Vec<Option<Bounded>>>,
+    found: &BTreeMap<usize, Vec<Option<Bounded>>>,
+) -> Result<(), String> {
+    for (arg, cells) in expected {
+        for (n, cell) in cells.iter().enumerate() {
+            let other = found.get(arg).and_then(|c| c.get(n)).copied().flatten().map(|b| b.value);
+            check(*arg, n, *cell, other)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether an element is what the interpreter admits.
+pub fn check(arg: usize, n: usize, expected: Option<Bounded>, found: Option<Scalar>) -> Result<(), String> {
+    match (expected, found) {
+        (None, _) => Ok(()),
+        (Some(e), Some(f)) if e.admits(f) => Ok(()),
+        (Some(e), f) => {
+            let f = f.map_or("nothing".into(), show);
+            Err(format!("argument {arg}, element {n}: expected {} within {:e}, found {f}", show(e.value), e.error))
+        }
+    }
+}
+
+fn show(s: Scalar) -> String {
+    if s.dtype.is_float() { format!("{:?} ({:#x})", s.to_f64(), s.bits) } else { s.to_i128().to_string() }
+}

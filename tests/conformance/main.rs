@@ -1,0 +1,12 @@
+//! Every operator over dtypes and shapes: the interpreters of relax and tir, LLVM and C agree, integers exactly and
+//! floats within the bound that the interpreter carries.
+#![allow(unsafe_code, reason = "calls what the back ends compiled")]
+
+mod case;
+mod data;
+mod element;
+mod interpret;
+mod native;
+mod nn;
+mod shape;
+mod suite;

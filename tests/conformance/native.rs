@@ -1,0 +1,267 @@
+//! Compiled cases: many functions in one shared object, called through shims in C.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libloading::Library;
+use tenfold_core::{Backend, CodegenOptions, Target, constant_symbol};
+use tenfold_ir::tir::{BufUse, Elem, Param, PrimFunc, Scope};
+use tenfold_ir::{ConstBytes, DType, Function, Module, Scalar};
+
+use crate::interpret::{Actual, Prepared, check};
+
+/// Bytes around every buffer that must stay as they are.
+const FENCE: usize = 64;
+const MARK: u8 = 0xa5;
+
+/// Compiles the cases with a back end and compares every result; gives what is wrong.
+pub fn compare(prepared: &[Prepared], backend: &dyn Backend, target: &Target, folder: &Path) -> Vec<String> {
+    let mut errors = Vec::new();
+    for (n, batch) in prepared.chunks(64).enumerate() {
+        let folder = folder.join(format!("batch{n}"));
+        match build(batch, backend, target, &folder) {
+            Ok(library) => {
+                for (index, case) in batch.iter().enumerate() {
+                    errors.extend(call(&library, index, case).err().map(|e| format!("{}: {}: {e}", backend.name(), case.name)));
+                }
+            }
+            Err(e) => errors.extend(culprits(batch, backend, target, &folder, e)),
+        }
+    }
+    errors
+}
+
+/// Which of the cases cannot be built.
+fn culprits(batch: &[Prepared], backend: &dyn Backend, target: &Target, folder: &Path, all: String) -> Vec<String> {
+    let each = batch.iter().enumerate().filter_map(|(n, case)| {
+        let folder = folder.join(format!("case{n}"));
+        let error = build(std::slice::from_ref(case), backend, target, &folder).err()?;
+        Some(format!("{}: {}: {error}", backend.name(), case.name))
+    });
+    let found: Vec<String> = each.collect();
+    if found.is_empty() { vec![format!("{}: only together: {all}", backend.name())] } else { found }
+}
+
+/// One module of all: names are unique, constants are those of the cases.
+fn merge(batch: &[Prepared]) -> Module {
+    let mut merged = Module { entry: batch[0].name.clone(), ..Module::default() };
+    for case in batch {
+        merged.sources.extend(case.module.sources.iter().cloned());
+        for (name, function) in &case.module.functions {
+            let mut function = function.clone();
+            if let Function::Prim(prim) = &mut function {
+                for buffer in &mut prim.buffers {
+                    if let Scope::Const(id) = buffer.scope {
+                        buffer.scope = Scope::Const(merged.add_constant(case.module.constant(id).clone()));
+                    }
+                }
+            }
+            merged.functions.insert(name.clone(), function);
+        }
+    }
+    merged
+}
+
+fn build(batch: &[Prepared], backend: &dyn Backend, target: &Target, folder: &Path) -> Result<Library, String> {
+    std::fs::create_dir_all(folder).map_err(|e| e.to_string())?;
+    let module = merge(batch);
+    let artefact = backend.build(&module, target, &CodegenOptions::default()).map_err(|e| e.message)?;
+    let entries: Vec<&PrimFunc> = batch.iter().filter_map(|c| c.module.prim(&c.name)).collect();
+    let (object, shims, library) = (folder.join("cases.o"), folder.join("shims.c"), folder.join("cases.so"));
+    std::fs::write(&object, &artefact.object).map_err(|e| e.to_string())?;
+    std::fs::write(&shims, shim_source(&module, &entries)).map_err(|e| e.to_string())?;
+    let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    let out = cc.args(["-shared", "-fPIC", "-O0", "-w", "-o"]).args([&library, &shims, &object]).output();
+    let out = out.map_err(|e| format!("cannot start the C compiler: {e}"))?;
+    if !out.status.success() {
+        return Err(String::from_utf8_lossy(&out.stderr).chars().take(2000).collect());
+    }
+    // SAFETY: the library holds the cases alone and has no initialisers.
+    unsafe { Library::new(&library) }.map_err(|e| e.to_string())
+}
+
+/// C functions that take every argument from an array, and the constants.
+fn shim_source(module: &Module, entries: &[&PrimFunc]) -> String {
+    let mut out = "#include <stdint.h>\n#include <stddef.h>\n".to_string();
+    for constant in &module.constants {
+        let ConstBytes::Inline(bytes) = &constant.bytes else { continue };
+        let list: Vec<String> = bytes.iter().map(u8::to_string).collect();
+        let symbol = constant_symbol(&constant.hash);
+        let _ = writeln!(
+            out,
+            "__attribute__((visibility(\"hidden\"), aligned(64))) const unsigned char {symbol}[] = {{{}}};",
+            if list.is_empty() { "0".into() } else { list.join(",") }
+        );
+    }
+    for (index, entry) in entries.iter().enumerate() {
+        let types: Vec<&str> = entry.params.iter().map(|p| c_type(entry, p)).collect();
+        let args: Vec<String> = types
+            .iter()
+            .enumerate()
+            .map(|(i, ty)| if *ty == "void *" { format!("p[{i}]") } else { format!("*({ty} *)p[{i}]") })
+            .collect();
+        let name = &entry.name;
+        let types = if types.is_empty() { "void".to_string() } else { types.join(", ") };
+        let _ = writeln!(out, "extern __attribute__((visibility(\"hidden\"))) int32_t {name}({types});");
+        let _ = writeln!(out, "int32_t shim_{index}(void **p) {{ return {name}({}); }}", args.join(", "));
+    }
+    out
+}
+
+fn c_type(entry: &PrimFunc, param: &Param) -> &'static str {
+    let Param::Value(var) = param else { return "void *" };
+    match entry.vars[var.0 as usize].ty.elem {
+        Elem::Index => "ptrdiff_t",
+        Elem::Scalar(dtype) => match dtype {
+            DType::Bool | DType::U8 => "uint8_t",
+            DType::I8 => "int8_t",
+            DType::I16 => "int16_t",
+            DType::U16 | DType::F16 | DType::BF16 => "uint16_t",
+            DType::I32 => "int32_t",
+            DType::U32 => "uint32_t",
+            DType::I64 => "int64_t",
+            DType::U64 => "uint64_t",
+            DType::F32 => "float",
+            DType::F64 => "double",
+        },
+    }
+}
+
+/// Aligned memory between two fences.
+struct Fenced {
+    words: Vec<u128>,
+    bytes: usize,
+}
+
+impl Fenced {
+    fn new(content: &[u8]) -> Self {
+        let mut fenced = Fenced { words: Vec::new(), bytes: content.len() };
+        fenced.words = vec![u128::from_ne_bytes([MARK; 16]); (content.len() + 2 * FENCE + 64).div_ceil(16)];
+        let start = fenced.start();
+        fenced.all()[start..start + content.len()].copy_from_slice(content);
+        fenced
+    }
+
+    fn all(&mut self) -> &mut [u8] {
+        let len = self.words.len() * 16;
+        // SAFETY: any bytes are a valid u128 and the reverse; the length is that of the words.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), len) }
+    }
+
+    /// First byte of the content: aligned to 64 bytes, behind a fence.
+    fn start(&mut self) -> usize {
+        let at = self.words.as_ptr() as usize;
+        FENCE + (64 - at % 64) % 64
+    }
+
+    fn pointer(&mut self) -> *mut u8 {
+        let start = self.start();
+        self.all()[start..].as_mut_ptr()
+    }
+
+    fn content(&mut self) -> &[u8] {
+        let (start, bytes) = (self.start(), self.bytes);
+        &self.all()[start..start + bytes]
+    }
+
+    fn intact(&mut self) -> bool {
+        let (start, bytes) = (self.start(), self.bytes);
+        let all = self.all();
+        all[..start].iter().chain(&all[start + bytes..]).all(|b| *b == MARK)
+    }
+}
+
+fn call(library: &Library, index: usize, case: &Prepared) -> Result<(), String> {
+    let mut memory: Vec<Fenced> = case.actual.iter().map(|a| Fenced::new(&content(a))).collect();
+    let mut pointers: Vec<*mut u8> = memory.iter_mut().map(Fenced::pointer).collect();
+    type Shim = unsafe extern "C" fn(*mut *mut u8) -> i32;
+    // SAFETY: the shim has this type and takes as many pointers as the entry has parameters, each to memory of the
+    // size that its shape asks for.
+    let status = unsafe {
+        let shim = library.get::<Shim>(format!("shim_{index}").as_bytes()).map_err(|e| e.to_string())?;
+        shim(pointers.as_mut_ptr())
+    };
+    if status != 0 {
+        return Err(format!("status {status}"));
+    }
+    for (arg, fenced) in memory.iter_mut().enumerate() {
+        if !fenced.intact() {
+            return Err(format!("bytes around argument {arg} were written"));
+        }
+        let Actual::Buffer { dtype, usage, .. } = &case.actual[arg] else { continue };
+        if *usage == BufUse::In && fenced.content() != content(&case.actual[arg]) {
+            return Err(format!("input {arg} was written"));
+        }
+        let found = fenced.content().chunks_exact(dtype.size_bytes()).map(|b| Scalar::from_le_bytes(*dtype, b));
+        for (n, (expected, found)) in case.expected[&arg].iter().zip(found).enumerate() {
+            check(arg, n, *expected, Some(found))?;
+        }
+    }
+    Ok(())
+}
+
+/// The bytes an argument begins with; outputs and the workspace hold rubbish.
+fn content(actual: &Actual) -> Vec<u8> {
+    match actual {
+        Actual::Buffer { dtype, cells, .. } => {
+            let rubbish = vec![MARK; dtype.size_bytes()];
+            cells.iter().flat_map(|c| c.map_or(rubbish.clone(), |c| c.to_le_bytes())).collect()
+        }
+        Actual::Scalar(value) => value.to_le_bytes(),
+        Actual::Index(value) => value.to_le_bytes().to_vec(),
+        Actual::Workspace(bytes) => vec![MARK; *bytes],
+    }
+}
+
+/// This machine's Rust target.
+pub fn host() -> String {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let out = Command::new(rustc).arg("-vV").output().expect("rustc starts");
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    let line = text.lines().find_map(|l| l.strip_prefix("host: ").map(str::to_string));
+    line.expect("rustc names its host")
+}
+
+/// The back ends that this machine has.
+pub fn backends() -> Vec<Box<dyn Backend>> {
+    let mut all: Vec<Box<dyn Backend>> = Vec::new();
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance-c");
+    if tenfold_tests::tools::has("cc") {
+        all.push(Box::new(tenfold_core::c::CBackend { folder, host: host() }));
+    } else {
+        tenfold_tests::tools::skip("cc", "`apt-get install gcc` installs it");
+    }
+    if std::env::var_os("TENFOLD_LLVM").is_some_and(|v| v == "none") {
+        println!("LLVM is switched off by TENFOLD_LLVM=none");
+        return all;
+    }
+    let found = tenfold_llvm::find(&tenfold_llvm::Env::from_process());
+    match tenfold_llvm::load(&found) {
+        Ok(llvm) => all.push(Box::new(tenfold_llvm::LlvmBackend::new(llvm, &found))),
+        Err(e) => tenfold_tests::tools::skip("LLVM", &format!("{e}; rustup's toolchain 1.95 carries it")),
+    }
+    all
+}
+
+/// What is wrong with cases over all back ends, each case by its name; empty if nothing is.
+pub fn run(cases: Vec<crate::case::Case>, topic: &str) -> Vec<String> {
+    let target = Target::from_triple(&host(), &[]);
+    let count = cases.len();
+    let (mut prepared, mut errors) = (Vec::new(), Vec::new());
+    let mut seen = BTreeMap::new();
+    for case in cases {
+        assert!(seen.insert(case.name.clone(), ()).is_none(), "two cases are called {}", case.name);
+        match crate::interpret::prepare(case, &target) {
+            Ok(case) => prepared.push(case),
+            Err(e) => errors.push(e),
+        }
+    }
+    for backend in backends() {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance").join(topic).join(backend.name());
+        errors.extend(compare(&prepared, &*backend, &target, &folder));
+    }
+    println!("{topic}: {count} functions, {} mistakes", errors.len());
+    errors
+}

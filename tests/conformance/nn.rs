@@ -1,0 +1,208 @@
+//! Contractions, reductions, normalisation, convolution, pooling.
+
+use tenfold_ir::DType;
+use tenfold_ir::op::{ArgOp, Real, ReduceOp};
+use tenfold_ir::relax::{Op, PoolOp, Window};
+
+use crate::case::{Case, Make, fixed};
+use crate::data::telling;
+
+pub fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I8, DType::U16, DType::I64] {
+        all.extend(matmuls(dtype));
+        all.extend(reductions(dtype));
+        all.push(arg_reductions(dtype));
+        all.extend(convolutions(dtype));
+        all.extend(pools(dtype));
+    }
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        all.push(rows(dtype));
+    }
+    all.push(booleans());
+    all.push(symbolic());
+    all
+}
+
+fn matmuls(dtype: DType) -> Vec<Case> {
+    let shapes: &[(&[i64], &[i64])] = &[
+        (&[3, 4], &[4, 5]),
+        (&[1, 1], &[1, 1]),
+        (&[7], &[7]),
+        (&[3], &[3, 2]),
+        (&[5, 3], &[3]),
+        (&[2, 3, 4], &[2, 4, 3]),
+        (&[2, 1, 3, 4], &[5, 4, 2]),
+        (&[3, 0], &[0, 2]),
+        (&[0, 3], &[3, 2]),
+        (&[2, 17], &[17, 9]),
+    ];
+    let mut m = Make::new(&format!("matmul_{}", dtype.name()));
+    let mut results = Vec::new();
+    for (a, b) in shapes {
+        let (a, b) = (m.input(dtype, &fixed(a)), m.input(dtype, &fixed(b)));
+        results.push(m.emit(Op::MatMul, &[a, b]));
+    }
+    vec![m.done(&results)]
+}
+
+fn reductions(dtype: DType) -> Vec<Case> {
+    let mut all = Vec::new();
+    let mut ops = vec![ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min];
+    if dtype.is_float() {
+        ops.push(ReduceOp::Mean);
+    }
+    for op in ops {
+        let mut m = Make::new(&format!("reduce_{op:?}_{}", dtype.name()).to_lowercase());
+        let x = m.input(dtype, &fixed(&[3, 1, 5]));
+        let empty = m.input(dtype, &fixed(&[2, 0]));
+        let one = m.input(dtype, &[]);
+        let long = m.input(dtype, &fixed(&[300]));
+        let special = telling(dtype);
+        let special = m.values(dtype, &[special.len() as i64 / 2, 2], &special);
+        let mut results = Vec::new();
+        for (value, axes, keepdims) in [
+            (x, &[0usize, 1, 2][..], false),
+            (x, &[0, 1, 2], true),
+            (x, &[0], false),
+            (x, &[2], true),
+            (x, &[0, 2], false),
+            (empty, &[1], false),
+            (empty, &[0], true),
+            (one, &[], false),
+            (long, &[0], false),
+            (special, &[1], false),
+            (special, &[0], false),
+        ] {
+            results.push(m.reduce(op, value, axes, keepdims));
+        }
+        all.push(m.done(&results));
+    }
+    all
+}
+
+fn arg_reductions(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("arg_{}", dtype.name()));
+    let x = m.input(dtype, &fixed(&[3, 4]));
+    let special = telling(dtype);
+    let n = special.len() as i64;
+    let special = m.values(dtype, &[n / 2, 2], &special);
+    let mut results = Vec::new();
+    for op in [ArgOp::ArgMax, ArgOp::ArgMin] {
+        for value in [x, special] {
+            for (axis, keepdims) in [(Some(0), false), (Some(1), true), (None, false), (None, true)] {
+                results.push(m.arg(op, value, axis, keepdims));
+            }
+        }
+    }
+    m.done(&results)
+}
+
+fn rows(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("rows_{}", dtype.name()));
+    let x = m.input(dtype, &fixed(&[3, 4, 5]));
+    let special = telling(dtype);
+    let special = m.values(dtype, &[special.len() as i64 / 2, 2], &special);
+    let mut results = Vec::new();
+    for log in [false, true] {
+        for axis in 0..3 {
+            results.push(m.emit(Op::Softmax { axis, log }, &[x]));
+        }
+        results.push(m.emit(Op::Softmax { axis: 1, log }, &[special]));
+    }
+    for axis in 0..3 {
+        let shape = &[3i64, 4, 5][axis..];
+        let (scale, bias) = (m.input(dtype, &fixed(shape)), m.input(dtype, &fixed(shape)));
+        let op = Op::LayerNorm { axis, epsilon: Real::new(1e-3) };
+        results.push(m.emit(op.clone(), &[x, scale, bias]));
+        results.push(m.emit(op, &[x, scale]));
+    }
+    m.done(&results)
+}
+
+fn window(kernel: &[i64], strides: &[i64], pads: &[i64], dilations: &[i64]) -> Window {
+    Window {
+        kernel: kernel.to_vec(),
+        strides: strides.to_vec(),
+        pads: pads.to_vec(),
+        dilations: dilations.to_vec(),
+    }
+}
+
+fn convolutions(dtype: DType) -> Vec<Case> {
+    let table: &[(&[i64], &[i64], Window, i64)] = &[
+        (&[1, 1, 4, 4], &[1, 1, 3, 3], window(&[3, 3], &[1, 1], &[0, 0, 0, 0], &[1, 1]), 1),
+        (&[2, 3, 5, 6], &[4, 3, 3, 2], window(&[3, 2], &[2, 1], &[1, 0, 1, 1], &[1, 1]), 1),
+        (&[1, 4, 7, 7], &[6, 2, 3, 3], window(&[3, 3], &[1, 2], &[2, 2, 2, 2], &[2, 2]), 2),
+        (&[1, 3, 5, 5], &[3, 1, 3, 3], window(&[3, 3], &[1, 1], &[1, 1, 1, 1], &[1, 1]), 3),
+        (&[2, 2, 9], &[3, 2, 4], window(&[4], &[3], &[1, 2], &[1]), 1),
+        (&[1, 2, 3, 3, 3], &[2, 2, 2, 2, 2], window(&[2, 2, 2], &[1, 1, 1], &[0, 0, 0, 1, 1, 1], &[1, 1, 1]), 1),
+    ];
+    let mut m = Make::new(&format!("conv_{}", dtype.name()));
+    let mut results = Vec::new();
+    for (i, (x, w, window, group)) in table.iter().enumerate() {
+        let (xv, wv) = (m.input(dtype, &fixed(x)), m.input(dtype, &fixed(w)));
+        let op = Op::Conv { window: window.clone(), group: *group };
+        if i % 2 == 0 {
+            results.push(m.emit(op, &[xv, wv]));
+        } else {
+            let bias = m.constant(dtype, &w[..1]);
+            results.push(m.emit(op, &[xv, wv, bias]));
+        }
+    }
+    vec![m.done(&results)]
+}
+
+fn pools(dtype: DType) -> Vec<Case> {
+    let windows = [
+        (window(&[2, 2], &[2, 2], &[0, 0, 0, 0], &[1, 1]), false),
+        (window(&[3, 2], &[2, 1], &[1, 1, 1, 0], &[1, 1]), false),
+        (window(&[3, 3], &[2, 2], &[1, 1, 1, 1], &[1, 1]), true),
+        (window(&[2, 2], &[1, 1], &[0, 0, 0, 0], &[2, 1]), false),
+    ];
+    let mut ops = vec![PoolOp::Max];
+    if dtype.is_float() {
+        ops.push(PoolOp::Average { count_include_pad: false });
+        ops.push(PoolOp::Average { count_include_pad: true });
+    }
+    let mut m = Make::new(&format!("pool_{}", dtype.name()));
+    let x = m.input(dtype, &fixed(&[2, 2, 6, 5]));
+    let mut results = Vec::new();
+    for op in ops {
+        for (window, ceil_mode) in &windows {
+            results.push(m.emit(Op::Pool { op, window: window.clone(), ceil_mode: *ceil_mode }, &[x]));
+        }
+    }
+    vec![m.done(&results)]
+}
+
+fn booleans() -> Case {
+    let mut m = Make::new("booleans");
+    let x = m.input(DType::Bool, &fixed(&[3, 4]));
+    let empty = m.input(DType::Bool, &fixed(&[0, 2]));
+    let mut results = Vec::new();
+    for op in [ReduceOp::Any, ReduceOp::All] {
+        results.push(m.reduce(op, x, &[1], false));
+        results.push(m.reduce(op, x, &[0, 1], true));
+        results.push(m.reduce(op, empty, &[0], false));
+    }
+    m.done(&results)
+}
+
+/// Dims that are known when the function is called, one of them 0.
+fn symbolic() -> Case {
+    let mut m = Make::new("symbolic");
+    let b = m.dim("B", 3, 0, 0);
+    let t = m.dim("T", 6, 1, 1);
+    let z = m.dim("Z", 0, 2, 0);
+    let x = m.input(DType::F32, &[b.clone(), 4.into()]);
+    let w = m.input(DType::F32, &[4.into(), t.clone()]);
+    let none = m.input(DType::F32, &[z.clone(), 4.into()]);
+    let product = m.emit(Op::MatMul, &[x, w]);
+    let soft = m.emit(Op::Softmax { axis: 1, log: false }, &[product]);
+    let mean = m.reduce(ReduceOp::Mean, soft, &[0], false);
+    let most = m.arg(ArgOp::ArgMax, product, Some(0), false);
+    let nothing = m.emit(Op::MatMul, &[none, w]);
+    let sum = m.reduce(ReduceOp::Sum, nothing, &[0], false);
+    m.done(&[soft, mean, most, nothing, sum])
+}

@@ -1,0 +1,24 @@
+//! The suite, a test per family.
+
+use crate::case::Case;
+use crate::native::run;
+
+fn check(topic: &str, cases: Vec<Case>) {
+    let errors = run(cases, topic);
+    assert!(errors.is_empty(), "{} mistakes\n{}", errors.len(), errors[..errors.len().min(40)].join("\n"));
+}
+
+#[test]
+fn elementwise() {
+    check("element", crate::element::cases());
+}
+
+#[test]
+fn networks() {
+    check("nn", crate::nn::cases());
+}
+
+#[test]
+fn shapes() {
+    check("shape", crate::shape::cases());
+}
