@@ -194,6 +194,8 @@ fn symbolic() -> Case {
     let mut m = Make::new("symbolic");
     let b = m.dim("B", 3, 0, 0);
     let t = m.dim("T", 6, 1, 1);
+    let some = tenfold_ir::arith::Fact::parse("T >= 1").expect("a fact");
+    m.b.add_fact(tenfold_ir::relax::FactDecl { fact: some, text: "T >= 1".into(), loc: Default::default() });
     let z = m.dim("Z", 0, 2, 0);
     let x = m.input(DType::F32, &[b.clone(), 4.into()]);
     let w = m.input(DType::F32, &[4.into(), t.clone()]);
@@ -201,7 +203,7 @@ fn symbolic() -> Case {
     let product = m.emit(Op::MatMul, &[x, w]);
     let soft = m.emit(Op::Softmax { axis: 1, log: false }, &[product]);
     let mean = m.reduce(ReduceOp::Mean, soft, &[0], false);
-    let most = m.arg(ArgOp::ArgMax, product, Some(0), false);
+    let most = m.arg(ArgOp::ArgMax, product, Some(1), false);
     let nothing = m.emit(Op::MatMul, &[none, w]);
     let sum = m.reduce(ReduceOp::Sum, nothing, &[0], false);
     m.done(&[soft, mean, most, nothing, sum])
