@@ -65,8 +65,31 @@ pub fn special(dtype: DType) -> Vec<Scalar> {
         _ => (f64::MAX, f64::MIN_POSITIVE, f64::from_bits(1)),
     };
     let positive = [
-        0.0, least, tiny, 1e-3, 0.1, 0.25, 0.499_999, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 7.9, 10.0, 88.5, 100.0,
-        710.0, 65000.0, 1e10, 2e19, big, f64::INFINITY,
+        0.0,
+        least,
+        tiny,
+        1e-3,
+        0.1,
+        0.25,
+        0.499_999,
+        0.5,
+        0.75,
+        1.0,
+        1.5,
+        2.0,
+        2.5,
+        3.0,
+        3.5,
+        7.9,
+        10.0,
+        88.5,
+        100.0,
+        710.0,
+        65000.0,
+        1e10,
+        2e19,
+        big,
+        f64::INFINITY,
     ];
     let mut all: Vec<Scalar> = positive.iter().map(|v| Scalar::float(dtype, *v)).collect();
     all.extend(positive.iter().map(|v| Scalar::float(dtype, -v)));
@@ -79,7 +102,23 @@ pub fn telling(dtype: DType) -> Vec<Scalar> {
     if !dtype.is_float() {
         return special(dtype);
     }
-    let values =
-        [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 3.0, -3.5, 1e-3, 7.25, -100.0, 60000.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    let values = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        2.0,
+        -2.0,
+        3.0,
+        -3.5,
+        1e-3,
+        7.25,
+        -100.0,
+        60000.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
     values.iter().map(|v| Scalar::float(dtype, *v)).collect()
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use tenfold_core::pass::{self, PassContext};
 use tenfold_core::{PIPELINE, Target};
 use tenfold_ir::arith::Sym;
-use tenfold_ir::eval::Bounded;
+use tenfold_ir::eval::{Bounded, Num, Value};
+use tenfold_ir::relax::{self, ParamKind, SymKind};
 use tenfold_ir::tir::{self, Arg, BufUse, Elem, Param, PrimFunc};
 use tenfold_ir::{DType, Module, Scalar};
 
@@ -32,6 +33,8 @@ pub struct Prepared {
     pub actual: Vec<Actual>,
     /// What each buffer holds afterwards, by the position of its argument.
     pub expected: BTreeMap<usize, Vec<Option<Bounded>>>,
+    /// What the interpreter of relax says of outputs and states.
+    pub definition: BTreeMap<usize, Vec<Num>>,
 }
 
 /// Runs the pipeline up to the pass of that name.
@@ -48,6 +51,8 @@ pub fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
     context.disabled.insert("VerifyBounds".into());
     let Case { name, mut module, syms, given } = case;
     let with_name = |e: String| format!("{name}: {e}");
+    let graph = module.relax(&name).ok_or("no graph")?.clone();
+    let defined = define(&module, &graph, &syms, &given).map_err(|e| format!("{name}: relax: {e}"))?;
     until(&mut module, "", "LowerEntry", &context).map_err(with_name)?;
     let plan = module.relax(&name).and_then(|f| f.plan.clone()).ok_or("no plan")?;
     let value = |sym: &Sym| syms.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
@@ -59,9 +64,15 @@ pub fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
     }
     until(&mut module, "LowerEntry", "VerifyBounds", &context).map_err(with_name)?;
     let entry = module.prim(&name).ok_or("no entry")?.clone();
-    let actual = actual(&entry, &syms, given.into_iter(), bytes)
-        .map_err(with_name)?;
+    let actual = actual(&entry, &syms, given.into_iter(), bytes).map_err(with_name)?;
     let expected = run(&module, &entry, &actual).map_err(|e| format!("{name}: blocks: {e}"))?;
+    let definition = place(&defined, &graph, &actual);
+    for (arg, cells) in &definition {
+        for (n, num) in cells.iter().enumerate() {
+            let found = expected[arg].get(n).copied().flatten().map(|b| b.value);
+            check_defined(*arg, n, *num, found).map_err(|e| format!("{name}: relax and blocks: {e}"))?;
+        }
+    }
     until(&mut module, "VerifyBounds", "LowerMath", &context).map_err(with_name)?;
     let flat = module.prim(&name).ok_or("no entry")?.clone();
     let again = run(&module, &flat, &actual).map_err(|e| format!("{name}: flat: {e}"))?;
@@ -70,7 +81,61 @@ pub fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
     let last = module.prim(&name).ok_or("no entry")?.clone();
     let again = run(&module, &last, &actual).map_err(|e| format!("{name}: target: {e}"))?;
     agree(&expected, &again).map_err(|e| format!("{name}: blocks and target: {e}"))?;
-    Ok(Prepared { name, module, actual, expected })
+    Ok(Prepared { name, module, actual, expected, definition })
+}
+
+/// What the interpreter of relax gives.
+fn define(
+    module: &Module,
+    graph: &relax::Function,
+    syms: &[(Sym, i64)],
+    given: &[crate::case::Given],
+) -> Result<relax::Outputs, String> {
+    let value = |sym: &Sym| syms.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
+    let mut inputs = relax::Inputs::default();
+    for param in &graph.params {
+        let relax::Type::Tensor(ty) = &graph.values[param.value.0 as usize].ty else { return Err("a tuple".into()) };
+        let shape: Option<Vec<usize>> = ty.shape.iter().map(|d| d.eval(&value).map(|d| d as usize)).collect();
+        let shape = shape.ok_or("an extent has no value")?;
+        let given = &given[param.position];
+        let data = if given.strides.is_empty() {
+            given.cells.iter().map(|c| Num::exact(*c)).collect()
+        } else {
+            let at = |index: Vec<usize>| index.iter().zip(&given.strides).map(|(i, s)| i * *s as usize).sum::<usize>();
+            tenfold_ir::eval::value::indices(&shape).map(|i| Num::exact(given.cells[at(i)])).collect()
+        };
+        inputs.values.push(Value { dtype: ty.dtype, shape, data });
+    }
+    for decl in &graph.syms {
+        if let (SymKind::IndexParam { .. }, Some(v)) = (&decl.kind, value(&decl.sym)) {
+            inputs.indices.insert(decl.sym.clone(), v);
+        }
+    }
+    relax::eval(module, graph, &inputs)
+}
+
+/// Results and states at the positions of the entry's arguments.
+fn place(defined: &relax::Outputs, graph: &relax::Function, actual: &[Actual]) -> BTreeMap<usize, Vec<Num>> {
+    let of = |wanted: BufUse| {
+        let matching = actual.iter().enumerate();
+        matching.filter(move |(_, a)| matches!(a, Actual::Buffer { usage, .. } if *usage == wanted)).map(|(i, _)| i)
+    };
+    let results = of(BufUse::Out).zip(defined.results.iter().map(|v| v.data.clone()));
+    let states = (0..graph.params.len()).filter(|i| graph.params[*i].kind == ParamKind::State);
+    let states = of(BufUse::InOut).zip(states.map(|i| defined.states[&i].data.clone()));
+    results.chain(states).collect()
+}
+
+/// Whether an element is what the definition admits.
+pub fn check_defined(arg: usize, n: usize, expected: Num, found: Option<Scalar>) -> Result<(), String> {
+    match found {
+        Some(f) if expected.admits(f) => Ok(()),
+        f => {
+            let f = f.map_or("nothing".into(), show);
+            let e = show(expected.value);
+            Err(format!("argument {arg}, element {n}: defined as {e} within {:e}, found {f}", expected.error))
+        }
+    }
 }
 
 /// What each parameter of the entry gets.

@@ -10,7 +10,7 @@ use tenfold_core::{Backend, CodegenOptions, Target, constant_symbol};
 use tenfold_ir::tir::{BufUse, Elem, Param, PrimFunc, Scope};
 use tenfold_ir::{ConstBytes, DType, Function, Module, Scalar};
 
-use crate::interpret::{Actual, Prepared, check};
+use crate::interpret::{Actual, Prepared, check, check_defined};
 
 /// Bytes around every buffer that must stay as they are.
 const FENCE: usize = 64;
@@ -24,7 +24,9 @@ pub fn compare(prepared: &[Prepared], backend: &dyn Backend, target: &Target, fo
         match build(batch, backend, target, &folder) {
             Ok(library) => {
                 for (index, case) in batch.iter().enumerate() {
-                    errors.extend(call(&library, index, case).err().map(|e| format!("{}: {}: {e}", backend.name(), case.name)));
+                    errors.extend(
+                        call(&library, index, case).err().map(|e| format!("{}: {}: {e}", backend.name(), case.name)),
+                    );
                 }
             }
             Err(e) => errors.extend(culprits(batch, backend, target, &folder, e)),
@@ -197,6 +199,9 @@ fn call(library: &Library, index: usize, case: &Prepared) -> Result<(), String> 
         let found = fenced.content().chunks_exact(dtype.size_bytes()).map(|b| Scalar::from_le_bytes(*dtype, b));
         for (n, (expected, found)) in case.expected[&arg].iter().zip(found).enumerate() {
             check(arg, n, *expected, Some(found))?;
+            if let Some(defined) = case.definition.get(&arg).and_then(|d| d.get(n)) {
+                check_defined(arg, n, *defined, Some(found))?;
+            }
         }
     }
     Ok(())

@@ -121,12 +121,7 @@ fn rows(dtype: DType) -> Case {
 }
 
 fn window(kernel: &[i64], strides: &[i64], pads: &[i64], dilations: &[i64]) -> Window {
-    Window {
-        kernel: kernel.to_vec(),
-        strides: strides.to_vec(),
-        pads: pads.to_vec(),
-        dilations: dilations.to_vec(),
-    }
+    Window { kernel: kernel.to_vec(), strides: strides.to_vec(), pads: pads.to_vec(), dilations: dilations.to_vec() }
 }
 
 fn convolutions(dtype: DType) -> Vec<Case> {

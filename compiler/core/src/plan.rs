@@ -74,6 +74,12 @@ impl<'f> Planner<'f> {
         for (index, place) in places.iter_mut().enumerate() {
             *place = self.places.get(&self.homes.get(ValueId(index as u32))).cloned();
         }
+        for binding in bindings(self.func) {
+            // What a store leaves is nothing, and lives nowhere.
+            if let Op::StoreState { .. } = binding.op {
+                places[binding.out.0 as usize] = Some(Place::None);
+            }
+        }
         let tuples = self.tuples();
         Plan { places, tuples, workspace: Some(workspace), workspace_bound: bound.map(|b| b.max(0) as u64) }
     }

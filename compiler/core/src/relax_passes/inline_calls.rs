@@ -49,7 +49,8 @@ fn expand(func: &relax::Function, module: &Module) -> relax::Function {
     let effects = stores
         .into_iter()
         .map(|(param, value)| {
-            let data = out.values[value.0 as usize].clone();
+            let ty = relax::Type::Tuple(Vec::new());
+            let data = ValueData { ty, range: None, ..out.values[value.0 as usize].clone() };
             let marker = push_value(&mut out.values, data);
             Binding { out: marker, op: Op::StoreState { param }, args: vec![value] }
         })

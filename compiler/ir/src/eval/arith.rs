@@ -8,7 +8,7 @@ use crate::{DType, Scalar};
 
 /// How far a mathematical function may be from the true result, in ulps. Halves are computed in f32.
 fn function_ulps(dtype: DType) -> Accuracy {
-    Accuracy::Ulps(if dtype.is_half() { 1.0 } else { 4.0 })
+    Accuracy::Ulps(if dtype.is_half() { 1.0 } else { 7.0 })
 }
 
 fn accuracy(op: UnaryOp, dtype: DType) -> Accuracy {
@@ -40,6 +40,7 @@ pub fn unary(op: UnaryOp, x: Num) -> Num {
         UnaryOp::Square => binary(BinaryOp::Mul, x, x),
         _ => {
             let center = unary_real(op, x.get());
+            let x = Num { error: x.error + super::angle_error(op, x.get()), ..x };
             let rounds = !matches!(op, UnaryOp::Neg | UnaryOp::Abs);
             let moved = unary_moved(op, x, center);
             if !rounds && !x.is_exact() && !x.is_anything() {
@@ -80,7 +81,7 @@ pub fn binary(op: BinaryOp, a: Num, b: Num) -> Num {
     let (x, y) = (a.get(), b.get());
     let center = binary_real(op, x, y, dtype);
     let accuracy = match op {
-        BinaryOp::Pow => Accuracy::Ulps(if dtype.is_half() { 2.0 } else { 16.0 }),
+        BinaryOp::Pow => Accuracy::Ulps(if dtype.is_half() { 2.0 } else { 1.0 + super::pow_ulps(dtype, x, y) }),
         BinaryOp::Atan2 => function_ulps(dtype),
         _ => Accuracy::Rounded,
     };

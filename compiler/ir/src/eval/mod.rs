@@ -12,5 +12,5 @@ pub mod value;
 pub use bounded::Bounded;
 pub use num::Num;
 pub use sum::Sum;
-pub use ulps::{binary_ulps, largest, ulp, ulps};
+pub use ulps::{angle_error, binary_ulps, largest, pow_ulps, ulp, ulps};
 pub use value::Value;

@@ -94,7 +94,10 @@ pub(crate) fn unary_real(op: UnaryOp, x: f64) -> f64 {
         UnaryOp::Sinh => x.sinh(),
         UnaryOp::Cosh => x.cosh(),
         UnaryOp::Tanh => x.tanh(),
+        // The library's formulas double the operand first.
+        UnaryOp::Asinh if x.abs() > 1e100 => (x.abs().ln() + std::f64::consts::LN_2).copysign(x),
         UnaryOp::Asinh => x.asinh(),
+        UnaryOp::Acosh if x > 1e100 => x.ln() + std::f64::consts::LN_2,
         UnaryOp::Acosh => x.acosh(),
         UnaryOp::Atanh => x.atanh(),
         UnaryOp::Erf => erf(x),

@@ -147,7 +147,10 @@ pub(super) fn acosh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let inner = k.add(t, root);
     let (near, far) = (log1p(k, inner), log_double(k, x));
     let limit = if k.double() { 1e9 } else { 1e5 };
-    k.where_c(x, Gt, limit, far, near)
+    let value = k.where_c(x, Gt, limit, far, near);
+    // Far below 1 the sum under the root cancels instead of giving NaN.
+    let nan = k.c(f64::NAN);
+    k.where_c(x, Lt, 1.0, nan, value)
 }
 
 /// log1p(2 a / (1 - a)) / 2 for a = |x|.
