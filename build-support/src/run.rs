@@ -77,11 +77,18 @@ pub(crate) fn run(environment: &Environment) -> io::Result<Done> {
     let items = read_all(&mut seen);
     let resolved = resolve::resolve(&nodes(&items));
     let walk = begin.elapsed();
-    let backend = if items.is_empty() { "nothing to compile".into() } else { compiler::identity() };
+    let backend = if items.is_empty() {
+        "nothing to compile".into()
+    } else {
+        compiler::identity(&environment.options.llvm, &directory.join("cache/backend"))
+    };
     let mut run = Run { environment, directory, backend, items, resolved };
     run.make_keys(&mut hashes);
     let mut outcomes = run.look_up();
     let workers = run.compile_missing(&mut outcomes)?;
+    if !environment.options.print.is_empty() {
+        run.pass_on_prints();
+    }
     let entries = run.entries(&outcomes);
     run.write_index(&seen, &roots, entries)?;
     out::write_if_changed(&run.directory.join("cache/files"), hashes.print().as_bytes())?;
@@ -93,7 +100,7 @@ pub(crate) fn run(environment: &Environment) -> io::Result<Done> {
     watch.insert(environment.package.join("Cargo.toml"));
     watch.extend(hashes.watch);
     watch.retain(|path| !path.starts_with(&environment.out));
-    Ok(Done { watch, search: run.directory, warnings: Vec::new() })
+    Ok(Done { watch, warnings: run.warnings(), search: run.directory })
 }
 
 /// What the items alone say. What is no function is left out.
@@ -291,9 +298,22 @@ impl Run<'_> {
             archives: self.directory.to_string_lossy().into_owned(),
             functions,
             package: self.environment.package.to_string_lossy().into_owned(),
+            known: self.known(&item.found.krate),
             target: self.environment.target.clone(),
             options: self.environment.options.clone(),
         }
+    }
+
+    /// The paths of a crate's functions.
+    fn known(&self, krate: &str) -> Vec<String> {
+        let reachable = |item: &&Item| {
+            let function = &item.found.function;
+            item.found.krate == krate && !function.local && !function.associated
+        };
+        let mut paths: Vec<String> = self.items.iter().filter(reachable).map(Item::path).collect();
+        paths.sort();
+        paths.dedup();
+        paths
     }
 
     /// Turns the object into an archive and keeps the answer, unless another run may answer differently.
@@ -315,7 +335,21 @@ impl Run<'_> {
         Ok(answer)
     }
 
+    /// The functions that call one with errors, directly or not.
+    fn blocked(&self, outcomes: &Outcomes) -> Vec<bool> {
+        let mut blocked = vec![false; self.items.len()];
+        for number in resolve::order(&self.resolved) {
+            blocked[number] = self.resolved[number].edges.iter().any(|edge| {
+                let outcome = outcomes.get(&self.items[edge.callee].key);
+                let compiled = outcome.is_some_and(|o| matches!(o.answer, Answer::Compiled(_)));
+                blocked[edge.callee] || !self.is_sound(edge.callee) || !compiled
+            });
+        }
+        blocked
+    }
+
     fn entries(&self, outcomes: &Outcomes) -> Vec<Entry> {
+        let blocked = self.blocked(outcomes);
         let items = self.items.iter().enumerate();
         items
             .map(|(number, item)| {
@@ -336,7 +370,10 @@ impl Run<'_> {
                         entry.artefact = Some(self.artefact(item, compiled));
                     }
                     Some(Answer::Refused(diagnostics)) => {
-                        entry.diagnostics.extend(diagnostics.iter().cloned());
+                        // what a callee's own errors lead to is not said again
+                        let again = |d: &&Diagnostic| blocked[number] && d.code == Code::CalleeError;
+                        let own = diagnostics.iter().filter(|d| !again(d));
+                        entry.diagnostics.extend(own.cloned());
                     }
                     None => {}
                 }
@@ -405,6 +442,23 @@ impl Run<'_> {
                 let _ = fs::remove_file(&path);
             }
         }
+    }
+
+    /// What workers printed; `cargo build -vv` shows it.
+    fn pass_on_prints(&self) {
+        for (path, _) in files_in(&self.directory.join("cache")) {
+            if path.extension().is_some_and(|e| e == "log") {
+                eprint!("{}", fs::read_to_string(path).unwrap_or_default());
+            }
+        }
+    }
+
+    /// What the user must act on.
+    fn warnings(&self) -> Vec<String> {
+        let fell_back = self.backend == "none" && self.environment.options.llvm != "none";
+        let text = "no LLVM 22 or newer was found, so tensor functions are compiled through the C compiler; \
+                    `cargo tenfold doctor` says what was looked for, `TENFOLD_LLVM=none` silences this";
+        fell_back.then(|| text.to_string()).into_iter().collect()
     }
 
     fn report(

@@ -6,7 +6,7 @@ use proc_macro::Span;
 use std::env;
 use std::path::{Path, PathBuf};
 use tenfold_syntax::ast::NodeId;
-use tenfold_syntax::index::{Entry, Index, Owner, PATH, ReadError, SkipReason};
+use tenfold_syntax::index::{Entry, Index, Owner, PATH, ReadError, Root, SkipReason, Skipped};
 use tenfold_syntax::{Code, Diagnostic};
 
 /// What the index says of an item.
@@ -154,7 +154,7 @@ fn explain(index: &Index, name: &str, here: &Here) -> Outcome {
             format!("its file is older than the build: `touch {}` and build again", entry.file),
         );
     }
-    let unwatched = |root: &&tenfold_syntax::index::Root| !root.watched && is_this_crate(&root.name);
+    let unwatched = |root: &&Root| !root.watched && is_this_crate(&root.name);
     if let Some(root) = index.roots.iter().find(unwatched) {
         return missing(
             Code::Stale,
@@ -165,24 +165,10 @@ fn explain(index: &Index, name: &str, here: &Here) -> Outcome {
             "run `touch build.rs` once",
         );
     }
-    let skipped = index.skipped.iter();
-    for skip in skipped.filter(|skip| skip.name == name) {
-        let (file, line) = (&skip.file, skip.line);
-        return match skip.reason {
-            SkipReason::Cfg => missing(
-                Code::NotFound,
-                format!("`{name}` was not compiled: a `cfg` at {file}:{line} was off for the build script"),
-                "name the `cfg` in the manifest's features or the target's; the build script sees only these",
-            ),
-            SkipReason::MacroRules => by_macro(name, file, line),
-            SkipReason::Unreadable => missing(
-                Code::NotFound,
-                format!("`{name}` was not compiled: the build script could not read it at {file}:{line}"),
-                "write it as a plain function",
-            ),
-        };
+    if let Some(skip) = index.skipped.iter().find(|skip| skip.name == name) {
+        return skipped(name, skip);
     }
-    let by_rules = |skip: &&tenfold_syntax::index::Skipped| skip.reason == SkipReason::MacroRules;
+    let by_rules = |skip: &&Skipped| skip.reason == SkipReason::MacroRules;
     if let Some(skip) = index.skipped.iter().find(by_rules) {
         return by_macro(name, &skip.file, skip.line);
     }
@@ -199,6 +185,23 @@ fn explain(index: &Index, name: &str, here: &Here) -> Outcome {
         format!("`{name}` was not compiled: the build script did not find it in its file"),
         "a function that a macro writes is not found, nor one under a renamed attribute: write it out, under the name `tensor_fn`",
     )
+}
+
+fn skipped(name: &str, skip: &Skipped) -> Outcome {
+    let (file, line) = (&skip.file, skip.line);
+    match skip.reason {
+        SkipReason::Cfg => missing(
+            Code::NotFound,
+            format!("`{name}` was not compiled: a `cfg` at {file}:{line} was off for the build script"),
+            "name the `cfg` in the manifest's features or the target's; the build script sees only these",
+        ),
+        SkipReason::MacroRules => by_macro(name, file, line),
+        SkipReason::Unreadable => missing(
+            Code::NotFound,
+            format!("`{name}` was not compiled: the build script could not read it at {file}:{line}"),
+            "write it as a plain function",
+        ),
+    }
 }
 
 fn by_macro(name: &str, file: &str, line: u32) -> Outcome {

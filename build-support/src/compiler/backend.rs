@@ -1,5 +1,6 @@
 //! Which back end: the first rung of the ladder that holds, else C.
 
+use crate::out;
 use crate::worker::message::Request;
 use std::cell::RefCell;
 use std::path::Path;
@@ -13,8 +14,30 @@ thread_local! {
 }
 
 /// What code is generated with, without a path: two machines may agree.
-pub(crate) fn identity() -> String {
-    find(&Env::from_process()).identity()
+///
+/// Asking rustc where it lives takes longer than all else of a run that compiles nothing, so the answer is kept in
+/// `memo` for as long as the same library is there. Another rustc has another `OUT_DIR`.
+pub(crate) fn identity(choice: &str, memo: &Path) -> String {
+    if let Some(known) = recall(choice, memo) {
+        return known;
+    }
+    let found = find(&Env::from_process());
+    let identity = found.identity();
+    if let Some(path) = &found.path {
+        let text = format!("{choice}\n{}\n{}\n{identity}", found.bytes, path.display());
+        // what cannot be kept is found again
+        let _ = out::write_if_changed(memo, text.as_bytes());
+    }
+    identity
+}
+
+fn recall(choice: &str, memo: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(memo).ok()?;
+    let mut lines = text.splitn(4, '\n');
+    let same_choice = lines.next()? == choice;
+    let bytes: u64 = lines.next()?.parse().ok()?;
+    let same_file = std::fs::metadata(lines.next()?).ok()?.len() == bytes;
+    (same_choice && same_file).then(|| lines.next().map(String::from))?
 }
 
 /// The back end for a request.

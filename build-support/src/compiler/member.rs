@@ -19,7 +19,10 @@ pub(super) struct Member {
     pub(super) lines: Vec<u32>,
     path: String,
     package: PathBuf,
-    callees: Vec<(Vec<String>, Rc<Member>)>,
+    /// The paths of the crate's functions.
+    known: Vec<String>,
+    /// None for a callee that cannot be read, which is reported where it stands.
+    callees: Vec<(Vec<String>, Option<Rc<Member>>)>,
 }
 
 impl Member {
@@ -37,16 +40,16 @@ impl Member {
         let source = &request.functions[number];
         let mut callees = Vec::new();
         for (path, callee) in &source.calls {
-            // a callee that cannot be read is reported where it stands
-            let callee = Self::make(request, *callee, made)?;
-            callees.push((path.clone(), callee));
+            callees.push((path.clone(), Self::make(request, *callee, made)));
         }
-        let member = Rc::new(Self::read(source, callees, Path::new(&request.package))?);
+        let mut member = Self::read(source, callees, Path::new(&request.package))?;
+        member.known.clone_from(&request.known);
+        let member = Rc::new(member);
         made[number] = Some(member.clone());
         Some(member)
     }
 
-    fn read(source: &Source, callees: Vec<(Vec<String>, Rc<Self>)>, package: &Path) -> Option<Self> {
+    fn read(source: &Source, callees: Vec<(Vec<String>, Option<Rc<Self>>)>, package: &Path) -> Option<Self> {
         let argument = TokenStream::from_str(&source.argument).ok()?;
         let item = TokenStream::from_str(&source.text).ok()?;
         let parsed = parse_item(argument, item);
@@ -61,8 +64,20 @@ impl Member {
             tree,
             path: source.path.clone(),
             package: package.to_path_buf(),
+            known: Vec::new(),
             callees,
         })
+    }
+}
+
+impl Member {
+    /// The function whose name, or whose whole path, is nearest.
+    fn similar(&self, path: &ast::Path) -> Option<String> {
+        let name = path.segments.last()?;
+        let last = |known: &String| known.rsplit("::").next().map(String::from);
+        let names: Vec<String> = self.known.iter().filter_map(last).collect();
+        let near = tenfold_ir::ops::nearest(name, names.iter().map(String::as_str))?;
+        self.known.iter().find(|known| last(known).as_deref() == Some(near)).cloned()
     }
 }
 
@@ -70,10 +85,11 @@ impl Environment for Member {
     fn callee(&self, path: &ast::Path) -> Callee<'_> {
         let found = self.callees.iter().find(|(known, _)| *known == path.segments);
         match found {
-            Some((_, member)) => {
+            Some((_, None)) => Callee::Unknown,
+            Some((_, Some(member))) => {
                 Callee::Found { function: &member.tree, environment: &**member, path: member.path.clone() }
             }
-            None => Callee::NotFound { similar: None },
+            None => Callee::NotFound { similar: self.similar(path) },
         }
     }
 

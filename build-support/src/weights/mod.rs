@@ -90,7 +90,7 @@ pub(crate) fn find(package: &Path, name: &str, wanted: Wanted<'_>) -> Result<Fou
                 "{} with extents {:?} takes {bytes} bytes, and there are {}",
                 header.dtype,
                 header.shape,
-                header.length.unwrap_or(length.saturating_sub(header.offset))
+                header.length.unwrap_or(u64::MAX).min(length.saturating_sub(header.offset))
             ),
         )),
         (None, _) => Err(Failure::damaged(name, "its extents are too large")),

@@ -17,6 +17,8 @@ pub(crate) struct Request {
     pub(crate) functions: Vec<Source>,
     /// The directory that the names of files start from.
     pub(crate) package: String,
+    /// The paths of the crate's functions, for suggestions.
+    pub(crate) known: Vec<String>,
     /// What it is compiled for.
     pub(crate) target: Target,
     /// How.
@@ -112,6 +114,7 @@ impl Request {
             });
         });
         put.text(&self.package);
+        put.texts(&self.known);
         put.text(&self.target.triple);
         put.text(&self.target.host);
         put.list(&self.target.cfg, |put, (key, value)| {
@@ -143,6 +146,7 @@ impl Request {
                 })
             })?,
             package: take.text()?,
+            known: take.texts()?,
             target: Target {
                 triple: take.text()?,
                 host: take.text()?,
