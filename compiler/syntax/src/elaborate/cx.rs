@@ -126,6 +126,20 @@ impl<'a> Elaborator<'a> {
             let decl = relax::FactDecl { fact: fact.fact.clone(), text: fact.text.clone(), loc };
             self.graph.add_fact(decl);
         }
+        self.declare_computed_extents(signature);
+    }
+
+    /// The call checks that no computed extent is negative, so the body may rely on it.
+    fn declare_computed_extents(&mut self, signature: &Signature) {
+        let params = signature.params.iter().flat_map(|param| &param.dims);
+        let dims = params.chain(signature.results.iter().flat_map(|result| &result.dims));
+        let computed: BTreeSet<&IntExpr> =
+            dims.filter(|dim| dim.as_const().is_none() && dim.as_var().is_none()).collect();
+        for dim in computed {
+            let loc = self.loc(NodeId::FUNCTION);
+            let decl = relax::FactDecl { fact: extent::at_least_zero(dim.clone()), text: format!("{dim} >= 0"), loc };
+            self.graph.add_fact(decl);
+        }
     }
 
     fn param(&mut self, position: usize, param: &signature::SigParam) {
