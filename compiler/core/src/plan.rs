@@ -72,7 +72,9 @@ impl<'f> Planner<'f> {
         let bound = workspace.as_const().or_else(|| self.bounds.const_bounds(&workspace).1);
         let mut places = vec![None; self.func.values.len()];
         for (index, place) in places.iter_mut().enumerate() {
-            *place = self.places.get(&self.homes.get(ValueId(index as u32))).cloned();
+            let tuple = matches!(self.func.values[index].ty, Type::Tuple(_));
+            let own = self.places.get(&self.homes.get(ValueId(index as u32))).cloned();
+            *place = if tuple { Some(Place::None) } else { own };
         }
         for binding in bindings(self.func) {
             // What a store leaves is nothing, and lives nowhere.
