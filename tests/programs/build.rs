@@ -1,3 +1,5 @@
+//! Compiles the programs.
+
 fn main() {
     tenfold_build::compile();
 }

@@ -5,12 +5,7 @@ use tenfold::prelude::*;
 
 /// Layer normalisation.
 #[tensor_fn]
-pub fn norm(
-    x: Tensor<f32, N, D>,
-    gamma: Tensor<f32, D>,
-    beta: Tensor<f32, D>,
-    eps: f32,
-) -> Tensor<f32, N, D> {
+pub fn norm(x: Tensor<f32, N, D>, gamma: Tensor<f32, D>, beta: Tensor<f32, D>, eps: f32) -> Tensor<f32, N, D> {
     let d = x - mean(x, axis = -1, keepdims = true);
     d * rsqrt(mean(square(d), axis = -1, keepdims = true) + eps) * gamma + beta
 }
@@ -27,9 +22,7 @@ pub fn attend(
 ) -> Tensor<f32, H, D> {
     assert!(pos < S, "the cache is full");
     (keys[[.., pos, ..]], values[[.., pos, ..]]) = (k, v);
-    let dot = compute([H, pos + 1], |h, t| {
-        sum(0..D, |d| q[[h, d]] * keys[[h / (H / G), t, d]])
-    });
+    let dot = compute([H, pos + 1], |h, t| sum(0..D, |d| q[[h, d]] * keys[[h / (H / G), t, d]]));
     let p = softmax(dot / sqrt(D as f32), axis = -1);
     compute(|h, d| sum(0..pos + 1, |t| p[[h, t]] * values[[h / (H / G), t, d]]))
 }
@@ -61,18 +54,9 @@ pub fn fir(x: Tensor<f32, N>, h: Tensor<f32, T>, tail: &mut Tensor<f32, { T - 1 
 pub fn fft_stage(x: Tensor<f32, 2, M, S, 2>) -> Tensor<f32, M, 2, S, 2> {
     let (re, im) = compute([M, 2, S], |p, h, q| {
         let t = -f32::consts::PI * (p as f32) / (M as f32);
-        let (a, b, c, d) = (
-            x[[0, p, q, 0]],
-            x[[0, p, q, 1]],
-            x[[1, p, q, 0]],
-            x[[1, p, q, 1]],
-        );
+        let (a, b, c, d) = (x[[0, p, q, 0]], x[[0, p, q, 1]], x[[1, p, q, 0]], x[[1, p, q, 1]]);
         let (u, v) = (a - c, b - d);
-        if h == 0 {
-            (a + c, b + d)
-        } else {
-            (u * cos(t) - v * sin(t), u * sin(t) + v * cos(t))
-        }
+        if h == 0 { (a + c, b + d) } else { (u * cos(t) - v * sin(t), u * sin(t) + v * cos(t)) }
     });
     stack([re, im], axis = -1)
 }
@@ -83,10 +67,7 @@ pub fn fft512(x: Tensor<f32, 512, 2>) -> Tensor<f32, 512, 2> {
     let mut y = x;
     #[unroll]
     for s in 0..9 {
-        y = reshape(
-            self::fft_stage(reshape(y, [2, 256 >> s, 1 << s, 2])),
-            [512, 2],
-        );
+        y = reshape(self::fft_stage(reshape(y, [2, 256 >> s, 1 << s, 2])), [512, 2]);
     }
     y
 }
@@ -123,11 +104,7 @@ pub fn conv_s8(
             let p = x.get_or([n, i + u - 1, j + v - 1, c], x_zero);
             (p as i32 - x_zero as i32) * (w[[k, u, v, c]] as i32)
         });
-        clip(
-            q_multiply_shift(acc + bias[[k]], multiplier[[k]], shift[[k]]) + (y_zero as i32),
-            -128,
-            127,
-        ) as i8
+        clip(q_multiply_shift(acc + bias[[k]], multiplier[[k]], shift[[k]]) + (y_zero as i32), -128, 127) as i8
     })
 }
 
@@ -139,9 +116,6 @@ pub fn resize(x: Tensor<u8, H, W, C>, oh: usize, ow: usize) -> Tensor<u8, { oh }
         let z = (j as f32 + 0.5) * (W as f32) / (ow as f32) - 0.5;
         let (u, v) = (y - floor(y), z - floor(z));
         let at = |di, dj| x.get_clamped([floor(y) as isize + di, floor(z) as isize + dj, c]) as f32;
-        round(
-            (at(0, 0) * (1.0 - v) + at(0, 1) * v) * (1.0 - u)
-                + (at(1, 0) * (1.0 - v) + at(1, 1) * v) * u,
-        ) as u8
+        round((at(0, 0) * (1.0 - v) + at(0, 1) * v) * (1.0 - u) + (at(1, 0) * (1.0 - v) + at(1, 1) * v) * u) as u8
     })
 }

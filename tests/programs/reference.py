@@ -1,0 +1,158 @@
+"""Writes data/NAME.safetensors: inputs, results in f64, and a bound of the error of f32 arithmetic, per program.
+
+    pip install numpy safetensors && python reference.py
+
+The bound of an element is C * eps * (the same formula with every term replaced by its magnitude): C counts the
+operations on the longest way from an input to the result, each of which may err by half a unit in the last place.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save_file
+
+EPS = 2.0**-24
+rng = np.random.default_rng(7)
+here = Path(__file__).parent / "data"
+
+
+def f32(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def save(name, inputs, results):
+    tensors = {k: np.ascontiguousarray(v) for k, v in inputs.items()}
+    for k, (value, bound) in results.items():
+        tensors[k] = np.ascontiguousarray(value)
+        tensors[k + ".bound"] = np.ascontiguousarray(np.broadcast_to(bound, np.shape(value)), dtype=np.float64)
+    here.mkdir(exist_ok=True)
+    save_file(tensors, here / f"{name}.safetensors")
+
+
+def exact(value):
+    return value, np.zeros(np.shape(value))
+
+
+def wide(*arrays):
+    return [a.astype(np.float64) for a in arrays]
+
+
+def norm():
+    x, gamma, beta, eps = f32(5, 13), f32(13), f32(13), np.float32(1e-5)
+    a, g, b = wide(x, gamma, beta)
+    d = a - a.mean(-1, keepdims=True)
+    var = (d * d).mean(-1, keepdims=True) + float(eps)
+    y = d / np.sqrt(var) * g + b
+    size = np.abs(a) + np.abs(a).mean(-1, keepdims=True)
+    bound = EPS * 40 * (size / np.sqrt(var) * np.abs(g) + np.abs(b))
+    save("norm", {"x": x, "gamma": gamma, "beta": beta, "eps": eps.reshape(1)}, {"y": (y, bound)})
+
+
+def attend():
+    h, g, s, d, pos = 8, 4, 2048, 64, 5
+    q, k, v = f32(h, d), f32(g, d), f32(g, d)
+    keys, values = np.zeros((g, s, d), np.float32), np.zeros((g, s, d), np.float32)
+    old_keys, old_values = f32(g, pos, d), f32(g, pos, d)
+    keys[:, :pos], values[:, :pos] = old_keys, old_values
+    keys[:, pos], values[:, pos] = k, v
+    kk, vv, qq = wide(keys[:, : pos + 1].repeat(2, 0), values[:, : pos + 1].repeat(2, 0), q)
+    dot = np.einsum("hd,htd->ht", qq, kk) / 8.0
+    err = EPS * 66 * np.einsum("hd,htd->ht", np.abs(qq), np.abs(kk)) / 8.0
+    p = np.exp(dot - dot.max(-1, keepdims=True))
+    p /= p.sum(-1, keepdims=True)
+    y = np.einsum("ht,htd->hd", p, vv)
+    rel = 2 * err.max(-1, keepdims=True) + EPS * 40
+    bound = np.einsum("ht,htd->hd", p * rel, np.abs(vv)) + EPS * 10 * np.abs(vv).max()
+    inputs = {"q": q, "k": k, "v": v, "old_keys": old_keys, "old_values": old_values}
+    save("attend", inputs, {"y": (y, bound)})
+
+
+def clamped(x, i, j):
+    return x[np.clip(i, 0, x.shape[0] - 1), np.clip(j, 0, x.shape[1] - 1)]
+
+
+def bilateral():
+    x, sigma = f32(9, 11), np.float32(0.7)
+    (a,) = wide(x)
+    g = np.array([0.135, 0.607, 1.0, 0.607, 0.135], np.float32).astype(np.float64)
+    i, j = np.indices(a.shape)
+    num, den, mag = np.zeros_like(a), np.zeros_like(a), np.zeros_like(a)
+    for u in range(5):
+        for v in range(5):
+            p = clamped(a, i + u - 2, j + v - 2)
+            e = -0.5 * ((p - a) / float(sigma)) ** 2
+            w = g[u] * g[v] * np.exp(e)
+            num, den = num + w * p, den + w
+            mag += w * (np.abs(p) * (40 + 8 * np.abs(e)) + 12)
+    y = num / den
+    save("bilateral", {"x": x, "sigma": sigma.reshape(1)}, {"y": (y, EPS * (mag / den + 60 * np.abs(y)))})
+
+
+def fir():
+    x, h, tail = f32(20), f32(5), f32(4)
+    a, t, w = wide(x, tail, h)
+    both = np.concatenate([t, a])
+    at = lambda s, f: np.array([sum(f(h_k) * f(s[n + 4 - k]) for k, h_k in enumerate(w)) for n in range(20)])
+    y, size = at(both, lambda z: z), at(np.abs(both), abs)
+    results = {"y": (y, EPS * 12 * size), "new_tail": exact(np.concatenate([tail, x])[20:])}
+    save("fir", {"x": x, "h": h, "tail": tail}, results)
+
+
+def fft512():
+    x = f32(512, 2)
+    (a,) = wide(x)
+    y = np.fft.fft(a[:, 0] + 1j * a[:, 1])
+    bound = EPS * 9 * 8 * np.sqrt(512) * np.sqrt((a**2).sum())
+    save("fft512", {"x": x}, {"y": (np.stack([y.real, y.imag], -1), bound / np.sqrt(512) * 4)})
+
+
+def prefix_sum():
+    x = f32(33)
+    (a,) = wide(x)
+    save("prefix_sum", {"x": x}, {"y": (np.cumsum(a), EPS * 34 * np.cumsum(np.abs(a)))})
+
+
+def life():
+    cell = rng.integers(0, 2, (7, 9), dtype=np.uint8)
+    n = sum(np.roll(cell, (u, v), (0, 1)) for u in (-1, 0, 1) for v in (-1, 0, 1)) - cell
+    save("life", {"cell": cell}, {"y": exact(((n == 3) | ((n == 2) & (cell == 1))).astype(np.uint8))})
+
+
+def conv_s8():
+    x = rng.integers(-128, 128, (2, 5, 6, 3), dtype=np.int8)
+    w = rng.integers(-128, 128, (4, 3, 3, 3), dtype=np.int8)
+    bias = rng.integers(-1000, 1000, 4, dtype=np.int32)
+    multiplier = rng.integers(1 << 30, (1 << 31) - 1, 4, dtype=np.int32)
+    shift = np.array([-7, -8, -9, -6], np.int32)
+    x_zero, y_zero = 3, -5
+    padded = np.full((2, 7, 8, 3), x_zero, np.int64)
+    padded[:, 1:-1, 1:-1] = x
+    acc = np.zeros((2, 5, 6, 4), np.int64)
+    for u in range(3):
+        for v in range(3):
+            acc += np.einsum("nijc,kc->nijk", padded[:, u : u + 5, v : v + 6] - x_zero, w[:, u, v].astype(np.int64))
+    acc += bias
+    scaled = (acc * multiplier + (np.int64(1) << (30 - shift))) >> (31 - shift)
+    y = np.clip(scaled + y_zero, -128, 127).astype(np.int8)
+    inputs = {"x": x, "w": w, "bias": bias, "multiplier": multiplier, "shift": shift}
+    save("conv_s8", inputs, {"y": exact(y)})
+
+
+def resize():
+    x = rng.integers(0, 256, (5, 7, 3), dtype=np.uint8)
+    oh, ow = 13, 11
+    f = np.float32
+    i, j = np.indices((oh, ow)).astype(f)
+    # The program's own f32 steps: a pixel exactly between two values may round either way otherwise.
+    y = (i + f(0.5)) * f(5) / f(oh) - f(0.5)
+    z = (j + f(0.5)) * f(7) / f(ow) - f(0.5)
+    u, v = (y - np.floor(y)).astype(np.float64)[..., None], (z - np.floor(z)).astype(np.float64)[..., None]
+    at = lambda di, dj: clamped(x, np.floor(y).astype(int) + di, np.floor(z).astype(int) + dj).astype(np.float64)
+    value = (at(0, 0) * (1 - v) + at(0, 1) * v) * (1 - u) + (at(1, 0) * (1 - v) + at(1, 1) * v) * u
+    near = np.abs(value - np.floor(value) - 0.5) < 1e-3
+    assert not near.any(), "choose another seed: a pixel stands between two values"
+    save("resize", {"x": x}, {"y": exact(np.rint(value).astype(np.uint8))})
+
+
+for program in (norm, attend, bilateral, fir, fft512, prefix_sum, life, conv_s8, resize):
+    program()
