@@ -69,7 +69,8 @@ impl Machine {
     /// LLVM's description of the machine, at the level that compiles best.
     pub(crate) fn open(&self, _: Llvm) -> Result<TargetMachine, String> {
         initialize(&self.triple);
-        let triple = TargetTriple::create(&self.triple);
+        // As rustc does: LLVM reads the environment (`eabihf`) only in the fourth place of a triple.
+        let triple = TargetMachine::normalize_triple(&TargetTriple::create(&self.triple));
         let target = LlvmTarget::from_triple(&triple).map_err(|error| error.to_string())?;
         let options = TargetMachineOptions::new()
             .set_cpu(&self.cpu)

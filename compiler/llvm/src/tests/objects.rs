@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_core::{CodegenOptions, Target};
+use tenfold_core::{CodegenOptions, Stage, Target};
 use tenfold_ir::{
     DType,
+    arith::IntExpr,
     op::{BinaryOp, UnaryOp},
-    tir::{Intrinsic, PrimFunc, Ty},
+    tir::{Access, BufUse, Builder, Intrinsic, PrimFunc, Ty},
 };
 
 use super::{elementwise, llvm, module};
@@ -83,7 +84,7 @@ fn everything() -> Vec<PrimFunc> {
 fn allowed(name: &str) -> bool {
     const MEMORY: &[&str] = &["memcpy", "memset", "memmove"];
     let arm = name.strip_prefix("__aeabi_").is_some_and(|rest| {
-        let arithmetic = rest.starts_with(['d', 'f', 'i', 'u', 'l']);
+        let arithmetic = rest.starts_with(['d', 'f', 'i', 'u', 'l']) && !rest.starts_with("unwind");
         arithmetic || rest.starts_with("mem")
     });
     const SUFFIXES: &[&str] = &[
@@ -143,6 +144,34 @@ fn only_known_functions_are_left_to_the_linker() {
         if triple.starts_with("x86_64") || triple.starts_with("aarch64") {
             assert!(names.iter().all(|name| name.starts_with("mem")), "{triple}: {names:?}");
         }
+    }
+}
+
+/// Where floats are passed in registers of the float unit, the object says so (`Tag_ABI_VFP_args`), or no linker takes it.
+#[test]
+fn the_float_abi_is_the_targets() {
+    let Some(llvm) = llvm() else { return };
+    let scale = || {
+        let mut b = Builder::new("scale");
+        let x = b.buffer_param("x", DType::F32, vec![IntExpr::from(1)], BufUse::InOut);
+        let factor = b.scalar_param("factor", DType::F32);
+        let (at, by) = (b.index(0), b.read(factor));
+        let value = b.load(x, vec![at], Access::Proven);
+        let value = b.mul(value, by);
+        b.store(x, vec![at], value);
+        b.func_mut().exported = true;
+        b.finish()
+    };
+    let hard = ["thumbv7em-none-eabihf", "thumbv8m.main-none-eabihf", "armv7-unknown-linux-gnueabihf"];
+    let soft = ["thumbv6m-none-eabi", "thumbv7m-none-eabi", "thumbv7em-none-eabi"];
+    for triple in hard.into_iter().chain(soft) {
+        let target = Target::from_triple(triple, &[]);
+        let machine = Machine::of(&target).expect("it is in the table");
+        let options = CodegenOptions { texts: vec![Stage::Asm], ..CodegenOptions::default() };
+        let artefact = backend::build(llvm, &machine, &module(vec![scale()]), &target, &options);
+        let asm = artefact.expect("it compiles").texts[&Stage::Asm].clone();
+        assert_eq!(asm.contains("Tag_ABI_VFP_args"), hard.contains(&triple), "{triple}: {asm}");
+        assert_eq!(asm.contains("__aeabi_fmul"), soft.contains(&triple), "{triple}: {asm}");
     }
 }
 
