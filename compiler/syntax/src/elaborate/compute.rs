@@ -470,7 +470,8 @@ impl<'a> Elaborator<'a> {
         }
         let index: Vec<ExprId> = spatial.iter().map(|(var, ..)| self.kernel.b.read(*var)).collect();
         let depends = |e: &IntExpr| self.kernel.uses_atoms(e) || e.vars().iter().any(|v| own.contains(v));
-        let rectangular = !spans.iter().any(|span| depends(&span.count));
+        // A block's loops have fixed counts; one that may be negative is a loop within.
+        let rectangular = !spans.iter().any(|span| span.raw != span.count || depends(&span.raw));
         let halves = dtypes.iter().any(|dtype| matches!(dtype, DType::F16 | DType::BF16));
         let block = self.block.clone();
         if rectangular && !halves {

@@ -32,8 +32,9 @@ pub(super) struct Span {
     pub(super) stride: i64,
     /// As many as there are, never negative.
     pub(super) count: IntExpr,
-    /// The same, negative where the end lies before the beginning: inside of the range it is at least 1.
-    raw: IntExpr,
+    /// The same, negative where the end lies before the beginning: inside of the range it is at least 1. Loops count
+    /// to it, since a loop to a negative number has no turns.
+    pub(super) raw: IntExpr,
     node: NodeId,
 }
 
@@ -349,13 +350,13 @@ impl<'a> Elaborator<'a> {
         for step in &range.steps {
             match step {
                 RangeStep::Rev => {
-                    span.first = &span.first + &((&span.count - 1) * span.stride);
+                    span.first = &span.first + &((&span.raw - 1) * span.stride);
                     span.stride = span.stride.checked_neg()?;
                 }
                 RangeStep::StepBy(by) => {
                     let n = self.step_of(by)?;
                     span.count = (&span.count + (n - 1)).floor_div(&IntExpr::from(n));
-                    span.raw = span.count.clone();
+                    span.raw = (&span.raw + (n - 1)).floor_div(&IntExpr::from(n));
                     span.stride = span.stride.checked_mul(n)?;
                 }
             }
@@ -379,7 +380,7 @@ impl<'a> Elaborator<'a> {
             let mut names = Vec::new();
             crate::search::bound_names(&param.kind, &mut names);
             let (var, index) = self.bind_span(span, names.first().map_or("r", String::as_str));
-            let extent = self.lower(&span.count);
+            let extent = self.lower(&span.raw);
             iters.push((var, extent, IterKind::Reduce));
             self.bind_pattern(param, Value::Index(index));
         }
@@ -497,7 +498,7 @@ impl<'a> Elaborator<'a> {
     }
 
     fn push_loop(&mut self, var: VarId, span: &Span, body: Stmt) {
-        let (min, extent) = (self.kernel.b.index(0), self.lower(&span.count));
+        let (min, extent) = (self.kernel.b.index(0), self.lower(&span.raw));
         self.push(Stmt::For { var, min, extent, kind: LoopKind::Serial, body: Box::new(body) });
     }
 
@@ -666,6 +667,11 @@ impl<'a> Elaborator<'a> {
         init: Value<'a>,
         closure: &Rc<Closure<'a>>,
     ) -> Option<(Vec<ValueId>, Value<'a>)> {
+        if span.raw != span.count {
+            let message = format!("the outputs of `scan` have `{}` elements, which is not proven to be 0 or more", span.raw);
+            self.fail(span.node, Code::NegativeExtent, message, "state a fact in `dims(…)` or `assert!`");
+            return None;
+        }
         let turn = |me: &mut Self, acc: Value<'a>, r: &tenfold_ir::arith::Sym| {
             let k = Value::Index(me.know_span(span, r));
             me.expand(closure, vec![acc, k])

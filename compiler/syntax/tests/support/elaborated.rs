@@ -7,13 +7,13 @@ use tenfold_syntax::elaborate::{Callee, ConstLookup, Environment};
 use tenfold_syntax::{Elaborated, Parsed, elaborate, parse_text, render::render};
 
 /// The functions of one crate root.
-pub struct Crate {
+pub(crate) struct Crate {
     functions: BTreeMap<String, TensorFn>,
 }
 
 impl Crate {
     /// Functions by name.
-    pub fn new(functions: impl IntoIterator<Item = TensorFn>) -> Self {
+    pub(crate) fn new(functions: impl IntoIterator<Item = TensorFn>) -> Self {
         Crate { functions: functions.into_iter().map(|f| (f.name.text.clone(), f)).collect() }
     }
 }
@@ -33,7 +33,7 @@ impl Environment for Crate {
 }
 
 /// The first function of a text in which `+++` stands between functions, and what became of it.
-pub fn elaborated(text: &str) -> (Parsed, Option<Elaborated>) {
+pub(crate) fn elaborated(text: &str) -> (Parsed, Option<Elaborated>) {
     let parsed: Vec<Parsed> = text.split("+++\n").map(parse_text).collect();
     let functions = parsed.iter().filter_map(|p| p.function.clone());
     let all = Crate::new(functions);
@@ -44,7 +44,7 @@ pub fn elaborated(text: &str) -> (Parsed, Option<Elaborated>) {
 }
 
 /// Every error of the first function, rendered.
-pub fn errors(text: &str) -> String {
+pub(crate) fn errors(text: &str) -> String {
     let (parsed, done) = elaborated(text);
     let mut all = parsed.diagnostics.clone();
     if let Some(done) = done {
