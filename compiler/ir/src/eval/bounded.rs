@@ -61,6 +61,16 @@ impl Bounded {
         a == b || (a - b).abs() <= self.error
     }
 
+    /// Whether nothing is known of it.
+    pub fn is_unknown(self) -> bool {
+        self.error == f64::INFINITY
+    }
+
+    /// The value as `f64`.
+    pub fn get(self) -> f64 {
+        self.value.to_f64()
+    }
+
     fn real(self) -> f64 {
         self.value.to_f64()
     }

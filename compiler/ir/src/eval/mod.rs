@@ -1,16 +1,15 @@
 //! What both reference interpreters share: scalar semantics, values, and floats that carry an error bound.
 
-pub mod arith;
 pub mod bounded;
 mod compose;
-pub mod num;
+mod element;
 pub mod scalar_ops;
 mod sum;
 mod ulps;
 pub mod value;
 
 pub use bounded::Bounded;
-pub use num::Num;
+pub use element::element;
 pub use sum::Sum;
 pub use ulps::{angle_error, binary_ulps, largest, pow_ulps, ulp, ulps};
 pub use value::Value;

@@ -18,6 +18,8 @@ pub struct Sum {
     /// Sum of the terms' magnitudes.
     magnitude: f64,
     terms: u32,
+    /// Whether every term is exact and whole: below 2 to the precision such sums do not round in any order.
+    whole: bool,
 }
 
 impl Sum {
@@ -34,6 +36,7 @@ impl Sum {
             error: if op == BinaryOp::Mul { relative } else { start.error },
             magnitude: if real.is_finite() { real.abs() } else { 0.0 },
             terms: u32::from(!neutral),
+            whole: op == BinaryOp::Add && start.is_exact() && real.fract() == 0.0,
         }
     }
 
@@ -52,6 +55,7 @@ impl Sum {
         self.bits = bounded::binary(self.op, Bounded::exact(self.bits), Bounded::exact(term.value)).value;
         let x = term.value.to_f64();
         self.terms += 1;
+        self.whole &= term.is_exact() && x.fract() == 0.0;
         if self.op == BinaryOp::Mul {
             self.real *= x;
             let relative = if term.error == 0.0 { 0.0 } else { term.error / x.abs() };
@@ -78,7 +82,8 @@ impl Sum {
             return Bounded::exact(value).unknown();
         }
         let roundings = f64::from(self.terms.saturating_sub(1));
-        if roundings == 0.0 && self.error == 0.0 {
+        let small = self.magnitude <= 2.0 / ulp(self.dtype, 1.0);
+        if (roundings == 0.0 && self.error == 0.0) || (self.whole && small && self.error == 0.0) {
             return Bounded::exact(value);
         }
         // Each of the two sides is off by at most half an ulp of all the magnitudes per rounding; where sums are done

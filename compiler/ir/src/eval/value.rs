@@ -1,6 +1,6 @@
 //! Tensors of bounded scalars: what the interpreters compute on and back ends are compared with.
 
-use super::num::Num;
+use super::bounded::Bounded;
 use crate::{DType, Scalar};
 
 /// A tensor, row-major.
@@ -11,25 +11,25 @@ pub struct Value {
     /// Extents.
     pub shape: Vec<usize>,
     /// Elements, as many as the product of the extents.
-    pub data: Vec<Num>,
+    pub data: Vec<Bounded>,
 }
 
 impl Value {
     /// A tensor of exact floats or integers, each converted from `f64` as Rust's `as`.
     pub fn of(dtype: DType, shape: &[usize], data: &[f64]) -> Self {
-        let data = data.iter().map(|x| Num::exact(Scalar::float(dtype, *x))).collect();
+        let data = data.iter().map(|x| Bounded::exact(Scalar::float(dtype, *x))).collect();
         Value { dtype, shape: shape.to_vec(), data }
     }
 
     /// A tensor of one value.
-    pub fn filled(shape: &[usize], value: Num) -> Self {
+    pub fn filled(shape: &[usize], value: Bounded) -> Self {
         let count = shape.iter().product();
         Value { dtype: value.value.dtype, shape: shape.to_vec(), data: vec![value; count] }
     }
 
     /// A scalar.
     pub fn scalar(value: Scalar) -> Self {
-        Value { dtype: value.dtype, shape: Vec::new(), data: vec![Num::exact(value)] }
+        Value { dtype: value.dtype, shape: Vec::new(), data: vec![Bounded::exact(value)] }
     }
 
     /// Exact elements from their little-endian bytes; `None` if there are not as many as the shape holds.
@@ -39,7 +39,7 @@ impl Value {
         if count.checked_mul(size)? != bytes.len() {
             return None;
         }
-        let data = bytes.chunks_exact(size).map(|b| Num::exact(Scalar::from_le_bytes(dtype, b))).collect();
+        let data = bytes.chunks_exact(size).map(|b| Bounded::exact(Scalar::from_le_bytes(dtype, b))).collect();
         Some(Value { dtype, shape: shape.to_vec(), data })
     }
 
@@ -54,7 +54,7 @@ impl Value {
     }
 
     /// The element at an index inside the shape.
-    pub fn at(&self, index: &[usize]) -> Num {
+    pub fn at(&self, index: &[usize]) -> Bounded {
         self.data[self.offset(index)]
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::eval_ops;
 use super::{Binding, Function, Op, ParamKind, SymKind, TensorType, Type, ValueId, op_name};
 use crate::arith::{IntExpr, Sym};
-use crate::eval::{Num, Value};
+use crate::eval::{Bounded, Value};
 use crate::{ConstBytes, ConstData, Module, Scalar};
 
 /// What a function is called with.
@@ -220,7 +220,7 @@ impl Machine<'_> {
             Op::Arange { start, step, extent, dtype } => {
                 let (start, step) = (self.int(start)?, self.int(step)?);
                 let shape = self.shape(std::slice::from_ref(extent))?;
-                let at = |i: usize| Num::exact(from_index(start + i as i64 * step, *dtype));
+                let at = |i: usize| Bounded::exact(from_index(start + i as i64 * step, *dtype));
                 Value { dtype: *dtype, data: (0..shape[0]).map(at).collect(), shape }
             }
             Op::BindIndex(_) => args[0].clone(),
@@ -289,7 +289,7 @@ impl Machine<'_> {
         let args = args.iter().map(|v| self.tensor(*v).cloned()).collect::<Result<Vec<_>, _>>()?;
         let mut outs = Vec::new();
         for (i, ty) in results.iter().enumerate() {
-            let garbage = Num::anything(Scalar::zero(ty.dtype));
+            let garbage = Bounded::exact(Scalar::zero(ty.dtype)).unknown();
             outs.push((Value::filled(&self.shape(&ty.shape)?, garbage), in_place.get(i).copied().flatten()));
         }
         let mut slots: Vec<Slot> =

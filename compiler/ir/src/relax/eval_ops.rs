@@ -1,9 +1,9 @@
 //! Ops on whole tensors of bounded scalars, each as its definition reads.
 
 use super::{PadMode, PoolOp, Window};
-use crate::eval::arith::{self, apart, binary, cast, unary};
+use crate::eval::bounded::{binary, cast, unary};
 use crate::eval::value::{indices, unravel};
-use crate::eval::{Num, Value};
+use crate::eval::{self, Bounded, Sum, Value};
 use crate::op::{ArgOp, BinaryOp, ElementOp, ReduceOp, UnaryOp};
 use crate::{DType, Scalar};
 
@@ -13,12 +13,12 @@ fn accumulator(dtype: DType) -> DType {
 }
 
 /// A tensor of `shape` with `f` at each index.
-fn tabulate(dtype: DType, shape: &[usize], f: impl FnMut(Vec<usize>) -> Num) -> Value {
+fn tabulate(dtype: DType, shape: &[usize], f: impl FnMut(Vec<usize>) -> Bounded) -> Value {
     Value { dtype, shape: shape.to_vec(), data: indices(shape).map(f).collect() }
 }
 
 /// The element that broadcasting puts at `index`.
-fn broadcast_at(x: &Value, index: &[usize]) -> Num {
+fn broadcast_at(x: &Value, index: &[usize]) -> Bounded {
     let skip = index.len() - x.shape.len();
     let at: Vec<usize> =
         x.shape.iter().zip(&index[skip..]).map(|(extent, i)| if *extent == 1 { 0 } else { *i }).collect();
@@ -41,8 +41,8 @@ fn broadcast_shape<'s>(shapes: impl Iterator<Item = &'s [usize]> + Clone) -> Vec
 pub(super) fn element(op: ElementOp, args: &[&Value]) -> Value {
     let shape = broadcast_shape(args.iter().map(|arg| arg.shape.as_slice()));
     let at = |index: Vec<usize>| {
-        let scalars: Vec<Num> = args.iter().map(|arg| broadcast_at(arg, &index)).collect();
-        arith::element(op, &scalars)
+        let scalars: Vec<Bounded> = args.iter().map(|arg| broadcast_at(arg, &index)).collect();
+        eval::element(op, &scalars)
     };
     let dtypes: Vec<DType> = args.iter().map(|arg| arg.dtype).collect();
     // A checked op has a dtype; of an unchecked one the first operand's will do.
@@ -50,30 +50,34 @@ pub(super) fn element(op: ElementOp, args: &[&Value]) -> Value {
     tabulate(dtype, &shape, at)
 }
 
-/// Sums, in the accumulator for floats and wrapping for integers; not yet rounded to a half.
-fn total(terms: &[Num], dtype: DType) -> Num {
-    if dtype.is_float() {
-        return arith::sum(dtype, terms);
-    }
-    terms.iter().fold(Num::exact(Scalar::zero(dtype)), |acc, term| binary(BinaryOp::Add, acc, *term))
+/// The sum or product in any order; not yet rounded to a half.
+fn running(op: BinaryOp, terms: &[Bounded], dtype: DType) -> Bounded {
+    let start = if op == BinaryOp::Mul { Scalar::one(dtype) } else { Scalar::zero(dtype) };
+    let mut sum = Sum::new(op, Bounded::exact(start));
+    terms.iter().for_each(|term| sum.add(*term));
+    let certain = dtype.is_float() || terms.iter().all(|term| term.is_exact());
+    if certain { sum.total() } else { sum.total().unknown() }
 }
 
-fn fold(op: BinaryOp, start: Scalar, terms: &[Num]) -> Num {
-    terms.iter().fold(Num::exact(start), |acc, term| binary(op, acc, *term))
+fn total(terms: &[Bounded], dtype: DType) -> Bounded {
+    running(BinaryOp::Add, terms, dtype)
+}
+
+fn fold(op: BinaryOp, start: Scalar, terms: &[Bounded]) -> Bounded {
+    terms.iter().fold(Bounded::exact(start), |acc, term| binary(op, acc, *term))
 }
 
 /// A reduction of scalars of one dtype.
-pub(crate) fn reduce_all(op: ReduceOp, dtype: DType, terms: &[Num]) -> Num {
+pub(crate) fn reduce_all(op: ReduceOp, dtype: DType, terms: &[Bounded]) -> Bounded {
     let wide = accumulator(dtype);
     let widened = || terms.iter().map(|term| cast(wide, *term)).collect::<Vec<_>>();
     match op {
         ReduceOp::Sum => cast(dtype, total(&widened(), wide)),
         ReduceOp::Mean => {
-            let count = Num::exact(Scalar::int(wide, terms.len() as i128));
+            let count = Bounded::exact(Scalar::int(wide, terms.len() as i128));
             cast(dtype, binary(BinaryOp::Div, total(&widened(), wide), count))
         }
-        ReduceOp::Prod if dtype.is_float() => cast(dtype, arith::prod(wide, &widened())),
-        ReduceOp::Prod => fold(BinaryOp::Mul, Scalar::one(dtype), terms),
+        ReduceOp::Prod => cast(dtype, running(BinaryOp::Mul, &widened(), wide)),
         ReduceOp::Max => fold(BinaryOp::Max, Scalar::least(dtype), terms),
         ReduceOp::Min => fold(BinaryOp::Min, Scalar::greatest(dtype), terms),
         ReduceOp::Any => any(terms, true),
@@ -82,16 +86,16 @@ pub(crate) fn reduce_all(op: ReduceOp, dtype: DType, terms: &[Num]) -> Num {
 }
 
 /// `any` looks for true, `all` for false: one certain hit decides whatever is in doubt beside it.
-fn any(terms: &[Num], wanted: bool) -> Num {
-    let hit = |term: &&Num| (term.value.bits != 0) == wanted;
+fn any(terms: &[Bounded], wanted: bool) -> Bounded {
+    let hit = |term: &&Bounded| (term.value.bits != 0) == wanted;
     let found = terms.iter().any(|term| hit(&term));
     let certain = terms.iter().any(|term| hit(&term) && term.is_exact()) || terms.iter().all(|term| term.is_exact());
     let value = Scalar::bool(found == wanted);
-    if certain { Num::exact(value) } else { Num::anything(value) }
+    if certain { Bounded::exact(value) } else { Bounded::exact(value).unknown() }
 }
 
 /// Indices of the operand that agree with a kept index, with the reduced axes running.
-fn gathered(x: &Value, axes: &[usize], kept: &[usize]) -> Vec<Num> {
+fn gathered(x: &Value, axes: &[usize], kept: &[usize]) -> Vec<Bounded> {
     let reduced: Vec<usize> = axes.iter().map(|axis| x.shape[*axis]).collect();
     let full = |inner: Vec<usize>| {
         let (mut kept, mut inner) = (kept.iter(), inner.iter());
@@ -117,9 +121,15 @@ pub(super) fn reduce(op: ReduceOp, axes: &[usize], keepdims: bool, x: &Value) ->
     Value { shape, ..value }
 }
 
+/// Whether the bounds leave no doubt which of two floats is the larger, or whether one is NaN.
+fn apart(a: Bounded, b: Bounded) -> bool {
+    let (x, y) = (a.get(), b.get());
+    x.is_nan() || y.is_nan() || (x - y).abs() > a.error + b.error
+}
+
 /// Index of the extreme of scalars: the first of equals, or the first NaN.
-pub(crate) fn arg_all(op: ArgOp, terms: &[Num]) -> Num {
-    let better = |a: Num, b: Num| {
+pub(crate) fn arg_all(op: ArgOp, terms: &[Bounded]) -> Bounded {
+    let better = |a: Bounded, b: Bounded| {
         let (a, b) = (a.value, b.value);
         if a.dtype.is_float() {
             let (x, y) = (a.to_f64(), b.to_f64());
@@ -135,11 +145,11 @@ pub(crate) fn arg_all(op: ArgOp, terms: &[Num]) -> Num {
     }
     let certain = terms.iter().enumerate().all(|(i, term)| {
         let both_exact = term.is_exact() && terms[best].is_exact();
-        let clear = !term.is_anything() && !terms[best].is_anything() && apart(*term, terms[best]);
+        let clear = !term.is_unknown() && !terms[best].is_unknown() && apart(*term, terms[best]);
         i == best || both_exact || (term.value.dtype.is_float() && clear)
     });
     let place = Scalar::int(DType::I64, best as i128);
-    if certain { Num::exact(place) } else { Num::anything(place) }
+    if certain { Bounded::exact(place) } else { Bounded::exact(place).unknown() }
 }
 
 pub(super) fn arg_reduce(op: ArgOp, axis: Option<usize>, keepdims: bool, x: &Value) -> Result<Value, String> {
@@ -153,10 +163,10 @@ pub(super) fn arg_reduce(op: ArgOp, axis: Option<usize>, keepdims: bool, x: &Val
 }
 
 /// Σ a · b, accumulated wide and rounded once; each product may be contracted into the sum.
-fn dot(dtype: DType, factors: &[(Num, Num)], start: Option<Num>) -> Num {
+fn dot(dtype: DType, factors: &[(Bounded, Bounded)], start: Option<Bounded>) -> Bounded {
     let wide = accumulator(dtype);
-    let product = |(a, b): &(Num, Num)| binary(BinaryOp::Mul, cast(wide, *a), cast(wide, *b));
-    let mut terms: Vec<Num> = factors.iter().map(product).collect();
+    let product = |(a, b): &(Bounded, Bounded)| binary(BinaryOp::Mul, cast(wide, *a), cast(wide, *b));
+    let mut terms: Vec<Bounded> = factors.iter().map(product).collect();
     terms.extend(start.map(|start| cast(wide, start)));
     // A start of 0 adds a rounding of nothing: it only counts as a term.
     cast(dtype, total(&terms, wide))
@@ -181,7 +191,7 @@ pub(super) fn matmul(a: &Value, b: &Value) -> Value {
             at.extend([row, column]);
             x.at(&at)
         };
-        let factors: Vec<(Num, Num)> = (0..inner).map(|k| (pick(&wide_a, i, k), pick(&wide_b, k, j))).collect();
+        let factors: Vec<(Bounded, Bounded)> = (0..inner).map(|k| (pick(&wide_a, i, k), pick(&wide_b, k, j))).collect();
         dot(a.dtype, &factors, None)
     });
     let mut shape = value.shape.clone();
@@ -195,7 +205,7 @@ pub(super) fn matmul(a: &Value, b: &Value) -> Value {
 }
 
 /// Rows along an axis: for each index of the other axes the elements, and where they go.
-fn rows(x: &Value, axis: usize, mut f: impl FnMut(&[Num]) -> Vec<Num>) -> Value {
+fn rows(x: &Value, axis: usize, mut f: impl FnMut(&[Bounded]) -> Vec<Bounded>) -> Value {
     let mut out = x.clone();
     let mut outer = x.shape.clone();
     outer[axis] = 1;
@@ -205,7 +215,7 @@ fn rows(x: &Value, axis: usize, mut f: impl FnMut(&[Num]) -> Vec<Num>) -> Value 
             index[axis] = i;
             x.offset(&index)
         };
-        let row: Vec<Num> = (0..x.shape[axis]).map(|i| x.data[at(i)]).collect();
+        let row: Vec<Bounded> = (0..x.shape[axis]).map(|i| x.data[at(i)]).collect();
         for (i, num) in f(&row).into_iter().enumerate() {
             out.data[at(i)] = num;
         }
@@ -219,26 +229,26 @@ pub(super) fn softmax(axis: usize, log: bool, x: &Value) -> Value {
         return x.clone();
     }
     rows(x, axis, |row| {
-        let row: Vec<Num> = row.iter().map(|num| cast(wide, *num)).collect();
+        let row: Vec<Bounded> = row.iter().map(|num| cast(wide, *num)).collect();
         softmax_row(&row, wide, log).into_iter().map(|num| cast(x.dtype, num)).collect()
     })
 }
 
-fn softmax_row(row: &[Num], dtype: DType, log: bool) -> Vec<Num> {
+fn softmax_row(row: &[Bounded], dtype: DType, log: bool) -> Vec<Bounded> {
     let max = fold(BinaryOp::Max, Scalar::least(dtype), row);
     // The largest is subtracted from all; that it is uncertain moves numerator and denominator alike, and a bound of
     // each by itself would count it twice. Shifting by the centre keeps the bound of the operand alone.
-    let centre = if max.is_anything() { max } else { Num::exact(max.value) };
-    let doubt = if max.is_anything() { 0.0 } else { max.error };
-    let shifted: Vec<Num> = row.iter().map(|num| binary(BinaryOp::Sub, *num, centre)).collect();
-    let powers: Vec<Num> = shifted.iter().map(|num| unary(UnaryOp::Exp, *num)).collect();
+    let centre = if max.is_unknown() { max } else { Bounded::exact(max.value) };
+    let doubt = if max.is_unknown() { 0.0 } else { max.error };
+    let shifted: Vec<Bounded> = row.iter().map(|num| binary(BinaryOp::Sub, *num, centre)).collect();
+    let powers: Vec<Bounded> = shifted.iter().map(|num| unary(UnaryOp::Exp, *num)).collect();
     let sum = total(&powers, dtype);
     // What remains of the doubt: other roundings of the difference and of the exponential.
-    let loosen = |num: Num, scale: f64| {
-        let extra = doubt * 4.0 * crate::eval::num::unit(dtype) * scale;
-        if num.is_anything() || extra == 0.0 { num } else { Num::near(num.value, num.error + extra) }
+    let loosen = |num: Bounded, scale: f64| {
+        let extra = doubt * 4.0 * (eval::ulp(dtype, 1.0) / 2.0) * scale;
+        if num.is_unknown() || extra == 0.0 { num } else { Bounded::new(num.value, num.error + extra) }
     };
-    let finish = |(shifted, power): (&Num, &Num)| {
+    let finish = |(shifted, power): (&Bounded, &Bounded)| {
         if log {
             loosen(binary(BinaryOp::Sub, *shifted, unary(UnaryOp::Log, sum)), 1.0)
         } else {
@@ -257,9 +267,9 @@ pub(super) fn layer_norm(axis: usize, epsilon: f64, args: &[&Value]) -> Value {
         return x.clone();
     }
     let data = x.data.chunks(count).enumerate().flat_map(|(start, row)| {
-        let row: Vec<Num> = row.iter().map(|num| cast(wide, *num)).collect();
+        let row: Vec<Bounded> = row.iter().map(|num| cast(wide, *num)).collect();
         let inverse_and_mean = normalise(&row, wide, epsilon);
-        let finish = move |(i, value): (usize, Num)| {
+        let finish = move |(i, value): (usize, Bounded)| {
             let index = unravel(&x.shape, start * count + i);
             let (mean, inverse) = inverse_and_mean;
             let difference = binary(BinaryOp::Sub, value, mean);
@@ -276,9 +286,9 @@ pub(super) fn layer_norm(axis: usize, epsilon: f64, args: &[&Value]) -> Value {
 }
 
 /// Mean, and 1 / √(variance + epsilon).
-fn normalise(row: &[Num], dtype: DType, epsilon: f64) -> (Num, Num) {
+fn normalise(row: &[Bounded], dtype: DType, epsilon: f64) -> (Bounded, Bounded) {
     let mean = reduce_all(ReduceOp::Mean, dtype, row);
-    let squares: Vec<Num> = row
+    let squares: Vec<Bounded> = row
         .iter()
         .map(|value| {
             let difference = binary(BinaryOp::Sub, *value, mean);
@@ -287,7 +297,7 @@ fn normalise(row: &[Num], dtype: DType, epsilon: f64) -> (Num, Num) {
         .collect();
     let variance = reduce_all(ReduceOp::Mean, dtype, &squares);
     // A variance is not negative, however uncertain; where its bound reaches below 0, epsilon alone is certain.
-    let safe = binary(BinaryOp::Add, variance, Num::exact(Scalar::float(dtype, epsilon)));
+    let safe = binary(BinaryOp::Add, variance, Bounded::exact(Scalar::float(dtype, epsilon)));
     (mean, unary(UnaryOp::Rsqrt, safe))
 }
 
@@ -417,7 +427,7 @@ pub(super) fn conv(window: &Window, group: i64, args: &[&Value]) -> Value {
     let taps: Vec<Vec<usize>> = indices(&w.shape[1..]).collect();
     tabulate(x.dtype, &shape, |out| {
         let first = out[1] / per_group.max(1) * w.shape[1];
-        let factors: Vec<(Num, Num)> = taps
+        let factors: Vec<(Bounded, Bounded)> = taps
             .iter()
             .filter_map(|t| {
                 let at = tap(window, x, &[out[0], first + t[0]], &out[2..], &t[1..])?;
@@ -434,7 +444,7 @@ pub(super) fn pool(op: PoolOp, window: &Window, shape: &[usize], x: &Value) -> V
     let wide = accumulator(x.dtype);
     tabulate(x.dtype, shape, |out| {
         let taps: Vec<Vec<usize>> = indices(&kernel).collect();
-        let inside: Vec<Num> =
+        let inside: Vec<Bounded> =
             taps.iter().filter_map(|t| tap(window, x, &out[..2], &out[2..], t)).map(|at| x.at(&at)).collect();
         match op {
             PoolOp::Max => fold(BinaryOp::Max, Scalar::least(x.dtype), &inside),
@@ -446,8 +456,8 @@ pub(super) fn pool(op: PoolOp, window: &Window, shape: &[usize], x: &Value) -> V
                     })
                 };
                 let count = if count_include_pad { taps.iter().filter(|t| near(t)).count() } else { inside.len() };
-                let terms: Vec<Num> = inside.iter().map(|num| cast(wide, *num)).collect();
-                let count = Num::exact(Scalar::int(wide, count as i128));
+                let terms: Vec<Bounded> = inside.iter().map(|num| cast(wide, *num)).collect();
+                let count = Bounded::exact(Scalar::int(wide, count as i128));
                 cast(x.dtype, binary(BinaryOp::Div, total(&terms, wide), count))
             }
         }
