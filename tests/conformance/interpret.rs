@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenfold_core::pass::{self, PassContext};
 use tenfold_core::{PIPELINE, Target};
 use tenfold_ir::arith::Sym;
-use tenfold_ir::eval::{Bounded, Num, Value};
+use tenfold_ir::eval::{Bounded, Value};
 use tenfold_ir::relax::{self, ParamKind, SymKind};
 use tenfold_ir::tir::{self, Arg, BufUse, Elem, Param, PrimFunc};
 use tenfold_ir::{DType, Module, Scalar};
@@ -34,7 +34,7 @@ pub struct Prepared {
     /// What each buffer holds afterwards, by the position of its argument.
     pub expected: BTreeMap<usize, Vec<Option<Bounded>>>,
     /// What the interpreter of relax says of outputs and states.
-    pub definition: BTreeMap<usize, Vec<Num>>,
+    pub definition: BTreeMap<usize, Vec<Bounded>>,
 }
 
 /// Runs the pipeline up to the pass of that name.
@@ -99,10 +99,10 @@ fn define(
         let shape = shape.ok_or("an extent has no value")?;
         let given = &given[param.position];
         let data = if given.strides.is_empty() {
-            given.cells.iter().map(|c| Num::exact(*c)).collect()
+            given.cells.iter().map(|c| Bounded::exact(*c)).collect()
         } else {
             let at = |index: Vec<usize>| index.iter().zip(&given.strides).map(|(i, s)| i * *s as usize).sum::<usize>();
-            tenfold_ir::eval::value::indices(&shape).map(|i| Num::exact(given.cells[at(i)])).collect()
+            tenfold_ir::eval::value::indices(&shape).map(|i| Bounded::exact(given.cells[at(i)])).collect()
         };
         inputs.values.push(Value { dtype: ty.dtype, shape, data });
     }
@@ -115,7 +115,7 @@ fn define(
 }
 
 /// Results and states at the positions of the entry's arguments.
-fn place(defined: &relax::Outputs, graph: &relax::Function, actual: &[Actual]) -> BTreeMap<usize, Vec<Num>> {
+fn place(defined: &relax::Outputs, graph: &relax::Function, actual: &[Actual]) -> BTreeMap<usize, Vec<Bounded>> {
     let of = |wanted: BufUse| {
         let matching = actual.iter().enumerate();
         matching.filter(move |(_, a)| matches!(a, Actual::Buffer { usage, .. } if *usage == wanted)).map(|(i, _)| i)
@@ -127,7 +127,7 @@ fn place(defined: &relax::Outputs, graph: &relax::Function, actual: &[Actual]) -
 }
 
 /// Whether an element is what the definition admits.
-pub fn check_defined(arg: usize, n: usize, expected: Num, found: Option<Scalar>) -> Result<(), String> {
+pub fn check_defined(arg: usize, n: usize, expected: Bounded, found: Option<Scalar>) -> Result<(), String> {
     match found {
         Some(f) if expected.admits(f) => Ok(()),
         f => {
