@@ -1,0 +1,8 @@
+use tenfold::prelude::*;
+
+#[tensor_fn]
+fn f(x: Tensor<f32, N, 8>) -> Tensor<f32, N> {
+    compute(|i| x[[i]])
+}
+
+fn main() {}
