@@ -97,10 +97,10 @@ impl Hashes {
         self.watch(package, &path);
         self.used.insert(name.to_string());
         let stamp = stamp(&path);
-        if let (Some((length, time)), Some(known)) = (stamp, self.known.get(name)) {
-            if known.0 == length && known.1 == time {
-                return known.2.clone();
-            }
+        if let (Some((length, time)), Some(known)) = (stamp, self.known.get(name))
+            && (known.0, known.1) == (length, time)
+        {
+            return known.2.clone();
         }
         let hash = File::open(&path).and_then(|file| hash::of_stream(&mut BufReader::new(file)));
         match (hash, stamp) {

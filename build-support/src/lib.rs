@@ -1,10 +1,8 @@
 //! Compiles the `#[tensor_fn]` functions of a crate while its build script runs.
 //!
 //! ```no_run
-//! // build.rs
-//! fn main() {
-//!     tenfold_build::compile();
-//! }
+//! // in `main` of build.rs
+//! tenfold_build::compile();
 //! ```
 //!
 //! The call finds the functions of the library, the binaries, tests, examples and benches, compiles what changed since
@@ -44,14 +42,10 @@ pub fn compile() {
 /// How to compile the tensor functions of a package.
 ///
 /// ```no_run
-/// // build.rs
+/// // in `main` of build.rs
 /// use std::time::Duration;
 ///
-/// fn main() {
-///     tenfold_build::Build::new()
-///         .time_limit(Duration::from_secs(600))
-///         .compile();
-/// }
+/// tenfold_build::Build::new().time_limit(Duration::from_secs(600)).compile();
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing is compiled before `compile` is called"]

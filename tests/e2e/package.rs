@@ -279,7 +279,6 @@ fn make_writable(directory: &Path) {
 }
 
 /// Changes who may write into a directory.
-#[expect(clippy::permissions_set_readonly_false, reason = "only the directories of these tests")]
 pub(crate) fn set_read_only(directory: &Path, read_only: bool) {
     if let Ok(data) = fs::metadata(directory) {
         let mut permissions = data.permissions();

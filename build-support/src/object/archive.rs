@@ -60,7 +60,7 @@ fn symbol_table(symbols: &[&str], long_names: u64) -> Vec<u8> {
 }
 
 fn header(out: &mut impl Write, name: &str, length: u64) -> io::Result<()> {
-    write!(out, "{name:<16}{:<12}{:<6}{:<6}{:<8}{length:<10}`\n", 0, 0, 0, 644)
+    writeln!(out, "{name:<16}{:<12}{:<6}{:<6}{:<8}{length:<10}`", 0, 0, 0, 644)
 }
 
 #[cfg(test)]

@@ -315,11 +315,12 @@ impl<'a> Scanner<'a> {
             macro_rules: frame.macro_rules || (frame.bang && keyword == "macro_rules"),
             ..Frame::default()
         };
-        if brace && keyword == "mod" {
-            if let Some(name) = frame.module_name() {
-                let path = frame.attributes.iter().find_map(|a| a.string("path"));
-                enter(&mut child.place, name, path);
-            }
+        if brace
+            && keyword == "mod"
+            && let Some(name) = frame.module_name()
+        {
+            let path = frame.attributes.iter().find_map(|a| a.string("path"));
+            enter(&mut child.place, name, path);
         }
         self.stack.push(child);
     }

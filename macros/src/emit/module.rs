@@ -16,7 +16,7 @@ impl Emit<'_> {
         let doc = format!("Sizes of `{}`, and its calls that allocate nothing.", self.names.function);
         let abi = tenfold_abi::ABI_VERSION;
         let tracked = self.tracked();
-        let (sizes, value, into, on) = (self.sizes(), self.value(), self.into(), self.on());
+        let (sizes, value, into, on) = (self.sizes(), self.value(), self.in_place(), self.on());
         let bind = self.signature.fallible.then(|| {
             let bind = self.bind();
             let workspace = (!self.is_bounded()).then(|| self.workspace());
@@ -273,7 +273,7 @@ impl Emit<'_> {
     }
 
     /// The call that allocates nothing.
-    fn into(&self) -> TokenStream {
+    fn in_place(&self) -> TokenStream {
         let krate = &self.names.krate;
         let (params, ws, inputs) = (self.params(), &self.names.ws, self.inputs());
         let fallible = self.signature.fallible;
