@@ -1,2 +1,62 @@
-//! cargo tenfold.
-fn main() {}
+//! `cargo tenfold`: looks into what Tenfold compiles.
+//!
+//! LLVM is not linked to this program. It is loaded where it is needed, in a child, so that an abort ends the child
+//! alone.
+
+mod arguments;
+mod cargo;
+mod doctor;
+mod help;
+mod rustc;
+
+use arguments::{Arguments, Command, Parsed};
+use std::process::ExitCode;
+
+/// What a command ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All is well.
+    Good,
+    /// A check failed.
+    Bad,
+    /// The command line cannot be followed.
+    Usage,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Good => Self::from(0),
+            Outcome::Bad => Self::from(1),
+            Outcome::Usage => Self::from(2),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    if let Some(outcome) = doctor::child() {
+        return outcome.into();
+    }
+    let arguments = match arguments::parse(std::env::args_os().skip(1)) {
+        Ok(Parsed::Run(arguments)) => arguments,
+        Ok(Parsed::Say(text)) => {
+            print!("{text}");
+            return Outcome::Good.into();
+        }
+        Err(error) => {
+            eprint!("{error}");
+            return Outcome::Usage.into();
+        }
+    };
+    run(&arguments).into()
+}
+
+fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.command {
+        Command::Doctor => doctor::run(arguments),
+        Command::List { .. } | Command::Show { .. } => {
+            eprintln!("error: not yet");
+            Outcome::Bad
+        }
+    }
+}

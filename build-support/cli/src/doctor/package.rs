@@ -1,0 +1,76 @@
+//! The package in which the doctor was called: its build script and its dependencies.
+
+use super::{Level, Line, Report, graph};
+use crate::arguments::Arguments;
+use crate::cargo::{self, Depth, Package};
+use std::fs;
+
+/// The package, if there is one.
+pub(super) fn look(arguments: &Arguments, report: &mut Report) {
+    let is_asked = arguments.package.is_some() || arguments.manifest.is_some();
+    let members = match cargo::metadata(arguments, Depth::Members) {
+        Ok(members) => members,
+        Err(error) if is_asked => return report.add(Line::new(Level::Problem, "package", error)),
+        Err(error) if error.starts_with("could not find `Cargo.toml`") => {
+            return report.add(Line::new(
+                Level::Ok,
+                "package",
+                "none in this directory; only the machine was looked at",
+            ));
+        }
+        Err(error) => return report.add(Line::new(Level::Problem, "package", error)),
+    };
+    let package = match cargo::choose(&members, arguments) {
+        Ok(package) => package,
+        Err(error) if is_asked => return report.add(Line::new(Level::Problem, "package", error)),
+        Err(error) => return report.add(Line::new(Level::Warn, "package", error)),
+    };
+    let (name, version) = (&package.name, &package.version);
+    if !package.asks_for.contains("tenfold") {
+        let line = Line::new(Level::Warn, "package", format!("`{name}` {version} does not depend on `tenfold`"));
+        return report.add(line.next("add `tenfold` to its `[dependencies]`"));
+    }
+    report.add(Line::new(Level::Ok, "package", format!("`{name}` {version}")));
+    report.add(build_script(package));
+    graph::look(arguments, package, report);
+}
+
+const CALL: &str = "fn main() { tenfold_build::compile(); }";
+
+fn build_script(package: &Package) -> Line {
+    let topic = "build script";
+    let problem = |text: String| Line::new(Level::Problem, topic, text);
+    let Some(script) = &package.build_script else {
+        let line = problem("there is none, so no function of this package is compiled".into());
+        return line.next(format!("add `build.rs` with `{CALL}`, and `tenfold-build` to `[build-dependencies]`"));
+    };
+    let shown = script.strip_prefix(package.directory()).unwrap_or(script).display();
+    if !package.asks_for.contains("tenfold-build") {
+        let line = problem(format!("`{shown}` has no `tenfold-build` to call"));
+        return line.next("add `tenfold-build` to `[build-dependencies]`");
+    }
+    match fs::read_to_string(script) {
+        Ok(text) if calls(&text) => Line::new(Level::Ok, topic, format!("`{shown}` calls `tenfold_build`")),
+        Ok(_) => problem(format!("`{shown}` does not call `tenfold_build::compile`")).next(format!("write `{CALL}`")),
+        Err(error) => problem(format!("`{shown}` cannot be read: {error}")),
+    }
+}
+
+/// Whether the name stands in a line that is not a comment. A renamed dependency goes by another name, so any call of
+/// a `compile` counts too.
+fn calls(text: &str) -> bool {
+    let mut lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines.any(|line| line.contains("tenfold_build") || line.contains("::compile("))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_no_comment() {
+        assert!(calls(CALL));
+        assert!(calls("fn main() {\n    kernels::compile();\n}\n"));
+        assert!(!calls("// tenfold_build::compile();\nfn main() {}\n"));
+    }
+}

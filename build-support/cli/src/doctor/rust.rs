@@ -1,0 +1,51 @@
+//! rustc, its sysroot and the triples.
+
+use super::{Level, Line, Report};
+use crate::arguments::Arguments;
+use crate::rustc::Rustc;
+use std::env;
+use std::path::Path;
+
+/// The oldest compiler that builds Tenfold.
+const OLDEST: (u32, u32) = (1, 88);
+
+/// The first compiler whose LLVM can be loaded.
+const WITH_LLVM: (u32, u32) = (1, 95);
+
+/// The compiler.
+pub(super) fn look(rustc: &Rustc, report: &mut Report) {
+    let program = Path::new(&rustc.program).display();
+    let text = format!("{}, with LLVM {}", rustc.version, rustc.llvm);
+    let (major, minor) = OLDEST;
+    let line = if rustc.numbers() < OLDEST {
+        let line = Line::new(Level::Problem, "rustc", format!("{text}; {major}.{minor} or newer is needed"));
+        line.next("run `rustup update`")
+    } else if rustc.numbers() < WITH_LLVM {
+        let (major, minor) = WITH_LLVM;
+        let line = Line::new(Level::Warn, "rustc", format!("{text}; its LLVM is older than Tenfold needs"));
+        line.next(format!("take {major}.{minor} or newer, so that the LLVM that comes with it can be used"))
+    } else {
+        Line::new(Level::Ok, "rustc", text)
+    };
+    report.add(line.detail(format!("started as `{program}`")));
+    match rustc.print("sysroot", &[]) {
+        Ok(sysroot) => report.add(Line::new(Level::Ok, "sysroot", format!("`{sysroot}`"))),
+        Err(error) => report.add(Line::new(Level::Warn, "sysroot", error)),
+    }
+    report.add(Line::new(Level::Ok, "host", &rustc.host));
+}
+
+/// The target: `--target`, else `CARGO_BUILD_TARGET`, else the host.
+pub(super) fn target(rustc: &Rustc, arguments: &Arguments, report: &mut Report) -> String {
+    let of_environment = || env::var("CARGO_BUILD_TARGET").ok().filter(|target| !target.is_empty());
+    let asked = arguments.target.clone().or_else(of_environment);
+    let target = asked.unwrap_or_else(|| rustc.host.clone());
+    match rustc.print("cfg", &["--target", &target]) {
+        Ok(_) => report.add(Line::new(Level::Ok, "target", &target)),
+        Err(error) => {
+            let line = Line::new(Level::Problem, "target", format!("rustc does not know `{target}`")).detail(error);
+            report.add(line.next("`rustc --print target-list` names those it knows"));
+        }
+    }
+    target
+}

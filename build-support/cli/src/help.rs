@@ -1,0 +1,88 @@
+//! The texts of `--help`.
+
+/// `cargo tenfold --help`.
+pub(crate) const ALL: &str = "\
+Looks into what Tenfold compiles
+
+Usage: cargo tenfold COMMAND [OPTIONS]
+
+Commands:
+  doctor    Says what a build finds on this machine, and whether a function can be compiled
+  list      Names the tensor functions of a package, with their sizes
+  show      Prints one function as relax, tir, LLVM IR, assembly or C
+
+Options:
+  -h, --help       Print help; after a command, its own
+  -V, --version    Print the version
+
+Exit codes: 0 all is well, 1 a check failed, 2 the command line is wrong.
+";
+
+/// `cargo tenfold doctor --help`.
+pub(crate) const DOCTOR: &str = "\
+Says what a build finds on this machine, and whether a function can be compiled
+
+Usage: cargo tenfold doctor [OPTIONS]
+
+Each line is `ok`, `warn` or `problem`; a problem keeps functions from being compiled. What to do
+next stands under it. `TENFOLD_LLVM` is heeded as in a build: rustc, system, none or a path.
+
+Options:
+  -p, --package NAME          The package to look at, if there are several
+      --manifest-path FILE    The Cargo.toml to start from
+      --target TRIPLE         The target to compile for, if it is not the host
+  -h, --help                  Print help
+
+Exit codes: 0 a function can be compiled, 1 it cannot, 2 the command line is wrong.
+";
+
+/// `cargo tenfold list --help`.
+pub(crate) const LIST: &str = "\
+Names the tensor functions of a package, with their sizes
+
+Usage: cargo tenfold list [OPTIONS]
+
+The functions are found and compiled as the build script does it, in a folder of the target
+directory that no build reads. Errors are printed with their source, after the table.
+
+Options:
+  -p, --package NAME          The package, if there are several
+      --manifest-path FILE    The Cargo.toml to start from
+      --target TRIPLE         The target to compile for, if it is not the host
+  -F, --features FEATURES     Features to activate, with commas between them
+      --all-features          Activate all features
+      --no-default-features   Do not activate `default`
+      --json                  Print one JSON object
+  -h, --help                  Print help
+
+Exit codes: 0 every function is compiled, 1 some are not, 2 the command line is wrong.
+";
+
+/// `cargo tenfold show --help`.
+pub(crate) const SHOW: &str = "\
+Prints one function as relax, tir, LLVM IR, assembly or C
+
+Usage: cargo tenfold show [--stage STAGE] [OPTIONS] FN
+
+FN is a path, `crate::nn::mlp`, or the end of one, `mlp`. The text goes to stdout, everything else
+to stderr.
+
+Stages:
+  relax    The graph, as the front end gives it
+  tir      Loops over blocks, with the memory planned (the default)
+  llvm     LLVM IR after LLVM's own passes
+  asm      Assembly
+  c        C11, as the C back end prints it
+
+Options:
+  -s, --stage STAGE           What to print
+  -p, --package NAME          The package, if there are several
+      --manifest-path FILE    The Cargo.toml to start from
+      --target TRIPLE         The target to compile for, if it is not the host
+  -F, --features FEATURES     Features to activate, with commas between them
+      --all-features          Activate all features
+      --no-default-features   Do not activate `default`
+  -h, --help                  Print help
+
+Exit codes: 0 the text was printed, 1 there is none, 2 the command line is wrong.
+";
