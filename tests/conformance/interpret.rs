@@ -63,6 +63,7 @@ pub fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
         return Err(format!("{name}: a workspace of {bytes} bytes is above its bound {bound}"));
     }
     until(&mut module, "LowerEntry", "VerifyBounds", &context).map_err(with_name)?;
+    round_trip(&module).map_err(|e| format!("{name}: blocks: {e}"))?;
     let entry = module.prim(&name).ok_or("no entry")?.clone();
     let actual = actual(&entry, &syms, given.into_iter(), bytes).map_err(with_name)?;
     let expected = run(&module, &entry, &actual).map_err(|e| format!("{name}: blocks: {e}"))?;
@@ -78,10 +79,29 @@ pub fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
     let again = run(&module, &flat, &actual).map_err(|e| format!("{name}: flat: {e}"))?;
     agree(&expected, &again).map_err(|e| format!("{name}: blocks and flat: {e}"))?;
     until(&mut module, "LowerMath", "", &context).map_err(with_name)?;
+    round_trip(&module).map_err(|e| format!("{name}: target: {e}"))?;
     let last = module.prim(&name).ok_or("no entry")?.clone();
     let again = run(&module, &last, &actual).map_err(|e| format!("{name}: target: {e}"))?;
     agree(&expected, &again).map_err(|e| format!("{name}: blocks and target: {e}"))?;
     Ok(Prepared { name, module, actual, expected, definition })
+}
+
+/// Every prim-func reads back as it prints.
+fn round_trip(module: &Module) -> Result<(), String> {
+    for function in module.functions.values() {
+        let tenfold_ir::Function::Prim(prim) = function else { continue };
+        let text = tir::print(module, prim);
+        let again = tir::parse(module, &text).map_err(|e| format!("{e}\n{text}"))?;
+        let printed: String = again.iter().map(|f| tir::print(module, f)).collect();
+        if printed != text {
+            let differ = text.lines().zip(printed.lines()).find(|(a, b)| a != b);
+            return Err(format!("does not read back as it prints: {differ:?}"));
+        }
+        if let Some(error) = again.iter().find_map(|f| tir::verify(module, f).into_iter().next()) {
+            return Err(format!("read back, it breaks a law: {error}"));
+        }
+    }
+    Ok(())
 }
 
 /// What the interpreter of relax gives.

@@ -4,20 +4,23 @@ mod bounds;
 mod build;
 mod element;
 mod eval;
+mod hash;
 mod ir;
+mod parse;
+mod parse_expr;
 mod print;
 mod rewrite;
+mod verify;
+mod verify_types;
 mod view;
 
 pub use bounds::verify_bounds;
 pub use build::Builder;
 pub use eval::{Arg, eval};
+pub use hash::{structural_hash, structurally_equal};
 pub use ir::*;
+pub use parse::parse;
 pub use print::{literal, operands, print};
 pub use rewrite::ExprMap;
+pub use verify::verify;
 pub use view::Viewer;
-
-/// The laws that a function breaks, one text each.
-pub fn verify(_: &crate::Module, _: &PrimFunc) -> Vec<String> {
-    Vec::new()
-}

@@ -1,6 +1,6 @@
 //! Prints prim-funcs as the parser reads them. The grammar stands in `compiler/docs/tir.md`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use super::{
@@ -12,9 +12,15 @@ use crate::{Module, Scalar};
 
 /// The text of a function of `module`, whose constants it names by their hashes.
 pub fn print(module: &Module, func: &PrimFunc) -> String {
-    let mut printer = Printer { module, func, out: String::new(), indent: 0, defined: BTreeSet::new() };
+    let mut printer = Printer { module, func, out: String::new(), indent: 0, defined: BTreeMap::new() };
     printer.function();
     printer.out
+}
+
+/// The text of one expression, written out whole.
+pub(super) fn expr_text(func: &PrimFunc, id: ExprId) -> String {
+    let module = Module::default();
+    Printer { module: &module, func, out: String::new(), indent: 0, defined: BTreeMap::new() }.expr(id)
 }
 
 struct Printer<'a> {
@@ -22,8 +28,8 @@ struct Printer<'a> {
     func: &'a PrimFunc,
     out: String,
     indent: usize,
-    /// Expressions of the current statement that stand on a line of their own.
-    defined: BTreeSet<ExprId>,
+    /// Expressions of the current statement that stand on a line of their own, with their numbers.
+    defined: BTreeMap<ExprId, usize>,
 }
 
 /// A statement whose expressions, written out, have more nodes than this shows its shared ones as `%n = …` first.
@@ -50,6 +56,21 @@ pub(super) fn phase_name(phase: Phase) -> &'static str {
         Phase::Target => "target",
     }
 }
+
+/// Every loop kind.
+pub(super) const LOOP_KINDS: [LoopKind; 11] = [
+    LoopKind::Serial,
+    LoopKind::Reduction,
+    LoopKind::Parallel,
+    LoopKind::Vectorized,
+    LoopKind::Unrolled,
+    LoopKind::ThreadBound(ThreadAxis::Block(0)),
+    LoopKind::ThreadBound(ThreadAxis::Block(1)),
+    LoopKind::ThreadBound(ThreadAxis::Block(2)),
+    LoopKind::ThreadBound(ThreadAxis::Thread(0)),
+    LoopKind::ThreadBound(ThreadAxis::Thread(1)),
+    LoopKind::ThreadBound(ThreadAxis::Thread(2)),
+];
 
 /// The word of a loop kind.
 pub(super) fn loop_name(kind: LoopKind) -> String {
@@ -186,8 +207,9 @@ impl Printer<'_> {
         for id in sizes.keys().copied().collect::<Vec<_>>() {
             if sizes[&id] > 1 && uses.get(&id).is_some_and(|n| *n > 1) {
                 let text = self.expr(id);
-                self.line(&format!("%{} = {text}", id.0));
-                self.defined.insert(id);
+                let number = self.defined.len();
+                self.line(&format!("%{number} = {text}"));
+                self.defined.insert(id, number);
             }
         }
     }
@@ -304,8 +326,8 @@ impl Printer<'_> {
     }
 
     fn expr(&self, id: ExprId) -> String {
-        if self.defined.contains(&id) {
-            return format!("%{}", id.0);
+        if let Some(number) = self.defined.get(&id) {
+            return format!("%{number}");
         }
         let list = |all: &[ExprId]| all.iter().map(|e| self.expr(*e)).collect::<Vec<_>>().join(", ");
         match self.func.exprs.get(id) {

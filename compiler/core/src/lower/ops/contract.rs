@@ -45,14 +45,22 @@ fn contract(
 }
 
 fn by_rows(k: &mut Kernel<'_>, out: BufId, acc: DType, nest: &Nest<'_>, start: &Start<'_>, factors: &Factors<'_>) {
-    let index = |k: &mut Kernel<'_>| [k.read_all(nest.rows), k.read_all(nest.columns)].concat();
-    k.loops(nest.columns, |k| {
-        let at = index(k);
+    let clear: Vec<(VarId, ExprId)> = nest
+        .columns
+        .iter()
+        .map(|(var, extent)| {
+            let name = k.b.sym(*var).to_string();
+            (k.b.index_var(&name), *extent)
+        })
+        .collect();
+    k.loops(&clear, |k| {
+        let at = [k.read_all(nest.rows), k.read_all(&clear)].concat();
         let value = start(k, &at, acc);
         k.b.store(out, at, value);
     });
     k.loops(&[nest.inner, nest.columns].concat(), |k| {
-        let (at, r) = (index(k), k.read_all(nest.inner));
+        let at = [k.read_all(nest.rows), k.read_all(nest.columns)].concat();
+        let r = k.read_all(nest.inner);
         let (a, b) = factors(k, &at, &r);
         let product = k.b.mul(a, b);
         let old = k.b.load(out, at.clone(), Access::Proven);

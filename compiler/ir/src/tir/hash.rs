@@ -1,0 +1,101 @@
+//! Structural equality and a stable 128-bit hash.
+//!
+//! Two functions are equal if they print alike, but for their places in the source and the names of their variables,
+//! buffers and blocks: those are numbered in the order in which the text meets them. Constants count by their hashes.
+
+use super::{PrimFunc, Stmt, print};
+use crate::{Loc, Module};
+
+/// Whether two functions of these modules have the same structure.
+pub fn structurally_equal(a: (&Module, &PrimFunc), b: (&Module, &PrimFunc)) -> bool {
+    canonical(a.0, a.1) == canonical(b.0, b.1)
+}
+
+/// The hash of a function's structure: equal on every machine and in every run.
+pub fn structural_hash(module: &Module, func: &PrimFunc) -> u128 {
+    crate::relax::fnv1a(canonical(module, func).as_bytes())
+}
+
+fn canonical(module: &Module, func: &PrimFunc) -> String {
+    let mut func = func.clone();
+    func.loc = Loc::default();
+    func.body = without_places(func.body);
+    let text = print(module, &func);
+    rename(&func, &text)
+}
+
+fn without_places(stmt: Stmt) -> Stmt {
+    let boxed = |s: Box<Stmt>| Box::new(without_places(*s));
+    match stmt {
+        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(without_places).collect()),
+        Stmt::For { var, min, extent, kind, body } => Stmt::For { var, min, extent, kind, body: boxed(body) },
+        Stmt::While { cond, body } => Stmt::While { cond, body: boxed(body) },
+        Stmt::If { cond, then, otherwise } => Stmt::If { cond, then: boxed(then), otherwise: otherwise.map(boxed) },
+        Stmt::Let { var, value, body } => Stmt::Let { var, value, body: boxed(body) },
+        Stmt::Alloc { buf, body } => Stmt::Alloc { buf, body: boxed(body) },
+        Stmt::Block(mut block) => {
+            block.init = block.init.map(without_places);
+            block.body = without_places(block.body);
+            Stmt::Block(block)
+        }
+        Stmt::At(_, body) => without_places(*body),
+        Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } => stmt,
+    }
+}
+
+/// The text with every name of a variable, buffer or block replaced by `$` and a number, in the order of first use.
+fn rename(func: &PrimFunc, text: &str) -> String {
+    let mut names = std::collections::BTreeMap::new();
+    let mut known: std::collections::BTreeSet<String> = func.vars.iter().map(|v| v.sym.to_string()).collect();
+    known.extend(func.buffers.iter().map(|b| b.name.clone()));
+    let block = |line: &str| line.trim().strip_prefix("block ").and_then(|l| l.strip_suffix(" {")).map(str::to_string);
+    known.extend(text.lines().filter_map(block));
+    let word = |c: char| c.is_alphanumeric() || "_.$#".contains(c);
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = if word(first) { rest.find(|c| !word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
+        let token = &rest[..end];
+        rest = &rest[end..];
+        // Before a bracket of a call stands a function's name, after `@` too.
+        if known.contains(token) && !rest.starts_with('(') && !out.ends_with('@') {
+            let next = names.len();
+            let number = *names.entry(token.to_string()).or_insert(next);
+            out += &format!("${number}");
+        } else {
+            out += token;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+
+    fn one(text: &str) -> PrimFunc {
+        parse(&Module::default(), text).expect("it parses").remove(0)
+    }
+
+    fn copy(var: &str, node: u32, kind: &str) -> PrimFunc {
+        one(&format!(
+            "prim @copy(N: index, in x: f32[N], out y: f32[N]) phase blocks at 0:1 {{
+               at 0:{node} {{
+                 for {var} in 0 +: N {kind} {{
+                   y[{var}] = x[{var}]
+                 }}
+               }}
+             }}"
+        ))
+    }
+
+    #[test]
+    fn names_and_places_do_not_count() {
+        let module = Module::default();
+        let (a, b, c) = (copy("i", 7, "serial"), copy("j", 9, "serial"), copy("i", 7, "parallel"));
+        assert!(structurally_equal((&module, &a), (&module, &b)));
+        assert_eq!(structural_hash(&module, &a), structural_hash(&module, &b));
+        assert!(!structurally_equal((&module, &a), (&module, &c)));
+    }
+}

@@ -1,0 +1,441 @@
+//! Redoes the laws of `ir.rs`, except the bounds of accesses, which `bounds.rs` proves.
+//!
+//! One walk over the statements and one look at each expression, so that it can run after every pass. Every error is
+//! collected, with the text of the place.
+
+use std::collections::BTreeSet;
+
+use super::verify_types::{describe, type_error};
+use super::{
+    Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, Intrinsic, Param, Phase, PrimFunc, Scope, Stmt, Ty, VarId,
+    operands,
+};
+use crate::Module;
+use crate::arith::{IntExpr, Sym};
+use crate::op::{BinaryOp, UnaryOp};
+
+/// The laws that a function breaks, one text each.
+pub fn verify(module: &Module, func: &PrimFunc) -> Vec<String> {
+    let mut check = Check {
+        module,
+        func,
+        errors: Vec::new(),
+        bound: vec![false; func.vars.len()],
+        ever: vec![false; func.vars.len()],
+        live: vec![false; func.buffers.len()],
+        written: BTreeSet::new(),
+        blocks: BTreeSet::new(),
+        typed: vec![false; func.exprs.len()],
+        seen: vec![0; func.exprs.len()],
+        now: 0,
+    };
+    check.names();
+    check.params();
+    check.buffers();
+    check.stmt(&func.body);
+    check.outputs();
+    check.errors
+}
+
+struct Check<'f> {
+    module: &'f Module,
+    func: &'f PrimFunc,
+    errors: Vec<String>,
+    /// Variables that hold here, and those that were bound anywhere.
+    bound: Vec<bool>,
+    ever: Vec<bool>,
+    /// Buffers that may be used here.
+    live: Vec<bool>,
+    written: BTreeSet<BufId>,
+    blocks: BTreeSet<String>,
+    /// Expressions whose types were checked, and in which statement each was last seen.
+    typed: Vec<bool>,
+    seen: Vec<u32>,
+    now: u32,
+}
+
+impl<'f> Check<'f> {
+    fn fail(&mut self, text: impl Into<String>) {
+        self.errors.push(text.into());
+    }
+
+    fn sym(&self, var: VarId) -> String {
+        self.func.vars.get(var.0 as usize).map_or_else(|| format!("variable {}", var.0), |v| v.sym.to_string())
+    }
+
+    fn buf(&self, buf: BufId) -> String {
+        self.func.buffers.get(buf.0 as usize).map_or_else(|| format!("buffer {}", buf.0), |b| b.name.clone())
+    }
+
+    fn text(&self, e: ExprId) -> String {
+        describe(self.func, e)
+    }
+
+    fn names(&mut self) {
+        let vars = self.func.vars.iter().map(|v| v.sym.to_string());
+        let names: Vec<String> = vars.chain(self.func.buffers.iter().map(|b| b.name.clone())).collect();
+        let mut seen = BTreeSet::new();
+        for name in names {
+            if !seen.insert(name.clone()) {
+                self.fail(format!("two things are called `{name}`"));
+            }
+        }
+    }
+
+    fn params(&mut self) {
+        let mut workspaces = 0;
+        for param in &self.func.params {
+            match param {
+                Param::Value(var) => self.bind(*var),
+                Param::Buffer(buf, _) => match self.func.buffers.get(buf.0 as usize) {
+                    Some(data) if data.scope != Scope::Param => {
+                        self.fail(format!("parameter `{}` has a scope of its own", data.name));
+                    }
+                    Some(_) if self.live[buf.0 as usize] => {
+                        self.fail(format!("`{}` is two parameters", self.buf(*buf)));
+                    }
+                    Some(_) => self.live[buf.0 as usize] = true,
+                    None => self.fail(format!("parameter buffer {} does not exist", buf.0)),
+                },
+                Param::Workspace => workspaces += 1,
+            }
+        }
+        if workspaces > 1 {
+            self.fail("two workspace parameters");
+        }
+        for fact in &self.func.facts {
+            for sym in fact.vars() {
+                self.known(&sym, &format!("the fact `{fact}`"));
+            }
+        }
+    }
+
+    /// Whether a symbol is a variable of the function at all.
+    fn known(&mut self, sym: &Sym, place: &str) {
+        if !self.func.vars.iter().any(|v| v.sym == *sym) {
+            self.fail(format!("{place} uses `{sym}`, which is no variable"));
+        }
+    }
+
+    fn buffers(&mut self) {
+        let workspace = self.func.params.contains(&Param::Workspace);
+        for (index, data) in self.func.buffers.iter().enumerate() {
+            let name = &data.name;
+            let ranges = data.range.iter().flat_map(|(lo, hi)| [lo, hi]);
+            let exprs: Vec<&IntExpr> =
+                data.shape.iter().chain(data.strides.iter().flatten()).chain(&data.offset).chain(ranges).collect();
+            for sym in exprs.iter().flat_map(|e| e.vars()).collect::<BTreeSet<_>>() {
+                self.known(&sym, &format!("buffer `{name}`"));
+            }
+            if self.func.phase >= Phase::Flat && data.shape.len() != 1 {
+                self.fail(format!("`{name}` has rank {}, expected 1 in phase flat", data.shape.len()));
+            }
+            match data.scope {
+                Scope::Const(id) => match self.module.constants.get(id.0 as usize) {
+                    Some(constant) if constant.dtype != data.dtype => {
+                        self.fail(format!("`{name}` has type `{}`, its constant `{}`", data.dtype, constant.dtype));
+                    }
+                    Some(_) => self.live[index] = true,
+                    None => self.fail(format!("`{name}` names constant {}, which does not exist", id.0)),
+                },
+                Scope::Workspace => {
+                    self.live[index] = true;
+                    if !workspace || data.offset.is_none() {
+                        self.fail(format!("`{name}` needs a workspace parameter and an offset"));
+                    }
+                }
+                Scope::Param | Scope::Global | Scope::Local | Scope::Shared => {}
+            }
+        }
+    }
+
+    fn outputs(&mut self) {
+        for param in &self.func.params {
+            if let Param::Buffer(buf, BufUse::Out) = param
+                && !self.written.contains(buf)
+            {
+                self.fail(format!("output `{}` is never written", self.buf(*buf)));
+            }
+        }
+    }
+
+    // Scopes.
+
+    fn bind(&mut self, var: VarId) {
+        match self.ever.get_mut(var.0 as usize) {
+            Some(ever) if *ever => self.fail(format!("`{}` is bound twice", self.sym(var))),
+            Some(ever) => {
+                *ever = true;
+                self.bound[var.0 as usize] = true;
+            }
+            None => self.fail(format!("variable {} does not exist", var.0)),
+        }
+    }
+
+    fn inside(&mut self, vars: &[VarId], f: impl FnOnce(&mut Self)) {
+        vars.iter().for_each(|v| self.bind(*v));
+        f(self);
+        for var in vars {
+            if let Some(bound) = self.bound.get_mut(var.0 as usize) {
+                *bound = false;
+            }
+        }
+    }
+
+    // Expressions.
+
+    /// Checks an expression of the current statement: its types, its variables, its buffers.
+    fn expr(&mut self, id: ExprId) {
+        let Some(seen) = self.seen.get_mut(id.0 as usize) else {
+            return self.fail(format!("expression {} does not exist", id.0));
+        };
+        if *seen == self.now {
+            return;
+        }
+        *seen = self.now;
+        let func = self.func;
+        let expr = func.exprs.get(id);
+        for operand in operands(expr) {
+            if operand.0 >= id.0 {
+                return self.fail(format!("expression {} has operand {}, which is not below it", id.0, operand.0));
+            }
+            self.expr(operand);
+        }
+        match expr {
+            Expr::Var(var) if !self.bound.get(var.0 as usize).is_some_and(|b| *b) => {
+                self.fail(format!("`{}` is used where it is not bound", self.sym(*var)));
+            }
+            Expr::Load { buf, index, .. } => self.access(*buf, index),
+            Expr::Const(_)
+            | Expr::Index(_)
+            | Expr::Var(_)
+            | Expr::Unary(..)
+            | Expr::Binary(..)
+            | Expr::Compare(..)
+            | Expr::If(..)
+            | Expr::Select(..)
+            | Expr::Cast(..)
+            | Expr::Call(..)
+            | Expr::Ramp(..)
+            | Expr::Broadcast(..) => {}
+        }
+        if !std::mem::replace(&mut self.typed[id.0 as usize], true) {
+            if let Some(error) = type_error(func, id) {
+                self.fail(format!("{error} in `{}`", self.text(id)));
+            }
+            if func.phase == Phase::Target && must_be_expanded(func, expr) {
+                self.fail(format!("`{}` is not expanded in phase target", self.text(id)));
+            }
+        }
+    }
+
+    fn typed(&mut self, id: ExprId, expected: &str, ok: impl FnOnce(Ty) -> bool) {
+        self.expr(id);
+        if (id.0 as usize) < self.func.exprs.len() {
+            let ty = self.func.exprs.ty(id);
+            if !ok(ty) {
+                self.fail(format!("expected {expected}, found `{ty}`: `{}`", self.text(id)));
+            }
+        }
+    }
+
+    fn index(&mut self, id: ExprId) {
+        self.typed(id, "an index", |ty| ty == Ty::index());
+    }
+
+    fn cond(&mut self, id: ExprId) {
+        self.typed(id, "`bool`", |ty| ty == Ty::bool());
+    }
+
+    fn access(&mut self, buf: BufId, index: &[ExprId]) {
+        let name = self.buf(buf);
+        if !self.live.get(buf.0 as usize).is_some_and(|l| *l) {
+            return self.fail(format!("`{name}` is used where it does not live"));
+        }
+        let rank = self.func.buffers[buf.0 as usize].shape.len();
+        if index.len() != rank {
+            self.fail(format!("{} indices for `{name}` of rank {rank}", index.len()));
+        }
+        for i in index {
+            self.typed(*i, "an integer index", |ty| match ty.elem {
+                Elem::Index => true,
+                Elem::Scalar(dtype) => dtype.is_int(),
+            });
+        }
+    }
+
+    fn write(&mut self, buf: BufId) {
+        self.written.insert(buf);
+        let input = self.func.params.contains(&Param::Buffer(buf, BufUse::In));
+        let constant = self.func.buffers.get(buf.0 as usize).is_some_and(|b| matches!(b.scope, Scope::Const(_)));
+        if input || constant {
+            self.fail(format!(
+                "`{}` is written, but is {}",
+                self.buf(buf),
+                if input { "an input" } else { "a constant" }
+            ));
+        }
+    }
+
+    // Statements.
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        self.now += 1;
+        match stmt {
+            Stmt::Seq(all) => all.iter().for_each(|s| self.stmt(s)),
+            Stmt::For { var, min, extent, body, .. } => {
+                self.index(*min);
+                self.index(*extent);
+                self.loop_var(*var);
+                self.inside(&[*var], |c| c.stmt(body));
+            }
+            Stmt::While { cond, body } => {
+                self.cond(*cond);
+                self.stmt(body);
+            }
+            Stmt::If { cond, then, otherwise } => {
+                self.cond(*cond);
+                self.stmt(then);
+                otherwise.iter().for_each(|s| self.stmt(s));
+            }
+            Stmt::Let { var, value, body } => {
+                let expected = self.func.vars.get(var.0 as usize).map(|v| v.ty);
+                self.typed(*value, &format!("the type of `{}`", self.sym(*var)), |ty| Some(ty) == expected);
+                self.inside(&[*var], |c| c.stmt(body));
+            }
+            Stmt::Alloc { buf, body } => self.alloc(*buf, body),
+            Stmt::Store { buf, index, value, .. } => self.store(*buf, index, *value),
+            Stmt::Block(block) => self.block(block),
+            Stmt::Evaluate(e) => self.expr(*e),
+            Stmt::Call { func, args } => self.call(func, args),
+            Stmt::At(_, body) => self.stmt(body),
+        }
+    }
+
+    fn loop_var(&mut self, var: VarId) {
+        if self.func.vars.get(var.0 as usize).is_some_and(|v| v.ty != Ty::index()) {
+            self.fail(format!("loop variable `{}` is no index", self.sym(var)));
+        }
+    }
+
+    fn alloc(&mut self, buf: BufId, body: &Stmt) {
+        let index = buf.0 as usize;
+        let Some(data) = self.func.buffers.get(index) else {
+            return self.fail(format!("buffer {index} does not exist"));
+        };
+        if !matches!(data.scope, Scope::Global | Scope::Local | Scope::Shared) {
+            self.fail(format!("`{}` is allocated, but lives elsewhere", data.name));
+        }
+        if std::mem::replace(&mut self.live[index], true) {
+            self.fail(format!("`{}` is allocated inside its own life", data.name));
+        }
+        self.stmt(body);
+        self.live[index] = false;
+    }
+
+    fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId) {
+        self.access(buf, index);
+        self.write(buf);
+        if let Some(data) = self.func.buffers.get(buf.0 as usize) {
+            let dtype = data.dtype;
+            let expected = format!("`{dtype}` for `{}`", data.name);
+            self.typed(value, &expected, |ty| ty.elem == Elem::Scalar(dtype));
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        if self.func.phase >= Phase::Flat {
+            self.fail(format!("block `{}` in phase flat", block.name));
+        }
+        if !self.blocks.insert(block.name.clone()) {
+            self.fail(format!("two blocks are called `{}`", block.name));
+        }
+        for iter in &block.iters {
+            self.loop_var(iter.var);
+            self.index(iter.value);
+            self.index(iter.extent);
+        }
+        let vars: Vec<VarId> = block.iters.iter().map(|i| i.var).collect();
+        self.inside(&vars, |c| {
+            c.now += 1;
+            for region in block.reads.iter().chain(&block.writes) {
+                region.ranges.iter().for_each(|(begin, extent)| {
+                    c.index(*begin);
+                    c.index(*extent);
+                });
+            }
+            block.predicate.iter().for_each(|p| c.cond(*p));
+            block.init.iter().for_each(|s| c.stmt(s));
+            c.stmt(&block.body);
+        });
+    }
+
+    fn call(&mut self, name: &str, args: &[CallArg]) {
+        let Some(callee) = self.module.prim(name) else {
+            return self.fail(format!("`{name}` is called, but is no prim-func of the module"));
+        };
+        if callee.params.len() != args.len() {
+            let (expected, found) = (callee.params.len(), args.len());
+            return self.fail(format!("`{name}` takes {expected} arguments, found {found}"));
+        }
+        for (n, (param, arg)) in callee.params.iter().zip(args).enumerate() {
+            match (param, arg) {
+                (Param::Value(var), CallArg::Value(e)) => {
+                    let expected = callee.vars[var.0 as usize].ty;
+                    let what = format!("`{expected}` for parameter {n} of `{name}`");
+                    self.typed(*e, &what, |ty| ty == expected);
+                }
+                (Param::Buffer(theirs, usage), CallArg::Buffer(ours)) => {
+                    self.pass(name, n, &callee.buffers[theirs.0 as usize], *ours, *usage);
+                }
+                (Param::Value(_) | Param::Buffer(..) | Param::Workspace, _) => {
+                    self.fail(format!("argument {n} of `{name}` is of another kind than its parameter"));
+                }
+            }
+        }
+    }
+
+    fn pass(&mut self, name: &str, n: usize, theirs: &super::BufferData, ours: BufId, usage: BufUse) {
+        let Some(data) = self.func.buffers.get(ours.0 as usize) else {
+            return self.fail(format!("buffer {} does not exist", ours.0));
+        };
+        if !self.live[ours.0 as usize] {
+            self.fail(format!("`{}` is used where it does not live", data.name));
+        }
+        if data.dtype != theirs.dtype {
+            let (expected, found) = (theirs.dtype, data.dtype);
+            self.fail(format!("argument {n} of `{name}`: expected elements of `{expected}`, found `{found}`"));
+        }
+        // A reshaped value is the same memory under another shape.
+        let count = |b: &super::BufferData| b.shape.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_const()?));
+        if let (Some(expected), Some(found)) = (count(theirs), count(data))
+            && expected != found
+        {
+            self.fail(format!("argument {n} of `{name}`: expected {expected} elements, found {found}"));
+        }
+        if usage != BufUse::In {
+            self.write(ours);
+        }
+    }
+}
+
+/// Whether `LowerMath` should have replaced it.
+fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
+    let float = |e: ExprId| matches!(func.exprs.ty(e).elem, Elem::Scalar(d) if d.is_float());
+    match expr {
+        Expr::Unary(op, x) => float(*x) && crate::eval::ulps(*op) > 0.5 || *op == UnaryOp::Square,
+        Expr::Binary(BinaryOp::Pow | BinaryOp::Atan2, ..) | Expr::Call(Intrinsic::QMultiplyShift, ..) => true,
+        Expr::Const(_)
+        | Expr::Index(_)
+        | Expr::Var(_)
+        | Expr::Binary(..)
+        | Expr::Compare(..)
+        | Expr::If(..)
+        | Expr::Select(..)
+        | Expr::Cast(..)
+        | Expr::Load { .. }
+        | Expr::Call(Intrinsic::Fma | Intrinsic::Bitcast, ..)
+        | Expr::Ramp(..)
+        | Expr::Broadcast(..) => false,
+    }
+}

@@ -1,0 +1,144 @@
+//! What type each expression must have.
+
+use super::{Elem, Expr, ExprId, Intrinsic, PrimFunc, Ty};
+use crate::DType;
+use crate::op::{BinaryOp, UnaryOp};
+
+/// An expression as a reader knows it, cut where it is long.
+pub(super) fn describe(func: &PrimFunc, id: ExprId) -> String {
+    let text = super::print::expr_text(func, id);
+    if text.chars().count() <= 80 { text } else { text.chars().take(77).chain("...".chars()).collect() }
+}
+
+/// What is wrong with the type of an expression whose operands are right.
+pub(super) fn type_error(func: &PrimFunc, id: ExprId) -> Option<String> {
+    let found = func.exprs.ty(id);
+    match expected(func, func.exprs.get(id)) {
+        Ok(ty) if ty == found => None,
+        Ok(ty) => Some(format!("expected type `{ty}`, found `{found}`")),
+        Err(error) => Some(error),
+    }
+}
+
+/// The type of an expression, or what is wrong with its operands' types.
+pub(super) fn expected(func: &PrimFunc, expr: &Expr) -> Result<Ty, String> {
+    let ty = |e: &ExprId| func.exprs.ty(*e);
+    let same = |a: &ExprId, b: &ExprId| {
+        let (a, b) = (ty(a), ty(b));
+        if a == b { Ok(a) } else { Err(format!("operands of types `{a}` and `{b}`")) }
+    };
+    let bools = |lanes| Ty { elem: Elem::Scalar(DType::Bool), lanes };
+    match expr {
+        Expr::Const(s) => Ok(Ty::scalar(s.dtype)),
+        Expr::Index(_) => Ok(Ty::index()),
+        Expr::Var(v) => Ok(func.vars.get(v.0 as usize).ok_or("no such variable")?.ty),
+        Expr::Unary(op, a) => unary(*op, ty(a)),
+        Expr::Binary(op, a, b) => binary(*op, same(a, b)?),
+        Expr::Compare(_, a, b) => Ok(bools(same(a, b)?.lanes)),
+        Expr::If(c, a, b) if ty(c) == Ty::bool() => same(a, b),
+        Expr::Select(c, a, b) if ty(c) == Ty::bool() || ty(c) == bools(ty(a).lanes) => same(a, b),
+        Expr::If(c, ..) | Expr::Select(c, ..) => Err(format!("expected a condition of `bool`, found `{}`", ty(c))),
+        Expr::Cast(to, a) if to.lanes == ty(a).lanes => Ok(*to),
+        Expr::Cast(to, a) => Err(format!("a cast of `{}` to `{to}`", ty(a))),
+        Expr::Load { buf, index, .. } => {
+            let data = func.buffers.get(buf.0 as usize).ok_or("no such buffer")?;
+            let lanes = index.iter().map(|i| ty(i).lanes).max().unwrap_or(1);
+            Ok(Ty { elem: Elem::Scalar(data.dtype), lanes })
+        }
+        Expr::Call(f, args, to) => call(*f, &args.iter().map(ty).collect::<Vec<_>>(), *to),
+        Expr::Ramp(base, stride, lanes) => {
+            let scalar = same(base, stride)?;
+            if scalar.lanes == 1 { Ok(Ty { lanes: *lanes, ..scalar }) } else { Err("a ramp of vectors".into()) }
+        }
+        Expr::Broadcast(a, lanes) if ty(a).lanes == 1 => Ok(Ty { lanes: *lanes, ..ty(a) }),
+        Expr::Broadcast(..) => Err("a broadcast of a vector".into()),
+    }
+}
+
+fn unary(op: UnaryOp, a: Ty) -> Result<Ty, String> {
+    let dtype = match a.elem {
+        Elem::Scalar(dtype) => dtype,
+        Elem::Index => DType::I64,
+    };
+    let (ok, what) = match op {
+        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Square => (!dtype.is_bool(), "a number"),
+        UnaryOp::Not => (!dtype.is_float(), "an integer or `bool`"),
+        UnaryOp::Floor
+        | UnaryOp::Ceil
+        | UnaryOp::Round
+        | UnaryOp::Trunc
+        | UnaryOp::Sqrt
+        | UnaryOp::Rsqrt
+        | UnaryOp::Reciprocal
+        | UnaryOp::Exp
+        | UnaryOp::Exp2
+        | UnaryOp::Expm1
+        | UnaryOp::Log
+        | UnaryOp::Log2
+        | UnaryOp::Log10
+        | UnaryOp::Log1p
+        | UnaryOp::Sin
+        | UnaryOp::Cos
+        | UnaryOp::Tan
+        | UnaryOp::Asin
+        | UnaryOp::Acos
+        | UnaryOp::Atan
+        | UnaryOp::Sinh
+        | UnaryOp::Cosh
+        | UnaryOp::Tanh
+        | UnaryOp::Asinh
+        | UnaryOp::Acosh
+        | UnaryOp::Atanh
+        | UnaryOp::Erf
+        | UnaryOp::Sigmoid
+        | UnaryOp::IsNan
+        | UnaryOp::IsInf
+        | UnaryOp::IsFinite => (dtype.is_float(), "a float"),
+    };
+    if !ok {
+        return Err(format!("expected {what}, found `{a}`"));
+    }
+    Ok(match op {
+        UnaryOp::IsNan | UnaryOp::IsInf | UnaryOp::IsFinite => Ty { elem: Elem::Scalar(DType::Bool), ..a },
+        _ => a,
+    })
+}
+
+fn binary(op: BinaryOp, a: Ty) -> Result<Ty, String> {
+    let (float, bool) = match a.elem {
+        Elem::Scalar(dtype) => (dtype.is_float(), dtype.is_bool()),
+        Elem::Index => (false, false),
+    };
+    let (ok, what) = match op {
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Div
+        | BinaryOp::Rem
+        | BinaryOp::DivEuclid
+        | BinaryOp::RemEuclid
+        | BinaryOp::Pow => (!bool, "numbers"),
+        BinaryOp::Min | BinaryOp::Max => (true, "numbers"),
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => (!float, "integers or `bool`"),
+        BinaryOp::Shl | BinaryOp::Shr => (!float && !bool, "integers"),
+        BinaryOp::Atan2 => (float, "floats"),
+    };
+    if ok { Ok(a) } else { Err(format!("expected {what}, found `{a}`")) }
+}
+
+fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
+    let i32s = Ty::scalar(DType::I32);
+    let width = |ty: Ty| match ty.elem {
+        Elem::Scalar(dtype) => (dtype.size_bytes(), ty.lanes),
+        Elem::Index => (8, ty.lanes),
+    };
+    match (f, args) {
+        (Intrinsic::Fma, [a, b, c]) if a == b && b == c => Ok(*a),
+        (Intrinsic::QMultiplyShift, [a, b, c]) if [*a, *b, *c] == [i32s; 3] => Ok(i32s),
+        (Intrinsic::Bitcast, [a]) if width(*a) == width(to) => Ok(to),
+        (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast, _) => {
+            let args: Vec<String> = args.iter().map(Ty::to_string).collect();
+            Err(format!("arguments of types ({}) for {f:?}", args.join(", ")))
+        }
+    }
+}
