@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use tenfold_ir::ops::{self, OpDef, OpKind};
 
+/// Which operators a section lists.
+type Belongs = fn(&OpDef) -> bool;
+
 fn page() -> String {
     let mut out = String::from(
         "# Operators\n\nGenerated from `compiler/ir/src/ops`; a test keeps it fresh. Names are NumPy's, else ONNX's in snake case, and\n\
@@ -12,7 +15,7 @@ fn page() -> String {
          constants. `?` marks what may be left out. Arithmetic, comparison and logic are Rust's operators, conversion is\n\
          `as`, slices are `x[[i, 1.., ..]]`.\n",
     );
-    let sections: [(&str, fn(&OpDef) -> bool); 3] = [
+    let sections: [(&str, Belongs); 3] = [
         ("Elementwise", |def| matches!(def.kind, OpKind::Element(_))),
         ("On whole tensors", |def| matches!(def.kind, OpKind::Graph(_))),
         ("Typed, compiled by a later version", |def| matches!(def.kind, OpKind::Later(..))),

@@ -50,14 +50,14 @@ impl<O: Ops> Composer<'_, O> {
     }
 
     /// x where x >= 0, else `below`; NaN takes `below`.
-    fn from_zero(&self, below: O::Value) -> O::Value {
+    fn keep_positive(&self, below: O::Value) -> O::Value {
         let positive = self.ops.compare(CmpOp::Ge, self.x, self.real(0.0));
         self.ops.select(positive, self.x, below)
     }
 
     fn elu(&self, alpha: f64) -> O::Value {
         let below = self.mul(self.real(alpha), self.ops.unary(UnaryOp::Expm1, self.x));
-        self.from_zero(below)
+        self.keep_positive(below)
     }
 
     /// x/2 (1 + g).
@@ -84,12 +84,12 @@ impl<O: Ops> Composer<'_, O> {
         match op {
             Activation::Relu => self.ops.binary(BinaryOp::Max, x, self.real(0.0)),
             Activation::Relu6 => self.clip(x, 0.0, 6.0),
-            Activation::LeakyRelu { alpha } => self.from_zero(self.mul(self.real(alpha.get()), x)),
+            Activation::LeakyRelu { alpha } => self.keep_positive(self.mul(self.real(alpha.get()), x)),
             Activation::Elu { alpha } => self.elu(alpha.get()),
             Activation::Celu { alpha } => {
                 let a = self.real(alpha.get());
                 let scaled = self.ops.binary(BinaryOp::Div, x, a);
-                self.from_zero(self.mul(a, self.ops.unary(UnaryOp::Expm1, scaled)))
+                self.keep_positive(self.mul(a, self.ops.unary(UnaryOp::Expm1, scaled)))
             }
             Activation::Selu { alpha, gamma } => self.mul(self.real(gamma.get()), self.elu(alpha.get())),
             Activation::ThresholdedRelu { alpha } => {
