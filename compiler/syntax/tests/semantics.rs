@@ -5,6 +5,8 @@
 mod elaborated;
 
 use tenfold_ir::{Function, relax, tir};
+use tenfold_syntax::elaborate::{ItemAlone, elaborate};
+use tenfold_syntax::{parse_text, render::render};
 
 /// Compares each case of a file with what is found, or writes it.
 fn check(file: &str, found: impl Fn(&str) -> String) {
@@ -29,7 +31,7 @@ fn check(file: &str, found: impl Fn(&str) -> String) {
 
 #[test]
 fn exact_texts() {
-    check("semantics.txt", elaborated::errors);
+    check("semantics.txt", errors);
 }
 
 #[test]
@@ -40,7 +42,7 @@ fn exact_modules() {
 /// The module of a source, printed; it obeys the laws of both IRs.
 fn module(source: &str) -> String {
     let (_, done) = elaborated::elaborated(source);
-    let Some(module) = done.and_then(|d| d.module) else { return elaborated::errors(source) };
+    let Some(module) = done.and_then(|d| d.module) else { return errors(source) };
     let mut text = String::new();
     for function in module.functions.values() {
         let (printed, broken) = match function {
@@ -88,6 +90,9 @@ fn programs_of_the_reference() {
         let (name, done) = (parsed.function.unwrap().name.text, done.unwrap());
         let errors: Vec<&str> = done.diagnostics.iter().map(|d| d.message.as_str()).collect();
         let text = if done.module.is_some() { "a module".to_string() } else { errors.join("; ") };
+        // The macro sees the item alone, and must not say more than the build does.
+        let alone = elaborate(&parse_text(function).function.unwrap(), &ItemAlone);
+        assert!(alone.diagnostics.iter().all(|d| errors.contains(&d.message.as_str())), "{name}: {:?}", alone.diagnostics);
         outcome += &format!("{name}: {text}\n");
     }
     let expected = "\
@@ -110,4 +115,15 @@ largest: `for` over elements is not compiled yet
 resize: a module
 ";
     assert_eq!(outcome, expected);
+}
+
+/// Every error of the first function, rendered.
+fn errors(text: &str) -> String {
+    let (parsed, done) = elaborated::elaborated(text);
+    let mut all = parsed.diagnostics.clone();
+    if let Some(done) = done {
+        all.extend(done.diagnostics);
+    }
+    let source = text.split("+++\n").next().unwrap_or_default();
+    render(source, &parsed.spans, &all)
 }

@@ -344,8 +344,9 @@ impl<'a> Elaborator<'a> {
             (Some(Type::Tensor(f)), Type::Tensor(t)) => {
                 let pairs = f.shape.iter().zip(&t.shape).enumerate();
                 let axis = pairs.filter(|(_, (a, b))| !self.prover().prove_eq(a, b)).map(|(axis, (a, b))| (axis, a, b)).next();
-                let help = axis.map_or(String::new(), |(axis, a, b)| {
-                    format!("axis {axis} is `{a}`, expected `{b}`; if they are equal, state it: `dims({a} == {b})`, or check at run time with `match_shape`")
+                let help = axis.map_or(String::new(), |(axis, a, b)| match a.as_const().zip(b.as_const()) {
+                    Some(_) => format!("axis {axis} is `{a}`, expected `{b}`"),
+                    None => format!("axis {axis} is `{a}`, expected `{b}`; if they are equal, state it: `dims({a} == {b})`, or check at run time with `match_shape`"),
                 });
                 (Code::DimMismatch, help)
             }
@@ -356,8 +357,8 @@ impl<'a> Elaborator<'a> {
         };
         let shown = found.map_or_else(|| self.describe(value), |found| format!("`{}`", show_type(found)));
         let message = format!("{what} is `{}`, found {shown}", show_type(ty));
-        let error = Diagnostic::new(node, code, message.clone()).label(at, "the type is written here").help(help);
-        let error = if code == Code::DimMismatch { self.with_origins(error, &message) } else { error };
+        let error = Diagnostic::new(node, code, message).label(at, "the type is written here").help(help.clone());
+        let error = if code == Code::DimMismatch { self.with_origins(error, &help) } else { error };
         self.report(error);
     }
 }

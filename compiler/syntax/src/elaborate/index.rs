@@ -149,8 +149,27 @@ impl<'a> Elaborator<'a> {
         if self.inside_axis(&i, dim) {
             return Some(i);
         }
+        // Integers of a dtype may wrap, so nothing is known of their sum; for the text it is what it would be.
+        let wraps = !matches!(value, Value::Index(_)) && matches!(index.kind, ExprKind::Binary(..));
+        let i = if wraps { self.unwrapped(index).unwrap_or(i) } else { i };
+        if wraps && self.inside_axis(&i, dim) {
+            let found = self.describe(&value);
+            let message = format!("`{}` is arithmetic of {found}, which may wrap, and nothing is known of it", show::expr(index));
+            self.fail(index.node, Code::IndexNotProven, message, "compute with index values: `(x as isize) + 1`");
+            return None;
+        }
         self.not_inside(index, &i, of, axis, dim);
         None
+    }
+
+    /// What integer arithmetic would be as index values.
+    fn unwrapped(&mut self, e: &'a Expr) -> Option<IntExpr> {
+        if let ExprKind::Binary(op, a, b) = &e.kind {
+            let (x, y) = (self.unwrapped(a)?, self.unwrapped(b)?);
+            return extent::binary(*op, &x, &y, self.prover());
+        }
+        let value = self.expr(e, None);
+        self.index_of(e, &value)
     }
 
     fn inside_axis(&self, i: &IntExpr, dim: &IntExpr) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenfold_syntax::ast::{ConstSource, NodeId, Path, TensorFn};
 use tenfold_syntax::elaborate::{Callee, ConstLookup, Environment};
-use tenfold_syntax::{Elaborated, Parsed, elaborate, parse_text, render::render};
+use tenfold_syntax::{Elaborated, Parsed, elaborate, parse_text};
 
 /// The functions of one crate root.
 pub(crate) struct Crate {
@@ -41,15 +41,4 @@ pub(crate) fn elaborated(text: &str) -> (Parsed, Option<Elaborated>) {
     let first = parsed.next().unwrap_or_default();
     let done = first.function.as_ref().map(|function| elaborate(function, &all));
     (first, done)
-}
-
-/// Every error of the first function, rendered.
-pub(crate) fn errors(text: &str) -> String {
-    let (parsed, done) = elaborated(text);
-    let mut all = parsed.diagnostics.clone();
-    if let Some(done) = done {
-        all.extend(done.diagnostics);
-    }
-    let source = text.split("+++\n").next().unwrap_or_default();
-    render(source, &parsed.spans, &all)
 }
