@@ -7,10 +7,10 @@ use super::expr::IntExpr;
 impl IntExpr {
     /// `self / other` rounded down; by zero it is 0.
     pub fn floor_div(&self, other: &Self) -> Self {
-        if let (Some(a), Some(b)) = (self.as_const(), other.as_const()) {
-            if let Some(value) = eval::floor_div(a, b) {
-                return Self::constant(value);
-            }
+        if let (Some(a), Some(b)) = (self.as_const(), other.as_const())
+            && let Some(value) = eval::floor_div(a, b)
+        {
+            return Self::constant(value);
         }
         match other.as_const() {
             Some(0) => return Self::constant(0),
@@ -33,15 +33,15 @@ impl IntExpr {
             // The split leaves a constant in 0..c.
             return quotient + value.div_euclid(c);
         }
-        if let Some(g) = rest.common_factor(c) {
-            if let (Some(rest), true) = (rest.exact_div(g), g > 1) {
-                return quotient + rest.floor_div(&Self::constant(c / g));
-            }
+        if let Some(g) = rest.common_factor(c)
+            && let (Some(rest), true) = (rest.exact_div(g), g > 1)
+        {
+            return quotient + rest.floor_div(&Self::constant(c / g));
         }
-        if let Some(Atom::FloorDiv(inner, by)) = rest.as_atom() {
-            if let Some(b) = by.as_const().filter(|b| *b > 0).and_then(|b| b.checked_mul(c)) {
-                return quotient + inner.floor_div(&Self::constant(b));
-            }
+        if let Some(Atom::FloorDiv(inner, by)) = rest.as_atom()
+            && let Some(b) = by.as_const().filter(|b| *b > 0).and_then(|b| b.checked_mul(c))
+        {
+            return quotient + inner.floor_div(&Self::constant(b));
         }
         quotient + Atom::FloorDiv(rest, Self::constant(c)).into_expr()
     }
@@ -64,7 +64,7 @@ impl IntExpr {
 
     /// The greatest divisor of `c` that divides all terms, the constant apart.
     fn common_factor(&self, c: i64) -> Option<i64> {
-        self.terms().iter().map(|(_, k)| *k).try_fold(c, |g, k| gcd(g, k))
+        self.terms().iter().map(|(_, k)| *k).try_fold(c, gcd)
     }
 
     /// The terms over `g` and the constant over `g` rounded down, which is exact under a further floor division.
@@ -75,10 +75,10 @@ impl IntExpr {
 
     /// What [`IntExpr::floor_div`] leaves: `self - other * (self fdiv other)`.
     pub fn floor_mod(&self, other: &Self) -> Self {
-        if let (Some(a), Some(b)) = (self.as_const(), other.as_const()) {
-            if let Some(value) = eval::floor_mod(a, b) {
-                return Self::constant(value);
-            }
+        if let (Some(a), Some(b)) = (self.as_const(), other.as_const())
+            && let Some(value) = eval::floor_mod(a, b)
+        {
+            return Self::constant(value);
         }
         match other.as_const() {
             Some(0) => return self.clone(),
@@ -97,20 +97,20 @@ impl IntExpr {
         if rest.as_const().is_some() {
             return rest;
         }
-        if let Some(Atom::FloorMod(inner, by)) = rest.as_atom() {
-            if by.as_const().is_some_and(|b| b > 0 && b % c == 0) {
-                return inner.floor_mod_by(c);
-            }
+        if let Some(Atom::FloorMod(inner, by)) = rest.as_atom()
+            && by.as_const().is_some_and(|b| b > 0 && b % c == 0)
+        {
+            return inner.floor_mod_by(c);
         }
         Atom::FloorMod(rest, Self::constant(c)).into_expr()
     }
 
     /// `self / other` rounded towards zero, as Rust divides; by zero it is 0.
     pub fn trunc_div(&self, other: &Self) -> Self {
-        if let (Some(a), Some(b)) = (self.as_const(), other.as_const()) {
-            if let Some(value) = eval::trunc_div(a, b) {
-                return Self::constant(value);
-            }
+        if let (Some(a), Some(b)) = (self.as_const(), other.as_const())
+            && let Some(value) = eval::trunc_div(a, b)
+        {
+            return Self::constant(value);
         }
         match other.as_const() {
             Some(0) => return Self::constant(0),
@@ -131,10 +131,10 @@ impl IntExpr {
 
     /// What [`IntExpr::trunc_div`] leaves, as Rust's `%`; by zero it is `self`.
     pub fn trunc_rem(&self, other: &Self) -> Self {
-        if let (Some(a), Some(b)) = (self.as_const(), other.as_const()) {
-            if let Some(value) = eval::trunc_rem(a, b) {
-                return Self::constant(value);
-            }
+        if let (Some(a), Some(b)) = (self.as_const(), other.as_const())
+            && let Some(value) = eval::trunc_rem(a, b)
+        {
+            return Self::constant(value);
         }
         match other.as_const() {
             Some(0) => return self.clone(),

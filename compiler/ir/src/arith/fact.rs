@@ -161,7 +161,7 @@ fn write_comparison(f: &mut fmt::Formatter<'_>, e: &IntExpr, ordered: bool) -> f
     };
     let (right, left) = (side(true), side(false));
     let constant = e.constant_term();
-    let same = ordered.then_some("<=").unwrap_or("==");
+    let same = if ordered { "<=" } else { "==" };
     if constant == i64::MIN || &right - &left + constant != *e {
         return write!(f, "{e} {} 0", if ordered { ">=" } else { "==" });
     }

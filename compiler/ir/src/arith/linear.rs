@@ -150,19 +150,17 @@ impl Tableau {
         loop {
             // The last entry of the costs is minus the cost so far, and the bound is the goal's constant minus the cost.
             let bound = self.goal.add(self.cost[self.width])?;
-            if let Some(enough) = enough {
-                if bound.compare(enough)?.is_gt() {
-                    return Some(());
-                }
+            if let Some(enough) = enough
+                && bound.compare(enough)?.is_gt()
+            {
+                return Some(());
             }
             let Some(column) = (0..self.width).find(|j| self.cost[*j].is_negative()) else {
                 return Some(());
             };
             match self.leaving(column) {
                 Some(line) => {
-                    if self.pivot(line, column).is_none() {
-                        return None;
-                    }
+                    self.pivot(line, column)?;
                 }
                 // Without a limit the rows contradict each other; go as far as is asked for.
                 None => return self.follow(column, bound, enough?),

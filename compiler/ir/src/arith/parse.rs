@@ -90,10 +90,10 @@ impl Parser<'_> {
             self.enter()?;
             let inner = self.alternatives();
             self.nesting = nesting;
-            if let Ok(fact) = inner {
-                if self.eat(")") {
-                    return Ok(fact);
-                }
+            if let Ok(fact) = inner
+                && self.eat(")")
+            {
+                return Ok(fact);
             }
             self.at = start;
         }
