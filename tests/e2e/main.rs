@@ -8,4 +8,5 @@ mod errors;
 mod freshness;
 mod links;
 mod package;
+mod signatures;
 mod surroundings;

@@ -6,7 +6,7 @@ use super::names::{dim_text, fixed};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use tenfold_ir::arith::{IntExpr, Sym};
-use tenfold_syntax::signature::SigKind;
+use tenfold_syntax::signature::{SigFact, SigKind};
 
 impl Emit<'_> {
     /// `let p0 = rt::input("x", x)?;` for each parameter that is not taken as it is.
@@ -137,11 +137,17 @@ impl Emit<'_> {
             .collect()
     }
 
+    /// The facts that the source states. That the extents of results are not negative is checked with them.
+    pub(super) fn stated_facts(&self) -> impl Iterator<Item = &SigFact> {
+        let results = self.signature.results.iter().flat_map(|result| &result.dims);
+        let implied: Vec<String> = results.map(|dim| format!("{dim} >= 0")).collect();
+        self.signature.facts.iter().filter(move |fact| !implied.contains(&fact.text))
+    }
+
     fn facts(&self) -> TokenStream {
         let krate = &self.names.krate;
         let scope = self.scope();
-        let facts = self.signature.facts.iter();
-        facts
+        self.stated_facts()
             .map(|fact| {
                 let (holds, text) = (scope.holds(&fact.fact), fact.fact.to_string());
                 let said = &fact.text;

@@ -184,7 +184,7 @@ impl Emit<'_> {
             let name = self.result_name(number);
             self.param(&name, &quote!(Result), Some(result.dtype), &result.dims)
         });
-        let facts = self.signature.facts.iter().map(|fact| fact.fact.to_string());
+        let facts = self.stated_facts().map(|fact| fact.fact.to_string());
         let bytes = match self.workspace_bytes() {
             Some(_) => quote!(::core::option::Option::Some(WORKSPACE_BYTES)),
             None => quote!(::core::option::Option::None),
