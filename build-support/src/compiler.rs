@@ -4,6 +4,7 @@ mod backend;
 mod constants;
 mod fault;
 mod member;
+mod text;
 
 use crate::worker::message::{Answer, Compiled, Request};
 use member::Member;
@@ -42,10 +43,13 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         "TENFOLD_PRINT" => Some(request.options.print.clone()),
         _ => None,
     });
+    if let Some(stage) = request.text {
+        return text::of(stage, module, &context, &member, request);
+    }
     let options = Options {
         codegen: CodegenOptions { lines: member.lines.clone(), ..CodegenOptions::default() },
         budgets: budgets(&member.tree.attributes.budgets),
-        strict: member.tree.attributes.numerics.as_ref().is_some_and(|n| n.value == "strict"),
+        strict: is_strict(&member),
         symbol: request.symbol.clone(),
     };
     let backend = backend::choose(request);
@@ -66,7 +70,12 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         code_bytes: 0,
         constants,
         times: vec![("front end".into(), millis(front)), ("passes and code".into(), millis(begin.elapsed() - front))],
+        text: String::new(),
     })
+}
+
+fn is_strict(member: &Member) -> bool {
+    member.tree.attributes.numerics.as_ref().is_some_and(|n| n.value == "strict")
 }
 
 fn target(request: &Request) -> Target {

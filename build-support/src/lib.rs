@@ -29,6 +29,9 @@ mod walk;
 mod weights;
 mod worker;
 
+#[doc(hidden)]
+pub use run::look;
+
 use environment::Environment;
 use std::panic::{self, AssertUnwindSafe};
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! One run of the build script: find, resolve, look up, compile, write down.
 
+pub mod look;
+
 use crate::environment::{Environment, VARIABLES, symbol_part};
 use crate::files::Hashes;
 use crate::front::{self, Read};
@@ -70,20 +72,12 @@ struct Run<'a> {
 pub(crate) fn run(environment: &Environment) -> io::Result<Done> {
     let begin = Instant::now();
     let directory = environment.out.join("tenfold");
-    fs::create_dir_all(directory.join("cache"))?;
     let roots = roots::of(&environment.package);
     let mut seen = walk::walk(&environment.package, &roots);
-    let mut hashes = Hashes::load(&directory.join("cache/files"));
-    let items = read_all(&mut seen);
-    let resolved = resolve::resolve(&nodes(&items));
     let walk = begin.elapsed();
-    let backend = if items.is_empty() {
-        "nothing to compile".into()
-    } else {
-        compiler::identity(&environment.options.llvm, &directory.join("cache/backend"))
-    };
-    let mut run = Run { environment, directory, backend, items, resolved };
-    run.make_keys(&mut hashes);
+    fs::create_dir_all(directory.join("cache"))?;
+    let mut hashes = Hashes::load(&directory.join("cache/files"));
+    let run = Run::new(environment, directory, &mut seen, &mut hashes);
     let mut outcomes = run.look_up();
     let workers = run.compile_missing(&mut outcomes)?;
     if !environment.options.print.is_empty() {
@@ -146,7 +140,21 @@ struct Outcome {
 
 type Outcomes = BTreeMap<String, Outcome>;
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// What a walk has seen, each function with its key.
+    fn new(environment: &'a Environment, directory: PathBuf, seen: &mut Seen, hashes: &mut Hashes) -> Self {
+        let items = read_all(seen);
+        let resolved = resolve::resolve(&nodes(&items));
+        let backend = if items.is_empty() {
+            "nothing to compile".into()
+        } else {
+            compiler::identity(&environment.options.llvm, &directory.join("cache/backend"))
+        };
+        let mut run = Self { environment, directory, backend, items, resolved };
+        run.make_keys(hashes);
+        run
+    }
+
     /// Everything that an object depends on. Callees come before their callers.
     fn make_keys(&mut self, hashes: &mut Hashes) {
         for number in resolve::order(&self.resolved) {
@@ -301,6 +309,7 @@ impl Run<'_> {
             known: self.known(&item.found.krate),
             target: self.environment.target.clone(),
             options: self.environment.options.clone(),
+            text: None,
         }
     }
 

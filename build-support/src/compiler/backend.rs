@@ -61,3 +61,14 @@ pub(super) fn choose(request: &Request) -> Box<dyn Backend> {
         }
     }
 }
+
+/// LLVM or why there is none.
+pub(super) fn llvm() -> Result<Box<dyn Backend>, String> {
+    let environment = Env::from_process();
+    if environment.choice.as_deref().is_some_and(|choice| choice == "none") {
+        return Err("`TENFOLD_LLVM` is `none`; take it out of the environment".into());
+    }
+    let found = find(&environment);
+    let llvm = load(&found).map_err(|error| error.to_string())?;
+    Ok(Box::new(LlvmBackend::new(llvm, &found)))
+}

@@ -1,6 +1,7 @@
 //! What is asked of a worker and what it answers: plain data.
 
 use super::wire::{Put, Take};
+use tenfold_core::Stage;
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::{Code, Diagnostic};
 
@@ -23,6 +24,8 @@ pub(crate) struct Request {
     pub(crate) target: Target,
     /// How.
     pub(crate) options: Options,
+    /// A text to make in place of an object.
+    pub(crate) text: Option<Stage>,
 }
 
 /// A function's text.
@@ -94,6 +97,8 @@ pub(crate) struct Compiled {
     pub(crate) constants: Vec<(String, u64)>,
     /// Milliseconds by stage.
     pub(crate) times: Vec<(String, u64)>,
+    /// The text that was asked for.
+    pub(crate) text: String,
 }
 
 impl Request {
@@ -126,6 +131,7 @@ impl Request {
         put.text(&self.options.print);
         put.number(self.options.seconds);
         put.text(&self.options.fault);
+        put.option(self.text.map(Stage::name), Put::text);
         put.finish()
     }
 
@@ -159,6 +165,7 @@ impl Request {
                 seconds: take.number()?,
                 fault: take.text()?,
             },
+            text: take.option(|take| Stage::from_name(&take.text()?))?,
         };
         take.end()?;
         Some(request)
@@ -184,6 +191,7 @@ impl Answer {
                         put.number(*value);
                     });
                 }
+                put.text(&compiled.text);
             }
             Self::Refused(diagnostics) => {
                 put.number(1);
@@ -216,6 +224,7 @@ impl Answer {
                 checks: take.texts()?,
                 constants: take.list(|take| Some((take.text()?, take.number()?)))?,
                 times: take.list(|take| Some((take.text()?, take.number()?)))?,
+                text: take.text()?,
             }),
             1 => Self::Refused(take.list(|take| {
                 Some(Diagnostic {
@@ -248,6 +257,7 @@ mod tests {
                 line: 7,
                 calls: vec![(vec!["self".into(), "g".into()], 1)],
             }],
+            text: Some(Stage::Asm),
             target: Target { triple: "t".into(), host: "h".into(), cfg: vec![("ARCH".into(), "x".into())] },
             ..Request::default()
         };

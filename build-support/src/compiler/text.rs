@@ -1,0 +1,60 @@
+//! A function as the text of one stage, in place of an object.
+//!
+//! Budgets are not checked here: a function that is over one is what somebody wants to look at.
+
+use super::backend;
+use super::member::Member;
+use crate::worker::message::{Compiled, Request};
+use tenfold_core::pass::PassContext;
+use tenfold_core::{Artefact, Backend, BackendError, Budgets, CodegenOptions, Options, Stage, Target, c};
+use tenfold_ir::Module;
+use tenfold_syntax::ast::NodeId;
+use tenfold_syntax::{Code, Diagnostic};
+
+/// The text of a stage.
+pub(super) fn of(
+    stage: Stage,
+    module: Module,
+    context: &PassContext,
+    member: &Member,
+    request: &Request,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let backend: Box<dyn Backend> = match stage {
+        Stage::Relax | Stage::Tir | Stage::C => Box::new(NoObject),
+        Stage::Llvm | Stage::Asm => backend::llvm().map_err(|why| {
+            let text = format!("the stage `{}` needs LLVM: {why}", stage.name());
+            vec![Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)]
+        })?,
+    };
+    let options = Options {
+        codegen: CodegenOptions { lines: member.lines.clone(), texts: vec![stage], ..CodegenOptions::default() },
+        budgets: Budgets::default(),
+        strict: super::is_strict(member),
+        symbol: request.symbol.clone(),
+    };
+    let made = tenfold_core::compile(module, context, &options, &*backend);
+    let mut made = made.map_err(|errors| errors.into_iter().map(super::diagnostic).collect::<Vec<_>>())?;
+    let text = made.artefact.texts.remove(&stage).unwrap_or_default();
+    Ok(Compiled { text, ..Compiled::default() })
+}
+
+/// Prints C and compiles nothing, so that the stages before code need neither LLVM nor a C compiler.
+struct NoObject;
+
+impl Backend for NoObject {
+    fn name(&self) -> &'static str {
+        "text"
+    }
+
+    fn identity(&self) -> String {
+        "text".into()
+    }
+
+    fn build(&self, module: &Module, _: &Target, options: &CodegenOptions) -> Result<Artefact, BackendError> {
+        let mut artefact = Artefact::default();
+        if options.texts.contains(&Stage::C) {
+            artefact.texts.insert(Stage::C, c::emit(module));
+        }
+        Ok(artefact)
+    }
+}

@@ -1,0 +1,157 @@
+//! What `cargo tenfold` asks: the functions of a package and the text of one. No part of the interface for build
+//! scripts.
+//!
+//! The process looks like a build script to it: cargo's variables say which package and which target. It finds and
+//! compiles as a build does, and writes to `OUT_DIR` alone.
+
+mod place;
+
+use super::{Item, Outcomes, Run};
+use crate::environment::Environment;
+use crate::files::Hashes;
+use crate::worker::message::Answer;
+use crate::worker::{self, Job};
+use crate::{roots, walk};
+use place::Places;
+use std::fs;
+use std::time::Duration;
+use tenfold_core::Stage;
+use tenfold_syntax::index::{Artefact, Skipped};
+use tenfold_syntax::{Code, Diagnostic};
+
+pub use place::Place;
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The crate that it belongs to: `lib:digits`, `test:smoke`, `doctest:src/lib.rs:7`.
+    pub krate: String,
+    /// Its path there: `crate::nn::mlp`.
+    pub path: String,
+    /// Relative to the package, `/` between components.
+    pub file: String,
+    /// The line of its name, counted from 1.
+    pub line: u32,
+    /// From its visibility to its result, on one line.
+    pub signature: String,
+    /// What there is to link; none if there are errors.
+    pub artefact: Option<Artefact>,
+    /// What is wrong with it.
+    pub errors: Vec<Error>,
+}
+
+/// What is wrong with a function, at its place in the file.
+#[derive(Clone, Debug)]
+pub struct Error {
+    /// Which error.
+    pub code: Code,
+    /// Expected and found.
+    pub message: String,
+    /// The next step.
+    pub help: Option<String>,
+    /// The offending expression.
+    pub place: Place,
+    /// Other places and what they have to do with it.
+    pub labels: Vec<(Place, String)>,
+}
+
+/// The functions of a package.
+#[derive(Clone, Debug)]
+pub struct Functions {
+    /// With what code was generated: `llvm 22.1-rust-1.95.0-stable, 191011432 bytes`, or `none` for C.
+    pub backend: String,
+    /// In the order of the crates and of the text.
+    pub functions: Vec<Function>,
+    /// Those that were seen and left alone.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Does a worker's part if this process is one, and makes sure that this process can start workers.
+///
+/// It comes first in `main`.
+pub fn serve() {
+    worker::start::keep();
+    worker::serve_if_worker();
+}
+
+/// The functions, without a word of how they are compiled.
+pub fn names() -> Result<Functions, String> {
+    with_run(|run, skipped| Ok(run.functions(skipped, &Outcomes::new())))
+}
+
+/// The functions, each compiled.
+pub fn functions() -> Result<Functions, String> {
+    with_run(|run, skipped| {
+        let mut outcomes = run.look_up();
+        run.compile_missing(&mut outcomes).map_err(unwritable)?;
+        Ok(run.functions(skipped, &outcomes))
+    })
+}
+
+/// The text of a function, which is named by its place in what [`names`] gives.
+pub fn text(number: usize, stage: Stage) -> Result<Result<String, Vec<Error>>, String> {
+    with_run(|run, _| {
+        let item = run.items.get(number).ok_or("there is no such function")?;
+        let mut errors = run.errors_of_item(item);
+        if run.is_sound(number) {
+            let request = crate::worker::message::Request { text: Some(stage), ..run.request(number) };
+            let mut jobs = [Job { request, answer: None, time: Duration::ZERO }];
+            worker::run(&mut jobs, &run.directory.join("cache"));
+            match jobs.into_iter().next().and_then(|job| job.answer) {
+                Some(Answer::Compiled(compiled)) => return Ok(Ok(compiled.text)),
+                Some(Answer::Refused(refused)) => errors.extend(run.placed(item, &refused)),
+                None => {}
+            }
+        }
+        Ok(Err(errors))
+    })
+}
+
+fn unwritable(error: std::io::Error) -> String {
+    format!("`OUT_DIR` cannot be written to: {error}")
+}
+
+fn with_run<T>(act: impl FnOnce(&Run<'_>, Vec<Skipped>) -> Result<T, String>) -> Result<T, String> {
+    let environment = Environment::of_process().map_err(|variable| format!("`{variable}` is not set"))?;
+    let directory = environment.out.join("tenfold");
+    fs::create_dir_all(directory.join("cache")).map_err(unwritable)?;
+    let mut seen = walk::walk(&environment.package, &roots::of(&environment.package));
+    let mut hashes = Hashes::load(&directory.join("cache/files"));
+    let run = Run::new(&environment, directory, &mut seen, &mut hashes);
+    act(&run, seen.skipped.into_iter().collect())
+}
+
+impl Run<'_> {
+    fn functions(&self, skipped: Vec<Skipped>, outcomes: &Outcomes) -> Functions {
+        let entries = self.entries(outcomes);
+        let functions = self.items.iter().zip(entries).map(|(item, entry)| {
+            let mut errors = self.errors_of_item(item);
+            errors.extend(self.placed(item, &entry.diagnostics));
+            Function {
+                krate: item.found.krate.clone(),
+                path: item.path(),
+                file: item.found.file.clone(),
+                line: item.found.function.line,
+                signature: place::signature(&item.found.function.text),
+                artefact: entry.artefact,
+                errors,
+            }
+        });
+        Functions { backend: self.backend.clone(), functions: functions.collect(), skipped }
+    }
+
+    /// What the item alone is refused for: the macro says it in a build.
+    fn errors_of_item(&self, item: &Item) -> Vec<Error> {
+        let mut places = Places::of(item, &self.environment.package);
+        let own = places.take_diagnostics();
+        own.iter().map(|d| places.error(d)).collect()
+    }
+
+    fn placed(&self, item: &Item, diagnostics: &[Diagnostic]) -> Vec<Error> {
+        if diagnostics.is_empty() {
+            return Vec::new();
+        }
+        let places = Places::of(item, &self.environment.package);
+        diagnostics.iter().map(|d| places.error(d)).collect()
+    }
+}
