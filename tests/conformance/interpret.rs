@@ -86,6 +86,30 @@ pub fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
     Ok(Prepared { name, module, actual, expected, definition })
 }
 
+/// Takes a module of prim-funcs, whose entry is one, through the passes over tir that are left for it.
+#[allow(dead_code, reason = "the filetests use it")]
+pub fn prepare_prim(
+    mut module: Module,
+    syms: &[(Sym, i64)],
+    given: Vec<crate::case::Given>,
+    target: &Target,
+) -> Result<Prepared, String> {
+    let context = PassContext::new(target.clone());
+    let name = module.entry.clone();
+    if let Some(tenfold_ir::Function::Prim(entry)) = module.functions.get_mut(&name) {
+        entry.exported = true;
+    }
+    let entry = module.prim(&name).ok_or("no entry")?.clone();
+    let actual = actual(&entry, syms, given.into_iter(), 4096)?;
+    let expected = run(&module, &entry, &actual)?;
+    let flat = entry.phase >= tir::Phase::Flat;
+    until(&mut module, if flat { "LowerMath" } else { "VerifyBounds" }, "", &context)?;
+    let last = module.prim(&name).ok_or("no entry")?.clone();
+    let again = run(&module, &last, &actual)?;
+    agree(&expected, &again)?;
+    Ok(Prepared { name, module, actual, expected, definition: BTreeMap::new() })
+}
+
 /// Every prim-func reads back as it prints.
 fn round_trip(module: &Module) -> Result<(), String> {
     for function in module.functions.values() {

@@ -1,0 +1,84 @@
+//! Texts of IR with what is expected of them. A file begins with its command and ends with what it must give:
+//!
+//! ```text
+//! ; test pass LowerMath
+//! prim @f(…) … { … }
+//! ; expect
+//! ; prim @f(…) … { … }
+//! ```
+//!
+//! Commands: `test roundtrip`, `test verify`, `test pass NAME…`, `test run`. `; const HASH f32[2] = 1 2` adds a
+//! constant, `; sym N = 3` and `; input f32[2] = 1 2` are what `test run` calls the function with. The expected text
+//! stands behind `; ` line by line; `TENFOLD_BLESS=1` writes it anew.
+#![allow(unsafe_code, reason = "calls what the back ends compiled")]
+
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/case.rs"]
+mod case;
+mod command;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/data.rs"]
+mod data;
+mod file;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/interpret.rs"]
+mod interpret;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/native.rs"]
+mod native;
+
+use std::path::{Path, PathBuf};
+
+/// Every file below a folder of one topic: `relax/<topic>/*.relax` and `tir/<topic>/*.tir`.
+fn files() -> Vec<PathBuf> {
+    let root = tenfold_tests::tools::root().join("tests/filetests");
+    let mut all = Vec::new();
+    for kind in ["relax", "tir"] {
+        for topic in sorted(&root.join(kind)).into_iter().filter(|p| p.is_dir()) {
+            all.extend(sorted(&topic).into_iter().filter(|p| p.extension().is_some_and(|e| e == kind)));
+        }
+    }
+    all
+}
+
+fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).map(|all| all.flatten().map(|e| e.path()).collect());
+    let mut all: Vec<PathBuf> = entries.unwrap_or_default();
+    all.sort();
+    all
+}
+
+#[test]
+fn every_file() {
+    let bless = std::env::var_os("TENFOLD_BLESS").is_some_and(|v| v == "1");
+    let mut errors = Vec::new();
+    let files = files();
+    for path in &files {
+        let text = std::fs::read_to_string(path).expect("the file can be read");
+        let name = path.strip_prefix(tenfold_tests::tools::root()).unwrap_or(path).display().to_string();
+        let outcome = file::File::read(&text).and_then(|file| command::run(&file).map(|found| (file, found)));
+        match outcome {
+            Err(e) => errors.push(format!("{name}: {e}")),
+            Ok((file, found)) if found != file.expected => {
+                if bless {
+                    std::fs::write(path, file.blessed(&found)).expect("the file can be written");
+                } else {
+                    errors.push(format!("{name}: {}", file::difference(&file.expected, &found)));
+                }
+            }
+            Ok(_) => {}
+        }
+    }
+    assert!(errors.is_empty(), "{} of {} files\n{}", errors.len(), files.len(), errors.join("\n"));
+    assert!(files.len() >= 20, "only {} files were found", files.len());
+}
+
+/// One pass, one folder.
+#[test]
+fn every_pass_has_a_folder() {
+    let topics: Vec<String> =
+        files().iter().filter_map(|p| p.parent()?.file_name().map(|n| n.to_string_lossy().into_owned())).collect();
+    for pass in tenfold_core::PIPELINE {
+        assert!(topics.iter().any(|t| t == pass.info.name), "no filetest of `{}`", pass.info.name);
+    }
+}
