@@ -26,6 +26,8 @@ pub struct Builder {
     vars: BTreeMap<Sym, VarId>,
     /// Symbols of index values that depend on data, and what they stand for.
     atoms: BTreeMap<Sym, ExprId>,
+    /// Names kept for dims.
+    reserved: BTreeSet<String>,
     /// Divisors that are known to be positive.
     positive: BTreeSet<IntExpr>,
     scopes: Vec<Vec<Item>>,
@@ -51,6 +53,7 @@ impl Builder {
             names: BTreeSet::new(),
             vars: BTreeMap::new(),
             atoms: BTreeMap::new(),
+            reserved: BTreeSet::new(),
             positive: BTreeSet::new(),
             scopes: vec![Vec::new()],
         }
@@ -61,7 +64,7 @@ impl Builder {
         let names = func.vars.iter().map(|v| v.sym.to_string());
         let names = names.chain(func.buffers.iter().map(|b| b.name.clone())).collect();
         let vars = func.vars.iter().enumerate().map(|(i, v)| (v.sym.clone(), VarId(i as u32))).collect();
-        Builder { func, names, vars, atoms: BTreeMap::new(), positive: BTreeSet::new(), scopes: vec![Vec::new()] }
+        Builder { func, names, vars, atoms: BTreeMap::new(), reserved: BTreeSet::new(), positive: BTreeSet::new(), scopes: vec![Vec::new()] }
     }
 
     /// The function so far.
@@ -85,7 +88,7 @@ impl Builder {
         let base = if base.is_empty() { "t" } else { base };
         let mut name = base.to_string();
         let mut n = 1;
-        while !self.names.insert(name.clone()) {
+        while self.reserved.contains(&name) || !self.names.insert(name.clone()) {
             name = format!("{base}_{n}");
             n += 1;
         }
@@ -123,9 +126,17 @@ impl Builder {
         if let Some(var) = self.vars.get(sym) {
             return *var;
         }
+        self.reserved.remove(sym.as_str());
         let var = self.index_var(&sym.to_string());
         self.func.params.push(Param::Value(var));
         var
+    }
+
+    /// Keeps a name for a dim that may become a parameter later.
+    pub fn reserve(&mut self, sym: &Sym) {
+        if !self.vars.contains_key(sym) {
+            self.reserved.insert(sym.to_string());
+        }
     }
 
     /// A scalar parameter.

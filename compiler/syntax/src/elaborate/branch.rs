@@ -312,11 +312,11 @@ impl<'a> Elaborator<'a> {
 
     /// The value with the type that is written for it; `what` names what it is, `at` where the type is written.
     pub(super) fn expect(&mut self, node: NodeId, value: Value<'a>, ty: &Type, what: &str, at: NodeId) -> Value<'a> {
-        if let (Value::Tuple(items), Type::Tuple(types)) = (&value, ty) {
-            if items.len() == types.len() {
-                let pairs = items.iter().zip(types);
-                return Value::Tuple(pairs.map(|(v, t)| self.expect(node, v.clone(), t, what, at)).collect());
-            }
+        if let (Value::Tuple(items), Type::Tuple(types)) = (&value, ty)
+            && items.len() == types.len()
+        {
+            let pairs = items.iter().zip(types);
+            return Value::Tuple(pairs.map(|(v, t)| self.expect(node, v.clone(), t, what, at)).collect());
         }
         let value = match (value, ty) {
             (Value::Literal(literal), Type::Tensor(t)) => self.literal_as(node, literal, t.dtype),

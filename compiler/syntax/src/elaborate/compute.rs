@@ -150,6 +150,9 @@ impl<'a> Elaborator<'a> {
     ) -> Value<'a> {
         let name = self.kernel_name();
         let saved = std::mem::replace(&mut self.kernel, Kernel::new(&name));
+        for sym in &self.syms {
+            self.kernel.b.reserve(&Sym::new(sym));
+        }
         let scope = self.frame.names.clone();
         self.enter();
         self.inside = true;

@@ -80,6 +80,7 @@ impl<'a> Elaborator<'a> {
         let id = self.module.add_constant(data);
         self.graph.set_loc(self.loc(name.node));
         let v = self.graph.constant(id, ty);
+        self.named_values.insert(v);
         self.graph.name_value(v, &name.text);
         Value::Tensor(v)
     }

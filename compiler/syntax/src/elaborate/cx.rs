@@ -56,6 +56,8 @@ pub(super) struct Elaborator<'a> {
     pub(super) origins: BTreeMap<Sym, (NodeId, String)>,
     /// What conditions of the graph say.
     pub(super) conds: BTreeMap<ValueId, Cond>,
+    /// Values that have a name of the source; the first `let` names a value.
+    pub(super) named_values: BTreeSet<ValueId>,
     /// How many closures and callees have been written out.
     pub(super) expansions: usize,
     /// Whether `get_unchecked` is allowed.
@@ -92,6 +94,7 @@ impl<'a> Elaborator<'a> {
             block: name.clone(),
             origins: BTreeMap::new(),
             conds: BTreeMap::new(),
+            named_values: BTreeSet::new(),
             expansions: 0,
             vouched: false,
             states: Vec::new(),

@@ -198,17 +198,17 @@ impl<'a> Elaborator<'a> {
         let is_and = op == ast::BinaryOp::And;
         let x = self.expr(a, None);
         let cond = self.cond_of(&x);
-        if let Value::Fixed(known) = &x {
-            if known.dtype.is_bool() {
-                let y = self.expr(b, None);
-                let Some(truth) = self.truth(b.node, &y) else { return Value::Unknown };
-                let decides = (known.bits != 0) != is_and;
-                let known = if decides { Some(!is_and) } else { None };
-                return match (known, truth) {
-                    (Some(known), _) | (None, Truth::Known(known)) => Value::Fixed(Scalar::bool(known)),
-                    (None, Truth::Element(_) | Truth::Graph(_)) => y,
-                };
-            }
+        if let Value::Fixed(known) = &x
+            && known.dtype.is_bool()
+        {
+            let y = self.expr(b, None);
+            let Some(truth) = self.truth(b.node, &y) else { return Value::Unknown };
+            let decides = (known.bits != 0) != is_and;
+            let known = if decides { Some(!is_and) } else { None };
+            return match (known, truth) {
+                (Some(known), _) | (None, Truth::Known(known)) => Value::Fixed(Scalar::bool(known)),
+                (None, Truth::Element(_) | Truth::Graph(_)) => y,
+            };
         }
         // At graph level both sides are evaluated, so the right side must hold by itself, unless it is only checked.
         let guarded = self.inside || self.checking > 0;

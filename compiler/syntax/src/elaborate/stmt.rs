@@ -210,9 +210,8 @@ impl<'a> Elaborator<'a> {
     fn named_value(&mut self, name: &str, value: Value<'a>) -> Value<'a> {
         match value {
             Value::Tensor(v) => {
-                if !self.graph.function().params.iter().any(|p| p.value == v)
-                    && self.graph.function().values[v.0 as usize].name.is_empty()
-                {
+                let is_param = self.graph.function().params.iter().any(|p| p.value == v);
+                if !is_param && self.named_values.insert(v) {
                     self.graph.name_value(v, name);
                 }
                 Value::Tensor(v)
@@ -399,7 +398,10 @@ impl<'a> Elaborator<'a> {
             if found.shape.len() == ty.shape.len() { Some(src) } else { self.emit(node, Op::Full { shape: ty.shape.clone() }, &[src], &[]) }
         } else {
             let new = self.emit(node, Op::SliceUpdate { axes, drop }, &[dst, src], &[tensor.node, value_node]);
-            new.into_iter().for_each(|v| self.graph.name_value(v, &tensor.text));
+            if let Some(v) = new {
+                self.named_values.insert(v);
+                self.graph.name_value(v, &tensor.text);
+            }
             new
         };
         if let Some(new) = new {
@@ -447,10 +449,10 @@ impl<'a> Elaborator<'a> {
         }
         let Some(v) = self.as_tensor(value.node, &found) else {
             for dim in dims {
-                if let ExprKind::Name(name) = &dim.kind {
-                    if !self.frame.dims.contains_key(name) && self.find(name).is_none() {
-                        self.bind(name, dim.node, VariableKind::Fixed, Value::Unknown);
-                    }
+                if let ExprKind::Name(name) = &dim.kind
+                    && self.is_new_dim(name)
+                {
+                    self.bind(name, dim.node, VariableKind::Fixed, Value::Unknown);
                 }
             }
             return Value::Unknown;
@@ -463,12 +465,12 @@ impl<'a> Elaborator<'a> {
         let mut checked = false;
         let mut all = Vec::new();
         for (dim, extent) in dims.iter().zip(&shape) {
-            if let ExprKind::Name(name) = &dim.kind {
-                if !self.frame.dims.contains_key(name) && self.find(name).is_none() {
-                    self.frame.dims.insert(name.clone(), extent.clone());
-                    all.push(extent.clone());
-                    continue;
-                }
+            if let ExprKind::Name(name) = &dim.kind
+                && self.is_new_dim(name)
+            {
+                self.frame.dims.insert(name.clone(), extent.clone());
+                all.push(extent.clone());
+                continue;
             }
             let Some(expected) = self.written_extent(dim) else { return Value::Unknown };
             if let Some((a, b)) = expected.as_const().zip(extent.as_const()).filter(|(a, b)| a != b) {
@@ -488,6 +490,10 @@ impl<'a> Elaborator<'a> {
             Some(v) => Value::Tensor(v),
             None => Value::Unknown,
         }
+    }
+
+    fn is_new_dim(&self, name: &str) -> bool {
+        !self.frame.dims.contains_key(name) && self.find(name).is_none()
     }
 
     /// `extern_call!(path, …)`.
