@@ -147,3 +147,49 @@ fn recursion() {
     let outcome = package.cargo(&["check"]).err();
     assert_eq!(outcome.errors("[T0804]"), 2, "{}", outcome.stderr);
 }
+
+#[test]
+fn a_callee_that_depends_on_a_cfg() {
+    let twin = |cfg: &str, by: &str| format!("#[cfg({cfg})]\n{}", doubles("twin").replace("2.0", by));
+    let package = Package::new(
+        "e2e-undetermined",
+        &format!(
+            "{HEAD}{}{}/// Calls.\n#[tensor_fn]\npub fn caller(x: Tensor<f32, 4>) -> Tensor<f32, 4> {{\n    self::twin(x)\n}}\n",
+            twin("debug_assertions", "2.0"),
+            twin("not(debug_assertions)", "3.0")
+        ),
+    );
+    let outcome = package.cargo(&["check"]).err();
+    assert_eq!(outcome.errors("[T0805] which function `self::twin` is depends on a `cfg`"), 1, "{}", outcome.stderr);
+    assert_eq!(outcome.errors(""), 2, "{}", outcome.stderr);
+}
+
+/// What other versions, other machines and damaged files would leave. The index is among rustc's inputs, so that
+/// rustc, and not the build script, runs again.
+#[test]
+fn an_index_that_does_not_fit() {
+    let package = Package::new("e2e-index", &format!("{HEAD}{}", doubles("f")));
+    package.cargo(&["check"]).ok();
+    let path = package.out_dir("debug").join("tenfold/index");
+    let good = std::fs::read_to_string(&path).unwrap();
+    let entry = &good[good.find("fn f").unwrap()..good.find("\nend").unwrap()];
+    let twin = entry.replace("symbol __tenfold_e2e", "symbol __tenfold_other");
+    for (text, says) in [
+        (good.replace("abi 1\n", "abi 99\n"), "[T0806] `f` was compiled by `tenfold-build`"),
+        (good.replace("tenfold-index 1", "tenfold-index 99"), "[T0806] `f` was compiled by"),
+        (good.replace("\nend\n", ""), "[T0803] `f` was not compiled: the build script's index is damaged"),
+        (
+            good.replace("fn f\n", "fault no compiler at all\nfn f\n"),
+            "[T0807] `f` was not compiled: no compiler at all",
+        ),
+        (good.replace("\nend\n", &format!("\n{twin}\nend\n")), "[T0808] two functions `f` of the same text"),
+    ] {
+        assert_ne!(text, good);
+        std::fs::write(&path, text).unwrap();
+        let outcome = package.cargo(&["check"]).err();
+        assert_eq!(outcome.errors(says), 1, "{says}\n{}", outcome.stderr);
+        assert_eq!(outcome.errors(""), 2, "{}", outcome.stderr);
+    }
+    std::fs::write(&path, good).unwrap();
+    package.cargo(&["check"]).ok();
+}
