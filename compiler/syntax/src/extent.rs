@@ -36,9 +36,7 @@ pub(crate) fn extent(
             DimName::Unknown => Ok(None),
             DimName::Missing(candidates) => Err(missing(e.node, name, &candidates)),
         },
-        ExprKind::Unary(UnaryOp::Neg, a) => {
-            Ok(extent(a, prover, names)?.map(|a| IntExpr::from(0) - a))
-        }
+        ExprKind::Unary(UnaryOp::Neg, a) => Ok(extent(a, prover, names)?.map(|a| IntExpr::from(0) - a)),
         ExprKind::Binary(op, a, b) => {
             let (x, y) = (extent(a, prover, names)?, extent(b, prover, names)?);
             let (Some(x), Some(y)) = (x, y) else { return Ok(None) };

@@ -1,8 +1,8 @@
 //! Questions about what stands in a tree.
 
 use crate::ast::{
-    Block, ConstSource, Expr, ExprKind, PatternKind, Range, RangeStep, Stmt, StmtKind, Target, TargetKind, TensorFn, Type,
-    TypeKind,
+    Block, ConstSource, Expr, ExprKind, PatternKind, Range, RangeStep, Stmt, StmtKind, Target, TargetKind, TensorFn,
+    Type, TypeKind,
 };
 
 /// Whether the block asks for a shape at run time.
@@ -31,7 +31,9 @@ pub(crate) fn uses_name(function: &TensorFn, name: &str) -> bool {
 /// The names in the types of parameters and results that begin with an upper-case letter.
 pub(crate) fn dim_names(function: &TensorFn, names: &mut Vec<String>) {
     let mut see = |e: &Expr| match &e.kind {
-        ExprKind::Name(name) if name.starts_with(char::is_uppercase) && !names.contains(name) => names.push(name.clone()),
+        ExprKind::Name(name) if name.starts_with(char::is_uppercase) && !names.contains(name) => {
+            names.push(name.clone())
+        }
         _ => {}
     };
     for param in &function.params {

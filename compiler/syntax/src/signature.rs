@@ -429,7 +429,9 @@ impl<'a> Reader<'a> {
         if let Some(holds) = extent::decided(*op, &x, &y) {
             if !holds {
                 let message = format!("`{x} {} {y}` never holds", op.symbol());
-                self.report(Diagnostic::new(condition.node, Code::DimConflict, message).help("change the fact or the dims"));
+                self.report(
+                    Diagnostic::new(condition.node, Code::DimConflict, message).help("change the fact or the dims"),
+                );
             }
             return;
         }
@@ -521,7 +523,9 @@ impl<'a> Reader<'a> {
             match self.extent(dim) {
                 Ok(Some(value)) if value.as_const().is_some_and(|n| n < 0) => {
                     let message = format!("this extent is {value}");
-                    self.report(Diagnostic::new(dim.node, Code::NegativeExtent, message).help("an extent is 0 or more"));
+                    self.report(
+                        Diagnostic::new(dim.node, Code::NegativeExtent, message).help("an extent is 0 or more"),
+                    );
                     all = None;
                 }
                 Ok(Some(value)) => {
@@ -565,9 +569,9 @@ impl<'a> Reader<'a> {
                 self.report(error.help("write `Tensor<…>`"));
                 None
             }
-            TypeKind::Tensor(tensor) => {
-                self.dtype(&tensor.dtype).and_then(|dtype| Some((dtype, self.dims(ty.node, &tensor.dims)?, &tensor.dims[..])))
-            }
+            TypeKind::Tensor(tensor) => self
+                .dtype(&tensor.dtype)
+                .and_then(|dtype| Some((dtype, self.dims(ty.node, &tensor.dims)?, &tensor.dims[..]))),
             TypeKind::Scalar(text) if text == "usize" || text == "isize" => {
                 let error = Diagnostic::new(ty.node, Code::TypeMismatch, "an index value cannot be a result");
                 self.report(error.help("return it as `i64`: `n as i64`"));
@@ -635,7 +639,8 @@ impl<'a> Reader<'a> {
     fn finish(mut self) -> (Option<Signature>, Diagnostics) {
         let s = &mut self.signature;
         let by_scalar = s.results.iter().flat_map(|r| &r.dims).any(|d| d.as_const().is_none());
-        let asserts = self.function.body.iter().flat_map(|b| &b.stmts).any(|s| matches!(s.kind, StmtKind::Assert { .. }));
+        let asserts =
+            self.function.body.iter().flat_map(|b| &b.stmts).any(|s| matches!(s.kind, StmtKind::Assert { .. }));
         let asks = self.function.body.as_ref().is_some_and(search::matches_shapes);
         s.fallible = !s.dims.is_empty() || !s.facts.is_empty() || by_scalar || asserts || asks;
         let whole = (!self.broken).then_some(self.signature);

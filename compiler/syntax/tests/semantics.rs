@@ -92,7 +92,11 @@ fn programs_of_the_reference() {
         let text = if done.module.is_some() { "a module".to_string() } else { errors.join("; ") };
         // The macro sees the item alone, and must not say more than the build does.
         let alone = elaborate(&parse_text(function).function.unwrap(), &ItemAlone);
-        assert!(alone.diagnostics.iter().all(|d| errors.contains(&d.message.as_str())), "{name}: {:?}", alone.diagnostics);
+        assert!(
+            alone.diagnostics.iter().all(|d| errors.contains(&d.message.as_str())),
+            "{name}: {:?}",
+            alone.diagnostics
+        );
         outcome += &format!("{name}: {text}\n");
     }
     let expected = "\

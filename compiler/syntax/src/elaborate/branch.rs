@@ -1,11 +1,11 @@
 //! `if`: of elements, only the branch taken; of whole tensors, a choice between two values.
 
+use tenfold_ir::DType;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::ElementOp;
 use tenfold_ir::ops::{Literal, show_type};
 use tenfold_ir::relax::{Op, Type, ValueId};
 use tenfold_ir::tir::{Access, BufId, Elem, ExprId, Stmt};
-use tenfold_ir::DType;
 
 use super::cx::Elaborator;
 use super::number::{Truth, is_empty};
@@ -130,7 +130,13 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Both branches with one type: literals take the dtype of what they meet.
-    fn meet(&mut self, node: NodeId, a: Value<'a>, b: Value<'a>, nodes: (NodeId, NodeId)) -> Option<(Value<'a>, Value<'a>)> {
+    fn meet(
+        &mut self,
+        node: NodeId,
+        a: Value<'a>,
+        b: Value<'a>,
+        nodes: (NodeId, NodeId),
+    ) -> Option<(Value<'a>, Value<'a>)> {
         match (a, b) {
             (Value::Unknown, _) | (_, Value::Unknown) => None,
             (Value::Unit, Value::Unit) => Some((Value::Unit, Value::Unit)),
@@ -169,7 +175,13 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn meet_literals(&mut self, node: NodeId, a: Value<'a>, b: Value<'a>, nodes: (NodeId, NodeId)) -> Option<(Value<'a>, Value<'a>)> {
+    fn meet_literals(
+        &mut self,
+        node: NodeId,
+        a: Value<'a>,
+        b: Value<'a>,
+        nodes: (NodeId, NodeId),
+    ) -> Option<(Value<'a>, Value<'a>)> {
         let float = |v: &Value<'a>| matches!(v, Value::Literal(Literal::Float(_)));
         if float(&a) || float(&b) {
             let as_f32 = |me: &mut Self, v: Value<'a>, at: NodeId| match v {
@@ -184,7 +196,9 @@ impl<'a> Elaborator<'a> {
             return (!a.is_unknown() && !b.is_unknown()).then_some((a, b));
         }
         let index = |v: Value<'a>| match v {
-            Value::Literal(Literal::Int(n)) => i64::try_from(n).map_or(Value::Unknown, |n| Value::Index(IntExpr::from(n))),
+            Value::Literal(Literal::Int(n)) => {
+                i64::try_from(n).map_or(Value::Unknown, |n| Value::Index(IntExpr::from(n)))
+            }
             v => v,
         };
         let _ = node;
@@ -234,7 +248,14 @@ impl<'a> Elaborator<'a> {
     // Whole tensors.
 
     /// One of two values of the graph; both are computed.
-    pub(super) fn choose(&mut self, node: NodeId, c: ValueId, a: Value<'a>, b: Value<'a>, nodes: (NodeId, NodeId)) -> Value<'a> {
+    pub(super) fn choose(
+        &mut self,
+        node: NodeId,
+        c: ValueId,
+        a: Value<'a>,
+        b: Value<'a>,
+        nodes: (NodeId, NodeId),
+    ) -> Value<'a> {
         let Some((a, b)) = self.meet(node, a, b, nodes) else { return Value::Unknown };
         match (a, b) {
             (Value::Unit, _) => Value::Unit,
@@ -260,7 +281,9 @@ impl<'a> Elaborator<'a> {
     }
 
     fn select(&mut self, node: NodeId, c: ValueId, a: &Value<'a>, b: &Value<'a>, nodes: (NodeId, NodeId)) -> Value<'a> {
-        let (Some(x), Some(y)) = (self.as_tensor(nodes.0, a), self.as_tensor(nodes.1, b)) else { return Value::Unknown };
+        let (Some(x), Some(y)) = (self.as_tensor(nodes.0, a), self.as_tensor(nodes.1, b)) else {
+            return Value::Unknown;
+        };
         let (p, q) = (self.graph.ty(x).clone(), self.graph.ty(y).clone());
         if !self.same_type(&p, &q) {
             self.differ(a, b, nodes);
@@ -333,7 +356,14 @@ impl<'a> Elaborator<'a> {
         Value::Unknown
     }
 
-    fn unexpected(&mut self, node: NodeId, value: &Value<'a>, found: Option<&Type>, ty: &Type, (what, at): (&str, NodeId)) {
+    fn unexpected(
+        &mut self,
+        node: NodeId,
+        value: &Value<'a>,
+        found: Option<&Type>,
+        ty: &Type,
+        (what, at): (&str, NodeId),
+    ) {
         let (code, help) = match (found, ty) {
             (Some(Type::Tensor(f)), Type::Tensor(t)) if f.shape.len() != t.shape.len() => {
                 (Code::Rank, "`reshape` changes the rank, a reduction removes axes".to_string())
@@ -343,7 +373,8 @@ impl<'a> Elaborator<'a> {
             }
             (Some(Type::Tensor(f)), Type::Tensor(t)) => {
                 let pairs = f.shape.iter().zip(&t.shape).enumerate();
-                let axis = pairs.filter(|(_, (a, b))| !self.prover().prove_eq(a, b)).map(|(axis, (a, b))| (axis, a, b)).next();
+                let axis =
+                    pairs.filter(|(_, (a, b))| !self.prover().prove_eq(a, b)).map(|(axis, (a, b))| (axis, a, b)).next();
                 let help = axis.map_or(String::new(), |(axis, a, b)| match a.as_const().zip(b.as_const()) {
                     Some(_) => format!("axis {axis} is `{a}`, expected `{b}`"),
                     None => format!("axis {axis} is `{a}`, expected `{b}`; if they are equal, state it: `dims({a} == {b})`, or check at run time with `match_shape`"),
@@ -351,7 +382,9 @@ impl<'a> Elaborator<'a> {
                 (Code::DimMismatch, help)
             }
             _ => match value {
-                Value::Index(_) => (Code::IndexValue, "an index value is no element; convert it: `… as i64`".to_string()),
+                Value::Index(_) => {
+                    (Code::IndexValue, "an index value is no element; convert it: `… as i64`".to_string())
+                }
                 _ => (Code::TypeMismatch, "let the two agree".to_string()),
             },
         };

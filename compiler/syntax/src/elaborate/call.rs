@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use tenfold_ir::DType;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::ops::{self, Arg, AttrValue, Literal, OpCall, OpDef, OpKind};
 use tenfold_ir::relax::{Op, Type, ValueId};
-use tenfold_ir::DType;
 
 use super::cx::{Elaborator, MAX_EXPANSIONS};
 use super::reduce::{REDUCTIONS, over_ranges};
@@ -160,7 +160,12 @@ impl<'a> Elaborator<'a> {
                 }
             },
             [_, second, ..] => {
-                self.fail(second.node, Code::Attribute, "a turbofish of an operator holds one dtype", "remove the rest");
+                self.fail(
+                    second.node,
+                    Code::Attribute,
+                    "a turbofish of an operator holds one dtype",
+                    "remove the rest",
+                );
                 None
             }
         }
@@ -196,7 +201,12 @@ impl<'a> Elaborator<'a> {
             Value::Unknown => None,
             Value::Unit | Value::Tensor(_) | Value::Scalar(_) | Value::Tuple(_) | Value::Closure(_) => {
                 let message = format!("an attribute is a constant, found {}", self.describe(value));
-                self.fail(node, Code::Attribute, message, "tensors come first, as operands; attributes are known when the program is built");
+                self.fail(
+                    node,
+                    Code::Attribute,
+                    message,
+                    "tensors come first, as operands; attributes are known when the program is built",
+                );
                 None
             }
         }
@@ -283,7 +293,8 @@ impl<'a> Elaborator<'a> {
             Value::Array(items) => self.list(node, items),
             Value::Unknown => None,
             Value::Unit | Value::Text(_) | Value::Scalar(_) | Value::Tuple(_) | Value::Closure(_) => {
-                let message = format!("expected a tensor, a shape or a list of tensors, found {}", self.describe(value));
+                let message =
+                    format!("expected a tensor, a shape or a list of tensors, found {}", self.describe(value));
                 let help = match value {
                     Value::Tuple(_) => "take the tuple apart: `let (a, b) = …;`",
                     _ => "attributes are named: `axis = -1`",

@@ -123,7 +123,12 @@ impl<'a> Elaborator<'a> {
             Some(Type::Tensor(t)) => Some(t.shape.clone()),
             Some(Type::Tuple(_)) | None => {
                 let message = "the extents of this `compute` are not written anywhere";
-                self.fail(node, Code::ExtentsMissing, message, "write `compute([H, W], |i, j| …)`, or the type at the `let`");
+                self.fail(
+                    node,
+                    Code::ExtentsMissing,
+                    message,
+                    "write `compute([H, W], |i, j| …)`, or the type at the `let`",
+                );
                 None
             }
         }
@@ -168,7 +173,12 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A kernel of rank 0 for what reads elements at graph level.
-    pub(super) fn rank_zero(&mut self, node: NodeId, hint: Option<&Type>, f: impl FnOnce(&mut Self) -> Value<'a>) -> Value<'a> {
+    pub(super) fn rank_zero(
+        &mut self,
+        node: NodeId,
+        hint: Option<&Type>,
+        f: impl FnOnce(&mut Self) -> Value<'a>,
+    ) -> Value<'a> {
         self.in_kernel(node, |me| {
             let (body, value) = me.capture(f);
             me.spatial_block(node, &[], &[], body, value, hint)
@@ -260,7 +270,13 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The output buffers for a value: one per component, each with the element to store.
-    pub(super) fn outputs(&mut self, node: NodeId, value: &Value<'a>, shape: &[IntExpr], hint: Option<&Type>) -> Option<Vec<Out>> {
+    pub(super) fn outputs(
+        &mut self,
+        node: NodeId,
+        value: &Value<'a>,
+        shape: &[IntExpr],
+        hint: Option<&Type>,
+    ) -> Option<Vec<Out>> {
         let mut leaves = Vec::new();
         self.leaves(node, value, shape.is_empty(), hint, &mut leaves)?;
         let mut outs = Vec::new();
@@ -393,15 +409,15 @@ impl<'a> Elaborator<'a> {
     /// The dims of buffers and of facts about them become parameters, so that proofs can be redone inside.
     fn close_over(&mut self, b: &mut tir::Builder) {
         let graph = self.graph.function();
-        let mut syms: BTreeSet<Sym> = b.func().buffers.iter().flat_map(|buf| &buf.shape).flat_map(IntExpr::vars).collect();
+        let mut syms: BTreeSet<Sym> =
+            b.func().buffers.iter().flat_map(|buf| &buf.shape).flat_map(IntExpr::vars).collect();
         for range in b.func().buffers.iter().filter_map(|buf| buf.range.as_ref()) {
             syms.extend(range.0.vars());
             syms.extend(range.1.vars());
         }
         syms.extend(b.func().params.iter().filter_map(|p| value_sym(b.func(), p)));
         let computed = self.computed_extents();
-        let facts: Vec<tenfold_ir::arith::Fact> =
-            graph.facts.iter().map(|f| f.fact.clone()).chain(computed).collect();
+        let facts: Vec<tenfold_ir::arith::Fact> = graph.facts.iter().map(|f| f.fact.clone()).chain(computed).collect();
         loop {
             let before = syms.len();
             for fact in &facts {

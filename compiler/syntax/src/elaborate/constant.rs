@@ -29,13 +29,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn constant(
-        &mut self,
-        name: &'a Name,
-        ty: Option<&Type>,
-        source: &'a ConstSource,
-        ty_node: NodeId,
-    ) -> Value<'a> {
+    fn constant(&mut self, name: &'a Name, ty: Option<&Type>, source: &'a ConstSource, ty_node: NodeId) -> Value<'a> {
         let node = match source {
             ConstSource::Value(value) => value.node,
             ConstSource::Safetensors { file, .. } | ConstSource::Npy { file } => file.node,
@@ -59,13 +53,25 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn found_constant(&mut self, name: &Name, ty: &TensorType, mut data: ConstData, node: NodeId, ty_node: NodeId) -> Value<'a> {
+    fn found_constant(
+        &mut self,
+        name: &Name,
+        ty: &TensorType,
+        mut data: ConstData,
+        node: NodeId,
+        ty_node: NodeId,
+    ) -> Value<'a> {
         let found = TensorType {
             dtype: data.dtype,
             shape: data.shape.iter().map(|n| i64::try_from(*n).unwrap_or(i64::MAX).into()).collect(),
         };
         if !self.same_type(&Type::Tensor(found.clone()), &Type::Tensor(ty.clone())) {
-            let message = format!("`{}` is written as `{}`, and the file holds `{}`", name.text, show_tensor(ty), show_tensor(&found));
+            let message = format!(
+                "`{}` is written as `{}`, and the file holds `{}`",
+                name.text,
+                show_tensor(ty),
+                show_tensor(&found)
+            );
             let error = Diagnostic::new(ty_node, Code::ConstMismatch, message)
                 .label(node, "read from here")
                 .help("write the type that the file has, and convert where it is used");
@@ -127,7 +133,14 @@ impl<'a> Elaborator<'a> {
         self.emit_constant(name, ty.clone(), data)
     }
 
-    fn array_items(&mut self, at: &'a Expr, items: &'a [Expr], ty: &TensorType, shape: &[u64], out: &mut Vec<Scalar>) -> bool {
+    fn array_items(
+        &mut self,
+        at: &'a Expr,
+        items: &'a [Expr],
+        ty: &TensorType,
+        shape: &[u64],
+        out: &mut Vec<Scalar>,
+    ) -> bool {
         let Some((first, rest)) = shape.split_first() else {
             let message = format!("this array is nested deeper than `{}` has axes", show_tensor(ty));
             self.fail(at.node, Code::Rank, message, "write one level of brackets per axis");

@@ -150,7 +150,11 @@ impl<'a> Elaborator<'a> {
         let kind = match param.kind {
             SigKind::Index { unsigned } => {
                 let sym = Sym::new(&param.name);
-                self.graph.declare_sym(SymDecl { sym: sym.clone(), kind: SymKind::IndexParam { param: position, unsigned }, loc });
+                self.graph.declare_sym(SymDecl {
+                    sym: sym.clone(),
+                    kind: SymKind::IndexParam { param: position, unsigned },
+                    loc,
+                });
                 if unsigned {
                     self.graph.prover.assume(extent::at_least_zero(IntExpr::var(sym.clone())));
                 }
@@ -351,7 +355,13 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Adds an error; the value is unknown.
-    pub(super) fn fail(&mut self, node: NodeId, code: Code, message: impl Into<String>, help: impl Into<String>) -> Value<'a> {
+    pub(super) fn fail(
+        &mut self,
+        node: NodeId,
+        code: Code,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Value<'a> {
         self.report(Diagnostic::new(node, code, message).help(help));
         Value::Unknown
     }

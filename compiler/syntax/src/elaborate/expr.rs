@@ -104,7 +104,9 @@ impl<'a> Elaborator<'a> {
             ast::Literal::Text(text) => Value::Text(text.clone()),
             ast::Literal::Int { value, suffix } => match i128::try_from(*value) {
                 Ok(value) => self.integer(node, value, suffix.as_deref()),
-                Err(_) => self.fail(node, Code::LiteralRange, format!("no dtype holds {value}"), "write a smaller number"),
+                Err(_) => {
+                    self.fail(node, Code::LiteralRange, format!("no dtype holds {value}"), "write a smaller number")
+                }
             },
             ast::Literal::Float { digits, suffix } => self.float(node, digits, suffix.as_deref()),
         }
@@ -133,7 +135,12 @@ impl<'a> Elaborator<'a> {
 
     fn float(&mut self, node: NodeId, digits: &str, suffix: Option<&str>) -> Value<'a> {
         let Ok(value) = digits.parse::<f64>() else {
-            return self.fail(node, Code::LiteralRange, format!("`{digits}` is no float"), "write digits, a point and digits");
+            return self.fail(
+                node,
+                Code::LiteralRange,
+                format!("`{digits}` is no float"),
+                "write digits, a point and digits",
+            );
         };
         match suffix {
             None => Value::Literal(Literal::Float(value)),
@@ -185,7 +192,9 @@ impl<'a> Elaborator<'a> {
         let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
             None if name.starts_with(char::is_uppercase) => {
-                format!("a dim is bound by a parameter; a Rust constant of this name is not seen: `const {name}: f32 = …;` inside, or `dims({name} = 8)`")
+                format!(
+                    "a dim is bound by a parameter; a Rust constant of this name is not seen: `const {name}: f32 = …;` inside, or `dims({name} = 8)`"
+                )
             }
             None => "bind it with `let`, or take it as a parameter".to_string(),
         };
@@ -244,15 +253,15 @@ impl<'a> Elaborator<'a> {
             Value::Index(e) => {
                 let text = if self.inside { "i".to_string() } else { e.to_string() };
                 let message = "expected a tensor or scalar, found an index value";
-                self.fail(node, Code::IndexValue, message, format!("an index value is no element; convert it: `{text} as f32`"));
+                self.fail(
+                    node,
+                    Code::IndexValue,
+                    message,
+                    format!("an index value is no element; convert it: `{text} as f32`"),
+                );
                 None
             }
-            Value::Unit
-            | Value::Text(_)
-            | Value::Scalar(_)
-            | Value::Tuple(_)
-            | Value::Array(_)
-            | Value::Closure(_) => {
+            Value::Unit | Value::Text(_) | Value::Scalar(_) | Value::Tuple(_) | Value::Array(_) | Value::Closure(_) => {
                 let message = format!("expected a tensor or scalar, found {}", self.describe(value));
                 self.fail(node, Code::TypeMismatch, message, "give one tensor or scalar");
                 None
@@ -359,4 +368,3 @@ fn largest(dtype: DType) -> Scalar {
         _ => Scalar::greatest(dtype),
     }
 }
-

@@ -97,7 +97,12 @@ impl<'a> Elaborator<'a> {
                 Axis::At(e) => index.push(self.lower(e)),
                 Axis::Part(_) => {
                     let message = "a closure over elements holds scalars, found a slice";
-                    return self.fail(node, Code::TensorInClosure, message, "give one index per axis, or slice outside of the closure");
+                    return self.fail(
+                        node,
+                        Code::TensorInClosure,
+                        message,
+                        "give one index per axis, or slice outside of the closure",
+                    );
                 }
             }
         }
@@ -154,7 +159,8 @@ impl<'a> Elaborator<'a> {
         let i = if wraps { self.unwrapped(index).unwrap_or(i) } else { i };
         if wraps && self.inside_axis(&i, dim) {
             let found = self.describe(&value);
-            let message = format!("`{}` is arithmetic of {found}, which may wrap, and nothing is known of it", show::expr(index));
+            let message =
+                format!("`{}` is arithmetic of {found}, which may wrap, and nothing is known of it", show::expr(index));
             self.fail(index.node, Code::IndexNotProven, message, "compute with index values: `(x as isize) + 1`");
             return None;
         }
@@ -182,11 +188,8 @@ impl<'a> Elaborator<'a> {
             Some(1) => "1 element".to_string(),
             _ => format!("{dim} elements"),
         };
-        let message = format!(
-            "{}, and axis {axis} of `{}` has {has}: indices 0..{dim}",
-            self.lies_in(&text, i),
-            of.text
-        );
+        let message =
+            format!("{}, and axis {axis} of `{}` has {has}: indices 0..{dim}", self.lies_in(&text, i), of.text);
         let mut error = Diagnostic::new(index.node, Code::IndexNotProven, message);
         error = self.with_origins(error, &format!("{dim} {i}"));
         self.report(error.help(if of.store {
@@ -218,7 +221,14 @@ impl<'a> Elaborator<'a> {
     }
 
     /// `a..b` of a slice.
-    fn part(&mut self, node: NodeId, range: &'a Range, of: &Indexed<'_>, axis: usize, dim: &IntExpr) -> Option<SliceAxis> {
+    fn part(
+        &mut self,
+        node: NodeId,
+        range: &'a Range,
+        of: &Indexed<'_>,
+        axis: usize,
+        dim: &IntExpr,
+    ) -> Option<SliceAxis> {
         let start = match &range.start {
             Some(e) => self.slice_end(e),
             None => Some(IntExpr::from(0)),
@@ -259,8 +269,12 @@ impl<'a> Elaborator<'a> {
         (low, order): (bool, bool),
     ) {
         let (at, message) = match (&range.start, &range.end) {
-            (Some(e), _) if !low => (e.node, format!("{}, and a slice begins at 0 or later", self.lies_in(&show::expr(e), start))),
-            (_, _) if !order => (node, format!("the slice begins at `{start}`, which is not proven to lie before its end `{end}`")),
+            (Some(e), _) if !low => {
+                (e.node, format!("{}, and a slice begins at 0 or later", self.lies_in(&show::expr(e), start)))
+            }
+            (_, _) if !order => {
+                (node, format!("the slice begins at `{start}`, which is not proven to lie before its end `{end}`"))
+            }
             (_, Some(e)) => (
                 e.node,
                 format!(
@@ -269,7 +283,10 @@ impl<'a> Elaborator<'a> {
                     of.text
                 ),
             ),
-            (_, None) => (node, format!("the slice is not proven to lie inside axis {axis} of `{}`, which has {dim} elements", of.text)),
+            (_, None) => (
+                node,
+                format!("the slice is not proven to lie inside axis {axis} of `{}`, which has {dim} elements", of.text),
+            ),
         };
         let error = Diagnostic::new(at, Code::SliceNotProven, message);
         let error = self.with_origins(error, &format!("{dim} {start} {end}"));
@@ -440,7 +457,8 @@ fn moved_index(mode: GetMode, i: &IntExpr, dim: &IntExpr) -> IntExpr {
 
 /// Whether a part is the whole tensor in order.
 pub(super) fn whole_tensor(axes: &[SliceAxis], drop: &[usize], shape: &[IntExpr]) -> bool {
-    let all = |axis: &SliceAxis, dim: &IntExpr| axis.step == 1 && axis.begin.as_const() == Some(0) && axis.extent == *dim;
+    let all =
+        |axis: &SliceAxis, dim: &IntExpr| axis.step == 1 && axis.begin.as_const() == Some(0) && axis.extent == *dim;
     drop.is_empty() && axes.iter().zip(shape).all(|(axis, dim)| all(axis, dim))
 }
 

@@ -43,7 +43,12 @@ impl<'a> Elaborator<'a> {
             Callee::Found { function, environment, path } => {
                 if self.callers.contains(&path) || std::ptr::eq(function, self.entry) {
                     let message = format!("`{}` calls itself", call.callee);
-                    return self.fail(call.callee.node, Code::Recursion, message, "there is no recursion; write a loop");
+                    return self.fail(
+                        call.callee.node,
+                        Code::Recursion,
+                        message,
+                        "there is no recursion; write a loop",
+                    );
                 }
                 let args = self.call_arguments(call);
                 let (signature, _) = signature::signature(function);
@@ -67,9 +72,10 @@ impl<'a> Elaborator<'a> {
                         Argument { value: self.vars[var].value.clone(), state: Some(var), node }
                     }
                     Some(var) => {
-                        let error = Diagnostic::new(node, Code::NotMutable, format!("`{}` cannot be updated", name.text))
-                            .label(self.vars[var].node, "it is bound here without `mut`")
-                            .help("pass state, or a variable bound with `let mut`");
+                        let error =
+                            Diagnostic::new(node, Code::NotMutable, format!("`{}` cannot be updated", name.text))
+                                .label(self.vars[var].node, "it is bound here without `mut`")
+                                .help("pass state, or a variable bound with `let mut`");
                         self.report(error);
                         Argument { value: Value::Unknown, state: Some(var), node }
                     }
@@ -97,7 +103,12 @@ impl<'a> Elaborator<'a> {
             let takes = super::show::count(signature.params.len(), "operand");
             let message = format!("`{}` takes {takes}, found {}", call.callee, args.len());
             let names: Vec<&str> = signature.params.iter().map(|p| p.name.as_str()).collect();
-            return self.fail(node, Code::ArgumentCount, message, format!("write `{}({})`", call.callee, names.join(", ")));
+            return self.fail(
+                node,
+                Code::ArgumentCount,
+                message,
+                format!("write `{}({})`", call.callee, names.join(", ")),
+            );
         }
         if args.iter().any(|arg| arg.value.is_unknown()) || !self.may_expand(node) {
             return Value::Unknown;
@@ -111,7 +122,10 @@ impl<'a> Elaborator<'a> {
                 None => fine = false,
             }
         }
-        if !fine || !self.extents_agree(call, signature, &args, &values, &dims) || !self.facts_hold(node, call, signature, &dims) {
+        if !fine
+            || !self.extents_agree(call, signature, &args, &values, &dims)
+            || !self.facts_hold(node, call, signature, &dims)
+        {
             return Value::Unknown;
         }
         let states: Vec<Option<usize>> = args.iter().map(|arg| arg.state).collect();
@@ -132,7 +146,8 @@ impl<'a> Elaborator<'a> {
             let at = Expr { node: arg.node, kind: ExprKind::Name(param.name.clone()) };
             let e = self.index_of(&at, &arg.value)?;
             if unsigned && !self.prover().prove_ge0(&e) {
-                let message = format!("`{}` of `{callee}` is `usize`, and `{e}` is not proven to be 0 or more", param.name);
+                let message =
+                    format!("`{}` of `{callee}` is `usize`, and `{e}` is not proven to be 0 or more", param.name);
                 self.fail(arg.node, Code::CallFact, message, "state a fact in `dims(…)` or `assert!`");
                 return None;
             }
@@ -167,7 +182,8 @@ impl<'a> Elaborator<'a> {
             }
         };
         let expected = TensorType { dtype: param.dtype, shape: param.dims.clone() };
-        let shown = format!("`{}` of `{callee}` is `{}`, found `{}`", param.name, show_tensor(&expected), show_tensor(&found));
+        let shown =
+            format!("`{}` of `{callee}` is `{}`, found `{}`", param.name, show_tensor(&expected), show_tensor(&found));
         if found.dtype != param.dtype {
             self.fail(arg.node, Code::DtypeMismatch, shown, format!("convert it: `… as {}`", param.dtype));
             return None;
@@ -211,7 +227,10 @@ impl<'a> Elaborator<'a> {
             let mut error = Diagnostic::new(args[check.param].node, Code::DimMismatch, message)
                 .help("give tensors that agree, or state that the dims are equal: `dims(N == M)`");
             if let Some(dim) = from {
-                let text = format!("`{}` is `{expected}` at `{}`, axis {}", dim.sym, signature.params[dim.param].name, dim.axis);
+                let text = format!(
+                    "`{}` is `{expected}` at `{}`, axis {}",
+                    dim.sym, signature.params[dim.param].name, dim.axis
+                );
                 error = error.label(args[dim.param].node, text);
             }
             self.report(error);
@@ -230,7 +249,8 @@ impl<'a> Elaborator<'a> {
             fine = false;
             let message = format!("`{}` needs `{}`, which is not proven here: `{here}`", call.callee, fact.fact);
             let of_dims = here.vars().iter().all(|sym| sym.as_str().starts_with(char::is_uppercase));
-            let help = if of_dims { format!("state it: `dims({here})`") } else { format!("state it: `assert!({here});`") };
+            let help =
+                if of_dims { format!("state it: `dims({here})`") } else { format!("state it: `assert!({here});`") };
             self.fail(node, Code::CallFact, message, help);
         }
         fine
@@ -284,7 +304,10 @@ impl<'a> Elaborator<'a> {
         }
         if let Some(first) = found.iter().next() {
             let message = format!("`{}` does not compile for these operands: {}", call.callee, first.message);
-            self.report(Diagnostic::new(node, Code::CalleeError, message).help("see the errors of that function, if it has any of its own"));
+            self.report(
+                Diagnostic::new(node, Code::CalleeError, message)
+                    .help("see the errors of that function, if it has any of its own"),
+            );
             return Value::Unknown;
         }
         for (state, value) in states.into_iter().zip(after) {

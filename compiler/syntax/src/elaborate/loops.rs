@@ -13,7 +13,14 @@ use crate::search;
 
 impl<'a> Elaborator<'a> {
     /// `for i in a..b { … }`.
-    pub(super) fn for_stmt(&mut self, node: NodeId, unroll: bool, variable: &'a Pattern, range: &'a Range, body: &'a Block) {
+    pub(super) fn for_stmt(
+        &mut self,
+        node: NodeId,
+        unroll: bool,
+        variable: &'a Pattern,
+        range: &'a Range,
+        body: &'a Block,
+    ) {
         if self.inside {
             let message = "a closure over elements has no loops";
             self.fail(node, Code::TensorInClosure, message, "use `sum(0..N, |k| …)`, `reduce` or `fold`");
@@ -27,7 +34,12 @@ impl<'a> Elaborator<'a> {
             let (first, count) = (span.first.as_const(), span.count.as_const());
             let Some((first, count)) = first.zip(count) else {
                 let message = format!("the range of an unrolled loop is constant, found `{}` turns", span.count);
-                self.fail(range.node, Code::TypeMismatch, message, "fix the dims in `dims(…)`, or leave `#[unroll]` out");
+                self.fail(
+                    range.node,
+                    Code::TypeMismatch,
+                    message,
+                    "fix the dims in `dims(…)`, or leave `#[unroll]` out",
+                );
                 self.bind_unknown(variable, body);
                 return;
             };
@@ -156,9 +168,12 @@ impl<'a> Elaborator<'a> {
         }
         let name = self.vars[var].name.clone();
         let (x, y) = (self.describe(before), self.describe(&after));
-        let error = Diagnostic::new(node, Code::TypeMismatch, format!("`{name}` is {x} before the loop and {y} after a turn"))
-            .label(self.vars[var].node, "it is bound here")
-            .help("a variable that lives across a loop keeps its type; `#[unroll]` lets it change from copy to copy");
+        let error =
+            Diagnostic::new(node, Code::TypeMismatch, format!("`{name}` is {x} before the loop and {y} after a turn"))
+                .label(self.vars[var].node, "it is bound here")
+                .help(
+                    "a variable that lives across a loop keeps its type; `#[unroll]` lets it change from copy to copy",
+                );
         self.report(error);
         self.vars[var].value = Value::Unknown;
     }

@@ -8,6 +8,7 @@
 
 mod branch;
 mod call;
+mod carry;
 mod compute;
 mod constant;
 mod cx;

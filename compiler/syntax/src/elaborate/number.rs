@@ -35,7 +35,9 @@ impl<'a> Elaborator<'a> {
                 let message = format!("`!` takes bools and integers of a dtype, found {}", self.describe(&value));
                 self.fail(node, Code::TypeMismatch, message, "convert first: `n as i32`")
             }
-            (ast::UnaryOp::Neg, value) => self.element_op(node, ElementOp::Unary(op::UnaryOp::Neg), vec![value], &[a.node]),
+            (ast::UnaryOp::Neg, value) => {
+                self.element_op(node, ElementOp::Unary(op::UnaryOp::Neg), vec![value], &[a.node])
+            }
             (ast::UnaryOp::Not, value) => {
                 let cond = self.cond_of(&value);
                 let result = self.element_op(node, ElementOp::Unary(op::UnaryOp::Not), vec![value], &[a.node]);
@@ -105,9 +107,10 @@ impl<'a> Elaborator<'a> {
             Some(tenfold_ir::relax::Type::Tensor(t)) => t.dtype,
             Some(tenfold_ir::relax::Type::Tuple(_)) | None => DType::F32,
         };
-        let error = crate::Diagnostic::new(node, Code::IndexValue, format!("this is an index value, and it meets {found}"))
-            .label(other_node, format!("this is {found}"))
-            .help(format!("an index value is no element; convert it: `… as {dtype}`"));
+        let error =
+            crate::Diagnostic::new(node, Code::IndexValue, format!("this is an index value, and it meets {found}"))
+                .label(other_node, format!("this is {found}"))
+                .help(format!("an index value is no element; convert it: `… as {dtype}`"));
         self.report(error);
         Value::Unknown
     }
@@ -303,7 +306,13 @@ impl<'a> Elaborator<'a> {
     // Element operators.
 
     /// An element operator on values; literals take the dtype of what they meet.
-    pub(super) fn element_op(&mut self, node: NodeId, op: ElementOp, args: Vec<Value<'a>>, nodes: &[NodeId]) -> Value<'a> {
+    pub(super) fn element_op(
+        &mut self,
+        node: NodeId,
+        op: ElementOp,
+        args: Vec<Value<'a>>,
+        nodes: &[NodeId],
+    ) -> Value<'a> {
         if args.iter().any(Value::is_unknown) {
             return Value::Unknown;
         }
@@ -600,7 +609,6 @@ impl<'a> Elaborator<'a> {
         self.kernel.b = b;
         (stmt, result)
     }
-
 }
 
 /// The divisors of floor divisions that are not constant.

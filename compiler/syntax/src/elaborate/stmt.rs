@@ -9,8 +9,8 @@ use super::cx::Elaborator;
 use super::index::{Indexed, slice_axes, whole_tensor};
 use super::value::{Value, VariableKind};
 use crate::ast::{
-    self, BinaryOp, Block, Expr, ExprKind, Name, NodeId, Path, Pattern, PatternKind, Stmt, StmtKind, Target, TargetKind,
-    TypeKind,
+    self, BinaryOp, Block, Expr, ExprKind, Name, NodeId, Path, Pattern, PatternKind, Stmt, StmtKind, Target,
+    TargetKind, TypeKind,
 };
 use crate::code::Code;
 use crate::diagnostic::Diagnostic;
@@ -45,7 +45,15 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A component of the result, at its own place if it is written as a tuple.
-    fn component(&mut self, body: &'a Block, node: NodeId, i: usize, value: Value<'a>, ty: &Type, at: NodeId) -> Value<'a> {
+    fn component(
+        &mut self,
+        body: &'a Block,
+        node: NodeId,
+        i: usize,
+        value: Value<'a>,
+        ty: &Type,
+        at: NodeId,
+    ) -> Value<'a> {
         let node = match body.value.as_deref().map(|e| &e.kind) {
             Some(ExprKind::Tuple(items)) => items.get(i).map_or(node, |item| item.node),
             _ => node,
@@ -75,7 +83,8 @@ impl<'a> Elaborator<'a> {
             (_, Value::Unknown) => Value::Unknown,
             (None, Value::Unit) => Value::Unit,
             (None, value) => {
-                let message = format!("the function has no result, and its last expression gives {}", self.describe(&value));
+                let message =
+                    format!("the function has no result, and its last expression gives {}", self.describe(&value));
                 self.fail(node, Code::ResultMissing, message, "write the type, `-> Tensor<f32, N>`, or end with `;`")
             }
             (Some(_), Value::Unit) => {
@@ -116,9 +125,16 @@ impl<'a> Elaborator<'a> {
             StmtKind::While { condition, body } => self.while_stmt(stmt.node, condition, body),
             StmtKind::Expr(e) => {
                 let value = self.expr(e, None);
-                if !matches!(value, Value::Unit | Value::Unknown) && !matches!(e.kind, ExprKind::Block(_) | ExprKind::If { .. }) {
+                if !matches!(value, Value::Unit | Value::Unknown)
+                    && !matches!(e.kind, ExprKind::Block(_) | ExprKind::If { .. })
+                {
                     let message = format!("this gives {}, which nothing uses", self.describe(&value));
-                    self.fail(e.node, Code::Unused, message, "bind it: `let y = …;`, or let it be the result, without `;`");
+                    self.fail(
+                        e.node,
+                        Code::Unused,
+                        message,
+                        "bind it: `let y = …;`, or let it be the result, without `;`",
+                    );
                 }
             }
             StmtKind::Error => {
@@ -295,7 +311,12 @@ impl<'a> Elaborator<'a> {
                 value => {
                     if !value.is_unknown() {
                         let message = format!("expected a tuple of {}, found {}", items.len(), self.describe(&value));
-                        self.fail(value_node, Code::TypeMismatch, message, "give as many components as there are targets");
+                        self.fail(
+                            value_node,
+                            Code::TypeMismatch,
+                            message,
+                            "give as many components as there are targets",
+                        );
                     }
                 }
             },
@@ -363,9 +384,13 @@ impl<'a> Elaborator<'a> {
             _ => {
                 let found = self.describe(&value);
                 let name = self.vars[var].name.clone();
-                let error = Diagnostic::new(node, Code::DtypeMismatch, format!("`{name}` holds `{}`, found {found}", old.dtype))
-                    .label(self.vars[var].node, "it is bound here")
-                    .help(format!("convert it: `… as {}`", old.dtype));
+                let error = Diagnostic::new(
+                    node,
+                    Code::DtypeMismatch,
+                    format!("`{name}` holds `{}`, found {found}", old.dtype),
+                )
+                .label(self.vars[var].node, "it is bound here")
+                .help(format!("convert it: `… as {}`", old.dtype));
                 self.report(error);
                 Value::Unknown
             }
@@ -395,7 +420,11 @@ impl<'a> Elaborator<'a> {
             return;
         }
         let new = if whole_tensor(&axes, &drop, &ty.shape) {
-            if found.shape.len() == ty.shape.len() { Some(src) } else { self.emit(node, Op::Full { shape: ty.shape.clone() }, &[src], &[]) }
+            if found.shape.len() == ty.shape.len() {
+                Some(src)
+            } else {
+                self.emit(node, Op::Full { shape: ty.shape.clone() }, &[src], &[])
+            }
         } else {
             let new = self.emit(node, Op::SliceUpdate { axes, drop }, &[dst, src], &[tensor.node, value_node]);
             if let Some(v) = new {
@@ -441,7 +470,13 @@ impl<'a> Elaborator<'a> {
     // Forms that the graph has and this version does not compile, or checks at run time.
 
     /// `match_shape(e, [M, 4])`.
-    pub(super) fn match_shape(&mut self, node: NodeId, value: &'a Expr, dims: &'a [Expr], hint: Option<&Type>) -> Value<'a> {
+    pub(super) fn match_shape(
+        &mut self,
+        node: NodeId,
+        value: &'a Expr,
+        dims: &'a [Expr],
+        hint: Option<&Type>,
+    ) -> Value<'a> {
         let found = self.expr(value, hint);
         if self.inside {
             let message = "a closure over elements holds scalars, and `match_shape` takes a tensor";
@@ -497,7 +532,13 @@ impl<'a> Elaborator<'a> {
     }
 
     /// `extern_call!(path, …)`.
-    pub(super) fn extern_call(&mut self, node: NodeId, path: &'a Path, args: &'a [Expr], hint: Option<&Type>) -> Value<'a> {
+    pub(super) fn extern_call(
+        &mut self,
+        node: NodeId,
+        path: &'a Path,
+        args: &'a [Expr],
+        hint: Option<&Type>,
+    ) -> Value<'a> {
         for arg in args {
             if !matches!(arg.kind, ExprKind::MutRef(_)) {
                 self.expr(arg, None);
