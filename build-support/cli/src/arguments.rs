@@ -17,8 +17,19 @@ pub(crate) struct Arguments {
     pub(crate) manifest: Option<PathBuf>,
     /// `--target`.
     pub(crate) target: Option<String>,
-    /// `--features` and its kin, as cargo takes them.
-    pub(crate) features: Vec<String>,
+    /// `--features` and its kin.
+    pub(crate) features: Features,
+}
+
+/// Which features are active.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Features {
+    /// `--features`.
+    pub(crate) names: Vec<String>,
+    /// `--all-features`.
+    pub(crate) all: bool,
+    /// `--no-default-features`.
+    pub(crate) no_default: bool,
 }
 
 /// A command.
@@ -88,12 +99,20 @@ impl Name {
     }
 }
 
+impl Features {
+    /// Names with commas or spaces between them.
+    fn add(&mut self, text: &str) {
+        let names = text.split([',', ' ']).filter(|name| !name.is_empty());
+        self.names.extend(names.map(String::from));
+    }
+}
+
 #[derive(Default)]
 struct Rest {
     package: Option<String>,
     manifest: Option<PathBuf>,
     target: Option<String>,
-    features: Vec<String>,
+    features: Features,
     stage: Option<Stage>,
     function: Option<String>,
     json: bool,
@@ -134,14 +153,15 @@ impl Reader {
         let compiles = matches!(name, Name::List | Name::Show);
         match argument {
             Argument::Short('p') => rest.package = Some(value()?),
-            Argument::Short('F') if compiles => rest.features.extend(["--features".into(), value()?]),
+            Argument::Short('F') if compiles => rest.features.add(&value()?),
             Argument::Short('s') if name == Name::Show => rest.stage = Some(stage(&value()?)?),
             Argument::Long(long) => match long.as_str() {
                 "package" => rest.package = Some(value()?),
                 "manifest-path" => rest.manifest = Some(parser.value().map_err(text)?.into()),
                 "target" => rest.target = Some(value()?),
-                "features" if compiles => rest.features.extend(["--features".into(), value()?]),
-                "all-features" | "no-default-features" if compiles => rest.features.push(format!("--{long}")),
+                "features" if compiles => rest.features.add(&value()?),
+                "all-features" if compiles => rest.features.all = true,
+                "no-default-features" if compiles => rest.features.no_default = true,
                 "stage" if name == Name::Show => rest.stage = Some(stage(&value()?)?),
                 "json" if name == Name::List => rest.json = true,
                 _ => return Err(argument.unexpected(name)),
@@ -234,7 +254,8 @@ mod tests {
         assert_eq!(run("tenfold doctor").command, Command::Doctor);
         assert_eq!(run("doctor --target thumbv7em-none-eabihf").target.as_deref(), Some("thumbv7em-none-eabihf"));
         assert_eq!(run("list --json -p x").command, Command::List { json: true });
-        assert_eq!(run("list -F a,b --no-default-features").features, ["--features", "a,b", "--no-default-features"]);
+        let features = Features { names: vec!["a".into(), "b".into()], all: false, no_default: true };
+        assert_eq!(run("list -F a,b --no-default-features").features, features);
         let show = Command::Show { stage: Stage::Asm, function: "nn::mlp".into() };
         for line in ["show --stage asm nn::mlp", "show --stage=asm nn::mlp", "show nn::mlp -sasm"] {
             assert_eq!(run(line).command, show, "{line}");

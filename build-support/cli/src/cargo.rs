@@ -23,6 +23,8 @@ pub(crate) struct Package {
     pub(crate) build_script: Option<PathBuf>,
     /// The names of the packages that it asks for.
     pub(crate) asks_for: BTreeSet<String>,
+    /// Its features, each with what it activates.
+    pub(crate) features: BTreeMap<String, Vec<String>>,
 }
 
 impl Package {
@@ -43,8 +45,6 @@ pub(crate) struct Graph {
     pub(crate) root: Option<String>,
     /// What each depends on, unless only members were asked for.
     pub(crate) edges: BTreeMap<String, Vec<String>>,
-    /// The active features of each, unless only members were asked for.
-    pub(crate) features: BTreeMap<String, Vec<String>>,
     /// Where builds write to.
     pub(crate) target_directory: PathBuf,
 }
@@ -56,8 +56,6 @@ pub(crate) enum Depth {
     Members,
     /// Everything, without the network and without a change of the lock file.
     Locked,
-    /// Everything; cargo may write the lock file, as a build would.
-    All,
 }
 
 /// Asks cargo.
@@ -71,7 +69,6 @@ pub(crate) fn metadata(arguments: &Arguments, depth: Depth) -> Result<Graph, Str
     match depth {
         Depth::Members => command.arg("--no-deps"),
         Depth::Locked => command.args(["--locked", "--offline"]),
-        Depth::All => command.args(&arguments.features),
     };
     let output = command.output().map_err(|error| format!("cargo does not start: {error}"))?;
     if !output.status.success() {
@@ -117,8 +114,7 @@ fn graph(value: &Value) -> Graph {
     };
     for node in array(resolve, "nodes") {
         let id = node["id"].as_str().unwrap_or_default().to_string();
-        graph.edges.insert(id.clone(), texts(node, "dependencies"));
-        graph.features.insert(id, texts(node, "features"));
+        graph.edges.insert(id, texts(node, "dependencies"));
     }
     if graph.root.is_none() {
         graph.root = root(&graph, value);
@@ -141,6 +137,7 @@ fn package(value: &Value) -> Option<Package> {
     let is_script = |target: &&Value| texts(target, "kind").iter().any(|kind| kind == "custom-build");
     let script = array(value, "targets").iter().find(is_script);
     let asks_for = array(value, "dependencies").iter().filter_map(|d| Some(d["name"].as_str()?.to_string()));
+    let features = value["features"].as_object().into_iter().flatten();
     Some(Package {
         id: text("id")?,
         name: text("name")?,
@@ -148,6 +145,7 @@ fn package(value: &Value) -> Option<Package> {
         manifest: text("manifest_path")?.into(),
         build_script: script.and_then(|script| Some(script["src_path"].as_str()?.into())),
         asks_for: asks_for.collect(),
+        features: features.map(|(name, _)| (name.clone(), texts(&value["features"], name))).collect(),
     })
 }
 

@@ -5,9 +5,15 @@
 
 mod arguments;
 mod cargo;
+mod config;
 mod doctor;
+mod errors;
 mod help;
+mod list;
+mod output;
 mod rustc;
+mod script;
+mod show;
 
 use arguments::{Arguments, Command, Parsed};
 use std::process::ExitCode;
@@ -34,13 +40,15 @@ impl From<Outcome> for ExitCode {
 }
 
 fn main() -> ExitCode {
+    // workers that compile are this program again
+    tenfold_build::look::serve();
     if let Some(outcome) = doctor::child() {
         return outcome.into();
     }
     let arguments = match arguments::parse(std::env::args_os().skip(1)) {
         Ok(Parsed::Run(arguments)) => arguments,
         Ok(Parsed::Say(text)) => {
-            print!("{text}");
+            output::say(&text);
             return Outcome::Good.into();
         }
         Err(error) => {
@@ -54,9 +62,8 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
         Command::Doctor => doctor::run(arguments),
-        Command::List { .. } | Command::Show { .. } => {
-            eprintln!("error: not yet");
-            Outcome::Bad
-        }
+        Command::List { .. } | Command::Show { .. } if !script::is_child() => script::run(arguments),
+        Command::List { json } => list::run(*json),
+        Command::Show { stage, function } => show::run(*stage, function),
     }
 }

@@ -11,10 +11,12 @@ mod rust;
 
 use crate::Outcome;
 use crate::arguments::Arguments;
+use crate::output;
 use crate::rustc::Rustc;
 use std::fmt;
 
 pub(crate) use llvm::child;
+pub(crate) use package::check as check_build_script;
 
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,7 +92,7 @@ impl Report {
     /// Adds a finding.
     pub(crate) fn add(&mut self, line: Line) {
         self.worst = self.worst.max(Some(line.level));
-        print!("{line}");
+        output::say(&line.to_string());
     }
 }
 
@@ -116,11 +118,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 fn end(report: &Report) -> Outcome {
     match report.worst {
         Some(Level::Problem) => {
-            println!("\nA function cannot be compiled here.");
+            output::say("\nA function cannot be compiled here.\n");
             Outcome::Bad
         }
         Some(Level::Ok | Level::Warn) | None => {
-            println!("\nA function can be compiled here.");
+            output::say("\nA function can be compiled here.\n");
             Outcome::Good
         }
     }

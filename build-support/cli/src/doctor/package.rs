@@ -38,21 +38,27 @@ pub(super) fn look(arguments: &Arguments, report: &mut Report) {
 const CALL: &str = "fn main() { tenfold_build::compile(); }";
 
 fn build_script(package: &Package) -> Line {
-    let topic = "build script";
-    let problem = |text: String| Line::new(Level::Problem, topic, text);
+    match check(package) {
+        Ok(text) => Line::new(Level::Ok, "build script", text),
+        Err((text, next)) => Line::new(Level::Problem, "build script", text).next(next),
+    }
+}
+
+/// Whether a build compiles the functions of a package; if not, why not and what to do.
+pub(crate) fn check(package: &Package) -> Result<String, (String, String)> {
     let Some(script) = &package.build_script else {
-        let line = problem("there is none, so no function of this package is compiled".into());
-        return line.next(format!("add `build.rs` with `{CALL}`, and `tenfold-build` to `[build-dependencies]`"));
+        let text = "there is none, so no function of this package is compiled".into();
+        return Err((text, format!("add `build.rs` with `{CALL}`, and `tenfold-build` to `[build-dependencies]`")));
     };
     let shown = script.strip_prefix(package.directory()).unwrap_or(script).display();
     if !package.asks_for.contains("tenfold-build") {
-        let line = problem(format!("`{shown}` has no `tenfold-build` to call"));
-        return line.next("add `tenfold-build` to `[build-dependencies]`");
+        let next = "add `tenfold-build` to `[build-dependencies]`";
+        return Err((format!("`{shown}` has no `tenfold-build` to call"), next.into()));
     }
     match fs::read_to_string(script) {
-        Ok(text) if calls(&text) => Line::new(Level::Ok, topic, format!("`{shown}` calls `tenfold_build`")),
-        Ok(_) => problem(format!("`{shown}` does not call `tenfold_build::compile`")).next(format!("write `{CALL}`")),
-        Err(error) => problem(format!("`{shown}` cannot be read: {error}")),
+        Ok(text) if calls(&text) => Ok(format!("`{shown}` calls `tenfold_build`")),
+        Ok(_) => Err((format!("`{shown}` does not call `tenfold_build::compile`"), format!("write `{CALL}`"))),
+        Err(error) => Err((format!("`{shown}` cannot be read: {error}"), "make it readable".into())),
     }
 }
 

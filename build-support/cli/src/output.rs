@@ -1,0 +1,16 @@
+//! Text on its way to the terminal or a pipe.
+
+use std::io::{self, Write as _};
+
+/// Writes to stdout. Where nobody reads any more, as behind `| head`, the program ends quietly.
+pub(crate) fn say(text: &str) {
+    let mut out = io::stdout().lock();
+    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// An error that ends a command.
+pub(crate) fn complain(text: &str) {
+    eprintln!("error: {text}");
+}
