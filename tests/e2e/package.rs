@@ -172,7 +172,8 @@ impl Package {
         for (key, _) in std::env::vars_os() {
             let key = key.to_string_lossy().into_owned();
             let ours = key.starts_with("CARGO_") && !matches!(key.as_str(), "CARGO_HOME" | "CARGO_NET_OFFLINE");
-            if ours || key == "OUT_DIR" || key.starts_with("TENFOLD_") || key == "RUSTFLAGS" {
+            if ours || key == "OUT_DIR" || (key.starts_with("TENFOLD_") && key != "TENFOLD_LLVM") || key == "RUSTFLAGS"
+            {
                 command.env_remove(key);
             }
         }
