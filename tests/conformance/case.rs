@@ -9,14 +9,14 @@ use crate::data::ordinary;
 
 /// What a parameter is given: every cell of its buffer, gaps of a strided one included.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub(crate) struct Given {
     pub cells: Vec<Scalar>,
     /// Distances of a strided parameter.
     pub strides: Vec<i64>,
 }
 
 /// A function and its arguments.
-pub struct Case {
+pub(crate) struct Case {
     pub name: String,
     pub module: Module,
     pub syms: Vec<(Sym, i64)>,
@@ -24,7 +24,7 @@ pub struct Case {
 }
 
 /// Builds a case: a relax builder that keeps what each parameter is given.
-pub struct Make {
+pub(crate) struct Make {
     pub b: Builder,
     name: String,
     syms: Vec<(Sym, i64)>,
@@ -34,12 +34,12 @@ pub struct Make {
 }
 
 /// Extents that are constants.
-pub fn fixed(shape: &[i64]) -> Vec<IntExpr> {
+pub(crate) fn fixed(shape: &[i64]) -> Vec<IntExpr> {
     shape.iter().map(|d| IntExpr::from(*d)).collect()
 }
 
 impl Make {
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let seed = name.bytes().fold(7, |h: u64, c| h.wrapping_mul(31).wrapping_add(u64::from(c)));
         Make {
             b: Builder::new(name),
@@ -52,7 +52,7 @@ impl Make {
     }
 
     /// A named dim and its value. `param` and `axis` say which parameter binds it.
-    pub fn dim(&mut self, name: &str, value: i64, param: usize, axis: usize) -> IntExpr {
+    pub(crate) fn dim(&mut self, name: &str, value: i64, param: usize, axis: usize) -> IntExpr {
         let sym = Sym::new(name);
         let kind = SymKind::Dim { param, axis };
         self.b.declare_sym(SymDecl { sym: sym.clone(), kind, loc: Loc::default() });
@@ -61,7 +61,7 @@ impl Make {
     }
 
     /// An index parameter and its value.
-    pub fn index(&mut self, name: &str, value: i64) -> IntExpr {
+    pub(crate) fn index(&mut self, name: &str, value: i64) -> IntExpr {
         let sym = Sym::new(name);
         let kind = SymKind::IndexParam { param: self.given.len(), unsigned: value >= 0 };
         self.b.declare_sym(SymDecl { sym: sym.clone(), kind, loc: Loc::default() });
@@ -85,31 +85,31 @@ impl Make {
     }
 
     /// An input of ordinary values.
-    pub fn input(&mut self, dtype: DType, shape: &[IntExpr]) -> ValueId {
+    pub(crate) fn input(&mut self, dtype: DType, shape: &[IntExpr]) -> ValueId {
         self.seed += 1;
         let cells = ordinary(dtype, self.elements(shape), self.seed);
         self.param(ParamKind::Input, dtype, shape.to_vec(), cells)
     }
 
     /// An input of these values.
-    pub fn values(&mut self, dtype: DType, shape: &[i64], cells: &[Scalar]) -> ValueId {
+    pub(crate) fn values(&mut self, dtype: DType, shape: &[i64], cells: &[Scalar]) -> ValueId {
         self.param(ParamKind::Input, dtype, fixed(shape), cells.to_vec())
     }
 
     /// A state of ordinary values.
-    pub fn state(&mut self, dtype: DType, shape: &[IntExpr]) -> ValueId {
+    pub(crate) fn state(&mut self, dtype: DType, shape: &[IntExpr]) -> ValueId {
         self.seed += 1;
         let cells = ordinary(dtype, self.elements(shape), self.seed);
         self.param(ParamKind::State, dtype, shape.to_vec(), cells)
     }
 
     /// A scalar by value.
-    pub fn scalar(&mut self, value: Scalar) -> ValueId {
+    pub(crate) fn scalar(&mut self, value: Scalar) -> ValueId {
         self.param(ParamKind::Scalar, value.dtype, Vec::new(), vec![value])
     }
 
     /// A strided input.
-    pub fn strided(&mut self, dtype: DType, shape: &[i64], strides: &[i64]) -> ValueId {
+    pub(crate) fn strided(&mut self, dtype: DType, shape: &[i64], strides: &[i64]) -> ValueId {
         let reach: i64 = shape.iter().zip(strides).map(|(d, s)| (d - 1).max(0) * s).sum();
         self.seed += 1;
         let cells = ordinary(dtype, reach as usize + 1, self.seed);
@@ -120,7 +120,7 @@ impl Make {
     }
 
     /// A constant of ordinary values.
-    pub fn constant(&mut self, dtype: DType, shape: &[i64]) -> ValueId {
+    pub(crate) fn constant(&mut self, dtype: DType, shape: &[i64]) -> ValueId {
         self.seed += 1;
         let cells = ordinary(dtype, self.elements(&fixed(shape)), self.seed);
         let bytes: Vec<u8> = cells.iter().flat_map(|c| c.to_le_bytes()).collect();
@@ -136,31 +136,31 @@ impl Make {
     }
 
     /// A scalar literal.
-    pub fn lit(&mut self, dtype: DType, value: f64) -> ValueId {
+    pub(crate) fn lit(&mut self, dtype: DType, value: f64) -> ValueId {
         self.b.scalar(Scalar::float(dtype, value))
     }
 
     #[track_caller]
-    pub fn emit(&mut self, op: Op, args: &[ValueId]) -> ValueId {
+    pub(crate) fn emit(&mut self, op: Op, args: &[ValueId]) -> ValueId {
         let result = self.b.emit(op, args);
         result.unwrap_or_else(|e| panic!("{}: {e:?}", self.name))
     }
 
     #[track_caller]
-    pub fn element(&mut self, op: ElementOp, args: &[ValueId]) -> ValueId {
+    pub(crate) fn element(&mut self, op: ElementOp, args: &[ValueId]) -> ValueId {
         self.emit(Op::Element(op), args)
     }
 
-    pub fn reduce(&mut self, op: ReduceOp, x: ValueId, axes: &[usize], keepdims: bool) -> ValueId {
+    pub(crate) fn reduce(&mut self, op: ReduceOp, x: ValueId, axes: &[usize], keepdims: bool) -> ValueId {
         self.emit(Op::Reduce { op, axes: axes.to_vec(), keepdims }, &[x])
     }
 
-    pub fn arg(&mut self, op: ArgOp, x: ValueId, axis: Option<usize>, keepdims: bool) -> ValueId {
+    pub(crate) fn arg(&mut self, op: ArgOp, x: ValueId, axis: Option<usize>, keepdims: bool) -> ValueId {
         self.emit(Op::ArgReduce { op, axis, keepdims }, &[x])
     }
 
     /// Ends the function.
-    pub fn done(self, results: &[ValueId]) -> Case {
+    pub(crate) fn done(self, results: &[ValueId]) -> Case {
         let func = self.b.finish(results);
         let mut module = self.constants;
         module.entry.clone_from(&self.name);

@@ -3,14 +3,14 @@
 use tenfold_ir::{DType, Scalar};
 
 /// A generator of the same numbers in every run.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1)
     }
 
-    pub fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -19,23 +19,23 @@ impl Random {
     }
 
     /// Below `n`, which is not 0.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.bits() % n as u64) as usize
     }
 
     /// From -1 to 1.
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         self.bits() as f64 / u64::MAX as f64 * 2.0 - 1.0
     }
 
     /// One of several.
-    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 }
 
 /// Ordinary values: floats from -2 to 2 on a grid, integers of a few units or any bits.
-pub fn ordinary(dtype: DType, n: usize, seed: u64) -> Vec<Scalar> {
+pub(crate) fn ordinary(dtype: DType, n: usize, seed: u64) -> Vec<Scalar> {
     let mut random = Random::new(seed);
     let one = |random: &mut Random| match dtype {
         DType::Bool => Scalar::bool(random.bits() & 1 == 1),
@@ -47,7 +47,7 @@ pub fn ordinary(dtype: DType, n: usize, seed: u64) -> Vec<Scalar> {
 }
 
 /// Values at which operators go wrong.
-pub fn special(dtype: DType) -> Vec<Scalar> {
+pub(crate) fn special(dtype: DType) -> Vec<Scalar> {
     if dtype == DType::Bool {
         return vec![Scalar::bool(false), Scalar::bool(true)];
     }
@@ -98,7 +98,7 @@ pub fn special(dtype: DType) -> Vec<Scalar> {
 }
 
 /// A few of the special values, for operators of two operands over all pairs.
-pub fn telling(dtype: DType) -> Vec<Scalar> {
+pub(crate) fn telling(dtype: DType) -> Vec<Scalar> {
     if !dtype.is_float() {
         return special(dtype);
     }

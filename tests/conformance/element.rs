@@ -7,7 +7,7 @@ use tenfold_ir::{DType, Scalar};
 use crate::case::{Case, Make, fixed};
 use crate::data::{special, telling};
 
-pub const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
+pub(crate) const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
 const ROUNDING: &[UnaryOp] = &[
     UnaryOp::Neg,
@@ -26,7 +26,7 @@ const ROUNDING: &[UnaryOp] = &[
     UnaryOp::IsFinite,
 ];
 
-pub const MATH: &[UnaryOp] = &[
+pub(crate) const MATH: &[UnaryOp] = &[
     UnaryOp::Exp,
     UnaryOp::Exp2,
     UnaryOp::Expm1,
@@ -90,7 +90,7 @@ fn label(dtype: DType) -> String {
     dtype.name().to_string()
 }
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for dtype in DType::ALL {
         all.extend(unary(dtype));

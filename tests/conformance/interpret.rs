@@ -14,7 +14,7 @@ use crate::case::Case;
 
 /// An argument of the compiled entry, in the order of its parameters.
 #[derive(Clone, Debug)]
-pub enum Actual {
+pub(crate) enum Actual {
     /// A buffer's cells; outputs hold nothing yet.
     Buffer { dtype: DType, cells: Vec<Option<Scalar>>, usage: BufUse },
     /// A scalar by value.
@@ -26,7 +26,7 @@ pub enum Actual {
 }
 
 /// A case that went through the pipeline.
-pub struct Prepared {
+pub(crate) struct Prepared {
     pub name: String,
     /// All prim-funcs, of phase `Target`.
     pub module: Module,
@@ -45,10 +45,8 @@ fn until(module: &mut Module, from: &str, to: &str, context: &PassContext) -> Re
 }
 
 /// Takes a case through the pipeline; the interpreter of tir must give the same before and after each phase.
-pub fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
-    let mut context = PassContext::new(target.clone());
-    // The interpreter checks every index by itself; `VerifyBounds` has filetests.
-    context.disabled.insert("VerifyBounds".into());
+pub(crate) fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
+    let context = PassContext::new(target.clone());
     let Case { name, mut module, syms, given } = case;
     let with_name = |e: String| format!("{name}: {e}");
     let graph = module.relax(&name).ok_or("no graph")?.clone();
@@ -88,7 +86,7 @@ pub fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
 
 /// Takes a module of prim-funcs, whose entry is one, through the passes over tir that are left for it.
 #[allow(dead_code, reason = "the filetests use it")]
-pub fn prepare_prim(
+pub(crate) fn prepare_prim(
     mut module: Module,
     syms: &[(Sym, i64)],
     given: Vec<crate::case::Given>,
@@ -171,7 +169,7 @@ fn place(defined: &relax::Outputs, graph: &relax::Function, actual: &[Actual]) -
 }
 
 /// Whether an element is what the definition admits.
-pub fn check_defined(arg: usize, n: usize, expected: Bounded, found: Option<Scalar>) -> Result<(), String> {
+pub(crate) fn check_defined(arg: usize, n: usize, expected: Bounded, found: Option<Scalar>) -> Result<(), String> {
     match found {
         Some(f) if expected.admits(f) => Ok(()),
         f => {
@@ -270,7 +268,7 @@ fn agree(
 }
 
 /// Whether an element is what the interpreter admits.
-pub fn check(arg: usize, n: usize, expected: Option<Bounded>, found: Option<Scalar>) -> Result<(), String> {
+pub(crate) fn check(arg: usize, n: usize, expected: Option<Bounded>, found: Option<Scalar>) -> Result<(), String> {
     match (expected, found) {
         (None, _) => Ok(()),
         (Some(e), Some(f)) if e.admits(f) => Ok(()),

@@ -17,7 +17,7 @@ const FENCE: usize = 64;
 const MARK: u8 = 0xa5;
 
 /// Compiles the cases with a back end and compares every result; gives what is wrong.
-pub fn compare(prepared: &[Prepared], backend: &dyn Backend, target: &Target, folder: &Path) -> Vec<String> {
+pub(crate) fn compare(prepared: &[Prepared], backend: &dyn Backend, target: &Target, folder: &Path) -> Vec<String> {
     let mut errors = Vec::new();
     for (n, batch) in prepared.chunks(64).enumerate() {
         let folder = folder.join(format!("batch{n}"));
@@ -175,7 +175,23 @@ impl Fenced {
     }
 }
 
-fn call(library: &Library, index: usize, case: &Prepared) -> Result<(), String> {
+/// The bytes of the last buffer of each case after its call.
+pub(crate) fn outputs(
+    batch: &[Prepared],
+    backend: &dyn Backend,
+    target: &Target,
+    folder: &Path,
+) -> Result<Vec<Vec<u8>>, String> {
+    let library = build(batch, backend, target, folder)?;
+    let called = batch.iter().enumerate().map(|(n, case)| {
+        let mut memory = invoke(&library, n, case)?;
+        Ok(memory.last_mut().map(|m| m.content().to_vec()).unwrap_or_default())
+    });
+    called.collect()
+}
+
+/// Calls a case; its memory afterwards.
+fn invoke(library: &Library, index: usize, case: &Prepared) -> Result<Vec<Fenced>, String> {
     let mut memory: Vec<Fenced> = case.actual.iter().map(|a| Fenced::new(&content(a))).collect();
     let mut pointers: Vec<*mut u8> = memory.iter_mut().map(Fenced::pointer).collect();
     type Shim = unsafe extern "C" fn(*mut *mut u8) -> i32;
@@ -188,6 +204,11 @@ fn call(library: &Library, index: usize, case: &Prepared) -> Result<(), String> 
     if status != 0 {
         return Err(format!("status {status}"));
     }
+    Ok(memory)
+}
+
+fn call(library: &Library, index: usize, case: &Prepared) -> Result<(), String> {
+    let mut memory = invoke(library, index, case)?;
     for (arg, fenced) in memory.iter_mut().enumerate() {
         if !fenced.intact() {
             return Err(format!("bytes around argument {arg} were written"));
@@ -221,7 +242,7 @@ fn content(actual: &Actual) -> Vec<u8> {
 }
 
 /// This machine's Rust target.
-pub fn host() -> String {
+pub(crate) fn host() -> String {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let out = Command::new(rustc).arg("-vV").output().expect("rustc starts");
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -230,7 +251,7 @@ pub fn host() -> String {
 }
 
 /// The back ends that this machine has.
-pub fn backends() -> Vec<Box<dyn Backend>> {
+pub(crate) fn backends() -> Vec<Box<dyn Backend>> {
     let mut all: Vec<Box<dyn Backend>> = Vec::new();
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance-c");
     if tenfold_tests::tools::has("cc") {
@@ -251,7 +272,7 @@ pub fn backends() -> Vec<Box<dyn Backend>> {
 }
 
 /// What is wrong with cases over all back ends, each case by its name; empty if nothing is.
-pub fn run(cases: Vec<crate::case::Case>, topic: &str) -> Vec<String> {
+pub(crate) fn run(cases: Vec<crate::case::Case>, topic: &str) -> Vec<String> {
     let target = Target::from_triple(&host(), &[]);
     let count = cases.len();
     let (mut prepared, mut errors) = (Vec::new(), Vec::new());

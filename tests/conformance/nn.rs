@@ -7,7 +7,7 @@ use tenfold_ir::relax::{Op, PoolOp, Window};
 use crate::case::{Case, Make, fixed};
 use crate::data::telling;
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I8, DType::U16, DType::I64] {
         all.extend(matmuls(dtype));

@@ -7,7 +7,7 @@ use tenfold_ir::{DType, Scalar};
 
 use crate::case::{Case, Make, fixed};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for dtype in [DType::Bool, DType::I8, DType::U32, DType::I64, DType::F16, DType::F32, DType::F64] {
         all.push(movement(dtype));

@@ -22,3 +22,8 @@ fn networks() {
 fn shapes() {
     check("shape", crate::shape::cases());
 }
+
+#[test]
+fn random_graphs() {
+    check("random", crate::random::cases());
+}

@@ -12,7 +12,7 @@ use crate::file::{File, difference};
 use crate::{interpret, native};
 
 /// The lines that a file's command gives.
-pub fn run(file: &File) -> Result<Vec<String>, String> {
+pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
     let words: Vec<&str> = file.command.iter().map(String::as_str).collect();
     match &words[..] {
         ["roundtrip"] => roundtrip(file),

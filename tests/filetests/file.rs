@@ -3,12 +3,12 @@
 use tenfold_ir::{ConstBytes, ConstData, DType, Function, Module, Scalar, relax, tir};
 
 /// What a tensor is called with: its dtype, its elements.
-pub struct Input {
+pub(crate) struct Input {
     pub cells: Vec<Scalar>,
 }
 
 /// A file, read.
-pub struct File {
+pub(crate) struct File {
     /// The words after `; test`.
     pub command: Vec<String>,
     pub module: Module,
@@ -21,7 +21,7 @@ pub struct File {
 }
 
 impl File {
-    pub fn read(text: &str) -> Result<File, String> {
+    pub(crate) fn read(text: &str) -> Result<File, String> {
         let (head, expected) = text.split_once("; expect\n").unwrap_or((text, ""));
         let expected = expected.lines().map(|l| l.strip_prefix("; ").unwrap_or(l.trim_start_matches(';')).to_string());
         let mut file = File {
@@ -109,7 +109,7 @@ impl File {
     }
 
     /// The file with another expectation.
-    pub fn blessed(&self, found: &[String]) -> String {
+    pub(crate) fn blessed(&self, found: &[String]) -> String {
         let mut out = format!("{}\n", self.head);
         if !found.is_empty() {
             out += "; expect\n";
@@ -141,7 +141,7 @@ fn tensor(text: &str) -> Result<(DType, Vec<u64>, Vec<Scalar>), String> {
 }
 
 /// Where two texts part.
-pub fn difference(expected: &[String], found: &[String]) -> String {
+pub(crate) fn difference(expected: &[String], found: &[String]) -> String {
     let n = expected.iter().zip(found).take_while(|(a, b)| a == b).count();
     let line = |all: &[String]| all.get(n).map_or("the end".to_string(), |l| format!("`{l}`"));
     format!("line {} of what is expected: expected {}, found {}", n + 1, line(expected), line(found))

@@ -98,8 +98,10 @@ pub(crate) fn unary_real(op: UnaryOp, x: f64) -> f64 {
         UnaryOp::Asinh if x.abs() > 1e100 => (x.abs().ln() + std::f64::consts::LN_2).copysign(x),
         UnaryOp::Asinh => x.asinh(),
         UnaryOp::Acosh if x > 1e100 => x.ln() + std::f64::consts::LN_2,
-        UnaryOp::Acosh => x.acosh(),
-        UnaryOp::Atanh => x.atanh(),
+        UnaryOp::Acosh if x < 1.0 => f64::NAN,
+        // The library's formula cancels near 1, that of atanh near -1.
+        UnaryOp::Acosh => (x - 1.0 + (2.0 * (x - 1.0) + (x - 1.0) * (x - 1.0)).sqrt()).ln_1p(),
+        UnaryOp::Atanh => (0.5 * (2.0 * x.abs() / (1.0 - x.abs())).ln_1p()).copysign(x),
         UnaryOp::Erf => erf(x),
         UnaryOp::Sigmoid if x < 0.0 => x.exp() / (1.0 + x.exp()),
         UnaryOp::Sigmoid => 1.0 / (1.0 + (-x).exp()),
@@ -114,19 +116,21 @@ pub(crate) fn erf(x: f64) -> f64 {
         return if x.is_nan() { x } else { x.signum() };
     }
     let two_over_sqrt_pi = std::f64::consts::FRAC_2_SQRT_PI;
-    if a < 2.5 {
-        // erf x = 2/√π e^(-x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, whose terms are all positive.
-        let (mut term, mut sum, mut n) = (a, a, 0.0);
-        while term > sum * 1e-18 {
+    // e^(-x²), with what rounding x² loses.
+    let square = a * a;
+    let decay = (-square).exp() * (1.0 - a.mul_add(a, -square));
+    if a < 1.5 {
+        // erf x = 2/√π e^(-x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, whose terms are all positive; smallest first.
+        let (mut terms, mut n) = (vec![a], 0.0);
+        while terms[terms.len() - 1] > a * 1e-18 {
             n += 1.0;
-            term *= 2.0 * a * a / (2.0 * n + 1.0);
-            sum += term;
+            terms.push(terms[terms.len() - 1] * 2.0 * square / (2.0 * n + 1.0));
         }
-        return x.signum() * two_over_sqrt_pi * (-a * a).exp() * sum;
+        return x.signum() * two_over_sqrt_pi * decay * terms.iter().rev().sum::<f64>();
     }
     // erfc x = e^(-x²) / √π · 1 / (x + (1/2) / (x + 1 / (x + (3/2) / (x + …)))).
-    let tail = (1..=80).rev().fold(a, |tail, n| a + f64::from(n) / 2.0 / tail);
-    x.signum() * (1.0 - (-a * a).exp() * two_over_sqrt_pi / 2.0 / tail)
+    let tail = (1..=120).rev().fold(a, |tail, n| a + f64::from(n) / 2.0 / tail);
+    x.signum() * (1.0 - decay * two_over_sqrt_pi / 2.0 / tail)
 }
 
 /// The result of an operator of two values of one dtype.

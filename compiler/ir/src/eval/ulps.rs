@@ -20,8 +20,8 @@ pub fn ulps(op: UnaryOp) -> f64 {
         | UnaryOp::IsFinite => 0.0,
         UnaryOp::Sqrt | UnaryOp::Square | UnaryOp::Reciprocal => 0.5,
         UnaryOp::Rsqrt => 1.5,
-        UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Log | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Atan => 2.0,
-        UnaryOp::Log2 | UnaryOp::Log10 | UnaryOp::Log1p | UnaryOp::Erf | UnaryOp::Sigmoid => 4.0,
+        UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Log | UnaryOp::Sin | UnaryOp::Cos => 2.0,
+        UnaryOp::Atan | UnaryOp::Log2 | UnaryOp::Log10 | UnaryOp::Log1p | UnaryOp::Erf | UnaryOp::Sigmoid => 4.0,
         UnaryOp::Expm1
         | UnaryOp::Sinh
         | UnaryOp::Cosh

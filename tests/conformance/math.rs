@@ -1,0 +1,189 @@
+//! Expanded math functions against the library's, over samples of every magnitude: the worst error of each in units in
+//! the last place, which must stay under what `tenfold_ir::eval::ulps` states.
+
+use std::path::PathBuf;
+
+use tenfold_core::pass::{self, PassContext};
+use tenfold_core::{PIPELINE, Target};
+use tenfold_ir::eval::{Bounded, binary_ulps, pow_ulps, scalar_ops, ulp, ulps};
+use tenfold_ir::op::{BinaryOp, UnaryOp};
+use tenfold_ir::tir::{Access, BufUse, Builder, IterKind, PrimFunc, Stmt};
+use tenfold_ir::{DType, Function, Module, Scalar};
+
+use crate::data::{Random, special};
+use crate::element::MATH;
+use crate::interpret::{Actual, Prepared};
+use crate::native;
+
+const SAMPLES: usize = 60_000;
+
+/// A function to measure.
+#[derive(Clone, Copy, Debug)]
+enum Math {
+    Unary(UnaryOp),
+    Binary(BinaryOp),
+}
+
+impl Math {
+    fn operands(self) -> usize {
+        match self {
+            Math::Unary(_) => 1,
+            Math::Binary(_) => 2,
+        }
+    }
+}
+
+/// `y[i] = f(x[i])` or `f(x[i], z[i])`, expanded.
+fn compiled(name: &str, f: Math, dtype: DType, n: usize, target: &Target) -> Module {
+    let mut b = Builder::new(name);
+    let extent = vec![(n as i64).into()];
+    let x = b.buffer_param("x", dtype, extent.clone(), BufUse::In);
+    let second = (f.operands() == 2).then(|| b.buffer_param("z", dtype, extent.clone(), BufUse::In));
+    let y = b.buffer_param("y", dtype, extent, BufUse::Out);
+    let (i, count) = (b.index_var("i"), b.index(n as i64));
+    let at = b.read(i);
+    let a = b.load(x, vec![at], Access::Proven);
+    let value = match (f, second) {
+        (Math::Binary(op), Some(z)) => {
+            let z = b.load(z, vec![at], Access::Proven);
+            b.binary(op, a, z)
+        }
+        (Math::Unary(op), _) => b.unary(op, a),
+        (Math::Binary(_), None) => a,
+    };
+    let body = Stmt::Store { buf: y, index: vec![at], value, access: Access::Proven };
+    b.nest("map", &[(i, count, IterKind::Spatial)], None, body);
+    let func = PrimFunc { exported: true, ..b.finish() };
+    let mut module = Module { entry: name.to_string(), sources: vec![name.to_string()], ..Module::default() };
+    module.functions.insert(name.to_string(), Function::Prim(func));
+    let from = PIPELINE.iter().position(|p| p.info.name == "VerifyBounds").unwrap_or(0);
+    let context = PassContext::new(target.clone());
+    pass::run(&PIPELINE[from..], &mut module, &context).expect("the passes run");
+    module
+}
+
+/// Special values, every magnitude, and the range where functions change most.
+fn samples(dtype: DType, seed: u64) -> Vec<Scalar> {
+    let mut random = Random::new(seed);
+    let mut all = special(dtype);
+    while all.len() < SAMPLES {
+        let bits = random.bits();
+        all.push(match all.len() % 4 {
+            0 | 1 => Scalar::from_le_bytes(dtype, &bits.to_le_bytes()[..dtype.size_bytes()]),
+            2 => Scalar::float(dtype, random.unit() * 4.0),
+            _ => Scalar::float(dtype, random.unit() * 100.0),
+        });
+    }
+    all
+}
+
+/// The error of `found` in ulps of the exact `real`.
+fn error(dtype: DType, real: f64, found: f64) -> f64 {
+    let rounded = Scalar::float(dtype, real).to_f64();
+    if real.is_nan() || found.is_nan() {
+        return if real.is_nan() && found.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    if rounded == found {
+        return if dtype == DType::F64 || rounded.is_infinite() {
+            0.0
+        } else {
+            (found - real).abs() / ulp(dtype, real)
+        };
+    }
+    (found - real).abs() / ulp(dtype, real)
+}
+
+fn reference(f: Math, dtype: DType, args: &[Scalar]) -> f64 {
+    let wide: Vec<Scalar> = args.iter().map(|a| Scalar::float(DType::F64, a.to_f64())).collect();
+    let _ = dtype;
+    match f {
+        Math::Unary(op) => scalar_ops::unary(op, wide[0]).to_f64(),
+        Math::Binary(op) => scalar_ops::binary(op, wide[0], wide[1]).to_f64(),
+    }
+}
+
+/// What the table allows here, the reference's own rounding included; `None` where it states nothing.
+fn allowed(f: Math, dtype: DType, args: &[Scalar]) -> Option<f64> {
+    let own = if dtype == DType::F64 { 1.0 } else { 0.0 };
+    let x = args[0].to_f64();
+    match f {
+        Math::Unary(op @ (UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan)) => {
+            (x.abs() <= 1e6 || !x.is_finite()).then_some(ulps(op) + own)
+        }
+        Math::Unary(op) => Some(ulps(op) + own),
+        Math::Binary(BinaryOp::Pow) => Some(pow_ulps(dtype, x, args[1].to_f64()) + own),
+        Math::Binary(op) => Some(binary_ulps(op) + own),
+    }
+}
+
+struct Worst {
+    ulps: f64,
+    beyond: usize,
+    at: String,
+}
+
+fn measure(f: Math, dtype: DType, inputs: &[Vec<Scalar>], found: &[Scalar]) -> Worst {
+    let mut worst = Worst { ulps: 0.0, beyond: 0, at: String::new() };
+    for (n, got) in found.iter().enumerate() {
+        let args: Vec<Scalar> = inputs.iter().map(|i| i[n]).collect();
+        let Some(allowed) = allowed(f, dtype, &args) else { continue };
+        let real = reference(f, dtype, &args);
+        let off = error(dtype, real, got.to_f64());
+        worst.beyond += usize::from(off > allowed);
+        if off > worst.ulps {
+            let shown: Vec<f64> = args.iter().map(|a| a.to_f64()).collect();
+            worst.ulps = off;
+            worst.at = format!("{shown:?}: {:?}, not {real:?}", got.to_f64());
+        }
+    }
+    worst
+}
+
+#[test]
+fn expansions_stay_in_their_bounds() {
+    let target = Target::from_triple(&native::host(), &[]);
+    let unary = MATH.iter().map(|op| Math::Unary(*op)).chain([Math::Unary(UnaryOp::Rsqrt)]);
+    let functions: Vec<Math> = unary.chain([BinaryOp::Pow, BinaryOp::Atan2].map(Math::Binary)).collect();
+    let mut errors = Vec::new();
+    for dtype in [DType::F32, DType::F64] {
+        let inputs: Vec<Vec<Vec<Scalar>>> = functions
+            .iter()
+            .enumerate()
+            .map(|(n, f)| (0..f.operands()).map(|k| samples(dtype, (10 * n + k) as u64)).collect())
+            .collect();
+        let cases: Vec<Prepared> = functions
+            .iter()
+            .zip(&inputs)
+            .enumerate()
+            .map(|(n, (f, inputs))| prepared(&format!("math_{n}_{dtype}"), *f, dtype, inputs, &target))
+            .collect();
+        for backend in native::backends() {
+            let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("math").join(dtype.name());
+            let folder = folder.join(backend.name());
+            let all = native::outputs(&cases, &*backend, &target, &folder).expect("the functions can be built");
+            for ((f, inputs), bytes) in functions.iter().zip(&inputs).zip(all) {
+                let found = bytes.chunks_exact(dtype.size_bytes()).map(|b| Scalar::from_le_bytes(dtype, b));
+                let worst = measure(*f, dtype, inputs, &found.collect::<Vec<_>>());
+                println!("{:5} {dtype} {f:?}: {:.3} ulp at {}", backend.name(), worst.ulps, worst.at);
+                if worst.beyond > 0 {
+                    let (beyond, name) = (worst.beyond, backend.name());
+                    errors.push(format!(
+                        "{name} {dtype} {f:?}: {beyond} beyond, worst {:.3} at {}",
+                        worst.ulps, worst.at
+                    ));
+                }
+            }
+        }
+    }
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+}
+
+fn prepared(name: &str, f: Math, dtype: DType, inputs: &[Vec<Scalar>], target: &Target) -> Prepared {
+    let buffer = |cells: Vec<Option<Scalar>>, usage| Actual::Buffer { dtype, cells, usage };
+    let mut actual: Vec<Actual> =
+        inputs.iter().map(|i| buffer(i.iter().map(|c| Some(*c)).collect(), BufUse::In)).collect();
+    actual.push(buffer(vec![None; SAMPLES], BufUse::Out));
+    let expected = [(actual.len() - 1, vec![None::<Bounded>; SAMPLES])].into_iter().collect();
+    let module = compiled(name, f, dtype, SAMPLES, target);
+    Prepared { name: name.to_string(), module, actual, expected, definition: Default::default() }
+}
