@@ -31,7 +31,7 @@ pub(crate) fn find(name: &str, fingerprint: &str, at: Span) -> Outcome {
     };
     let index = match Index::parse(&text) {
         Ok(index) => index,
-        Err(ReadError::Version) => return other_version(name, "another version"),
+        Err(ReadError::Version) => return other_version(name, None),
         Err(ReadError::Damaged) => {
             return missing(
                 Code::Stale,
@@ -45,7 +45,7 @@ pub(crate) fn find(name: &str, fingerprint: &str, at: Span) -> Outcome {
         return no_build_script(name);
     }
     if index.abi != tenfold_abi::ABI_VERSION || index.compiler != env!("CARGO_PKG_VERSION") {
-        return other_version(name, &index.compiler);
+        return other_version(name, Some(&index.compiler));
     }
     if let Some(fault) = index.faults.first() {
         return missing(
@@ -132,12 +132,13 @@ fn missing(code: Code, text: String, help: impl Into<String>) -> Outcome {
     Outcome::Missing(Diagnostic::new(NodeId::FUNCTION, code, text).help(help))
 }
 
-fn other_version(name: &str, theirs: &str) -> Outcome {
+fn other_version(name: &str, theirs: Option<&str>) -> Outcome {
     let ours = env!("CARGO_PKG_VERSION");
+    let theirs = theirs.map_or("another version of `tenfold-build`".into(), |theirs| format!("`tenfold-build` {theirs}"));
     missing(
         Code::Versions,
         format!(
-            "`{name}` was compiled by `tenfold-build` {theirs}, and this is `tenfold-macros` {ours}, with ABI {}",
+            "`{name}` was compiled by {theirs}, and this is `tenfold-macros` {ours}, with ABI {}",
             tenfold_abi::ABI_VERSION
         ),
         "run `cargo update -p tenfold -p tenfold-macros -p tenfold-build`",

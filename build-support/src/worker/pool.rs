@@ -158,7 +158,12 @@ fn died(status: io::Result<ExitStatus>, log: &Path) -> Answer {
 }
 
 fn refused(code: Code, text: String) -> Answer {
-    Answer::Refused(vec![Diagnostic::new(NodeId::FUNCTION, code, text)])
+    let help = match code {
+        Code::TimeLimit => "split the function, or raise the limit: `TENFOLD_TIME_LIMIT=600` is in seconds",
+        Code::Environment => "`cargo tenfold doctor` says what was looked for",
+        _ => "this is an error of Tenfold; please report it with the function's text",
+    };
+    Answer::Refused(vec![Diagnostic::new(NodeId::FUNCTION, code, text).help(help)])
 }
 
 enum Reply {

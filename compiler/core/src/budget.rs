@@ -32,7 +32,7 @@ pub(crate) fn check_workspace(
     let (budget, loc) = options.budgets.workspace?;
     let Some(used) = bound else {
         return Some(CompileError {
-            kind: ErrorKind::WorkspaceBudget,
+            kind: ErrorKind::Limit,
             loc,
             message: format!("the workspace must be at most {}, but it has no bound", bytes(budget)),
             help: Some("bound the dims it depends on: `#[tensor_fn(dims(B <= 64))]`".into()),

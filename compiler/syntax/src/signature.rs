@@ -198,10 +198,16 @@ pub(crate) enum GenericValue {
 pub(crate) fn instances(function: &TensorFn) -> Vec<BTreeMap<String, GenericValue>> {
     let mut all = vec![BTreeMap::new()];
     for generic in &function.generics {
-        let Some(list) = function.attributes.instances.iter().find(|i| i.name.text == generic.name.text) else {
-            continue;
-        };
-        let values: Vec<GenericValue> = list.values.iter().filter_map(|v| generic_value(generic.kind, v)).collect();
+        let list = function.attributes.instances.iter().find(|i| i.name.text == generic.name.text);
+        let values = list.into_iter().flat_map(|list| &list.values);
+        let mut values: Vec<GenericValue> = values.filter_map(|v| generic_value(generic.kind, v)).collect();
+        if values.is_empty() {
+            match generic.kind {
+                // it is reported that it has no values; with any at all the rest can be checked
+                GenericKind::Dtype => values.push(GenericValue::Dtype(DType::F32)),
+                GenericKind::Const => continue,
+            }
+        }
         let choices = |so_far: BTreeMap<String, GenericValue>| {
             let with = |value: &GenericValue| {
                 let mut next = so_far.clone();
@@ -228,6 +234,26 @@ fn generic_value(kind: GenericKind, value: &Expr) -> Option<GenericValue> {
 /// The storage types that only `as` reads and writes.
 pub(crate) const STORAGE: [&str; 6] = ["f8e4m3", "f8e5m2", "f8e4m3fn", "i4", "u4", "f4"];
 
+/// What other languages and libraries call the dtypes.
+const ELSEWHERE: [(&str, &str); 16] = [
+    ("boolean", "bool"),
+    ("byte", "u8"),
+    ("char", "i8"),
+    ("double", "f64"),
+    ("float", "f32"),
+    ("float16", "f16"),
+    ("float32", "f32"),
+    ("float64", "f64"),
+    ("half", "f16"),
+    ("bfloat16", "bf16"),
+    ("int", "i32"),
+    ("int8", "i8"),
+    ("int32", "i32"),
+    ("int64", "i64"),
+    ("uint8", "u8"),
+    ("uint32", "u32"),
+];
+
 /// A dtype by name, or what is wrong with it.
 pub(crate) fn dtype(name: &Name, generics: &BTreeMap<String, GenericValue>) -> Result<DType, Diagnostic> {
     if let Some(GenericValue::Dtype(dtype)) = generics.get(&name.text) {
@@ -243,7 +269,8 @@ pub(crate) fn dtype(name: &Name, generics: &BTreeMap<String, GenericValue>) -> R
     }
     let found = Diagnostic::new(name.node, Code::UnknownDtype, format!("there is no dtype `{}`", name.text));
     let names = DType::ALL.iter().map(|d| d.name());
-    Err(match nearest(&name.text, names) {
+    let known = ELSEWHERE.iter().find(|(theirs, _)| *theirs == name.text).map(|(_, ours)| *ours);
+    Err(match known.or_else(|| nearest(&name.text, names)) {
         Some(near) => found.help(format!("did you mean `{near}`?")),
         None => found.help("the dtypes are `bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64`"),
     })
@@ -264,6 +291,8 @@ struct Reader<'a> {
     bound: BTreeMap<String, (usize, usize, NodeId)>,
     /// Names that stand for something unknown: already reported.
     unknown: Vec<String>,
+    /// Whether a parameter is unknown, and so any name may be a dim.
+    open: bool,
     index: Vec<String>,
     prover: Prover,
     signature: Signature,
@@ -282,6 +311,7 @@ impl<'a> Reader<'a> {
             fixed: BTreeMap::new(),
             bound: BTreeMap::new(),
             unknown: Vec::new(),
+            open: false,
             index: Vec::new(),
             prover: Prover::default(),
             signature: Signature {
@@ -349,7 +379,9 @@ impl<'a> Reader<'a> {
                         self.prover.assume(extent::at_least_zero(IntExpr::var(Sym::new(&param.name.text))));
                     }
                 }
-                TypeKind::Scalar(_) | TypeKind::Tuple(_) | TypeKind::Error => {}
+                TypeKind::Scalar(_) => {}
+                // what it would have bound is not known
+                TypeKind::Tuple(_) | TypeKind::Error => self.open = true,
             }
         }
     }
@@ -493,12 +525,8 @@ impl<'a> Reader<'a> {
                 let kind = if param.passing == Passing::State { SigKind::State } else { SigKind::Scalar };
                 (kind, dtype, [].as_slice())
             }
-            TypeKind::Tuple(_) => {
-                let error = Diagnostic::new(param.ty.node, Code::TypeMismatch, "a parameter is one tensor or scalar");
-                self.report(error.help("take its components as parameters of their own"));
-                return None;
-            }
-            TypeKind::Error => return None,
+            // the parser has refused both
+            TypeKind::Tuple(_) | TypeKind::Error => return None,
         };
         let extents = self.dims(param.ty.node, dims);
         let dim_nodes = dims.iter().map(|d| d.node).collect();
@@ -625,7 +653,7 @@ impl<'a> Reader<'a> {
         if self.bound.contains_key(name) || self.index.iter().any(|n| n == name) {
             return DimName::Is(IntExpr::var(Sym::new(name)));
         }
-        if self.unknown.iter().any(|n| n == name) {
+        if self.open || self.unknown.iter().any(|n| n == name) {
             return DimName::Unknown;
         }
         let known = self.bound.keys().chain(self.fixed.keys()).chain(&self.index);

@@ -20,7 +20,11 @@ pub fn check_call(def: &OpDef, call: &OpCall) -> Result<(), OpError> {
             format!("{least} to {}", count(most, "operand"))
         };
         let message = format!("`{}` takes {expected}, found {found}", def.name);
-        return Err(OpError::new(At::Call, OpErrorKind::Arity, message).help(format!("write `{}`", def.usage())));
+        let mut help = format!("write `{}`", def.usage());
+        if let (true, [first, ..]) = (found > most, def.attrs) {
+            help += &format!("; attributes are named: `{} = …`", first.name);
+        }
+        return Err(OpError::new(At::Call, OpErrorKind::Arity, message).help(help));
     }
     for name in call.attrs.keys() {
         if !def.attrs.iter().any(|attr| attr.name == name) {
@@ -193,7 +197,7 @@ fn as_int(name: &str, value: &AttrValue) -> Result<i64, OpError> {
             i64::try_from(scalar.to_i128()).map_err(|_| wrong_attr(name, "an integer of 64 bits", value))
         }
         AttrValue::Float(_) | AttrValue::Bool(_) | AttrValue::List(_) | AttrValue::Text(_) | AttrValue::Scalar(_) => {
-            Err(wrong_attr(name, "an integer", value))
+            Err(wrong_attr(name, "an integer", value).help("attributes are constants: `axis = -1`, `axes = [1, 0]`"))
         }
     }
 }

@@ -25,6 +25,8 @@ pub enum OpErrorKind {
     Operand,
     /// A dtype that the operator does not take, or operands that disagree.
     DType,
+    /// A literal that the dtype does not hold.
+    Literal,
     /// Wrong rank.
     Rank,
     /// Shapes that do not broadcast.

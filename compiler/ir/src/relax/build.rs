@@ -321,7 +321,7 @@ pub fn literal_scalar(literal: Literal, dtype: DType) -> Result<Scalar, OpError>
                 format!("`{dtype}` holds {least} to {greatest}")
             };
             let message = format!("expected `{dtype}`, which does not hold {value} exactly");
-            Err(OpError::new(At::Call, OpErrorKind::DType, message).help(help))
+            Err(OpError::new(At::Call, OpErrorKind::Literal, message).help(help))
         }
         Literal::Float(value) if dtype.is_float() => Ok(Scalar::float(dtype, value)),
         Literal::Int(_) | Literal::Float(_) => {
@@ -329,7 +329,7 @@ pub fn literal_scalar(literal: Literal, dtype: DType) -> Result<Scalar, OpError>
             let help =
                 if dtype.is_bool() { "write `true` or `false`" } else { "drop the fraction, or convert: `x as f32`" };
             let message = format!("expected `{dtype}`, found {found} literal");
-            Err(OpError::new(At::Call, OpErrorKind::DType, message).help(help))
+            Err(OpError::new(At::Call, OpErrorKind::Literal, message).help(help))
         }
     }
 }

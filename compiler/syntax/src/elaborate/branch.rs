@@ -376,7 +376,7 @@ impl<'a> Elaborator<'a> {
                 let axis =
                     pairs.filter(|(_, (a, b))| !self.prover().prove_eq(a, b)).map(|(axis, (a, b))| (axis, a, b)).next();
                 let help = axis.map_or(String::new(), |(axis, a, b)| match a.as_const().zip(b.as_const()) {
-                    Some(_) => format!("axis {axis} is `{a}`, expected `{b}`"),
+                    Some(_) => format!("axis {axis} is `{a}`, expected `{b}`; reshape or slice it, or write the type that it has"),
                     None => format!("axis {axis} is `{a}`, expected `{b}`; if they are equal, state it: `dims({a} == {b})`, or check at run time with `match_shape`"),
                 });
                 (Code::DimMismatch, help)
@@ -385,7 +385,14 @@ impl<'a> Elaborator<'a> {
                 Value::Index(_) => {
                     (Code::IndexValue, "an index value is no element; convert it: `… as i64`".to_string())
                 }
-                _ => (Code::TypeMismatch, "let the two agree".to_string()),
+                _ => match ty {
+                    Type::Tuple(items) => {
+                        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+                        let some = names[..items.len().min(8)].join(", ");
+                        (Code::TypeMismatch, format!("give a tuple of {}: `({some})`", items.len()))
+                    }
+                    Type::Tensor(_) => (Code::TypeMismatch, "let the two agree".to_string()),
+                },
             },
         };
         let shown = found.map_or_else(|| self.describe(value), |found| format!("`{}`", show_type(found)));

@@ -94,6 +94,9 @@ impl<'a> Elaborator<'a> {
         if self.expansions <= MAX_EXPANSIONS {
             return true;
         }
+        if self.expansions > MAX_EXPANSIONS + 1 {
+            return false; // said once
+        }
         let message = format!("more than {MAX_EXPANSIONS} closures, copies of loops and calls are written out");
         self.fail(node, Code::TooLarge, message, "let a loop stand for the copies");
         false

@@ -397,6 +397,7 @@ impl<'a> Elaborator<'a> {
             OpErrorKind::Arity => Code::ArgumentCount,
             OpErrorKind::Operand => Code::Operand,
             OpErrorKind::DType => Code::DtypeMismatch,
+            OpErrorKind::Literal => Code::LiteralRange,
             OpErrorKind::Rank => Code::Rank,
             OpErrorKind::Broadcast => Code::Broadcast,
             OpErrorKind::Dims => Code::DimMismatch,

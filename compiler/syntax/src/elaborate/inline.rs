@@ -219,13 +219,18 @@ impl<'a> Elaborator<'a> {
             fine = false;
             let param = &signature.params[check.param];
             let from = check.extent.as_var().and_then(|sym| signature.dims.iter().find(|d| d.sym == *sym));
-            let written = if expected == check.extent { String::new() } else { format!(" = `{}`", check.extent) };
-            let message = format!(
-                "axis {} of `{}` of `{}` is `{expected}`{written}, found `{extent}`",
-                check.axis, param.name, call.callee
-            );
-            let mut error = Diagnostic::new(args[check.param].node, Code::DimMismatch, message)
-                .help("give tensors that agree, or state that the dims are equal: `dims(N == M)`");
+            let written = if expected == check.extent {
+                format!("`{expected}`")
+            } else {
+                format!("`{}`, here `{expected}`", check.extent)
+            };
+            let message =
+                format!("axis {} of `{}` of `{}` is {written}, found `{extent}`", check.axis, param.name, call.callee);
+            let help = match (expected.as_const(), extent.as_const()) {
+                (Some(_), Some(_)) => "give tensors that agree".to_string(),
+                _ => format!("give tensors that agree, or state that the dims are equal: `dims({expected} == {extent})`"),
+            };
+            let mut error = Diagnostic::new(args[check.param].node, Code::DimMismatch, message).help(help);
             if let Some(dim) = from {
                 let text = format!(
                     "`{}` is `{expected}` at `{}`, axis {}",
@@ -247,7 +252,12 @@ impl<'a> Elaborator<'a> {
                 continue;
             }
             fine = false;
-            let message = format!("`{}` needs `{}`, which is not proven here: `{here}`", call.callee, fact.fact);
+            let (needed, here_text) = (fact.fact.to_string(), here.to_string());
+            let message = if needed == here_text {
+                format!("`{}` needs `{needed}`, which is not proven here", call.callee)
+            } else {
+                format!("`{}` needs `{needed}`, here `{here_text}`, which is not proven", call.callee)
+            };
             let of_dims = here.vars().iter().all(|sym| sym.as_str().starts_with(char::is_uppercase));
             let help =
                 if of_dims { format!("state it: `dims({here})`") } else { format!("state it: `assert!({here});`") };

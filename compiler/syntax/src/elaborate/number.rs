@@ -397,6 +397,9 @@ impl<'a> Elaborator<'a> {
 
     pub(super) fn cast(&mut self, node: NodeId, a: &'a Expr, ty: &Name) -> Value<'a> {
         let value = self.expr(a, None);
+        if ty.text == "_" {
+            return self.error_value(); // no type of the language, which the parser says
+        }
         if value.is_unknown() {
             return Value::Unknown;
         }

@@ -350,7 +350,7 @@ impl<'a> Elaborator<'a> {
     /// `a..b` with its steps.
     pub(super) fn span(&mut self, range: &'a Range) -> Option<Span> {
         let (Some(start), Some(end)) = (&range.start, &range.end) else {
-            self.fail(range.node, Code::EmptyRange, "this range needs both ends", "write `0..N`");
+            self.unknown = true; // the parser says that it needs both
             return None;
         };
         let (a, b) = (self.expr(start, None), self.expr(end, None));

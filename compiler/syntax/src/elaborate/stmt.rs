@@ -1,7 +1,7 @@
 //! Statements: bindings and assignments.
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::ops::show_shape;
+use tenfold_ir::ops::{show_shape, show_type};
 use tenfold_ir::relax::{Op, SliceAxis, TensorType, Type, ValueId};
 use tenfold_ir::tir::Expr as TirExpr;
 
@@ -71,9 +71,11 @@ impl<'a> Elaborator<'a> {
         for stmt in &block.stmts {
             self.stmt(stmt);
         }
-        match &block.value {
-            Some(value) => self.expr(value, hint),
-            None => Value::Unit,
+        match (&block.value, block.stmts.last().map(|stmt| &stmt.kind)) {
+            (Some(value), _) => self.expr(value, hint),
+            // what stands last is no Rust, or no part of the language: a `return`, perhaps
+            (None, Some(StmtKind::Error | StmtKind::Expr(Expr { kind: ExprKind::Error, .. }))) => self.error_value(),
+            (None, _) => Value::Unit,
         }
     }
 
@@ -87,9 +89,9 @@ impl<'a> Elaborator<'a> {
                     format!("the function has no result, and its last expression gives {}", self.describe(&value));
                 self.fail(node, Code::ResultMissing, message, "write the type, `-> Tensor<f32, N>`, or end with `;`")
             }
-            (Some(_), Value::Unit) => {
-                let error = Diagnostic::new(node, Code::ResultMissing, "the function ends without a value")
-                    .label(at, "its result is written here")
+            (Some(ty), Value::Unit) => {
+                let message = format!("the result is `{}`, and the function ends without a value", show_type(ty));
+                let error = Diagnostic::new(at, Code::ResultMissing, message)
                     .help("let the last expression stand without `;`");
                 self.report(error);
                 Value::Unknown

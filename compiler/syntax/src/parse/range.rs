@@ -53,7 +53,14 @@ impl Cx {
                     );
                 }
                 let start = r.start.as_ref().map(|e| Box::new(self.expr(e)));
-                (start, r.end.as_ref().map(|e| Box::new(self.expr(e))))
+                let end = r.end.as_ref().map(|e| Box::new(self.expr(e)));
+                match (&r.limits, end) {
+                    // where it ends is not known, so nothing more is said of it
+                    (syn::RangeLimits::Closed(_), Some(end)) => {
+                        (start, Some(Box::new(Expr { node: end.node, kind: ExprKind::Error })))
+                    }
+                    (_, end) => (start, end),
+                }
             }
             syn::Expr::MethodCall(m) => {
                 let parts = self.range_parts(node, &m.receiver, closed, steps);

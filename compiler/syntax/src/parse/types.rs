@@ -19,7 +19,11 @@ impl Cx {
             other => {
                 let (what, help) = refused_type(other);
                 self.refuse(node, Code::UnsupportedType, what, help);
-                TypeKind::Error
+                match other {
+                    // what it refers to binds dims all the same
+                    syn::Type::Reference(r) if matches!(bare_type(&r.elem), syn::Type::Path(_)) => self.ty(&r.elem).kind,
+                    _ => TypeKind::Error,
+                }
             }
         };
         Type { node, kind }
@@ -78,6 +82,21 @@ impl Cx {
             );
             return TypeKind::Error;
         };
+        if let Some(syn::GenericArgument::Type(second)) = args.clone().next() {
+            let is_dtype = |ident: &syn::Ident| tenfold_abi::DType::from_name(&text_of(ident)).is_some();
+            if let Some(second) = plain_ident(second).filter(|second| is_dtype(second) && !is_dtype(dtype)) {
+                self.refuse_at(
+                    (second.span(), second.span()),
+                    Code::UnsupportedType,
+                    format!("the dtype stands first, found `{}` behind `{}`", text_of(second), text_of(dtype)),
+                    format!("write `{}<{}, {}>`", layout.name(), text_of(second), text_of(dtype)),
+                );
+                let (first, dtype) = (self.named_dim(dtype), self.name(second));
+                let rest = args.skip(1).map(|arg| self.dim(arg));
+                let dims = std::iter::once(first).chain(rest).collect();
+                return TypeKind::Tensor(TensorType { layout, dtype, dims });
+            }
+        }
         let dtype: Name = self.name(dtype);
         let dims = args.map(|arg| self.dim(arg)).collect();
         TypeKind::Tensor(TensorType { layout, dtype, dims })
@@ -104,15 +123,17 @@ impl Cx {
     }
 
     fn named_dim(&mut self, ident: &syn::Ident) -> Expr {
-        let name = text_of(ident);
+        let mut name = text_of(ident);
         let node = self.node((ident.span(), ident.span()));
         if !name.starts_with(char::is_uppercase) {
             self.refuse(
                 node,
                 Code::UnsupportedType,
                 format!("the name of a dim begins with an upper-case letter, found `{name}`"),
-                format!("write `{{ {name} }}` if this is a scalar parameter"),
+                format!("write `{}`, or `{{ {name} }}` if this is a scalar parameter", name.to_uppercase()),
             );
+            // what was meant, so that no other error follows
+            name = name.to_uppercase();
         }
         Expr { node, kind: ExprKind::Name(name) }
     }

@@ -1,0 +1,8 @@
+//! A code generator that ends without an answer.
+
+use tenfold::prelude::*;
+
+#[tensor_fn]
+pub fn twice(x: Tensor<f32, 4>) -> Tensor<f32, 4> {
+    x * 2.0
+}

@@ -1,0 +1,84 @@
+//! Constants that are not what they are written as.
+
+use tenfold::prelude::*;
+
+#[tensor_fn]
+pub fn missing_file(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 2> {
+    const W: Tensor<f32, 4, 2> = safetensors!("weights/digits.safetensor", "fc1.weight");
+    matmul(x, W)
+}
+
+#[tensor_fn]
+pub fn missing_directory(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 4> {
+    const B: Tensor<f32, 4> = npy!("model/bias.npy");
+    x + B
+}
+
+#[tensor_fn]
+pub fn outside(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 4> {
+    const B: Tensor<f32, 4> = npy!("../bias.npy");
+    x + B
+}
+
+#[tensor_fn]
+pub fn absolute(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 4> {
+    const B: Tensor<f32, 4> = npy!("/bias.npy");
+    x + B
+}
+
+#[tensor_fn]
+pub fn another_format(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 4> {
+    const B: Tensor<f32, 4> = safetensors!("weights/bias.npy", "bias");
+    x + B
+}
+
+#[tensor_fn]
+pub fn cut_short(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 4> {
+    const B: Tensor<f32, 4> = npy!("weights/cut.npy");
+    x + B
+}
+
+#[tensor_fn]
+pub fn order_of_fortran(x: Tensor<f32, N, 2>) -> Tensor<f32, N, 2> {
+    const W: Tensor<f32, 2, 2> = npy!("weights/fortran.npy");
+    matmul(x, W)
+}
+
+#[tensor_fn]
+pub fn complex_numbers(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 4> {
+    const B: Tensor<f32, 4> = npy!("weights/complex.npy");
+    x + B
+}
+
+#[tensor_fn]
+pub fn wrong_tensor(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 2> {
+    const W: Tensor<f32, 4, 2> = safetensors!("weights/digits.safetensors", "fc1.wieght");
+    const B: Tensor<f32, 2> = safetensors!("weights/digits.safetensors", "offset");
+    matmul(x, W) + B
+}
+
+#[tensor_fn]
+pub fn wrong_shape(x: Tensor<f32, N, 2>) -> Tensor<f32, N, 4> {
+    const W: Tensor<f32, 2, 4> = safetensors!("weights/digits.safetensors", "fc1.weight");
+    matmul(x, W)
+}
+
+#[tensor_fn]
+pub fn wrong_rank(x: Tensor<f32, N, 8>) -> Tensor<f32, N, 8> {
+    const W: Tensor<f32, 8> = safetensors!("weights/digits.safetensors", "fc1.weight");
+    x * W
+}
+
+#[tensor_fn]
+pub fn wrong_dtype(x: Tensor<f16, N, 4>) -> Tensor<f16, N, 4> {
+    const B: Tensor<f16, 4> = npy!("weights/bias.npy");
+    x + B
+}
+
+/// Three errors that have nothing to do with each other, in one run.
+#[tensor_fn]
+pub fn three(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 4> {
+    const A: Tensor<f32, 4> = npy!("weights/scale.npy");
+    const B: Tensor<f32, 5> = npy!("weights/bias.npy");
+    compute(|n, i| x[[n, i + 1]] * A[[i]] + B[[i]])
+}

@@ -1,0 +1,80 @@
+//! What is part of the language and not compiled yet, each by its name.
+
+use tenfold::prelude::*;
+
+#[tensor_fn]
+pub fn loops(x: Tensor<f32, N>) -> Tensor<f32, N> {
+    let mut y = x;
+    for i in 1..N {
+        y[[i]] += y[[i - 1]];
+    }
+    y
+}
+
+#[tensor_fn]
+pub fn whiles(x: Tensor<f32, 1>) -> Tensor<f32, 1> {
+    let mut y = x;
+    while y[[0]] > 1.0 {
+        y = y * 0.5;
+    }
+    y
+}
+
+#[tensor_fn]
+#[schedule(|s| {
+    let [i] = s.loops("scheduled");
+    s.parallel(i);
+})]
+pub fn scheduled(x: Tensor<f32, N>) -> Tensor<f32, N> {
+    x * 2.0
+}
+
+#[tensor_fn(T = [f32, f64])]
+pub fn generic<T>(x: Tensor<T, N>) -> Tensor<T, N> {
+    x + x
+}
+
+#[tensor_fn(onnx = "weights/net.onnx")]
+pub fn model(x: Tensor<f32, B, 4>) -> Tensor<f32, B, 2>;
+
+#[tensor_fn(pool(dtcm = "64K"))]
+pub fn pools(x: Tensor<f32, N>) -> Tensor<f32, N> {
+    x * 2.0
+}
+
+#[tensor_fn(targets("x86-64", "nvptx"))]
+pub fn targets(x: Tensor<f32, N>) -> Tensor<f32, N> {
+    x * 2.0
+}
+
+#[tensor_fn(precision = "tf32")]
+pub fn precision(x: Tensor<f32, 4, 4>) -> Tensor<f32, 4, 4> {
+    matmul(x, x)
+}
+
+#[tensor_fn(weights(section = ".qspi"))]
+pub fn section(x: Tensor<f32, 4>) -> Tensor<f32, 4> {
+    const B: Tensor<f32, 4> = npy!("weights/bias.npy");
+    x + B
+}
+
+#[tensor_fn]
+pub fn operator(x: Tensor<f32, 16>) -> (Tensor<f32, 4>, Tensor<i64, 4>) {
+    top_k(x, k = 4)
+}
+
+#[tensor_fn]
+pub fn extern_calls(x: Tensor<f32, N>) -> Tensor<f32, N> {
+    let y: Tensor<f32, N> = extern_call!(crate::smooth, x, 3);
+    y
+}
+
+#[tensor_fn]
+pub fn scans(x: Tensor<f32, N, 4>) -> Tensor<f32, 4> {
+    fold(0..N, zeros::<f32>([4]), |acc, i| acc + x[[i, ..]])
+}
+
+#[tensor_fn]
+pub fn calls(x: Tensor<f32, N>) -> Tensor<f32, N> {
+    self::loops(x)
+}

@@ -1,0 +1,5 @@
+fn main() {
+    std::env::set_var("TENFOLD_FAULT", "panic:twice");
+    std::env::set_var("TENFOLD_TIME_LIMIT", "1");
+    tenfold_build::compile();
+}
