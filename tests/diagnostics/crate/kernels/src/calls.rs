@@ -118,3 +118,16 @@ pub fn broken(x: Tensor<f32, N>) -> Tensor<f32, N> {
 pub fn of_broken(x: Tensor<f32, N>) -> Tensor<f32, N> {
     self::broken(x)
 }
+
+/// Three quarters of what one function may write out.
+#[tensor_fn]
+pub fn copies(x: Tensor<f32, N>) -> Tensor<f32, N> {
+    #[unroll]
+    for _ in 0..15000 {}
+    x
+}
+
+#[tensor_fn]
+pub fn too_many_copies(x: Tensor<f32, N>) -> Tensor<f32, N> {
+    self::copies(self::copies(x))
+}
