@@ -78,7 +78,7 @@ pub(crate) fn metadata(arguments: &Arguments, depth: Depth) -> Result<Graph, Str
     }
     let value: Value = serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("`cargo metadata` printed what cannot be read: {error}"))?;
-    Ok(graph(&value))
+    Ok(graph(&value, arguments))
 }
 
 /// The package that the command line means.
@@ -102,7 +102,7 @@ pub(crate) fn choose<'a>(graph: &'a Graph, arguments: &Arguments) -> Result<&'a 
     }
 }
 
-fn graph(value: &Value) -> Graph {
+fn graph(value: &Value, arguments: &Arguments) -> Graph {
     let packages = array(value, "packages").iter().filter_map(package);
     let resolve = &value["resolve"];
     let mut graph = Graph {
@@ -117,14 +117,19 @@ fn graph(value: &Value) -> Graph {
         graph.edges.insert(id, texts(node, "dependencies"));
     }
     if graph.root.is_none() {
-        graph.root = root(&graph, value);
+        graph.root = root(&graph, value, arguments);
     }
     graph
 }
 
-/// `--no-deps` leaves the root out. It is the member whose directory is the nearest above.
-fn root(graph: &Graph, value: &Value) -> Option<String> {
+/// `--no-deps` leaves the root out. It is the member of the manifest named, or whose directory is the nearest above.
+fn root(graph: &Graph, value: &Value, arguments: &Arguments) -> Option<String> {
     let defaults = texts(value, "workspace_default_members");
+    if let Some(manifest) = &arguments.manifest {
+        let real = manifest.canonicalize().ok()?;
+        let named = graph.packages.values().find(|package| package.manifest.canonicalize().ok() == Some(real.clone()));
+        return named.map(|package| package.id.clone());
+    }
     let here = env::current_dir().ok()?;
     let above = graph.packages.values().filter(|package| here.starts_with(package.directory()));
     let nearest = above.max_by_key(|package| package.directory().as_os_str().len());

@@ -45,15 +45,13 @@ fn text(found: &Functions) -> String {
             *width = (*width).max(cell.chars().count());
         }
     }
-    let mut krate = "";
-    for (function, row) in found.functions.iter().zip(&rows) {
-        if function.krate != krate {
-            krate = &function.krate;
-            out += &format!("\n{krate}\n{}", line(&HEAD, &widths));
+    for krate in crates(found) {
+        out += &format!("\n{krate}\n{}", line(&HEAD, &widths));
+        for (function, row) in found.functions.iter().zip(&rows).filter(|(function, _)| function.krate == krate) {
+            let cells: Vec<&str> = row.iter().map(String::as_str).collect();
+            out += &line(&cells, &widths);
+            out += &format!("    {}\n", function.signature);
         }
-        let cells: Vec<&str> = row.iter().map(String::as_str).collect();
-        out += &line(&cells, &widths);
-        out += &format!("    {}\n", function.signature);
     }
     if !found.skipped.is_empty() {
         out += "\nnot built\n";
@@ -70,6 +68,17 @@ fn text(found: &Functions) -> String {
         }
     }
     out
+}
+
+/// The crates in the order in which they were met.
+fn crates(found: &Functions) -> Vec<&str> {
+    let mut crates: Vec<&str> = Vec::new();
+    for function in &found.functions {
+        if !crates.contains(&function.krate.as_str()) {
+            crates.push(&function.krate);
+        }
+    }
+    crates
 }
 
 const HEAD: [&str; 8] = ["function", "at", "state", "code", "weights", "workspace", "stack", "flops"];

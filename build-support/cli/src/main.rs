@@ -61,6 +61,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
+        Command::Doctor if script::is_child() => doctor::run_trial(),
         Command::Doctor => doctor::run(arguments),
         Command::List { .. } | Command::Show { .. } if !script::is_child() => script::run(arguments),
         Command::List { json } => list::run(*json),

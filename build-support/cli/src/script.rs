@@ -46,7 +46,7 @@ fn start(arguments: &Arguments) -> Result<Outcome, String> {
     let package = cargo::choose(&graph, arguments)?;
     let features = active(package, &arguments.features)?;
     if let Err((text, next)) = doctor::check_build_script(package) {
-        eprintln!("warning: a build does not compile these functions: {text}\n  = help: {next}");
+        eprintln!("warning: build script: {text}\n  = help: {next}");
     }
     let rustc = Rustc::find()?;
     let config = Config::read();
@@ -54,13 +54,31 @@ fn start(arguments: &Arguments) -> Result<Outcome, String> {
     let out = graph.target_directory.join("tenfold").join(format!("{}-{}", package.name, package.version));
     let out = out.join(format!("{target}-{}", rustc.release));
     fs::create_dir_all(&out).map_err(|error| format!("`{}` cannot be made: {error}", out.display()))?;
-    let mut variables = of_target(&rustc, &config, &target)?;
-    variables.extend(of_package(package, &features));
+    let status = child(&rustc, &config, &target, package, &features, &out)?.status();
+    let status = status.map_err(|error| format!("this program cannot be started again: {error}"))?;
+    match status.code() {
+        Some(0) => Ok(Outcome::Good),
+        Some(1) => Ok(Outcome::Bad),
+        Some(_) | None => Err(format!("this is an error of Tenfold, please report it: {status}")),
+    }
+}
+
+/// The child, with the variables that cargo gives to a build script.
+pub(crate) fn child(
+    rustc: &Rustc,
+    config: &Config,
+    target: &str,
+    package: &Package,
+    features: &BTreeSet<String>,
+    out: &Path,
+) -> Result<Command, String> {
+    let mut variables = of_target(rustc, config, target)?;
+    variables.extend(of_package(package, features));
     let jobs = thread::available_parallelism().map_or(1, usize::from);
     let text = |path: &Path| path.to_string_lossy().into_owned();
     for (name, value) in [
-        ("OUT_DIR", text(&out)),
-        ("TARGET", target.clone()),
+        ("OUT_DIR", text(out)),
+        ("TARGET", target.into()),
         ("HOST", rustc.host.clone()),
         ("NUM_JOBS", jobs.to_string()),
         ("RUSTC", text(Path::new(&rustc.program))),
@@ -68,11 +86,11 @@ fn start(arguments: &Arguments) -> Result<Outcome, String> {
     ] {
         variables.insert(name.into(), value);
     }
-    child(&variables)
+    with_variables(&variables)
 }
 
-/// Starts the child with these variables and no other of cargo's.
-fn child(variables: &BTreeMap<String, String>) -> Result<Outcome, String> {
+/// This program with the same arguments, these variables and no other of cargo's.
+fn with_variables(variables: &BTreeMap<String, String>) -> Result<Command, String> {
     let program = env::current_exe().map_err(|error| format!("this program has no path: {error}"))?;
     let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
@@ -82,13 +100,8 @@ fn child(variables: &BTreeMap<String, String>) -> Result<Outcome, String> {
             command.env_remove(&name);
         }
     }
-    let status = command.args(env::args_os().skip(1)).envs(variables).status();
-    let status = status.map_err(|error| format!("this program cannot be started again: {error}"))?;
-    match status.code() {
-        Some(0) => Ok(Outcome::Good),
-        Some(1) => Ok(Outcome::Bad),
-        Some(_) | None => Err(format!("this is an error of Tenfold, please report it: {status}")),
-    }
+    command.args(env::args_os().skip(1)).envs(variables);
+    Ok(command)
 }
 
 /// `CARGO_CFG_*`, as rustc tells them.

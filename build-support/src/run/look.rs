@@ -131,7 +131,7 @@ impl Run<'_> {
                 krate: item.found.krate.clone(),
                 path: item.path(),
                 file: item.found.file.clone(),
-                line: item.found.function.line,
+                line: item.found.function.line + place::doctest_line(&item.found.krate),
                 signature: place::signature(&item.found.function.text),
                 artefact: entry.artefact,
                 errors,

@@ -6,7 +6,8 @@ use std::process::Command;
 
 /// The compiler for the target and the linker.
 pub(super) fn look(host: &str, target: &str, has_llvm: bool, report: &mut Report) {
-    let needed = if has_llvm { Level::Warn } else { Level::Problem };
+    // without LLVM, this is what compiles
+    let (needed, not_needed) = if has_llvm { (Level::Ok, "; not needed, as LLVM works") } else { (Level::Problem, "") };
     let tool = cc::Build::new()
         .cargo_metadata(false)
         .cargo_warnings(false)
@@ -14,11 +15,15 @@ pub(super) fn look(host: &str, target: &str, has_llvm: bool, report: &mut Report
         .target(target)
         .opt_level(0)
         .try_get_compiler();
-    let install = "install a C compiler (`apt-get install gcc`), or set `CC`";
+    let install = format!("install a C compiler for `{target}` (`apt-get install gcc`), or set `CC`");
     let tool = match tool {
         Ok(tool) => tool,
         Err(error) => {
-            report.add(Line::new(needed, "c compiler", format!("none for `{target}`: {error}")).next(install));
+            report.add(
+                Line::new(needed, "c compiler", format!("none for `{target}`{not_needed}: {error}"))
+                    .next_if(!has_llvm, &install),
+            );
+            linker(host, target, report);
             return;
         }
     };
@@ -29,8 +34,8 @@ pub(super) fn look(host: &str, target: &str, has_llvm: bool, report: &mut Report
             report.add(Line::new(Level::Ok, "c compiler", format!("`{}`; {what}", path.display())).detail(version));
         }
         Err(error) => {
-            let text = format!("`{}` {error}", path.display());
-            report.add(Line::new(needed, "c compiler", text).next(install));
+            let text = format!("`{}` {error}{not_needed}", path.display());
+            report.add(Line::new(needed, "c compiler", text).next_if(!has_llvm, &install));
         }
     }
     linker(host, target, report);

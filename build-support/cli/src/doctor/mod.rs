@@ -8,15 +8,18 @@ mod graph;
 mod llvm;
 mod package;
 mod rust;
+mod trial;
 
 use crate::Outcome;
 use crate::arguments::Arguments;
+use crate::config::Config;
 use crate::output;
 use crate::rustc::Rustc;
 use std::fmt;
 
 pub(crate) use llvm::child;
 pub(crate) use package::check as check_build_script;
+pub(crate) use trial::run as run_trial;
 
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +69,11 @@ impl Line {
         self.next = Some(text.into());
         self
     }
+
+    /// What to do, unless nothing need be done.
+    pub(crate) fn next_if(self, needed: bool, text: &str) -> Self {
+        if needed { self.next(text) } else { self }
+    }
 }
 
 impl fmt::Display for Line {
@@ -108,9 +116,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
     };
     rust::look(&rustc, &mut report);
-    let target = rust::target(&rustc, arguments, &mut report);
+    let config = Config::read();
+    let target = config.target(arguments, &rustc.host);
+    rust::target(&rustc, &target, &mut report);
     let has_llvm = llvm::look(&rustc, &target, &mut report);
     c::look(&rustc.host, &target, has_llvm, &mut report);
+    trial::look(&rustc, &config, &target, &mut report);
     package::look(arguments, &mut report);
     end(&report)
 }

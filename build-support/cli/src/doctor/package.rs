@@ -47,7 +47,7 @@ fn build_script(package: &Package) -> Line {
 /// Whether a build compiles the functions of a package; if not, why not and what to do.
 pub(crate) fn check(package: &Package) -> Result<String, (String, String)> {
     let Some(script) = &package.build_script else {
-        let text = "there is none, so no function of this package is compiled".into();
+        let text = "the package has none, so a build compiles no function of it".into();
         return Err((text, format!("add `build.rs` with `{CALL}`, and `tenfold-build` to `[build-dependencies]`")));
     };
     let shown = script.strip_prefix(package.directory()).unwrap_or(script).display();

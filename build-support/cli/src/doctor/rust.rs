@@ -1,9 +1,7 @@
 //! rustc, its sysroot and the triples.
 
 use super::{Level, Line, Report};
-use crate::arguments::Arguments;
 use crate::rustc::Rustc;
-use std::env;
 use std::path::Path;
 
 /// The oldest compiler that builds Tenfold.
@@ -35,17 +33,13 @@ pub(super) fn look(rustc: &Rustc, report: &mut Report) {
     report.add(Line::new(Level::Ok, "host", &rustc.host));
 }
 
-/// The target: `--target`, else `CARGO_BUILD_TARGET`, else the host.
-pub(super) fn target(rustc: &Rustc, arguments: &Arguments, report: &mut Report) -> String {
-    let of_environment = || env::var("CARGO_BUILD_TARGET").ok().filter(|target| !target.is_empty());
-    let asked = arguments.target.clone().or_else(of_environment);
-    let target = asked.unwrap_or_else(|| rustc.host.clone());
-    match rustc.print("cfg", &["--target", &target]) {
-        Ok(_) => report.add(Line::new(Level::Ok, "target", &target)),
+/// Whether the compiler knows the target.
+pub(super) fn target(rustc: &Rustc, target: &str, report: &mut Report) {
+    match rustc.print("cfg", &["--target", target]) {
+        Ok(_) => report.add(Line::new(Level::Ok, "target", target)),
         Err(error) => {
             let line = Line::new(Level::Problem, "target", format!("rustc does not know `{target}`")).detail(error);
             report.add(line.next("`rustc --print target-list` names those it knows"));
         }
     }
-    target
 }

@@ -70,6 +70,7 @@ impl<'a> Places<'a> {
         } else {
             (&function.argument, self.line_of_argument() + first.start().line.saturating_sub(1))
         };
+        let line = line + doctest_line(&self.item.found.krate) as usize;
         let cut = text.lines().nth(first.start().line.saturating_sub(1)).unwrap_or_default();
         let whole = self.lines.get(line.saturating_sub(1)).filter(|whole| whole.contains(cut));
         let whole = whole.map_or(cut, String::as_str);
@@ -86,11 +87,18 @@ impl<'a> Places<'a> {
     /// The nearest line above the name in which the attribute's argument begins.
     fn line_of_argument(&self) -> usize {
         let function = &self.item.found.function;
-        let name = function.line as usize;
+        let name = (function.line + doctest_line(&self.item.found.krate)) as usize;
         let begin = function.argument.lines().next().unwrap_or_default();
         let above = self.lines.iter().take(name).rposition(|line| line.contains("tensor_fn") && line.contains(begin));
-        above.map_or(name, |line| line + 1)
+        let offset = doctest_line(&self.item.found.krate) as usize;
+        above.map_or(name, |line| line + 1).saturating_sub(offset)
     }
+}
+
+/// The line above a doc test, whose own lines are counted from it; 0 for other crates.
+pub(super) fn doctest_line(krate: &str) -> u32 {
+    let place = krate.strip_prefix("doctest:");
+    place.and_then(|place| place.rsplit_once(':')?.1.parse().ok()).unwrap_or(0)
 }
 
 /// Characters from the first to the last token, up to the end of the line.
