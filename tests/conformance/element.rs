@@ -7,8 +7,6 @@ use tenfold_ir::{DType, Scalar};
 use crate::case::{Case, Make, fixed};
 use crate::data::{special, telling};
 
-pub(crate) const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
-
 const ROUNDING: &[UnaryOp] = &[
     UnaryOp::Neg,
     UnaryOp::Abs,
