@@ -106,6 +106,8 @@ pub fn find(env: &Env) -> Found {
             .or_else(|| in_folders(&env.system, &mut tried).map(|file| (Rung::System, file))),
         Some(_) | None => {
             let named = PathBuf::from(env.choice.clone().unwrap_or_default());
+            // a bare name would be opened from the system's folders, not from where it was judged
+            let named = std::path::absolute(&named).unwrap_or(named);
             at_path(&named, &mut tried).map(|file| (Rung::Path, file))
         }
     };

@@ -1,0 +1,8 @@
+//! `cargo tenfold` as a user calls it, on small packages in folders of their own. Nothing is built: what is shown does
+//! not need it.
+
+mod doctor;
+mod list;
+mod package;
+mod show;
+mod usage;
