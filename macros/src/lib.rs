@@ -10,8 +10,10 @@ mod lookup;
 use lookup::Outcome;
 use proc_macro2::TokenStream;
 use quote::quote;
+use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::elaborate::{ItemAlone, elaborate};
-use tenfold_syntax::{Diagnostic, Diagnostics, Parsed, parse_item};
+use tenfold_syntax::index::Entry;
+use tenfold_syntax::{Code, Diagnostic, Diagnostics, Parsed, parse_item};
 
 /// Compiles a function of tensors while `cargo build` runs.
 ///
@@ -50,14 +52,34 @@ fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     }
     match &entry {
         // the build script saw all that is to be seen
-        Some(entry) => entry.diagnostics.iter().for_each(|d| errors.report(d.clone())),
+        Some(entry) => {
+            if entry.associated {
+                errors.report(free_function());
+            }
+            entry.diagnostics.iter().for_each(|d| errors.report(d.clone()));
+        }
         None => errors.extend(item_errors(&parsed)),
     }
     errors.sort();
     let emitted = emit::emit(&parsed, entry.as_deref());
     let errors = print(errors, &parsed);
-    let in_a_build = error::only_in_a_build(&print(in_a_build, &parsed));
+    // in an `impl` no constant without a name can stand; that it is one is refused already
+    let in_a_build = match is_associated(&parsed, entry.as_deref()) {
+        true => TokenStream::new(),
+        false => error::only_in_a_build(&print(in_a_build, &parsed)),
+    };
     quote!(#emitted #errors #in_a_build)
+}
+
+/// Whether the function stands in an `impl` or a trait: its receiver shows it, or the build script has seen it.
+pub(crate) fn is_associated(parsed: &Parsed, entry: Option<&Entry>) -> bool {
+    parsed.outer.receiver.is_some() || entry.is_some_and(|entry| entry.associated)
+}
+
+fn free_function() -> Diagnostic {
+    let message = "a tensor function is a free function, and this one stands in an `impl` or a trait";
+    Diagnostic::new(NodeId::FUNCTION, Code::UnsupportedItem, message)
+        .help("write it outside, with each tensor as a parameter")
 }
 
 /// What the item alone decides.

@@ -134,7 +134,8 @@ fn missing(code: Code, text: String, help: impl Into<String>) -> Outcome {
 
 fn other_version(name: &str, theirs: Option<&str>) -> Outcome {
     let ours = env!("CARGO_PKG_VERSION");
-    let theirs = theirs.map_or("another version of `tenfold-build`".into(), |theirs| format!("`tenfold-build` {theirs}"));
+    let theirs =
+        theirs.map_or("another version of `tenfold-build`".into(), |theirs| format!("`tenfold-build` {theirs}"));
     missing(
         Code::Versions,
         format!(

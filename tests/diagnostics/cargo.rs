@@ -91,6 +91,16 @@ fn portable(block: &str) -> String {
         lines[0].truncate(end);
         lines.retain(|line| !line.contains("help: "));
     }
+    if lines[0].starts_with("error[E0277]") {
+        // behind our own words rustc lists what it knows, each version in its own way
+        let is_aside =
+            |line: &String| ["= help", "= note", "help:", "note:"].iter().any(|w| line.trim_start().starts_with(w));
+        let aside = lines.iter().position(is_aside).unwrap_or(lines.len());
+        let is_ours = |line: &&String| line.trim_start().starts_with("= note") && !line.contains("required ");
+        let ours = lines[aside..].iter().find(is_ours).cloned();
+        lines.truncate(aside);
+        lines.extend(ours);
+    }
     let text = lines.join("\n");
     without(&without(&text, " (signal: ", ")"), " (os error ", ")")
 }

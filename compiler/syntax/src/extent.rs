@@ -12,6 +12,8 @@ pub(crate) enum DimName {
     Is(IntExpr),
     /// Something whose error is reported already.
     Unknown,
+    /// A parameter that is no index value.
+    Other,
     /// Nothing; the names that could have been meant.
     Missing(Vec<String>),
 }
@@ -34,6 +36,12 @@ pub(crate) fn extent(
         ExprKind::Name(name) => match names(name) {
             DimName::Is(value) => Ok(Some(value)),
             DimName::Unknown => Ok(None),
+            DimName::Other => Err(Diagnostic::new(
+                e.node,
+                Code::DimExpression,
+                format!("`{name}` is no dim: only parameters of type `usize` and `isize` are known before the call"),
+            )
+            .help("write a number, a dim or an index parameter; what depends on data is compared in the body")),
             DimName::Missing(candidates) => Err(missing(e.node, name, &candidates)),
         },
         ExprKind::Unary(UnaryOp::Neg, a) => Ok(extent(a, prover, names)?.map(|a| IntExpr::from(0) - a)),

@@ -365,7 +365,15 @@ impl<'a> Reader<'a> {
     /// Finds where each dim first stands alone, and the index parameters.
     fn bind(&mut self) {
         let mut seen: BTreeMap<&str, NodeId> = BTreeMap::new();
+        let mut dims = Vec::new();
+        search::dim_names(self.function, &mut dims);
         for (position, param) in self.function.params.iter().enumerate() {
+            if param.name.text.starts_with(char::is_uppercase) && dims.contains(&param.name.text) {
+                let message = format!("`{}` is a parameter and a dim", param.name.text);
+                let error = Diagnostic::new(param.name.node, Code::NameTwice, message);
+                self.diagnostics
+                    .report(error.help("rename one of them; names of dims begin with an upper-case letter"));
+            }
             if let Some(first) = seen.insert(&param.name.text, param.name.node) {
                 let message = format!("two parameters are called `{}`", param.name.text);
                 let error = Diagnostic::new(param.name.node, Code::NameTwice, message).label(first, "the first one");
@@ -652,6 +660,10 @@ impl<'a> Reader<'a> {
         }
         if self.bound.contains_key(name) || self.index.iter().any(|n| n == name) {
             return DimName::Is(IntExpr::var(Sym::new(name)));
+        }
+        let is_scalar = |param: &ast::Param| param.name.text == name && !self.index.iter().any(|n| n == name);
+        if self.function.params.iter().any(is_scalar) {
+            return DimName::Other;
         }
         if self.open || self.unknown.iter().any(|n| n == name) {
             return DimName::Unknown;

@@ -15,6 +15,7 @@ use names::Names;
 use proc_macro2::TokenStream;
 use quote::quote;
 use tenfold_syntax::Parsed;
+use tenfold_syntax::ast::TensorFn;
 use tenfold_syntax::index::{Artefact, Entry};
 use tenfold_syntax::signature::{Signature, signature};
 
@@ -23,17 +24,23 @@ pub(crate) fn emit(parsed: &Parsed, entry: Option<&Entry>) -> TokenStream {
     let Some(function) = &parsed.function else {
         return TokenStream::new();
     };
-    let associated = entry.is_some_and(|entry| entry.associated);
+    let associated = crate::is_associated(parsed, entry);
     let (Some(signature), _) = signature(function) else {
         return unknown::emit(parsed, function, associated);
     };
-    if associated {
+    if associated || has_one_name_twice(function) {
         return unknown::emit(parsed, function, associated);
     }
     let artefact = entry.and_then(|entry| entry.artefact.as_ref());
     let emit = Emit { names: Names::new(function, &signature, parsed), signature: &signature, parsed, artefact };
     let (function, module) = (emit.function(), emit.module());
     quote!(#function #module)
+}
+
+/// Whether two parameters are called the same, of which rustc would complain once more.
+fn has_one_name_twice(function: &TensorFn) -> bool {
+    let names: Vec<&str> = function.params.iter().map(|param| param.name.text.as_str()).collect();
+    names.iter().enumerate().any(|(place, name)| names[..place].contains(name))
 }
 
 /// Everything that the parts are printed from.

@@ -2,7 +2,7 @@
 
 use super::names::identifier;
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use tenfold_syntax::Parsed;
 use tenfold_syntax::ast::TensorFn;
 
@@ -12,8 +12,9 @@ pub(super) fn emit(parsed: &Parsed, function: &TensorFn, associated: bool) -> To
     let (docs, attributes, vis) = (&outer.docs, &outer.attributes, &outer.visibility);
     let span = |node| parsed.spans.get(node).0;
     let name = identifier(&function.name.text, span(function.name.node));
-    let params = function.params.iter().map(|param| {
-        let name = identifier(&param.name.text, span(param.name.node));
+    let receiver = outer.receiver.iter();
+    let params = function.params.iter().enumerate().map(|(place, _)| {
+        let name = format_ident!("p{place}");
         quote!(#name: impl ::core::marker::Sized)
     });
     let module = (!associated).then(|| {
@@ -27,7 +28,7 @@ pub(super) fn emit(parsed: &Parsed, function: &TensorFn, associated: bool) -> To
         #(#docs)*
         #(#attributes)*
         #[allow(dead_code, unused_variables, unreachable_code)]
-        #vis fn #name(#(#params),*) -> ! {
+        #vis fn #name(#(#receiver,)* #(#params),*) -> ! {
             ::core::panic!("this tensor function has errors")
         }
         #module

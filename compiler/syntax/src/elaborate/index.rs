@@ -1,6 +1,6 @@
 //! Elements and slices, with the proofs that they lie inside.
 
-use tenfold_ir::arith::IntExpr;
+use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::ops::show_tensor;
 use tenfold_ir::relax::{Op, SliceAxis, TensorType, Type, ValueId};
 use tenfold_ir::tir::{Access, ExprId};
@@ -192,7 +192,7 @@ impl<'a> Elaborator<'a> {
             format!("{}, and axis {axis} of `{}` has {has}: indices 0..{dim}", self.lies_in(&text, i), of.text);
         let mut error = Diagnostic::new(index.node, Code::IndexNotProven, message);
         error = self.with_origins(error, &format!("{dim} {i}"));
-        self.report(error.help(if of.store {
+        let help = if of.store {
             "put an `if` with the condition around it, or state a fact in `dims(…)` or `assert!`".to_string()
         } else if self.inside {
             format!(
@@ -201,7 +201,26 @@ impl<'a> Elaborator<'a> {
             )
         } else {
             "state a fact in `dims(…)` or `assert!`".to_string()
-        }));
+        };
+        self.report(error.help(self.fact_for(i, dim).unwrap_or(help)));
+    }
+
+    /// The fact that would prove an index that is a number or a parameter, or that none can.
+    fn fact_for(&self, i: &IntExpr, dim: &IntExpr) -> Option<String> {
+        match (i.as_const(), dim.as_const(), i.as_var(), dim.as_var()) {
+            (Some(i), ..) if i < 0 => Some(format!("indices count from 0; the last is `{}`", dim - 1)),
+            (Some(_), Some(0), ..) => Some("the axis has no elements".to_string()),
+            (Some(_), Some(n), ..) => Some(format!("the last index is {}", n - 1)),
+            (Some(i), None, _, Some(dim)) => Some(format!("state a fact: `dims({dim} >= {})`", i + 1)),
+            (None, _, Some(i), _) if self.is_index_param(i) => {
+                Some(format!("state a fact as the first statement: `assert!({i} < {dim});`"))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_index_param(&self, sym: &Sym) -> bool {
+        self.origins.get(sym).is_some_and(|(_, text)| text.ends_with("is a parameter"))
     }
 
     /// "`i + u` lies in 0..=H".

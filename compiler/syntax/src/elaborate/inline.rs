@@ -228,7 +228,9 @@ impl<'a> Elaborator<'a> {
                 format!("axis {} of `{}` of `{}` is {written}, found `{extent}`", check.axis, param.name, call.callee);
             let help = match (expected.as_const(), extent.as_const()) {
                 (Some(_), Some(_)) => "give tensors that agree".to_string(),
-                _ => format!("give tensors that agree, or state that the dims are equal: `dims({expected} == {extent})`"),
+                _ => {
+                    format!("give tensors that agree, or state that the dims are equal: `dims({expected} == {extent})`")
+                }
             };
             let mut error = Diagnostic::new(args[check.param].node, Code::DimMismatch, message).help(help);
             if let Some(dim) = from {

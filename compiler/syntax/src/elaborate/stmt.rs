@@ -68,14 +68,34 @@ impl<'a> Elaborator<'a> {
     /// The body without leaving its scope, so that state can be stored.
     fn body_block(&mut self, block: &'a Block, hint: Option<&Type>) -> Value<'a> {
         self.consts(block);
-        for stmt in &block.stmts {
+        let (last, stmts) = match (&block.value, block.stmts.split_last()) {
+            (None, Some((last, stmts))) if hint.is_some() => (Some(last), stmts),
+            _ => (None, block.stmts.as_slice()),
+        };
+        for stmt in stmts {
             self.stmt(stmt);
         }
-        match (&block.value, block.stmts.last().map(|stmt| &stmt.kind)) {
+        match (&block.value, last.map(|stmt| &stmt.kind)) {
             (Some(value), _) => self.expr(value, hint),
-            // what stands last is no Rust, or no part of the language: a `return`, perhaps
-            (None, Some(StmtKind::Error | StmtKind::Expr(Expr { kind: ExprKind::Error, .. }))) => self.error_value(),
-            (None, _) => Value::Unit,
+            (None, Some(StmtKind::Expr(e))) => self.last_statement(e, hint),
+            (None, Some(StmtKind::Error)) => self.error_value(),
+            (None, Some(_)) => {
+                last.into_iter().for_each(|stmt| self.stmt(stmt));
+                Value::Unit
+            }
+            (None, None) => Value::Unit,
+        }
+    }
+
+    /// An expression with `;` behind it where the result is to stand.
+    fn last_statement(&mut self, e: &'a Expr, hint: Option<&Type>) -> Value<'a> {
+        match self.expr(e, hint) {
+            Value::Unit => Value::Unit,
+            Value::Unknown => Value::Unknown,
+            _ => {
+                let message = "the function ends without a value: the `;` behind this drops it";
+                self.fail(e.node, Code::ResultMissing, message, "leave out the `;`")
+            }
         }
     }
 
@@ -91,8 +111,8 @@ impl<'a> Elaborator<'a> {
             }
             (Some(ty), Value::Unit) => {
                 let message = format!("the result is `{}`, and the function ends without a value", show_type(ty));
-                let error = Diagnostic::new(at, Code::ResultMissing, message)
-                    .help("let the last expression stand without `;`");
+                let error =
+                    Diagnostic::new(at, Code::ResultMissing, message).help("let the last expression stand without `;`");
                 self.report(error);
                 Value::Unknown
             }

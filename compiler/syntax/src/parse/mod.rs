@@ -58,6 +58,8 @@ pub struct Outer {
     pub attributes: Vec<TokenStream>,
     /// `pub`, `pub(crate)`, nothing.
     pub visibility: TokenStream,
+    /// `&self` and the like, which only stands in an `impl` or a trait, and is refused.
+    pub receiver: Option<TokenStream>,
 }
 
 /// Parses one function: the tokens in the brackets of `#[tensor_fn(…)]`, and the item below it.

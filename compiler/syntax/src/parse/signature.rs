@@ -98,7 +98,8 @@ impl Cx {
 
     /// Splits the attributes into what is carried over and our own.
     fn split_attributes<'a>(&mut self, shell: &'a Shell) -> (Outer, Vec<&'a syn::Attribute>) {
-        let mut outer = Outer { visibility: shell.vis.to_token_stream(), ..Outer::default() };
+        let receiver = shell.sig.receiver().map(ToTokens::to_token_stream);
+        let mut outer = Outer { visibility: shell.vis.to_token_stream(), receiver, ..Outer::default() };
         let mut ours = Vec::new();
         for attr in &shell.attrs {
             let name = attr.path().segments.last().map(|s| text_of(&s.ident)).unwrap_or_default();

@@ -21,7 +21,9 @@ impl Cx {
                 self.refuse(node, Code::UnsupportedType, what, help);
                 match other {
                     // what it refers to binds dims all the same
-                    syn::Type::Reference(r) if matches!(bare_type(&r.elem), syn::Type::Path(_)) => self.ty(&r.elem).kind,
+                    syn::Type::Reference(r) if matches!(bare_type(&r.elem), syn::Type::Path(_)) => {
+                        self.ty(&r.elem).kind
+                    }
                     _ => TypeKind::Error,
                 }
             }

@@ -29,3 +29,13 @@ macro_rules! make {
 }
 
 make!(made);
+
+/// What a function in an `impl` would belong to.
+pub struct Net;
+
+impl Net {
+    #[tensor_fn]
+    pub fn forward(x: Tensor<f32, N>) -> Tensor<f32, N> {
+        x
+    }
+}

@@ -1,0 +1,3 @@
+fn main() {
+    tenfold_build::compile();
+}
