@@ -1,7 +1,7 @@
 //! Errors in functions, with the source under them.
 
 use std::fmt::Write as _;
-use tenfold_build::look::{Error, Place};
+use tenfold_build::look::{Error, Function, Place};
 use tenfold_syntax::Code;
 
 /// One error with everything that belongs to it.
@@ -19,6 +19,18 @@ pub(crate) fn text(error: &Error) -> String {
         let _ = writeln!(out, "  = help: {}", help.replace('\n', "\n    "));
     }
     out
+}
+
+/// Why a function without an error of its own is not compiled.
+pub(crate) fn unsaid(function: &Function) -> String {
+    let Function { path, file, line, associated, .. } = function;
+    if *associated {
+        format!(
+            "`{path}` at {file}:{line} stands in an `impl` or a `trait`; move it out, so that a module can stand beside it"
+        )
+    } else {
+        format!("`{path}` at {file}:{line} calls a function that has errors")
+    }
 }
 
 fn snippet(out: &mut String, place: &Place, mark: char, label: &str) {

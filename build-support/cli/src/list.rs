@@ -64,7 +64,7 @@ fn text(found: &Functions) -> String {
             out += &format!("\n{}", errors::text(error));
         }
         if function.errors.is_empty() && function.artefact.is_none() {
-            out += &format!("\nerror: `{}` calls a function that has errors\n", function.path);
+            out += &format!("\nerror: {}\n", errors::unsaid(function));
         }
     }
     out

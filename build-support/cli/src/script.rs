@@ -45,7 +45,9 @@ fn start(arguments: &Arguments) -> Result<Outcome, String> {
     let graph = cargo::metadata(arguments, Depth::Members)?;
     let package = cargo::choose(&graph, arguments)?;
     let features = active(package, &arguments.features)?;
-    if let Err((text, next)) = doctor::check_build_script(package) {
+    if package.asks_for.contains("tenfold")
+        && let Err((text, next)) = doctor::check_build_script(package)
+    {
         eprintln!("warning: build script: {text}\n  = help: {next}");
     }
     let rustc = Rustc::find()?;

@@ -8,7 +8,10 @@ use tenfold_core::Stage;
 pub(crate) fn run(stage: Stage, name: &str) -> Outcome {
     let text = look::names().and_then(|found| {
         let number = choose(&found, name)?;
-        look::text(number, stage)
+        match look::text(number, stage)? {
+            Err(refused) if refused.is_empty() => Err(errors::unsaid(&found.functions[number])),
+            text => Ok(text),
+        }
     });
     match text {
         Ok(Ok(text)) => {
@@ -89,6 +92,7 @@ mod tests {
             file: "src/lib.rs".into(),
             line,
             signature: String::new(),
+            associated: false,
             artefact: None,
             errors: Vec::new(),
         }

@@ -34,6 +34,8 @@ pub struct Function {
     pub line: u32,
     /// From its visibility to its result, on one line.
     pub signature: String,
+    /// Whether it stands in an `impl` or a `trait`, where none is compiled.
+    pub associated: bool,
     /// What there is to link; none if there are errors.
     pub artefact: Option<Artefact>,
     /// What is wrong with it.
@@ -93,6 +95,7 @@ pub fn text(number: usize, stage: Stage) -> Result<Result<String, Vec<Error>>, S
     with_run(|run, _| {
         let item = run.items.get(number).ok_or("there is no such function")?;
         let mut errors = run.errors_of_item(item);
+        errors.extend(run.placed(item, &item.errors));
         if run.is_sound(number) {
             let request = crate::worker::message::Request { text: Some(stage), ..run.request(number) };
             let mut jobs = [Job { request, answer: None, time: Duration::ZERO }];
@@ -133,6 +136,7 @@ impl Run<'_> {
                 file: item.found.file.clone(),
                 line: item.found.function.line + place::doctest_line(&item.found.krate),
                 signature: place::signature(&item.found.function.text),
+                associated: item.found.function.associated,
                 artefact: entry.artefact,
                 errors,
             }

@@ -92,6 +92,21 @@ fn errors_in_the_function() {
 }
 
 #[test]
+fn what_no_build_compiles() {
+    let library = "struct S;\nimpl S {\n    #[tensor_fn]\n    fn inside(x: Tensor<f32, 4>) -> Tensor<f32, 4> {\n        x\n    }\n}\n\
+                   #[tensor_fn]\nfn again(x: Tensor<f32, 4>) -> Tensor<f32, 4> {\n    self::again(x)\n}\n";
+    let package = Package::new("show-unbuilt", library);
+    let inside = package.run("show inside");
+    let text = "error: `crate::inside` at src/lib.rs:4 stands in an `impl` or a `trait`; move it out, so that a module can \
+                stand beside it\n";
+    assert_eq!((inside.code, inside.stderr.as_str()), (Some(1), text));
+    let again = package.run("show again");
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.stderr.starts_with("error[T0804]: "), "{again:?}");
+    assert!(again.stderr.contains("\n  --> src/lib.rs:10:5\n"), "{again:?}");
+}
+
+#[test]
 fn over_budget_is_still_shown() {
     let package = Package::new("show-budget", &DOUBLE.replace("#[tensor_fn]", "#[tensor_fn(stack <= \"1\")]"));
     let outcome = package.run("show --stage relax double");
