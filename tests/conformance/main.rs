@@ -11,4 +11,5 @@ mod native;
 mod nn;
 mod random;
 mod shape;
+mod state;
 mod suite;

@@ -27,3 +27,8 @@ fn shapes() {
 fn random_graphs() {
     check("random", crate::random::cases());
 }
+
+#[test]
+fn states() {
+    check("state", crate::state::cases());
+}
