@@ -455,6 +455,7 @@ impl Builder {
     }
 
     /// Pushes loops `0..extent` for every iterator, and inside them the block with the iterators bound to them.
+    /// Loops of reduce iterators are [`super::LoopKind::Reduction`]s.
     pub fn nest(&mut self, name: &str, iters: &[(VarId, ExprId, super::IterKind)], init: Option<Stmt>, body: Stmt) {
         let block_name = self.unique(name);
         let mut loops = Vec::new();
@@ -463,7 +464,11 @@ impl Builder {
             let base = format!("{}_l", self.sym(*var));
             let loop_var = self.index_var(&base);
             let value = self.read(loop_var);
-            loops.push((loop_var, *extent));
+            let order = match kind {
+                super::IterKind::Reduce => super::LoopKind::Reduction,
+                super::IterKind::Spatial | super::IterKind::Ordered => super::LoopKind::Serial,
+            };
+            loops.push((loop_var, *extent, order));
             bound.push(IterVar { var: *var, extent: *extent, kind: *kind, value });
         }
         let block = super::Block {
@@ -477,8 +482,8 @@ impl Builder {
         };
         let min = self.index(0);
         let mut stmt = Stmt::Block(Box::new(block));
-        for (var, extent) in loops.into_iter().rev() {
-            stmt = Stmt::For { var, min, extent, kind: super::LoopKind::Serial, body: Box::new(stmt) };
+        for (var, extent, kind) in loops.into_iter().rev() {
+            stmt = Stmt::For { var, min, extent, kind, body: Box::new(stmt) };
         }
         self.push(stmt);
     }

@@ -34,8 +34,8 @@ pub(super) struct Body<'a, 'c, 'm> {
     syms: BTreeMap<&'a Sym, VarId>,
     /// What the statement's expressions have given so far, a layer per branch being written.
     pub(super) known: Vec<BTreeMap<ExprId, Value<'c>>>,
-    /// How many reductions surround the statement.
-    pub(super) reductions: u32,
+    /// Whether the loop around the statement is a reduction: a serial loop inside of one keeps its own order.
+    pub(super) in_reduction: bool,
     place: Option<Metadata<'c>>,
 }
 
@@ -57,7 +57,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             vars: vec![None; prim.vars.len()],
             syms: vars.map(|(id, data)| (&data.sym, VarId(id as u32))).collect(),
             known: vec![BTreeMap::new()],
-            reductions: 0,
+            in_reduction: false,
             place: None,
         }
     }
@@ -218,7 +218,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
 
     fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId) -> Result<()> {
         self.known = vec![BTreeMap::new()];
-        let any_order = self.reductions > 0;
+        let any_order = self.in_reduction;
         let written = match self.accumulated(buf, index, value) {
             Some((op, old, new)) if any_order => self.accumulate(op, old, new)?,
             Some(_) | None => self.expr(value)?,
@@ -264,8 +264,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         self.known = vec![BTreeMap::new()];
         let first = self.expr(min)?;
         let turns = self.expr(extent)?;
-        let reduces = u32::from(is_reduction(kind));
-        self.reductions += reduces;
+        let around = std::mem::replace(&mut self.in_reduction, is_reduction(kind));
         match turns.as_const() {
             Some(..=0) => {}
             Some(1) => {
@@ -274,7 +273,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             }
             Some(_) | None => self.turns(var, first, turns, kind, body)?,
         }
-        self.reductions -= reduces;
+        self.in_reduction = around;
         ir.place(self.place);
         Ok(())
     }

@@ -197,14 +197,14 @@ impl<'a> Elaborator<'a> {
         accs
     }
 
-    /// Nested serial loops.
+    /// Nested loops whose iterations may be taken in any order.
     fn loops(&mut self, iters: &[Iter], body: Stmt) -> Stmt {
         let min = self.kernel.b.index(0);
         iters.iter().rev().fold(body, |body, (var, extent, _)| Stmt::For {
             var: *var,
             min,
             extent: *extent,
-            kind: LoopKind::Serial,
+            kind: LoopKind::Reduction,
             body: Box::new(body),
         })
     }
