@@ -5,7 +5,7 @@
 //! expanded ([`super::ulps`]), with products that a target contracts, with sums in another order ([`super::Sum`]).
 
 use super::scalar_ops;
-use super::ulps::{angle_error, binary_ulps, largest, pow_ulps, ulp, ulps};
+use super::ulps::{binary_ulps, largest, ulp, ulps};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::{DType, Scalar};
 
@@ -100,8 +100,6 @@ fn inexact(value: Scalar, error: f64) -> Bounded {
 /// An operator of one value.
 pub fn unary(op: UnaryOp, a: Bounded) -> Bounded {
     let value = scalar_ops::unary(op, a.value);
-    let angle = if a.value.dtype.is_float() { angle_error(op, a.real()) } else { 0.0 };
-    let a = Bounded { error: a.error + angle, ..a };
     if !a.value.dtype.is_float() {
         return if a.is_exact() { Bounded::exact(value) } else { Bounded::exact(value).unknown() };
     }
@@ -236,9 +234,8 @@ pub fn binary(op: BinaryOp, a: Bounded, b: Bounded) -> Bounded {
         propagated = 0.0;
     }
     let total = inexact(value, propagated);
-    let bound = if op == BinaryOp::Pow { pow_ulps(value.dtype, x, y) } else { binary_ulps(op) };
     let contracted = if op == BinaryOp::Mul { ulp(value.dtype, value.to_f64()) / 2.0 } else { 0.0 };
-    Bounded { error: total.error + own_error(value, bound), contracted, ..total }
+    Bounded { error: total.error + own_error(value, binary_ulps(op)), contracted, ..total }
 }
 
 /// Whether an exact infinity decides the result whatever the other operand's error is.

@@ -11,5 +11,5 @@ pub mod value;
 pub use bounded::Bounded;
 pub use element::element;
 pub use sum::Sum;
-pub use ulps::{angle_error, binary_ulps, largest, pow_ulps, ulp, ulps};
+pub use ulps::{binary_ulps, largest, ulp, ulps};
 pub use value::Value;

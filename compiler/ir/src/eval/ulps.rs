@@ -39,7 +39,6 @@ pub fn ulps(op: UnaryOp) -> f64 {
 pub fn binary_ulps(op: BinaryOp) -> f64 {
     match op {
         BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => 0.5,
-        // See `pow_ulps`.
         BinaryOp::Pow => 4.0,
         BinaryOp::Atan2 => 6.0,
         BinaryOp::DivEuclid | BinaryOp::RemEuclid => 0.5,
@@ -51,26 +50,6 @@ pub fn binary_ulps(op: BinaryOp) -> f64 {
         | BinaryOp::Xor
         | BinaryOp::Shl
         | BinaryOp::Shr => 0.0,
-    }
-}
-
-/// The bound of `x` to the `y`: it is exp(y log x) in f64, so an error of the logarithm grows with the exponent.
-pub fn pow_ulps(dtype: DType, x: f64, y: f64) -> f64 {
-    let exponent = (y * x.abs().ln()).abs();
-    match dtype {
-        DType::F64 if exponent < 800.0 => 4.0 + 2.0 * exponent,
-        _ => binary_ulps(BinaryOp::Pow),
-    }
-}
-
-/// How far the angle of a trigonometric function may be off: beyond 10^6 its reduction by multiples of pi / 2 in f64
-/// loses what the product's rounding loses.
-pub fn angle_error(op: UnaryOp, x: f64) -> f64 {
-    let periodic = matches!(op, UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan);
-    match x.abs() {
-        size if !periodic || size <= 1e6 || !size.is_finite() => 0.0,
-        size if size < 1e15 => size * 2f64.powi(-51),
-        _ => f64::INFINITY,
     }
 }
 

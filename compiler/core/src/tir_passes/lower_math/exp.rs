@@ -3,7 +3,7 @@
 //! exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln 2 / 2; ln 2 is split so that n ln 2 is exact in its
 //! high part.
 
-use tenfold_ir::op::CmpOp::{Ge, Gt, Lt};
+use tenfold_ir::op::CmpOp::{Eq, Ge, Gt, Lt};
 use tenfold_ir::tir::ExprId;
 
 use super::kit::Kit;
@@ -84,8 +84,14 @@ pub(super) fn exp2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     k.scale(p, n)
 }
 
-/// exp(x) - 1: the kernel itself near 0, where the difference would cancel.
+/// exp(x) - 1, with the sign of a zero.
 pub(super) fn expm1(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let value = grown(k, x);
+    k.where_c(x, Eq, 0.0, x, value)
+}
+
+/// exp(x) - 1: the kernel itself near 0, where the difference would cancel.
+fn grown(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let near = kernel(k, x);
     let (full, one) = (exp(k, x), k.c(1.0));
     let far = k.sub(full, one);
@@ -109,7 +115,7 @@ pub(super) fn tanh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let top = k.c(22.0);
     let size = k.where_c(size, Gt, 22.0, top, size);
     let double = k.add(size, size);
-    let (t, two) = (expm1(k, double), k.c(2.0));
+    let (t, two) = (grown(k, double), k.c(2.0));
     let below = k.add(t, two);
     let value = k.div(t, below);
     k.with_sign(value, x)
@@ -127,7 +133,7 @@ fn half_exp(k: &mut Kit<'_>, size: ExprId) -> ExprId {
 /// (t + t / (t + 1)) / 2 with t = exp(|x|) - 1.
 pub(super) fn sinh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
-    let (t, one, half) = (expm1(k, size), k.c(1.0), k.c(0.5));
+    let (t, one, half) = (grown(k, size), k.c(1.0), k.c(0.5));
     let below = k.add(t, one);
     let quotient = k.div(t, below);
     let sum = k.add(t, quotient);

@@ -125,6 +125,14 @@ impl<'b> Kit<'b> {
         self.b.call(Intrinsic::Bitcast, vec![x], ty)
     }
 
+    /// A float without the lower half of its bits: products of such numbers are exact.
+    pub(super) fn top(&mut self, x: ExprId) -> ExprId {
+        let mask = if self.double() { -1 << 32 } else { -1 << 12 };
+        let (bits, mask) = (self.bits(x), self.int(mask));
+        let bits = self.b.binary(BinaryOp::And, bits, mask);
+        self.of_bits(bits)
+    }
+
     pub(super) fn shl(&mut self, a: ExprId, by: i64) -> ExprId {
         let by = self.int(by);
         self.b.binary(BinaryOp::Shl, a, by)

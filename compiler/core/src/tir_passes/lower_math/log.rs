@@ -19,11 +19,19 @@ const DOUBLE: [f64; 7] = [
     2.222_219_843_214_978_4e-1,
     1.818_357_216_161_805e-1,
     1.531_383_769_920_937_3e-1,
-    1.479_819_860_511_659e-1,
+    1.479_819_860_511_658_6e-1,
 ];
 
-/// e as a float and f = m - 1 of a positive, finite x.
+/// e as a float and f = m - 1 of a positive, finite x, for m from sqrt(1/2) on.
 fn split(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {
+    let root = if k.double() { 0x3fe6_a09e_667f_3bcd } else { 0x3f35_04f3 };
+    let (e, m) = split_at(k, x, root);
+    let one = k.c(1.0);
+    (e, k.sub(m, one))
+}
+
+/// e as a float and m of a positive, finite x = 2^e m, for m from the number with the bits `least_bits` to its double.
+pub(super) fn split_at(k: &mut Kit<'_>, x: ExprId, least_bits: i64) -> (ExprId, ExprId) {
     // Subnormals are scaled up first.
     let (least, up, down) =
         if k.double() { (2.0f64.powi(-1022), 2.0f64.powi(54), -54) } else { (2.0f64.powi(-126), 2.0f64.powi(25), -25) };
@@ -32,17 +40,16 @@ fn split(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {
     let small = k.cmp_c(Lt, x, least);
     let x = k.select(small, scaled, x);
     let start = k.select(small, shift, zero);
-    // The bits of sqrt(1/2): subtracting them makes the exponent field that of m.
-    let root = k.int(if k.double() { 0x3fe6_a09e_667f_3bcd } else { 0x3f35_04f3 });
+    // Subtracting the bits of the least m makes the exponent field that of m.
+    let least_bits = k.int(least_bits);
     let bits = k.bits(x);
-    let offset = k.b.sub(bits, root);
+    let offset = k.b.sub(bits, least_bits);
     let e = k.shr(offset, k.significand());
     let field = k.shl(e, k.significand());
     let m = k.b.sub(bits, field);
     let m = k.of_bits(m);
     let e = k.b.add(e, start);
-    let (e, one) = (k.float(e), k.c(1.0));
-    (e, k.sub(m, one))
+    (k.float(e), m)
 }
 
 /// log(1 + f) - f = -(f^2 / 2 - s (f^2 / 2 + R)), for f = m - 1.
@@ -83,26 +90,42 @@ pub(super) fn log(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     special(k, x, value)
 }
 
-/// log(m) times a constant, plus the exponent times another; each constant split in a high and a low part.
-fn scaled(k: &mut Kit<'_>, x: ExprId, inverse: f64, per_two: f64) -> ExprId {
+/// Logarithm to base 2; exact for powers of two.
+pub(super) fn log2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (e, f) = split(k, x);
     let (h, t) = tail(k, f);
-    let rest = k.sub(t, h);
-    let (c, p) = (k.c(inverse), k.c(per_two));
+    let (rest, c) = (k.sub(t, h), k.c(std::f64::consts::LOG2_E));
     let low = k.mul(rest, c);
     let main = k.mad(f, c, low);
-    let value = k.mad(e, p, main);
+    let value = k.add(e, main);
     special(k, x, value)
 }
 
-/// Logarithm to base 2; exact for powers of two.
-pub(super) fn log2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    scaled(k, x, std::f64::consts::LOG2_E, 1.0)
-}
-
-/// Logarithm to base 10.
+/// Logarithm to base 10: log(m) / ln 10 + e log10(2), with log(m) and both constants in two parts of which the leading
+/// ones have exact products.
 pub(super) fn log10(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    scaled(k, x, std::f64::consts::LOG10_E, std::f64::consts::LOG10_2)
+    let (e, f) = split(k, x);
+    let (h, t) = tail(k, f);
+    let sum = k.sub(f, h);
+    let high = k.top(sum);
+    let low = k.sub(f, high);
+    let low = k.sub(low, h);
+    let low = k.add(low, t);
+    let c_high = k.c2(4.343_261_718_75e-1, 4.342_944_818_781_689e-1);
+    let c_low = k.c2(-3.168_997_136_526_860_3e-5, 2.508_294_671_164_527_5e-11);
+    let p_high = k.c2(3.010_292_053_222_656e-1, 3.010_299_956_636_117_7e-1);
+    let p_low = k.c2(7.903_415_166_765_626e-7, 3.694_239_077_158_931e-13);
+    let (a, b) = (k.mul(e, p_high), k.mul(high, c_high));
+    let whole = k.add(low, high);
+    let rest = k.mul(low, c_high);
+    let rest = k.mad(whole, c_low, rest);
+    let rest = k.mad(e, p_low, rest);
+    let main = k.add(a, b);
+    let lost = k.sub(a, main);
+    let lost = k.add(lost, b);
+    let rest = k.add(rest, lost);
+    let value = k.add(main, rest);
+    special(k, x, value)
 }
 
 /// log(1 + x) = log(u) x / (u - 1) with u = 1 + x as rounded (Kahan).

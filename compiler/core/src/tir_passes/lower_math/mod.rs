@@ -5,13 +5,16 @@
 //!
 //! Bounds in units in the last place: `tenfold_ir::eval::ulps`, measured in `tests/conformance`.
 
+mod angle;
 mod erf;
 mod exp;
 mod kit;
 mod log;
 mod pow;
+mod pow_double;
 mod quant;
 mod trig;
+mod wide;
 
 use tenfold_ir::op::{BinaryOp, UnaryOp};
 use tenfold_ir::tir::{Builder, Elem, Expr, ExprId, ExprMap, Intrinsic, Phase, PrimFunc, Stmt};

@@ -9,21 +9,40 @@ use tenfold_ir::{DType, Scalar};
 use super::exp::exp;
 use super::kit::Kit;
 use super::log::log;
+use super::pow_double::magnitude;
 
-/// x to the y: exp(y log |x|) in f64, with the sign that an odd whole y gives a negative x.
+/// x to the y: the power of |x|, with the sign that an odd whole y gives a negative x. For f32, |x|^y is exp(y log |x|)
+/// in f64.
 pub(super) fn pow(k: &mut Kit<'_>, x: ExprId, y: ExprId) -> ExprId {
     let dtype = k.dtype;
     let (wx, wy) = (k.b.cast(DType::F64, x), k.b.cast(DType::F64, y));
     let mut wide = Kit::new(k.b, DType::F64);
     let size = wide.abs(wx);
-    let l = log(&mut wide, size);
-    let product = wide.mul(wy, l);
-    let value = exp(&mut wide, product);
+    let value = if dtype == DType::F64 {
+        let value = magnitude(&mut wide, size, wy);
+        ends(&mut wide, size, wy, value)
+    } else {
+        let l = log(&mut wide, size);
+        let product = wide.mul(wy, l);
+        exp(&mut wide, product)
+    };
     let value = signed(&mut wide, wx, wy, value);
     let one = wide.c(1.0);
     let value = wide.where_c(wy, Eq, 0.0, one, value);
     let value = wide.where_c(wx, Eq, 1.0, one, value);
     k.b.cast(dtype, value)
+}
+
+/// Puts in the powers of 0, of infinity and of NaN, for x without a sign.
+fn ends(k: &mut Kit<'_>, x: ExprId, y: ExprId, value: ExprId) -> ExprId {
+    let (zero, up, nan) = (k.c(0.0), k.c(f64::INFINITY), k.c(f64::NAN));
+    let negative = k.cmp_c(Lt, y, 0.0);
+    let (of_zero, of_infinity) = (k.select(negative, up, zero), k.select(negative, zero, up));
+    let value = k.where_c(x, Eq, 0.0, of_zero, value);
+    let value = k.where_c(x, Eq, f64::INFINITY, of_infinity, value);
+    let (nx, ny) = (k.unary(UnaryOp::IsNan, x), k.unary(UnaryOp::IsNan, y));
+    let any = k.b.binary(BinaryOp::Or, nx, ny);
+    k.select(any, nan, value)
 }
 
 /// NaN where x < 0 and y is not whole; negative where y is odd.

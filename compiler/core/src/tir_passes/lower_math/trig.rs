@@ -1,7 +1,6 @@
 //! Sine, cosine, tangent and their inverses.
 //!
-//! The argument is reduced by pi / 2 in parts (Cody and Waite), in f64 also for f32, where the parts are exact for
-//! |x| < 2^28; the kernels are fdlibm's polynomials on [-pi/4, pi/4].
+//! The argument is reduced by pi / 2 (`angle`); the kernels are fdlibm's polynomials on [-pi/4, pi/4].
 
 use tenfold_ir::DType;
 use tenfold_ir::op::BinaryOp;
@@ -9,13 +8,14 @@ use tenfold_ir::op::CmpOp::{Eq, Ge, Gt, Lt, Ne};
 use tenfold_ir::op::UnaryOp;
 use tenfold_ir::tir::ExprId;
 
+use super::angle::{finite, reduce};
 use super::kit::Kit;
 
 const SIN: [f64; 6] = [
     -1.666_666_666_666_663_2e-1,
     8.333_333_333_322_49e-3,
     -1.984_126_982_985_795e-4,
-    2.755_731_370_707_007e-6,
+    2.755_731_370_707_006_8e-6,
     -2.505_076_025_340_686_3e-8,
     1.589_690_995_211_55e-10,
 ];
@@ -29,6 +29,9 @@ const COS: [f64; 6] = [
     -1.135_964_755_778_819_5e-11,
 ];
 
+/// (r - atan(r)) / r^3 for |r| <= tan(pi / 8) (Cephes).
+const ATAN_SINGLE: [f64; 4] = [3.333_294_915_39e-1, -1.997_771_064_78e-1, 1.387_768_560_32e-1, -8.053_744_495_38e-2];
+
 const ATAN: [f64; 11] = [
     3.333_333_333_333_293e-1,
     -1.999_999_999_987_648_3e-1,
@@ -38,30 +41,10 @@ const ATAN: [f64; 11] = [
     -7.691_876_205_044_83e-2,
     6.661_073_137_387_531e-2,
     -5.833_570_133_790_573_5e-2,
-    4.976_877_994_615_932e-2,
+    4.976_877_994_615_932_4e-2,
     -3.653_157_274_421_691_6e-2,
     1.628_582_011_536_578_2e-2,
 ];
-
-/// The multiple of pi / 2 nearest to x as an integer, and what is left of x, in the kit's dtype.
-fn reduce(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {
-    let single = !k.double();
-    let dtype = k.dtype;
-    let wide_x = k.b.cast(DType::F64, x);
-    let mut wide = Kit::new(k.b, DType::F64);
-    let inverse = wide.c(std::f64::consts::FRAC_2_PI);
-    let scaled = wide.mul(wide_x, inverse);
-    let (n, int) = wide.nearest(scaled);
-    // Three parts of pi / 2 with 33 bits each (fdlibm's pio2_1, pio2_2, pio2_3), and the rest.
-    let mut r = wide_x;
-    let parts: &[f64] =
-        &[-1.570_796_326_734_125_6, -6.077_100_506_303_966e-11, -2.022_266_248_711_166_5e-21, -8.478_427_660_368_9e-32];
-    for part in if single { &parts[..2] } else { parts } {
-        let c = wide.c(*part);
-        r = wide.mad(n, c, r);
-    }
-    (int, k.b.cast(dtype, r))
-}
 
 /// sin(r) for |r| <= pi / 4.
 fn sin_kernel(k: &mut Kit<'_>, r: ExprId) -> ExprId {
@@ -106,15 +89,10 @@ fn shifted_sin(k: &mut Kit<'_>, x: ExprId, quarters: i64) -> ExprId {
     finite(k, x, value)
 }
 
-/// NaN where x is infinite or NaN.
-fn finite(k: &mut Kit<'_>, x: ExprId, value: ExprId) -> ExprId {
-    let (ok, nan) = (k.unary(UnaryOp::IsFinite, x), k.c(f64::NAN));
-    k.select(ok, value, nan)
-}
-
 /// Sine.
 pub(super) fn sin(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    shifted_sin(k, x, 0)
+    let value = shifted_sin(k, x, 0);
+    k.where_c(x, Eq, 0.0, x, value)
 }
 
 /// Cosine.
@@ -131,6 +109,7 @@ pub(super) fn tan(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let top = k.select(odd, minus, s);
     let below = k.select(odd, s, c);
     let value = k.div(top, below);
+    let value = k.where_c(x, Eq, 0.0, x, value);
     finite(k, x, value)
 }
 
@@ -142,7 +121,7 @@ fn atan_unit(k: &mut Kit<'_>, t: ExprId) -> ExprId {
     let far = k.cmp_c(Gt, t, 0.414_213_562_373_095_03);
     let r = k.select(far, moved, t);
     let z = k.mul(r, r);
-    let p = k.poly(z, if k.double() { &ATAN } else { &ATAN[..7] });
+    let p = k.poly(z, if k.double() { &ATAN } else { &ATAN_SINGLE });
     let zp = k.mul(z, p);
     let tail = k.mul(r, zp);
     let value = k.sub(r, tail);
