@@ -40,6 +40,10 @@ impl<'a> Elaborator<'a> {
         let after_then = self.swap_values(&before);
         let (else_stmt, b) = self.branch(guarded.then(|| cond.no.clone()).flatten(), otherwise, hint);
         let after_else = self.swap_values(&before);
+        if otherwise.is_none() && !matches!(a, Value::Unit | Value::Unknown) {
+            let message = format!("an `if` without `else` has no value, and this one gives {}", self.describe(&a));
+            return self.fail(node, Code::TypeMismatch, message, "write `if c { a } else { b }`");
+        }
         let nodes = (then.node, otherwise.map_or(node, |b| b.node));
         match truth {
             Some(Truth::Element(c)) => self.choose_elements(node, c, (then_stmt, a), (else_stmt, b), nodes),

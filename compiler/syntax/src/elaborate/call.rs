@@ -15,6 +15,24 @@ use crate::ast::{Call, Expr, ExprKind, Name, NamedArg, NodeId, Path};
 use crate::code::Code;
 use crate::extent;
 
+/// Methods of Rust that are looked for here, and what stands in their place.
+const OF_RUST: [(&str, &str); 14] = [
+    ("as_ref", "tensors are values: leave it out"),
+    ("as_slice", "tensors are values: leave it out"),
+    ("borrow", "tensors are values: leave it out"),
+    ("clone", "tensors are values: leave it out"),
+    ("collect", "there are no iterators: write `compute(|i| …)`, or an operator on the whole tensor"),
+    ("into", "nothing converts by itself: `x as f32`"),
+    ("into_iter", "there are no iterators: write `compute(|i| …)`, or an operator on the whole tensor"),
+    ("iter", "there are no iterators: write `compute(|i| …)`, or an operator on the whole tensor"),
+    ("iter_mut", "there are no iterators: write `compute(|i| …)`, or an operator on the whole tensor"),
+    ("len", "an extent is a dim: name it in the type, `x: Tensor<f32, N>`, and write `N`"),
+    ("map", "there are no iterators: write `compute(|i| …)`, or an operator on the whole tensor"),
+    ("to_vec", "tensors are values: leave it out"),
+    ("unwrap", "nothing fails inside of a tensor function: leave it out"),
+    ("zip", "there are no iterators: write `compute(|i| …)`, or an operator on the whole tensor"),
+];
+
 impl<'a> Elaborator<'a> {
     /// A call of anything.
     pub(super) fn call(&mut self, e: &'a Expr, call: &'a Call, hint: Option<&Type>) -> Value<'a> {
@@ -143,7 +161,9 @@ impl<'a> Elaborator<'a> {
         let local = ops::nearest(name, closures.map(|(n, _)| n.as_str())).map(str::to_string);
         let near = local.or_else(|| ops::suggest(name).or(own).map(str::to_string));
         let message = format!("there is no operator `{name}`");
+        let of_rust = OF_RUST.iter().find(|(method, _)| *method == name).map(|(_, help)| (*help).to_string());
         let help = match near {
+            _ if of_rust.is_some() => of_rust.unwrap_or_default(),
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("a tensor function is called by a path: `self::{name}(…)`"),
         };

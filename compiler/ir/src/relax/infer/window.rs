@@ -113,12 +113,13 @@ fn channels(prover: &Prover, group: i64, args: &[TensorType]) -> Result<(), OpEr
     }
     let expected = &w.shape[1] * &dim::int(group);
     if !dim::equal(prover, &x.shape[1], &expected) {
+        let groups = if group == 1 { String::new() } else { format!(" in each of {group} groups") };
         let message = format!(
-            "expected `{}` channels of `{}` to be {group} * `{}`, axis 1 of `{}` in each group",
-            x.shape[1],
-            show(x),
+            "`{}` takes `{}` channels{groups}: expected `{expected}` at axis 1 of `{}`, found `{}`",
+            show(w),
             w.shape[1],
-            show(w)
+            show(x),
+            x.shape[1]
         );
         return Err(OpError::new(At::Arg(1), OpErrorKind::Dims, message)
             .also(At::Arg(0), format!("`{}` comes from `{}`", x.shape[1], show(x)))
