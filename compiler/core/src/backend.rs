@@ -64,11 +64,36 @@ pub struct Artefact {
     pub stack: Option<u64>,
 }
 
-/// A mistake or limit of a back end: never the user's kernel, which was checked before.
+/// Whose a back end's error is: never the user's kernel, which was checked before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Tenfold's: code that a back end refuses.
+    Ours,
+    /// The machine's: a tool that is missing, a folder that cannot be written.
+    Machine,
+}
+
+/// A mistake or limit of a back end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BackendError {
-    /// What happened, and what to do.
+    /// What happened.
     pub message: String,
+    /// What to do, if the machine is at fault.
+    pub help: Option<String>,
+    /// Whose it is.
+    pub fault: Fault,
+}
+
+impl BackendError {
+    /// A bug of Tenfold's.
+    pub fn ours(message: impl Into<String>) -> Self {
+        BackendError { message: message.into(), help: None, fault: Fault::Ours }
+    }
+
+    /// Something that this machine lacks, and what to do.
+    pub fn machine(message: impl Into<String>, help: impl Into<String>) -> Self {
+        BackendError { message: message.into(), help: Some(help.into()), fault: Fault::Machine }
+    }
 }
 
 /// Turns tir into an artefact. Constants are external, hidden symbols [`constant_symbol`].

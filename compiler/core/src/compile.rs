@@ -3,7 +3,7 @@
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::{ConstData, ConstId, Loc, Module};
 
-use crate::backend::{Artefact, Backend, CodegenOptions, Stage};
+use crate::backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage};
 use crate::budget::{Budgets, check_stack, check_weights, check_workspace};
 use crate::error::{CompileError, ErrorKind};
 use crate::flops::{flops, used_constants, weight_bytes};
@@ -77,19 +77,22 @@ pub fn compile(
     if options.strict {
         make_strict(&mut module);
     }
-    out.artefact = backend.build(&module, &context.target, &options.codegen).map_err(|e| {
-        vec![CompileError {
-            kind: ErrorKind::Internal,
-            loc: Loc::default(),
-            message: format!("the {} back end failed: {}", backend.name(), e.message),
-            help: None,
-        }]
-    })?;
+    let built = backend.build(&module, &context.target, &options.codegen);
+    out.artefact = built.map_err(|e| vec![backend_error(backend.name(), e)])?;
     out.artefact.texts.extend(relax.map(|t| (Stage::Relax, t)));
     out.artefact.texts.extend(tir.map(|t| (Stage::Tir, t)));
     out.stack = out.artefact.stack;
     errors.extend(check_stack(options, out.stack));
     if errors.is_empty() { Ok(out) } else { Err(errors) }
+}
+
+fn backend_error(name: &str, error: BackendError) -> CompileError {
+    match error.fault {
+        Fault::Ours => CompileError::internal(Loc::default(), format!("the {name} back end failed: {}", error.message)),
+        Fault::Machine => {
+            CompileError { kind: ErrorKind::Target, loc: Loc::default(), message: error.message, help: error.help }
+        }
+    }
 }
 
 /// The passes before the one of that name, and it with those after it.

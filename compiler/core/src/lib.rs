@@ -18,7 +18,7 @@ pub mod target;
 mod text;
 mod tir_passes;
 
-pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Stage, constant_symbol};
+pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage, constant_symbol};
 pub use budget::Budgets;
 pub use compile::{Compiled, Options, compile};
 pub use error::{CompileError, ErrorKind};

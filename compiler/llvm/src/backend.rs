@@ -36,7 +36,7 @@ impl Backend for LlvmBackend {
 
     fn build(&self, module: &Module, target: &Target, options: &CodegenOptions) -> Result<Artefact, BackendError> {
         let work = || Machine::of(target).and_then(|machine| build(self.llvm, &machine, module, target, options));
-        with_deep_stack(work).map_err(|message| BackendError { message })
+        with_deep_stack(work).map_err(BackendError::ours)
     }
 }
 

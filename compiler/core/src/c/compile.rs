@@ -39,8 +39,9 @@ impl Backend for CBackend {
 
 impl CBackend {
     fn compile(&self, source: &str, name: &str, target: &Target) -> Result<Vec<u8>, BackendError> {
-        let io = |what: &str, path: &Path, e: std::io::Error| BackendError {
-            message: format!("cannot {what} `{}`: {e}", path.display()),
+        let io = |what: &str, path: &Path, e: std::io::Error| {
+            let message = format!("cannot {what} `{}`: {e}", path.display());
+            BackendError::machine(message, "make room and see that the folder can be written")
         };
         std::fs::create_dir_all(&self.folder).map_err(|e| io("make the folder", &self.folder, e))?;
         let (c, o) = (self.folder.join(format!("{name}.c")), self.folder.join(format!("{name}.o")));
@@ -48,18 +49,15 @@ impl CBackend {
         let mut command = self.command(target)?;
         // Relative names keep the folder out of the object.
         command.current_dir(&self.folder).arg("-c").arg(format!("{name}.c")).arg("-o").arg(format!("{name}.o"));
-        let out = command.output().map_err(|e| BackendError {
-            message: format!(
-                "cannot run the C compiler `{}`: {e}; install one (`apt-get install gcc`) or set `CC`",
-                command.get_program().to_string_lossy()
-            ),
+        let out = command.output().map_err(|e| {
+            let program = command.get_program().to_string_lossy().into_owned();
+            let message = format!("the C compiler `{program}` for `{}` cannot be run: {e}", target.triple);
+            BackendError::machine(message, missing(target))
         })?;
         if !out.status.success() {
             let text = String::from_utf8_lossy(&out.stderr);
             let lines: Vec<&str> = text.lines().take(12).collect();
-            return Err(BackendError {
-                message: format!("the C compiler failed ({}):\n{}", out.status, lines.join("\n")),
-            });
+            return Err(BackendError::ours(format!("the C compiler failed ({}):\n{}", out.status, lines.join("\n"))));
         }
         std::fs::read(&o).map_err(|e| io("read", &o, e))
     }
@@ -81,12 +79,15 @@ impl CBackend {
             .flag_if_supported("-fno-trapping-math")
             .flag_if_supported("-ffunction-sections")
             .flag_if_supported("-fno-ident");
-        let tool = build.try_get_compiler().map_err(|e| BackendError {
-            message: format!(
-                "no C compiler for `{}`: {e}; install one (`apt-get install gcc`) or set `CC`",
-                target.triple
-            ),
+        let tool = build.try_get_compiler().map_err(|e| {
+            BackendError::machine(format!("there is no C compiler for `{}`: {e}", target.triple), missing(target))
         })?;
         Ok(tool.to_command())
     }
+}
+
+/// What to do where there is no C compiler.
+fn missing(target: &Target) -> String {
+    let variable = target.triple.replace('-', "_");
+    format!("install one, name one in `CC_{variable}`, or build with LLVM: `cargo tenfold doctor` says what was found")
 }
