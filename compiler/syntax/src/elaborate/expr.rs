@@ -74,12 +74,22 @@ impl<'a> Elaborator<'a> {
     pub(super) fn block(&mut self, block: &'a Block, hint: Option<&Type>) -> Value<'a> {
         let scope = self.frame.names.len();
         self.consts(block);
-        for stmt in &block.stmts {
+        let (tail, stmts) = match (&block.value, block.stmts.split_last()) {
+            (None, Some((last, stmts))) => (branching(last), stmts),
+            _ => (None, block.stmts.as_slice()),
+        };
+        let stmts = if tail.is_some() { stmts } else { block.stmts.as_slice() };
+        for stmt in stmts {
             self.stmt(stmt);
         }
-        let value = match &block.value {
-            Some(value) => self.expr(value, hint),
-            None => Value::Unit,
+        let value = match (&block.value, tail) {
+            (Some(value), _) => self.expr(value, hint),
+            // one without `else` gives nothing, or is wrong and said to be
+            (None, Some(tail)) => match self.expr(tail, None) {
+                Value::Unknown => Value::Unknown,
+                _ => Value::Unit,
+            },
+            (None, None) => Value::Unit,
         };
         self.frame.names.truncate(scope);
         value
@@ -366,5 +376,13 @@ fn largest(dtype: DType) -> Scalar {
     match (precision(dtype), least_exponent(dtype)) {
         (Some(p), Some(e)) => Scalar::float(dtype, (2.0 - 2f64.powi(1 - p)) * 2f64.powi(1 - e)),
         _ => Scalar::greatest(dtype),
+    }
+}
+
+/// The `if` that a statement is.
+fn branching(stmt: &ast::Stmt) -> Option<&Expr> {
+    match &stmt.kind {
+        ast::StmtKind::Expr(e) if matches!(e.kind, ExprKind::If { .. }) => Some(e),
+        _ => None,
     }
 }
