@@ -160,29 +160,54 @@ fn distance(got: Scalar, want: f64, lack: f64) -> f64 {
     ((clip(got_real) - clip(want)) / unit - lack).abs() + edge
 }
 
+/// Arguments, and a correctly rounded result with what the exact one has beyond it.
+struct Point {
+    args: Vec<Scalar>,
+    want: f64,
+    lack: f64,
+}
+
+/// The points of each function.
+fn points() -> BTreeMap<&'static str, Vec<Point>> {
+    let mut table: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
+    let scalar =
+        |hex: &&str| Scalar { dtype: DType::F64, bits: u64::from_str_radix(hex, 16).expect("bits are hexadecimal") };
+    for line in POINTS.lines() {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [name, args @ .., want, lack] = fields.as_slice() else { panic!("a line has four fields or more") };
+        table.entry(name).or_default().push(Point {
+            args: args.iter().map(scalar).collect(),
+            want: scalar(want).to_f64(),
+            lack: lack.parse().expect("a number ends the line"),
+        });
+    }
+    table
+}
+
 #[test]
 fn f64_is_within_its_bounds() {
-    let mut table: BTreeMap<&str, Vec<Vec<&str>>> = BTreeMap::new();
-    for line in POINTS.lines() {
-        let mut fields = line.split(' ');
-        let name = fields.next().expect("a line names its function");
-        table.entry(name).or_default().push(fields.collect());
-    }
-    let float = |hex: &str| f64::from_bits(u64::from_str_radix(hex, 16).expect("bits are hexadecimal"));
-    let mut all = Vec::new();
+    let (table, mut all) = (points(), Vec::new());
     for op in OPS {
         let rows = &table[op.name().as_str()];
-        let scalar = |hex: &&str| Scalar::float(DType::F64, float(hex));
-        let points: Vec<Vec<Scalar>> =
-            rows.iter().map(|row| row[..row.len() - 2].iter().map(scalar).collect()).collect();
+        let points: Vec<Vec<Scalar>> = rows.iter().map(|row| row.args.clone()).collect();
         let mut worst = Worst::default();
-        for ((got, args), row) in run(op, DType::F64, &points).into_iter().zip(&points).zip(rows) {
-            let lack: f64 = row[row.len() - 1].parse().expect("a number ends the line");
-            worst.see(distance(got, float(row[row.len() - 2]), lack), args, got);
+        for (got, row) in run(op, DType::F64, &points).into_iter().zip(rows) {
+            worst.see(distance(got, row.want, row.lack), &row.args, got);
         }
         all.push((op, worst));
     }
     report(DType::F64, &all);
+}
+
+/// The interpreter's own, which other tests compare with.
+#[test]
+fn the_reference_erf_is_close() {
+    let op = Op::Unary(UnaryOp::Erf);
+    for row in &points()["Erf"] {
+        let got = op.library(&row.args);
+        let off = distance(got, row.want, row.lack);
+        assert!(off < 2.0, "{:?}: {off} ulps", row.args);
+    }
 }
 
 /// Numbers without a pattern.

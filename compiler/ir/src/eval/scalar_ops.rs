@@ -112,24 +112,27 @@ pub(crate) fn unary_real(op: UnaryOp, x: f64) -> f64 {
 /// Error function, to about an ulp of `f64`: its Taylor series near 0, Lentz's continued fraction of erfc beyond.
 pub(crate) fn erf(x: f64) -> f64 {
     let a = x.abs();
-    if x.is_nan() || a >= 6.0 {
-        return if x.is_nan() { x } else { x.signum() };
+    if x.is_nan() || x == 0.0 || a >= 6.0 {
+        return if x.is_nan() || x == 0.0 { x } else { x.signum() };
     }
     let two_over_sqrt_pi = std::f64::consts::FRAC_2_SQRT_PI;
-    // e^(-x²), with what rounding x² loses.
+    // e^(-x²), with what the square has lost.
     let square = a * a;
     let decay = (-square).exp() * (1.0 - a.mul_add(a, -square));
-    if a < 1.5 {
-        // erf x = 2/√π e^(-x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, whose terms are all positive; smallest first.
-        let (mut terms, mut n) = (vec![a], 0.0);
-        while terms[terms.len() - 1] > a * 1e-18 {
+    if a < 1.25 {
+        // erf x = 2/√π e^(-x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, whose terms are all positive; the sum keeps what it loses.
+        let (mut term, mut sum, mut lost, mut n) = (a, a, 0.0, 0.0);
+        while term > sum * 1e-18 {
             n += 1.0;
-            terms.push(terms[terms.len() - 1] * 2.0 * square / (2.0 * n + 1.0));
+            term *= 2.0 * square / (2.0 * n + 1.0);
+            let next = sum + term;
+            lost += term - (next - sum);
+            sum = next;
         }
-        return x.signum() * two_over_sqrt_pi * decay * terms.iter().rev().sum::<f64>();
+        return x.signum() * two_over_sqrt_pi * decay * (sum + lost);
     }
     // erfc x = e^(-x²) / √π · 1 / (x + (1/2) / (x + 1 / (x + (3/2) / (x + …)))).
-    let tail = (1..=120).rev().fold(a, |tail, n| a + f64::from(n) / 2.0 / tail);
+    let tail = (1..=200).rev().fold(a, |tail, n| a + f64::from(n) / 2.0 / tail);
     x.signum() * (1.0 - decay * two_over_sqrt_pi / 2.0 / tail)
 }
 
