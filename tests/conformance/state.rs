@@ -40,7 +40,7 @@ fn program(seed: u64) -> Case {
     if !named {
         pool.push((m.constant(DType::I32, &[4, 3]), shape.clone()));
     }
-    let callee = (seed % 3 == 0).then(|| callee(&format!("state_{seed}_callee"), &rows));
+    let callee = seed.is_multiple_of(3).then(|| callee(&format!("state_{seed}_callee"), &rows));
     let mut p = Program { m, random, pool, held, rows, callee };
     for _ in 0..STEPS {
         p.step();

@@ -314,7 +314,7 @@ fn special(op: UnaryOp, x: f64, tiny: f64) -> Option<f64> {
         UnaryOp::Log => log(x, f64::ln),
         UnaryOp::Log2 => log(x, f64::log2),
         UnaryOp::Log10 => log(x, f64::log10),
-        UnaryOp::Log1p if x == -1.0 || x < -1.0 || x.is_infinite() => Some(x.ln_1p()),
+        UnaryOp::Log1p if x <= -1.0 || x.is_infinite() => Some(x.ln_1p()),
         UnaryOp::Sin | UnaryOp::Tan | UnaryOp::Cos if x.is_infinite() => Some(f64::NAN),
         UnaryOp::Cos | UnaryOp::Cosh if small => Some(1.0),
         UnaryOp::Cosh if x.is_infinite() => Some(f64::INFINITY),

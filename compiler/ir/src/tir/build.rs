@@ -64,7 +64,15 @@ impl Builder {
         let names = func.vars.iter().map(|v| v.sym.to_string());
         let names = names.chain(func.buffers.iter().map(|b| b.name.clone())).collect();
         let vars = func.vars.iter().enumerate().map(|(i, v)| (v.sym.clone(), VarId(i as u32))).collect();
-        Builder { func, names, vars, atoms: BTreeMap::new(), reserved: BTreeSet::new(), positive: BTreeSet::new(), scopes: vec![Vec::new()] }
+        Builder {
+            func,
+            names,
+            vars,
+            atoms: BTreeMap::new(),
+            reserved: BTreeSet::new(),
+            positive: BTreeSet::new(),
+            scopes: vec![Vec::new()],
+        }
     }
 
     /// The function so far.
