@@ -10,7 +10,7 @@ use tenfold_ir::op::{BinaryOp, UnaryOp};
 use tenfold_ir::tir::{self, Access, BufUse, Builder, ExprId, Phase, PrimFunc};
 use tenfold_ir::{DType, Function, Module, Scalar};
 
-/// exact values; made by math/points.py
+/// Exact values, made by `math/points.py`.
 const POINTS: &str = include_str!("math/points.txt");
 
 /// A function under test.
