@@ -479,7 +479,13 @@ impl<'a> Reader<'a> {
             return self.report(not_a_fact(condition.node));
         };
         self.bound_of(*op, &x, &y);
-        let text = text.unwrap_or_else(|| format!("{x} {} {y}", op.symbol()));
+        let text = text.unwrap_or_else(|| match &fact {
+            // The remainder is written as the source writes it.
+            Fact::Divisible(..) => fact.to_string(),
+            Fact::NonNegative(_) | Fact::Zero(_) | Fact::NonZero(_) | Fact::And(_) | Fact::Or(_) => {
+                format!("{x} {} {y}", op.symbol())
+            }
+        });
         self.prover.assume(fact.clone());
         self.signature.facts.push(SigFact { fact, text, node: condition.node });
     }

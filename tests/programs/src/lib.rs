@@ -1,6 +1,8 @@
 //! The programs of `compiler/syntax/tests/data/programs.rs` that are of graph and element level, as a user writes them.
 //! `tests/numpy.rs` compares them with NumPy.
 
+pub mod corners;
+
 use tenfold::prelude::*;
 
 /// Layer normalisation.

@@ -26,6 +26,16 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// Whether `other` says nothing that this one does not: they are equal, or this is a higher bound of the same sum.
+    pub(super) fn covers(&self, other: &Fact) -> bool {
+        match (self, other) {
+            (Fact::NonNegative(a), Fact::NonNegative(b)) => {
+                a.terms() == b.terms() && a.constant_term() <= b.constant_term()
+            }
+            (a, b) => a == b,
+        }
+    }
+
     /// `a >= b`.
     pub fn ge(a: &IntExpr, b: &IntExpr) -> Fact {
         Fact::NonNegative(tighten(&(a - b)))

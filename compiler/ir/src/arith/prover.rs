@@ -31,7 +31,7 @@ impl Prover {
     }
 
     fn remember(&mut self, fact: Fact) {
-        if !self.facts.contains(&fact) {
+        if !self.facts.iter().any(|known| known.covers(&fact)) {
             self.facts.push(fact);
         }
     }

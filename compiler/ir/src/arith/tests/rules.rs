@@ -1,7 +1,7 @@
 //! Every rule of simplification is true and fires.
 
 use super::super::rules::RULES;
-use super::super::{Fact, Sym};
+use super::super::{Fact, IntExpr, Prover, Sym};
 use super::{e, given};
 
 #[test]
@@ -24,4 +24,18 @@ fn rules_are_true_and_fire() {
             }
         }
     }
+}
+
+#[test]
+fn a_remainder_lies_below_its_divisor_though_weaker_facts_follow() {
+    let mut prover = Prover::new();
+    let (i, n) = (IntExpr::var("i"), IntExpr::var("N"));
+    prover.assume_ge(&n, &1.into());
+    prover.assume_ge(&n, &0.into());
+    prover.assume_range(&Sym::new("loop"), &0.into(), &(&n + 6));
+    prover.assume_range(&Sym::new("i"), &0.into(), &(&n + 6));
+    prover.assume_eq(&i, &IntExpr::var("loop"));
+    let it = (&i - 3).floor_mod(&n);
+    assert!(prover.prove_ge0(&it));
+    assert!(prover.prove_lt(&it, &n));
 }

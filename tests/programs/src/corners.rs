@@ -1,0 +1,15 @@
+//! Small functions of corners that whole programs do not meet.
+
+use tenfold::prelude::*;
+
+/// Both ways to go round an axis, at indices beyond both ends.
+#[tensor_fn(dims(N >= 1))]
+pub fn wrapped(x: Tensor<f32, N>) -> (Tensor<f32, { N + 6 }>, Tensor<f32, { N + 6 }>) {
+    (compute([N + 6], |i| x.get_wrapped([i - 3])), pad(x, pad_width = [[3, 3]], mode = "wrap"))
+}
+
+/// A fact about a remainder.
+#[tensor_fn(dims(N % 3 == 0))]
+pub fn thirds(x: Tensor<f32, N>) -> Tensor<f32, 3> {
+    sum(reshape(x, [-1, 3]), axis = 0)
+}
