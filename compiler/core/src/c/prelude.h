@@ -96,8 +96,12 @@ TF_INLINE float tf_r_bf16(double x) { return tf_bf16_to(tf_bf16_of(x)); }
     return tf_bits_##S(x) >> TOP ? -r : r; \
   } \
   TF_INLINE T tf_sign_##S(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x; } \
-  TF_INLINE T tf_min_##S(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; } \
-  TF_INLINE T tf_max_##S(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; } \
+  TF_INLINE T tf_min_##S(T a, T b) { \
+    return a != a ? a : b != b ? b : a < b ? a : a > b ? b : tf_##S##_bits(tf_bits_##S(a) | tf_bits_##S(b)); \
+  } \
+  TF_INLINE T tf_max_##S(T a, T b) { \
+    return a != a ? a : b != b ? b : a > b ? a : a < b ? b : tf_##S##_bits(tf_bits_##S(a) & tf_bits_##S(b)); \
+  } \
   TF_INLINE T tf_div_euclid_##S(T a, T b) { \
     T q = tf_trunc_##S(a / b); \
     return tf_rem_##S(a, b) < 0 ? (b > 0 ? q - (T)1 : q + (T)1) : q; \
