@@ -13,3 +13,15 @@ pub fn wrapped(x: Tensor<f32, N>) -> (Tensor<f32, { N + 6 }>, Tensor<f32, { N + 
 pub fn thirds(x: Tensor<f32, N>) -> Tensor<f32, 3> {
     sum(reshape(x, [-1, 3]), axis = 0)
 }
+
+/// State of rank 0, which is assigned to like a scalar.
+#[tensor_fn]
+pub fn smooth(last: &mut Tensor<f32>, calls: &mut Tensor<u32>, x: Tensor<f32, N>) -> Tensor<f32, N> {
+    let (end, all) = scan(0..N, last, |acc, i| {
+        let next = acc + 0.5 * (x[[i]] - acc);
+        (next, next)
+    });
+    last = end;
+    calls += 1;
+    all
+}

@@ -16,3 +16,10 @@ fn a_fact_is_reported_in_the_words_of_the_source() {
     let error = corners::thirds(&[1.0; 4]).expect_err("four is no multiple of three");
     assert_eq!(error.to_string(), "`N % 3 == 0` does not hold");
 }
+
+#[test]
+fn state_of_rank_zero_is_updated() {
+    let (mut last, mut calls) = (1.0_f32, 4_u32);
+    assert_eq!(corners::smooth(&mut last, &mut calls, &[2.0, 3.0]).expect("the dims agree").as_slice(), [1.5, 2.25]);
+    assert_eq!((last, calls), (2.25, 5));
+}

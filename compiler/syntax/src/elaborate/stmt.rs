@@ -9,7 +9,7 @@ use super::cx::Elaborator;
 use super::index::{Indexed, slice_axes, whole_tensor};
 use super::value::{Value, VariableKind};
 use crate::ast::{
-    self, BinaryOp, Block, Expr, ExprKind, Name, NodeId, Path, Pattern, PatternKind, Stmt, StmtKind, Target,
+    self, BinaryOp, Block, Expr, ExprKind, NodeId, Path, Pattern, PatternKind, Stmt, StmtKind, Target,
     TargetKind, TypeKind,
 };
 use crate::code::Code;
@@ -317,13 +317,18 @@ impl<'a> Elaborator<'a> {
     fn assign_to(&mut self, target: &'a Target, value: Value<'a>, value_node: NodeId) {
         match &target.kind {
             TargetKind::Name(name) => {
+                if self.is_scalar_state(name) {
+                    return self.store(target.node, (target.node, name), &[], value, value_node);
+                }
                 let Some(var) = self.assignable(target.node, name, false) else { return };
                 let before = self.vars[var].value.clone();
                 let value = self.kept(value_node, &before, value, var);
                 let value = self.named_value(name, value);
                 self.vars[var].value = value;
             }
-            TargetKind::Element { tensor, indices } => self.store(target.node, tensor, indices, value, value_node),
+            TargetKind::Element { tensor, indices } => {
+                self.store(target.node, (tensor.node, &tensor.text), indices, value, value_node);
+            }
             TargetKind::Tuple(items) => match value {
                 Value::Tuple(values) if values.len() == items.len() => {
                     for (item, value) in items.iter().zip(values) {
@@ -345,6 +350,15 @@ impl<'a> Elaborator<'a> {
             TargetKind::Ignore => {}
             TargetKind::Error => self.unknown = true,
         }
+    }
+
+    /// Whether the name is state of rank 0, which is assigned to like a scalar: it has no axes to write.
+    fn is_scalar_state(&self, name: &str) -> bool {
+        let var = self.find(name).map(|var| &self.vars[var]);
+        var.is_some_and(|var| {
+            matches!(var.kind, VariableKind::State)
+                && matches!(&var.value, Value::Tensor(v) if self.graph.tensor(*v).shape.is_empty())
+        })
     }
 
     /// The variable that is assigned to; what may not be is reported.
@@ -420,25 +434,32 @@ impl<'a> Elaborator<'a> {
     }
 
     /// `x[[i, ..]] = e`.
-    fn store(&mut self, node: NodeId, tensor: &'a Name, indices: &'a [Expr], value: Value<'a>, value_node: NodeId) {
-        let Some(var) = self.assignable(tensor.node, &tensor.text, true) else {
+    fn store(
+        &mut self,
+        node: NodeId,
+        (tensor_node, tensor): (NodeId, &str),
+        indices: &'a [Expr],
+        value: Value<'a>,
+        value_node: NodeId,
+    ) {
+        let Some(var) = self.assignable(tensor_node, tensor, true) else {
             self.indices_of_unknown(indices);
             return;
         };
         let whole = self.vars[var].value.clone();
-        let Some(dst) = self.indexed(tensor.node, &tensor.text, &whole) else {
+        let Some(dst) = self.indexed(tensor_node, tensor, &whole) else {
             self.indices_of_unknown(indices);
             return;
         };
         let ty = self.graph.tensor(dst).clone();
-        let of = Indexed { text: &tensor.text, ty: &ty, store: true };
+        let of = Indexed { text: tensor, ty: &ty, store: true };
         let axes = self.axes(node, &of, indices);
         let value = self.coerce(value_node, value, ty.dtype);
         let src = self.as_tensor(value_node, &value);
         let (Some(axes), Some(src)) = (axes, src) else { return };
         let (axes, drop) = slice_axes(&axes);
         let found = self.graph.tensor(src).clone();
-        if !self.fits(node, &found, &ty, (&axes, &drop), (&tensor.text, value_node)) {
+        if !self.fits(node, &found, &ty, (&axes, &drop), (tensor, value_node)) {
             return;
         }
         let new = if whole_tensor(&axes, &drop, &ty.shape) {
@@ -448,10 +469,10 @@ impl<'a> Elaborator<'a> {
                 self.emit(node, Op::Full { shape: ty.shape.clone() }, &[src], &[])
             }
         } else {
-            let new = self.emit(node, Op::SliceUpdate { axes, drop }, &[dst, src], &[tensor.node, value_node]);
+            let new = self.emit(node, Op::SliceUpdate { axes, drop }, &[dst, src], &[tensor_node, value_node]);
             if let Some(v) = new {
                 self.named_values.insert(v);
-                self.graph.name_value(v, &tensor.text);
+                self.graph.name_value(v, tensor);
             }
             new
         };
