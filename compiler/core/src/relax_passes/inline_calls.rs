@@ -11,15 +11,33 @@ use tenfold_ir::relax::{
 };
 use tenfold_ir::{Function, Module};
 
-use crate::CompileError;
+use crate::{CompileError, ErrorKind};
 use crate::pass::PassContext;
 
 /// Runs on the entry; callees are left for `DeadCodeElimination`.
 pub(crate) fn inline_calls(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+    refuse_run_time_checks(module)?;
     let entry = module.entry.clone();
     if let Some(func) = module.relax(&entry) {
         let func = expand(func, module);
         module.functions.insert(entry, Function::Relax(func));
+    }
+    Ok(())
+}
+
+/// A `match_shape` is left in a graph where its dims were not proven, and the entry has no place for the check yet.
+fn refuse_run_time_checks(module: &Module) -> Result<(), CompileError> {
+    for name in module.functions.keys() {
+        let Some(func) = module.relax(name) else { continue };
+        let mut bindings = func.blocks.iter().flat_map(|b| &b.bindings);
+        if let Some(check) = bindings.find(|b| matches!(b.op, Op::MatchShape { .. })) {
+            return Err(CompileError {
+                kind: ErrorKind::Unsupported,
+                loc: func.values[check.out.0 as usize].loc,
+                message: "`match_shape` that needs a check at run time is not compiled yet".into(),
+                help: Some("state what is known as a fact: `#[tensor_fn(dims(N == M))]`".into()),
+            });
+        }
     }
     Ok(())
 }
