@@ -3,11 +3,11 @@
 //! The functions that users call are safe because each index is inside its axis. The front end and the kernels' makers
 //! have proven it; this pass depends on neither.
 
-use tenfold_ir::tir::verify_bounds as unproven;
+use tenfold_ir::tir::{PrimFunc, Unproven, unproven};
 use tenfold_ir::{Function, Module};
 
-use crate::CompileError;
 use crate::pass::PassContext;
+use crate::{CompileError, ErrorKind};
 
 /// Runs on every prim-func.
 pub(crate) fn verify_bounds(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
@@ -15,8 +15,22 @@ pub(crate) fn verify_bounds(module: &mut Module, _: &PassContext) -> Result<(), 
         if let Function::Prim(func) = function
             && let Some(first) = unproven(func).into_iter().next()
         {
-            return Err(CompileError::internal(func.loc, format!("an access is not proven: {first}")));
+            return Err(error(func, &first));
         }
     }
     Ok(())
+}
+
+/// Of an index that may wrap the user has to say more; of any other one we have.
+fn error(func: &PrimFunc, first: &Unproven) -> CompileError {
+    let text = &first.text;
+    if !first.may_wrap {
+        return CompileError::internal(func.loc, format!("an access is not proven: {text}"));
+    }
+    CompileError {
+        kind: ErrorKind::Limit,
+        loc: func.loc,
+        message: format!("an index is made of a value that may be anything, and arithmetic on it may wrap: {text}"),
+        help: Some("bound the value before it is computed with: `assert!(n < N)`, or `if k < 8 { … }`".into()),
+    }
 }

@@ -202,9 +202,9 @@ impl Builder {
             | Op::Slice { .. }
             | Op::Full { .. }
             | Op::MatchShape { .. } => first(),
-            Op::Arange { start, step, extent, .. } => {
+            Op::Arange { start, step, extent, dtype } => {
                 let end = start + extent;
-                (dim::as_int(step) == Some(1)).then(|| (start.clone(), end))
+                (dim::as_int(step) == Some(1) && self.holds(*dtype, start, &end)).then(|| (start.clone(), end))
             }
             Op::Const(_)
             | Op::Reduce { .. }
@@ -224,6 +224,17 @@ impl Builder {
             | Op::Later { .. }
             | Op::StoreState { .. } => None,
         }
+    }
+
+    /// Whether a dtype holds all of `start..end`, which else wrap.
+    fn holds(&self, dtype: DType, start: &IntExpr, end: &IntExpr) -> bool {
+        let bound = |s: Scalar| i64::try_from(s.to_i128()).unwrap_or(i64::MAX);
+        let (least, greatest) = (bound(Scalar::least(dtype)), bound(Scalar::greatest(dtype)));
+        if greatest == i64::MAX {
+            // From a number on, no extent ends behind it.
+            return start.as_const().is_some_and(|n| n >= least && n <= 1 << 32);
+        }
+        dim::at_most(&self.prover, &dim::int(least), start) && dim::at_most(&self.prover, end, &dim::int(greatest + 1))
     }
 
     fn element_range(&self, op: ElementOp, args: &[ValueId]) -> Option<(IntExpr, IntExpr)> {

@@ -3,8 +3,22 @@
 use crate::arith::IntExpr;
 use crate::tir::{Access, Block, BufId, Elem, Expr, ExprId, PrimFunc, Stmt, VarId, Viewer, operands};
 
+/// An access that cannot be proven.
+#[derive(Clone, Debug)]
+pub struct Unproven {
+    /// What is not proven.
+    pub text: String,
+    /// Whether the index is made of a value that may be anything, so that arithmetic on it may wrap.
+    pub may_wrap: bool,
+}
+
 /// The accesses that cannot be proven, one text each. `func` has not been flattened.
 pub fn verify_bounds(func: &PrimFunc) -> Vec<String> {
+    unproven(func).into_iter().map(|it| it.text).collect()
+}
+
+/// The accesses that cannot be proven. `func` has not been flattened.
+pub fn unproven(func: &PrimFunc) -> Vec<Unproven> {
     let mut check = Check { func, viewer: Viewer::new(func), errors: Vec::new() };
     check.stmt(&func.body);
     check.errors
@@ -13,7 +27,7 @@ pub fn verify_bounds(func: &PrimFunc) -> Vec<String> {
 struct Check<'f> {
     func: &'f PrimFunc,
     viewer: Viewer<'f>,
-    errors: Vec<String>,
+    errors: Vec<Unproven>,
 }
 
 impl Check<'_> {
@@ -23,8 +37,12 @@ impl Check<'_> {
         self.viewer.prover.pop_scope();
     }
 
+    fn sym(&self, var: VarId) -> crate::arith::Sym {
+        self.func.vars[var.0 as usize].sym.clone()
+    }
+
     fn var(&self, var: VarId) -> IntExpr {
-        IntExpr::var(self.func.vars[var.0 as usize].sym.clone())
+        IntExpr::var(self.sym(var))
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
@@ -35,7 +53,14 @@ impl Check<'_> {
                 self.expr(*extent);
                 self.scope(|c| {
                     let (start, count) = (c.viewer.int(*min), c.viewer.int(*extent));
-                    c.range(*var, &start, &(&start + &count));
+                    let end = &start + &count;
+                    // A loop to nowhere counts up to what no arithmetic on it survives.
+                    if c.viewer.is_wild(&end) {
+                        c.viewer.set_wild(c.sym(*var));
+                    }
+                    if c.viewer.fits(&end) || start.as_const() == Some(0) {
+                        c.range(*var, &start, &end);
+                    }
                     c.stmt(body);
                 });
             }
@@ -97,7 +122,7 @@ impl Check<'_> {
     }
 
     fn range(&mut self, var: VarId, lo: &IntExpr, hi: &IntExpr) {
-        let sym = self.func.vars[var.0 as usize].sym.clone();
+        let sym = self.sym(var);
         self.viewer.prover.assume_range(&sym, lo, hi);
     }
 
@@ -105,6 +130,9 @@ impl Check<'_> {
         let float = matches!(self.func.vars[var.0 as usize].ty.elem, Elem::Scalar(d) if d.is_float());
         if !float {
             let value = self.viewer.int(value);
+            if self.viewer.is_wild(&value) {
+                self.viewer.set_wild(self.sym(var));
+            }
             let var = self.var(var);
             self.viewer.prover.assume_eq(&var, &value);
         }
@@ -152,14 +180,16 @@ impl Check<'_> {
             let i = self.viewer.int(*i);
             if !(self.viewer.prover.prove_ge0(&i) && self.viewer.prover.prove_lt(&i, extent)) {
                 let (name, func) = (&data.name, &self.func.name);
-                self.errors.push(format!(
-                    "`{func}`: index `{i}` of axis {axis} of `{name}` is not proven to lie in 0..{extent}"
-                ));
+                let text =
+                    format!("`{func}`: index `{i}` of axis {axis} of `{name}` is not proven to lie in 0..{extent}");
+                let may_wrap = self.viewer.is_wild(&i);
+                self.errors.push(Unproven { text, may_wrap });
             }
         }
         if index.len() != data.shape.len() {
             let (n, rank, name) = (index.len(), data.shape.len(), &data.name);
-            self.errors.push(format!("{n} indices for `{name}` of rank {rank}"));
+            let text = format!("{n} indices for `{name}` of rank {rank}");
+            self.errors.push(Unproven { text, may_wrap: false });
         }
     }
 }

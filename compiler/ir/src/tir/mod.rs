@@ -14,7 +14,7 @@ mod verify;
 mod verify_types;
 mod view;
 
-pub use bounds::verify_bounds;
+pub use bounds::{Unproven, unproven, verify_bounds};
 pub use build::Builder;
 pub use eval::{Arg, eval};
 pub use hash::{structural_hash, structurally_equal};

@@ -1,9 +1,14 @@
 //! Index expressions and conditions of tir as the prover reads them.
 
+use std::collections::BTreeSet;
+
 use crate::arith::{Fact, IntExpr, Prover, Sym};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::tir::{BufId, BufUse, Elem, Expr, ExprId, Param, PrimFunc, Scope, operands};
 use crate::{DType, Scalar};
+
+/// What only the range of a dtype is as great as.
+const FAR: u64 = 1 << 62;
 
 /// Reads expressions of one function. What is not integer arithmetic becomes an atom with the range of its dtype.
 pub struct Viewer<'f> {
@@ -12,6 +17,8 @@ pub struct Viewer<'f> {
     pub prover: Prover,
     /// How many atoms were made for values that may differ each time they are read.
     fresh: usize,
+    /// Symbols that any 64 bits may stand for: no memory has to be as large as they are. Arithmetic on them may wrap.
+    wild: BTreeSet<Sym>,
 }
 
 impl<'f> Viewer<'f> {
@@ -21,7 +28,39 @@ impl<'f> Viewer<'f> {
         for fact in &func.facts {
             prover.assume(fact.clone());
         }
-        Viewer { func, prover, fresh: 0 }
+        Viewer { func, prover, fresh: 0, wild: wild_params(func) }
+    }
+
+    /// Whether arithmetic on `e` may leave 64 bits: it has a symbol that may be anything.
+    pub fn is_wild(&self, e: &IntExpr) -> bool {
+        !self.wild.is_empty() && e.vars().iter().any(|sym| self.wild.contains(sym))
+    }
+
+    /// Takes a variable for one that any 64 bits may stand for.
+    pub fn set_wild(&mut self, sym: Sym) {
+        self.wild.insert(sym);
+    }
+
+    /// Whether a value is surely held by 64 bits: what it is made of is bounded by extents, or it is.
+    pub fn fits(&self, e: &IntExpr) -> bool {
+        if !self.is_wild(e) {
+            return true;
+        }
+        let (lo, hi) = self.prover.bounds(e);
+        let near = |end: IntExpr| {
+            !self.is_wild(&end)
+                && match end.as_const() {
+                    Some(n) => n.unsigned_abs() < FAR,
+                    // A sum of numbers alone that is no number has overflown.
+                    None => !end.vars().is_empty(),
+                }
+        };
+        lo.is_some_and(near) && hi.is_some_and(near)
+    }
+
+    /// The exact value if 64 bits hold it, else whatever the machine makes of it.
+    fn held(&mut self, id: ExprId, exact: IntExpr) -> IntExpr {
+        if self.fits(&exact) { exact } else { self.atom(id) }
     }
 
     /// An integer expression of any integer type as mathematical integers.
@@ -40,7 +79,11 @@ impl<'f> Viewer<'f> {
             Expr::Cast(_, a) if index && !self.is_float(a) => self.int(a),
             Expr::Load { buf, .. } => {
                 let atom = self.atom(id);
-                if let Some((lo, hi)) = self.func.buffers[buf.0 as usize].range.clone() {
+                // A range whose ends are themselves not held says nothing.
+                if let Some((lo, hi)) = self.func.buffers[buf.0 as usize].range.clone()
+                    && (self.fits(&lo) || lo.as_var().is_some())
+                    && (self.fits(&hi) || (&hi - 1).as_var().is_some())
+                {
                     self.prover.assume_le(&lo, &atom);
                     self.prover.assume_lt(&atom, &hi);
                 }
@@ -67,15 +110,27 @@ impl<'f> Viewer<'f> {
         match op {
             BinaryOp::Min if !float => self.int(a).minimum(&self.int(b)),
             BinaryOp::Max if !float => self.int(a).maximum(&self.int(b)),
-            BinaryOp::Add if index => &self.int(a) + &self.int(b),
-            BinaryOp::Sub if index => &self.int(a) - &self.int(b),
-            BinaryOp::Mul if index => &self.int(a) * &self.int(b),
+            BinaryOp::Add if index => {
+                let sum = &self.int(a) + &self.int(b);
+                self.held(id, sum)
+            }
+            BinaryOp::Sub if index => {
+                let difference = &self.int(a) - &self.int(b);
+                self.held(id, difference)
+            }
+            BinaryOp::Mul if index => {
+                let product = &self.int(a) * &self.int(b);
+                self.held(id, product)
+            }
             BinaryOp::Div if index => self.int(a).trunc_div(&self.int(b)),
             BinaryOp::Rem if index => self.int(a).trunc_rem(&self.int(b)),
             BinaryOp::DivEuclid if index => self.euclid(id, a, b, true),
             BinaryOp::RemEuclid => self.euclid(id, a, b, false),
             BinaryOp::Shl if index => match self.int(b).as_const() {
-                Some(n) if (0..62).contains(&n) => &self.int(a) * &IntExpr::from(1i64 << n),
+                Some(n) if (0..62).contains(&n) => {
+                    let product = &self.int(a) * &IntExpr::from(1i64 << n);
+                    self.held(id, product)
+                }
                 _ => self.atom(id),
             },
             BinaryOp::Shr if index => match self.int(b).as_const() {
@@ -150,7 +205,27 @@ impl<'f> Viewer<'f> {
         matches!(self.func.buffers[buf.0 as usize].scope, Scope::Const(_)) || self.func.params.contains(&input)
     }
 
+    /// Whether a value depends on data of 64 bits, on a float, or on a symbol that may be anything.
+    fn any_bits(&self, id: ExprId) -> bool {
+        let expr = self.func.exprs.get(id);
+        let here = match expr {
+            Expr::Load { .. } | Expr::Call(..) => match self.func.exprs.ty(id).elem {
+                Elem::Index => true,
+                Elem::Scalar(dtype) => dtype.is_float() || matches!(dtype, DType::I64 | DType::U64),
+            },
+            Expr::Var(v) => {
+                let data = &self.func.vars[v.0 as usize];
+                self.wild.contains(&data.sym) || !matches!(data.ty.elem, Elem::Index)
+            }
+            _ => false,
+        };
+        here || operands(expr).into_iter().any(|o| self.any_bits(o))
+    }
+
     fn ranged(&mut self, sym: Sym, id: ExprId) -> IntExpr {
+        if self.any_bits(id) {
+            self.wild.insert(sym.clone());
+        }
         let atom = IntExpr::var(sym);
         if let Elem::Scalar(dtype) = self.func.exprs.ty(id).elem
             && !dtype.is_float()
@@ -217,4 +292,15 @@ impl<'f> Viewer<'f> {
     fn is_bool(&self, id: ExprId, value: bool) -> bool {
         *self.func.exprs.get(id) == Expr::Const(Scalar { dtype: DType::Bool, bits: u64::from(value) })
     }
+}
+
+/// Index parameters of which no buffer has an extent: values of the user's, not dims of what is in memory.
+fn wild_params(func: &PrimFunc) -> BTreeSet<Sym> {
+    let shapes = func.buffers.iter().flat_map(|buf| buf.shape.iter().chain(buf.strides.iter().flatten()));
+    let dims: BTreeSet<Sym> = shapes.flat_map(|extent| extent.vars()).collect();
+    let value = |param: &Param| match param {
+        Param::Value(var) => Some(func.vars[var.0 as usize].sym.clone()),
+        Param::Buffer(..) | Param::Workspace => None,
+    };
+    func.params.iter().filter_map(value).filter(|sym| !dims.contains(sym)).collect()
 }

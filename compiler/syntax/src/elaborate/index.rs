@@ -412,10 +412,12 @@ impl<'a> Elaborator<'a> {
         let Some(fallback) = self.scalar_of(default.node, &fallback, ty.dtype) else { return Value::Unknown };
         let mut cond = None;
         for (i, dim) in at.iter().zip(&ty.shape) {
-            if !self.prover().prove_ge0(i) {
+            // Arithmetic on a value that may be anything may wrap, so that half a proof is none.
+            let sure = !self.may_wrap(i) || self.inside_axis(i, dim);
+            if !(sure && self.prover().prove_ge0(i)) {
                 cond = Some(self.and_index(cond, BinaryOp::Ge, i, &IntExpr::from(0)));
             }
-            if !self.prover().prove_lt(i, dim) {
+            if !(sure && self.prover().prove_lt(i, dim)) {
                 cond = Some(self.and_index(cond, BinaryOp::Lt, i, dim));
             }
         }
@@ -424,6 +426,11 @@ impl<'a> Elaborator<'a> {
             Some(cond) => Value::Scalar(self.kernel.b.if_(cond, element, fallback)),
             None => Value::Scalar(element),
         }
+    }
+
+    /// Whether an index is made of data or of a parameter.
+    fn may_wrap(&self, i: &IntExpr) -> bool {
+        self.kernel.uses_atoms(i) || i.vars().iter().any(|sym| self.is_index_param(sym))
     }
 
     fn and_index(&mut self, all: Option<ExprId>, op: BinaryOp, a: &IntExpr, b: &IntExpr) -> ExprId {
