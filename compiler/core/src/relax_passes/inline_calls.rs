@@ -11,8 +11,8 @@ use tenfold_ir::relax::{
 };
 use tenfold_ir::{Function, Module};
 
-use crate::{CompileError, ErrorKind};
 use crate::pass::PassContext;
+use crate::{CompileError, ErrorKind};
 
 /// Runs on the entry; callees are left for `DeadCodeElimination`.
 pub(crate) fn inline_calls(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
