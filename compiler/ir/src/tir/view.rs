@@ -55,7 +55,10 @@ impl<'f> Viewer<'f> {
                     None => !end.vars().is_empty(),
                 }
         };
-        lo.is_some_and(near) && hi.is_some_and(near)
+        // The bounds of a dtype overflow first and hide nearer ones, which a proof finds.
+        let far = IntExpr::from(FAR as i64);
+        (lo.is_some_and(near) && hi.is_some_and(near))
+            || (self.prover.prove_ge0(&(e + &far)) && self.prover.prove_ge0(&(&far - e)))
     }
 
     /// The exact value if 64 bits hold it, else whatever the machine makes of it.
