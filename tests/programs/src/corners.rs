@@ -25,3 +25,16 @@ pub fn smooth(last: &mut Tensor<f32>, calls: &mut Tensor<u32>, x: Tensor<f32, N>
     calls += 1;
     all
 }
+
+/// Reductions that are the whole body, over an axis that may be empty.
+#[tensor_fn]
+pub fn rows(x: Tensor<f32, M, N>) -> (Tensor<f32, M>, Tensor<f32, M>, Tensor<f32, M>) {
+    let (product, total) = compute([M], |i| (prod(0..N, |j| x[[i, j]]), sum(0..N, |j| x[[i, j]])));
+    (compute([M], |i| sum(0..N, |j| x[[i, j]])), compute([M], |i| max(0..N, |j| x[[i, j]])), product + total)
+}
+
+/// An index value far beyond the axis: the sum of two is not taken modulo 2^64.
+#[tensor_fn]
+pub fn far(x: Tensor<f32, 4>, n: isize) -> Tensor<f32, 4> {
+    compute(|i| x.get_or([n + i + 1], -1.0))
+}

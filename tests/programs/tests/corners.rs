@@ -23,3 +23,18 @@ fn state_of_rank_zero_is_updated() {
     assert_eq!(corners::smooth(&mut last, &mut calls, &[2.0, 3.0]).expect("the dims agree").as_slice(), [1.5, 2.25]);
     assert_eq!((last, calls), (2.25, 5));
 }
+
+#[test]
+fn an_empty_reduction_is_written() {
+    let nothing: [[f32; 0]; 2] = [[]; 2];
+    let (mut sums, mut most, mut both) = ([7.0f32; 2], [7.0f32; 2], [7.0f32; 2]);
+    let mut workspace = tenfold::DynWorkspace::new(corners::rows::workspace_bytes(2, 0)).expect("room");
+    corners::rows::into(&nothing, &mut sums, &mut most, &mut both, &mut workspace).expect("the dims agree");
+    assert_eq!((sums, most, both), ([0.0; 2], [f32::NEG_INFINITY; 2], [1.0; 2]));
+}
+
+#[test]
+fn an_index_value_does_not_wrap() {
+    assert_eq!(corners::far(&[1.0, 2.0, 3.0, 4.0], isize::MAX).into_vec(), [-1.0; 4]);
+    assert_eq!(corners::far(&[1.0, 2.0, 3.0, 4.0], 1).into_vec(), [3.0, 4.0, -1.0, -1.0]);
+}

@@ -243,7 +243,7 @@ pub struct Block {
     pub reads: Vec<Region>,
     /// What it writes.
     pub writes: Vec<Region>,
-    /// Runs where every reduce variable is at 0.
+    /// Runs where every reduce variable is at 0, so whoever makes the block proves that no reduce extent is 0.
     pub init: Option<Stmt>,
     /// Only instances for which this holds run.
     pub predicate: Option<ExprId>,

@@ -473,6 +473,9 @@ impl<'a> Elaborator<'a> {
         let (spans, closure) = (spans?, closure?);
         let own: BTreeSet<Sym> = spatial.iter().map(|(var, ..)| self.kernel.b.sym(*var).clone()).collect();
         self.frame.names.clone_from(&closure.names);
+        // A block starts at its first turn, so over what may be empty the start is a statement of its own. This is asked
+        // before the ranges are bound, which says that there is a turn.
+        let filled = spans.iter().all(|span| self.graph.prover.prove_ge0(&(&span.count - 1)));
         let mut iters = None;
         let (body, value) = self.capture(|me| {
             iters = me.bind_spans(&spans, &closure);
@@ -493,7 +496,7 @@ impl<'a> Elaborator<'a> {
         let rectangular = !spans.iter().any(|span| span.raw != span.count || depends(&span.raw));
         let halves = dtypes.iter().any(|dtype| matches!(dtype, DType::F16 | DType::BF16));
         let block = self.block.clone();
-        if rectangular && !halves {
+        if rectangular && !halves && filled {
             let init = self.init_stores(root.op, &outs, &index);
             let mut stmts = vec![body];
             stmts.extend(self.update_stores(root.op, &outs, &index));
