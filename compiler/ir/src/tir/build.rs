@@ -23,6 +23,8 @@ enum Item {
 pub struct Builder {
     func: PrimFunc,
     names: BTreeSet<String>,
+    /// The suffix to try first behind a base.
+    tried: BTreeMap<String, usize>,
     vars: BTreeMap<Sym, VarId>,
     /// Symbols of index values that depend on data, and what they stand for.
     atoms: BTreeMap<Sym, ExprId>,
@@ -51,6 +53,7 @@ impl Builder {
                 loc: Loc::default(),
             },
             names: BTreeSet::new(),
+            tried: BTreeMap::new(),
             vars: BTreeMap::new(),
             atoms: BTreeMap::new(),
             reserved: BTreeSet::new(),
@@ -59,14 +62,20 @@ impl Builder {
         }
     }
 
-    /// Continues a function, to rewrite its body with new expressions and variables.
+    /// Continues a function, to rewrite its body with new expressions and variables. The names of its blocks are taken.
     pub fn resume(func: PrimFunc) -> Self {
         let names = func.vars.iter().map(|v| v.sym.to_string());
-        let names = names.chain(func.buffers.iter().map(|b| b.name.clone())).collect();
+        let mut names: BTreeSet<String> = names.chain(func.buffers.iter().map(|b| b.name.clone())).collect();
+        func.body.walk(&mut |stmt| {
+            if let Stmt::Block(block) = stmt {
+                names.insert(block.name.clone());
+            }
+        });
         let vars = func.vars.iter().enumerate().map(|(i, v)| (v.sym.clone(), VarId(i as u32))).collect();
         Builder {
             func,
             names,
+            tried: BTreeMap::new(),
             vars,
             atoms: BTreeMap::new(),
             reserved: BTreeSet::new(),
@@ -92,14 +101,21 @@ impl Builder {
         self.func
     }
 
+    /// A name that nothing has: `base`, or made unique from it.
+    pub fn fresh_name(&mut self, base: &str) -> String {
+        self.unique(base)
+    }
+
     fn unique(&mut self, base: &str) -> String {
         let base = if base.is_empty() { "t" } else { base };
         let mut name = base.to_string();
-        let mut n = 1;
+        // Where the last search ended, so that many copies of one name cost one look each.
+        let mut n = self.tried.get(base).copied().unwrap_or(1);
         while self.reserved.contains(&name) || !self.names.insert(name.clone()) {
             name = format!("{base}_{n}");
             n += 1;
         }
+        self.tried.insert(base.to_string(), n);
         name
     }
 

@@ -10,9 +10,11 @@ mod parse;
 mod parse_expr;
 mod print;
 mod rewrite;
+mod scope;
 mod verify;
 mod verify_types;
 mod view;
+mod walk;
 
 pub use bounds::{Unproven, unproven, verify_bounds};
 pub use build::Builder;

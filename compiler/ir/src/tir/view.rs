@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::arith::{Fact, IntExpr, Prover, Sym};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
-use crate::tir::{BufId, BufUse, Elem, Expr, ExprId, Param, PrimFunc, Scope, operands};
+use crate::tir::{BufId, BufUse, Elem, Expr, ExprId, Param, PrimFunc, Scope, VarId, operands};
 use crate::{DType, Scalar};
 
 /// What only the range of a dtype is as great as.
@@ -29,6 +29,16 @@ impl<'f> Viewer<'f> {
             prover.assume(fact.clone());
         }
         Viewer { func, prover, fresh: 0, wild: wild_params(func) }
+    }
+
+    /// The function that is read.
+    pub fn func(&self) -> &'f PrimFunc {
+        self.func
+    }
+
+    /// The symbol of a variable.
+    pub fn sym(&self, var: VarId) -> Sym {
+        self.func.vars[var.0 as usize].sym.clone()
     }
 
     /// Whether arithmetic on `e` may leave 64 bits: it has a symbol that may be anything.

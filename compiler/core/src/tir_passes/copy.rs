@@ -1,0 +1,207 @@
+//! Copies of statements: variables replaced by values, and what a copy binds given names of its own.
+//!
+//! It knows statements, not why a pass copies them.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::tir::{
+    Block, BufId, Builder, CallArg, Expr, ExprId, ExprMap, IterVar, Region, Stmt, Ty, VarId,
+};
+
+/// What stands for what in a copy.
+#[derive(Clone, Default)]
+pub(super) struct Replace {
+    /// Values of variables.
+    pub(super) vars: BTreeMap<VarId, ExprId>,
+    /// Buffers.
+    pub(super) bufs: BTreeMap<BufId, BufId>,
+}
+
+/// `stmt` with variables replaced by values. The original must not be used again: what is bound inside keeps its name,
+/// but for buffers, whose extents may be made of those variables.
+pub(super) fn substitute(b: &mut Builder, stmt: Stmt, vars: &BTreeMap<VarId, ExprId>) -> Stmt {
+    let mut bound = Bound::default();
+    bound.collect(&stmt);
+    let replace = with_buffers(b, vars.clone(), &bound.bufs);
+    apply(b, stmt, &replace)
+}
+
+/// Variables that are replaced, and buffers whose extents follow.
+fn with_buffers(b: &mut Builder, vars: BTreeMap<VarId, ExprId>, bufs: &[BufId]) -> Replace {
+    let mut replace = Replace { vars, bufs: BTreeMap::new() };
+    let names = symbols(b, &replace);
+    for buf in bufs {
+        let data = b.buf(*buf);
+        let extents = data.shape.iter().chain(data.strides.iter().flatten());
+        if extents.clone().any(|e| names(e) != *e) {
+            let new = copy_buffer(b, *buf, &names);
+            replace.bufs.insert(*buf, new);
+        }
+    }
+    replace
+}
+
+/// A copy of `stmt` that may stand beside it: every variable, buffer and block in it is new.
+pub(super) fn copy(b: &mut Builder, stmt: &Stmt, vars: &BTreeMap<VarId, ExprId>) -> Stmt {
+    let mut replace = Replace { vars: vars.clone(), bufs: BTreeMap::new() };
+    let mut bound = Bound::default();
+    bound.collect(stmt);
+    for var in bound.vars {
+        let name = stem(b.sym(var).as_str()).to_string();
+        let new = b.var(&name, b.func().vars[var.0 as usize].ty);
+        let new = b.read(new);
+        replace.vars.insert(var, new);
+    }
+    let names = symbols(b, &replace);
+    for buf in bound.bufs {
+        let new = copy_buffer(b, buf, &names);
+        replace.bufs.insert(buf, new);
+    }
+    let copy = apply(b, stmt.clone(), &replace);
+    rename_blocks(b, copy)
+}
+
+/// A name without the number that made it unique: copies of copies count on.
+fn stem(name: &str) -> &str {
+    match name.rsplit_once('_') {
+        Some((stem, number)) if !stem.is_empty() && number.bytes().all(|c| c.is_ascii_digit()) => stem,
+        _ => name,
+    }
+}
+
+/// A block's name is unique, so a copy's is made from it.
+fn rename_blocks(b: &mut Builder, stmt: Stmt) -> Stmt {
+    let stmt = stmt.map_children(&mut |s| rename_blocks(b, s));
+    match stmt {
+        Stmt::Block(block) => {
+            let name = b.fresh_name(stem(&block.name));
+            Stmt::Block(Box::new(Block { name, ..*block }))
+        }
+        other => other,
+    }
+}
+
+/// A new buffer like another, its extents in terms of the copy's variables.
+fn copy_buffer(b: &mut Builder, buf: BufId, names: &dyn Fn(&IntExpr) -> IntExpr) -> BufId {
+    let data = b.buf(buf).clone();
+    let new = b.buffer(stem(&data.name), data.dtype, data.shape.iter().map(names).collect(), data.scope);
+    let made = b.buf_mut(new);
+    made.strides = data.strides.map(|all| all.iter().map(names).collect());
+    made.offset = data.offset.as_ref().map(names);
+    made.range = data.range.map(|(lo, hi)| (names(&lo), names(&hi)));
+    new
+}
+
+/// Replaces symbols of variables that were renamed to variables.
+fn symbols(b: &Builder, replace: &Replace) -> impl Fn(&IntExpr) -> IntExpr + use<> {
+    let mut map = BTreeMap::new();
+    for (var, value) in &replace.vars {
+        if let Some(to) = int(b, *value) {
+            map.insert(b.sym(*var).clone(), to);
+        }
+    }
+    move |e: &IntExpr| e.substitute(&|sym| map.get(sym).cloned())
+}
+
+/// An index expression that extents may be made of.
+fn int(b: &Builder, value: ExprId) -> Option<IntExpr> {
+    match *b.func().exprs.get(value) {
+        Expr::Var(var) if b.ty(value) == Ty::index() => Some(IntExpr::var(b.sym(var).clone())),
+        Expr::Index(i) => Some(IntExpr::from(i)),
+        Expr::Binary(BinaryOp::Add, x, y) => Some(&int(b, x)? + &int(b, y)?),
+        Expr::Binary(BinaryOp::Sub, x, y) => Some(&int(b, x)? - &int(b, y)?),
+        Expr::Binary(BinaryOp::Mul, x, y) => Some(&int(b, x)? * &int(b, y)?),
+        _ => None,
+    }
+}
+
+/// `stmt` with variables and buffers replaced wherever they stand.
+pub(super) fn apply(b: &mut Builder, stmt: Stmt, replace: &Replace) -> Stmt {
+    let mut map = ExprMap::new(|b: &mut Builder, id: ExprId| match b.func().exprs.get(id).clone() {
+        Expr::Var(v) => replace.vars.get(&v).copied().unwrap_or(id),
+        Expr::Load { buf, index, access } => match replace.bufs.get(&buf) {
+            Some(new) => {
+                let ty = b.ty(id);
+                b.raw(Expr::Load { buf: *new, index, access }, ty)
+            }
+            None => id,
+        },
+        _ => id,
+    });
+    let stmt = map.stmt(b, stmt);
+    binders(b, stmt, replace)
+}
+
+/// What statements name themselves, beside their expressions.
+fn binders(b: &Builder, stmt: Stmt, replace: &Replace) -> Stmt {
+    let var = |v: VarId| match replace.vars.get(&v).map(|e| b.func().exprs.get(*e)) {
+        Some(Expr::Var(new)) => *new,
+        _ => v,
+    };
+    let buf = |x: BufId| replace.bufs.get(&x).copied().unwrap_or(x);
+    let stmt = stmt.map_children(&mut |s| binders(b, s, replace));
+    match stmt {
+        Stmt::For { var: v, min, extent, kind, body } => Stmt::For { var: var(v), min, extent, kind, body },
+        Stmt::Let { var: v, value, body } => Stmt::Let { var: var(v), value, body },
+        Stmt::Alloc { buf: x, body } => Stmt::Alloc { buf: buf(x), body },
+        Stmt::Store { buf: x, index, value, access } => Stmt::Store { buf: buf(x), index, value, access },
+        Stmt::Call { func, args } => {
+            let arg = |a: CallArg| match a {
+                CallArg::Buffer(x) => CallArg::Buffer(buf(x)),
+                CallArg::Value(e) => CallArg::Value(e),
+            };
+            Stmt::Call { func, args: args.into_iter().map(arg).collect() }
+        }
+        Stmt::Block(block) => {
+            let region = |r: Region| Region { buf: buf(r.buf), ..r };
+            let iters = block.iters.into_iter().map(|i| IterVar { var: var(i.var), ..i }).collect();
+            let (reads, writes) = (block.reads.into_iter(), block.writes.into_iter());
+            Stmt::Block(Box::new(Block {
+                iters,
+                reads: reads.map(region).collect(),
+                writes: writes.map(region).collect(),
+                name: block.name,
+                init: block.init,
+                predicate: block.predicate,
+                body: block.body,
+            }))
+        }
+        Stmt::Seq(_) | Stmt::While { .. } | Stmt::If { .. } | Stmt::Evaluate(_) | Stmt::At(..) => stmt,
+    }
+}
+
+/// What a statement binds.
+#[derive(Default)]
+pub(super) struct Bound {
+    /// Variables of loops, lets and blocks.
+    pub(super) vars: Vec<VarId>,
+    /// Allocations.
+    pub(super) bufs: Vec<BufId>,
+}
+
+impl Bound {
+    /// What a statement and those inside it bind.
+    pub(super) fn collect(&mut self, stmt: &Stmt) {
+        stmt.walk(&mut |s| match s {
+            Stmt::For { var, .. } | Stmt::Let { var, .. } => self.vars.push(*var),
+            Stmt::Alloc { buf, .. } => self.bufs.push(*buf),
+            Stmt::Block(block) => self.vars.extend(block.iters.iter().map(|i| i.var)),
+            Stmt::Seq(_)
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Store { .. }
+            | Stmt::Evaluate(_)
+            | Stmt::Call { .. }
+            | Stmt::At(..) => {}
+        });
+    }
+}
+
+/// How large a statement is: its statements and the expressions they evaluate.
+pub(super) fn size(b: &Builder, stmt: &Stmt) -> usize {
+    let mut stmts = 0;
+    stmt.walk(&mut |_| stmts += 1);
+    stmts + b.func().exprs_in(stmt).len()
+}

@@ -1,0 +1,79 @@
+//! `UnrollLoop`: loops marked `unrolled` are copied out, and small serial loops where the context asks for it.
+//!
+//! Runs on any phase. A copy has its own variables and buffers. A marked loop whose extent is not a constant, or whose
+//! copies would be larger than `tir.UnrollLoop.max_size`, becomes serial. What a loop computes never changes, nor the
+//! order it does it in.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::Module;
+use tenfold_ir::tir::{Builder, Expr, LoopKind, Stmt, VarId};
+
+use super::copy::{copy, size, substitute};
+use super::rewrite_bodies;
+use crate::CompileError;
+use crate::pass::PassContext;
+
+/// Steps that an unmarked loop may have, inner loops' multiplied, to be copied out; 0 leaves all of them alone.
+pub(crate) const AUTO_MAX_STEP: &str = "tir.UnrollLoop.auto_max_step";
+/// Statements and expressions that the copies of one loop may have.
+pub(crate) const MAX_SIZE: &str = "tir.UnrollLoop.max_size";
+
+/// Runs on every prim-func.
+pub(crate) fn unroll_loop(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    let number = |key: &str, default: i64| context.config.get(key).copied().unwrap_or(default);
+    let limits = Limits { steps: number(AUTO_MAX_STEP, 0), size: number(MAX_SIZE, 16384) };
+    rewrite_bodies(module, |b, body| unroll(b, body, limits).0);
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+struct Limits {
+    steps: i64,
+    size: i64,
+}
+
+/// The statement with loops copied out, and how many steps its unmarked loops have.
+fn unroll(b: &mut Builder, stmt: Stmt, limits: Limits) -> (Stmt, i64) {
+    let mut steps = 1;
+    let stmt = stmt.map_children(&mut |s| {
+        let (s, inner) = unroll(b, s, limits);
+        steps = steps.max(inner);
+        s
+    });
+    let Stmt::For { var, min, extent, kind, body } = stmt else { return (stmt, steps) };
+    let turns = match b.func().exprs.get(extent) {
+        Expr::Index(turns) => Some((*turns).max(0)),
+        _ => None,
+    };
+    let total = turns.map(|n| n.saturating_mul(steps));
+    let wanted = match kind {
+        LoopKind::Unrolled => turns,
+        LoopKind::Serial | LoopKind::Reduction => turns.filter(|_| total.is_some_and(|n| n <= limits.steps)),
+        LoopKind::Parallel | LoopKind::Vectorized | LoopKind::ThreadBound(_) => None,
+    };
+    let fits = |n: &i64| n.saturating_mul(size(b, &body) as i64) <= limits.size;
+    if let Some(turns) = wanted.filter(fits) {
+        return (copies(b, var, min, turns, *body), steps);
+    }
+    let kind = if kind == LoopKind::Unrolled { LoopKind::Serial } else { kind };
+    (Stmt::For { var, min, extent, kind, body }, total.unwrap_or(i64::MAX))
+}
+
+fn copies(b: &mut Builder, var: VarId, min: tenfold_ir::tir::ExprId, turns: i64, body: Stmt) -> Stmt {
+    let mut all = Vec::new();
+    for turn in 0..turns {
+        let at = match *b.func().exprs.get(min) {
+            Expr::Index(first) => b.index(first.wrapping_add(turn)),
+            _ => {
+                let turn = b.index(turn);
+                b.add(min, turn)
+            }
+        };
+        let value = BTreeMap::from([(var, at)]);
+        // The last one takes the body itself.
+        let one = if turn + 1 == turns { substitute(b, body.clone(), &value) } else { copy(b, &body, &value) };
+        all.push(one);
+    }
+    Stmt::seq(all)
+}
