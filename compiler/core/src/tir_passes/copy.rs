@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{
-    Block, BufId, Builder, CallArg, Expr, ExprId, ExprMap, IterVar, Region, Stmt, Ty, VarId,
-};
+use tenfold_ir::tir::{Block, BufId, Builder, CallArg, Expr, ExprId, ExprMap, IterVar, Region, Stmt, Ty, VarId};
 
 /// What stands for what in a copy.
 #[derive(Clone, Default)]
