@@ -2,6 +2,7 @@
 
 mod accesses;
 mod expressions;
+mod intervals;
 mod programs;
 mod random;
 mod rules;
