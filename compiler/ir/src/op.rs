@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::DType;
+use crate::{DType, Scalar};
 
 /// An `f64` attribute with equality and hash by bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -256,6 +256,56 @@ pub enum ReduceOp {
     Any,
     /// Whether all are true.
     All,
+}
+
+impl ReduceOp {
+    /// What it gives over nothing, and starts from.
+    pub fn unit(self, dtype: DType) -> Scalar {
+        match self {
+            ReduceOp::Sum | ReduceOp::Mean => Scalar::zero(dtype),
+            ReduceOp::Prod => Scalar::one(dtype),
+            ReduceOp::Max => Scalar::least(dtype),
+            ReduceOp::Min => Scalar::greatest(dtype),
+            ReduceOp::Any => Scalar::bool(false),
+            ReduceOp::All => Scalar::bool(true),
+        }
+    }
+
+    /// How two parts become one. A mean is a sum that is divided at the end.
+    pub fn combiner(self) -> BinaryOp {
+        match self {
+            ReduceOp::Sum | ReduceOp::Mean => BinaryOp::Add,
+            ReduceOp::Prod => BinaryOp::Mul,
+            ReduceOp::Max => BinaryOp::Max,
+            ReduceOp::Min => BinaryOp::Min,
+            ReduceOp::Any => BinaryOp::Or,
+            ReduceOp::All => BinaryOp::And,
+        }
+    }
+
+    /// The dtype that it accumulates elements of `dtype` in: halves are rounded once, at the end.
+    pub fn accumulator(self, dtype: DType) -> DType {
+        let rounds = match self {
+            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Prod => true,
+            ReduceOp::Max | ReduceOp::Min | ReduceOp::Any | ReduceOp::All => false,
+        };
+        match dtype {
+            DType::F16 | DType::BF16 if rounds => DType::F32,
+            DType::F16
+            | DType::BF16
+            | DType::Bool
+            | DType::I8
+            | DType::U8
+            | DType::I16
+            | DType::U16
+            | DType::I32
+            | DType::U32
+            | DType::I64
+            | DType::U64
+            | DType::F32
+            | DType::F64 => dtype,
+        }
+    }
 }
 
 /// Index of an extreme; the first of equals or the first NaN wins.

@@ -183,12 +183,12 @@ impl<'a> Elaborator<'a> {
         let mut accs = Vec::new();
         let mut stmts = vec![body];
         for leaf in leaves {
-            let dtype = wide(leaf.dtype);
-            let start = self.kernel.scalar(identity(op, dtype));
+            let dtype = op.accumulator(leaf.dtype);
+            let start = self.kernel.scalar(op.unit(dtype));
             let acc = self.kernel.b.local("acc", start);
             let before = self.kernel.b.read_local(acc);
             let element = self.kernel.b.cast(dtype, leaf.element);
-            let value = self.kernel.b.binary(combine(op), before, element);
+            let value = self.kernel.b.binary(op.combiner(), before, element);
             stmts.push(Stmt::Store { buf: acc, index: Vec::new(), value, access: Access::Proven });
             accs.push(acc);
         }
@@ -234,7 +234,7 @@ impl<'a> Elaborator<'a> {
     pub(super) fn init_stores(&mut self, op: ReduceOp, outs: &[Out], index: &[ExprId]) -> Vec<Stmt> {
         let mut stores = Vec::new();
         for out in outs {
-            let value = self.kernel.scalar(identity(op, out.ty.dtype));
+            let value = self.kernel.scalar(op.unit(out.ty.dtype));
             stores.push(Stmt::Store { buf: out.buf, index: index.to_vec(), value, access: Access::Proven });
         }
         stores
@@ -245,7 +245,7 @@ impl<'a> Elaborator<'a> {
         let mut stores = Vec::new();
         for out in outs {
             let before = self.kernel.b.load(out.buf, index.to_vec(), Access::Proven);
-            let value = self.kernel.b.binary(combine(op), before, out.element);
+            let value = self.kernel.b.binary(op.combiner(), before, out.element);
             stores.push(Stmt::Store { buf: out.buf, index: index.to_vec(), value, access: Access::Proven });
         }
         stores
@@ -416,46 +416,5 @@ impl<'a> Elaborator<'a> {
         // Inside of the range it is not empty, so its count is what it is without the bound at 0.
         self.graph.prover.assume_lt(&counter, &span.raw);
         &span.first + &(&counter * span.stride)
-    }
-}
-
-/// The dtype in which a sum or product of a dtype accumulates.
-fn wide(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        DType::Bool
-        | DType::I8
-        | DType::U8
-        | DType::I16
-        | DType::U16
-        | DType::I32
-        | DType::U32
-        | DType::I64
-        | DType::U64
-        | DType::F32
-        | DType::F64 => dtype,
-    }
-}
-
-/// What a reduction gives over nothing.
-fn identity(op: ReduceOp, dtype: DType) -> Scalar {
-    match op {
-        ReduceOp::Sum | ReduceOp::Mean => Scalar::zero(dtype),
-        ReduceOp::Prod => Scalar::one(dtype),
-        ReduceOp::Max => Scalar::least(dtype),
-        ReduceOp::Min => Scalar::greatest(dtype),
-        ReduceOp::Any => Scalar::bool(false),
-        ReduceOp::All => Scalar::bool(true),
-    }
-}
-
-fn combine(op: ReduceOp) -> BinaryOp {
-    match op {
-        ReduceOp::Sum | ReduceOp::Mean => BinaryOp::Add,
-        ReduceOp::Prod => BinaryOp::Mul,
-        ReduceOp::Max => BinaryOp::Max,
-        ReduceOp::Min => BinaryOp::Min,
-        ReduceOp::Any => BinaryOp::Or,
-        ReduceOp::All => BinaryOp::And,
     }
 }
