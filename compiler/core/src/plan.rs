@@ -72,7 +72,7 @@ impl<'f> Planner<'f> {
         let bound = workspace.as_const().or_else(|| self.bounds.const_bounds(&workspace).1);
         let mut places = vec![None; self.func.values.len()];
         for (index, place) in places.iter_mut().enumerate() {
-            let tuple = matches!(self.func.values[index].ty, Type::Tuple(_));
+            let tuple = matches!(self.func.values[index].ty, Type::Tuple(_) | Type::Shape(_));
             let own = self.places.get(&self.homes.get(ValueId(index as u32))).cloned();
             *place = if tuple { Some(Place::None) } else { own };
         }
@@ -223,7 +223,7 @@ pub(crate) fn natural(kind: &relax::SymKind) -> bool {
     match kind {
         relax::SymKind::Dim { .. } => true,
         relax::SymKind::IndexParam { unsigned, .. } => *unsigned,
-        relax::SymKind::Stride { .. } | relax::SymKind::Bound(_) => false,
+        relax::SymKind::Stride { .. } | relax::SymKind::Bound(_) | relax::SymKind::Loop(_) => false,
     }
 }
 
@@ -246,11 +246,12 @@ pub(crate) fn lives(func: &relax::Function, homes: &Homes) -> Vec<Life> {
     let mut lives: Vec<Life> = Vec::new();
     let tensor = |v: ValueId| match &func.values[v.0 as usize].ty {
         Type::Tensor(t) => vec![t.clone()],
+        Type::Shape(_) => Vec::new(),
         Type::Tuple(parts) => parts
             .iter()
             .filter_map(|p| match p {
                 Type::Tensor(t) => Some(t.clone()),
-                Type::Tuple(_) => None,
+                Type::Tuple(_) | Type::Shape(_) => None,
             })
             .collect(),
     };

@@ -38,7 +38,7 @@ fn dtype_word(text: &str) -> bool {
 fn tensor(b: &mut Builder, text: &str) -> tenfold_ir::relax::ValueId {
     match parse_type(text).unwrap() {
         Type::Tensor(ty) => b.param(ParamKind::Input, ty, "x", 0, Loc::default()),
-        Type::Tuple(_) => panic!("{text}"),
+        Type::Tuple(_) | Type::Shape(_) => panic!("{text}"),
     }
 }
 

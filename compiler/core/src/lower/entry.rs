@@ -59,7 +59,7 @@ impl<'a> Entry<'a> {
         let func = self.func;
         let index_params = func.syms.iter().filter_map(|s| match s.kind {
             SymKind::IndexParam { param, .. } => Some((param, None, Some(&s.sym))),
-            SymKind::Dim { .. } | SymKind::Stride { .. } | SymKind::Bound(_) => None,
+            SymKind::Dim { .. } | SymKind::Stride { .. } | SymKind::Bound(_) | SymKind::Loop(_) => None,
         });
         let tensors = func.params.iter().enumerate().map(|(i, p)| (p.position, Some(i), None));
         let mut all: Vec<_> = index_params.chain(tensors).collect();

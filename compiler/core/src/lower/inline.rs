@@ -93,6 +93,15 @@ fn reader(op: &Op, position: usize) -> Reader {
         | Op::Arange { .. }
         | Op::CallTir { .. }
         | Op::CallFn { .. }
+        | Op::CallDps { .. }
+        | Op::CallPacked { .. }
+        | Op::If
+        | Op::For { .. }
+        | Op::While
+        | Op::ShapeOf
+        | Op::Shape { .. }
+        | Op::ShapeToTensor
+        | Op::TensorToShape
         | Op::Tuple
         | Op::TupleGet(_)
         | Op::BindIndex(_)

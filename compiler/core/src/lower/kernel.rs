@@ -40,7 +40,7 @@ pub(crate) struct Finished {
 pub(crate) fn tensor_of(func: &relax::Function, v: ValueId) -> TensorType {
     match &func.values[v.0 as usize].ty {
         Type::Tensor(t) => t.clone(),
-        Type::Tuple(_) => TensorType { dtype: DType::Bool, shape: Vec::new() },
+        Type::Tuple(_) | Type::Shape(_) => TensorType { dtype: DType::Bool, shape: Vec::new() },
     }
 }
 
@@ -67,7 +67,7 @@ impl<'a> Kernel<'a> {
     }
 
     fn collect_syms(&self, binding: &Binding, syms: &mut BTreeSet<Sym>) {
-        syms.extend(op_exprs(&binding.op).iter().flat_map(|e| e.vars()));
+        syms.extend(binding.op.exprs().iter().flat_map(|e| e.vars()));
         for arg in &binding.args {
             syms.extend(strides(self.func, *arg).iter().flatten().flat_map(|d| d.vars()));
             syms.extend(self.tensor(*arg).shape.iter().flat_map(|d| d.vars()));
@@ -223,6 +223,15 @@ impl<'a> Kernel<'a> {
             | Op::Pool { .. }
             | Op::CallTir { .. }
             | Op::CallFn { .. }
+            | Op::CallDps { .. }
+            | Op::CallPacked { .. }
+            | Op::If
+            | Op::For { .. }
+            | Op::While
+            | Op::ShapeOf
+            | Op::Shape { .. }
+            | Op::ShapeToTensor
+            | Op::TensorToShape
             | Op::Tuple
             | Op::TupleGet(_)
             | Op::BindIndex(_)
@@ -363,39 +372,6 @@ fn index_params(func: &tir::PrimFunc) -> Vec<Sym> {
         }
     }
     syms
-}
-
-/// Integer expressions in an operator's attributes.
-pub(super) fn op_exprs(op: &Op) -> Vec<&IntExpr> {
-    match op {
-        Op::IndexValue { expr, .. } => vec![expr],
-        Op::Reshape { shape } | Op::BroadcastTo { shape } | Op::Full { shape } | Op::MatchShape { shape } => {
-            shape.iter().collect()
-        }
-        Op::Slice { axes, .. } | Op::SliceUpdate { axes, .. } => {
-            axes.iter().flat_map(|a| [&a.begin, &a.extent]).collect()
-        }
-        Op::Pad { before, after, .. } => before.iter().chain(after).collect(),
-        Op::Arange { start, step, extent, .. } => vec![start, step, extent],
-        Op::CallTir { syms, .. } | Op::CallFn { syms, .. } => syms.iter().collect(),
-        Op::Const(_)
-        | Op::Scalar(_)
-        | Op::Element(_)
-        | Op::Reduce { .. }
-        | Op::ArgReduce { .. }
-        | Op::MatMul
-        | Op::Softmax { .. }
-        | Op::LayerNorm { .. }
-        | Op::Transpose { .. }
-        | Op::Concat { .. }
-        | Op::Conv { .. }
-        | Op::Pool { .. }
-        | Op::Tuple
-        | Op::TupleGet(_)
-        | Op::BindIndex(_)
-        | Op::Later { .. }
-        | Op::StoreState { .. } => Vec::new(),
-    }
 }
 
 /// The strides of a `Strided` parameter, once `Materialise` has declared their symbols.

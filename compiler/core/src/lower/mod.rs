@@ -66,7 +66,17 @@ fn legalize_binding(
         | Op::TupleGet(_)
         | Op::BindIndex(_)
         | Op::MatchShape { .. }
+        | Op::CallDps { .. }
+        | Op::CallPacked { .. }
+        | Op::If
+        | Op::For { .. }
+        | Op::While
         | Op::StoreState { .. } => return Ok(binding),
+        Op::ShapeOf | Op::Shape { .. } | Op::ShapeToTensor | Op::TensorToShape => {
+            let loc = func.values[binding.out.0 as usize].loc;
+            let name = relax::op_name(&binding.op);
+            return Err(CompileError::internal(loc, format!("`{name}` was not normalised")));
+        }
         Op::Later { name, .. } => {
             let loc = func.values[binding.out.0 as usize].loc;
             let mut error = CompileError::internal(loc, format!("`{name}` is not compiled yet"));
@@ -112,5 +122,5 @@ fn call(binding: Binding, name: String, finished: Finished, func: &relax::Functi
         results: vec![ty],
         in_place: vec![finished.in_place],
     };
-    Binding { out: binding.out, op, args: finished.args }
+    Binding::new(binding.out, op, finished.args)
 }

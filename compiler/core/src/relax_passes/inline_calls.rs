@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::arith::{IntExpr, Sym};
-use tenfold_ir::relax::{
-    self, Binding, BindingBlock, BlockKind, Op, Phase, SliceAxis, SymKind, TensorType, Type, ValueData, ValueId,
-};
+use tenfold_ir::relax::{self, Binding, BindingBlock, BlockKind, Op, Phase, SymKind, Type, ValueData, ValueId};
 use tenfold_ir::{Function, Module};
 
 use crate::pass::PassContext;
@@ -25,16 +23,17 @@ pub(crate) fn inline_calls(module: &mut Module, _: &PassContext) -> Result<(), C
     Ok(())
 }
 
-/// A `match_shape` is left in a graph where its dims were not proven, and the entry has no place for the check yet.
+/// What later passes have no form for yet.
 fn refuse_run_time_checks(module: &Module) -> Result<(), CompileError> {
     for name in module.functions.keys() {
         let Some(func) = module.relax(name) else { continue };
-        let mut bindings = func.blocks.iter().flat_map(|b| &b.bindings);
-        if let Some(check) = bindings.find(|b| matches!(b.op, Op::MatchShape { .. })) {
+        let unsupported = |b: &&Binding| matches!(b.op, Op::MatchShape { .. }) || !b.regions.is_empty();
+        if let Some(binding) = func.bindings().find(unsupported) {
+            let what = relax::op_name(&binding.op);
             return Err(CompileError {
                 kind: ErrorKind::Unsupported,
-                loc: func.values[check.out.0 as usize].loc,
-                message: "`match_shape` that needs a check at run time is not compiled yet".into(),
+                loc: func.values[binding.out.0 as usize].loc,
+                message: format!("`{what}` that needs a check at run time is not compiled yet"),
                 help: Some("state what is known as a fact: `#[tensor_fn(dims(N == M))]`".into()),
             });
         }
@@ -70,7 +69,7 @@ fn expand(func: &relax::Function, module: &Module) -> relax::Function {
             let ty = relax::Type::Tuple(Vec::new());
             let data = ValueData { ty, range: None, ..out.values[value.0 as usize].clone() };
             let marker = push_value(&mut out.values, data);
-            Binding { out: marker, op: Op::StoreState { param }, args: vec![value] }
+            Binding::new(marker, Op::StoreState { param }, vec![value])
         })
         .collect::<Vec<_>>();
     if !effects.is_empty() {
@@ -121,74 +120,13 @@ impl Frame {
         all.iter().map(|e| self.int(e)).collect()
     }
 
-    fn tensor(&self, t: &TensorType) -> TensorType {
-        TensorType { dtype: t.dtype, shape: self.ints(&t.shape) }
-    }
-
-    fn ty(&self, ty: &Type) -> Type {
-        match ty {
-            Type::Tensor(t) => Type::Tensor(self.tensor(t)),
-            Type::Tuple(parts) => Type::Tuple(parts.iter().map(|p| self.ty(p)).collect()),
-        }
-    }
-
     fn data(&self, data: &ValueData) -> ValueData {
-        ValueData {
-            ty: self.ty(&data.ty),
-            range: data.range.as_ref().map(|(lo, hi)| (self.int(lo), self.int(hi))),
-            ..data.clone()
-        }
-    }
-
-    fn axes(&self, axes: &[SliceAxis]) -> Vec<SliceAxis> {
-        axes.iter()
-            .map(|a| SliceAxis { begin: self.int(&a.begin), extent: self.int(&a.extent), step: a.step })
-            .collect()
+        data.map_exprs(&mut |e| self.int(e))
     }
 
     /// An operator with its integer expressions in the new function's symbols.
     fn op(&self, op: &Op) -> Op {
-        match op {
-            Op::IndexValue { expr, dtype } => Op::IndexValue { expr: self.int(expr), dtype: *dtype },
-            Op::Reshape { shape } => Op::Reshape { shape: self.ints(shape) },
-            Op::BroadcastTo { shape } => Op::BroadcastTo { shape: self.ints(shape) },
-            Op::Full { shape } => Op::Full { shape: self.ints(shape) },
-            Op::MatchShape { shape } => Op::MatchShape { shape: self.ints(shape) },
-            Op::Slice { axes, drop } => Op::Slice { axes: self.axes(axes), drop: drop.clone() },
-            Op::SliceUpdate { axes, drop } => Op::SliceUpdate { axes: self.axes(axes), drop: drop.clone() },
-            Op::Pad { mode, before, after } => {
-                Op::Pad { mode: *mode, before: self.ints(before), after: self.ints(after) }
-            }
-            Op::Arange { start, step, extent, dtype } => {
-                Op::Arange { start: self.int(start), step: self.int(step), extent: self.int(extent), dtype: *dtype }
-            }
-            Op::CallTir { func, syms, results, in_place } => Op::CallTir {
-                func: func.clone(),
-                syms: self.ints(syms),
-                results: results.iter().map(|t| self.tensor(t)).collect(),
-                in_place: in_place.clone(),
-            },
-            Op::CallFn { func, syms, result } => {
-                Op::CallFn { func: func.clone(), syms: self.ints(syms), result: self.ty(result) }
-            }
-            Op::Later { name, result } => Op::Later { name: name.clone(), result: self.ty(result) },
-            Op::Const(_)
-            | Op::Scalar(_)
-            | Op::Element(_)
-            | Op::Reduce { .. }
-            | Op::ArgReduce { .. }
-            | Op::MatMul
-            | Op::Softmax { .. }
-            | Op::LayerNorm { .. }
-            | Op::Transpose { .. }
-            | Op::Concat { .. }
-            | Op::Conv { .. }
-            | Op::Pool { .. }
-            | Op::Tuple
-            | Op::TupleGet(_)
-            | Op::BindIndex(_)
-            | Op::StoreState { .. } => op.clone(),
-        }
+        op.map_exprs(&mut |e| self.int(e))
     }
 }
 
@@ -251,7 +189,7 @@ fn copy(func: &relax::Function, binding: &Binding, frame: &mut Frame, out: &mut 
     if out.blocks.is_empty() {
         out.blocks.push(BindingBlock { kind: BlockKind::Dataflow, bindings: Vec::new() });
     }
-    out.blocks[0].bindings.push(Binding { out: new, op, args });
+    out.blocks[0].bindings.push(Binding::new(new, op, args));
     frame.values.insert(binding.out, Slot::Value(new));
 }
 
@@ -273,11 +211,11 @@ fn call(
                 let at = callee.params.iter().position(|p| p.position == param);
                 at.and_then(|i| match &out.values[args[i].0 as usize].ty {
                     Type::Tensor(t) => t.shape.get(axis).cloned(),
-                    Type::Tuple(_) => None,
+                    Type::Tuple(_) | Type::Shape(_) => None,
                 })
             }
             SymKind::IndexParam { .. } => index_args.next().cloned(),
-            SymKind::Stride { .. } | SymKind::Bound(_) => None,
+            SymKind::Stride { .. } | SymKind::Bound(_) | SymKind::Loop(_) => None,
         };
         if let Some(value) = value {
             frame.syms.insert(decl.sym.clone(), value);

@@ -31,12 +31,12 @@ fn copy(func: &mut relax::Function, v: ValueId) -> Binding {
     let data = func.values[v.0 as usize].clone();
     let shape = match &data.ty {
         Type::Tensor(TensorType { shape, .. }) => shape.clone(),
-        Type::Tuple(_) => Vec::new(),
+        Type::Tuple(_) | Type::Shape(_) => Vec::new(),
     };
     func.values.push(data);
     let out = ValueId(func.values.len() as u32 - 1);
     let axes = shape.into_iter().map(|extent| SliceAxis { begin: IntExpr::from(0), extent, step: 1 }).collect();
-    Binding { out, op: Op::Slice { axes, drop: Vec::new() }, args: vec![v] }
+    Binding::new(out, Op::Slice { axes, drop: Vec::new() }, vec![v])
 }
 
 /// Copies strided parameters once, so that every kernel but the copy reads dense memory.
@@ -64,7 +64,7 @@ fn declare_strides(func: &mut relax::Function, param: usize) {
     let data = &func.values[func.params[param].value.0 as usize];
     let rank = match &data.ty {
         Type::Tensor(t) => t.shape.len(),
-        Type::Tuple(_) => 0,
+        Type::Tuple(_) | Type::Shape(_) => 0,
     };
     let (name, loc) = (data.name.clone(), data.loc);
     for axis in 0..rank {

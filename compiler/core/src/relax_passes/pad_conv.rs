@@ -40,9 +40,9 @@ fn expand(func: &mut relax::Function, mut conv: Binding) -> Vec<Binding> {
     window.pads.fill(0);
     let zero = value(func, conv.out, TensorType { dtype: ty.dtype, shape: Vec::new() });
     let padded = value(func, conv.out, TensorType { dtype: ty.dtype, shape });
-    let scalar = Binding { out: zero, op: Op::Scalar(Scalar::zero(ty.dtype)), args: Vec::new() };
+    let scalar = Binding::new(zero, Op::Scalar(Scalar::zero(ty.dtype)), Vec::new());
     let pad = Op::Pad { mode: PadMode::Constant, before, after };
-    let pad = Binding { out: padded, op: pad, args: vec![conv.args[0], zero] };
+    let pad = Binding::new(padded, pad, vec![conv.args[0], zero]);
     conv.args[0] = padded;
     vec![scalar, pad, conv]
 }

@@ -85,7 +85,7 @@ pub(super) fn value_meeting(b: &mut Builder, call: &OpCall, i: usize, met: Optio
     match &call.args[i] {
         Arg::Value(value) => match b.ty(*value) {
             Type::Tensor(_) => Ok(*value),
-            tuple @ Type::Tuple(_) => {
+            tuple @ (Type::Tuple(_) | Type::Shape(_)) => {
                 let message = format!("expected a tensor, found `{}`", show_type(tuple));
                 Err(OpError::new(At::Arg(i), OpErrorKind::Operand, message)
                     .help("take the tuple apart: `let (a, b) = …;`"))

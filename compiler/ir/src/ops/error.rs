@@ -93,6 +93,7 @@ pub fn show_type(ty: &Type) -> String {
             let items: Vec<String> = items.iter().map(show_type).collect();
             format!("({})", items.join(", "))
         }
+        Type::Shape(rank) => format!("shape of rank {rank}"),
     }
 }
 

@@ -55,7 +55,7 @@ impl Builder {
         let natural = match &decl.kind {
             SymKind::Dim { .. } => true,
             SymKind::IndexParam { unsigned, .. } => *unsigned,
-            SymKind::Stride { .. } | SymKind::Bound(_) => false,
+            SymKind::Stride { .. } | SymKind::Bound(_) | SymKind::Loop(_) => false,
         };
         dim::declare(&mut self.prover, &decl.sym, natural);
         self.func.syms.push(decl);
@@ -100,6 +100,7 @@ impl Builder {
                     Some(first) => ty = first,
                     None => return &NOTHING,
                 },
+                Type::Shape(_) => return &NOTHING,
             }
         }
     }
@@ -116,8 +117,7 @@ impl Builder {
 
     /// The op that defines a value; `None` for a parameter.
     pub fn definition(&self, value: ValueId) -> Option<&Binding> {
-        let bindings = self.func.blocks.iter().flat_map(|block| &block.bindings);
-        bindings.rev().find(|binding| binding.out == value)
+        self.func.bindings().find(|binding| binding.out == value)
     }
 
     /// Emits a binding whose type the op's rule gives under what the prover knows.
@@ -175,7 +175,7 @@ impl Builder {
             self.func.blocks.push(BindingBlock { kind, bindings: Vec::new() });
         }
         if let Some(block) = self.func.blocks.last_mut() {
-            block.bindings.push(Binding { out, op, args: args.to_vec() });
+            block.bindings.push(Binding::new(out, op, args.to_vec()));
         }
         out
     }
@@ -218,6 +218,15 @@ impl Builder {
             | Op::Pool { .. }
             | Op::CallTir { .. }
             | Op::CallFn { .. }
+            | Op::CallDps { .. }
+            | Op::CallPacked { .. }
+            | Op::If
+            | Op::For { .. }
+            | Op::While
+            | Op::ShapeOf
+            | Op::Shape { .. }
+            | Op::ShapeToTensor
+            | Op::TensorToShape
             | Op::Tuple
             | Op::TupleGet(_)
             | Op::BindIndex(_)
@@ -284,10 +293,16 @@ fn point(value: &IntExpr) -> Option<(IntExpr, IntExpr)> {
     Some((value.clone(), value + &dim::int(1)))
 }
 
+/// Whether a binding is an effect: by its op, or because a region of it holds one.
+pub fn binding_kind(binding: &Binding) -> BlockKind {
+    let inside = binding.regions.iter().any(|r| r.blocks.iter().any(|block| block.kind == BlockKind::Effect));
+    if inside { BlockKind::Effect } else { block_kind(&binding.op) }
+}
+
 /// Whether an op is an effect. A run-time check counts as one: it must not move across a store.
-pub(crate) fn block_kind(op: &Op) -> BlockKind {
+pub fn block_kind(op: &Op) -> BlockKind {
     match op {
-        Op::StoreState { .. } | Op::MatchShape { .. } => BlockKind::Effect,
+        Op::StoreState { .. } | Op::MatchShape { .. } | Op::CallPacked { .. } => BlockKind::Effect,
         Op::Const(_)
         | Op::Scalar(_)
         | Op::IndexValue { .. }
@@ -310,6 +325,14 @@ pub(crate) fn block_kind(op: &Op) -> BlockKind {
         | Op::Arange { .. }
         | Op::CallTir { .. }
         | Op::CallFn { .. }
+        | Op::CallDps { .. }
+        | Op::If
+        | Op::For { .. }
+        | Op::While
+        | Op::ShapeOf
+        | Op::Shape { .. }
+        | Op::ShapeToTensor
+        | Op::TensorToShape
         | Op::Tuple
         | Op::TupleGet(_)
         | Op::BindIndex(_)

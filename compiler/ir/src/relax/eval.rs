@@ -1,12 +1,15 @@
 //! The reference interpreter: each op straight from its definition, in naive loops.
 //!
 //! It knows nothing of tir, of passes or of targets, so that what they compute can be checked against it. Calls of
-//! prim-funcs are handed to the caller, who has the loop-level interpreter.
+//! prim-funcs and of functions outside the module are handed to the caller ([`Callees`]).
+
+mod region;
+mod shape;
 
 use std::collections::BTreeMap;
 
 use super::eval_ops;
-use super::{Binding, Function, Op, ParamKind, SymKind, TensorType, Type, ValueId, op_name};
+use super::{Binding, BindingBlock, Function, Op, ParamKind, SymKind, TensorType, Type, ValueId, op_name};
 use crate::arith::{IntExpr, Sym};
 use crate::eval::{Bounded, Value};
 use crate::{ConstBytes, ConstData, Module, Scalar};
@@ -33,23 +36,65 @@ pub struct Outputs {
 /// updates in place.
 pub type CallPrim<'c> = dyn Fn(&str, &[i64], &[Value], &[(Value, Option<usize>)]) -> Result<Vec<Value>, String> + 'c;
 
+/// Runs a function outside the module: its path, its operands, and for each value that it gives one of that type and
+/// shape, which holds nothing yet (a result) or the operand that it updates.
+pub type CallExternal<'c> = dyn Fn(&str, &[Value], &[Value]) -> Result<Vec<Value>, String> + 'c;
+
+/// What an interpreted function calls and the interpreter has not.
+#[derive(Clone, Copy)]
+pub struct Callees<'c> {
+    /// Prim-funcs.
+    pub prim: &'c CallPrim<'c>,
+    /// Functions outside the module.
+    pub external: &'c CallExternal<'c>,
+}
+
+impl std::fmt::Debug for Callees<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Callees")
+    }
+}
+
 /// Evaluates a function. An error is a mismatch of inputs, a fact or check that does not hold, or an op that the
 /// interpreter lacks.
 pub fn eval(module: &Module, func: &Function, inputs: &Inputs) -> Result<Outputs, String> {
-    let none = |name: &str, _: &[i64], _: &[Value], _: &[(Value, Option<usize>)]| {
+    let prim = |name: &str, _: &[i64], _: &[Value], _: &[(Value, Option<usize>)]| {
         Err(format!("`@{name}` needs the loop-level interpreter"))
     };
-    eval_with(module, func, inputs, &none)
+    let external = |path: &str, _: &[Value], _: &[Value]| Err(format!("`{path}` stands outside the module"));
+    eval_with(module, func, inputs, Callees { prim: &prim, external: &external })
 }
 
-/// Evaluates a function whose prim-funcs `call` runs.
-pub fn eval_with(module: &Module, func: &Function, inputs: &Inputs, call: &CallPrim<'_>) -> Result<Outputs, String> {
-    let mut machine =
-        Machine { module, func, call, syms: inputs.indices.clone(), values: BTreeMap::new(), states: BTreeMap::new() };
-    machine.bind_params(inputs)?;
-    for binding in func.blocks.iter().flat_map(|block| &block.bindings) {
-        machine.binding(binding).map_err(|error| format!("v{}: {error}", binding.out.0))?;
+/// Evaluates a function whose callees `callees` runs.
+pub fn eval_with(module: &Module, func: &Function, inputs: &Inputs, callees: Callees<'_>) -> Result<Outputs, String> {
+    let depth = 0;
+    eval_nested(module, func, inputs, callees, depth)
+}
+
+/// Calls in calls stop here: a function that calls itself is the verifier's to refuse, and no reason to crash.
+const DEEPEST_CALL: usize = 64;
+
+fn eval_nested(
+    module: &Module,
+    func: &Function,
+    inputs: &Inputs,
+    callees: Callees<'_>,
+    depth: usize,
+) -> Result<Outputs, String> {
+    if depth > DEEPEST_CALL {
+        return Err(format!("`@{}` is called {depth} calls deep", func.name));
     }
+    let mut machine = Machine {
+        module,
+        func,
+        callees,
+        depth,
+        syms: inputs.indices.clone(),
+        values: BTreeMap::new(),
+        states: BTreeMap::new(),
+    };
+    machine.bind_params(inputs)?;
+    machine.blocks(&func.blocks)?;
     let results = func.results.iter().map(|v| machine.tensor(*v).cloned()).collect::<Result<_, _>>()?;
     Ok(Outputs { results, states: machine.states })
 }
@@ -59,12 +104,14 @@ pub fn eval_with(module: &Module, func: &Function, inputs: &Inputs, call: &CallP
 enum Slot {
     Tensor(Value),
     Tuple(Vec<Slot>),
+    Shape(Vec<i64>),
 }
 
 struct Machine<'m> {
     module: &'m Module,
     func: &'m Function,
-    call: &'m CallPrim<'m>,
+    callees: Callees<'m>,
+    depth: usize,
     syms: BTreeMap<Sym, i64>,
     values: BTreeMap<ValueId, Slot>,
     states: BTreeMap<usize, Value>,
@@ -90,7 +137,7 @@ impl Machine<'_> {
                     None => return Err(format!("no value for `{}`", decl.sym)),
                 },
                 // The interpreter has no strides: its inputs are without gaps.
-                SymKind::Stride { .. } | SymKind::Bound(_) => {}
+                SymKind::Stride { .. } | SymKind::Bound(_) | SymKind::Loop(_) => {}
             }
         }
         for (index, (param, value)) in func.params.iter().zip(&inputs.values).enumerate() {
@@ -148,32 +195,43 @@ impl Machine<'_> {
         match self.slot(value)? {
             Slot::Tensor(tensor) => Ok(tensor),
             Slot::Tuple(_) => Err(format!("v{} is a tuple", value.0)),
+            Slot::Shape(_) => Err(format!("v{} is a shape", value.0)),
         }
+    }
+
+    fn blocks(&mut self, blocks: &[BindingBlock]) -> Result<(), String> {
+        for binding in blocks.iter().flat_map(|block| &block.bindings) {
+            self.binding(binding).map_err(|error| format!("v{}: {error}", binding.out.0))?;
+        }
+        Ok(())
     }
 
     fn binding(&mut self, binding: &Binding) -> Result<(), String> {
         let slot = match &binding.op {
             Op::Tuple => Slot::Tuple(binding.args.iter().map(|v| self.slot(*v).cloned()).collect::<Result<_, _>>()?),
-            Op::TupleGet(index) => match self.slot(binding.args[0])? {
+            Op::TupleGet(index) => match self.slot(operand(binding, 0)?)? {
                 Slot::Tuple(items) => items.get(*index).cloned().ok_or("no such component")?,
-                Slot::Tensor(_) => return Err("expected a tuple".to_string()),
+                Slot::Tensor(_) | Slot::Shape(_) => return Err("expected a tuple".to_string()),
             },
             Op::CallFn { func, syms, .. } => self.call_fn(func, syms, &binding.args)?,
             Op::CallTir { func, syms, results, in_place } => {
                 self.call_tir(func, syms, &binding.args, results, in_place)?
             }
+            Op::CallDps { path, results, .. } => self.call_dps(path, &binding.args, results)?,
+            Op::CallPacked { path, updates, .. } => self.call_packed(path, &binding.args, updates)?,
+            Op::If => self.branch(binding)?,
+            Op::For { var, begin, extent, step } => self.counted(binding, var, begin, extent, *step)?,
+            Op::While => self.repeated(binding)?,
             Op::StoreState { param } => {
-                let value = self.tensor(binding.args[0])?.clone();
+                let value = self.tensor(operand(binding, 0)?)?.clone();
                 self.states.insert(*param, value);
                 Slot::Tuple(Vec::new())
             }
-            Op::MatchShape { shape } => {
-                let value = self.tensor(binding.args[0])?.clone();
-                Slot::Tensor(self.match_shape(binding.out, shape, &value)?)
-            }
-            _ => {
+            Op::MatchShape { shape } => self.match_shape(binding, shape)?,
+            Op::ShapeOf | Op::Shape { .. } | Op::ShapeToTensor | Op::TensorToShape => self.shape_op(binding)?,
+            op => {
                 let args = binding.args.iter().map(|v| self.tensor(*v)).collect::<Result<Vec<_>, _>>()?;
-                Slot::Tensor(self.op(binding.out, &binding.op, &args)?)
+                Slot::Tensor(self.op(binding.out, op, &args)?)
             }
         };
         if let (Op::BindIndex(sym), Slot::Tensor(value)) = (&binding.op, &slot) {
@@ -230,6 +288,15 @@ impl Machine<'_> {
             | Op::TupleGet(_)
             | Op::CallFn { .. }
             | Op::CallTir { .. }
+            | Op::CallDps { .. }
+            | Op::CallPacked { .. }
+            | Op::If
+            | Op::For { .. }
+            | Op::While
+            | Op::ShapeOf
+            | Op::Shape { .. }
+            | Op::ShapeToTensor
+            | Op::TensorToShape
             | Op::StoreState { .. } => return Err(format!("`{}` is not interpreted", op_name(op))),
         })
     }
@@ -245,25 +312,7 @@ impl Machine<'_> {
     fn result_shape(&self, out: ValueId) -> Result<Vec<usize>, String> {
         match &self.func.values[out.0 as usize].ty {
             Type::Tensor(ty) => self.shape(&ty.shape),
-            Type::Tuple(_) => Err("expected a tensor".to_string()),
-        }
-    }
-
-    /// Binds the symbols that are bound to this value, then checks every extent.
-    fn match_shape(&mut self, out: ValueId, shape: &[IntExpr], x: &Value) -> Result<Value, String> {
-        for (dim, extent) in shape.iter().zip(&x.shape) {
-            let bound = dim
-                .as_var()
-                .filter(|sym| self.func.syms.iter().any(|decl| decl.sym == **sym && decl.kind == SymKind::Bound(out)));
-            if let Some(sym) = bound {
-                self.syms.entry(sym.clone()).or_insert(*extent as i64);
-            }
-        }
-        let expected = self.shape(shape)?;
-        if expected == x.shape {
-            Ok(x.clone())
-        } else {
-            Err(format!("expected shape {expected:?}, found {:?}", x.shape))
+            Type::Tuple(_) | Type::Shape(_) => Err("expected a tensor".to_string()),
         }
     }
 
@@ -272,10 +321,8 @@ impl Machine<'_> {
         let params = callee.syms.iter().filter(|decl| matches!(decl.kind, SymKind::IndexParam { .. }));
         let indices = params.map(|decl| decl.sym.clone()).zip(self.ints(syms)?).collect();
         let values = args.iter().map(|v| self.tensor(*v).cloned()).collect::<Result<_, _>>()?;
-        let outputs = eval_with(self.module, callee, &Inputs { values, indices }, self.call)?;
-        let mut slots: Vec<Slot> =
-            outputs.results.into_iter().chain(outputs.states.into_values()).map(Slot::Tensor).collect();
-        Ok(if slots.len() == 1 { slots.remove(0) } else { Slot::Tuple(slots) })
+        let outputs = eval_nested(self.module, callee, &Inputs { values, indices }, self.callees, self.depth + 1)?;
+        Ok(one_or_tuple(outputs.results.into_iter().chain(outputs.states.into_values()).map(Slot::Tensor).collect()))
     }
 
     fn call_tir(
@@ -289,13 +336,49 @@ impl Machine<'_> {
         let args = args.iter().map(|v| self.tensor(*v).cloned()).collect::<Result<Vec<_>, _>>()?;
         let mut outs = Vec::new();
         for (i, ty) in results.iter().enumerate() {
-            let garbage = Bounded::exact(Scalar::zero(ty.dtype)).unknown();
-            outs.push((Value::filled(&self.shape(&ty.shape)?, garbage), in_place.get(i).copied().flatten()));
+            outs.push((self.nothing(ty)?, in_place.get(i).copied().flatten()));
         }
-        let mut slots: Vec<Slot> =
-            (self.call)(name, &self.ints(syms)?, &args, &outs)?.into_iter().map(Slot::Tensor).collect();
-        Ok(if slots.len() == 1 { slots.remove(0) } else { Slot::Tuple(slots) })
+        let values = (self.callees.prim)(name, &self.ints(syms)?, &args, &outs)?;
+        Ok(one_or_tuple(values.into_iter().map(Slot::Tensor).collect()))
     }
+
+    fn call_dps(&self, path: &str, args: &[ValueId], results: &[TensorType]) -> Result<Slot, String> {
+        let args = args.iter().map(|v| self.tensor(*v).cloned()).collect::<Result<Vec<_>, _>>()?;
+        let outs = results.iter().map(|ty| self.nothing(ty)).collect::<Result<Vec<_>, _>>()?;
+        self.external(path, &args, &outs)
+    }
+
+    fn call_packed(&self, path: &str, args: &[ValueId], updates: &[usize]) -> Result<Slot, String> {
+        let args = args.iter().map(|v| self.tensor(*v).cloned()).collect::<Result<Vec<_>, _>>()?;
+        let updated = updates.iter().map(|i| args.get(*i).cloned().ok_or("no such operand"));
+        let updated = updated.collect::<Result<Vec<_>, _>>()?;
+        self.external(path, &args, &updated)
+    }
+
+    fn external(&self, path: &str, args: &[Value], outs: &[Value]) -> Result<Slot, String> {
+        let values = (self.callees.external)(path, args, outs)?;
+        let fits = values.len() == outs.len()
+            && values.iter().zip(outs).all(|(a, b)| a.dtype == b.dtype && a.shape == b.shape);
+        if !fits {
+            return Err(format!("`{path}` gives values of other types"));
+        }
+        Ok(one_or_tuple(values.into_iter().map(Slot::Tensor).collect()))
+    }
+
+    /// A tensor of that type of which nothing is known.
+    fn nothing(&self, ty: &TensorType) -> Result<Value, String> {
+        Ok(Value::filled(&self.shape(&ty.shape)?, Bounded::exact(Scalar::zero(ty.dtype)).unknown()))
+    }
+}
+
+/// One as itself, several or none as a tuple.
+fn one_or_tuple(mut slots: Vec<Slot>) -> Slot {
+    if slots.len() == 1 { slots.remove(0) } else { Slot::Tuple(slots) }
+}
+
+/// An operand that a verified binding has.
+fn operand(binding: &Binding, index: usize) -> Result<ValueId, String> {
+    binding.args.get(index).copied().ok_or_else(|| format!("operand {index} is missing"))
 }
 
 /// An index value as an element: integers wrap, floats round once.

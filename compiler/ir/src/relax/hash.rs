@@ -21,14 +21,21 @@ pub fn structural_hash(module: &Module, func: &Function) -> u128 {
 
 fn canonical(module: &Module, func: &Function) -> String {
     let func = renumbered(func);
-    let mut text = print_with(&func, PrintOptions { names: false, locs: false });
-    for binding in func.blocks.iter().flat_map(|block| &block.bindings) {
-        if let Op::Const(id) = binding.op {
-            let hash = module.constants.get(id.0 as usize).map_or("", |data| data.hash.as_str());
-            text = text.replace(&format!("const(id = c{})", id.0), &format!("const(hash = {hash})"));
+    let text = print_with(&func, PrintOptions { names: false, locs: false });
+    let mut constants = func.bindings().filter_map(|binding| match binding.op {
+        Op::Const(id) => Some(module.constants.get(id.0 as usize).map_or("", |data| data.hash.as_str())),
+        _ => None,
+    });
+    // The print has the constants in the order of the bindings.
+    let mut out = String::with_capacity(text.len());
+    for (index, piece) in text.split("const(id = ").enumerate() {
+        let end = if index == 0 { 0 } else { piece.find(')').unwrap_or(0) };
+        if index > 0 {
+            out += &format!("const(hash = {}", constants.next().unwrap_or(""));
         }
+        out += &piece[end..];
     }
-    text
+    out
 }
 
 /// FNV-1a with 128 bits.

@@ -6,6 +6,9 @@
 //! 3. A dataflow block holds pure bindings only; effects stand in effect blocks, in source order.
 //! 4. A dim or index expression uses only symbols of [`Function::syms`] that are bound before it.
 //! 5. `phase` only moves forward; a later phase forbids what its docs say.
+//! 6. A region uses its own parameters and values bound before its binding; what it binds is seen in it alone. A
+//!    binding's number is greater than every number in its regions.
+//! 7. No function calls itself, neither directly nor through others.
 
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{ArgOp, ElementOp, ReduceOp};
@@ -31,6 +34,8 @@ pub enum Type {
     Tensor(TensorType),
     /// Several.
     Tuple(Vec<Type>),
+    /// A shape of that rank as a value: extents that are known when the function runs.
+    Shape(usize),
 }
 
 /// What a value is.
@@ -83,6 +88,8 @@ pub enum SymKind {
     },
     /// Bound from a scalar integer value by [`Op::BindIndex`] or by [`Op::MatchShape`].
     Bound(ValueId),
+    /// The variable of the [`Op::For`] that binds this value; known in its region only.
+    Loop(ValueId),
 }
 
 /// Something checked once per call, before anything is written, and then known.
@@ -151,7 +158,7 @@ pub struct BindingBlock {
     pub bindings: Vec<Binding>,
 }
 
-/// `out = op(args)`.
+/// `out = op(args)`, with the regions that some ops own.
 #[derive(Clone, Debug)]
 pub struct Binding {
     /// The value it defines.
@@ -160,6 +167,19 @@ pub struct Binding {
     pub op: Op,
     /// Tensor operands.
     pub args: Vec<ValueId>,
+    /// Of [`Op::If`] two, of [`Op::For`] one, of [`Op::While`] two, of every other op none.
+    pub regions: Vec<Region>,
+}
+
+/// A part of the body that a binding runs: not at all, once, or again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Region {
+    /// Values that its binding hands in: what a loop carries.
+    pub params: Vec<ValueId>,
+    /// The body.
+    pub blocks: Vec<BindingBlock>,
+    /// What it hands back.
+    pub results: Vec<ValueId>,
 }
 
 /// A pool over the last axes of NCHW.
@@ -209,6 +229,15 @@ pub struct SliceAxis {
     pub extent: IntExpr,
     /// Distance; not 0.
     pub step: i64,
+}
+
+/// Whose calling convention a function outside the module has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Linkage {
+    /// A Rust function of the user's crate, which rustc checks.
+    Rust,
+    /// A C function, for which the user vouches.
+    C,
 }
 
 /// What a binding does. Operands are in [`Binding::args`]; attributes are here.
@@ -358,13 +387,63 @@ pub enum Op {
         /// Type of the result.
         result: Type,
     },
+    /// A pure function outside the module in destination-passing style: it reads the operands and fills the results,
+    /// which come last. One result is a tensor, several a tuple.
+    CallDps {
+        /// Its path as the user's crate names it.
+        path: String,
+        /// Its convention.
+        linkage: Linkage,
+        /// Result types.
+        results: Vec<TensorType>,
+    },
+    /// Effect: a function outside the module that may do anything. The value is the new values of the operands that
+    /// it updates: one as itself, several or none as a tuple.
+    CallPacked {
+        /// Its path as the user's crate names it.
+        path: String,
+        /// Its convention.
+        linkage: Linkage,
+        /// Operands that it updates, in order.
+        updates: Vec<usize>,
+    },
+    /// One of two regions: operand 0 is a scalar bool, region 0 runs if it is true, else region 1. The value is what
+    /// the region hands back: one as itself, several or none as a tuple.
+    If,
+    /// Region 0 runs `extent` times (not at all if that is negative) with `var` at `begin`, `begin + step`, …. The
+    /// operands are what is carried at first, its parameters what is carried, its results the next; the value is the
+    /// last: one as itself, several or none as a tuple.
+    For {
+        /// Its variable, a [`SymKind::Loop`].
+        var: Sym,
+        /// First value.
+        begin: IntExpr,
+        /// Number of turns.
+        extent: IntExpr,
+        /// Distance; not 0.
+        step: i64,
+    },
+    /// Region 1 runs as long as region 0, a scalar bool, holds. Both take what is carried; otherwise as [`Op::For`].
+    While,
+    /// The operand's shape as a value.
+    ShapeOf,
+    /// A shape of these extents.
+    Shape {
+        /// Extents.
+        dims: Vec<IntExpr>,
+    },
+    /// A shape's extents as a tensor `i64[rank]`.
+    ShapeToTensor,
+    /// A tensor `i64[rank]` as a shape; a number below 0 is an error when the function runs.
+    TensorToShape,
     /// Several values as one.
     Tuple,
     /// Component `0` of a tuple.
     TupleGet(usize),
     /// Binds a symbol to a scalar integer's value. An effect-free definition; the value is used through the symbol.
     BindIndex(Sym),
-    /// Checks (and binds, where a symbol is `Bound` to this value) the operand's shape at run time.
+    /// Checks (and binds, where a symbol is `Bound` to this value) the shape of the operand, a tensor or a shape, at
+    /// run time.
     MatchShape {
         /// The shape it must have.
         shape: Vec<IntExpr>,

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::parse_op::parse_op;
 use super::{
-    Binding, BindingBlock, BlockKind, FactDecl, Function, Param, ParamKind, Phase, Place, Plan, SymDecl, SymKind,
-    TensorType, Type, ValueData, ValueId,
+    Binding, BindingBlock, BlockKind, FactDecl, Function, Param, ParamKind, Phase, Place, Plan, Region, SymDecl,
+    SymKind, TensorType, Type, ValueData, ValueId,
 };
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::text::{ParseError, bracketed, quoted, split, split_once, strip};
@@ -33,9 +33,16 @@ enum Where {
     Before,
     Function,
     Block,
+    /// Between the regions of a binding.
+    Regions,
+    /// In a region, outside its blocks.
+    Region,
     Plan,
     After,
 }
+
+/// Regions in regions stop here: what walks over them recurses.
+const DEEPEST: usize = 64;
 
 #[derive(Default)]
 struct Parser {
@@ -43,6 +50,8 @@ struct Parser {
     at: Where,
     func: Option<Function>,
     values: BTreeMap<ValueId, ValueData>,
+    /// Bindings whose regions are open, each with the region being read, outermost first.
+    open: Vec<(Binding, Region)>,
 }
 
 type Parsed<T> = Result<T, String>;
@@ -68,7 +77,10 @@ impl Parser {
         match self.at {
             Where::Before => self.header(line),
             Where::Function => self.item(line),
-            Where::Block if line == "}" => self.close(Where::Function),
+            Where::Block if line == "}" && self.open.is_empty() => self.close(Where::Function),
+            Where::Block if line == "}" => self.close(Where::Region),
+            Where::Regions => self.between_regions(line),
+            Where::Region => self.in_region(line),
             Where::Block => self.binding(line),
             Where::Plan if line == "}" => self.close(Where::Function),
             Where::Plan => self.plan(line),
@@ -128,8 +140,71 @@ impl Parser {
     }
 
     fn block(&mut self, kind: BlockKind) -> Parsed<()> {
-        self.func()?.blocks.push(BindingBlock { kind, bindings: Vec::new() });
+        self.blocks()?.push(BindingBlock { kind, bindings: Vec::new() });
         self.close(Where::Block)
+    }
+
+    /// The blocks that are being read: of the innermost region, else of the function.
+    fn blocks(&mut self) -> Parsed<&mut Vec<BindingBlock>> {
+        match self.open.last_mut() {
+            Some((_, region)) => Ok(&mut region.blocks),
+            None => match &mut self.func {
+                Some(func) => Ok(&mut func.blocks),
+                None => Err("expected `relax @name`".to_string()),
+            },
+        }
+    }
+
+    fn between_regions(&mut self, line: &str) -> Parsed<()> {
+        match line {
+            "region {" => self.close(Where::Region),
+            "}" => {
+                let (binding, _) = self.open.pop().ok_or("expected a binding with regions")?;
+                self.bind(binding)?;
+                self.close(Where::Block)
+            }
+            _ => Err(format!("expected `region {{` or `}}`, found `{line}`")),
+        }
+    }
+
+    fn in_region(&mut self, line: &str) -> Parsed<()> {
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        match word {
+            "param" => {
+                let (id, ty) = split_once(rest, ":").ok_or_else(|| format!("expected `v0: type`, found `{rest}`"))?;
+                let (ty, tail) = ty.split_at(type_end(ty));
+                let id = value_id(id)?;
+                self.value(id, parse_type(ty.trim())?, tail.trim())?;
+                self.region()?.params.push(id);
+                Ok(())
+            }
+            "dataflow" if rest == "{" => self.block(BlockKind::Dataflow),
+            "effect" if rest == "{" => self.block(BlockKind::Effect),
+            "yield" => {
+                self.region()?.results = split(rest, ',').into_iter().map(value_id).collect::<Parsed<_>>()?;
+                Ok(())
+            }
+            "}" => {
+                if let Some((binding, region)) = self.open.last_mut() {
+                    binding.regions.push(std::mem::take(region));
+                }
+                self.close(Where::Regions)
+            }
+            _ => Err(format!("expected a statement of a region, found `{line}`")),
+        }
+    }
+
+    fn region(&mut self) -> Parsed<&mut Region> {
+        self.open.last_mut().map(|(_, region)| region).ok_or_else(|| "expected a region".to_string())
+    }
+
+    fn bind(&mut self, binding: Binding) -> Parsed<()> {
+        match self.blocks()?.last_mut() {
+            Some(block) => block.bindings.push(binding),
+            None => return Err("expected a block around the binding".to_string()),
+        }
+        Ok(())
     }
 
     fn sym(&mut self, text: &str) -> Parsed<()> {
@@ -142,6 +217,7 @@ impl Parser {
             ["index", param, "signed"] => SymKind::IndexParam { param: number(param)?, unsigned: false },
             ["stride", param, axis] => SymKind::Stride { param: number(param)?, axis: number(axis)? },
             ["bound", value] => SymKind::Bound(value_id(value)?),
+            ["loop", value] => SymKind::Loop(value_id(value)?),
             _ => return Err(format!("expected a kind of symbol, found `{kind}`")),
         };
         self.func()?.syms.push(SymDecl { sym: Sym::new(name), kind, loc });
@@ -192,12 +268,17 @@ impl Parser {
             }
         }
         let op = parse_op(call[..open].trim(), attrs, &ty)?;
-        self.value(out, ty, tail)?;
-        match self.func()?.blocks.last_mut() {
-            Some(block) => block.bindings.push(Binding { out, op, args }),
-            None => return Err("expected a block around the binding".to_string()),
+        let inner = tail.strip_suffix('{');
+        self.value(out, ty, inner.unwrap_or(tail).trim())?;
+        let binding = Binding::new(out, op, args);
+        if inner.is_none() {
+            return self.bind(binding);
         }
-        Ok(())
+        if self.open.len() == DEEPEST {
+            return Err(format!("regions nest more than {DEEPEST} deep"));
+        }
+        self.open.push((binding, Region::default()));
+        self.close(Where::Regions)
     }
 
     /// Records a value with its type and what follows its definition: `"name" range(lo, hi) at 0:3`.
@@ -291,8 +372,29 @@ fn trailing_loc(text: &str) -> Parsed<(&str, Loc)> {
     Ok((before.trim(), Loc { function: number(function)?, node: number(node)? }))
 }
 
+/// Where the type that `text` begins with ends.
+fn type_end(text: &str) -> usize {
+    let mut depth = 0usize;
+    let begin = text.len() - text.trim_start().len();
+    let end = text[begin..].char_indices().find(|(_, c)| {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (c.is_whitespace() || *c == '"')
+    });
+    end.map_or(text.len(), |(at, _)| begin + at)
+}
+
 /// Reads a type.
 pub fn parse_type(text: &str) -> Parsed<Type> {
+    if let Some(rank) = text.strip_prefix("shape").and_then(|rest| bracketed(rest, '(', ')')) {
+        return match rank {
+            (rank, "") => Ok(Type::Shape(number(rank)?)),
+            (_, rest) => Err(format!("expected the end of the type, found `{rest}`")),
+        };
+    }
     if let Some((inner, rest)) = bracketed(text, '(', ')') {
         if !rest.is_empty() {
             return Err(format!("expected the end of the type, found `{rest}`"));

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::parse::{const_id, ints, number};
-use super::{Op, PadMode, PoolOp, SliceAxis, TensorType, Type, Window, element_name};
+use super::print::linkage_text;
+use super::{Linkage, Op, PadMode, PoolOp, SliceAxis, TensorType, Type, Window, element_name, type_text};
 use crate::arith::{IntExpr, Sym};
 use crate::op::{Activation, ArgOp, BinaryOp, CmpOp, ElementOp, Real, ReduceOp, UnaryOp};
 use crate::text::{bracketed, quoted, split};
@@ -36,6 +37,21 @@ impl Attrs {
 
     fn exprs(&mut self, name: &str) -> Parsed<Vec<IntExpr>> {
         ints(&self.take(name)?)
+    }
+
+    /// A text in quotes.
+    fn text(&mut self, name: &str) -> Parsed<String> {
+        let text = self.take(name)?;
+        match quoted(&text) {
+            Some((inner, "")) => Ok(inner),
+            Some(_) | None => Err(format!("expected a text in quotes, found `{text}`")),
+        }
+    }
+
+    fn linkage(&mut self) -> Parsed<Linkage> {
+        let word = self.take("linkage")?;
+        let known = [Linkage::Rust, Linkage::C].into_iter().find(|linkage| linkage_text(*linkage) == word);
+        known.ok_or_else(|| format!("expected `rust` or `c`, found `{word}`"))
     }
 
     fn real(&mut self, name: &str) -> Parsed<Real> {
@@ -87,7 +103,7 @@ pub(super) fn parse_op(word: &str, attrs: BTreeMap<String, String>, ty: &Type) -
 fn dtype(ty: &Type) -> Parsed<DType> {
     match ty {
         Type::Tensor(tensor) => Ok(tensor.dtype),
-        Type::Tuple(_) => Err("expected the type of a tensor, found a tuple".to_string()),
+        Type::Tuple(_) | Type::Shape(_) => Err(format!("expected the type of a tensor, found `{}`", type_text(ty))),
     }
 }
 
@@ -95,11 +111,12 @@ fn dtype(ty: &Type) -> Parsed<DType> {
 fn results(ty: &Type) -> Parsed<Vec<TensorType>> {
     match ty {
         Type::Tensor(tensor) => Ok(vec![tensor.clone()]),
+        Type::Shape(_) => Err(format!("expected the type of a tensor, found `{}`", type_text(ty))),
         Type::Tuple(items) => items
             .iter()
             .map(|item| match item {
                 Type::Tensor(tensor) => Ok(tensor.clone()),
-                Type::Tuple(_) => Err("expected a tuple of tensors".to_string()),
+                Type::Tuple(_) | Type::Shape(_) => Err("expected a tuple of tensors".to_string()),
             })
             .collect(),
     }
@@ -161,15 +178,27 @@ fn named(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<Option<Op>> {
         "arange" => arange(attrs, ty)?,
         "call_tir" => call_tir(attrs, ty)?,
         "call_fn" => Op::CallFn { func: attrs.symbol("func")?, syms: attrs.exprs("syms")?, result: ty.clone() },
+        "call_dps" => Op::CallDps { path: attrs.text("path")?, linkage: attrs.linkage()?, results: results(ty)? },
+        "call_packed" => {
+            Op::CallPacked { path: attrs.text("path")?, linkage: attrs.linkage()?, updates: attrs.numbers("updates")? }
+        }
+        "if" => Op::If,
+        "for" => Op::For {
+            var: Sym::new(attrs.take("var")?),
+            begin: attrs.expr("begin")?,
+            extent: attrs.expr("extent")?,
+            step: attrs.number("step")?,
+        },
+        "while" => Op::While,
+        "shape_of" => Op::ShapeOf,
+        "shape" => Op::Shape { dims: attrs.exprs("dims")? },
+        "shape_to_tensor" => Op::ShapeToTensor,
+        "tensor_to_shape" => Op::TensorToShape,
         "tuple" => Op::Tuple,
         "tuple_get" => Op::TupleGet(attrs.number("index")?),
         "bind_index" => Op::BindIndex(Sym::new(attrs.take("sym")?)),
         "match_shape" => Op::MatchShape { shape: attrs.exprs("shape")? },
-        "later" => {
-            let text = attrs.take("name")?;
-            let (name, _) = quoted(&text).ok_or_else(|| format!("expected a name in quotes, found `{text}`"))?;
-            Op::Later { name, result: ty.clone() }
-        }
+        "later" => Op::Later { name: attrs.text("name")?, result: ty.clone() },
         "store_state" => Op::StoreState { param: attrs.number("param")? },
         _ => return Ok(None),
     };
@@ -198,7 +227,7 @@ fn pad_mode(word: &str) -> Parsed<PadMode> {
 
 fn arange(attrs: &mut Attrs, ty: &Type) -> Parsed<Op> {
     let Type::Tensor(TensorType { dtype, shape }) = ty else {
-        return Err("expected the type of a tensor, found a tuple".to_string());
+        return Err(format!("expected the type of a tensor, found `{}`", type_text(ty)));
     };
     let [extent] = shape.as_slice() else { return Err("expected a type of rank 1".to_string()) };
     Ok(Op::Arange { start: attrs.expr("start")?, step: attrs.expr("step")?, extent: extent.clone(), dtype: *dtype })

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::names::op_name;
 use super::{
-    Binding, BlockKind, Function, Op, PadMode, ParamKind, Phase, Place, Plan, PoolOp, SliceAxis, SymKind, TensorType,
-    Type, ValueData, ValueId, Window,
+    Binding, BindingBlock, BlockKind, Function, Linkage, Op, PadMode, ParamKind, Phase, Place, Plan, PoolOp, Region,
+    SliceAxis, SymKind, TensorType, Type, ValueData, ValueId, Window,
 };
 use crate::arith::IntExpr;
 use crate::op::{Activation, ElementOp, Real};
@@ -37,6 +37,7 @@ pub fn type_text(ty: &Type) -> String {
     match ty {
         Type::Tensor(tensor) => tensor_text(tensor),
         Type::Tuple(items) => format!("({})", joined(items, type_text)),
+        Type::Shape(rank) => format!("shape({rank})"),
     }
 }
 
@@ -107,6 +108,7 @@ impl Printer<'_> {
                 SymKind::IndexParam { param, unsigned: false } => format!("index {param} signed"),
                 SymKind::Stride { param, axis } => format!("stride {param} {axis}"),
                 SymKind::Bound(value) => format!("bound v{}", value.0),
+                SymKind::Loop(value) => format!("loop v{}", value.0),
             };
             self.line(1, &format!("sym {}: {kind}{}", decl.sym, self.loc(decl.loc)));
         }
@@ -124,19 +126,8 @@ impl Printer<'_> {
             let text = format!("param v{}: {} = {kind} {}", param.value.0, type_text(&data.ty), param.position);
             self.line(1, &format!("{text}{}", self.tail(param.value)));
         }
-        for block in &func.blocks {
-            let kind = match block.kind {
-                BlockKind::Dataflow => "dataflow",
-                BlockKind::Effect => "effect",
-            };
-            self.line(1, &format!("{kind} {{"));
-            for binding in &block.bindings {
-                self.binding(binding);
-            }
-            self.line(1, "}");
-        }
-        let results = format!("return {}", joined(&func.results, |v| format!("v{}", v.0)));
-        self.line(1, results.trim_end());
+        self.blocks(1, &func.blocks);
+        self.results(1, "return", &func.results);
         if let Some(plan) = &func.plan {
             self.plan(plan);
         }
@@ -154,13 +145,45 @@ impl Printer<'_> {
         format!("{}{range}{}", self.name(&data.name), self.loc(data.loc))
     }
 
-    fn binding(&mut self, binding: &Binding) {
+    fn blocks(&mut self, indent: usize, blocks: &[BindingBlock]) {
+        for block in blocks {
+            let kind = match block.kind {
+                BlockKind::Dataflow => "dataflow",
+                BlockKind::Effect => "effect",
+            };
+            self.line(indent, &format!("{kind} {{"));
+            block.bindings.iter().for_each(|binding| self.binding(indent + 1, binding));
+            self.line(indent, "}");
+        }
+    }
+
+    fn results(&mut self, indent: usize, word: &str, results: &[ValueId]) {
+        let text = format!("{word} {}", joined(results, |v| format!("v{}", v.0)));
+        self.line(indent, text.trim_end());
+    }
+
+    fn region(&mut self, indent: usize, region: &Region) {
+        self.line(indent, "region {");
+        for param in &region.params {
+            let ty = type_text(&self.data(*param).ty);
+            self.line(indent + 1, &format!("param v{}: {ty}{}", param.0, self.tail(*param)));
+        }
+        self.blocks(indent + 1, &region.blocks);
+        self.results(indent + 1, "yield", &region.results);
+        self.line(indent, "}");
+    }
+
+    fn binding(&mut self, indent: usize, binding: &Binding) {
         let mut items: Vec<String> = binding.args.iter().map(|arg| format!("v{}", arg.0)).collect();
         items.extend(attributes(&binding.op).into_iter().map(|(name, value)| format!("{name} = {value}")));
         let ty = type_text(&self.data(binding.out).ty);
         let call = format!("{}({})", word(&binding.op), items.join(", "));
-        let text = format!("v{}: {ty} = {call}{}", binding.out.0, self.tail(binding.out));
-        self.line(2, &text);
+        let open = if binding.regions.is_empty() { "" } else { " {" };
+        self.line(indent, &format!("v{}: {ty} = {call}{}{open}", binding.out.0, self.tail(binding.out)));
+        if !binding.regions.is_empty() {
+            binding.regions.iter().for_each(|region| self.region(indent + 1, region));
+            self.line(indent, "}");
+        }
     }
 
     fn plan(&mut self, plan: &Plan) {
@@ -244,11 +267,36 @@ fn attributes(op: &Op) -> Vec<(&'static str, String)> {
             vec![("func", format!("@{func}")), ("syms", exprs(syms)), ("in_place", format!("[{in_place}]"))]
         }
         Op::CallFn { func, syms, .. } => vec![("func", format!("@{func}")), ("syms", exprs(syms))],
+        Op::CallDps { path, linkage, .. } => extern_attributes(path, *linkage),
+        Op::CallPacked { path, linkage, updates } => {
+            let mut attrs = extern_attributes(path, *linkage);
+            attrs.push(("updates", list(updates)));
+            attrs
+        }
+        Op::For { var, begin, extent, step } => vec![
+            ("var", var.to_string()),
+            ("begin", begin.to_string()),
+            ("extent", extent.to_string()),
+            ("step", step.to_string()),
+        ],
+        Op::Shape { dims } => vec![("dims", exprs(dims))],
         Op::TupleGet(index) => vec![("index", index.to_string())],
         Op::BindIndex(sym) => vec![("sym", sym.to_string())],
         Op::Later { name, .. } => vec![("name", format!("{name:?}"))],
         Op::StoreState { param } => vec![("param", param.to_string())],
-        Op::MatMul | Op::Tuple => Vec::new(),
+        Op::MatMul | Op::Tuple | Op::If | Op::While | Op::ShapeOf | Op::ShapeToTensor | Op::TensorToShape => Vec::new(),
+    }
+}
+
+fn extern_attributes(path: &str, linkage: Linkage) -> Vec<(&'static str, String)> {
+    vec![("path", format!("{path:?}")), ("linkage", linkage_text(linkage).to_string())]
+}
+
+/// The word of a linkage.
+pub(super) fn linkage_text(linkage: Linkage) -> &'static str {
+    match linkage {
+        Linkage::Rust => "rust",
+        Linkage::C => "c",
     }
 }
 

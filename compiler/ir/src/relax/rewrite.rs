@@ -1,41 +1,78 @@
 //! Rebuilding a function with other value numbers.
 
-use std::collections::BTreeMap;
+use super::{Binding, BindingBlock, Function, SymKind, ValueId};
 
-use super::{Function, SymKind, ValueId};
-
-/// The function with values numbered in the order in which parameters and bindings define them; values that nothing
-/// defines are gone.
+/// The function with values numbered in the order of their definitions (parameters, then bindings, each after what
+/// its regions hold); values that nothing defines are gone.
 pub fn renumbered(func: &Function) -> Function {
-    let mut map = BTreeMap::new();
-    let bindings = func.blocks.iter().flat_map(|block| &block.bindings);
-    let defined = func.params.iter().map(|param| param.value).chain(bindings.map(|binding| binding.out));
-    for value in defined {
-        let next = ValueId(map.len() as u32);
-        map.entry(value).or_insert(next);
+    let order = order(func);
+    let mut map = vec![None; func.values.len()];
+    for (new, old) in order.iter().enumerate() {
+        map[old.0 as usize] = Some(ValueId(new as u32));
     }
-    let to = |value: ValueId| map.get(&value).copied().unwrap_or(value);
-    let mut out = func.clone();
-    out.values = vec![];
-    let mut order: Vec<(&ValueId, &ValueId)> = map.iter().collect();
-    order.sort_by_key(|(_, new)| **new);
-    out.values.extend(order.iter().filter_map(|(old, _)| func.values.get(old.0 as usize).cloned()));
+    let to = |value: &mut ValueId| *value = map.get(value.0 as usize).copied().flatten().unwrap_or(*value);
+    let mut out =
+        Function { values: order.iter().map(|old| func.values[old.0 as usize].clone()).collect(), ..func.clone() };
     for decl in &mut out.syms {
-        if let SymKind::Bound(value) = &mut decl.kind {
-            *value = to(*value);
+        match &mut decl.kind {
+            SymKind::Bound(value) | SymKind::Loop(value) => to(value),
+            SymKind::Dim { .. } | SymKind::IndexParam { .. } | SymKind::Stride { .. } => {}
         }
     }
-    for param in &mut out.params {
-        param.value = to(param.value);
-    }
-    for binding in out.blocks.iter_mut().flat_map(|block| &mut block.bindings) {
-        binding.out = to(binding.out);
-        binding.args.iter_mut().for_each(|arg| *arg = to(*arg));
-    }
-    out.results.iter_mut().for_each(|value| *value = to(*value));
+    out.params.iter_mut().for_each(|param| to(&mut param.value));
+    out.bindings_mut(|binding| {
+        to(&mut binding.out);
+        binding.args.iter_mut().for_each(to);
+        for region in &mut binding.regions {
+            region.params.iter_mut().chain(&mut region.results).for_each(to);
+        }
+    });
+    out.results.iter_mut().for_each(to);
     if let (Some(new), Some(old)) = (&mut out.plan, &func.plan) {
-        new.places = order.iter().map(|(v, _)| old.places.get(v.0 as usize).cloned().flatten()).collect();
-        new.tuples = old.tuples.iter().map(|(value, places)| (to(*value), places.clone())).collect();
+        new.places = order.iter().map(|v| old.places.get(v.0 as usize).cloned().flatten()).collect();
+        new.tuples = old.tuples.iter().map(|(value, places)| (renamed(*value, &to), places.clone())).collect();
     }
     out
+}
+
+fn renamed(mut value: ValueId, to: &impl Fn(&mut ValueId)) -> ValueId {
+    to(&mut value);
+    value
+}
+
+/// Every value that is defined, in the order of the definitions; one that is defined twice stands at the first.
+fn order(func: &Function) -> Vec<ValueId> {
+    let mut order = Order { seen: vec![false; func.values.len()], values: Vec::new() };
+    func.params.iter().for_each(|param| order.define(param.value));
+    order.blocks(&func.blocks);
+    order.values
+}
+
+struct Order {
+    seen: Vec<bool>,
+    values: Vec<ValueId>,
+}
+
+impl Order {
+    fn define(&mut self, value: ValueId) {
+        match self.seen.get_mut(value.0 as usize) {
+            Some(seen) if !*seen => {
+                *seen = true;
+                self.values.push(value);
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    fn blocks(&mut self, blocks: &[BindingBlock]) {
+        blocks.iter().flat_map(|block| &block.bindings).for_each(|binding| self.binding(binding));
+    }
+
+    fn binding(&mut self, binding: &Binding) {
+        for region in &binding.regions {
+            region.params.iter().for_each(|param| self.define(*param));
+            self.blocks(&region.blocks);
+        }
+        self.define(binding.out);
+    }
 }

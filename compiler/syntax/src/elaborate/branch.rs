@@ -309,7 +309,8 @@ impl<'a> Elaborator<'a> {
             (Type::Tuple(a), Type::Tuple(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(x, y)| self.same_type(x, y))
             }
-            (Type::Tensor(_), Type::Tuple(_)) | (Type::Tuple(_), Type::Tensor(_)) => false,
+            (Type::Shape(a), Type::Shape(b)) => a == b,
+            (Type::Tensor(_) | Type::Tuple(_) | Type::Shape(_), _) => false,
         }
     }
 
@@ -395,7 +396,7 @@ impl<'a> Elaborator<'a> {
                         let some = names[..items.len().min(8)].join(", ");
                         (Code::TypeMismatch, format!("give a tuple of {}: `({some})`", items.len()))
                     }
-                    Type::Tensor(_) => (Code::TypeMismatch, "let the two agree".to_string()),
+                    Type::Tensor(_) | Type::Shape(_) => (Code::TypeMismatch, "let the two agree".to_string()),
                 },
             },
         };

@@ -346,7 +346,7 @@ impl<'a> Elaborator<'a> {
     /// A tuple of the graph as its components.
     pub(super) fn unpacked(&mut self, node: NodeId, v: ValueId) -> Value<'a> {
         let count = match self.graph.ty(v) {
-            Type::Tensor(_) => return Value::Tensor(v),
+            Type::Tensor(_) | Type::Shape(_) => return Value::Tensor(v),
             Type::Tuple(items) => items.len(),
         };
         if count == 0 {

@@ -162,7 +162,7 @@ impl<'a> Elaborator<'a> {
             Value::Tuple(items) => items.iter().flat_map(|item| self.type_leaves(item)).collect(),
             other => vec![match self.type_of(other) {
                 Some(Type::Tensor(TensorType { dtype, .. })) => Some(dtype),
-                Some(Type::Tuple(_)) | None => None,
+                Some(Type::Tuple(_) | Type::Shape(_)) | None => None,
             }],
         }
     }

@@ -121,7 +121,7 @@ impl<'a> Elaborator<'a> {
         };
         match first {
             Some(Type::Tensor(t)) => Some(t.shape.clone()),
-            Some(Type::Tuple(_)) | None => {
+            Some(Type::Tuple(_) | Type::Shape(_)) | None => {
                 let message = "the extents of this `compute` are not written anywhere";
                 self.fail(
                     node,
@@ -300,7 +300,7 @@ impl<'a> Elaborator<'a> {
         if let Value::Tuple(items) = value {
             let hints: &[Type] = match hint {
                 Some(Type::Tuple(hints)) => hints,
-                Some(Type::Tensor(_)) | None => &[],
+                Some(Type::Tensor(_) | Type::Shape(_)) | None => &[],
             };
             for (i, item) in items.iter().enumerate() {
                 self.leaves(node, item, alone, hints.get(i), leaves)?;
@@ -437,7 +437,7 @@ impl<'a> Elaborator<'a> {
             SymKind::Dim { .. } => true,
             SymKind::Stride { .. } => false,
             SymKind::IndexParam { unsigned, .. } => unsigned,
-            SymKind::Bound(_) => false,
+            SymKind::Bound(_) | SymKind::Loop(_) => false,
         });
         let mut known: Vec<tenfold_ir::arith::Fact> = natural
             .filter(|decl| syms.contains(&decl.sym))
@@ -452,7 +452,7 @@ impl<'a> Elaborator<'a> {
         let graph = self.graph.function();
         let dims = graph.params.iter().flat_map(|p| match &graph.values[p.value.0 as usize].ty {
             relax::Type::Tensor(t) => t.shape.as_slice(),
-            relax::Type::Tuple(_) => &[],
+            relax::Type::Tuple(_) | relax::Type::Shape(_) => &[],
         });
         let computed = dims.filter(|d| d.as_const().is_none() && d.as_var().is_none());
         computed.map(|d| extent::at_least_zero(d.clone())).collect()
@@ -584,5 +584,6 @@ fn element_type(ty: &Type) -> Type {
     match ty {
         Type::Tensor(t) => Type::Tensor(TensorType { dtype: t.dtype, shape: Vec::new() }),
         Type::Tuple(items) => Type::Tuple(items.iter().map(element_type).collect()),
+        Type::Shape(rank) => Type::Shape(*rank),
     }
 }

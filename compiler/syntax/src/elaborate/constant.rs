@@ -95,7 +95,7 @@ impl<'a> Elaborator<'a> {
         if let ExprKind::Array(items) = &value.kind {
             return match ty {
                 Some(Type::Tensor(ty)) => self.array(name, ty, value, items),
-                Some(Type::Tuple(_)) | None => Value::Unknown,
+                Some(Type::Tuple(_) | Type::Shape(_)) | None => Value::Unknown,
             };
         }
         let given = self.expr(value, ty);

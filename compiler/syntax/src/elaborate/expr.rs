@@ -101,7 +101,7 @@ impl<'a> Elaborator<'a> {
         }
         let hints: &[Type] = match hint {
             Some(Type::Tuple(hints)) => hints,
-            Some(Type::Tensor(_)) | None => &[],
+            Some(Type::Tensor(_) | Type::Shape(_)) | None => &[],
         };
         Value::Tuple(items.iter().enumerate().map(|(i, item)| self.expr(item, hints.get(i))).collect())
     }

@@ -171,7 +171,7 @@ impl<'a> Elaborator<'a> {
         let value = self.coerce(arg.node, arg.value.clone(), param.dtype);
         let found = match self.type_of(&value) {
             Some(Type::Tensor(found)) => found,
-            Some(Type::Tuple(_)) | None => {
+            Some(Type::Tuple(_) | Type::Shape(_)) | None => {
                 // Says what it is instead.
                 if self.inside {
                     self.scalar(arg.node, &value)?;

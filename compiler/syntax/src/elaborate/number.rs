@@ -105,7 +105,7 @@ impl<'a> Elaborator<'a> {
         let found = self.describe(other);
         let dtype = match self.type_of(other) {
             Some(tenfold_ir::relax::Type::Tensor(t)) => t.dtype,
-            Some(tenfold_ir::relax::Type::Tuple(_)) | None => DType::F32,
+            Some(tenfold_ir::relax::Type::Tuple(_) | tenfold_ir::relax::Type::Shape(_)) | None => DType::F32,
         };
         let error =
             crate::Diagnostic::new(node, Code::IndexValue, format!("this is an index value, and it meets {found}"))
@@ -319,7 +319,7 @@ impl<'a> Elaborator<'a> {
         let skip = usize::from(op == ElementOp::Select);
         let met = args.iter().skip(skip).find_map(|arg| match self.type_of(arg)? {
             tenfold_ir::relax::Type::Tensor(t) => Some(t.dtype),
-            tenfold_ir::relax::Type::Tuple(_) => None,
+            tenfold_ir::relax::Type::Tuple(_) | tenfold_ir::relax::Type::Shape(_) => None,
         });
         let mut typed = Vec::new();
         for (i, arg) in args.into_iter().enumerate() {
@@ -437,7 +437,7 @@ impl<'a> Elaborator<'a> {
         }
         let float = match self.type_of(value) {
             Some(tenfold_ir::relax::Type::Tensor(t)) => t.dtype.is_float(),
-            Some(tenfold_ir::relax::Type::Tuple(_)) | None => false,
+            Some(tenfold_ir::relax::Type::Tuple(_) | tenfold_ir::relax::Type::Shape(_)) | None => false,
         };
         if !float {
             return match self.index_of(a, value) {

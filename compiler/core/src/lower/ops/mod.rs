@@ -35,6 +35,15 @@ pub(super) fn lower(kernel: Kernel<'_>, binding: &Binding) -> Finished {
         | Op::Reshape { .. }
         | Op::CallTir { .. }
         | Op::CallFn { .. }
+        | Op::CallDps { .. }
+        | Op::CallPacked { .. }
+        | Op::If
+        | Op::For { .. }
+        | Op::While
+        | Op::ShapeOf
+        | Op::Shape { .. }
+        | Op::ShapeToTensor
+        | Op::TensorToShape
         | Op::Tuple
         | Op::TupleGet(_)
         | Op::BindIndex(_)

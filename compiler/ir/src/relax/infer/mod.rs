@@ -17,7 +17,8 @@ use crate::relax::{Op, TensorType, Type, dim};
 pub use element::element_dtype;
 pub use shape::broadcast;
 
-/// The result type of `op` on operands of types `args`; `None` where the op does not determine it (a constant).
+/// The result type of `op` on operands of types `args`; `None` where the op does not determine it (a constant, or what
+/// the regions of an `if` hand back).
 pub fn infer(prover: &Prover, op: &Op, args: &[Type]) -> Result<Option<Type>, OpError> {
     let tensors = || tensors(args);
     let one = || tensors().and_then(|t| exactly::<1>(&t).map(|[x]| x.clone()));
@@ -50,7 +51,24 @@ pub fn infer(prover: &Prover, op: &Op, args: &[Type]) -> Result<Option<Type>, Op
         Op::Tuple => return Ok(Some(Type::Tuple(args.to_vec()))),
         Op::TupleGet(index) => return component(*index, args).map(Some),
         Op::BindIndex(_) => bind_index(&one()?)?,
-        Op::MatchShape { shape } => match_shape(shape, &one()?)?,
+        Op::MatchShape { shape } => return match_shape(shape, args).map(Some),
+        Op::CallDps { results, .. } => {
+            tensors()?;
+            return Ok(Some(one_or_tuple(results)));
+        }
+        Op::CallPacked { updates, .. } => return updated(updates, &tensors()?).map(Some),
+        Op::If => {
+            condition(exactly::<1>(&tensors()?)?)?;
+            return Ok(None);
+        }
+        Op::For { .. } | Op::While => return Ok(Some(one_or_tuple_of(args.to_vec()))),
+        Op::ShapeOf => return Ok(Some(Type::Shape(one()?.shape.len()))),
+        Op::Shape { dims } => {
+            exactly::<0>(&tensors()?)?;
+            return Ok(Some(Type::Shape(dims.len())));
+        }
+        Op::ShapeToTensor => shape_to_tensor(args)?,
+        Op::TensorToShape => return tensor_to_shape(&one()?).map(Some),
         Op::Later { result, .. } => return Ok(Some(result.clone())),
         Op::StoreState { .. } => {
             one()?;
@@ -71,6 +89,11 @@ fn tensors(args: &[Type]) -> Result<Vec<TensorType>, OpError> {
         .enumerate()
         .map(|(i, ty)| match ty {
             Type::Tensor(tensor) => Ok(tensor.clone()),
+            Type::Shape(_) => {
+                let message = format!("expected a tensor, found `{}`", show_type(ty));
+                Err(OpError::new(At::Arg(i), OpErrorKind::Operand, message)
+                    .help("`shape_to_tensor` gives a shape's extents as a tensor"))
+            }
             Type::Tuple(_) => {
                 let message = format!("expected a tensor, found `{}`", show_type(ty));
                 Err(OpError::new(At::Arg(i), OpErrorKind::Operand, message)
@@ -96,6 +119,11 @@ fn one_or_tuple(results: &[TensorType]) -> Type {
     }
 }
 
+/// One value as itself, several or none as a tuple.
+pub(super) fn one_or_tuple_of(mut types: Vec<Type>) -> Type {
+    if types.len() == 1 { types.remove(0) } else { Type::Tuple(types) }
+}
+
 /// Component of a tuple.
 fn component(index: usize, args: &[Type]) -> Result<Type, OpError> {
     let fail = |message| Err(OpError::new(At::Arg(0), OpErrorKind::Operand, message));
@@ -104,7 +132,7 @@ fn component(index: usize, args: &[Type]) -> Result<Type, OpError> {
             Some(item) => Ok(item.clone()),
             None => fail(format!("component {index} of a tuple of {}", items.len())),
         },
-        [other @ Type::Tensor(_)] => fail(format!("expected a tuple, found `{}`", show_type(other))),
+        [other @ (Type::Tensor(_) | Type::Shape(_))] => fail(format!("expected a tuple, found `{}`", show_type(other))),
         several => fail(format!("expected 1 operand, found {}", several.len())),
     }
 }
@@ -202,10 +230,59 @@ fn bind_index(value: &TensorType) -> Result<TensorType, OpError> {
     Err(OpError::new(At::Arg(0), OpErrorKind::DType, message).help("write `x as i64`, or index the tensor first"))
 }
 
-fn match_shape(shape: &[IntExpr], x: &TensorType) -> Result<TensorType, OpError> {
-    if shape.len() == x.shape.len() {
-        return Ok(TensorType { dtype: x.dtype, shape: shape.to_vec() });
+fn match_shape(shape: &[IntExpr], args: &[Type]) -> Result<Type, OpError> {
+    let (rank, ty) = if let [Type::Shape(rank)] = args {
+        (*rank, Type::Shape(*rank))
+    } else {
+        let tensors = tensors(args)?;
+        let [x] = exactly::<1>(&tensors)?;
+        (x.shape.len(), Type::Tensor(TensorType { dtype: x.dtype, shape: shape.to_vec() }))
+    };
+    if shape.len() == rank {
+        return Ok(ty);
     }
-    let message = format!("expected rank {}, found `{}`", shape.len(), show(x));
+    let message = format!("expected rank {}, found `{}`", shape.len(), show_type(&args[0]));
     Err(OpError::new(At::Arg(0), OpErrorKind::Rank, message).help("a shape names every axis"))
+}
+
+/// The new values of the operands that a call updates.
+fn updated(updates: &[usize], args: &[TensorType]) -> Result<Type, OpError> {
+    let of = |i: &usize| {
+        let message = || format!("updates operand {i} of {}", args.len());
+        args.get(*i).cloned().map(Type::Tensor).ok_or_else(|| OpError::new(At::Call, OpErrorKind::Arity, message()))
+    };
+    updates.iter().map(of).collect::<Result<Vec<_>, _>>().map(one_or_tuple_of)
+}
+
+/// A condition is one bool.
+fn condition([cond]: &[TensorType; 1]) -> Result<(), OpError> {
+    if cond.dtype.is_bool() && cond.shape.is_empty() {
+        return Ok(());
+    }
+    let message = format!("expected a scalar `bool`, found `{}`", show(cond));
+    Err(OpError::new(At::Arg(0), OpErrorKind::DType, message).help("`any` and `all` make one bool of many"))
+}
+
+fn shape_to_tensor(args: &[Type]) -> Result<TensorType, OpError> {
+    match args {
+        [Type::Shape(rank)] => Ok(TensorType { dtype: DType::I64, shape: vec![dim::int(*rank as i64)] }),
+        [other] => {
+            let message = format!("expected a shape, found `{}`", show_type(other));
+            Err(OpError::new(At::Arg(0), OpErrorKind::Operand, message).help("`shape_of` gives a tensor's shape"))
+        }
+        several => {
+            let message = format!("expected 1 operand, found {}", several.len());
+            Err(OpError::new(At::Call, OpErrorKind::Arity, message))
+        }
+    }
+}
+
+fn tensor_to_shape(x: &TensorType) -> Result<Type, OpError> {
+    if let ([rank], DType::I64) = (x.shape.as_slice(), x.dtype)
+        && let Some(rank) = dim::as_int(rank).and_then(|n| usize::try_from(n).ok())
+    {
+        return Ok(Type::Shape(rank));
+    }
+    let message = format!("expected `Tensor<i64, R>` with a fixed `R`, found `{}`", show(x));
+    Err(OpError::new(At::Arg(0), OpErrorKind::DType, message).help("a shape's rank is known at build time"))
 }
