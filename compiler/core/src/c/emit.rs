@@ -9,6 +9,7 @@ use tenfold_ir::{DType, Function, Module};
 
 use super::expr::{storage, use_counts, value_type};
 use super::names::Names;
+use super::vectors::without_vectors;
 
 use crate::backend::constant_symbol;
 
@@ -17,6 +18,7 @@ const PRELUDE: &str = include_str!("prelude.h");
 
 /// The whole module as one C file; functions in the order of their names, the entry last.
 pub fn emit(module: &Module) -> String {
+    let module = &without_vectors(module);
     let mut out = PRELUDE.to_string();
     let mut names = Names::default();
     let mut symbols = BTreeMap::new();

@@ -62,7 +62,7 @@ pub(super) fn copy(b: &mut Builder, stmt: &Stmt, vars: &BTreeMap<VarId, ExprId>)
 }
 
 /// A name without the number that made it unique: copies of copies count on.
-fn stem(name: &str) -> &str {
+pub(super) fn stem(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((stem, number)) if !stem.is_empty() && number.bytes().all(|c| c.is_ascii_digit()) => stem,
         _ => name,

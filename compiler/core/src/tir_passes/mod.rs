@@ -5,12 +5,14 @@ mod flatten;
 mod lower_blocks;
 mod lower_math;
 mod unroll_loop;
+mod vectorize_loop;
 mod verify_bounds;
 
 pub(crate) use flatten::flatten_buffers;
 pub(crate) use lower_blocks::lower_blocks;
 pub(crate) use lower_math::lower_math;
 pub(crate) use unroll_loop::unroll_loop;
+pub(crate) use vectorize_loop::vectorize_loop;
 pub(crate) use verify_bounds::verify_bounds;
 
 use tenfold_ir::tir::{Builder, PrimFunc, Stmt};

@@ -250,8 +250,24 @@ impl Builder {
         self.intern(Expr::Unary(op, a), ty)
     }
 
-    /// Two operands of one type.
+    /// One value in every lane, unless it has them already.
+    pub fn broadcast(&mut self, a: ExprId, lanes: u16) -> ExprId {
+        let ty = self.ty(a);
+        if lanes == 1 || ty.lanes == lanes {
+            return a;
+        }
+        self.intern(Expr::Broadcast(a, lanes), Ty { lanes, ..ty })
+    }
+
+    /// Operands of one number of lanes: a scalar beside a vector is broadcast.
+    fn level<const N: usize>(&mut self, operands: [ExprId; N]) -> [ExprId; N] {
+        let lanes = operands.iter().map(|e| self.ty(*e).lanes).max().unwrap_or(1);
+        operands.map(|e| self.broadcast(e, lanes))
+    }
+
+    /// Two operands of one type; a scalar beside a vector is broadcast.
     pub fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId) -> ExprId {
+        let [a, b] = self.level([a, b]);
         let ty = self.ty(a);
         self.intern(Expr::Binary(op, a, b), ty)
     }
@@ -278,12 +294,14 @@ impl Builder {
 
     /// A comparison.
     pub fn compare(&mut self, op: CmpOp, a: ExprId, b: ExprId) -> ExprId {
+        let [a, b] = self.level([a, b]);
         let ty = Ty { elem: Elem::Scalar(DType::Bool), lanes: self.ty(a).lanes };
         self.intern(Expr::Compare(op, a, b), ty)
     }
 
     /// `cond ? a : b`, only the branch taken being evaluated.
     pub fn if_(&mut self, cond: ExprId, a: ExprId, b: ExprId) -> ExprId {
+        let [a, b] = self.level([a, b]);
         let ty = self.ty(a);
         self.intern(Expr::If(cond, a, b), ty)
     }
@@ -300,8 +318,10 @@ impl Builder {
         self.if_(a, yes, b)
     }
 
-    /// Both evaluated, one chosen.
+    /// Both evaluated, one chosen; in each lane where the condition has lanes.
     pub fn select(&mut self, cond: ExprId, a: ExprId, b: ExprId) -> ExprId {
+        let lanes = self.ty(cond).lanes;
+        let [a, b] = self.level([a, b]).map(|e| self.broadcast(e, lanes));
         let ty = self.ty(a);
         self.intern(Expr::Select(cond, a, b), ty)
     }
@@ -324,8 +344,11 @@ impl Builder {
         self.intern(Expr::Load { buf, index, access }, ty)
     }
 
-    /// Another function.
+    /// Another function, of as many lanes as its arguments.
     pub fn call(&mut self, f: Intrinsic, args: Vec<ExprId>, ty: Ty) -> ExprId {
+        let lanes = args.iter().map(|e| self.ty(*e).lanes).max().unwrap_or(1);
+        let args = args.into_iter().map(|e| self.broadcast(e, lanes)).collect();
+        let ty = Ty { lanes, ..ty };
         self.intern(Expr::Call(f, args, ty), ty)
     }
 

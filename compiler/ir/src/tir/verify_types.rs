@@ -127,14 +127,14 @@ fn binary(op: BinaryOp, a: Ty) -> Result<Ty, String> {
 }
 
 fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
-    let i32s = Ty::scalar(DType::I32);
+    let i32s = |ty: &Ty| ty.elem == Elem::Scalar(DType::I32);
     let width = |ty: Ty| match ty.elem {
         Elem::Scalar(dtype) => (dtype.size_bytes(), ty.lanes),
         Elem::Index => (8, ty.lanes),
     };
     match (f, args) {
         (Intrinsic::Fma, [a, b, c]) if a == b && b == c => Ok(*a),
-        (Intrinsic::QMultiplyShift, [a, b, c]) if [*a, *b, *c] == [i32s; 3] => Ok(i32s),
+        (Intrinsic::QMultiplyShift, [a, b, c]) if i32s(a) && a == b && b == c => Ok(*a),
         (Intrinsic::Bitcast, [a]) if width(*a) == width(to) => Ok(to),
         (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast, _) => {
             let args: Vec<String> = args.iter().map(Ty::to_string).collect();

@@ -69,7 +69,7 @@ fn double(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {
     let small = k.cmp_c(Lt, size, 1_048_576.0);
     let (near, near_r) = cody_waite(k, x);
     let (far, far_r) = payne_hanek(k, x);
-    (k.b.if_(small, near, far), k.b.if_(small, near_r, far_r))
+    (k.either(small, near, far), k.either(small, near_r, far_r))
 }
 
 fn cody_waite(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {

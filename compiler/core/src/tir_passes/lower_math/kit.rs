@@ -94,6 +94,11 @@ impl<'b> Kit<'b> {
         self.b.select(c, a, b)
     }
 
+    /// A choice of which only the branch taken is evaluated, where there are no lanes that differ.
+    pub(super) fn either(&mut self, c: ExprId, a: ExprId, b: ExprId) -> ExprId {
+        if self.b.ty(c).lanes == 1 { self.b.if_(c, a, b) } else { self.b.select(c, a, b) }
+    }
+
     /// `value` where `a` compares so with the constant, else `other`.
     pub(super) fn where_c(&mut self, a: ExprId, op: CmpOp, at: f64, value: ExprId, other: ExprId) -> ExprId {
         let c = self.cmp_c(op, a, at);

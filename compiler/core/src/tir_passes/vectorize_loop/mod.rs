@@ -1,0 +1,174 @@
+//! `VectorizeLoop`: loops marked `vectorized` become vector statements.
+//!
+//! Runs on flat tir; before that phase it does nothing. A loop of a few lanes becomes one vector of each statement, a
+//! longer one (or one of unknown extent) a serial loop over vectors as wide as the target's and a serial rest. What
+//! cannot run side by side ([`Reason`]) becomes a serial loop. Statements run one after the other over all lanes, which
+//! is the same, as no iteration reads or writes what another one writes.
+
+mod lanes;
+mod legal;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, LoopKind, Phase, PrimFunc, Stmt, VarId, Viewer};
+use tenfold_ir::{Function, Module};
+
+use super::copy::{copy, substitute};
+use super::rewrite_body;
+use crate::CompileError;
+use crate::pass::PassContext;
+
+/// Why a loop stays one of scalars.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Reason {
+    /// The target has no vectors.
+    NoVectors,
+    /// Iterations may meet in this buffer.
+    Dependence(String),
+    /// It writes a part of the workspace, which others may share.
+    Workspace,
+    /// Its body has too many accesses to compare.
+    TooLarge,
+    /// A statement that has no vector form.
+    Statement(&'static str),
+    /// An expression that has no vector form.
+    Expression(&'static str),
+    /// Nothing in its body would be a vector.
+    NoUse,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NoVectors => write!(f, "the target has no vector registers"),
+            Reason::Dependence(buf) => write!(f, "iterations may meet in `{buf}`"),
+            Reason::Workspace => write!(f, "it writes memory that values share"),
+            Reason::TooLarge => write!(f, "its body has too many accesses to compare"),
+            Reason::Statement(what) | Reason::Expression(what) => write!(f, "its body has {what}"),
+            Reason::NoUse => write!(f, "no statement of its body has a vector form"),
+        }
+    }
+}
+
+/// Runs on every flat prim-func.
+pub(crate) fn vectorize_loop(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    for function in module.functions.values_mut() {
+        if let Function::Prim(prim) = function
+            && prim.phase >= Phase::Flat
+        {
+            let refused = refusals(prim, context);
+            *prim = rewrite_body(prim.clone(), |b, body| loops(b, body, &refused, context));
+        }
+    }
+    Ok(())
+}
+
+/// What the function as it is says against each of its marked loops.
+fn refusals(func: &PrimFunc, context: &PassContext) -> BTreeMap<VarId, Option<Reason>> {
+    let mut all = BTreeMap::new();
+    Viewer::new(func).walk(&func.body, &mut |viewer, stmt| {
+        if let Stmt::For { var, kind: LoopKind::Vectorized, .. } = stmt {
+            let narrow = context.target.vector_bytes() == 0;
+            let reason = if narrow { Some(Reason::NoVectors) } else { legal::dependence(viewer, stmt) };
+            all.insert(*var, reason);
+        }
+    });
+    all
+}
+
+/// The statement without marked loops, inner ones first.
+fn loops(b: &mut Builder, stmt: Stmt, refused: &BTreeMap<VarId, Option<Reason>>, context: &PassContext) -> Stmt {
+    let stmt = stmt.map_children(&mut |s| loops(b, s, refused, context));
+    match stmt {
+        Stmt::For { var, min, extent, kind: LoopKind::Vectorized, body } => {
+            let reason = refused.get(&var).cloned().flatten();
+            let vector = match reason {
+                Some(reason) => Err(reason),
+                None => vectorize(b, var, min, extent, &body, context.target.vector_bytes()),
+            };
+            vector.unwrap_or_else(|_| Stmt::For { var, min, extent, kind: LoopKind::Serial, body })
+        }
+        other => other,
+    }
+}
+
+/// The loop as vectors, or why not.
+fn vectorize(
+    b: &mut Builder,
+    var: VarId,
+    min: ExprId,
+    extent: ExprId,
+    body: &Stmt,
+    vector_bytes: u32,
+) -> Result<Stmt, Reason> {
+    let width = vector_bytes / widest(b, body).max(1);
+    let width = width.clamp(2, 64);
+    if let Expr::Index(turns) = *b.func().exprs.get(extent) {
+        if turns <= 1 {
+            return Err(Reason::NoUse);
+        }
+        // Four registers' worth is still one operation; the back end splits it.
+        if turns <= i64::from(4 * width) {
+            return lanes::vector(b, var, min, turns as u16, body);
+        }
+    }
+    strips(b, var, min, extent, body, width as u16)
+}
+
+/// Bytes of the widest element that the body touches.
+fn widest(b: &Builder, body: &Stmt) -> u32 {
+    let func = b.func();
+    let mut touched: Vec<BufId> = Vec::new();
+    body.walk(&mut |s| {
+        if let Stmt::Store { buf, .. } = s {
+            touched.push(*buf);
+        }
+    });
+    touched.extend(func.exprs_in(body).into_iter().filter_map(|e| match func.exprs.get(e) {
+        Expr::Load { buf, .. } => Some(*buf),
+        _ => None,
+    }));
+    touched.into_iter().map(|buf| b.buf(buf).dtype.size_bytes() as u32).max().unwrap_or(1)
+}
+
+/// A serial loop over vectors, and what is left in scalars.
+fn strips(b: &mut Builder, var: VarId, min: ExprId, extent: ExprId, body: &Stmt, width: u16) -> Result<Stmt, Reason> {
+    let (zero, lanes) = (b.index(0), b.index(i64::from(width)));
+    let turns = match *b.func().exprs.get(extent) {
+        Expr::Index(_) => extent,
+        _ => b.binary(BinaryOp::Max, extent, zero),
+    };
+    let (whole, rest) = match *b.func().exprs.get(turns) {
+        Expr::Index(n) => (b.index(n / i64::from(width)), b.index(n % i64::from(width))),
+        _ => (b.binary(BinaryOp::DivEuclid, turns, lanes), b.binary(BinaryOp::RemEuclid, turns, lanes)),
+    };
+    let name = b.sym(var).as_str().to_string();
+    let outer = b.index_var(&format!("{name}_v"));
+    let step = b.read(outer);
+    let offset = b.mul(step, lanes);
+    let first = lanes::plus(b, min, offset);
+    let vectors = lanes::vector(b, var, first, width, body)?;
+    let vectors =
+        Stmt::For { var: outer, min: zero, extent: whole, kind: LoopKind::Serial, body: Box::new(vectors) };
+    if *b.func().exprs.get(rest) == Expr::Index(0) {
+        return Ok(vectors);
+    }
+    let last = b.index_var(&name);
+    let at = b.read(last);
+    let tail = copy(b, body, &BTreeMap::from([(var, at)]));
+    let done = lanes::times(b, whole, lanes);
+    let start = lanes::plus(b, min, done);
+    let tail = Stmt::For { var: last, min: start, extent: rest, kind: LoopKind::Serial, body: Box::new(tail) };
+    Ok(Stmt::seq([vectors, tail]))
+}
+
+/// The statement for one lane after the other: `var` counts from `min`.
+fn one_by_one(b: &mut Builder, var: VarId, min: ExprId, lanes: u16, stmt: Stmt) -> Stmt {
+    let name = b.sym(var).as_str().to_string();
+    let (lane, extent) = (b.index_var(&name), b.index(i64::from(lanes)));
+    let at = b.read(lane);
+    let body = substitute(b, stmt, &BTreeMap::from([(var, at)]));
+    Stmt::For { var: lane, min, extent, kind: LoopKind::Serial, body: Box::new(body) }
+}
