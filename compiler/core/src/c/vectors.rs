@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{
-    Access, BufId, Builder, Elem, Expr, ExprId, LoopKind, PrimFunc, Scope, Stmt, Ty, VarId,
-};
+use tenfold_ir::tir::{Access, BufId, Builder, Elem, Expr, ExprId, LoopKind, PrimFunc, Scope, Stmt, Ty, VarId};
 use tenfold_ir::{DType, Module};
 
 /// The module without vectors.

@@ -106,7 +106,9 @@ impl Lanes<'_> {
     fn apart(&mut self, stmt: Stmt) -> Result<Stmt, Reason> {
         let used = self.b.func().exprs_in(&stmt);
         if used.iter().any(|e| matches!(self.b.func().exprs.get(*e), Expr::Var(v) if self.lets.contains(v))) {
-            return Err(Reason::Statement("a branch or loop that differs between iterations and reads their variables"));
+            return Err(Reason::Statement(
+                "a branch or loop that differs between iterations and reads their variables",
+            ));
         }
         let stmt = own_elements(self, stmt);
         Ok(one_by_one(self.b, self.var, self.min, self.lanes, stmt))
@@ -253,9 +255,15 @@ fn binary(b: &mut Builder, op: BinaryOp, x: ExprId, y: ExprId) -> ExprId {
         (BinaryOp::Add, Some((base, stride, n)), None) if scalar(b, y) => Some((plus(b, base, y), stride, n)),
         (BinaryOp::Add, None, Some((base, stride, n))) if scalar(b, x) => Some((plus(b, x, base), stride, n)),
         (BinaryOp::Sub, Some((base, stride, n)), None) if scalar(b, y) => Some((b.sub(base, y), stride, n)),
-        (BinaryOp::Sub, None, Some((base, stride, n))) if scalar(b, x) => Some((b.sub(x, base), b.sub(zero, stride), n)),
-        (BinaryOp::Mul, Some((base, stride, n)), None) if scalar(b, y) => Some((times(b, base, y), times(b, stride, y), n)),
-        (BinaryOp::Mul, None, Some((base, stride, n))) if scalar(b, x) => Some((times(b, x, base), times(b, x, stride), n)),
+        (BinaryOp::Sub, None, Some((base, stride, n))) if scalar(b, x) => {
+            Some((b.sub(x, base), b.sub(zero, stride), n))
+        }
+        (BinaryOp::Mul, Some((base, stride, n)), None) if scalar(b, y) => {
+            Some((times(b, base, y), times(b, stride, y), n))
+        }
+        (BinaryOp::Mul, None, Some((base, stride, n))) if scalar(b, x) => {
+            Some((times(b, x, base), times(b, x, stride), n))
+        }
         (BinaryOp::Add, Some((p, s, n)), Some((q, t, _))) => Some((plus(b, p, q), plus(b, s, t), n)),
         _ => None,
     };

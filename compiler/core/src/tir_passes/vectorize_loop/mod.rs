@@ -150,8 +150,7 @@ fn strips(b: &mut Builder, var: VarId, min: ExprId, extent: ExprId, body: &Stmt,
     let offset = b.mul(step, lanes);
     let first = lanes::plus(b, min, offset);
     let vectors = lanes::vector(b, var, first, width, body)?;
-    let vectors =
-        Stmt::For { var: outer, min: zero, extent: whole, kind: LoopKind::Serial, body: Box::new(vectors) };
+    let vectors = Stmt::For { var: outer, min: zero, extent: whole, kind: LoopKind::Serial, body: Box::new(vectors) };
     if *b.func().exprs.get(rest) == Expr::Index(0) {
         return Ok(vectors);
     }
