@@ -1,0 +1,13 @@
+//! What a schedule must know of a function before it may change it.
+
+mod access;
+mod class;
+mod flow;
+mod order;
+mod region;
+
+pub(super) use access::{Access, Accesses, accesses, loads_in, uses_var, vars_of};
+pub(super) use class::{Class, class_of, outputs_of, private, require_complete, spatial_index};
+pub(super) use flow::{consumers, producers, readers, writers};
+pub(super) use order::{any_order, independent};
+pub(super) use region::{Range, Ranges, binding, clip, region_of};

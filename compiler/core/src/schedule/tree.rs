@@ -1,0 +1,213 @@
+//! Finding one's way in a tree of statements. Knows nothing of expressions.
+
+use tenfold_ir::tir::{Block, BufId, Stmt, VarId};
+
+/// The statements directly inside a statement, in order; a block's init comes before its body.
+pub(super) fn children(stmt: &Stmt) -> Vec<&Stmt> {
+    match stmt {
+        Stmt::Seq(all) => all.iter().collect(),
+        Stmt::For { body, .. }
+        | Stmt::While { body, .. }
+        | Stmt::Let { body, .. }
+        | Stmt::Alloc { body, .. }
+        | Stmt::At(_, body) => vec![body],
+        Stmt::If { then, otherwise, .. } => std::iter::once(&**then).chain(otherwise.as_deref()).collect(),
+        Stmt::Block(block) => block.init.iter().chain([&block.body]).collect(),
+        Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } => Vec::new(),
+    }
+}
+
+/// The same, to be changed.
+pub(super) fn children_mut(stmt: &mut Stmt) -> Vec<&mut Stmt> {
+    match stmt {
+        Stmt::Seq(all) => all.iter_mut().collect(),
+        Stmt::For { body, .. }
+        | Stmt::While { body, .. }
+        | Stmt::Let { body, .. }
+        | Stmt::Alloc { body, .. }
+        | Stmt::At(_, body) => vec![body],
+        Stmt::If { then, otherwise, .. } => std::iter::once(&mut **then).chain(otherwise.as_deref_mut()).collect(),
+        Stmt::Block(block) => {
+            let Block { init, body, .. } = &mut **block;
+            init.iter_mut().chain([body]).collect()
+        }
+        Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } => Vec::new(),
+    }
+}
+
+/// Every statement of the tree, parents first.
+pub(super) fn each<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Stmt)) {
+    f(stmt);
+    children(stmt).into_iter().for_each(|s| each(s, f));
+}
+
+/// Whether any statement of the tree is one that `f` looks for.
+pub(super) fn any(stmt: &Stmt, f: &impl Fn(&Stmt) -> bool) -> bool {
+    f(stmt) || children(stmt).into_iter().any(|s| any(s, f))
+}
+
+/// The statements from the root to the first one that `f` looks for, both included.
+pub(super) fn path<'a>(root: &'a Stmt, f: &impl Fn(&Stmt) -> bool) -> Option<Vec<&'a Stmt>> {
+    if f(root) {
+        return Some(vec![root]);
+    }
+    children(root).into_iter().find_map(|child| {
+        let mut rest = path(child, f)?;
+        rest.insert(0, root);
+        Some(rest)
+    })
+}
+
+/// The first statement that `f` looks for, to be changed.
+pub(super) fn find_mut<'a>(root: &'a mut Stmt, f: &impl Fn(&Stmt) -> bool) -> Option<&'a mut Stmt> {
+    if f(root) {
+        return Some(root);
+    }
+    children_mut(root).into_iter().find_map(|child| find_mut(child, f))
+}
+
+/// Whether a statement is the loop over `var`.
+pub(super) fn is_loop(var: VarId) -> impl Fn(&Stmt) -> bool {
+    move |stmt| matches!(stmt, Stmt::For { var: v, .. } if *v == var)
+}
+
+/// Whether a statement is the block called `name`.
+pub(super) fn is_block(name: &str) -> impl Fn(&Stmt) -> bool + '_ {
+    move |stmt| matches!(stmt, Stmt::Block(block) if block.name == name)
+}
+
+/// The blocks of a tree that lie in no other block of it, in order.
+pub(super) fn outer_blocks(stmt: &Stmt) -> Vec<&Block> {
+    match stmt {
+        Stmt::Block(block) => vec![block],
+        stmt => children(stmt).into_iter().flat_map(outer_blocks).collect(),
+    }
+}
+
+/// The same, to be changed.
+pub(super) fn outer_blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
+    match stmt {
+        Stmt::Block(block) => vec![block],
+        stmt => children_mut(stmt).into_iter().flat_map(outer_blocks_mut).collect(),
+    }
+}
+
+/// Every block of a tree, outer ones first.
+pub(super) fn all_blocks(stmt: &Stmt) -> Vec<&Block> {
+    let mut all = Vec::new();
+    each(stmt, &mut |s| {
+        if let Stmt::Block(block) = s {
+            all.push(&**block);
+        }
+    });
+    all
+}
+
+/// The loops of a tree that lie in no block of it.
+pub(super) fn outer_loops(stmt: &Stmt) -> Vec<VarId> {
+    let mut all = Vec::new();
+    collect_loops(stmt, &mut all);
+    all
+}
+
+fn collect_loops(stmt: &Stmt, all: &mut Vec<VarId>) {
+    match stmt {
+        Stmt::For { var, body, .. } => {
+            all.push(*var);
+            collect_loops(body, all);
+        }
+        Stmt::Block(_) => {}
+        stmt => children(stmt).into_iter().for_each(|s| collect_loops(s, all)),
+    }
+}
+
+/// Whether everything that a tree does, it does in blocks.
+pub(super) fn only_blocks(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Block(_) => true,
+        Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } | Stmt::While { .. } => false,
+        Stmt::Seq(_)
+        | Stmt::For { .. }
+        | Stmt::If { .. }
+        | Stmt::Let { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::At(..) => children(stmt).into_iter().all(only_blocks),
+    }
+}
+
+/// The statement behind places and sequences of one.
+pub(super) fn bare(stmt: &Stmt) -> &Stmt {
+    match stmt {
+        Stmt::At(_, body) => bare(body),
+        Stmt::Seq(all) if all.len() == 1 => bare(&all[0]),
+        stmt => stmt,
+    }
+}
+
+/// Statements as one.
+pub(super) fn seq(mut all: Vec<Stmt>) -> Stmt {
+    if all.len() == 1 { all.remove(0) } else { Stmt::Seq(all) }
+}
+
+/// Whether a statement does nothing.
+pub(super) fn is_empty(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Seq(all) => all.iter().all(is_empty),
+        Stmt::For { body, .. } | Stmt::Let { body, .. } | Stmt::Alloc { body, .. } | Stmt::At(_, body) => {
+            is_empty(body)
+        }
+        Stmt::If { then, otherwise, .. } => is_empty(then) && otherwise.as_deref().is_none_or(is_empty),
+        Stmt::While { .. }
+        | Stmt::Block(_)
+        | Stmt::Store { .. }
+        | Stmt::Evaluate(_)
+        | Stmt::Call { .. } => false,
+    }
+}
+
+/// Removes what does nothing, outside of blocks.
+pub(super) fn prune(stmt: &mut Stmt) {
+    if matches!(stmt, Stmt::Block(_)) {
+        return;
+    }
+    children_mut(stmt).into_iter().for_each(prune);
+    if let Stmt::Seq(all) = stmt {
+        all.retain(|s| !is_empty(s));
+    }
+    if is_empty(stmt) {
+        *stmt = Stmt::Seq(Vec::new());
+    }
+}
+
+/// Takes the block called `name` out of the tree, and the loops that then hold nothing.
+pub(super) fn remove_block(root: &mut Stmt, name: &str) -> Option<Block> {
+    let place = find_mut(root, &is_block(name))?;
+    let taken = std::mem::replace(place, Stmt::Seq(Vec::new()));
+    prune_deep(root);
+    match taken {
+        Stmt::Block(block) => Some(*block),
+        _ => None,
+    }
+}
+
+/// Removes what does nothing, inside blocks too.
+fn prune_deep(stmt: &mut Stmt) {
+    prune(stmt);
+    for child in children_mut(stmt) {
+        match child {
+            Stmt::Block(block) => prune_deep(&mut block.body),
+            child => prune_deep(child),
+        }
+    }
+}
+
+/// The buffers that the tree allocates.
+pub(super) fn allocated(stmt: &Stmt) -> std::collections::BTreeSet<BufId> {
+    let mut all = std::collections::BTreeSet::new();
+    each(stmt, &mut |s| {
+        if let Stmt::Alloc { buf, .. } = s {
+            all.insert(*buf);
+        }
+    });
+    all
+}
