@@ -19,11 +19,12 @@ pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
         ["verify"] => Ok(errors(&file.module)),
         ["pass", names @ ..] => passes(file, names),
         ["run"] => call(file),
+        ["schedule"] => crate::schedule::run(file),
         _ => Err(format!("there is no command `test {}`", words.join(" "))),
     }
 }
 
-fn text(module: &Module) -> String {
+pub(crate) fn text(module: &Module) -> String {
     let texts = module.functions.values().map(|f| match f {
         Function::Relax(f) => relax::print_function(f),
         Function::Prim(f) => tir::print(module, f),
@@ -31,7 +32,7 @@ fn text(module: &Module) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn lines(text: &str) -> Vec<String> {
+pub(crate) fn lines(text: &str) -> Vec<String> {
     text.trim_end().lines().map(str::to_string).collect()
 }
 

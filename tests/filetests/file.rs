@@ -14,6 +14,8 @@ pub(crate) struct File {
     pub module: Module,
     pub syms: Vec<(String, i64)>,
     pub inputs: Vec<Input>,
+    /// The steps of `test schedule`.
+    pub trace: String,
     /// The IR as written, without what is expected.
     pub source: String,
     pub expected: Vec<String>,
@@ -29,6 +31,7 @@ impl File {
             module: Module::default(),
             syms: Vec::new(),
             inputs: Vec::new(),
+            trace: String::new(),
             source: String::new(),
             expected: expected.collect(),
             head: head.trim_end().to_string(),
@@ -67,6 +70,7 @@ impl File {
                 let (_, _, cells) = tensor(rest)?;
                 self.inputs.push(Input { cells });
             }
+            "step" => self.trace += &format!("{rest}\n"),
             // Anything else is a comment.
             _ => {}
         }

@@ -7,7 +7,8 @@
 //! ; prim @f(…) … { … }
 //! ```
 //!
-//! Commands: `test roundtrip`, `test verify`, `test pass NAME…`, `test run`. `; const HASH f32[2] = 1 2` adds a
+//! Commands: `test roundtrip`, `test verify`, `test pass NAME…`, `test run`, `test schedule` (its steps
+//! behind `; step`). `; const HASH f32[2] = 1 2` adds a
 //! constant, `; sym N = 3` and `; input f32[2] = 1 2` are what `test run` calls the function with. The expected text
 //! stands behind `; ` line by line; `TENFOLD_BLESS=1` writes it anew.
 #![allow(unsafe_code, reason = "calls what the back ends compiled")]
@@ -26,16 +27,17 @@ mod interpret;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/native.rs"]
 mod native;
+mod schedule;
 
 use std::path::{Path, PathBuf};
 
-/// Every file below a folder of one topic: `relax/<topic>/*.relax` and `tir/<topic>/*.tir`.
+/// Every file below a folder of one topic: `relax/<topic>/*.relax`, `tir/<topic>/*.tir`, `schedule/<primitive>/*.tir`.
 fn files() -> Vec<PathBuf> {
     let root = tenfold_tests::tools::root().join("tests/filetests");
     let mut all = Vec::new();
-    for kind in ["relax", "tir"] {
+    for kind in ["relax", "tir", "schedule"] {
         for topic in sorted(&root.join(kind)).into_iter().filter(|p| p.is_dir()) {
-            all.extend(sorted(&topic).into_iter().filter(|p| p.extension().is_some_and(|e| e == kind)));
+            all.extend(sorted(&topic).into_iter().filter(|p| p.extension().is_some_and(|e| e == "relax" || e == "tir")));
         }
     }
     all

@@ -14,6 +14,7 @@ pub mod pass;
 mod pipeline;
 mod plan;
 mod relax_passes;
+pub mod schedule;
 pub mod target;
 mod text;
 mod tir_passes;

@@ -85,7 +85,7 @@ pub struct IndexMap {
 
 /// An argument, resolved: what a primitive works with.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Value {
+pub(super) enum Value {
     /// A block by its name.
     Block(String),
     /// A loop by its variable.
@@ -107,29 +107,29 @@ pub enum Value {
 }
 
 /// The resolved arguments of a call, one for each parameter. Their kinds were checked against the primitive's table.
-pub struct Args(pub(super) Vec<Value>);
+pub(super) struct Args(pub(super) Vec<Value>);
 
 impl Args {
     /// The value of parameter `n`.
-    pub fn get(&self, n: usize) -> &Value {
+    pub(super) fn get(&self, n: usize) -> &Value {
         self.0.get(n).unwrap_or(&Value::Infer)
     }
     /// The block of parameter `n`.
-    pub fn block(&self, n: usize) -> &str {
+    pub(super) fn block(&self, n: usize) -> &str {
         match self.get(n) {
             Value::Block(name) => name,
             _ => "",
         }
     }
     /// The loop of parameter `n`.
-    pub fn loop_var(&self, n: usize) -> VarId {
+    pub(super) fn loop_var(&self, n: usize) -> VarId {
         match self.get(n) {
             Value::Loop(var) => *var,
             _ => VarId(u32::MAX),
         }
     }
     /// The loops of the list of parameter `n`.
-    pub fn loops(&self, n: usize) -> Vec<VarId> {
+    pub(super) fn loops(&self, n: usize) -> Vec<VarId> {
         let one = |v: &Value| match v {
             Value::Loop(var) => Some(*var),
             _ => None,
@@ -137,21 +137,21 @@ impl Args {
         self.list(n).iter().filter_map(one).collect()
     }
     /// The list of parameter `n`.
-    pub fn list(&self, n: usize) -> &[Value] {
+    pub(super) fn list(&self, n: usize) -> &[Value] {
         match self.get(n) {
             Value::List(all) => all,
             _ => &[],
         }
     }
     /// The number of parameter `n`, if it was given.
-    pub fn int(&self, n: usize) -> Option<i64> {
+    pub(super) fn int(&self, n: usize) -> Option<i64> {
         match self.get(n) {
             Value::Int(it) => Some(*it),
             _ => None,
         }
     }
     /// The numbers of the list of parameter `n`.
-    pub fn ints(&self, n: usize) -> Vec<i64> {
+    pub(super) fn ints(&self, n: usize) -> Vec<i64> {
         let one = |v: &Value| match v {
             Value::Int(it) => Some(*it),
             _ => None,
@@ -159,18 +159,18 @@ impl Args {
         self.list(n).iter().filter_map(one).collect()
     }
     /// Whether parameter `n` was given as `true`.
-    pub fn flag(&self, n: usize) -> bool {
+    pub(super) fn flag(&self, n: usize) -> bool {
         matches!(self.get(n), Value::Bool(true))
     }
     /// The text of parameter `n`.
-    pub fn text(&self, n: usize) -> &str {
+    pub(super) fn text(&self, n: usize) -> &str {
         match self.get(n) {
             Value::Text(text) => text,
             _ => "",
         }
     }
     /// The map of parameter `n`, if it was given.
-    pub fn map(&self, n: usize) -> Option<&IndexMap> {
+    pub(super) fn map(&self, n: usize) -> Option<&IndexMap> {
         match self.get(n) {
             Value::Map(it) => Some(it),
             _ => None,

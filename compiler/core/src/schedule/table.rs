@@ -110,7 +110,7 @@ pub enum Gives {
 
 /// What a primitive's run gives, before it has references.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Out {
+pub(super) enum Out {
     /// A block by its name.
     Block(String),
     /// A loop by its variable.
@@ -120,7 +120,7 @@ pub enum Out {
 }
 
 /// What a primitive's run gives.
-pub type Outcome = Result<Vec<Out>, Refusal>;
+pub(super) type Outcome = Result<Vec<Out>, Refusal>;
 
 /// A primitive.
 pub struct Primitive {

@@ -42,12 +42,12 @@ pub(super) fn each<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Stmt)) {
 }
 
 /// Whether any statement of the tree is one that `f` looks for.
-pub(super) fn any(stmt: &Stmt, f: &impl Fn(&Stmt) -> bool) -> bool {
+pub(super) fn any(stmt: &Stmt, f: &(impl Fn(&Stmt) -> bool + ?Sized)) -> bool {
     f(stmt) || children(stmt).into_iter().any(|s| any(s, f))
 }
 
 /// The statements from the root to the first one that `f` looks for, both included.
-pub(super) fn path<'a>(root: &'a Stmt, f: &impl Fn(&Stmt) -> bool) -> Option<Vec<&'a Stmt>> {
+pub(super) fn path<'a>(root: &'a Stmt, f: &(impl Fn(&Stmt) -> bool + ?Sized)) -> Option<Vec<&'a Stmt>> {
     if f(root) {
         return Some(vec![root]);
     }
@@ -59,7 +59,7 @@ pub(super) fn path<'a>(root: &'a Stmt, f: &impl Fn(&Stmt) -> bool) -> Option<Vec
 }
 
 /// The first statement that `f` looks for, to be changed.
-pub(super) fn find_mut<'a>(root: &'a mut Stmt, f: &impl Fn(&Stmt) -> bool) -> Option<&'a mut Stmt> {
+pub(super) fn find_mut<'a>(root: &'a mut Stmt, f: &(impl Fn(&Stmt) -> bool + ?Sized)) -> Option<&'a mut Stmt> {
     if f(root) {
         return Some(root);
     }

@@ -25,8 +25,7 @@ pub(in crate::schedule) fn binding(state: &State<'_>, block: &Block) -> BTreeMap
     block.iters.iter().map(|i| (state.b.sym(i.var).clone(), viewer.int(i.value))).collect()
 }
 
-/// The smallest rectangle found around what `stmt` reads (or writes) of `buf`, clipped to its shape. `outer` are loops
-/// around `stmt` that count as part of it.
+/// The smallest rectangle found around what `stmt` reads (or writes) of `buf`, over what is bound outside of `stmt`.
 pub(in crate::schedule) fn region_of(state: &State<'_>, stmt: &Stmt, buf: BufId, writes: bool) -> Rectangle {
     let mut walk = Walk { state, viewer: Viewer::new(state.b.func()), buf, writes, found: None };
     walk.stmt(stmt, &Inside::default());
@@ -106,7 +105,8 @@ impl Walk<'_> {
         for stmt in alone {
             let found = accesses(self.state.module, &self.state.b.func().exprs, &stmt);
             let wanted = if self.writes { found.writes } else { found.reads };
-            wanted.iter().filter(|a| a.buf == self.buf).for_each(|a| self.access(a, inside));
+            let buf = self.buf;
+            wanted.iter().filter(|a| a.buf == buf).for_each(|a| self.access(a, inside));
         }
     }
 

@@ -1,0 +1,115 @@
+//! The primitives. One primitive is one file, which holds its row of the table, its method and its legality.
+
+use super::table::Primitive;
+
+mod add_unit_loop;
+mod bind;
+mod fuse;
+mod get_block;
+mod get_child_blocks;
+mod get_consumers;
+mod get_loops;
+mod get_output_blocks;
+mod get_producers;
+mod parallel;
+mod reorder;
+mod reorder_block_iter_var;
+mod split;
+mod tile;
+mod unroll;
+mod vectorize;
+
+/// Every primitive, in the order of the documentation.
+pub static PRIMITIVES: &[Primitive] = &[
+    get_block::PRIMITIVE,
+    get_loops::PRIMITIVE,
+    get_child_blocks::PRIMITIVE,
+    get_producers::PRIMITIVE,
+    get_consumers::PRIMITIVE,
+    get_output_blocks::PRIMITIVE,
+    split::PRIMITIVE,
+    fuse::PRIMITIVE,
+    reorder::PRIMITIVE,
+    reorder_block_iter_var::PRIMITIVE,
+    tile::PRIMITIVE,
+    add_unit_loop::PRIMITIVE,
+    parallel::PRIMITIVE,
+    vectorize::PRIMITIVE,
+    unroll::PRIMITIVE,
+    bind::PRIMITIVE,
+];
+
+/// Shorter names that `#[schedule]` knows too.
+const ALIASES: &[(&str, &str)] = &[("block", "get_block"), ("loops", "get_loops")];
+
+/// The primitive of that name.
+pub(super) fn find(name: &str) -> Option<&'static Primitive> {
+    let name = ALIASES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| *long);
+    PRIMITIVES.iter().find(|p| p.name == name)
+}
+
+/// What to write instead of a name that is no primitive's.
+pub(super) fn closest(name: &str) -> String {
+    let near = PRIMITIVES.iter().map(|p| (distance(name, p.name), p.name)).min();
+    match near {
+        Some((d, found)) if d <= 3 => format!("did you mean `{found}`?"),
+        _ => "the primitives are listed in compiler/docs/schedules.md".to_string(),
+    }
+}
+
+/// How many letters to insert, remove or replace.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let here = (corner + usize::from(x != *y)).min(row[j] + 1).min(row[j + 1] + 1);
+            corner = std::mem::replace(&mut row[j + 1], here);
+        }
+    }
+    row[b.len()]
+}
+
+// What several primitives share.
+
+use tenfold_ir::tir::{LoopKind, VarId};
+
+use super::analysis::independent;
+use super::edit::{Loop, State};
+use super::error::Refusal;
+
+/// Refuses a loop whose turns already have an order or a place of their own.
+fn require_plain(state: &State<'_>, it: &Loop, verb: &str) -> Result<(), Refusal> {
+    if it.is_plain() {
+        return Ok(());
+    }
+    let (name, kind) = (state.name(it.var), kind_word(it.kind));
+    Refusal::err(format!("`{name}` is {kind}, and only plain loops can be {verb}"), format!("do it before `{kind}`"))
+}
+
+fn kind_word(kind: LoopKind) -> &'static str {
+    match kind {
+        LoopKind::Serial => "serial",
+        LoopKind::Reduction => "a reduction",
+        LoopKind::Parallel => "parallel",
+        LoopKind::Vectorized => "vectorized",
+        LoopKind::Unrolled => "unrolled",
+        LoopKind::ThreadBound(_) => "bound to a thread axis",
+    }
+}
+
+/// Gives a plain loop a kind.
+fn set_kind(state: &mut State<'_>, var: VarId, kind: LoopKind) -> Result<(), Refusal> {
+    let it = state.get_loop(var)?;
+    require_plain(state, &it, "given another kind")?;
+    state.edit_loop(var, |_, l| Loop { kind, ..l }.stmt())
+}
+
+/// Gives a plain loop whose turns are independent a kind.
+fn set_independent(state: &mut State<'_>, var: VarId, kind: LoopKind) -> Result<(), Refusal> {
+    let it = state.get_loop(var)?;
+    require_plain(state, &it, "given another kind")?;
+    independent(state, &it.stmt(), var)?;
+    set_kind(state, var, kind)
+}
