@@ -37,7 +37,9 @@ fn files() -> Vec<PathBuf> {
     let mut all = Vec::new();
     for kind in ["relax", "tir", "schedule"] {
         for topic in sorted(&root.join(kind)).into_iter().filter(|p| p.is_dir()) {
-            all.extend(sorted(&topic).into_iter().filter(|p| p.extension().is_some_and(|e| e == "relax" || e == "tir")));
+            all.extend(
+                sorted(&topic).into_iter().filter(|p| p.extension().is_some_and(|e| e == "relax" || e == "tir")),
+            );
         }
     }
     all

@@ -126,12 +126,9 @@ pub(super) fn only_blocks(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Block(_) => true,
         Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } | Stmt::While { .. } => false,
-        Stmt::Seq(_)
-        | Stmt::For { .. }
-        | Stmt::If { .. }
-        | Stmt::Let { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::At(..) => children(stmt).into_iter().all(only_blocks),
+        Stmt::Seq(_) | Stmt::For { .. } | Stmt::If { .. } | Stmt::Let { .. } | Stmt::Alloc { .. } | Stmt::At(..) => {
+            children(stmt).into_iter().all(only_blocks)
+        }
     }
 }
 
@@ -157,11 +154,7 @@ pub(super) fn is_empty(stmt: &Stmt) -> bool {
             is_empty(body)
         }
         Stmt::If { then, otherwise, .. } => is_empty(then) && otherwise.as_deref().is_none_or(is_empty),
-        Stmt::While { .. }
-        | Stmt::Block(_)
-        | Stmt::Store { .. }
-        | Stmt::Evaluate(_)
-        | Stmt::Call { .. } => false,
+        Stmt::While { .. } | Stmt::Block(_) | Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } => false,
     }
 }
 

@@ -40,7 +40,8 @@ pub(in crate::schedule) fn class_of(state: &State<'_>, block: &Block) -> Result<
     let body = Stmt::Block(Box::new(block.clone()));
     let found = accesses(state.module, &state.b.func().exprs, &body);
     if let Some(call) = found.writes.iter().find(|a| a.index.is_none()) {
-        let text = format!("block `{name}` passes `{}` to a function that may write all of it", state.buf_name(call.buf));
+        let text =
+            format!("block `{name}` passes `{}` to a function that may write all of it", state.buf_name(call.buf));
         return Refusal::err(text, "schedule the function that is called");
     }
     let own = private(block);
@@ -100,9 +101,7 @@ fn accumulates(state: &State<'_>, block: &Block) -> Result<Class, Refusal> {
     let Some(init) = &block.init else { return Ok(Class::Update) };
     match tree::bare(init) {
         Stmt::Store { buf: b, index: i, value: v, .. } if b == buf && i == index => {
-            let of_reduce = |it: &&tenfold_ir::tir::IterVar| {
-                it.kind == IterKind::Reduce && uses_var(exprs, *v, it.var)
-            };
+            let of_reduce = |it: &&tenfold_ir::tir::IterVar| it.kind == IterKind::Reduce && uses_var(exprs, *v, it.var);
             match block.iters.iter().find(of_reduce) {
                 Some(iter) => no(&format!("starts at a value of its reduce iterator `{}`", state.name(iter.var))),
                 None => Ok(Class::Reduction),

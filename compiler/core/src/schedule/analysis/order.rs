@@ -47,7 +47,8 @@ pub(in crate::schedule) fn independent(state: &State<'_>, top: &Stmt, var: VarId
     }
     let lives_inside = tree::allocated(top);
     for block in &blocks {
-        let shared: Vec<BufId> = written_outside(state, block).into_iter().filter(|b| !lives_inside.contains(b)).collect();
+        let shared: Vec<BufId> =
+            written_outside(state, block).into_iter().filter(|b| !lives_inside.contains(b)).collect();
         let Some(buf) = shared.first() else { continue };
         let over = loops_with_extents(state, top, block);
         let values: Vec<IntExpr> = spatial_values(state, block);
@@ -147,11 +148,12 @@ fn apart(state: &State<'_>, top: &Stmt, blocks: &[&Block], vars: &[VarId]) -> Re
             continue;
         }
         let same = all.iter().all(|(_, _, index)| index.is_some() && *index == all[0].2);
-        let own_turn = same && all.iter().all(|(n, _, index)| {
-            let over = loops_with_extents(state, top, blocks[*n]);
-            let wanted = vars.iter().map(|v| state.b.sym(*v).clone()).collect();
-            injective(index.as_deref().unwrap_or(&[]), &over, &wanted)
-        });
+        let own_turn = same
+            && all.iter().all(|(n, _, index)| {
+                let over = loops_with_extents(state, top, blocks[*n]);
+                let wanted = vars.iter().map(|v| state.b.sym(*v).clone()).collect();
+                injective(index.as_deref().unwrap_or(&[]), &over, &wanted)
+            });
         if !own_turn {
             let names: BTreeSet<String> = all.iter().map(|(n, _, _)| format!("`{}`", blocks[*n].name)).collect();
             let names: Vec<String> = names.into_iter().collect();

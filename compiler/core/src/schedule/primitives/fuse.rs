@@ -14,13 +14,8 @@ use crate::schedule::table::{Gives, Kind, Out, Outcome, Primitive, required};
 use crate::schedule::tree;
 use crate::schedule::{LoopRV, Schedule, ScheduleError};
 
-pub(super) const PRIMITIVE: Primitive = Primitive {
-    name: "fuse",
-    params: &[required("loops", Kind::Loops)],
-    gives: Gives::One,
-    run,
-    decides: false,
-};
+pub(super) const PRIMITIVE: Primitive =
+    Primitive { name: "fuse", params: &[required("loops", Kind::Loops)], gives: Gives::One, run, decides: false };
 
 impl Schedule<'_> {
     /// Makes one loop of loops that are directly inside each other, given outermost first.

@@ -5,13 +5,8 @@ use crate::schedule::edit::State;
 use crate::schedule::table::{Gives, Kind, Out, Outcome, Primitive, required};
 use crate::schedule::{BlockRV, Schedule, ScheduleError};
 
-pub(super) const PRIMITIVE: Primitive = Primitive {
-    name: "get_block",
-    params: &[required("name", Kind::Block)],
-    gives: Gives::One,
-    run,
-    decides: false,
-};
+pub(super) const PRIMITIVE: Primitive =
+    Primitive { name: "get_block", params: &[required("name", Kind::Block)], gives: Gives::One, run, decides: false };
 
 impl Schedule<'_> {
     /// The block called `name`.

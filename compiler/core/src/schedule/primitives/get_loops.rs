@@ -5,13 +5,8 @@ use crate::schedule::edit::State;
 use crate::schedule::table::{Gives, Kind, Out, Outcome, Primitive, required};
 use crate::schedule::{LoopRV, Schedule, ScheduleError};
 
-pub(super) const PRIMITIVE: Primitive = Primitive {
-    name: "get_loops",
-    params: &[required("block", Kind::Block)],
-    gives: Gives::List,
-    run,
-    decides: false,
-};
+pub(super) const PRIMITIVE: Primitive =
+    Primitive { name: "get_loops", params: &[required("block", Kind::Block)], gives: Gives::List, run, decides: false };
 
 impl Schedule<'_> {
     /// The loops around a block (or the block of that name) up to the next block, outermost first.

@@ -7,13 +7,8 @@ use crate::schedule::edit::State;
 use crate::schedule::table::{Gives, Kind, Outcome, Primitive, required};
 use crate::schedule::{LoopRV, Schedule, ScheduleError};
 
-pub(super) const PRIMITIVE: Primitive = Primitive {
-    name: "parallel",
-    params: &[required("loop", Kind::Loop)],
-    gives: Gives::Nothing,
-    run,
-    decides: false,
-};
+pub(super) const PRIMITIVE: Primitive =
+    Primitive { name: "parallel", params: &[required("loop", Kind::Loop)], gives: Gives::Nothing, run, decides: false };
 
 impl Schedule<'_> {
     /// Lets the turns of a loop run on threads; they must be independent.

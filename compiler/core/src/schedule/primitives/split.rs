@@ -47,8 +47,7 @@ pub(super) fn split(state: &mut State<'_>, var: VarId, factors: &[Value]) -> Res
     super::require_plain(state, &old, "split")?;
     let extents = extents(state, &old, factors)?;
     let name = state.name(var);
-    let vars: Vec<VarId> =
-        (0..factors.len()).map(|n| state.b.index_var(&format!("{name}_{n}"))).collect();
+    let vars: Vec<VarId> = (0..factors.len()).map(|n| state.b.index_var(&format!("{name}_{n}"))).collect();
     let new = vars.clone();
     state.edit_loop(var, |b, old| nest(b, old, &new, extents))?;
     Ok(vars)
