@@ -26,6 +26,7 @@ mod eval;
 mod expr;
 mod fact;
 mod interval_set;
+mod iter_map;
 mod limits;
 mod linear;
 mod ops;
@@ -49,6 +50,10 @@ pub use domain::{Domain, Range};
 pub use expr::IntExpr;
 pub use fact::Fact;
 pub use interval_set::IntervalSet;
+pub use iter_map::{
+    IterMap, IterMapError, IterMapLevel, IterMark, IterSource, IterSplit, IterSum, Subspace, detect_iter_map,
+    iter_map_simplify, subspace_divide,
+};
 pub use prover::Prover;
 pub use region::{Rectangle, touched};
 pub use sym::Sym;

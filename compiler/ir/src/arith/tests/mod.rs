@@ -3,6 +3,7 @@
 mod accesses;
 mod expressions;
 mod intervals;
+mod iter_maps;
 mod programs;
 mod random;
 mod rules;
