@@ -38,11 +38,7 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
     };
     let front = begin.elapsed();
     let target = target(request);
-    let context = PassContext::from_env(target, &|variable| match variable {
-        "TENFOLD_DUMP" => Some(request.options.dump.clone()),
-        "TENFOLD_PRINT" => Some(request.options.print.clone()),
-        _ => None,
-    });
+    let context = context(target, request).map_err(|error| vec![diagnostic(error)])?;
     if let Some(stage) = request.text {
         return text::of(stage, module, &context, &member, request);
     }
@@ -74,6 +70,12 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
     })
 }
 
+/// What the environment of the build script asks for.
+fn context(target: Target, request: &Request) -> Result<PassContext, CompileError> {
+    let set = |name: &str| request.options.passes.iter().find(|(known, _)| known == name);
+    PassContext::from_env(target, &|name| set(name).map(|(_, value)| value.clone()))
+}
+
 fn is_strict(member: &Member) -> bool {
     member.tree.attributes.numerics.as_ref().is_some_and(|n| n.value == "strict")
 }
@@ -101,6 +103,7 @@ fn diagnostic(error: CompileError) -> Diagnostic {
         ErrorKind::StackBudget => Code::StackBudget,
         ErrorKind::Target => Code::Target,
         ErrorKind::Limit => Code::Limit,
+        ErrorKind::Passes => Code::Passes,
         ErrorKind::Internal => Code::Internal,
     };
     let node = if error.loc.function == 0 { NodeId(error.loc.node) } else { NodeId::FUNCTION };

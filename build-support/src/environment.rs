@@ -3,14 +3,25 @@
 use crate::worker::message::{Options, Target};
 use std::env;
 use std::path::PathBuf;
+use tenfold_core::pass::VARIABLES;
 use tenfold_syntax::index::Owner;
 
 /// Seconds for one function, unless `TENFOLD_TIME_LIMIT` says otherwise.
 const SECONDS: u64 = 300;
 
+/// Variables on which the outcome depends besides those of the passes, for cargo to watch.
+const OTHERS: [&str; 3] = ["TENFOLD_LLVM", "TENFOLD_TIME_LIMIT", "TENFOLD_FAULT"];
+
 /// Variables on which the outcome depends, for cargo to watch.
-pub(crate) const VARIABLES: [&str; 5] =
-    ["TENFOLD_LLVM", "TENFOLD_DUMP", "TENFOLD_PRINT", "TENFOLD_TIME_LIMIT", "TENFOLD_FAULT"];
+pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
+    OTHERS.into_iter().chain(VARIABLES.iter().map(|variable| variable.name))
+}
+
+/// What the environment says of passes.
+fn passes() -> Vec<(String, String)> {
+    let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    VARIABLES.iter().filter_map(|v| Some((v.name.to_string(), set(v.name)?))).collect()
+}
 
 /// What cargo tells a build script.
 #[derive(Clone, Debug)]
@@ -50,12 +61,17 @@ impl Environment {
             target: Target { triple: need("TARGET")?, host: need("HOST")?, cfg },
             options: Options {
                 llvm: or_empty("TENFOLD_LLVM"),
-                dump: or_empty("TENFOLD_DUMP"),
-                print: or_empty("TENFOLD_PRINT"),
+                passes: passes(),
                 seconds,
                 fault: or_empty("TENFOLD_FAULT"),
             },
         })
+    }
+
+    /// Whether workers print something that the user has asked for.
+    pub(crate) fn prints(&self) -> bool {
+        let prints = |name: &str| VARIABLES.iter().any(|variable| variable.name == name && variable.prints);
+        self.options.passes.iter().any(|(name, _)| prints(name))
     }
 
     /// Whose index this run writes.

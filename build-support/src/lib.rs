@@ -85,7 +85,7 @@ impl Build {
         if let (Some(limit), None) = (self.time_limit, std::env::var_os("TENFOLD_TIME_LIMIT")) {
             environment.options.seconds = limit.as_secs().max(1);
         }
-        for variable in run::variables() {
+        for variable in environment::variables() {
             println!("cargo::rerun-if-env-changed={variable}");
         }
         let done = panic::catch_unwind(AssertUnwindSafe(|| run::run(&environment)));

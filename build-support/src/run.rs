@@ -2,7 +2,7 @@
 
 pub mod look;
 
-use crate::environment::{Environment, VARIABLES, symbol_part};
+use crate::environment::{Environment, symbol_part};
 use crate::files::Hashes;
 use crate::front::{self, Read};
 use crate::hash::Hasher;
@@ -80,7 +80,7 @@ pub(crate) fn run(environment: &Environment) -> io::Result<Done> {
     let run = Run::new(environment, directory, &mut seen, &mut hashes);
     let mut outcomes = run.look_up();
     let workers = run.compile_missing(&mut outcomes)?;
-    if !environment.options.print.is_empty() {
+    if environment.prints() {
         run.pass_on_prints();
     }
     let entries = run.entries(&outcomes);
@@ -168,8 +168,6 @@ impl<'a> Run<'a> {
                 &environment.name,
                 &environment.version,
                 &environment.target.triple,
-                &environment.options.dump,
-                &environment.options.print,
                 &environment.options.fault,
                 &item.read.name,
                 &item.read.fingerprint,
@@ -179,7 +177,7 @@ impl<'a> Run<'a> {
             if item.read.shows_lines {
                 key.field(&item.found.function.line.to_le_bytes());
             }
-            for (name, value) in &environment.target.cfg {
+            for (name, value) in environment.target.cfg.iter().chain(&environment.options.passes) {
                 key.field(name.as_bytes()).field(value.as_bytes());
             }
             for edge in &self.resolved[number].edges {
@@ -550,9 +548,4 @@ fn files_in(directory: &Path) -> Vec<(PathBuf, Duration)> {
             Some((entry.path(), age))
         })
         .collect()
-}
-
-/// The variables for cargo to watch.
-pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
-    VARIABLES.into_iter()
 }

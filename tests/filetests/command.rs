@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use tenfold_core::Target;
 use tenfold_core::pass::{self, PassContext};
-use tenfold_core::{PIPELINE, Target};
 use tenfold_ir::arith::Sym;
 use tenfold_ir::{Function, Module, relax, tir};
 
@@ -54,9 +54,8 @@ fn passes(file: &File, names: &[&str]) -> Result<Vec<String>, String> {
     let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
     let mut module = file.module.clone();
     for name in names {
-        let pass =
-            PIPELINE.iter().find(|p| p.info.name == *name).ok_or_else(|| format!("there is no pass `{name}`"))?;
-        if let Err(e) = pass::run(std::slice::from_ref(pass), &mut module, &context) {
+        let pass = pass::get(name).map_err(|e| e.message)?;
+        if let Err(e) = pass::run_pass(&pass, &mut module, &context) {
             return Ok(lines(&format!("error: {}", e.message)));
         }
     }

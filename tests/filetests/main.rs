@@ -82,7 +82,7 @@ fn every_file() {
 fn every_pass_has_a_folder() {
     let topics: Vec<String> =
         files().iter().filter_map(|p| p.parent()?.file_name().map(|n| n.to_string_lossy().into_owned())).collect();
-    for pass in tenfold_core::PIPELINE {
+    for pass in tenfold_core::PASSES {
         assert!(topics.iter().any(|t| t == pass.info.name), "no filetest of `{}`", pass.info.name);
     }
 }

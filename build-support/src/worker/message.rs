@@ -59,10 +59,8 @@ pub(crate) struct Target {
 pub(crate) struct Options {
     /// `TENFOLD_LLVM`.
     pub(crate) llvm: String,
-    /// The directory behind `TENFOLD_DUMP`, where every stage is written to.
-    pub(crate) dump: String,
-    /// `TENFOLD_PRINT`.
-    pub(crate) print: String,
+    /// What the environment says of passes: the variables that are set, with their values.
+    pub(crate) passes: Vec<(String, String)>,
     /// The most seconds for one function.
     pub(crate) seconds: u64,
     /// A fault to have, for tests.
@@ -127,8 +125,10 @@ impl Request {
             put.text(value);
         });
         put.text(&self.options.llvm);
-        put.text(&self.options.dump);
-        put.text(&self.options.print);
+        put.list(&self.options.passes, |put, (variable, value)| {
+            put.text(variable);
+            put.text(value);
+        });
         put.number(self.options.seconds);
         put.text(&self.options.fault);
         put.option(self.text.map(Stage::name), Put::text);
@@ -160,8 +160,7 @@ impl Request {
             },
             options: Options {
                 llvm: take.text()?,
-                dump: take.text()?,
-                print: take.text()?,
+                passes: take.list(|take| Some((take.text()?, take.text()?)))?,
                 seconds: take.number()?,
                 fault: take.text()?,
             },

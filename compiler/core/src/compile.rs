@@ -47,6 +47,28 @@ pub struct Compiled {
 
 /// Runs the pipeline, checks the budgets and calls the back end. Every error belongs to a node of the source.
 pub fn compile(
+    module: Module,
+    context: &PassContext,
+    options: &Options,
+    backend: &dyn Backend,
+) -> Result<Compiled, Vec<CompileError>> {
+    let scope = context.enter().map_err(|e| vec![e])?;
+    let compiled = attempt(module, context, options, backend);
+    let left = scope.exit();
+    let said = context.take_diagnostics();
+    match (compiled, left) {
+        (Err(errors), _) if said.is_empty() => Err(errors),
+        (Err(errors), _) => {
+            let others = errors.into_iter().filter(|e| !said.contains(e)).collect::<Vec<_>>();
+            Err([said, others].concat())
+        }
+        (Ok(_), Err(error)) => Err(vec![error]),
+        (Ok(_), Ok(())) if !said.is_empty() => Err(said),
+        (Ok(compiled), Ok(())) => Ok(compiled),
+    }
+}
+
+fn attempt(
     mut module: Module,
     context: &PassContext,
     options: &Options,

@@ -17,6 +17,8 @@ pub enum ErrorKind {
     Target,
     /// A bound on sizes is missing or exceeded.
     Limit,
+    /// A setting of the passes that is wrong, or a pass of the user that failed.
+    Passes,
     /// A bug of Tenfold: broken IR, a back end that failed.
     Internal,
 }

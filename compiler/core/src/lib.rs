@@ -23,5 +23,5 @@ pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage,
 pub use budget::Budgets;
 pub use compile::{Compiled, Options, compile};
 pub use error::{CompileError, ErrorKind};
-pub use pipeline::PIPELINE;
+pub use pipeline::{PASSES, PIPELINE};
 pub use target::{Arch, ObjectFormat, Target};

@@ -13,10 +13,16 @@ use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
 use crate::homes::{Home, Homes, bindings};
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
 
 /// Every offset is a multiple of this.
 pub(crate) const ALIGN: i64 = 64;
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("PlanMemory", &plan_memory)
+    .in_phase(PassPhase::Memory)
+    .lowering()
+    .about("gives every value a place: parameter, result, constant, or an offset in the workspace");
 
 /// Runs on the entry.
 pub(crate) fn plan_memory(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {

@@ -89,6 +89,16 @@ impl Target {
         }
     }
 
+    /// The machine that this runs on, as far as the standard library says.
+    pub fn host() -> Target {
+        let system = match std::env::consts::OS {
+            "macos" => "apple-darwin",
+            "windows" => "pc-windows-msvc",
+            _ => "unknown-linux-gnu",
+        };
+        Target::from_triple(&format!("{}-{system}", std::env::consts::ARCH), &[])
+    }
+
     /// Whether rustc compiles for this feature.
     pub fn has(&self, feature: &str) -> bool {
         self.features.iter().any(|f| f == feature)

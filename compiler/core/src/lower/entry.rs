@@ -12,9 +12,15 @@ use tenfold_ir::tir::{self, BufId, BufUse, Builder, CallArg, Param, Scope, Stmt,
 use tenfold_ir::{Function, Module};
 
 use super::tensor_of;
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
 use crate::plan::natural;
 use crate::{CompileError, ErrorKind};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("LowerEntry", &lower_entry)
+    .in_phase(PassPhase::Memory)
+    .lowering()
+    .about("makes the exported prim-func: parameters in the CPU convention, calls of the kernels");
 
 /// Replaces the entry by a prim-func of the same name.
 pub fn lower_entry(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {

@@ -1,6 +1,6 @@
 //! From relax to tir: every operator becomes a prim-func of blocks and a `call_tir`.
 
-mod entry;
+pub(crate) mod entry;
 mod inline;
 mod kernel;
 mod ops;
@@ -14,7 +14,13 @@ use tenfold_ir::relax::{self, Binding, Op, Phase, TensorType};
 use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("LegalizeOps", &legalize_ops)
+    .in_phase(PassPhase::Fusion)
+    .lowering()
+    .about("makes a prim-func of blocks and a `call_tir` per operator; elementwise producers are written out in their reader");
 
 /// The pass `LegalizeOps`: from [`Phase::Normalised`] to [`Phase::Legalised`] in every relax function.
 pub fn legalize_ops(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {

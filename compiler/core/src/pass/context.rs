@@ -1,25 +1,31 @@
-//! The context of a run: which passes run, with what configuration, watched by whom.
+//! The context of a run: which passes run, with what settings, watched by whom.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{DumpFiles, PassInfo, PassInstrument, PrintPasses};
-use crate::Target;
+use super::config::Config;
+use super::instrument::Instruments;
+use super::{ConfigValue, FlagKey, IntKey, PassInfo, PassInstrument, TextKey, registry};
+use crate::{CompileError, Target};
 
-/// Says which passes run and who watches them.
+/// Says which passes run, with what settings, and who watches them.
+///
+/// A clone shares the instruments and the diagnostics, so that threads which are given one inherit them.
+#[derive(Clone)]
 pub struct PassContext {
     /// Passes of a higher level do not run; 2 by default.
     pub opt_level: u32,
-    /// Passes that run whatever their level, by name.
+    /// Passes that run whatever their level, by name; instruments are not asked about them.
     pub required: BTreeSet<String>,
     /// Passes that never run, by name.
     pub disabled: BTreeSet<String>,
-    /// Settings by registered key.
-    pub config: BTreeMap<&'static str, i64>,
-    /// Watchers, in order.
-    pub instruments: RefCell<Vec<Box<dyn PassInstrument>>>,
+    /// Whether the verifier runs after every pass; it does in debug builds.
+    pub verify: bool,
     /// What code is generated for.
     pub target: Target,
+    pub(super) instruments: Instruments,
+    config: Config,
+    diagnostics: Arc<Mutex<Vec<CompileError>>>,
 }
 
 impl PassContext {
@@ -29,23 +35,12 @@ impl PassContext {
             opt_level: 2,
             required: BTreeSet::new(),
             disabled: BTreeSet::new(),
-            config: BTreeMap::new(),
-            instruments: RefCell::new(Vec::new()),
+            verify: cfg!(debug_assertions),
             target,
+            instruments: Instruments::default(),
+            config: Config::default(),
+            diagnostics: Arc::default(),
         }
-    }
-
-    /// A context with the watchers that the environment asks for: `TENFOLD_DUMP=dir` writes the module after every
-    /// pass, `TENFOLD_PRINT=before:Name,after:Name` prints it. Nothing else of the environment is read.
-    pub fn from_env(target: Target, env: &dyn Fn(&str) -> Option<String>) -> Self {
-        let mut context = PassContext::new(target);
-        if let Some(folder) = env("TENFOLD_DUMP").filter(|v| !v.is_empty()) {
-            context.watch(Box::new(DumpFiles::new(folder.into())));
-        }
-        if let Some(passes) = env("TENFOLD_PRINT").filter(|v| !v.is_empty()) {
-            context.watch(Box::new(PrintPasses::parse(&passes)));
-        }
-        context
     }
 
     /// The enable rule: disabled, then required, then the level.
@@ -59,8 +54,87 @@ impl PassContext {
         self.opt_level >= pass.opt_level
     }
 
-    /// Adds a watcher.
+    /// Has a pass run whatever its level.
+    pub fn require(&mut self, name: &str) -> Result<(), CompileError> {
+        self.required.insert(registry::get(name)?.info.name.into());
+        Ok(())
+    }
+
+    /// Has a pass never run. Passes that lower cannot be left out.
+    pub fn disable(&mut self, name: &str) -> Result<(), CompileError> {
+        let pass = registry::get(name)?;
+        if pass.lowering {
+            let help = Some("only passes that are marked as optional in passes.md can be disabled".into());
+            return Err(super::wrong(format!("`{name}` cannot be disabled: there is no code without it"), help));
+        }
+        self.disabled.insert(name.into());
+        Ok(())
+    }
+
+    /// Sets a registered key to a value of its type.
+    pub fn set(&mut self, key: &str, value: impl Into<ConfigValue>) -> Result<(), CompileError> {
+        self.config.set(key, value.into())
+    }
+
+    /// Sets a registered key to a value that is written as text.
+    pub fn set_text(&mut self, key: &str, text: &str) -> Result<(), CompileError> {
+        self.config.set_text(key, text)
+    }
+
+    /// The value of a flag.
+    pub fn flag(&self, key: &FlagKey) -> bool {
+        match self.config.get(key.name) {
+            Some(ConfigValue::Flag(flag)) => *flag,
+            Some(ConfigValue::Int(_) | ConfigValue::Text(_)) | None => key.default,
+        }
+    }
+
+    /// The value of a number.
+    pub fn int(&self, key: &IntKey) -> i64 {
+        match self.config.get(key.name) {
+            Some(ConfigValue::Int(n)) => *n,
+            Some(ConfigValue::Flag(_) | ConfigValue::Text(_)) | None => key.default,
+        }
+    }
+
+    /// The value of a text.
+    pub fn text(&self, key: &TextKey) -> &str {
+        match self.config.get(key.name) {
+            Some(ConfigValue::Text(text)) => text,
+            Some(ConfigValue::Flag(_) | ConfigValue::Int(_)) | None => key.default,
+        }
+    }
+
+    /// Adds a watcher behind the others.
     pub fn watch(&mut self, instrument: Box<dyn PassInstrument>) {
-        self.instruments.get_mut().push(instrument);
+        self.instruments.push(instrument);
+    }
+
+    /// Puts other watchers in the place of those that there are: the old ones exit, then the new ones enter.
+    pub fn override_instruments(&self, new: Vec<Box<dyn PassInstrument>>) -> Result<(), CompileError> {
+        self.instruments.exit()?;
+        self.instruments.set(new)?;
+        self.instruments.enter()
+    }
+
+    /// Says that something is wrong with the user's function and goes on: a pass may report several errors, and the
+    /// runner stops behind it.
+    pub fn emit(&self, error: CompileError) {
+        self.said().push(error);
+    }
+
+    /// Takes the errors that passes have emitted.
+    pub fn take_diagnostics(&self) -> Vec<CompileError> {
+        std::mem::take(&mut *self.said())
+    }
+
+    /// How many errors passes have emitted, and the first of those behind the number given.
+    pub(super) fn emitted(&self, known: usize) -> (usize, Option<CompileError>) {
+        let said = self.said();
+        (said.len(), said.get(known).cloned())
+    }
+
+    fn said(&self) -> std::sync::MutexGuard<'_, Vec<CompileError>> {
+        self.diagnostics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,14 +1,14 @@
-//! Watchers that show the module: `TENFOLD_DUMP=dir` and `TENFOLD_PRINT=before:Name,after:Name`.
+//! Watchers that show the module: in files, or printed.
 
 use std::path::PathBuf;
 
 use tenfold_ir::Module;
 
-use super::{PassInfo, PassInstrument};
+use super::{PassInfo, PassInstrument, registry, wrong};
 use crate::CompileError;
 use crate::text::module_text;
 
-/// Writes the module into a folder after every pass: `01-Name.txt`, ….
+/// Writes the module into a folder after every pass: `entry-01-Name.txt`, ….
 pub struct DumpFiles {
     folder: PathBuf,
     count: usize,
@@ -22,7 +22,7 @@ impl DumpFiles {
 }
 
 impl PassInstrument for DumpFiles {
-    fn after(&mut self, pass: &PassInfo, module: &Module) -> Result<(), CompileError> {
+    fn run_after_pass(&mut self, pass: &PassInfo, module: &Module) -> Result<(), CompileError> {
         self.count += 1;
         let file = self.folder.join(format!("{}-{:02}-{}.txt", module.entry, self.count, pass.name));
         // A dump that cannot be written must not fail the build it explains.
@@ -32,36 +32,51 @@ impl PassInstrument for DumpFiles {
 }
 
 /// Prints the module to standard error around the passes named.
+#[derive(Debug, PartialEq, Eq)]
 pub struct PrintPasses {
-    before: Vec<String>,
-    after: Vec<String>,
+    before: Vec<&'static str>,
+    after: Vec<&'static str>,
 }
 
 impl PrintPasses {
-    /// Reads `before:Name,after:Name`; a bare name is `after:`.
-    pub fn parse(text: &str) -> Self {
+    /// Reads `before:Name,after:Name`; a bare name is `after:`, and `all` is every pass.
+    pub fn parse(text: &str) -> Result<Self, CompileError> {
         let mut print = PrintPasses { before: Vec::new(), after: Vec::new() };
         for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-            match part.split_once(':') {
-                Some(("before", name)) => print.before.push(name.to_string()),
-                Some((_, name)) => print.after.push(name.to_string()),
-                None => print.after.push(part.to_string()),
-            }
+            let (list, name) = match part.split_once(':') {
+                Some(("before", name)) => (&mut print.before, name),
+                Some(("after", name)) => (&mut print.after, name),
+                Some((other, _)) => {
+                    return Err(wrong(format!("expected `before:PASS` or `after:PASS`, found `{other}:`"), None));
+                }
+                None => (&mut print.after, part),
+            };
+            list.push(pass_or_all(name)?);
         }
-        print
+        Ok(print)
     }
 }
 
+/// A pass of the registry by name, or `all`.
+pub(super) fn pass_or_all(name: &str) -> Result<&'static str, CompileError> {
+    if name == "all" { Ok("all") } else { registry::get(name).map(|pass| pass.info.name) }
+}
+
+/// Whether a list that may say `all` names a pass.
+pub(super) fn names(list: &[&'static str], pass: &PassInfo) -> bool {
+    list.iter().any(|n| *n == pass.name || *n == "all")
+}
+
 impl PassInstrument for PrintPasses {
-    fn before(&mut self, pass: &PassInfo, module: &Module) -> Result<(), CompileError> {
-        if self.before.iter().any(|n| n == pass.name) {
+    fn run_before_pass(&mut self, pass: &PassInfo, module: &Module) -> Result<(), CompileError> {
+        if names(&self.before, pass) {
             eprintln!("// before {}\n{}", pass.name, module_text(module));
         }
         Ok(())
     }
 
-    fn after(&mut self, pass: &PassInfo, module: &Module) -> Result<(), CompileError> {
-        if self.after.iter().any(|n| n == pass.name) {
+    fn run_after_pass(&mut self, pass: &PassInfo, module: &Module) -> Result<(), CompileError> {
+        if names(&self.after, pass) {
             eprintln!("// after {}\n{}", pass.name, module_text(module));
         }
         Ok(())

@@ -1,51 +1,54 @@
-//! The pass runner: what a pass is, what a context says of it, what instruments see.
+//! The pass infrastructure: what a pass is, what a context says of it, who watches, and the one runner.
+//!
+//! A [`Pass`] rewrites a module. A [`PassContext`] says which passes run, with what settings, and holds the
+//! [`PassInstrument`]s that watch them. The registry knows every pass by name; the pipeline (`pipeline.rs`) is one
+//! order of them. This module knows no pass: passes know it.
 
+mod bisect;
+mod config;
 mod context;
+mod diff;
+mod document;
 mod dump;
+mod environment;
 mod instrument;
+mod kind;
+mod phase;
+mod registry;
 mod run;
+mod scope;
+#[cfg(test)]
+mod tests;
+mod text_diff;
+mod timing;
+mod verify;
 
+pub use bisect::{BisectLimit, Suspect, bisect};
+pub use config::{ConfigKey, ConfigValue, FlagKey, IntKey, TextKey};
 pub use context::PassContext;
+pub use diff::DiffPasses;
+pub use document::document;
 pub use dump::{DumpFiles, PrintPasses};
-pub use instrument::{PassInstrument, Timing};
-pub use run::run;
+pub use environment::{VARIABLES, Variable};
+pub use instrument::PassInstrument;
+pub use kind::{Action, FunctionFn, Kind, ModuleFn, Pass, PassInfo, PrimFn};
+pub use phase::PassPhase;
+pub use registry::{config_keys, find, get};
+pub use run::{run, run_pass};
+pub use scope::PassScope;
+pub use text_diff::unified;
+pub use timing::{Timing, TimingTable};
+pub use verify::{Verify, verify};
 
-use tenfold_ir::Module;
+use crate::{CompileError, ErrorKind};
+use tenfold_ir::Loc;
 
-use crate::CompileError;
-
-/// What is known of a pass.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PassInfo {
-    /// Its name, which is also its file's and its test folder's.
-    pub name: &'static str,
-    /// It runs where the context's level is at least this.
-    pub opt_level: u32,
-    /// Passes that run before it, by name.
-    pub required: &'static [&'static str],
+/// An error in how passes are chosen or set, with what to do.
+pub(crate) fn wrong(message: impl Into<String>, help: Option<String>) -> CompileError {
+    CompileError { kind: ErrorKind::Passes, loc: Loc::default(), message: message.into(), help }
 }
 
-/// What a pass does: rewrites the module, or says why the user's function cannot be compiled.
-pub type PassFn = fn(&mut Module, &PassContext) -> Result<(), CompileError>;
-
-/// A pass over a module.
-#[derive(Clone, Copy, Debug)]
-pub struct Pass {
-    /// What is known of it.
-    pub info: PassInfo,
-    /// What it does.
-    pub run: PassFn,
-}
-
-impl Pass {
-    /// A pass that always runs unless it is disabled by name.
-    pub const fn new(name: &'static str, run: PassFn) -> Pass {
-        Pass { info: PassInfo { name, opt_level: 0, required: &[] }, run }
-    }
-
-    /// The same pass, run only where the context's level is at least `level`.
-    pub const fn at_level(mut self, level: u32) -> Pass {
-        self.info.opt_level = level;
-        self
-    }
+/// `a similar name is …`, if one of `names` is near.
+pub(crate) fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    tenfold_ir::ops::nearest(name, names).map(|found| format!("a similar name is `{found}`"))
 }

@@ -1,52 +1,92 @@
-//! The one runner: enable rule, instruments, the pass, instruments, the verifier.
+//! The one runner: enable rule, required passes, instruments, the pass, the verifier, instruments.
 
-use tenfold_ir::{Function, Loc, Module};
+use tenfold_ir::{Function, Module};
 
-use super::{Pass, PassContext, PassInfo};
+use super::instrument::broken;
+use super::{Action, FunctionFn, Kind, Pass, PassContext, PrimFn, registry, verify};
 use crate::CompileError;
 
-/// Runs the passes of a table in order. In debug builds the verifier runs after each.
-pub fn run(table: &[Pass], module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
-    for pass in table {
-        run_one(pass, module, context)?;
+/// Runs passes in order, each if the context enables it, behind those that it requires.
+pub fn run(passes: &[Pass], module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    for pass in passes {
+        if !context.enables(&pass.info) {
+            continue;
+        }
+        for name in pass.info.required {
+            run_pass(&registry::get(name)?, module, context)?;
+        }
+        run_pass(pass, module, context)?;
     }
     Ok(())
 }
 
-fn run_one(pass: &Pass, module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+/// Runs one pass, whether it is enabled or not, unless an instrument keeps it from running.
+pub fn run_pass(pass: &Pass, module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let info = &pass.info;
-    if !context.enables(info) || !wanted(info, module, context) {
+    let instruments = &context.instruments;
+    if !context.required.contains(info.name) && !instruments.should_run(info, module)? {
         return Ok(());
     }
-    for instrument in context.instruments.borrow_mut().iter_mut() {
-        instrument.before(info, module)?;
-    }
-    (pass.run)(module, context)?;
-    for instrument in context.instruments.borrow_mut().iter_mut() {
-        instrument.after(info, module)?;
-    }
-    if cfg!(debug_assertions) { verify(info, module) } else { Ok(()) }
+    instruments.before(info, module)?;
+    act(pass, module, context)?;
+    instruments.after(info, module)
 }
 
-/// Required passes skip the instruments' say.
-fn wanted(info: &PassInfo, module: &Module, context: &PassContext) -> bool {
-    context.required.contains(info.name)
-        || context.instruments.borrow_mut().iter_mut().all(|i| i.should_run(info, module))
+fn act(pass: &Pass, module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    let (known, _) = context.emitted(0);
+    match &pass.kind {
+        // What stands in it is verified one by one.
+        Kind::Sequential(passes) => return run(passes, module, context),
+        Kind::Module(action) => action(module, context)?,
+        Kind::Function(action) => each_function(pass, action, module, context)?,
+        Kind::PrimFunc(action) => each_prim_func(pass, action, module, context)?,
+    }
+    match context.emitted(known) {
+        (_, Some(first)) => Err(first),
+        _ if context.verify => verify(&pass.info, module),
+        _ => Ok(()),
+    }
 }
 
-/// A law that a pass broke is a bug of that pass.
-fn verify(info: &PassInfo, module: &Module) -> Result<(), CompileError> {
+fn each_function(
+    pass: &Pass,
+    action: &Action<FunctionFn>,
+    module: &mut Module,
+    context: &PassContext,
+) -> Result<(), CompileError> {
+    let mut made = Vec::new();
     for (name, function) in &module.functions {
-        let errors = match function {
-            Function::Relax(f) => tenfold_ir::relax::verify(module, f),
-            Function::Prim(f) => tenfold_ir::tir::verify(module, f),
-        };
-        if let Some(first) = errors.first() {
-            return Err(CompileError::internal(
-                Loc::default(),
-                format!("after pass `{}`, function `{name}` breaks a law: {first}", info.name),
-            ));
-        }
+        let Function::Relax(func) = function else { continue };
+        let new = action(func.clone(), module, context)?;
+        same_name(pass, name, &new.name)?;
+        made.push((name.clone(), Function::Relax(new)));
     }
+    module.functions.extend(made);
     Ok(())
+}
+
+fn each_prim_func(
+    pass: &Pass,
+    action: &Action<PrimFn>,
+    module: &mut Module,
+    context: &PassContext,
+) -> Result<(), CompileError> {
+    let mut made = Vec::new();
+    for (name, function) in &module.functions {
+        let Function::Prim(func) = function else { continue };
+        let new = action(func.clone(), module, context)?;
+        same_name(pass, name, &new.name)?;
+        made.push((name.clone(), Function::Prim(new)));
+    }
+    module.functions.extend(made);
+    Ok(())
+}
+
+/// A function that goes by another name would be one removed and one added.
+fn same_name(pass: &Pass, old: &str, new: &str) -> Result<(), CompileError> {
+    if old == new {
+        return Ok(());
+    }
+    let kind = pass.kind.name();
+    Err(broken(format!("`{}` is a {kind} pass and renamed `{old}` to `{new}`", pass.info.name)))
 }

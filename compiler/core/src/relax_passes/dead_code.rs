@@ -6,7 +6,12 @@ use tenfold_ir::relax::{self, BlockKind, Op, SymKind, ValueId};
 use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("DeadCodeElimination", &dead_code_elimination)
+    .in_phase(PassPhase::Graph)
+    .about("drops what no result and no effect needs, and functions that nothing calls");
 
 /// Runs on every relax function, then drops unused functions.
 pub(crate) fn dead_code_elimination(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {

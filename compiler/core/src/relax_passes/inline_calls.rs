@@ -9,8 +9,14 @@ use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::relax::{self, Binding, BindingBlock, BlockKind, Op, Phase, SymKind, Type, ValueData, ValueId};
 use tenfold_ir::{Function, Module};
 
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
 use crate::{CompileError, ErrorKind};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("InlineCalls", &inline_calls)
+    .in_phase(PassPhase::Import)
+    .lowering()
+    .about("puts callees' bodies in the place of calls; tuples are gone");
 
 /// Runs on the entry; callees are left for `DeadCodeElimination`.
 pub(crate) fn inline_calls(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {

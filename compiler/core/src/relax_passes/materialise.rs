@@ -11,7 +11,13 @@ use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
 use crate::homes::{Home, Homes, bindings};
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("Materialise", &materialise)
+    .in_phase(PassPhase::Graph)
+    .lowering()
+    .about("copies where memory could not be shared, so that every `slice_update` may write in place");
 
 /// Runs on the entry.
 pub(crate) fn materialise(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {

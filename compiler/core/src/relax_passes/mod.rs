@@ -1,11 +1,6 @@
 //! Passes over relax. One pass is one file.
 
-mod dead_code;
-mod inline_calls;
-mod materialise;
-mod pad_conv;
-
-pub(crate) use dead_code::dead_code_elimination;
-pub(crate) use inline_calls::inline_calls;
-pub(crate) use materialise::materialise;
-pub(crate) use pad_conv::pad_conv;
+pub(crate) mod dead_code;
+pub(crate) mod inline_calls;
+pub(crate) mod materialise;
+pub(crate) mod pad_conv;

@@ -7,7 +7,13 @@ use tenfold_ir::relax::{self, Binding, Op, PadMode, TensorType, Type, ValueData,
 use tenfold_ir::{Function, Module, Scalar};
 
 use crate::CompileError;
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("PadConv", &pad_conv)
+    .in_phase(PassPhase::Graph)
+    .at_level(1)
+    .about("takes padding out of the loops of convolutions");
 
 /// Runs on the entry.
 pub(crate) fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {

@@ -6,7 +6,13 @@ use tenfold_ir::tir::{BufId, BufferData, Builder, Expr, ExprId, ExprMap, Phase, 
 
 use super::each_prim;
 use crate::CompileError;
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("FlattenBuffers", &flatten_buffers)
+    .in_phase(PassPhase::Flat)
+    .lowering()
+    .about("gives every access one index");
 
 /// Runs on every prim-func.
 pub(crate) fn flatten_buffers(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {

@@ -8,7 +8,13 @@ use tenfold_ir::tir::{Block, Builder, Expr, ExprId, ExprMap, IterKind, PrimFunc,
 
 use super::each_prim;
 use crate::CompileError;
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("LowerBlocks", &lower_blocks)
+    .in_phase(PassPhase::Loops)
+    .lowering()
+    .about("turns blocks into plain loops");
 
 /// Runs on every prim-func.
 pub(crate) fn lower_blocks(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {

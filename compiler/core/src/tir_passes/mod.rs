@@ -1,19 +1,12 @@
 //! Passes over tir. One pass is one file.
 
 mod copy;
-mod flatten;
-mod lower_blocks;
-mod lower_math;
-mod unroll_loop;
-mod vectorize_loop;
-mod verify_bounds;
-
-pub(crate) use flatten::flatten_buffers;
-pub(crate) use lower_blocks::lower_blocks;
-pub(crate) use lower_math::lower_math;
-pub(crate) use unroll_loop::unroll_loop;
-pub(crate) use vectorize_loop::vectorize_loop;
-pub(crate) use verify_bounds::verify_bounds;
+pub(crate) mod flatten;
+pub(crate) mod lower_blocks;
+pub(crate) mod lower_math;
+pub(crate) mod unroll_loop;
+pub(crate) mod vectorize_loop;
+pub(crate) mod verify_bounds;
 
 use tenfold_ir::tir::{Builder, PrimFunc, Stmt};
 use tenfold_ir::{Function, Module};

@@ -1,7 +1,7 @@
 //! `UnrollLoop`: loops marked `unrolled` are copied out, and small serial loops where the context asks for it.
 //!
 //! Runs on any phase. A copy has its own variables and buffers. A marked loop whose extent is not a constant, or whose
-//! copies would be larger than `tir.UnrollLoop.max_size`, becomes serial. What a loop computes never changes, nor the
+//! copies would be larger than `UnrollLoop.max_size`, becomes serial. What a loop computes never changes, nor the
 //! order it does it in.
 
 use std::collections::BTreeMap;
@@ -12,17 +12,36 @@ use tenfold_ir::tir::{Builder, Expr, LoopKind, Stmt, VarId};
 use super::copy::{copy, size, substitute};
 use super::rewrite_bodies;
 use crate::CompileError;
-use crate::pass::PassContext;
+use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase};
 
-/// Steps that an unmarked loop may have, inner loops' multiplied, to be copied out; 0 leaves all of them alone.
-pub(crate) const AUTO_MAX_STEP: &str = "tir.UnrollLoop.auto_max_step";
-/// Statements and expressions that the copies of one loop may have.
-pub(crate) const MAX_SIZE: &str = "tir.UnrollLoop.max_size";
+/// Steps that an unmarked loop may have to be copied out.
+const AUTO_MAX_STEP: IntKey = IntKey {
+    name: "UnrollLoop.auto_max_step",
+    default: 0,
+    least: 0,
+    greatest: 1 << 20,
+    doc: "steps that an unmarked loop may have, inner loops' multiplied, to be copied out; 0 leaves all of them alone",
+};
+
+/// What the copies of one loop may have.
+const MAX_SIZE: IntKey = IntKey {
+    name: "UnrollLoop.max_size",
+    default: 16384,
+    least: 0,
+    greatest: 1 << 24,
+    doc: "statements and expressions that the copies of one loop may have",
+};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("UnrollLoop", &unroll_loop)
+    .in_phase(PassPhase::Flat)
+    .at_level(1)
+    .reads(&[ConfigKey::Int(&AUTO_MAX_STEP), ConfigKey::Int(&MAX_SIZE)])
+    .about("copies out loops marked `unrolled`, and small serial loops where a setting asks for it");
 
 /// Runs on every prim-func.
 pub(crate) fn unroll_loop(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
-    let number = |key: &str, default: i64| context.config.get(key).copied().unwrap_or(default);
-    let limits = Limits { steps: number(AUTO_MAX_STEP, 0), size: number(MAX_SIZE, 16384) };
+    let limits = Limits { steps: context.int(&AUTO_MAX_STEP), size: context.int(&MAX_SIZE) };
     rewrite_bodies(module, |b, body| unroll(b, body, limits).0);
     Ok(())
 }

@@ -6,8 +6,14 @@
 use tenfold_ir::tir::{PrimFunc, Unproven, unproven};
 use tenfold_ir::{Function, Module};
 
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
 use crate::{CompileError, ErrorKind};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("VerifyBounds", &verify_bounds)
+    .in_phase(PassPhase::Blocks)
+    .lowering()
+    .about("redoes the proof of every access; changes nothing");
 
 /// Runs on every prim-func.
 pub(crate) fn verify_bounds(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {

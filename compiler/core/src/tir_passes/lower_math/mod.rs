@@ -23,8 +23,14 @@ use tenfold_ir::{DType, Module};
 
 use super::each_prim;
 use crate::CompileError;
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
 use kit::Kit;
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("LowerMath", &lower_math)
+    .in_phase(PassPhase::Target)
+    .lowering()
+    .about("writes exp, log, sin, … out as arithmetic");
 
 /// Runs on every prim-func.
 pub(crate) fn lower_math(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {

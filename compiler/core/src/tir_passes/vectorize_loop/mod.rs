@@ -18,7 +18,7 @@ use tenfold_ir::{Function, Module};
 use super::copy::{copy, substitute};
 use super::rewrite_body;
 use crate::CompileError;
-use crate::pass::PassContext;
+use crate::pass::{Pass, PassContext, PassPhase};
 
 /// Why a loop stays one of scalars.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,6 +51,12 @@ impl fmt::Display for Reason {
         }
     }
 }
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("VectorizeLoop", &vectorize_loop)
+    .in_phase(PassPhase::Flat)
+    .at_level(1)
+    .about("makes vectors of loops marked `vectorized`");
 
 /// Runs on every flat prim-func.
 pub(crate) fn vectorize_loop(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
