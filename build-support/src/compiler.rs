@@ -4,6 +4,7 @@ mod backend;
 mod constants;
 mod fault;
 mod member;
+mod sources;
 mod text;
 
 use crate::worker::message::{Answer, Compiled, Request};
@@ -17,6 +18,7 @@ use tenfold_syntax::elaborate::elaborate;
 use tenfold_syntax::{Code, Diagnostic};
 
 pub(crate) use backend::identity;
+pub(crate) use sources::version;
 
 /// Compiles a function.
 pub(crate) fn compile(request: &Request) -> Answer {

@@ -23,9 +23,6 @@ use tenfold_syntax::Code;
 use tenfold_syntax::diagnostic::Diagnostic;
 use tenfold_syntax::index::{Artefact, Entry, Index, Root, SkipReason, Skipped};
 
-/// Part of every key: another compiler compiles everything anew.
-const COMPILER: &str = concat!(env!("CARGO_PKG_VERSION"), "+1");
-
 /// Digits of a key that stand in names.
 const SHORT: usize = 16;
 
@@ -157,12 +154,14 @@ impl<'a> Run<'a> {
 
     /// Everything that an object depends on. Callees come before their callers.
     fn make_keys(&mut self, hashes: &mut Hashes) {
+        // Another compiler compiles everything anew.
+        let version = compiler::version();
         for number in resolve::order(&self.resolved) {
             let item = &self.items[number];
             let environment = self.environment;
             let mut key = Hasher::new();
             for part in [
-                COMPILER,
+                &version,
                 &tenfold_abi::ABI_VERSION.to_string(),
                 &self.backend,
                 &environment.name,
