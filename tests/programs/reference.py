@@ -154,5 +154,51 @@ def resize():
     save("resize", {"x": x}, {"y": exact(np.rint(value).astype(np.uint8))})
 
 
-for program in (norm, attend, bilateral, fir, fft512, prefix_sum, life, conv_s8, resize):
+def biquads():
+    x, z = f32(40), f32(3, 2)
+    # Poles inside the unit circle, so that errors do not grow.
+    c = np.array([[0.2, 0.3, 0.1, -0.5, 0.2], [0.5, -0.1, 0.25, 0.3, 0.1], [1.0, 0.5, 0.5, -0.2, -0.3]], np.float32)
+    a, k, s = wide(x, c, z)
+    y, size = a.copy(), np.abs(a)
+    state, reach = s.copy(), np.abs(s)
+    for n in range(len(a)):
+        for i in range(len(k)):
+            v, o = y[n], k[i, 0] * y[n] + state[i, 0]
+            state[i] = k[i, 1] * v - k[i, 3] * o + state[i, 1], k[i, 2] * v - k[i, 4] * o
+            w, p = size[n], abs(k[i, 0]) * size[n] + reach[i, 0]
+            reach[i] = abs(k[i, 1]) * w + abs(k[i, 3]) * p + reach[i, 1], abs(k[i, 2]) * w + abs(k[i, 4]) * p
+            y[n], size[n] = o, p
+    bound = EPS * 6 * 3 * 40
+    save("biquads", {"x": x, "c": c, "z": z}, {"y": (y, bound * size), "new_z": (state, bound * reach)})
+
+
+def kmeans():
+    x, old = f32(30, 4), f32(5, 4)
+    a, b = wide(x, old)
+    b[4] += 100
+    old[4] += np.float32(100)
+    distance = ((a[:, None] - b[None]) ** 2).sum(-1)
+    two = np.sort(distance, -1)
+    assert (two[:, 1] - two[:, 0]).min() > 1e-4, "choose another seed: a point stands between two centroids"
+    label = distance.argmin(-1)
+    new, size = wide(old)[0], np.abs(old).astype(np.float64)
+    for k in range(5):
+        if (label == k).any():
+            new[k], size[k] = a[label == k].mean(0), np.abs(a[label == k]).mean(0)
+    results = {"new": (new, EPS * 32 * size), "label": exact(label.astype(np.int32))}
+    save("kmeans", {"x": x, "old": old}, results)
+
+
+def histogram():
+    image = rng.integers(0, 256, (9, 31), dtype=np.uint8)
+    save("histogram", {"image": image}, {"bins": exact(np.bincount(image.ravel(), minlength=256).astype(np.uint32))})
+
+
+def largest():
+    x = f32(50)
+    place = np.argsort(-x, kind="stable")[:8]
+    save("largest", {"x": x}, {"value": exact(x[place]), "place": exact(place.astype(np.int32))})
+
+
+for program in (norm, attend, bilateral, fir, fft512, prefix_sum, life, conv_s8, resize, biquads, kmeans, histogram, largest):
     program()

@@ -11,6 +11,8 @@ pub(crate) type Home = (ValueId, usize);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Homes {
     of: BTreeMap<ValueId, Home>,
+    /// Of the components of calls with several results, where they update an operand.
+    parts: BTreeMap<Home, Home>,
 }
 
 impl Homes {
@@ -20,11 +22,8 @@ impl Homes {
         for binding in func.blocks.iter().flat_map(|b| &b.bindings) {
             let home = match &binding.op {
                 Op::Reshape { .. } | Op::SliceUpdate { .. } => homes.get(binding.args[0]),
-                Op::TupleGet(i) => (binding.args[0], *i),
-                Op::CallTir { in_place, .. } => match in_place.first() {
-                    Some(Some(j)) if in_place.len() == 1 => homes.get(binding.args[*j]),
-                    _ => (binding.out, 0),
-                },
+                Op::TupleGet(i) => homes.part((binding.args[0], *i)),
+                Op::CallTir { in_place, .. } => homes.called(binding, in_place),
                 _ => (binding.out, 0),
             };
             homes.of.insert(binding.out, home);
@@ -32,9 +31,35 @@ impl Homes {
         homes
     }
 
+    fn called(&mut self, binding: &Binding, in_place: &[Option<usize>]) -> Home {
+        if let [Some(operand)] = in_place {
+            return self.get(binding.args[*operand]);
+        }
+        for (index, operand) in in_place.iter().enumerate() {
+            if let Some(operand) = operand {
+                self.parts.insert((binding.out, index), self.get(binding.args[*operand]));
+            }
+        }
+        (binding.out, 0)
+    }
+
     /// The home of a value; a parameter is its own.
     pub(crate) fn get(&self, v: ValueId) -> Home {
         self.of.get(&v).copied().unwrap_or((v, 0))
+    }
+
+    /// The home of a component.
+    pub(crate) fn part(&self, part: Home) -> Home {
+        self.parts.get(&part).copied().unwrap_or(part)
+    }
+}
+
+/// The operands that a binding writes in place, as indices into its arguments.
+pub(crate) fn updated(op: &Op) -> Vec<usize> {
+    match op {
+        Op::SliceUpdate { .. } => vec![0],
+        Op::CallTir { in_place, .. } => in_place.iter().flatten().copied().collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -42,14 +67,9 @@ impl Homes {
 pub(crate) fn mutable(func: &relax::Function, homes: &Homes) -> BTreeSet<Home> {
     let mut set = BTreeSet::new();
     for binding in func.blocks.iter().flat_map(|b| &b.bindings) {
-        match &binding.op {
-            Op::SliceUpdate { .. } => {
-                set.insert(homes.get(binding.args[0]));
-            }
-            Op::StoreState { param } => {
-                set.insert((func.params[*param].value, 0));
-            }
-            _ => {}
+        set.extend(updated(&binding.op).into_iter().map(|operand| homes.get(binding.args[operand])));
+        if let Op::StoreState { param } = &binding.op {
+            set.insert((func.params[*param].value, 0));
         }
     }
     set

@@ -83,8 +83,8 @@ impl<'f> Planner<'f> {
             *place = if tuple { Some(Place::None) } else { own };
         }
         for binding in bindings(self.func) {
-            // What a store leaves is nothing, and lives nowhere.
-            if let Op::StoreState { .. } = binding.op {
+            // What a store leaves is nothing, and an index value is a symbol: neither lives anywhere.
+            if let Op::StoreState { .. } | Op::BindIndex(_) = binding.op {
                 places[binding.out.0 as usize] = Some(Place::None);
             }
         }
@@ -97,7 +97,7 @@ impl<'f> Planner<'f> {
         let mut tuples = BTreeMap::new();
         for binding in bindings(self.func) {
             if let Op::CallTir { results, .. } = &binding.op {
-                let of = |i| self.places.get(&(binding.out, i)).cloned().unwrap_or(Place::None);
+                let of = |i| self.places.get(&self.homes.part((binding.out, i))).cloned().unwrap_or(Place::None);
                 if results.len() > 1 {
                     tuples.insert(binding.out, (0..results.len()).map(of).collect());
                 }
@@ -276,6 +276,9 @@ pub(crate) fn lives(func: &relax::Function, homes: &Homes) -> Vec<Life> {
         let makes = matches!(binding.op, Op::CallTir { .. } | Op::Const(_));
         if makes && homes.get(binding.out) == (binding.out, 0) {
             for (index, ty) in tensor(binding.out).into_iter().enumerate() {
+                if homes.part((binding.out, index)) != (binding.out, index) {
+                    continue;
+                }
                 lives.push(Life { home: (binding.out, index), ty, first: position, last: position });
             }
         }

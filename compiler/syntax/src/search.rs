@@ -1,5 +1,7 @@
 //! Questions about what stands in a tree.
 
+use std::collections::BTreeSet;
+
 use crate::ast::{
     Block, ConstSource, Expr, ExprKind, PatternKind, Range, RangeStep, Stmt, StmtKind, Target, TargetKind, TensorFn,
     Type, TypeKind,
@@ -109,6 +111,108 @@ fn assigned_target(target: &Target, names: &mut Vec<String>) {
 fn push(name: &str, names: &mut Vec<String>) {
     if !names.iter().any(|n| n == name) {
         names.push(name.to_string());
+    }
+}
+
+/// The names that a block binds anywhere in it: by `let`, as the variable of a loop, as the parameter of a closure.
+pub(crate) fn bound_in(block: &Block) -> BTreeSet<String> {
+    let mut names = Vec::new();
+    each_stmt(block, &mut |stmt| match &stmt.kind {
+        StmtKind::Let { pattern, .. } => bound_names(&pattern.kind, &mut names),
+        StmtKind::For { variable, .. } => bound_names(&variable.kind, &mut names),
+        StmtKind::Const { .. }
+        | StmtKind::Assert { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::While { .. }
+        | StmtKind::Expr(_)
+        | StmtKind::Error => {}
+    });
+    each_in_block(block, &mut |e| {
+        if let ExprKind::Closure { params, .. } = &e.kind {
+            params.iter().for_each(|param| bound_names(&param.kind, &mut names));
+        }
+    });
+    names.into_iter().collect()
+}
+
+/// Whether a block binds a variable that may be assigned to.
+pub(crate) fn binds_mutable(block: &Block) -> bool {
+    fn mutable(pattern: &PatternKind) -> bool {
+        match pattern {
+            PatternKind::Name { mutable: yes, .. } => *yes,
+            PatternKind::Tuple(items) => items.iter().any(|item| mutable(&item.kind)),
+            PatternKind::Ignore | PatternKind::Error => false,
+        }
+    }
+    let mut found = false;
+    each_stmt(block, &mut |stmt| {
+        if let StmtKind::Let { pattern, .. } = &stmt.kind {
+            found |= mutable(&pattern.kind);
+        }
+    });
+    found
+}
+
+/// Visits every target that a block assigns to, the components of tuples too.
+pub(crate) fn each_target(block: &Block, see: &mut dyn FnMut(&Target)) {
+    fn target(one: &Target, see: &mut dyn FnMut(&Target)) {
+        see(one);
+        if let TargetKind::Tuple(items) = &one.kind {
+            items.iter().for_each(|item| target(item, see));
+        }
+    }
+    each_stmt(block, &mut |stmt| {
+        if let StmtKind::Assign { target: one, .. } = &stmt.kind {
+            target(one, see);
+        }
+    });
+}
+
+/// Visits every statement of a block and of the blocks in it, outer ones first.
+fn each_stmt(block: &Block, see: &mut dyn FnMut(&Stmt)) {
+    let mut inner: Vec<&Block> = Vec::new();
+    for stmt in &block.stmts {
+        see(stmt);
+        match &stmt.kind {
+            StmtKind::For { body, .. } | StmtKind::While { body, .. } => inner.push(body),
+            StmtKind::Expr(e) | StmtKind::Let { value: e, .. } | StmtKind::Assign { value: e, .. } => {
+                blocks_of(e, &mut inner)
+            }
+            StmtKind::Const { .. } | StmtKind::Assert { .. } | StmtKind::Error => {}
+        }
+    }
+    block.value.iter().for_each(|e| blocks_of(e, &mut inner));
+    inner.into_iter().for_each(|block| each_stmt(block, see));
+}
+
+/// The blocks that stand in an expression, not those within them.
+fn blocks_of<'e>(e: &'e Expr, blocks: &mut Vec<&'e Block>) {
+    match &e.kind {
+        ExprKind::Block(block) | ExprKind::Unsafe(block) => blocks.push(block),
+        ExprKind::If { condition, then, otherwise } => {
+            blocks_of(condition, blocks);
+            blocks.push(then);
+            blocks.extend(otherwise);
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a, _) | ExprKind::Closure { body: a, .. } => blocks_of(a, blocks),
+        ExprKind::Binary(_, a, b) => {
+            blocks_of(a, blocks);
+            blocks_of(b, blocks);
+        }
+        ExprKind::Tuple(items) | ExprKind::Array(items) | ExprKind::ExternCall { args: items, .. } => {
+            items.iter().for_each(|item| blocks_of(item, blocks));
+        }
+        ExprKind::Element { indices, .. } | ExprKind::Get { indices, .. } => {
+            indices.iter().for_each(|item| blocks_of(item, blocks));
+        }
+        ExprKind::Call(call) => call.args.iter().for_each(|item| blocks_of(item, blocks)),
+        ExprKind::MatchShape { value, .. } => blocks_of(value, blocks),
+        ExprKind::Literal(_)
+        | ExprKind::Name(_)
+        | ExprKind::Path(_)
+        | ExprKind::Range(_)
+        | ExprKind::MutRef(_)
+        | ExprKind::Error => {}
     }
 }
 

@@ -104,18 +104,18 @@ norm: a module
 attend: a module
 bilateral: a module
 fir: a module
-biquads: `for` over elements is not compiled yet
+biquads: a module
 fft_stage: a module
 fft512: a module
-kmeans: `for` over elements is not compiled yet
+kmeans: a module
 prefix_sum: a module
 life: a module
 conv_s8: a module
 beam: the operator `top_k` is not compiled yet
 log_mel: the operator `hann_window` is not compiled yet
 kalman: the operator `solve` is not compiled yet
-histogram: `for` over elements is not compiled yet
-largest: `for` over elements is not compiled yet
+histogram: a module
+largest: a module
 resize: a module
 ";
     assert_eq!(outcome, expected);

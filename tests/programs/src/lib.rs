@@ -1,7 +1,8 @@
-//! The programs of `compiler/syntax/tests/data/programs.rs` that are of graph and element level, as a user writes them.
+//! The programs of `compiler/syntax/tests/data/programs.rs` that are compiled, as a user writes them.
 //! `tests/numpy.rs` compares them with NumPy.
 
 pub mod corners;
+pub mod loops;
 
 use tenfold::prelude::*;
 
@@ -120,4 +121,60 @@ pub fn resize(x: Tensor<u8, H, W, C>, oh: usize, ow: usize) -> Tensor<u8, { oh }
         let at = |di, dj| x.get_clamped([floor(y) as isize + di, floor(z) as isize + dj, c]) as f32;
         round((at(0, 0) * (1.0 - v) + at(0, 1) * v) * (1.0 - u) + (at(1, 0) * (1.0 - v) + at(1, 1) * v) * u) as u8
     })
+}
+
+/// Cascade of second-order IIR sections (b0 b1 b2 a1 a2).
+#[tensor_fn]
+pub fn biquads(x: Tensor<f32, N>, c: Tensor<f32, S, 5>, z: &mut Tensor<f32, S, 2>) -> Tensor<f32, N> {
+    let mut y = x;
+    for n in 0..N {
+        for s in 0..S {
+            let (v, o) = (y[[n]], c[[s, 0]] * y[[n]] + z[[s, 0]]);
+            z[[s, 0]] = c[[s, 1]] * v - c[[s, 3]] * o + z[[s, 1]];
+            z[[s, 1]] = c[[s, 2]] * v - c[[s, 4]] * o;
+            y[[n]] = o;
+        }
+    }
+    y
+}
+
+/// A step of k-means: new centroids, and the label of each point.
+#[tensor_fn(dims(K >= 1))]
+pub fn kmeans(x: Tensor<f32, N, D>, old: Tensor<f32, K, D>) -> (Tensor<f32, K, D>, Tensor<i32, N>) {
+    let label = argmin(compute([N, K], |n, k| sum(0..D, |d| square(x[[n, d]] - old[[k, d]]))), axis = -1);
+    let (mut total, mut count) = (zeros::<f32>([K, D]), zeros::<f32>([K]));
+    for n in 0..N {
+        count[[label[[n]]]] += 1.0;
+        for d in 0..D {
+            total[[label[[n]], d]] += x[[n, d]];
+        }
+    }
+    (compute([K, D], |k, d| if count[[k]] > 0.0 { total[[k, d]] / count[[k]] } else { old[[k, d]] }), label as i32)
+}
+
+/// Histogram of an image.
+#[tensor_fn]
+pub fn histogram(image: Tensor<u8, H, W>) -> Tensor<u32, 256> {
+    let mut bins = zeros::<u32>([256]);
+    for i in 0..H {
+        for j in 0..W {
+            bins[[image[[i, j]]]] += 1;
+        }
+    }
+    bins
+}
+
+/// The K largest values and their places, by insertion.
+#[tensor_fn(dims(K = 8))]
+pub fn largest(x: Tensor<f32, N>) -> (Tensor<f32, K>, Tensor<i32, K>) {
+    let (mut value, mut place) = (full([K], f32::NEG_INFINITY), full([K], -1i32));
+    for n in 0..N {
+        let (mut v, mut p) = (x[[n]], n as i32);
+        for k in 0..K {
+            if v > value[[k]] {
+                (value[[k]], place[[k]], v, p) = (v, p, value[[k]], place[[k]]);
+            }
+        }
+    }
+    (value, place)
 }

@@ -155,3 +155,35 @@ fn resize() {
     assert_eq!(y.shape(), [shape[0], shape[1], 3]);
     equal("resize", y.as_slice(), &load("resize", "y").bytes);
 }
+
+#[test]
+fn biquads() {
+    let (x, c) = (load("biquads", "x").f32(), rows::<f32, 5>(&load("biquads", "c").f32()));
+    let mut z = rows::<f32, 2>(&load("biquads", "z").f32());
+    let y = programs::biquads(&x, &c, &mut z).expect("the dims agree");
+    close("biquads", "y", y.as_slice());
+    close("biquads", "new_z", z.as_flattened());
+}
+
+#[test]
+fn kmeans() {
+    let get = |name| rows::<f32, 4>(&load("kmeans", name).f32());
+    let (new, label) = programs::kmeans(&get("x"), &get("old")).expect("the dims agree");
+    close("kmeans", "new", new.as_slice());
+    equal("kmeans", label.as_slice(), &load("kmeans", "label").i32());
+}
+
+#[test]
+fn histogram() {
+    let image = rows::<u8, 31>(&load("histogram", "image").bytes);
+    let bins = programs::histogram(&image).expect("the dims agree");
+    let expected: Vec<u32> = load("histogram", "bins").i32().iter().map(|n| n.cast_unsigned()).collect();
+    equal("histogram", bins.as_slice(), &expected);
+}
+
+#[test]
+fn largest() {
+    let (value, place) = programs::largest(&load("largest", "x").f32()).expect("the dims agree");
+    equal("largest", value.as_slice(), &load("largest", "value").f32());
+    equal("largest", place.as_slice(), &load("largest", "place").i32());
+}

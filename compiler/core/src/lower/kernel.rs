@@ -71,6 +71,8 @@ impl<'a> Kernel<'a> {
         for arg in &binding.args {
             syms.extend(strides(self.func, *arg).iter().flatten().flat_map(|d| d.vars()));
             syms.extend(self.tensor(*arg).shape.iter().flat_map(|d| d.vars()));
+            let range = self.func.values[arg.0 as usize].range.iter();
+            syms.extend(range.flat_map(|(lo, hi)| [lo, hi]).flat_map(|e| e.vars()));
             if let Some(def) = self.inlined(*arg) {
                 self.collect_syms(def, syms);
             }

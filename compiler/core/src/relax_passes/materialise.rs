@@ -1,6 +1,6 @@
 //! `Materialise`: copies are put where memory could otherwise not be shared as the later passes share it.
 //!
-//! After it every result and every stored state has a home of its own, and every `slice_update` may write its
+//! After it every result and every stored state has a home of its own, and every update may write its
 //! destination in place: nothing reads an older value of that memory later.
 
 use std::collections::BTreeSet;
@@ -10,14 +10,14 @@ use tenfold_ir::relax::{self, Binding, BlockKind, Op, ParamKind, SliceAxis, Tens
 use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
-use crate::homes::{Home, Homes, bindings};
+use crate::homes::{Home, Homes, bindings, updated};
 use crate::pass::{Pass, PassContext, PassPhase};
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("Materialise", &materialise)
     .in_phase(PassPhase::Graph)
     .lowering()
-    .about("copies where memory could not be shared, so that every `slice_update` may write in place");
+    .about("copies where memory could not be shared, so that every update may write in place");
 
 /// Runs on the entry.
 pub(crate) fn materialise(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
@@ -84,54 +84,59 @@ fn declare_strides(func: &mut relax::Function, param: usize) {
 fn updates(func: &mut relax::Function) {
     loop {
         let homes = Homes::new(func);
-        let Some((block, index)) = first_unsafe_update(func, &homes) else { return };
-        let dst = func.blocks[block].bindings[index].args[0];
+        let Some((block, index, operand)) = first_unsafe_update(func, &homes) else { return };
+        let dst = func.blocks[block].bindings[index].args[operand];
         let made = copy(func, dst);
-        func.blocks[block].bindings[index].args[0] = made.out;
+        func.blocks[block].bindings[index].args[operand] = made.out;
         func.blocks[block].bindings.insert(index, made);
     }
 }
 
-fn first_unsafe_update(func: &relax::Function, homes: &Homes) -> Option<(usize, usize)> {
+/// Block, binding and operand.
+fn first_unsafe_update(func: &relax::Function, homes: &Homes) -> Option<(usize, usize, usize)> {
     for (b, block) in func.blocks.iter().enumerate() {
         for (i, binding) in block.bindings.iter().enumerate() {
-            if matches!(binding.op, Op::SliceUpdate { .. }) && !may_update(func, homes, binding) {
-                return Some((b, i));
+            let operands = updated(&binding.op);
+            if let Some(operand) = operands.into_iter().find(|operand| !may_update(func, homes, binding, *operand)) {
+                return Some((b, i, operand));
             }
         }
     }
     None
 }
 
-fn may_update(func: &relax::Function, homes: &Homes, update: &Binding) -> bool {
-    let home = homes.get(update.args[0]);
-    writable(func, homes, home, update) && !read_later(func, homes, home, update)
+fn may_update(func: &relax::Function, homes: &Homes, update: &Binding, operand: usize) -> bool {
+    let home = homes.get(update.args[operand]);
+    writable(func, homes, home) && !read_later(func, homes, home, (update, operand))
 }
 
 /// Whether the memory is ours to write: an intermediate, or a state that ends as a value in this very memory.
-fn writable(func: &relax::Function, homes: &Homes, home: Home, update: &Binding) -> bool {
+fn writable(func: &relax::Function, homes: &Homes, home: Home) -> bool {
     if let Some(index) = func.params.iter().position(|p| p.value == home.0) {
         return func.params[index].kind == ParamKind::State
             && bindings(func).any(|b| b.op == Op::StoreState { param: index } && homes.get(b.args[0]) == home);
     }
     let def = bindings(func).find(|b| b.out == home.0);
-    let _ = update;
     def.is_some_and(|d| !matches!(d.op, Op::Const(_)))
 }
 
-/// Whether a value that lived there before the update is read after it (or by the update itself as its source).
-fn read_later(func: &relax::Function, homes: &Homes, home: Home, update: &Binding) -> bool {
+/// Whether a value that lived there before the update is read after it (or by the update itself as another operand).
+fn read_later(func: &relax::Function, homes: &Homes, home: Home, (update, operand): (&Binding, usize)) -> bool {
     let mut older: BTreeSet<ValueId> = BTreeSet::from([home.0]);
     let mut after = false;
     for binding in bindings(func) {
         if binding.out == update.out {
-            if binding.args[1..].iter().any(|a| older.contains(a)) {
+            let others = binding.args.iter().enumerate().filter(|(at, _)| *at != operand);
+            if others.into_iter().any(|(_, arg)| homes.get(*arg) == home) {
                 return true;
             }
             after = true;
         } else if after {
             if binding.args.iter().any(|a| older.contains(a)) {
-                return true;
+                // The parts of a call are taken out of it behind it.
+                if !matches!(binding.op, Op::TupleGet(_)) || homes.get(binding.out) == home {
+                    return true;
+                }
             }
         } else if homes.get(binding.out) == home {
             older.insert(binding.out);

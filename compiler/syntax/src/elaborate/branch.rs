@@ -27,7 +27,9 @@ impl<'a> Elaborator<'a> {
         let value = self.expr(condition, None);
         let cond = self.cond_of(&value);
         let truth = self.truth(condition.node, &value);
-        if let Some(Truth::Known(known)) = truth {
+        if let Some(Truth::Known(known)) = truth
+            && !self.rehearsing
+        {
             return match (known, otherwise) {
                 (true, _) => self.block(then, hint),
                 (false, Some(block)) => self.block(block, hint),

@@ -98,12 +98,22 @@ impl<'a> Elaborator<'a> {
             return Value::Unknown;
         }
         let outer = std::mem::replace(&mut self.frame.names, closure.names.clone());
-        for (param, arg) in closure.params.iter().zip(args) {
-            self.bind_pattern(param, arg);
-        }
-        let value = self.expr(closure.body, None);
+        let value = self.in_closure(|me| {
+            for (param, arg) in closure.params.iter().zip(args) {
+                me.bind_pattern(param, arg);
+            }
+            me.expr(closure.body, None)
+        });
         self.frame.names = outer;
         value
+    }
+
+    /// Walks what stands in a closure, where nothing is assigned to.
+    pub(super) fn in_closure<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.statements, false);
+        let result = f(self);
+        self.statements = outer;
+        result
     }
 
     /// Whether there is room for another expansion; if not, that is reported.

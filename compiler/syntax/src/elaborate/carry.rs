@@ -64,7 +64,7 @@ impl<'a> Elaborator<'a> {
         self.rank_zero(e.node, hint, |me| me.carry(node, &span, init, name == "reduce", &closures))
     }
 
-    fn holds_tensors(&self, value: &Value<'a>) -> bool {
+    pub(super) fn holds_tensors(&self, value: &Value<'a>) -> bool {
         match value {
             Value::Tensor(v) => !self.graph.tensor(*v).shape.is_empty(),
             Value::Tuple(items) => items.iter().any(|item| self.holds_tensors(item)),

@@ -335,14 +335,16 @@ impl<'a> Elaborator<'a> {
     /// Ends the kernel, adds it to the module and calls it; one value per output.
     pub(super) fn finish(&mut self, node: NodeId, outs: &[Out]) -> Option<Vec<ValueId>> {
         let kernel = std::mem::replace(&mut self.kernel, Kernel::new("done"));
-        let Kernel { mut b, inputs, .. } = kernel;
+        let Kernel { mut b, inputs, updated, .. } = kernel;
         self.close_over(&mut b);
         let func = b.func_mut();
         let values: Vec<Param> = func.params.iter().filter(|p| matches!(p, Param::Value(_))).cloned().collect();
         let syms: Vec<Sym> = values.iter().filter_map(|p| value_sym(func, p)).collect();
         func.params = values;
-        func.params.extend(inputs.iter().map(|(_, buf)| Param::Buffer(*buf, BufUse::In)));
-        func.params.extend(outs.iter().map(|out| Param::Buffer(out.buf, BufUse::Out)));
+        let usage = |buf: &BufId| if updated.contains(buf) { BufUse::InOut } else { BufUse::In };
+        func.params.extend(inputs.iter().map(|(_, buf)| Param::Buffer(*buf, usage(buf))));
+        let own = outs.iter().filter(|out| !updated.contains(&out.buf));
+        func.params.extend(own.map(|out| Param::Buffer(out.buf, BufUse::Out)));
         func.loc = self.loc(node);
         func.strict = self.strict();
         let prim = b.finish();
@@ -351,7 +353,7 @@ impl<'a> Elaborator<'a> {
             func: name.clone(),
             syms: syms.into_iter().map(IntExpr::var).collect(),
             results: outs.iter().map(|out| out.ty.clone()).collect(),
-            in_place: vec![None; outs.len()],
+            in_place: outs.iter().map(|out| inputs.iter().position(|(_, buf)| *buf == out.buf)).collect(),
         };
         self.module.functions.insert(name, Function::Prim(prim));
         let args: Vec<ValueId> = inputs.iter().map(|(v, _)| *v).collect();

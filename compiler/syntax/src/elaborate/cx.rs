@@ -60,6 +60,12 @@ pub(super) struct Elaborator<'a> {
     pub(super) named_values: BTreeSet<ValueId>,
     /// How many closures and callees have been written out.
     pub(super) expansions: usize,
+    /// Whether the walk of a kernel is at statements, which may assign and loop, and not in a closure.
+    pub(super) statements: bool,
+    /// Whether the walk is one that only learns what literals meet.
+    pub(super) rehearsing: bool,
+    /// The dtypes that the literals of variables meet, by source and place of the variable.
+    pub(super) literals: BTreeMap<(u32, NodeId), DType>,
     /// Whether `get_unchecked` is allowed.
     pub(super) vouched: bool,
     /// The state parameters: position in the list, variable, value at entry.
@@ -97,6 +103,9 @@ impl<'a> Elaborator<'a> {
             named_values: BTreeSet::new(),
             expansions: 0,
             vouched: false,
+            statements: false,
+            rehearsing: false,
+            literals: BTreeMap::new(),
             states: Vec::new(),
         };
         me.declare(signature);
@@ -215,7 +224,7 @@ impl<'a> Elaborator<'a> {
     /// Binds a name for the rest of the scope.
     pub(super) fn bind(&mut self, name: &str, node: NodeId, kind: VariableKind, value: Value<'a>) -> usize {
         let var = self.vars.len();
-        self.vars.push(Variable { name: name.to_string(), node, kind, value });
+        self.vars.push(Variable { name: name.to_string(), node, kind, value, cell: None });
         self.frame.names.push((name.to_string(), var));
         var
     }

@@ -177,7 +177,7 @@ impl<'a> Elaborator<'a> {
 
     fn name(&mut self, node: NodeId, name: &str) -> Value<'a> {
         if let Some(var) = self.find(name) {
-            return self.vars[var].value.clone();
+            return self.variable(var);
         }
         if let Some(dim) = self.frame.dims.get(name) {
             return Value::Index(dim.clone());

@@ -3,7 +3,7 @@
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::ops::show_tensor;
 use tenfold_ir::relax::{Op, SliceAxis, TensorType, Type, ValueId};
-use tenfold_ir::tir::{Access, ExprId};
+use tenfold_ir::tir::{Access, BufId, ExprId};
 
 use super::cx::Elaborator;
 use super::show;
@@ -90,7 +90,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn load(&mut self, node: NodeId, v: ValueId, axes: &[Axis]) -> Value<'a> {
+    pub(super) fn load(&mut self, node: NodeId, v: ValueId, axes: &[Axis]) -> Value<'a> {
         let mut index = Vec::new();
         for axis in axes {
             match axis {
@@ -107,7 +107,8 @@ impl<'a> Elaborator<'a> {
             }
         }
         let buf = self.kernel.input(&self.graph, v);
-        Value::Scalar(self.kernel.b.load(buf, index, Access::Proven))
+        let e = self.kernel.b.load(buf, index, Access::Proven);
+        Value::Scalar(self.settled(buf, e))
     }
 
     /// The indices of an element or slice, proven to lie inside; `None` if one is not, which is reported.
@@ -391,7 +392,7 @@ impl<'a> Elaborator<'a> {
         match mode {
             GetMode::Or => self.get_or(v, &ty, &at, default),
             GetMode::Clamped | GetMode::Wrapped | GetMode::Reflected => self.get_moved(e.node, mode, v, &of, &at),
-            GetMode::Unchecked if self.vouched => self.load_at(v, &at, Access::Unchecked),
+            GetMode::Unchecked if self.vouched => self.element_at(v, &at, Access::Unchecked),
             GetMode::Unchecked => {
                 let message = "`get_unchecked` is not proven and needs `unsafe`";
                 self.fail(e.node, Code::IndexNotProven, message, "write `unsafe { x.get_unchecked([…]) }`")
@@ -399,10 +400,16 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn load_at(&mut self, v: ValueId, at: &[IntExpr], access: Access) -> Value<'a> {
+    fn element_at(&mut self, v: ValueId, at: &[IntExpr], access: Access) -> Value<'a> {
+        let (buf, e) = self.load_at(v, at, access);
+        Value::Scalar(self.settled(buf, e))
+    }
+
+    /// The load alone, which must not be bound before it is known to lie inside.
+    fn load_at(&mut self, v: ValueId, at: &[IntExpr], access: Access) -> (BufId, ExprId) {
         let index: Vec<ExprId> = at.iter().map(|e| self.lower(e)).collect();
         let buf = self.kernel.input(&self.graph, v);
-        Value::Scalar(self.kernel.b.load(buf, index, access))
+        (buf, self.kernel.b.load(buf, index, access))
     }
 
     fn get_or(&mut self, v: ValueId, ty: &TensorType, at: &[IntExpr], default: Option<&'a Expr>) -> Value<'a> {
@@ -421,11 +428,12 @@ impl<'a> Elaborator<'a> {
                 cond = Some(self.and_index(cond, BinaryOp::Lt, i, dim));
             }
         }
-        let Value::Scalar(element) = self.load_at(v, at, Access::Proven) else { return Value::Unknown };
-        match cond {
-            Some(cond) => Value::Scalar(self.kernel.b.if_(cond, element, fallback)),
-            None => Value::Scalar(element),
-        }
+        let (buf, element) = self.load_at(v, at, Access::Proven);
+        let chosen = match cond {
+            Some(cond) => self.kernel.b.if_(cond, element, fallback),
+            None => element,
+        };
+        Value::Scalar(self.settled(buf, chosen))
     }
 
     /// Whether an index is made of data or of a parameter.
@@ -460,7 +468,7 @@ impl<'a> Elaborator<'a> {
             }
             moved.push(moved_index(mode, i, dim));
         }
-        self.load_at(v, &moved, Access::Proven)
+        self.element_at(v, &moved, Access::Proven)
     }
 }
 

@@ -303,7 +303,14 @@ impl<'a> Elaborator<'a> {
             ([one], false) => Some(one.clone()),
             (several, _) => Some(Type::Tuple(several.to_vec())),
         };
+        let outer_statements = std::mem::replace(&mut self.statements, true);
+        if self.inside && crate::search::binds_mutable(body) {
+            self.rehearse(|me| {
+                me.block(body, whole.as_ref());
+            });
+        }
         let value = self.block(body, whole.as_ref());
+        self.statements = outer_statements;
         let at = function.result.as_ref().map_or(NodeId::FUNCTION, |ty| ty.node);
         let value = self.result(body.node, value, whole.as_ref(), at);
         let after: Vec<Value<'a>> = locals.iter().map(|var| self.vars[*var].value.clone()).collect();

@@ -3,7 +3,7 @@
 //! An index value is an integer expression. Where it depends on data it is a variable that stands for an expression of
 //! the kernel (an atom), with the range that the expression is known to have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::relax::{Builder as Graph, ValueId};
@@ -25,6 +25,12 @@ pub(super) struct Kernel {
     pub(super) ranges: BTreeMap<ExprId, (IntExpr, IntExpr)>,
     /// How many branches surround the walk.
     pub(super) branches: u32,
+    /// Buffers of values that the kernel updates in place.
+    pub(super) updated: BTreeSet<BufId>,
+    /// What locals of variables hold, as far as it is bound.
+    pub(super) snapshots: BTreeMap<BufId, ExprId>,
+    /// How often each of them was stored to.
+    pub(super) stores: BTreeMap<BufId, u32>,
     atoms: BTreeMap<Sym, ExprId>,
     /// Atoms whose range the prover knows now.
     known: Vec<Sym>,
@@ -39,6 +45,9 @@ impl Kernel {
             conds: BTreeMap::new(),
             ranges: BTreeMap::new(),
             branches: 0,
+            updated: BTreeSet::new(),
+            snapshots: BTreeMap::new(),
+            stores: BTreeMap::new(),
             atoms: BTreeMap::new(),
             known: Vec::new(),
         }

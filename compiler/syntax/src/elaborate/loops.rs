@@ -1,4 +1,5 @@
-//! `for` and `while`. Copies of an unrolled loop are written out; other loops are checked and not compiled yet.
+//! `for` and `while`. Copies of an unrolled loop are written out; loops over elements are
+//! kernels (`nest`), and loops over whole tensors are checked and not compiled yet.
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::ops::Literal;
@@ -21,7 +22,7 @@ impl<'a> Elaborator<'a> {
         range: &'a Range,
         body: &'a Block,
     ) {
-        if self.inside {
+        if self.inside && !self.statements {
             let message = "a closure over elements has no loops";
             self.fail(node, Code::TensorInClosure, message, "use `sum(0..N, |k| …)`, `reduce` or `fold`");
             return;
@@ -56,7 +57,13 @@ impl<'a> Elaborator<'a> {
             }
             return;
         }
-        self.refuse(node, "`for` over elements");
+        if self.inside {
+            return self.kernel_for(variable, &span, body);
+        }
+        if self.only_elements(None, body) {
+            return self.nest(node, body, |me| me.kernel_for(variable, &span, body));
+        }
+        self.refuse(node, "`for` over whole tensors");
         let mut names = Vec::new();
         search::bound_names(&variable.kind, &mut names);
         let sym = self.fresh_sym(names.first().map_or("i", String::as_str));
@@ -70,11 +77,17 @@ impl<'a> Elaborator<'a> {
     /// `while c { … }`.
     pub(super) fn while_stmt(&mut self, node: NodeId, condition: &'a Expr, body: &'a Block) {
         if self.inside {
+            if self.statements {
+                return self.kernel_while(condition, body);
+            }
             let message = "a closure over elements has no loops";
             self.fail(node, Code::TensorInClosure, message, "use `sum(0..N, |k| …)`, `reduce` or `fold`");
             return;
         }
-        self.refuse(node, "`while`");
+        if self.only_elements(Some(condition), body) {
+            return self.nest(node, body, |me| me.kernel_while(condition, body));
+        }
+        self.refuse(node, "`while` over whole tensors");
         self.checked(node, body, |me| {
             let value = me.expr(condition, None);
             let cond = me.cond_of(&value);

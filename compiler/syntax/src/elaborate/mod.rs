@@ -9,6 +9,7 @@
 mod branch;
 mod call;
 mod carry;
+mod cell;
 mod compute;
 mod constant;
 mod cx;
@@ -17,6 +18,7 @@ mod index;
 mod inline;
 mod kernel;
 mod loops;
+mod nest;
 mod number;
 mod ranges;
 mod reduce;

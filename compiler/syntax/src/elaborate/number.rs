@@ -215,6 +215,7 @@ impl<'a> Elaborator<'a> {
         }
         // At graph level both sides are evaluated, so the right side must hold by itself, unless it is only checked.
         let guarded = self.inside || self.checking > 0;
+        self.read_ahead(b);
         self.enter();
         if guarded {
             let known = if is_and { cond.yes.clone() } else { cond.no.clone() };
@@ -257,7 +258,7 @@ impl<'a> Elaborator<'a> {
             Truth::Element(e) => e,
             Truth::Graph(v) => {
                 let buf = self.kernel.input(&self.graph, v);
-                self.kernel.b.read_local(buf)
+                self.input_now(buf)
             }
         }
     }
@@ -290,7 +291,7 @@ impl<'a> Elaborator<'a> {
                     return Some(Truth::Graph(*v));
                 }
                 let buf = self.kernel.input(&self.graph, *v);
-                return Some(Truth::Element(self.kernel.b.read_local(buf)));
+                return Some(Truth::Element(self.input_now(buf)));
             }
             _ => {}
         }
@@ -369,7 +370,7 @@ impl<'a> Elaborator<'a> {
             Value::Literal(Literal::Float(x)) => Some(self.kernel.scalar(Scalar::float(DType::F32, *x))),
             Value::Tensor(v) if self.graph.tensor(*v).shape.is_empty() => {
                 let buf = self.kernel.input(&self.graph, *v);
-                Some(self.kernel.b.read_local(buf))
+                Some(self.input_now(buf))
             }
             Value::Tensor(v) => {
                 let rank = self.graph.tensor(*v).shape.len();
@@ -476,7 +477,7 @@ impl<'a> Elaborator<'a> {
                 if ty.shape.is_empty() && !ty.dtype.is_float() {
                     if self.inside {
                         let buf = self.kernel.input(&self.graph, *v);
-                        let e = self.kernel.b.read_local(buf);
+                        let e = self.input_now(buf);
                         return Some(self.atom(e, &Self::text(at)));
                     }
                     return self.bind_index(at.node, *v, &Self::text(at));
@@ -603,6 +604,7 @@ impl<'a> Elaborator<'a> {
     pub(super) fn capture<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> (tenfold_ir::tir::Stmt, R) {
         // The builder's scope takes a closure over the builder alone, so it is moved out and back.
         let mut b = std::mem::replace(&mut self.kernel.b, tenfold_ir::tir::Builder::new(""));
+        let (snapshots, stores) = (self.kernel.snapshots.clone(), self.kernel.stores.clone());
         let (stmt, result) = b.scope(|inner| {
             std::mem::swap(inner, &mut self.kernel.b);
             let result = f(self);
@@ -610,6 +612,10 @@ impl<'a> Elaborator<'a> {
             result
         });
         self.kernel.b = b;
+        // What was bound inside is not bound behind it, and what was stored to holds something else.
+        self.kernel.snapshots = snapshots;
+        let now = &self.kernel.stores;
+        self.kernel.snapshots.retain(|buf, _| stores.get(buf) == now.get(buf));
         (stmt, result)
     }
 }

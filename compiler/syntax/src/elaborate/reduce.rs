@@ -114,7 +114,7 @@ impl<'a> Elaborator<'a> {
         let mut iters = None;
         let (body, value) = self.capture(|me| {
             iters = me.bind_spans(spans, closure);
-            let value = me.expr(closure.body, hint);
+            let value = me.in_closure(|me| me.expr(closure.body, hint));
             let found = me.leaves(closure.body.node, &value, true, hint, &mut leaves);
             if found.is_some() { value } else { Value::Unknown }
         });
@@ -268,7 +268,7 @@ impl<'a> Elaborator<'a> {
         let outer = std::mem::replace(&mut self.frame.names, closure.names.clone());
         let (body, (iters, element)) = self.capture(|me| {
             let iters = me.bind_spans(spans, closure);
-            let value = me.expr(closure.body, None);
+            let value = me.in_closure(|me| me.expr(closure.body, None));
             let element = me.scalar(closure.body.node, &value).map(|e| {
                 let var = me.kernel.b.let_("element", e);
                 me.kernel.b.read(var)

@@ -221,7 +221,10 @@ impl<'a> Elaborator<'a> {
                     let message = format!("`{name}` is a dim");
                     self.fail(pattern.node, Code::NameTwice, message, "give the variable another name");
                 }
-                self.bind(name, pattern.node, kind, value);
+                let var = self.bind(name, pattern.node, kind, value);
+                if *mutable && self.inside && self.statements {
+                    self.make_cell(var);
+                }
             }
             PatternKind::Ignore => {}
             PatternKind::Error => self.unknown = true,
@@ -245,7 +248,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The value under its name: a tensor is called so in reports, a scalar of a kernel is computed once.
-    fn named_value(&mut self, name: &str, value: Value<'a>) -> Value<'a> {
+    pub(super) fn named_value(&mut self, name: &str, value: Value<'a>) -> Value<'a> {
         match value {
             Value::Tensor(v) => {
                 let is_param = self.graph.function().params.iter().any(|p| p.value == v);
@@ -295,7 +298,7 @@ impl<'a> Elaborator<'a> {
     fn target_value(&mut self, target: &'a Target) -> Value<'a> {
         match &target.kind {
             TargetKind::Name(name) => match self.find(name) {
-                Some(var) => self.vars[var].value.clone(),
+                Some(var) => self.variable(var),
                 None => Value::Unknown, // reported where it is assigned
             },
             TargetKind::Element { tensor, indices } => {
@@ -304,7 +307,7 @@ impl<'a> Elaborator<'a> {
                 let ty = self.graph.tensor(v).clone();
                 let of = Indexed { text: &tensor.text, ty: &ty, store: true };
                 let Some(axes) = self.axes(target.node, &of, indices) else { return Value::Unknown };
-                self.slice(target.node, v, &axes)
+                if self.inside { self.load(target.node, v, &axes) } else { self.slice(target.node, v, &axes) }
             }
             TargetKind::Tuple(_) => {
                 let message = "an operator assigns to one target";
@@ -318,16 +321,19 @@ impl<'a> Elaborator<'a> {
         match &target.kind {
             TargetKind::Name(name) => {
                 if self.is_scalar_state(name) {
-                    return self.store(target.node, (target.node, name), &[], value, value_node);
+                    return self.store(target, (target.node, name), &[], value, value_node);
                 }
                 let Some(var) = self.assignable(target.node, name, false) else { return };
+                if self.inside {
+                    return self.assign_in_kernel(var, value, value_node);
+                }
                 let before = self.vars[var].value.clone();
                 let value = self.kept(value_node, &before, value, var);
                 let value = self.named_value(name, value);
                 self.vars[var].value = value;
             }
             TargetKind::Element { tensor, indices } => {
-                self.store(target.node, (tensor.node, &tensor.text), indices, value, value_node);
+                self.store(target, (tensor.node, &tensor.text), indices, value, value_node);
             }
             TargetKind::Tuple(items) => match value {
                 Value::Tuple(values) if values.len() == items.len() => {
@@ -367,7 +373,7 @@ impl<'a> Elaborator<'a> {
             self.unknown_name(node, name);
             return None;
         };
-        if self.inside {
+        if self.inside && !self.statements {
             let message = "a closure over elements does not assign";
             self.fail(node, Code::NotMutable, message, "bind a new name with `let`, or carry the value with `fold`");
             return None;
@@ -403,7 +409,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A new value of a variable: it keeps its dtype.
-    fn kept(&mut self, node: NodeId, before: &Value<'a>, value: Value<'a>, var: usize) -> Value<'a> {
+    pub(super) fn kept(&mut self, node: NodeId, before: &Value<'a>, value: Value<'a>, var: usize) -> Value<'a> {
         let Some(Type::Tensor(old)) = self.type_of(before) else {
             // A literal has no dtype yet, and an index value stays one.
             return match (before, value) {
@@ -436,7 +442,7 @@ impl<'a> Elaborator<'a> {
     /// `x[[i, ..]] = e`.
     fn store(
         &mut self,
-        node: NodeId,
+        target: &'a Target,
         (tensor_node, tensor): (NodeId, &str),
         indices: &'a [Expr],
         value: Value<'a>,
@@ -451,6 +457,10 @@ impl<'a> Elaborator<'a> {
             self.indices_of_unknown(indices);
             return;
         };
+        if self.inside {
+            return self.store_element(target, (tensor, indices), dst, value, value_node);
+        }
+        let node = target.node;
         let ty = self.graph.tensor(dst).clone();
         let of = Indexed { text: tensor, ty: &ty, store: true };
         let axes = self.axes(node, &of, indices);

@@ -6,7 +6,7 @@ use tenfold_ir::Scalar;
 use tenfold_ir::arith::{Fact, IntExpr};
 use tenfold_ir::ops::Literal;
 use tenfold_ir::relax::ValueId;
-use tenfold_ir::tir::ExprId;
+use tenfold_ir::tir::{BufId, ExprId};
 
 use crate::ast::{Expr, NodeId, Pattern};
 
@@ -116,8 +116,21 @@ pub(super) struct Variable<'a> {
     pub(super) node: NodeId,
     /// What it is.
     pub(super) kind: VariableKind,
-    /// Its value now.
+    /// Its value now; if it has a cell, one of the same type.
     pub(super) value: Value<'a>,
+    /// Where it lives while a loop over elements is walked.
+    pub(super) cell: Option<Cell>,
+}
+
+/// Locals of a kernel that hold a variable.
+#[derive(Clone, Debug)]
+pub(super) enum Cell {
+    /// A scalar.
+    Scalar(BufId),
+    /// An index value, as an `i64`.
+    Index(BufId),
+    /// Several.
+    Tuple(Vec<Cell>),
 }
 
 /// What a [`Variable`] is.

@@ -5,8 +5,8 @@ use tenfold::prelude::*;
 #[tensor_fn]
 pub fn loops(x: Tensor<f32, N>) -> Tensor<f32, N> {
     let mut y = x;
-    for i in 1..N {
-        y[[i]] += y[[i - 1]];
+    for _ in 1..N {
+        y = y * 0.5 + max(y);
     }
     y
 }
