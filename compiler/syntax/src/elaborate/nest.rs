@@ -315,7 +315,7 @@ impl<'a> Elaborator<'a> {
         let literal = matches!(self.vars[var].value, Value::Literal(_));
         let dtype = self.type_of(value).and_then(|ty| match ty {
             tenfold_ir::relax::Type::Tensor(t) => Some(t.dtype),
-            tenfold_ir::relax::Type::Tuple(_) => None,
+            tenfold_ir::relax::Type::Tuple(_) | tenfold_ir::relax::Type::Shape(_) => None,
         });
         if let (true, Some(dtype)) = (literal, dtype) {
             let key = (self.frame.source, self.vars[var].node);

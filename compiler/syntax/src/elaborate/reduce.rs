@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::op::{BinaryOp, CmpOp, ReduceOp, UnaryOp};
+use tenfold_ir::op::{CmpOp, ReduceOp, UnaryOp};
 use tenfold_ir::ops::Literal;
 use tenfold_ir::relax::Type;
 use tenfold_ir::tir::{Access, BufId, ExprId, IterKind, LoopKind, Stmt, VarId};
