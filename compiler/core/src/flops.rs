@@ -31,6 +31,8 @@ fn count(module: &Module, func: &PrimFunc, stmt: &Stmt) -> Option<u64> {
         Stmt::Let { value: e, body, .. } => Some(value(*e) + inner(body)?),
         Stmt::Alloc { body, .. } | Stmt::At(_, body) => inner(body),
         Stmt::Store { value: e, .. } | Stmt::Evaluate(e) => Some(value(*e)),
+        Stmt::Assert { cond, .. } => Some(value(*cond)),
+        Stmt::Barrier(_) | Stmt::Prefetch { .. } => Some(0),
         Stmt::Block(block) => inner(&block.body),
         Stmt::Call { func: callee, .. } => match module.functions.get(callee) {
             Some(Function::Prim(callee)) => count(module, callee, &callee.body),
@@ -58,6 +60,7 @@ fn expr(func: &PrimFunc, id: ExprId, seen: &mut BTreeSet<ExprId>) -> u64 {
         Expr::Cast(_, a) | Expr::Broadcast(a, _) => inner(&[*a]),
         Expr::Load { .. } => 0,
         Expr::Call(_, args, _) => own + inner(args),
+        Expr::Shuffle(vectors, _) => inner(vectors),
         Expr::Ramp(a, b, _) => inner(&[*a, *b]),
     }
 }

@@ -51,30 +51,11 @@ fn ours(frames: &BTreeMap<&str, u64>, address: u64) -> u64 {
 }
 
 fn calls<'a>(stmt: &'a Stmt, names: &mut Vec<&'a str>) {
-    match stmt {
-        Stmt::Call { func, .. } => {
-            if !names.contains(&func.as_str()) {
-                names.push(func);
-            }
+    stmt.walk(&mut |s| {
+        if let Stmt::Call { func, .. } = s
+            && !names.contains(&func.as_str())
+        {
+            names.push(func);
         }
-        Stmt::Seq(all) => all.iter().for_each(|stmt| calls(stmt, names)),
-        Stmt::For { body, .. }
-        | Stmt::While { body, .. }
-        | Stmt::Let { body, .. }
-        | Stmt::Alloc { body, .. }
-        | Stmt::At(_, body) => calls(body, names),
-        Stmt::If { then, otherwise, .. } => {
-            calls(then, names);
-            if let Some(otherwise) = otherwise {
-                calls(otherwise, names);
-            }
-        }
-        Stmt::Block(block) => {
-            if let Some(init) = &block.init {
-                calls(init, names);
-            }
-            calls(&block.body, names);
-        }
-        Stmt::Store { .. } | Stmt::Evaluate(_) => {}
-    }
+    });
 }

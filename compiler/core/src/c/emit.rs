@@ -306,7 +306,13 @@ impl<'a> Body<'a> {
             Stmt::Alloc { buf, body } => self.alloc(*buf, body),
             Stmt::Store { buf, index, value, .. } => self.braced(|b| b.store(*buf, index, *value)),
             Stmt::Evaluate(_) => {}
-            Stmt::Call { func, args } => self.braced(|b| b.call(func, args)),
+            Stmt::Call { func, launch: Some(_), .. } => {
+                self.line(&format!("#error \"`{func}` is launched on a device, which is not C\""));
+            }
+            Stmt::Call { func, args, launch: None } => self.braced(|b| b.call(func, args)),
+            Stmt::Barrier(_) => self.line("#error \"a barrier, which plain C does not have\""),
+            Stmt::Assert { cond, text } => self.braced(|b| b.check(*cond, text)),
+            Stmt::Prefetch { buf, index } => self.braced(|b| b.prefetch(*buf, index)),
             Stmt::At(_, body) => self.stmt(body),
             Stmt::Block(block) => self.line(&format!("#error \"block `{}` was not lowered\"", block.name)),
         }
@@ -374,6 +380,21 @@ impl<'a> Body<'a> {
         }
         let name = self.buffer(buf);
         self.line(&format!("{name}[{}] = {text};", index.join("][")));
+    }
+
+    /// A check that does not hold ends the function with its number.
+    fn check(&mut self, cond: ExprId, text: &str) {
+        let number = self.func.checks().iter().position(|t| t == text).map_or(0, |i| i + 1);
+        self.start(&[cond]);
+        let cond = self.value(cond);
+        self.line(&format!("if (!{cond}) return {number};"));
+    }
+
+    fn prefetch(&mut self, buf: BufId, index: &[ExprId]) {
+        self.start(index);
+        let index: Vec<String> = index.iter().map(|i| self.value(*i)).collect();
+        let name = self.buffer(buf);
+        self.line(&format!("TF_PREFETCH({name} + {});", index.first().map_or("0", String::as_str)));
     }
 
     fn call(&mut self, func: &str, args: &[CallArg]) {

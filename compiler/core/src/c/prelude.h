@@ -15,6 +15,7 @@
 #define tf_rem_f64 __builtin_fmod
 #define TF_INF __builtin_inf()
 #define TF_NAN __builtin_nan("")
+#define TF_PREFETCH(p) __builtin_prefetch(p)
 #else
 #include <math.h>
 #define TF_EXPORT
@@ -29,6 +30,7 @@
 #define tf_rem_f64 fmod
 #define TF_INF ((double)INFINITY)
 #define TF_NAN ((double)NAN)
+#define TF_PREFETCH(p) ((void)(p))
 #endif
 
 TF_INLINE uint32_t tf_bits_f32(float x) { union { float f; uint32_t u; } v; v.f = x; return v.u; }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::op::BinaryOp;
+use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{Access, BufId, Builder, Elem, Expr, ExprId, LoopKind, PrimFunc, Scope, Stmt, Ty, VarId};
 use tenfold_ir::{DType, Module};
 
@@ -55,8 +55,22 @@ impl Work<'_> {
                 self.store(buf, index[0], value, access)
             }
             Stmt::Evaluate(e) if self.b.ty(e).lanes > 1 => Stmt::nop(),
-            other => other.map_children(&mut |s| self.stmt(s)),
+            other => {
+                let other = other.map_exprs(&mut |e| self.scalar_expr(e));
+                other.map_children(&mut |s| self.stmt(s))
+            }
         }
+    }
+
+    /// An expression of one lane, whose parts may be picked from vectors.
+    fn scalar_expr(&mut self, id: ExprId) -> ExprId {
+        let number = self.b.index(0);
+        if self.b.ty(id).lanes > 1 { id } else { Lane { work: self, number, memo: BTreeMap::new() }.expr(id) }
+    }
+
+    fn shuffles(&self, id: ExprId) -> bool {
+        let func = self.b.func();
+        func.reachable([id]).into_iter().any(|e| matches!(func.exprs.get(e), Expr::Shuffle(..)))
     }
 
     fn lanes(&self, index: &[ExprId], value: ExprId) -> u16 {
@@ -113,14 +127,16 @@ impl Work<'_> {
         let mut reads = func.reachable([at, value]).into_iter().filter_map(|e| index(func.exprs.get(e)));
         // The index itself is evaluated where lanes are written.
         let moves = func.reachable([at]).into_iter().any(|e| index(func.exprs.get(e)).is_some());
-        moves || reads.any(|index| !(distinct && index == [at]))
+        // A lane that is picked is read where another one is written.
+        let own = distinct && !self.shuffles(value);
+        moves || reads.any(|index| !(own && index == [at]))
     }
 
     fn each_lane(&mut self, lanes: u16, f: impl FnOnce(&mut Lane<'_, '_>) -> Stmt) -> Stmt {
         let var = self.b.index_var("lane");
         let (min, extent, number) = (self.b.index(0), self.b.index(i64::from(lanes)), self.b.read(var));
         let body = f(&mut Lane { work: self, number, memo: BTreeMap::new() });
-        Stmt::For { var, min, extent, kind: LoopKind::Serial, body: Box::new(body) }
+        Stmt::loop_(var, min, extent, LoopKind::Serial, body)
     }
 }
 
@@ -133,7 +149,7 @@ struct Lane<'w, 'b> {
 
 impl Lane<'_, '_> {
     fn expr(&mut self, id: ExprId) -> ExprId {
-        if self.work.b.ty(id).lanes == 1 {
+        if self.work.b.ty(id).lanes == 1 && !self.work.shuffles(id) {
             return id;
         }
         if let Some(done) = self.memo.get(&id) {
@@ -153,7 +169,8 @@ impl Lane<'_, '_> {
                 let number = self.number;
                 self.step(base, stride, number)
             }
-            Expr::Broadcast(a, _) => a,
+            Expr::Broadcast(a, _) => self.expr(a),
+            Expr::Shuffle(vectors, lanes) => self.shuffle(&vectors, &lanes),
             Expr::Unary(op, a) => {
                 let a = self.expr(a);
                 self.work.b.raw(Expr::Unary(op, a), ty)
@@ -187,6 +204,30 @@ impl Lane<'_, '_> {
                 self.work.b.raw(Expr::Call(f, args, ty), ty)
             }
         }
+    }
+
+    /// The lane picked, chosen by its number where that is not known.
+    fn shuffle(&mut self, vectors: &[ExprId], lanes: &[u16]) -> ExprId {
+        let picked: Vec<ExprId> = lanes.iter().filter_map(|lane| self.lane_of(vectors, *lane)).collect();
+        let Some((last, others)) = picked.split_last() else { return self.number };
+        others.iter().enumerate().rev().fold(*last, |rest, (lane, value)| {
+            let at = self.work.b.index(lane as i64);
+            let here = self.work.b.compare(CmpOp::Eq, self.number, at);
+            self.work.b.if_(here, *value, rest)
+        })
+    }
+
+    /// The lane of that number among those of all vectors.
+    fn lane_of(&mut self, vectors: &[ExprId], mut lane: u16) -> Option<ExprId> {
+        for vector in vectors {
+            let lanes = self.work.b.ty(*vector).lanes;
+            if lane < lanes {
+                let number = self.work.b.index(i64::from(lane));
+                return Some(Lane { work: self.work, number, memo: BTreeMap::new() }.expr(*vector));
+            }
+            lane -= lanes;
+        }
+        None
     }
 
     /// The lane of a vector variable.

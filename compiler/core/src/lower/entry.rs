@@ -239,7 +239,7 @@ impl<'a> Entry<'a> {
             };
             args.extend(arg);
         }
-        Stmt::Call { func: func.to_string(), args }
+        Stmt::Call { func: func.to_string(), args, launch: None }
     }
 
     fn component(&self, out: ValueId, index: usize, count: usize) -> Place {
@@ -267,7 +267,7 @@ impl<'a> Entry<'a> {
             }
         }
         args.extend([CallArg::Buffer(from), CallArg::Buffer(to)]);
-        self.b.push(Stmt::Call { func: copy.name.clone(), args });
+        self.b.push(Stmt::Call { func: copy.name.clone(), args, launch: None });
         self.copies.push(copy);
     }
 

@@ -152,7 +152,7 @@ impl<'a> Kernel<'a> {
         let mut body = self.capture(f);
         let min = self.b.index(0);
         for (var, extent) in vars.iter().rev() {
-            body = Stmt::For { var: *var, min, extent: *extent, kind, body: Box::new(body) };
+            body = Stmt::loop_(*var, min, *extent, kind, body);
         }
         self.b.push(body);
     }

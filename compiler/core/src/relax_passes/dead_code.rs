@@ -75,23 +75,9 @@ fn called(func: &relax::Function) -> Vec<String> {
 
 /// Names of prim-funcs that a statement calls.
 pub(super) fn tir_calls(stmt: &tenfold_ir::tir::Stmt, out: &mut Vec<String>) {
-    use tenfold_ir::tir::Stmt;
-    match stmt {
-        Stmt::Seq(all) => all.iter().for_each(|s| tir_calls(s, out)),
-        Stmt::For { body, .. }
-        | Stmt::While { body, .. }
-        | Stmt::Let { body, .. }
-        | Stmt::Alloc { body, .. }
-        | Stmt::At(_, body) => tir_calls(body, out),
-        Stmt::If { then, otherwise, .. } => {
-            tir_calls(then, out);
-            otherwise.iter().for_each(|s| tir_calls(s, out));
+    stmt.walk(&mut |s| {
+        if let tenfold_ir::tir::Stmt::Call { func, .. } = s {
+            out.push(func.clone());
         }
-        Stmt::Block(block) => {
-            block.init.iter().for_each(|s| tir_calls(s, out));
-            tir_calls(&block.body, out);
-        }
-        Stmt::Call { func, .. } => out.push(func.clone()),
-        Stmt::Store { .. } | Stmt::Evaluate(_) => {}
-    }
+    });
 }

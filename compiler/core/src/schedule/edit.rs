@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{Block, BufId, Builder, Expr, ExprId, ExprMap, LoopKind, PrimFunc, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{
+    Annotation, Block, BufId, Builder, Expr, ExprId, ExprMap, LoopKind, PrimFunc, Stmt, VarId, Viewer,
+};
 
 use super::error::Refusal;
 use super::tree;
@@ -29,21 +31,22 @@ pub(super) struct Loop {
     pub min: ExprId,
     pub extent: ExprId,
     pub kind: LoopKind,
+    pub annotations: Vec<Annotation>,
     pub body: Stmt,
 }
 
 impl Loop {
     /// The loop as a statement.
     pub(super) fn stmt(self) -> Stmt {
-        let Loop { var, min, extent, kind, body } = self;
-        Stmt::For { var, min, extent, kind, body: Box::new(body) }
+        let Loop { var, min, extent, kind, annotations, body } = self;
+        Stmt::For { var, min, extent, kind, annotations, body: Box::new(body) }
     }
 
     fn of(stmt: &Stmt) -> Option<Loop> {
         match stmt {
-            Stmt::For { var, min, extent, kind, body } => {
+            Stmt::For { var, min, extent, kind, annotations, body } => {
                 let (var, min, extent, kind, body) = (*var, *min, *extent, *kind, (**body).clone());
-                Some(Loop { var, min, extent, kind, body })
+                Some(Loop { var, min, extent, kind, annotations: annotations.clone(), body })
             }
             _ => None,
         }

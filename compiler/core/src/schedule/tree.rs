@@ -13,7 +13,12 @@ pub(super) fn children(stmt: &Stmt) -> Vec<&Stmt> {
         | Stmt::At(_, body) => vec![body],
         Stmt::If { then, otherwise, .. } => std::iter::once(&**then).chain(otherwise.as_deref()).collect(),
         Stmt::Block(block) => block.init.iter().chain([&block.body]).collect(),
-        Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } => Vec::new(),
+        Stmt::Store { .. }
+        | Stmt::Evaluate(_)
+        | Stmt::Call { .. }
+        | Stmt::Barrier(_)
+        | Stmt::Assert { .. }
+        | Stmt::Prefetch { .. } => Vec::new(),
     }
 }
 
@@ -31,7 +36,12 @@ pub(super) fn children_mut(stmt: &mut Stmt) -> Vec<&mut Stmt> {
             let Block { init, body, .. } = &mut **block;
             init.iter_mut().chain([body]).collect()
         }
-        Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } => Vec::new(),
+        Stmt::Store { .. }
+        | Stmt::Evaluate(_)
+        | Stmt::Call { .. }
+        | Stmt::Barrier(_)
+        | Stmt::Assert { .. }
+        | Stmt::Prefetch { .. } => Vec::new(),
     }
 }
 
@@ -125,7 +135,13 @@ fn collect_loops(stmt: &Stmt, all: &mut Vec<VarId>) {
 pub(super) fn only_blocks(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Block(_) => true,
-        Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } | Stmt::While { .. } => false,
+        Stmt::Store { .. }
+        | Stmt::Evaluate(_)
+        | Stmt::Call { .. }
+        | Stmt::While { .. }
+        | Stmt::Barrier(_)
+        | Stmt::Assert { .. }
+        | Stmt::Prefetch { .. } => false,
         Stmt::Seq(_) | Stmt::For { .. } | Stmt::If { .. } | Stmt::Let { .. } | Stmt::Alloc { .. } | Stmt::At(..) => {
             children(stmt).into_iter().all(only_blocks)
         }
@@ -154,7 +170,14 @@ pub(super) fn is_empty(stmt: &Stmt) -> bool {
             is_empty(body)
         }
         Stmt::If { then, otherwise, .. } => is_empty(then) && otherwise.as_deref().is_none_or(is_empty),
-        Stmt::While { .. } | Stmt::Block(_) | Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } => false,
+        Stmt::While { .. }
+        | Stmt::Block(_)
+        | Stmt::Store { .. }
+        | Stmt::Evaluate(_)
+        | Stmt::Call { .. }
+        | Stmt::Barrier(_)
+        | Stmt::Assert { .. }
+        | Stmt::Prefetch { .. } => false,
     }
 }
 

@@ -72,23 +72,28 @@ fn flat_index(b: &mut Builder, strides: &[Vec<IntExpr>], buf: BufId, index: &[Ex
 }
 
 fn stores(b: &mut Builder, strides: &[Vec<IntExpr>], stmt: Stmt) -> Stmt {
-    let mut boxed = |s: Box<Stmt>| Box::new(stores(b, strides, *s));
+    let stmt = stmt.map_children(&mut |s| stores(b, strides, s));
     match stmt {
         Stmt::Store { buf, index, value, access } => {
             let flat = flat_index(b, strides, buf, &index);
             Stmt::Store { buf, index: vec![flat], value, access }
         }
-        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(|s| stores(b, strides, s)).collect()),
-        Stmt::For { var, min, extent, kind, body } => Stmt::For { var, min, extent, kind, body: boxed(body) },
-        Stmt::While { cond, body } => Stmt::While { cond, body: boxed(body) },
-        Stmt::If { cond, then, otherwise } => {
-            let then = boxed(then);
-            Stmt::If { cond, then, otherwise: otherwise.map(boxed) }
+        Stmt::Prefetch { buf, index } => {
+            let flat = flat_index(b, strides, buf, &index);
+            Stmt::Prefetch { buf, index: vec![flat] }
         }
-        Stmt::Let { var, value, body } => Stmt::Let { var, value, body: boxed(body) },
-        Stmt::Alloc { buf, body } => Stmt::Alloc { buf, body: boxed(body) },
-        Stmt::At(loc, body) => Stmt::At(loc, boxed(body)),
+        Stmt::Seq(_)
+        | Stmt::For { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Let { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::At(..)
+        | Stmt::Evaluate(_)
+        | Stmt::Call { .. }
+        | Stmt::Barrier(_)
+        | Stmt::Assert { .. } => stmt,
         // `LowerBlocks` runs before; a block left is a bug that the verifier reports.
-        Stmt::Block(_) | Stmt::Evaluate(_) | Stmt::Call { .. } => stmt,
+        Stmt::Block(_) => stmt,
     }
 }

@@ -60,20 +60,9 @@ fn body_uses(b: &Builder, body: &Stmt, bound: &Bound) -> bool {
 }
 
 fn lower(b: &mut Builder, stmt: Stmt, bound: &mut Bound) -> Stmt {
-    let mut boxed = |s: Box<Stmt>| Box::new(lower(b, *s, bound));
     match stmt {
-        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(|s| lower(b, s, bound)).collect()),
-        Stmt::For { var, min, extent, kind, body } => Stmt::For { var, min, extent, kind, body: boxed(body) },
-        Stmt::While { cond, body } => Stmt::While { cond, body: boxed(body) },
-        Stmt::If { cond, then, otherwise } => {
-            let then = boxed(then);
-            Stmt::If { cond, then, otherwise: otherwise.map(boxed) }
-        }
-        Stmt::Let { var, value, body } => Stmt::Let { var, value, body: boxed(body) },
-        Stmt::Alloc { buf, body } => Stmt::Alloc { buf, body: boxed(body) },
-        Stmt::At(loc, body) => Stmt::At(loc, boxed(body)),
         Stmt::Block(block) => lower_block(b, *block, bound),
-        Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } => stmt,
+        other => other.map_children(&mut |s| lower(b, s, bound)),
     }
 }
 
@@ -93,7 +82,7 @@ fn lower_block(b: &mut Builder, block: Block, bound: &mut Bound) -> Stmt {
         Some(cond) => Stmt::If { cond, then: Box::new(body), otherwise: None },
     };
     bound.extend(block.iters.iter().map(|i| (i.var, i.value)));
-    body
+    block.allocs.into_iter().rev().fold(body, |body, buf| Stmt::Alloc { buf, body: Box::new(body) })
 }
 
 /// `init` where every one of `vars` is 0.

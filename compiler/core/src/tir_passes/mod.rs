@@ -1,6 +1,5 @@
 //! Passes over tir. One pass is one file.
 
-mod copy;
 pub(crate) mod flatten;
 pub(crate) mod lower_blocks;
 pub(crate) mod lower_math;

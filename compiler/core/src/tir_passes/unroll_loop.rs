@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use tenfold_ir::Module;
 use tenfold_ir::tir::{Builder, Expr, LoopKind, Stmt, VarId};
 
-use super::copy::{copy, size, substitute};
 use super::rewrite_bodies;
 use crate::CompileError;
 use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase};
+use tenfold_ir::tir::copy::{copy, size, substitute};
 
 /// Steps that an unmarked loop may have to be copied out.
 const AUTO_MAX_STEP: IntKey = IntKey {
@@ -60,7 +60,7 @@ fn unroll(b: &mut Builder, stmt: Stmt, limits: Limits) -> (Stmt, i64) {
         steps = steps.max(inner);
         s
     });
-    let Stmt::For { var, min, extent, kind, body } = stmt else { return (stmt, steps) };
+    let Stmt::For { var, min, extent, kind, annotations, body } = stmt else { return (stmt, steps) };
     let turns = match b.func().exprs.get(extent) {
         Expr::Index(turns) => Some((*turns).max(0)),
         _ => None,
@@ -69,14 +69,14 @@ fn unroll(b: &mut Builder, stmt: Stmt, limits: Limits) -> (Stmt, i64) {
     let wanted = match kind {
         LoopKind::Unrolled => turns,
         LoopKind::Serial | LoopKind::Reduction => turns.filter(|_| total.is_some_and(|n| n <= limits.steps)),
-        LoopKind::Parallel | LoopKind::Vectorized | LoopKind::ThreadBound(_) => None,
+        LoopKind::Parallel | LoopKind::Vectorized | LoopKind::ThreadBound(_) | LoopKind::VThread => None,
     };
     let fits = |n: &i64| n.saturating_mul(size(b, &body) as i64) <= limits.size;
     if let Some(turns) = wanted.filter(fits) {
         return (copies(b, var, min, turns, *body), steps);
     }
     let kind = if kind == LoopKind::Unrolled { LoopKind::Serial } else { kind };
-    (Stmt::For { var, min, extent, kind, body }, total.unwrap_or(i64::MAX))
+    (Stmt::For { var, min, extent, kind, annotations, body }, total.unwrap_or(i64::MAX))
 }
 
 fn copies(b: &mut Builder, var: VarId, min: tenfold_ir::tir::ExprId, turns: i64, body: Stmt) -> Stmt {

@@ -1,7 +1,7 @@
 //! Redoes the proof of every access: each index lies inside its axis.
 
 use crate::arith::IntExpr;
-use crate::tir::{Access, Block, BufId, Elem, Expr, ExprId, PrimFunc, Stmt, VarId, Viewer, operands};
+use crate::tir::{Access, Block, BufId, Elem, Expr, ExprId, PrimFunc, Region, Stmt, VarId, Viewer, operands};
 
 /// An access that cannot be proven.
 #[derive(Clone, Debug)]
@@ -91,6 +91,10 @@ impl Check<'_> {
                     c.stmt(body);
                 });
             }
+            Stmt::Assert { cond, .. } => self.expr(*cond),
+            // What is asked for need not be there.
+            Stmt::Prefetch { index, .. } => index.iter().for_each(|i| self.expr(*i)),
+            Stmt::Barrier(_) => {}
             Stmt::Alloc { body, .. } | Stmt::At(_, body) => self.stmt(body),
             Stmt::Store { buf, index, value, access } => {
                 index.iter().for_each(|i| self.expr(*i));
@@ -116,9 +120,24 @@ impl Check<'_> {
                 c.expr(p);
                 c.assume_holds(p);
             }
+            block.matches.iter().for_each(|m| c.region(&m.region));
             block.init.iter().for_each(|s| c.stmt(s));
             c.stmt(&block.body);
         });
+    }
+
+    /// What a view shows lies inside; inside the view its own axes are what counts.
+    fn region(&mut self, region: &Region) {
+        let data = &self.func.buffers[region.buf.0 as usize];
+        for (axis, ((begin, extent), whole)) in region.ranges.iter().zip(&data.shape).enumerate() {
+            let (begin, extent) = (self.viewer.int(*begin), self.viewer.int(*extent));
+            let end = &begin + &extent;
+            if !(self.viewer.prover.prove_ge0(&begin) && self.viewer.prover.prove_le(&end, whole)) {
+                let (name, func) = (&data.name, &self.func.name);
+                let text = format!("`{func}`: the view of `{name}` ends at `{end}`, axis {axis} at {whole}");
+                self.errors.push(Unproven { text, may_wrap: self.viewer.is_wild(&end) });
+            }
+        }
     }
 
     fn range(&mut self, var: VarId, lo: &IntExpr, hi: &IntExpr) {

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Access, BufId, BufUse, BufferData, Elem, Expr, ExprId, Intrinsic, IterVar, Param, Phase, PrimFunc, Scope, Stmt, Ty,
+    Access, BufId, BufUse, BufferData, Elem, Expr, ExprId, Intrinsic, IterVar, Param, PrimFunc, Scope, Stmt, Ty,
     VarData, VarId,
 };
 use crate::arith::{IntExpr, Sym, View};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
-use crate::{DType, Loc, Scalar};
+use crate::{DType, Scalar};
 
 /// Something that a scope holds; `Let` and `Alloc` hold for the rest of it.
 #[derive(Clone)]
@@ -39,19 +39,7 @@ impl Builder {
     /// Starts a function.
     pub fn new(name: &str) -> Self {
         Builder {
-            func: PrimFunc {
-                name: name.to_string(),
-                params: Vec::new(),
-                facts: Vec::new(),
-                vars: Vec::new(),
-                buffers: Vec::new(),
-                exprs: super::ExprArena::default(),
-                body: Stmt::Seq(Vec::new()),
-                phase: Phase::Blocks,
-                exported: false,
-                strict: false,
-                loc: Loc::default(),
-            },
+            func: PrimFunc::new(name),
             names: BTreeSet::new(),
             tried: BTreeMap::new(),
             vars: BTreeMap::new(),
@@ -248,6 +236,36 @@ impl Builder {
             _ => self.ty(a),
         };
         self.intern(Expr::Unary(op, a), ty)
+    }
+
+    /// `base, base + stride, …`.
+    pub fn ramp(&mut self, base: ExprId, stride: ExprId, lanes: u16) -> ExprId {
+        let ty = Ty { lanes, ..self.ty(base) };
+        self.intern(Expr::Ramp(base, stride, lanes), ty)
+    }
+
+    /// Lanes picked from those of `vectors`, of which there is one at least.
+    pub fn shuffle(&mut self, vectors: Vec<ExprId>, lanes: Vec<u16>) -> ExprId {
+        let ty = Ty { lanes: lanes.len() as u16, ..self.ty(vectors[0]) };
+        self.intern(Expr::Shuffle(vectors, lanes), ty)
+    }
+
+    /// One lane of a vector.
+    pub fn extract(&mut self, vector: ExprId, lane: u16) -> ExprId {
+        self.shuffle(vec![vector], vec![lane])
+    }
+
+    /// A vector with one lane replaced.
+    pub fn insert_lane(&mut self, vector: ExprId, lane: u16, value: ExprId) -> ExprId {
+        let lanes = self.ty(vector).lanes;
+        let picked = (0..lanes).map(|i| if i == lane { lanes } else { i }).collect();
+        self.shuffle(vec![vector, value], picked)
+    }
+
+    /// Vectors behind one another.
+    pub fn concat(&mut self, vectors: Vec<ExprId>) -> ExprId {
+        let lanes: u16 = vectors.iter().map(|v| self.ty(*v).lanes).sum();
+        self.shuffle(vectors, (0..lanes).collect())
     }
 
     /// One value in every lane, unless it has them already.
@@ -498,7 +516,7 @@ impl Builder {
     pub fn for_(&mut self, var: VarId, extent: ExprId, f: impl FnOnce(&mut Self)) {
         let min = self.index(0);
         let (body, ()) = self.scope(f);
-        self.push(Stmt::For { var, min, extent, kind: super::LoopKind::Serial, body: Box::new(body) });
+        self.push(Stmt::loop_(var, min, extent, super::LoopKind::Serial, body));
     }
 
     /// Pushes loops `0..extent` for every iterator, and inside them the block with the iterators bound to them.
@@ -518,19 +536,11 @@ impl Builder {
             loops.push((loop_var, *extent, order));
             bound.push(IterVar { var: *var, extent: *extent, kind: *kind, value });
         }
-        let block = super::Block {
-            name: block_name,
-            iters: bound,
-            reads: Vec::new(),
-            writes: Vec::new(),
-            init,
-            predicate: None,
-            body,
-        };
+        let block = super::Block { iters: bound, init, ..super::Block::new(block_name, body) };
         let min = self.index(0);
         let mut stmt = Stmt::Block(Box::new(block));
         for (var, extent, kind) in loops.into_iter().rev() {
-            stmt = Stmt::For { var, min, extent, kind, body: Box::new(stmt) };
+            stmt = Stmt::loop_(var, min, extent, kind, stmt);
         }
         self.push(stmt);
     }

@@ -25,22 +25,11 @@ fn canonical(module: &Module, func: &PrimFunc) -> String {
 }
 
 fn without_places(stmt: Stmt) -> Stmt {
-    let boxed = |s: Box<Stmt>| Box::new(without_places(*s));
-    match stmt {
-        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(without_places).collect()),
-        Stmt::For { var, min, extent, kind, body } => Stmt::For { var, min, extent, kind, body: boxed(body) },
-        Stmt::While { cond, body } => Stmt::While { cond, body: boxed(body) },
-        Stmt::If { cond, then, otherwise } => Stmt::If { cond, then: boxed(then), otherwise: otherwise.map(boxed) },
-        Stmt::Let { var, value, body } => Stmt::Let { var, value, body: boxed(body) },
-        Stmt::Alloc { buf, body } => Stmt::Alloc { buf, body: boxed(body) },
-        Stmt::Block(mut block) => {
-            block.init = block.init.map(without_places);
-            block.body = without_places(block.body);
-            Stmt::Block(block)
-        }
-        Stmt::At(_, body) => without_places(*body),
-        Stmt::Store { .. } | Stmt::Evaluate(_) | Stmt::Call { .. } => stmt,
-    }
+    stmt.map(&mut |s| match s {
+        Stmt::At(_, body) => *body,
+        Stmt::Seq(all) => Stmt::seq(all),
+        other => other,
+    })
 }
 
 /// The text with every name of a variable, buffer or block replaced by `$` and a number, in the order of first use.

@@ -11,6 +11,7 @@
 //! 4. Every output buffer is written over its whole shape; no input buffer is written.
 //! 5. `phase` only moves forward; a later phase forbids what its docs say.
 
+use super::Annotation;
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::{ConstId, DType, Loc, Scalar};
@@ -78,6 +79,12 @@ pub enum Scope {
     Local,
     /// Memory of a GPU thread block.
     Shared,
+    /// Memory of a GPU thread block whose size the launch says.
+    SharedDyn,
+    /// Memory that the threads of a warp share, spread over their registers.
+    Warp,
+    /// A view that a block's [`MatchBuffer`] makes of a part of another buffer.
+    View,
     /// A constant of the module.
     Const(ConstId),
     /// A part of the workspace, at this byte offset: only in the entry function.
@@ -170,6 +177,8 @@ pub enum Expr {
     Ramp(ExprId, ExprId, u16),
     /// One value in every lane.
     Broadcast(ExprId, u16),
+    /// Lanes picked by number from the lanes of all operands behind one another: takes apart, puts together, reorders.
+    Shuffle(Vec<ExprId>, Vec<u16>),
 }
 
 /// How a loop runs.
@@ -188,6 +197,8 @@ pub enum LoopKind {
     Unrolled,
     /// Bound to a thread axis.
     ThreadBound(ThreadAxis),
+    /// Virtual threads: run as one thread, their statements interleaved (`InjectVirtualThread`).
+    VThread,
 }
 
 /// A thread axis of a GPU.
@@ -232,6 +243,18 @@ pub struct Region {
     pub ranges: Vec<(ExprId, ExprId)>,
 }
 
+/// A view of a region for the life of a block: `match view = region`.
+///
+/// The view has the region's extents along its own axes; leading axes of the region that it lacks have extent 1. Its
+/// distances are those of the region's buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MatchBuffer {
+    /// The view, of [`Scope::View`].
+    pub view: BufId,
+    /// What it is a view of.
+    pub region: Region,
+}
+
 /// TensorIR's block.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Block {
@@ -247,8 +270,43 @@ pub struct Block {
     pub init: Option<Stmt>,
     /// Only instances for which this holds run.
     pub predicate: Option<ExprId>,
+    /// Buffers that live inside an instance.
+    pub allocs: Vec<BufId>,
+    /// Views that hold inside an instance.
+    pub matches: Vec<MatchBuffer>,
+    /// What passes are asked for.
+    pub annotations: Vec<Annotation>,
     /// The body.
     pub body: Stmt,
+}
+
+impl Block {
+    /// A block that has a body and nothing else.
+    pub fn new(name: impl Into<String>, body: Stmt) -> Self {
+        Block {
+            name: name.into(),
+            iters: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            init: None,
+            predicate: None,
+            allocs: Vec::new(),
+            matches: Vec::new(),
+            annotations: Vec::new(),
+            body,
+        }
+    }
+}
+
+/// How many copies of a device function a call starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// Thread blocks along x, y, z.
+    pub grid: [ExprId; 3],
+    /// Threads of a block along x, y, z.
+    pub block: [ExprId; 3],
+    /// Bytes of [`Scope::SharedDyn`] memory of a block.
+    pub shared: ExprId,
 }
 
 /// An argument of [`Stmt::Call`].
@@ -275,6 +333,8 @@ pub enum Stmt {
         extent: ExprId,
         /// How.
         kind: LoopKind,
+        /// What passes are asked for.
+        annotations: Vec<Annotation>,
         /// What.
         body: Box<Stmt>,
     },
@@ -331,9 +391,36 @@ pub enum Stmt {
         func: String,
         /// Its arguments.
         args: Vec<CallArg>,
+        /// Of a device function: how many copies.
+        launch: Option<Launch>,
+    },
+    /// Waits until the threads that share memory of this scope ([`Scope::Shared`], [`Scope::SharedDyn`],
+    /// [`Scope::Warp`], or [`Scope::Global`]) are all here; what they wrote there is seen by all.
+    Barrier(Scope),
+    /// If the condition does not hold, the function ends with the status of this check: its place, counted from 1,
+    /// among the different texts of [`PrimFunc::checks`].
+    Assert {
+        /// The condition.
+        cond: ExprId,
+        /// What does not hold, for the user.
+        text: String,
+    },
+    /// Asks for an element that will be read; does nothing else, and need not lie inside.
+    Prefetch {
+        /// From here.
+        buf: BufId,
+        /// One index per axis.
+        index: Vec<ExprId>,
     },
     /// A place in the source for what follows inside `body`, for debug lines and reports.
     At(Loc, Box<Stmt>),
+}
+
+impl Stmt {
+    /// A loop without annotations.
+    pub fn loop_(var: VarId, min: ExprId, extent: ExprId, kind: LoopKind, body: Stmt) -> Self {
+        Stmt::For { var, min, extent, kind, annotations: Vec::new(), body: Box::new(body) }
+    }
 }
 
 /// How far a function has come. Moves forward only.
@@ -360,6 +447,34 @@ pub enum Param {
     Workspace,
 }
 
+/// What a function does to its operands, from what fuses with everything to what fuses with nothing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum OpPattern {
+    /// Each element of the result is made of the elements at the same place.
+    ElementWise,
+    /// As [`OpPattern::ElementWise`], with operands stretched along axes.
+    Broadcast,
+    /// Each element of the result is made of one element of each operand, anywhere.
+    Injective,
+    /// A reduction in any order.
+    CommReduce,
+    /// Larger (a convolution, a product of matrices), but an elementwise function may follow inside of it.
+    OutEWiseFusable,
+    /// Puts values side by side.
+    Tuple,
+    /// Anything.
+    Opaque,
+}
+
+/// Where a function runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FuncKind {
+    /// On the processor that calls.
+    Host,
+    /// On a device, started by a call with a [`Launch`].
+    Device,
+}
+
 /// A loop-level function.
 #[derive(Clone, Debug)]
 pub struct PrimFunc {
@@ -383,8 +498,33 @@ pub struct PrimFunc {
     pub exported: bool,
     /// Whether float reductions may be reassociated and products contracted (`numerics = "strict"` forbids both).
     pub strict: bool,
+    /// What kind of operator it is, if somebody has found out.
+    pub pattern: Option<OpPattern>,
+    /// Where it runs.
+    pub kind: FuncKind,
     /// Where it comes from.
     pub loc: Loc,
+}
+
+impl PrimFunc {
+    /// A function of phase [`Phase::Blocks`] that does nothing.
+    pub fn new(name: impl Into<String>) -> Self {
+        PrimFunc {
+            name: name.into(),
+            params: Vec::new(),
+            facts: Vec::new(),
+            vars: Vec::new(),
+            buffers: Vec::new(),
+            exprs: ExprArena::default(),
+            body: Stmt::nop(),
+            phase: Phase::Blocks,
+            exported: false,
+            strict: false,
+            pattern: None,
+            kind: FuncKind::Host,
+            loc: Loc::default(),
+        }
+    }
 }
 
 /// The expressions of a function.

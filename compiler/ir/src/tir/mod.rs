@@ -1,7 +1,10 @@
 //! tir: the loop level. See `ir.rs` for the data and `compiler/docs/tir.md` for the grammar.
 
+mod annotation;
+mod annotation_text;
 mod bounds;
 mod build;
+pub mod copy;
 mod element;
 mod eval;
 mod hash;
@@ -16,6 +19,7 @@ mod verify_types;
 mod view;
 mod walk;
 
+pub use annotation::{AnnValue, Annotation};
 pub use bounds::{Unproven, unproven, verify_bounds};
 pub use build::Builder;
 pub use eval::{Arg, eval};
@@ -23,6 +27,6 @@ pub use hash::{structural_hash, structurally_equal};
 pub use ir::*;
 pub use parse::parse;
 pub use print::{literal, operands, print};
-pub use rewrite::ExprMap;
+pub use rewrite::{BufAccess, ExprMap, accesses, expr_vars, free_vars, map_operands, own_accesses, read, written};
 pub use verify::verify;
 pub use view::Viewer;

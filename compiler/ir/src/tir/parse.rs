@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use super::annotation_text::{annotations, pattern, string};
 use super::parse_expr::{Exprs, parse_ty};
-use super::print::{LOOP_KINDS, loop_name, phase_name};
+use super::print::{LOOP_KINDS, SCOPES, loop_name, phase_name, scope_name};
 use super::{
-    Access, Block, BufId, BufUse, BufferData, CallArg, ExprArena, ExprId, IterKind, IterVar, LoopKind, Param, Phase,
-    PrimFunc, Region, Scope, Stmt, Ty, VarData, VarId,
+    Access, Annotation, Block, BufId, BufUse, BufferData, CallArg, ExprId, FuncKind, IterKind, IterVar, Launch,
+    LoopKind, MatchBuffer, Param, Phase, PrimFunc, Region, Scope, Stmt, Ty, VarData, VarId,
 };
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::text::{ParseError, bracketed, split, split_once, strip};
@@ -51,19 +52,7 @@ const DEPTH: u32 = 200;
 
 impl<'t> Parser<'t> {
     fn new(module: &'t Module, lines: &'t [(usize, &'t str)], at: usize) -> Self {
-        let func = PrimFunc {
-            name: String::new(),
-            params: Vec::new(),
-            facts: Vec::new(),
-            vars: Vec::new(),
-            buffers: Vec::new(),
-            exprs: ExprArena::default(),
-            body: Stmt::Seq(Vec::new()),
-            phase: Phase::Blocks,
-            exported: false,
-            strict: false,
-            loc: Loc::default(),
-        };
+        let func = PrimFunc::new("");
         let (vars, buffers, defined) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Parser { module, lines, at, depth: 0, func, vars, buffers, defined }
     }
@@ -116,8 +105,10 @@ impl<'t> Parser<'t> {
                 "phase" => self.func.phase = phase(value()?)?,
                 "exported" => self.func.exported = true,
                 "strict" => self.func.strict = true,
+                "pattern" => self.func.pattern = Some(pattern(value()?)?),
+                "device" => self.func.kind = FuncKind::Device,
                 "at" => self.func.loc = loc(value()?)?,
-                _ => return Err(format!("expected `phase`, `exported`, `strict` or `at`, found `{word}`")),
+                _ => return Err(format!("expected a flag of the function, found `{word}`")),
             }
         }
         Ok(())
@@ -184,14 +175,8 @@ impl<'t> Parser<'t> {
 
     /// Cuts a scope off the end.
     fn scope<'a>(&self, text: &'a str) -> Parsed<(&'a str, Option<Scope>)> {
-        let words = [
-            ("global", Scope::Global),
-            ("local", Scope::Local),
-            ("shared", Scope::Shared),
-            ("workspace", Scope::Workspace),
-        ];
-        for (word, scope) in words {
-            if let Some(rest) = text.strip_suffix(word) {
+        for scope in SCOPES {
+            if let Some(rest) = text.strip_suffix(scope_name(scope)) {
                 return Ok((rest.trim(), Some(scope)));
             }
         }
@@ -250,6 +235,9 @@ impl<'t> Parser<'t> {
             ("alloc", true) => Stmt::Alloc { buf: self.buf(rest)?, body: self.boxed()? },
             ("at", true) => Stmt::At(loc(rest)?, self.boxed()?),
             ("block", true) => self.block(rest)?,
+            ("barrier", false) => self.line(|_| barrier(rest))?,
+            ("assert", false) => self.line(|p| p.check(rest))?,
+            ("prefetch", false) => self.line(|p| p.prefetch(rest))?,
             ("eval", false) => self.line(|p| Ok(Stmt::Evaluate(p.expr(rest)?)))?,
             ("call", false) => self.line(|p| p.call(rest))?,
             (_, false) => self.line(|p| p.store(line))?,
@@ -277,48 +265,81 @@ impl<'t> Parser<'t> {
     fn for_loop(&mut self, rest: &str) -> Parsed<Stmt> {
         let (name, rest) = split_once(rest, " in ").ok_or("expected `for name in min +: extent kind {`")?;
         let (min, rest) = split_once(rest, "+:").ok_or("expected `+:` before the extent")?;
+        let (rest, annotations) = match split_once(rest, " with ") {
+            Some((rest, all)) => (rest, self.annotations(all)?),
+            None => (rest, Vec::new()),
+        };
         let (extent, kind) = rest.rsplit_once(' ').ok_or("expected the kind of the loop")?;
         let (min, extent, kind) = (self.expr(min)?, self.expr(extent.trim())?, loop_kind(kind)?);
         let var = self.declare(name, Ty::index());
-        Ok(Stmt::For { var, min, extent, kind, body: self.boxed()? })
+        Ok(Stmt::For { var, min, extent, kind, annotations, body: self.boxed()? })
     }
 
     fn store(&mut self, line: &str) -> Parsed<Stmt> {
         let (target, value) = split_once(line, " = ").ok_or_else(|| format!("expected a statement, found `{line}`"))?;
-        let open = target.find('[').ok_or_else(|| format!("expected `buffer[index] = value`, found `{line}`"))?;
-        let (name, access) = access(&target[..open]);
-        let (index, rest) = bracketed(&target[open..], '[', ']').ok_or("expected `]`")?;
-        if !rest.is_empty() {
-            return Err(format!("expected ` = value`, found `{rest}`"));
-        }
-        let (buf, index) = (self.buf(name)?, self.expr_list(index)?);
+        let (buf, index, access) = self.element(target)?;
         Ok(Stmt::Store { buf, index, value: self.expr(value)?, access })
+    }
+
+    /// `buffer[index]` and nothing behind it.
+    fn element(&mut self, text: &str) -> Parsed<(BufId, Vec<ExprId>, Access)> {
+        let open = text.find('[').ok_or_else(|| format!("expected `buffer[index]`, found `{text}`"))?;
+        let (name, access) = access(&text[..open]);
+        let (index, rest) = bracketed(&text[open..], '[', ']').ok_or("expected `]`")?;
+        if !rest.is_empty() {
+            return Err(format!("expected the end of `{name}[…]`, found `{rest}`"));
+        }
+        Ok((self.buf(name)?, self.expr_list(index)?, access))
+    }
+
+    fn prefetch(&mut self, rest: &str) -> Parsed<Stmt> {
+        let (buf, index, _) = self.element(rest)?;
+        Ok(Stmt::Prefetch { buf, index })
+    }
+
+    fn check(&mut self, rest: &str) -> Parsed<Stmt> {
+        let (cond, text) = split_once(rest, ",").ok_or("expected `assert condition, \"text\"`")?;
+        Ok(Stmt::Assert { cond: self.expr(cond)?, text: string(text)? })
+    }
+
+    fn annotations(&self, text: &str) -> Parsed<Vec<Annotation>> {
+        annotations(self, text)
     }
 
     fn call(&mut self, rest: &str) -> Parsed<Stmt> {
         let open = rest.find('(').ok_or("expected `call @name(…)`")?;
         let name = rest[..open].strip_prefix('@').ok_or("expected `@` before the name")?;
-        let (args, _) = bracketed(&rest[open..], '(', ')').ok_or("expected `)`")?;
+        let (args, tail) = bracketed(&rest[open..], '(', ')').ok_or("expected `)`")?;
         let args = split(args, ',').into_iter().map(|arg| match arg.strip_prefix('&') {
             Some(buf) => Ok(CallArg::Buffer(self.buf(buf)?)),
             None => Ok(CallArg::Value(self.expr(arg)?)),
         });
         let args = args.collect::<Parsed<Vec<_>>>()?;
-        Ok(Stmt::Call { func: name.to_string(), args })
+        let launch = if tail.is_empty() { None } else { Some(self.launch(tail)?) };
+        Ok(Stmt::Call { func: name.to_string(), args, launch })
+    }
+
+    /// `launch grid [x, y, z] block [x, y, z] shared [bytes]`.
+    fn launch(&mut self, text: &str) -> Parsed<Launch> {
+        let mut rest = text.strip_prefix("launch").ok_or_else(|| format!("expected `launch`, found `{text}`"))?.trim();
+        let mut lists = Vec::new();
+        for word in ["grid", "block", "shared"] {
+            let after = rest.strip_prefix(word).ok_or_else(|| format!("expected `{word} […]`, found `{rest}`"))?;
+            let (inside, tail) = bracketed(after.trim(), '[', ']').ok_or("expected `[…]`")?;
+            lists.push(self.expr_list(inside)?);
+            rest = tail;
+        }
+        match (&lists[0][..], &lists[1][..], &lists[2][..], rest) {
+            ([a, b, c], [x, y, z], [shared], "") => {
+                Ok(Launch { grid: [*a, *b, *c], block: [*x, *y, *z], shared: *shared })
+            }
+            _ => Err(format!("expected `launch grid [x, y, z] block [x, y, z] shared [bytes]`, found `{text}`")),
+        }
     }
 
     fn block(&mut self, name: &str) -> Parsed<Stmt> {
         self.at += 1;
-        let nothing = Stmt::Seq(Vec::new());
-        let mut block = Block {
-            name: name.to_string(),
-            iters: Vec::new(),
-            reads: Vec::new(),
-            writes: Vec::new(),
-            init: None,
-            predicate: None,
-            body: nothing,
-        };
+        let mut block = Block::new(name, Stmt::nop());
         while self.peek()? != "}" {
             let line = self.peek()?;
             let (word, rest) =
@@ -329,6 +350,12 @@ impl<'t> Parser<'t> {
                 "ordered" => self.iter(&mut block, IterKind::Ordered, rest)?,
                 "reads" => block.reads.push(self.region(rest)?),
                 "writes" => block.writes.push(self.region(rest)?),
+                "alloc" => block.allocs.push(self.buf(rest)?),
+                "match" => {
+                    let (view, region) = split_once(rest, " = ").ok_or("expected `match view = buffer[…]`")?;
+                    block.matches.push(MatchBuffer { view: self.buf(view)?, region: self.region(region)? });
+                }
+                "with" => block.annotations.extend(self.annotations(rest)?),
                 "where" => block.predicate = Some(self.expr(rest)?),
                 "init" => {
                     block.init = Some(*self.boxed()?);
@@ -400,6 +427,11 @@ pub(super) fn dtype(name: &str) -> Parsed<DType> {
 fn phase(word: &str) -> Parsed<Phase> {
     let all = [Phase::Blocks, Phase::Scheduled, Phase::Flat, Phase::Target];
     all.into_iter().find(|p| phase_name(*p) == word).ok_or_else(|| format!("expected a phase, found `{word}`"))
+}
+
+fn barrier(word: &str) -> Parsed<Stmt> {
+    let found = SCOPES.into_iter().find(|s| scope_name(*s) == word);
+    found.map(Stmt::Barrier).ok_or_else(|| format!("expected a scope, found `{word}`"))
 }
 
 fn loop_kind(word: &str) -> Parsed<LoopKind> {

@@ -159,6 +159,9 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
         if let "ramp" | "broadcast" = name {
             return self.vector(name);
         }
+        if name == "shuffle" {
+            return self.shuffle();
+        }
         let args = self.list(")")?;
         let expr = match (name, ty, &args[..]) {
             ("if", None, [c, a, b]) => Expr::If(*c, *a, *b),
@@ -181,6 +184,20 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
             _ => return Err(format!("there is no function `{name}` of {} operands", args.len())),
         };
         Ok(self.push(expr))
+    }
+
+    /// `shuffle([vectors], [lanes])`.
+    fn shuffle(&mut self) -> Parsed<ExprId> {
+        self.expect("[")?;
+        let vectors = self.list("]")?;
+        self.expect(",")?;
+        self.expect("[")?;
+        let inside = self.word(|c| c != ']');
+        let number = |t: &str| t.trim().parse::<u16>().map_err(|_| format!("expected a lane, found `{t}`"));
+        let lanes = inside.split(',').map(number).collect::<Parsed<Vec<_>>>()?;
+        self.expect("]")?;
+        self.expect(")")?;
+        Ok(self.push(Expr::Shuffle(vectors, lanes)))
     }
 
     /// `ramp(base, stride, lanes)` and `broadcast(value, lanes)`.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
+use super::annotation_text::{pattern_name, print_annotation, quote};
 use super::{
-    Access, Block, BufUse, BufferData, CallArg, Elem, Expr, ExprId, Intrinsic, IterKind, LoopKind, Param, Phase,
-    PrimFunc, Scope, Stmt, ThreadAxis, Ty,
+    Access, Annotation, Block, BufId, BufUse, BufferData, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind,
+    Launch, LoopKind, Param, Phase, PrimFunc, Region, Scope, Stmt, ThreadAxis, Ty,
 };
 use crate::relax::{binary_name, compare_name, unary_name};
 use crate::{Module, Scalar};
@@ -43,7 +44,7 @@ pub fn operands(expr: &Expr) -> Vec<ExprId> {
         Expr::Binary(_, a, b) | Expr::Compare(_, a, b) | Expr::Ramp(a, b, _) => vec![*a, *b],
         Expr::If(c, a, b) | Expr::Select(c, a, b) => vec![*c, *a, *b],
         Expr::Load { index, .. } => index.clone(),
-        Expr::Call(_, args, _) => args.clone(),
+        Expr::Call(_, args, _) | Expr::Shuffle(args, _) => args.clone(),
     }
 }
 
@@ -57,8 +58,27 @@ pub(super) fn phase_name(phase: Phase) -> &'static str {
     }
 }
 
+/// Every scope that is a word alone.
+pub(super) const SCOPES: [Scope; 7] =
+    [Scope::Global, Scope::Local, Scope::SharedDyn, Scope::Shared, Scope::Warp, Scope::View, Scope::Workspace];
+
+/// The word of a scope.
+pub(super) fn scope_name(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Param => "param",
+        Scope::Global => "global",
+        Scope::Local => "local",
+        Scope::Shared => "shared",
+        Scope::SharedDyn => "shared.dyn",
+        Scope::Warp => "warp",
+        Scope::View => "view",
+        Scope::Const(_) => "const",
+        Scope::Workspace => "workspace",
+    }
+}
+
 /// Every loop kind.
-pub(super) const LOOP_KINDS: [LoopKind; 11] = [
+pub(super) const LOOP_KINDS: [LoopKind; 12] = [
     LoopKind::Serial,
     LoopKind::Reduction,
     LoopKind::Parallel,
@@ -70,6 +90,7 @@ pub(super) const LOOP_KINDS: [LoopKind; 11] = [
     LoopKind::ThreadBound(ThreadAxis::Thread(0)),
     LoopKind::ThreadBound(ThreadAxis::Thread(1)),
     LoopKind::ThreadBound(ThreadAxis::Thread(2)),
+    LoopKind::VThread,
 ];
 
 /// The word of a loop kind.
@@ -80,6 +101,7 @@ pub(super) fn loop_name(kind: LoopKind) -> String {
         LoopKind::Parallel => "parallel".into(),
         LoopKind::Vectorized => "vectorized".into(),
         LoopKind::Unrolled => "unrolled".into(),
+        LoopKind::VThread => "vthread".into(),
         LoopKind::ThreadBound(axis) => {
             let xyz = |i: u8| ["x", "y", "z"][usize::from(i.min(2))];
             match axis {
@@ -124,6 +146,13 @@ impl Printer<'_> {
         for (on, word) in [(self.func.exported, " exported"), (self.func.strict, " strict")] {
             flags += if on { word } else { "" };
         }
+        if let Some(pattern) = self.func.pattern {
+            flags += &format!(" pattern {}", pattern_name(pattern));
+        }
+        flags += match self.func.kind {
+            FuncKind::Host => "",
+            FuncKind::Device => " device",
+        };
         self.line(&format!("prim @{}({}) {flags} at {} {{", self.func.name, params.join(", "), self.func.loc));
         self.indent += 1;
         for fact in &self.func.facts {
@@ -166,15 +195,15 @@ impl Printer<'_> {
         if let Some((lo, hi)) = &data.range {
             let _ = write!(text, " in {lo}..{hi}");
         }
-        let scope = match data.scope {
-            Scope::Param => String::new(),
-            Scope::Global => " global".into(),
-            Scope::Local => " local".into(),
-            Scope::Shared => " shared".into(),
-            Scope::Const(id) => format!(" const {}", self.module.constant(id).hash),
-            Scope::Workspace => " workspace".into(),
-        };
-        text += &scope;
+        match data.scope {
+            Scope::Param => {}
+            Scope::Const(id) => {
+                let _ = write!(text, " const {}", self.module.constant(id).hash);
+            }
+            scope => {
+                let _ = write!(text, " {}", scope_name(scope));
+            }
+        }
         if let Some(offset) = &data.offset {
             let _ = write!(text, " offset {offset}");
         }
@@ -230,6 +259,8 @@ impl Printer<'_> {
             Stmt::For { min, extent, .. } => self.define(&[*min, *extent]),
             Stmt::If { cond, .. } => self.define(&[*cond]),
             Stmt::Let { value, .. } | Stmt::Evaluate(value) => self.define(&[*value]),
+            Stmt::Assert { cond, .. } => self.define(&[*cond]),
+            Stmt::Prefetch { index, .. } => self.define(index),
             Stmt::Store { index, value, .. } => {
                 let mut roots = index.clone();
                 roots.push(*value);
@@ -237,9 +268,12 @@ impl Printer<'_> {
             }
             // A condition is evaluated again at each turn, so nothing of it can stand before the loop.
             Stmt::While { .. } => self.defined.clear(),
-            Stmt::Seq(_) | Stmt::Alloc { .. } | Stmt::Block(_) | Stmt::Call { .. } | Stmt::At(..) => {
-                self.defined.clear()
-            }
+            Stmt::Seq(_)
+            | Stmt::Alloc { .. }
+            | Stmt::Block(_)
+            | Stmt::Call { .. }
+            | Stmt::At(..)
+            | Stmt::Barrier(_) => self.defined.clear(),
         }
         self.plain_stmt(stmt);
     }
@@ -249,9 +283,10 @@ impl Printer<'_> {
         let buf = |b: &super::BufId| self.func.buffers[b.0 as usize].name.clone();
         match stmt {
             Stmt::Seq(all) => all.iter().for_each(|s| self.stmt(s)),
-            Stmt::For { var: v, min, extent, kind, body } => {
-                let head =
-                    format!("for {} in {} +: {} {}", var(v).sym, self.expr(*min), self.expr(*extent), loop_name(*kind));
+            Stmt::For { var: v, min, extent, kind, annotations, body } => {
+                let (min, extent) = (self.expr(*min), self.expr(*extent));
+                let head = format!("for {} in {min} +: {extent} {}", var(v).sym, loop_name(*kind));
+                let head = if annotations.is_empty() { head } else { head + " " + &self.annotations(annotations) };
                 self.braces(&head, body);
             }
             Stmt::While { cond, body } => self.braces(&format!("while {}", self.expr(*cond)), body),
@@ -271,7 +306,7 @@ impl Printer<'_> {
             }
             Stmt::Block(block) => self.block(block),
             Stmt::Evaluate(e) => self.line(&format!("eval {}", self.expr(*e))),
-            Stmt::Call { func, args } => {
+            Stmt::Call { func, args, launch } => {
                 let args: Vec<String> = args
                     .iter()
                     .map(|a| match a {
@@ -279,7 +314,13 @@ impl Printer<'_> {
                         CallArg::Value(e) => self.expr(*e),
                     })
                     .collect();
-                self.line(&format!("call @{func}({})", args.join(", ")));
+                let launch = launch.as_ref().map_or(String::new(), |l| self.launch(l));
+                self.line(&format!("call @{func}({}){launch}", args.join(", ")));
+            }
+            Stmt::Barrier(scope) => self.line(&format!("barrier {}", scope_name(*scope))),
+            Stmt::Assert { cond, text } => self.line(&format!("assert {}, {}", self.expr(*cond), quote(text))),
+            Stmt::Prefetch { buf: b, index } => {
+                self.line(&format!("prefetch {}", self.access(&buf(b), index, Access::Proven)));
             }
             Stmt::At(loc, body) => self.braces(&format!("at {loc}"), body),
         }
@@ -299,11 +340,17 @@ impl Printer<'_> {
         }
         for (word, regions) in [("reads", &block.reads), ("writes", &block.writes)] {
             for region in regions {
-                let ranges: Vec<String> =
-                    region.ranges.iter().map(|(a, b)| format!("{} +: {}", self.expr(*a), self.expr(*b))).collect();
-                let name = self.func.buffers[region.buf.0 as usize].name.clone();
-                self.line(&format!("{word} {name}[{}]", ranges.join(", ")));
+                self.line(&format!("{word} {}", self.region(region)));
             }
+        }
+        for buf in &block.allocs {
+            self.line(&format!("alloc {}", self.buf_name(*buf)));
+        }
+        for m in &block.matches {
+            self.line(&format!("match {} = {}", self.buf_name(m.view), self.region(&m.region)));
+        }
+        if !block.annotations.is_empty() {
+            self.line(&self.annotations(&block.annotations));
         }
         if let Some(p) = block.predicate {
             self.line(&format!("where {}", self.expr(p)));
@@ -314,6 +361,27 @@ impl Printer<'_> {
         self.braces("do", &block.body);
         self.indent -= 1;
         self.line("}");
+    }
+
+    fn buf_name(&self, buf: BufId) -> String {
+        self.func.buffers[buf.0 as usize].name.clone()
+    }
+
+    fn annotations(&self, all: &[Annotation]) -> String {
+        let texts: Vec<String> = all.iter().map(|a| print_annotation(a, &|buf| self.buf_name(buf))).collect();
+        format!("with {}", texts.join(", "))
+    }
+
+    fn region(&self, region: &Region) -> String {
+        let range = |(a, b): &(ExprId, ExprId)| format!("{} +: {}", self.expr(*a), self.expr(*b));
+        let ranges: Vec<String> = region.ranges.iter().map(range).collect();
+        format!("{}[{}]", self.buf_name(region.buf), ranges.join(", "))
+    }
+
+    fn launch(&self, launch: &Launch) -> String {
+        let list = |all: &[ExprId]| all.iter().map(|e| self.expr(*e)).collect::<Vec<_>>().join(", ");
+        let (grid, block) = (list(&launch.grid), list(&launch.block));
+        format!(" launch grid [{grid}] block [{block}] shared [{}]", self.expr(launch.shared))
     }
 
     fn access(&self, name: &str, index: &[ExprId], access: Access) -> String {
@@ -346,6 +414,10 @@ impl Printer<'_> {
             Expr::Call(Intrinsic::Bitcast, args, ty) => format!("bitcast<{ty}>({})", list(args)),
             Expr::Ramp(a, b, n) => format!("ramp({}, {}, {n})", self.expr(*a), self.expr(*b)),
             Expr::Broadcast(a, n) => format!("broadcast({}, {n})", self.expr(*a)),
+            Expr::Shuffle(vectors, lanes) => {
+                let lanes: Vec<String> = lanes.iter().map(u16::to_string).collect();
+                format!("shuffle([{}], [{}])", list(vectors), lanes.join(", "))
+            }
         }
     }
 }

@@ -103,7 +103,10 @@ impl Viewer<'_> {
             | Stmt::At(..)
             | Stmt::Store { .. }
             | Stmt::Evaluate(_)
-            | Stmt::Call { .. } => {
+            | Stmt::Call { .. }
+            | Stmt::Barrier(_)
+            | Stmt::Assert { .. }
+            | Stmt::Prefetch { .. } => {
                 stmt.children().into_iter().for_each(|s| self.walk(s, f));
             }
         }

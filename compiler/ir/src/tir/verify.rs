@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use super::verify_types::{describe, type_error};
 use super::{
-    Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, Intrinsic, Param, Phase, PrimFunc, Scope, Stmt, Ty, VarId,
-    operands,
+    Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, Launch, MatchBuffer, Param, Phase,
+    PrimFunc, Scope, Stmt, Ty, VarId, operands,
 };
 use crate::Module;
 use crate::arith::{IntExpr, Sym};
@@ -144,7 +144,13 @@ impl<'f> Check<'f> {
                         self.fail(format!("`{name}` needs a workspace parameter and an offset"));
                     }
                 }
-                Scope::Param | Scope::Global | Scope::Local | Scope::Shared => {}
+                Scope::Param
+                | Scope::Global
+                | Scope::Local
+                | Scope::Shared
+                | Scope::SharedDyn
+                | Scope::Warp
+                | Scope::View => {}
             }
         }
     }
@@ -217,7 +223,8 @@ impl<'f> Check<'f> {
             | Expr::Cast(..)
             | Expr::Call(..)
             | Expr::Ramp(..)
-            | Expr::Broadcast(..) => {}
+            | Expr::Broadcast(..)
+            | Expr::Shuffle(..) => {}
         }
         if !std::mem::replace(&mut self.typed[id.0 as usize], true) {
             if let Some(error) = type_error(func, id) {
@@ -307,8 +314,41 @@ impl<'f> Check<'f> {
             Stmt::Store { buf, index, value, .. } => self.store(*buf, index, *value),
             Stmt::Block(block) => self.block(block),
             Stmt::Evaluate(e) => self.expr(*e),
-            Stmt::Call { func, args } => self.call(func, args),
+            Stmt::Call { func, args, launch } => {
+                self.call(func, args);
+                self.launch(func, launch.as_ref());
+            }
+            Stmt::Barrier(scope) => self.barrier(*scope),
+            Stmt::Assert { cond, .. } => {
+                self.cond(*cond);
+                if !self.func.exported {
+                    self.fail("an assert in a function that is not exported, which has no status");
+                }
+            }
+            Stmt::Prefetch { buf, index } => self.access(*buf, index),
             Stmt::At(_, body) => self.stmt(body),
+        }
+    }
+
+    fn barrier(&mut self, scope: Scope) {
+        if !matches!(scope, Scope::Shared | Scope::SharedDyn | Scope::Warp | Scope::Global) {
+            self.fail(format!(
+                "a barrier for `{}` memory, which threads do not share",
+                super::print::scope_name(scope)
+            ));
+        }
+    }
+
+    fn launch(&mut self, name: &str, launch: Option<&Launch>) {
+        let device = self.module.prim(name).is_some_and(|f| f.kind == FuncKind::Device);
+        match launch {
+            Some(_) if !device => self.fail(format!("`{name}` is launched, but is no device function")),
+            None if device => self.fail(format!("`{name}` is a device function and needs a launch")),
+            Some(launch) => {
+                let all = launch.grid.into_iter().chain(launch.block).chain([launch.shared]);
+                all.for_each(|e| self.index(e));
+            }
+            None => {}
         }
     }
 
@@ -319,18 +359,50 @@ impl<'f> Check<'f> {
     }
 
     fn alloc(&mut self, buf: BufId, body: &Stmt) {
+        self.enter(buf, false);
+        self.stmt(body);
+        self.leave(buf);
+    }
+
+    /// A buffer begins to live.
+    fn enter(&mut self, buf: BufId, view: bool) {
         let index = buf.0 as usize;
         let Some(data) = self.func.buffers.get(index) else {
             return self.fail(format!("buffer {index} does not exist"));
         };
-        if !matches!(data.scope, Scope::Global | Scope::Local | Scope::Shared) {
+        if !view && !is_allocated(data.scope) {
             self.fail(format!("`{}` is allocated, but lives elsewhere", data.name));
+        }
+        if view && data.scope != Scope::View {
+            self.fail(format!("`{}` is matched, but is no view", data.name));
         }
         if std::mem::replace(&mut self.live[index], true) {
             self.fail(format!("`{}` is allocated inside its own life", data.name));
         }
-        self.stmt(body);
-        self.live[index] = false;
+    }
+
+    fn leave(&mut self, buf: BufId) {
+        if let Some(live) = self.live.get_mut(buf.0 as usize) {
+            *live = false;
+        }
+    }
+
+    fn match_buffer(&mut self, m: &MatchBuffer) {
+        let begins: Vec<ExprId> = m.region.ranges.iter().map(|(begin, _)| *begin).collect();
+        self.access(m.region.buf, &begins);
+        let bufs = (self.func.buffers.get(m.view.0 as usize), self.func.buffers.get(m.region.buf.0 as usize));
+        if let (Some(view), Some(whole)) = bufs {
+            if view.dtype != whole.dtype {
+                self.fail(format!("`{}` has type `{}`, what it views `{}`", view.name, view.dtype, whole.dtype));
+            }
+            if view.shape.len() > m.region.ranges.len() {
+                self.fail(format!("`{}` has more axes than what it views", view.name));
+            }
+            if view.strides.is_some() {
+                self.fail(format!("`{}` is a view and has the distances of `{}`", view.name, whole.name));
+            }
+        }
+        self.enter(m.view, true);
     }
 
     fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId) {
@@ -365,8 +437,12 @@ impl<'f> Check<'f> {
                 });
             }
             block.predicate.iter().for_each(|p| c.cond(*p));
+            block.allocs.iter().for_each(|b| c.enter(*b, false));
+            block.matches.iter().for_each(|m| c.match_buffer(m));
             block.init.iter().for_each(|s| c.stmt(s));
             c.stmt(&block.body);
+            let gone = block.allocs.iter().copied().chain(block.matches.iter().map(|m| m.view));
+            gone.for_each(|b| c.leave(b));
         });
     }
 
@@ -419,6 +495,11 @@ impl<'f> Check<'f> {
     }
 }
 
+/// Whether buffers of a scope are allocated where they are used.
+fn is_allocated(scope: Scope) -> bool {
+    matches!(scope, Scope::Global | Scope::Local | Scope::Shared | Scope::SharedDyn | Scope::Warp)
+}
+
 /// Whether `LowerMath` should have replaced it.
 fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
     let float = |e: ExprId| matches!(func.exprs.ty(e).elem, Elem::Scalar(d) if d.is_float());
@@ -436,6 +517,7 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
         | Expr::Load { .. }
         | Expr::Call(Intrinsic::Fma | Intrinsic::Bitcast, ..)
         | Expr::Ramp(..)
-        | Expr::Broadcast(..) => false,
+        | Expr::Broadcast(..)
+        | Expr::Shuffle(..) => false,
     }
 }

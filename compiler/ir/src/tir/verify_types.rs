@@ -52,6 +52,22 @@ pub(super) fn expected(func: &PrimFunc, expr: &Expr) -> Result<Ty, String> {
         }
         Expr::Broadcast(a, lanes) if ty(a).lanes == 1 => Ok(Ty { lanes: *lanes, ..ty(a) }),
         Expr::Broadcast(..) => Err("a broadcast of a vector".into()),
+        Expr::Shuffle(vectors, lanes) => shuffle(&vectors.iter().map(ty).collect::<Vec<_>>(), lanes),
+    }
+}
+
+fn shuffle(vectors: &[Ty], lanes: &[u16]) -> Result<Ty, String> {
+    let first = vectors.first().ok_or("a shuffle of nothing")?;
+    if vectors.iter().any(|v| v.elem != first.elem) {
+        return Err("a shuffle of vectors of different types".into());
+    }
+    let all: u32 = vectors.iter().map(|v| u32::from(v.lanes)).sum();
+    if let Some(lane) = lanes.iter().find(|lane| u32::from(**lane) >= all) {
+        return Err(format!("lane {lane} of {all}"));
+    }
+    match u16::try_from(lanes.len()) {
+        Ok(lanes) if lanes > 0 => Ok(Ty { elem: first.elem, lanes }),
+        Ok(_) | Err(_) => Err(format!("a shuffle to {} lanes", lanes.len())),
     }
 }
 

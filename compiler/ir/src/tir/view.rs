@@ -109,7 +109,8 @@ impl<'f> Viewer<'f> {
             | Expr::Cast(..)
             | Expr::Call(..)
             | Expr::Ramp(..)
-            | Expr::Broadcast(..) => self.atom(id),
+            | Expr::Broadcast(..)
+            | Expr::Shuffle(..) => self.atom(id),
         }
     }
 

@@ -86,26 +86,9 @@ fn before(prim: &PrimFunc, a: &IntExpr, b: &IntExpr) -> bool {
 
 /// Every call in a statement, with the callee's name.
 pub(super) fn each_call(stmt: &Stmt, f: &mut dyn FnMut(&str, &[CallArg])) {
-    match stmt {
-        Stmt::Call { func, args } => f(func, args),
-        Stmt::Seq(all) => all.iter().for_each(|stmt| each_call(stmt, f)),
-        Stmt::For { body, .. }
-        | Stmt::While { body, .. }
-        | Stmt::Let { body, .. }
-        | Stmt::Alloc { body, .. }
-        | Stmt::At(_, body) => each_call(body, f),
-        Stmt::If { then, otherwise, .. } => {
-            each_call(then, f);
-            if let Some(otherwise) = otherwise {
-                each_call(otherwise, f);
-            }
+    stmt.walk(&mut |s| {
+        if let Stmt::Call { func, args, launch: _ } = s {
+            f(func, args);
         }
-        Stmt::Block(block) => {
-            if let Some(init) = &block.init {
-                each_call(init, f);
-            }
-            each_call(&block.body, f);
-        }
-        Stmt::Store { .. } | Stmt::Evaluate(_) => {}
-    }
+    });
 }

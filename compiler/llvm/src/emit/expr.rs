@@ -62,6 +62,7 @@ impl<'c> Body<'_, 'c, '_> {
                 let value = self.expr(*a)?;
                 Ok(ir.splat(value, u32::from(*lanes)))
             }
+            Expr::Shuffle(vectors, lanes) => self.shuffle(vectors, lanes, self.prim.exprs.ty(id)),
         }
     }
 
@@ -109,7 +110,7 @@ impl<'c> Body<'_, 'c, '_> {
                 Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::Broadcast(a, _) => open.push(*a),
                 Expr::Binary(_, a, b) | Expr::Compare(_, a, b) | Expr::Ramp(a, b, _) => open.extend([*a, *b]),
                 Expr::If(a, b, c) | Expr::Select(a, b, c) => open.extend([*a, *b, *c]),
-                Expr::Call(_, args, _) => open.extend(args),
+                Expr::Call(_, args, _) | Expr::Shuffle(args, _) => open.extend(args),
             }
         }
         false
@@ -137,6 +138,32 @@ impl<'c> Body<'_, 'c, '_> {
         let lanes = u32::from(lanes);
         let moved = ir.mul(ir.splat(step, lanes), ir.const_vector(&numbers));
         Ok(ir.add(ir.splat(first, lanes), moved))
+    }
+
+    /// Lanes picked from those of all vectors.
+    fn shuffle(&mut self, vectors: &[ExprId], lanes: &[u16], ty: Ty) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        let mut all = Vec::new();
+        for vector in vectors {
+            let value = self.expr(*vector)?;
+            match self.prim.exprs.ty(*vector).lanes {
+                1 => all.push(value),
+                n => all.extend((0..u32::from(n)).map(|lane| ir.extract(value, lane))),
+            }
+        }
+        let picked: Option<Vec<Value<'c>>> = lanes.iter().map(|lane| all.get(usize::from(*lane)).copied()).collect();
+        match picked.as_deref() {
+            Some([one]) => Ok(*one),
+            Some(many) => {
+                let vector = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));
+                let mut out = ir.poison(vector);
+                for (lane, value) in (0..).zip(many) {
+                    out = ir.insert(out, *value, lane);
+                }
+                Ok(out)
+            }
+            None => Err("a shuffle picks a lane that is not there".into()),
+        }
     }
 
     // Memory.

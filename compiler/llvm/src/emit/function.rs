@@ -152,9 +152,13 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
                 let offset = self.int_expr(offset)?;
                 Ok(ir.element(ir.int(8), workspace, offset))
             }
-            Scope::Param | Scope::Global | Scope::Local | Scope::Shared => {
-                Err(format!("the memory of `{}` is not there", data.name))
-            }
+            Scope::Param
+            | Scope::Global
+            | Scope::Local
+            | Scope::Shared
+            | Scope::SharedDyn
+            | Scope::Warp
+            | Scope::View => Err(format!("the memory of `{}` is not there", data.name)),
         }
     }
 
@@ -163,7 +167,9 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
     fn stmt(&mut self, stmt: &Stmt) -> Result<()> {
         match stmt {
             Stmt::Seq(all) => all.iter().try_for_each(|stmt| self.stmt(stmt)),
-            Stmt::For { var, min, extent, kind, body } => self.for_loop(*var, *min, *extent, *kind, body),
+            Stmt::For { var, min, extent, kind, annotations: _, body } => {
+                self.for_loop(*var, *min, *extent, *kind, body)
+            }
             Stmt::While { cond, body } => self.while_loop(*cond, body),
             Stmt::If { cond, then, otherwise } => self.if_else(*cond, then, otherwise.as_deref()),
             Stmt::Let { var, value, body } => {
@@ -177,7 +183,12 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             }
             Stmt::Store { buf, index, value, access: _ } => self.store(*buf, index, *value),
             Stmt::Evaluate(value) => self.fresh(*value).map(drop),
-            Stmt::Call { func, args } => self.call(func, args),
+            Stmt::Call { func, args, launch: None } => self.call(func, args),
+            Stmt::Call { func, launch: Some(_), .. } => Err(format!("`{func}` is launched on a device")),
+            Stmt::Barrier(_) => Err("a barrier in a function of the host".into()),
+            Stmt::Assert { cond, text } => self.check(*cond, text),
+            // The processor fetches ahead by itself.
+            Stmt::Prefetch { .. } => Ok(()),
             Stmt::At(loc, body) => {
                 let outer = self.place;
                 self.place = self.places.at(self.cx.ir, *loc).or(outer);
@@ -307,8 +318,25 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         match kind {
             LoopKind::Unrolled => ir.loop_property(back, "llvm.loop.unroll.full", false),
             LoopKind::Vectorized => ir.loop_property(back, "llvm.loop.vectorize.enable", true),
-            LoopKind::Serial | LoopKind::Reduction | LoopKind::Parallel | LoopKind::ThreadBound(_) => {}
+            LoopKind::Serial
+            | LoopKind::Reduction
+            | LoopKind::Parallel
+            | LoopKind::ThreadBound(_)
+            | LoopKind::VThread => {}
         }
+        ir.at_end(after);
+        Ok(())
+    }
+
+    /// A check that does not hold ends the function with its number.
+    fn check(&mut self, cond: ExprId, text: &str) -> Result<()> {
+        let ir = self.cx.ir;
+        let number = self.prim.checks().iter().position(|t| t == text).map_or(0, |i| i as i64 + 1);
+        let holds = self.fresh(cond)?;
+        let (fails, after) = (ir.block(self.function), ir.block(self.function));
+        ir.branch(holds, after, fails);
+        ir.at_end(fails);
+        ir.ret(Some(ir.const_int(ir.int(32), number)));
         ir.at_end(after);
         Ok(())
     }
@@ -378,6 +406,7 @@ fn is_reduction(kind: LoopKind) -> bool {
         | LoopKind::Parallel
         | LoopKind::Vectorized
         | LoopKind::Unrolled
+        | LoopKind::VThread
         | LoopKind::ThreadBound(_) => false,
     }
 }

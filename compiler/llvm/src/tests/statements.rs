@@ -36,7 +36,7 @@ fn sum(name: &str, kind: LoopKind) -> PrimFunc {
         b.store(acc, vec![], next);
     });
     let min = b.index(0);
-    b.push(Stmt::For { var: i, min, extent, kind, body: Box::new(body) });
+    b.push(Stmt::loop_(i, min, extent, kind, body));
     let (all, first) = (b.read_local(acc), b.index(0));
     b.store(out, vec![first], all);
     b.func_mut().exported = true;
@@ -208,7 +208,7 @@ fn caller() -> Vec<PrimFunc> {
     let two = e.float(DType::F32, 2.0);
     for (from, to) in [(a, ws), (ws, again), (again, out)] {
         let args = vec![CallArg::Buffer(from), CallArg::Buffer(to), CallArg::Value(two)];
-        e.push(Stmt::At(Loc::node(1), Box::new(Stmt::Call { func: "double".into(), args })));
+        e.push(Stmt::At(Loc::node(1), Box::new(Stmt::Call { func: "double".into(), args, launch: None })));
     }
     e.func_mut().exported = true;
     vec![e.finish(), k.finish()]

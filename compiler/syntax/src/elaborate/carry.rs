@@ -130,7 +130,7 @@ impl<'a> Elaborator<'a> {
 
     fn push_loop(&mut self, var: VarId, span: &Span, body: Stmt) {
         let (min, extent) = (self.kernel.b.index(0), self.lower(&span.raw));
-        self.push(Stmt::For { var, min, extent, kind: LoopKind::Serial, body: Box::new(body) });
+        self.push(Stmt::loop_(var, min, extent, LoopKind::Serial, body));
     }
 
     /// The initial value with the dtypes that the loop gives it: a literal takes that of what it meets in one turn.
@@ -358,7 +358,7 @@ impl<'a> Elaborator<'a> {
         }
         let outs = outs?;
         let (min, extent) = (self.kernel.b.index(0), self.lower(&span.count));
-        let ordered = Stmt::For { var, min, extent, kind: LoopKind::Serial, body: Box::new(body) };
+        let ordered = Stmt::loop_(var, min, extent, LoopKind::Serial, body);
         let last = self.read_carried(&init, &mut carried.iter().copied());
         let lasts = self.outputs(node, &last, &[], None)?;
         let mut stmts = vec![start, ordered];

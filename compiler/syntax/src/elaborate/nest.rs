@@ -237,7 +237,7 @@ impl<'a> Elaborator<'a> {
         self.frame.names.truncate(scope);
         self.leave();
         let (min, extent) = (self.kernel.b.index(0), self.lower(&span.raw));
-        self.push(Stmt::For { var, min, extent, kind: LoopKind::Serial, body: Box::new(stmt) });
+        self.push(Stmt::loop_(var, min, extent, LoopKind::Serial, stmt));
     }
 
     /// `while` in a kernel. The condition is a statement of the turn, so that what it reads is known in the body.

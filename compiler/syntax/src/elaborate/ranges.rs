@@ -47,7 +47,8 @@ impl Elaborator<'_> {
             | Expr::Compare(..)
             | Expr::Call(..)
             | Expr::Ramp(..)
-            | Expr::Broadcast(..) => (None, None),
+            | Expr::Broadcast(..)
+            | Expr::Shuffle(..) => (None, None),
         };
         (found.0.or(own.0), found.1.or(own.1))
     }

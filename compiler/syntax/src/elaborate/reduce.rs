@@ -200,13 +200,10 @@ impl<'a> Elaborator<'a> {
     /// Nested loops whose iterations may be taken in any order.
     fn loops(&mut self, iters: &[Iter], body: Stmt) -> Stmt {
         let min = self.kernel.b.index(0);
-        iters.iter().rev().fold(body, |body, (var, extent, _)| Stmt::For {
-            var: *var,
-            min,
-            extent: *extent,
-            kind: LoopKind::Reduction,
-            body: Box::new(body),
-        })
+        iters
+            .iter()
+            .rev()
+            .fold(body, |body, (var, extent, _)| Stmt::loop_(*var, min, *extent, LoopKind::Reduction, body))
     }
 
     /// A reduction within each spatial element, by locals.

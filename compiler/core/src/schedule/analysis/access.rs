@@ -80,6 +80,9 @@ impl Walk<'_> {
             | Stmt::Alloc { .. }
             | Stmt::Block(_)
             | Stmt::Evaluate(_)
+            | Stmt::Barrier(_)
+            | Stmt::Assert { .. }
+            | Stmt::Prefetch { .. }
             | Stmt::At(..) => {}
         }
     }
@@ -123,7 +126,9 @@ pub(in crate::schedule) fn exprs_of(stmt: &Stmt) -> Vec<ExprId> {
                 CallArg::Buffer(_) => None,
             })
             .collect(),
-        Stmt::Seq(_) | Stmt::Alloc { .. } | Stmt::At(..) => Vec::new(),
+        Stmt::Assert { cond, .. } => vec![*cond],
+        Stmt::Prefetch { index, .. } => index.clone(),
+        Stmt::Seq(_) | Stmt::Alloc { .. } | Stmt::Barrier(_) | Stmt::At(..) => Vec::new(),
     }
 }
 

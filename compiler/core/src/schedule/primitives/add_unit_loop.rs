@@ -32,7 +32,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     };
     if let Some(place) = tree::find_mut(&mut state.body, &*here) {
         let body = std::mem::replace(place, Stmt::Seq(Vec::new()));
-        *place = Loop { var, min: zero, extent: one, kind: LoopKind::Serial, body }.stmt();
+        *place = Loop { var, min: zero, extent: one, kind: LoopKind::Serial, annotations: Vec::new(), body }.stmt();
     }
     Ok(vec![Out::Loop(var)])
 }

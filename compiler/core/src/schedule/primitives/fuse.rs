@@ -97,7 +97,7 @@ fn build(b: &mut Builder, loops: &[Loop], counts: &[ExprId], fused: VarId, body:
     let extent = product(b, counts);
     let kind = if loops.iter().all(|l| l.kind == LoopKind::Reduction) { LoopKind::Reduction } else { LoopKind::Serial };
     let body = substitute(b, &map, body);
-    Loop { var: fused, min: zero, extent, kind, body }.stmt()
+    Loop { var: fused, min: zero, extent, kind, annotations: Vec::new(), body }.stmt()
 }
 
 fn product(b: &mut Builder, counts: &[ExprId]) -> ExprId {

@@ -96,6 +96,7 @@ fn kind_word(kind: LoopKind) -> &'static str {
         LoopKind::Vectorized => "vectorized",
         LoopKind::Unrolled => "unrolled",
         LoopKind::ThreadBound(_) => "bound to a thread axis",
+        LoopKind::VThread => "bound to virtual threads",
     }
 }
 

@@ -137,7 +137,7 @@ fn nest(b: &mut Builder, old: Loop, vars: &[VarId], extents: Extents) -> Stmt {
         body = guard(b, body, inside);
     }
     for (var, extent) in vars.iter().zip(&extents.all).rev() {
-        body = Loop { var: *var, min: zero, extent: *extent, kind: old.kind, body }.stmt();
+        body = Loop { var: *var, min: zero, extent: *extent, kind: old.kind, annotations: Vec::new(), body }.stmt();
     }
     body
 }

@@ -8,8 +8,8 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Builder, Elem, Expr, ExprId, ExprMap, Stmt, Ty, VarId};
 
-use super::super::copy::{copy, size, stem};
 use super::{Reason, one_by_one};
+use tenfold_ir::tir::copy::{copy, size, stem};
 
 /// Statements and expressions that are vectorised at all.
 const LARGEST: usize = 20_000;
@@ -45,9 +45,11 @@ impl Lanes<'_> {
     fn stmt(&mut self, stmt: Stmt) -> Result<Stmt, Reason> {
         Ok(match stmt {
             Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(|s| self.stmt(s)).collect::<Result<_, _>>()?),
-            Stmt::For { var, min, extent, kind, body } => match (self.scalar(min), self.scalar(extent)) {
-                (Some(min), Some(extent)) => Stmt::For { var, min, extent, kind, body: self.boxed(*body)? },
-                _ => return self.apart(Stmt::For { var, min, extent, kind, body }),
+            Stmt::For { var, min, extent, kind, annotations, body } => match (self.scalar(min), self.scalar(extent)) {
+                (Some(min), Some(extent)) => {
+                    Stmt::For { var, min, extent, kind, annotations, body: self.boxed(*body)? }
+                }
+                _ => return self.apart(Stmt::For { var, min, extent, kind, annotations, body }),
             },
             Stmt::If { cond, then, otherwise } => match self.scalar(cond) {
                 Some(cond) => {
@@ -76,6 +78,9 @@ impl Lanes<'_> {
             Stmt::At(loc, body) => Stmt::At(loc, self.boxed(*body)?),
             Stmt::Block(_) => return Err(Reason::Statement("a block")),
             Stmt::Call { .. } => return Err(Reason::Statement("a call")),
+            Stmt::Barrier(_) => return Err(Reason::Statement("a barrier")),
+            Stmt::Assert { .. } => return Err(Reason::Statement("a check")),
+            Stmt::Prefetch { .. } => Stmt::nop(),
         })
     }
 
@@ -195,7 +200,9 @@ impl Lanes<'_> {
                 let args = args.into_iter().map(|a| self.expr(a)).collect::<Result<_, _>>()?;
                 self.b.call(f, args, to)
             }
-            Expr::Ramp(..) | Expr::Broadcast(..) => return Err(Reason::Expression("vectors of its own")),
+            Expr::Ramp(..) | Expr::Broadcast(..) | Expr::Shuffle(..) => {
+                return Err(Reason::Expression("vectors of its own"));
+            }
         })
     }
 

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenfold_ir::arith::{Fact, IntExpr, Sym};
 use tenfold_ir::tir::{BufId, Expr, ExprId, PrimFunc, Scope, Stmt, VarId, Viewer};
 
-use super::super::copy::Bound;
 use super::Reason;
+use tenfold_ir::tir::copy::Bound;
 
 /// Accesses of a body beyond which nothing is tried.
 const MOST: usize = 128;

@@ -15,10 +15,10 @@ use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, LoopKind, Phase, PrimFunc, Stmt, VarId, Viewer};
 use tenfold_ir::{Function, Module};
 
-use super::copy::{copy, substitute};
 use super::rewrite_body;
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
+use tenfold_ir::tir::copy::{copy, substitute};
 
 /// Why a loop stays one of scalars.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,13 +88,13 @@ fn refusals(func: &PrimFunc, context: &PassContext) -> BTreeMap<VarId, Option<Re
 fn loops(b: &mut Builder, stmt: Stmt, refused: &BTreeMap<VarId, Option<Reason>>, context: &PassContext) -> Stmt {
     let stmt = stmt.map_children(&mut |s| loops(b, s, refused, context));
     match stmt {
-        Stmt::For { var, min, extent, kind: LoopKind::Vectorized, body } => {
+        Stmt::For { var, min, extent, kind: LoopKind::Vectorized, annotations, body } => {
             let reason = refused.get(&var).cloned().flatten();
             let vector = match reason {
                 Some(reason) => Err(reason),
                 None => vectorize(b, var, min, extent, &body, context.target.vector_bytes()),
             };
-            vector.unwrap_or_else(|_| Stmt::For { var, min, extent, kind: LoopKind::Serial, body })
+            vector.unwrap_or_else(|_| Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body })
         }
         other => other,
     }
@@ -156,7 +156,7 @@ fn strips(b: &mut Builder, var: VarId, min: ExprId, extent: ExprId, body: &Stmt,
     let offset = b.mul(step, lanes);
     let first = lanes::plus(b, min, offset);
     let vectors = lanes::vector(b, var, first, width, body)?;
-    let vectors = Stmt::For { var: outer, min: zero, extent: whole, kind: LoopKind::Serial, body: Box::new(vectors) };
+    let vectors = Stmt::loop_(outer, zero, whole, LoopKind::Serial, vectors);
     if *b.func().exprs.get(rest) == Expr::Index(0) {
         return Ok(vectors);
     }
@@ -165,7 +165,7 @@ fn strips(b: &mut Builder, var: VarId, min: ExprId, extent: ExprId, body: &Stmt,
     let tail = copy(b, body, &BTreeMap::from([(var, at)]));
     let done = lanes::times(b, whole, lanes);
     let start = lanes::plus(b, min, done);
-    let tail = Stmt::For { var: last, min: start, extent: rest, kind: LoopKind::Serial, body: Box::new(tail) };
+    let tail = Stmt::loop_(last, start, rest, LoopKind::Serial, tail);
     Ok(Stmt::seq([vectors, tail]))
 }
 
@@ -175,5 +175,5 @@ fn one_by_one(b: &mut Builder, var: VarId, min: ExprId, lanes: u16, stmt: Stmt) 
     let (lane, extent) = (b.index_var(&name), b.index(i64::from(lanes)));
     let at = b.read(lane);
     let body = substitute(b, stmt, &BTreeMap::from([(var, at)]));
-    Stmt::For { var: lane, min, extent, kind: LoopKind::Serial, body: Box::new(body) }
+    Stmt::loop_(lane, min, extent, LoopKind::Serial, body)
 }

@@ -59,7 +59,20 @@ impl Frame<'_, '_> {
                 bounded::binary(crate::op::BinaryOp::Add, base, offset)
             }
             Expr::Broadcast(a, _) => self.expr(*a, 0)?,
+            Expr::Shuffle(vectors, lanes) => self.shuffle(vectors, lanes[usize::from(lane)])?,
         })
+    }
+
+    /// The lane of that number among those of all vectors.
+    fn shuffle(&mut self, vectors: &[ExprId], mut lane: u16) -> Result<Bounded, String> {
+        for vector in vectors {
+            let lanes = self.func.exprs.ty(*vector).lanes;
+            if lane < lanes {
+                return self.expr(*vector, lane);
+            }
+            lane -= lanes;
+        }
+        Err("a shuffle of a lane that is not there".into())
     }
 
     /// Only the branch taken is evaluated, unless the condition is unknown; then one that fails is not taken.

@@ -9,8 +9,8 @@ use crate::arith::{IntExpr, Sym};
 use crate::eval::{Bounded, Sum};
 use crate::op::BinaryOp;
 use crate::tir::{
-    Access, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, Intrinsic, IterKind, LoopKind, Param, Phase, PrimFunc,
-    Scope, Stmt, VarId,
+    Access, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, Intrinsic, IterKind, LoopKind, MatchBuffer, Param,
+    Phase, PrimFunc, Scope, Stmt, VarId,
 };
 
 /// A buffer of this call.
@@ -189,7 +189,13 @@ impl<'a, 'm> Frame<'a, 'm> {
         let view = match data.scope {
             Scope::Const(id) => self.machine.constant(id)?,
             Scope::Workspace => self.in_workspace(buf)?,
-            Scope::Param | Scope::Global | Scope::Local | Scope::Shared => {
+            Scope::Param
+            | Scope::Global
+            | Scope::Local
+            | Scope::Shared
+            | Scope::SharedDyn
+            | Scope::Warp
+            | Scope::View => {
                 return Err(format!("`{}` is used outside its `alloc`", data.name));
             }
         };
@@ -246,7 +252,9 @@ impl<'a, 'm> Frame<'a, 'm> {
         self.machine.left = self.machine.left.checked_sub(1).ok_or("too many steps")?;
         match stmt {
             Stmt::Seq(all) => all.iter().try_for_each(|s| self.stmt(s)),
-            Stmt::For { var, min, extent, kind, body } => self.for_loop(*var, *min, *extent, *kind, body),
+            Stmt::For { var, min, extent, kind, body, annotations: _ } => {
+                self.for_loop(*var, *min, *extent, *kind, body)
+            }
             Stmt::While { cond, body } => loop {
                 self.now += 1;
                 let cond = self.expr(*cond, 0)?;
@@ -267,7 +275,10 @@ impl<'a, 'm> Frame<'a, 'm> {
             Stmt::Store { buf, index, value, access } => self.store(*buf, index, *value, *access),
             Stmt::Block(block) => self.block(block),
             Stmt::Evaluate(e) => self.expr(*e, 0).map(|_| ()),
-            Stmt::Call { func, args } => self.call(func, args),
+            Stmt::Call { func, args, launch: _ } => self.call(func, args),
+            Stmt::Barrier(_) => Ok(()),
+            Stmt::Assert { cond, text } => self.check(*cond, text),
+            Stmt::Prefetch { index, .. } => self.index(index, 0).map(|_| ()),
             Stmt::At(_, body) => self.stmt(body),
         }
     }
@@ -291,6 +302,14 @@ impl<'a, 'm> Frame<'a, 'm> {
         if first.is_exact() && count.is_exact() { Ok(()) } else { self.spoil(body) }
     }
 
+    fn check(&mut self, cond: ExprId, text: &str) -> Result<(), String> {
+        let cond = self.expr(cond, 0)?;
+        if !cond.is_exact() {
+            return Err(format!("whether `{text}` holds depends on rounding"));
+        }
+        if cond.value.bits == 0 { Err(format!("the check `{text}` does not hold")) } else { Ok(()) }
+    }
+
     fn branch(&mut self, cond: ExprId, then: &'m Stmt, otherwise: Option<&'m Stmt>) -> Result<(), String> {
         let cond = self.expr(cond, 0)?;
         let taken = if cond.value.bits != 0 { Some(then) } else { otherwise };
@@ -312,6 +331,13 @@ impl<'a, 'm> Frame<'a, 'm> {
     }
 
     fn alloc(&mut self, buf: BufId, body: &'m Stmt) -> Result<(), String> {
+        self.allocate(buf)?;
+        let result = self.stmt(body);
+        self.places[buf.0 as usize] = None;
+        result
+    }
+
+    fn allocate(&mut self, buf: BufId) -> Result<(), String> {
         let unplaced = View { memory: 0, base: 0, unit: 1 };
         let place = self.place_at(buf, unplaced)?;
         let elements = usize::try_from(place.elements()).unwrap_or(0);
@@ -328,9 +354,7 @@ impl<'a, 'm> Frame<'a, 'm> {
         };
         self.allocated.insert(buf, view);
         self.places[buf.0 as usize] = Some(Place { view, ..place });
-        let result = self.stmt(body);
-        self.places[buf.0 as usize] = None;
-        result
+        Ok(())
     }
 
     fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId, access: Access) -> Result<(), String> {
@@ -423,6 +447,8 @@ impl<'a, 'm> Frame<'a, 'm> {
         {
             return Ok(());
         }
+        block.allocs.iter().try_for_each(|buf| self.allocate(*buf))?;
+        block.matches.iter().try_for_each(|m| self.match_buffer(m))?;
         if let Some(init) = block.init.as_ref().filter(|_| start) {
             self.stmt(init)?;
         }
@@ -430,7 +456,38 @@ impl<'a, 'm> Frame<'a, 'm> {
         self.reductions += u32::from(any_order);
         let result = self.stmt(&block.body);
         self.reductions -= u32::from(any_order);
+        let gone = block.allocs.iter().copied().chain(block.matches.iter().map(|m| m.view));
+        gone.for_each(|buf| self.places[buf.0 as usize] = None);
         result
+    }
+
+    /// A view of a region that lies inside, with the distances of what it views.
+    fn match_buffer(&mut self, m: &MatchBuffer) -> Result<(), String> {
+        let whole = self.place(m.region.buf)?;
+        let (name, mut base) = (&self.func.buffers[m.region.buf.0 as usize].name, whole.view.base);
+        for (axis, (begin, extent)) in m.region.ranges.iter().enumerate() {
+            let (begin, extent) = (self.expr(*begin, 0)?, self.expr(*extent, 0)?);
+            let (begin, extent) = (begin.value.to_i128() as i64, extent.value.to_i128() as i64);
+            let (Some(limit), Some(stride)) = (whole.shape.get(axis), whole.strides.get(axis)) else {
+                return Err(format!("{} ranges for `{name}`", m.region.ranges.len()));
+            };
+            if begin < 0 || begin.saturating_add(extent) > *limit {
+                return Err(format!("the view of `{name}` ends at {}, axis {axis} at {limit}", begin + extent));
+            }
+            base += begin * stride * whole.view.unit;
+        }
+        let mut place = self.place_at(m.view, View { base, ..whole.view })?;
+        let skipped = whole.strides.len().saturating_sub(place.shape.len());
+        place.strides = whole.strides[skipped..].to_vec();
+        place.writable = whole.writable;
+        for ((_, extent), own) in m.region.ranges.iter().skip(skipped).zip(place.shape.clone()) {
+            if self.expr(*extent, 0)?.value.to_i128() != i128::from(own) {
+                let view = &self.func.buffers[m.view.0 as usize].name;
+                return Err(format!("`{view}` has another shape than what it views"));
+            }
+        }
+        self.places[m.view.0 as usize] = Some(place);
+        Ok(())
     }
 
     fn call(&mut self, name: &str, args: &'m [CallArg]) -> Result<(), String> {
@@ -516,28 +573,25 @@ fn row_major(shape: &[i64]) -> Vec<i64> {
 }
 
 fn collect_written(stmt: &Stmt, out: &mut BTreeSet<BufId>) {
-    match stmt {
-        Stmt::Seq(all) => all.iter().for_each(|s| collect_written(s, out)),
-        Stmt::For { body, .. }
-        | Stmt::While { body, .. }
-        | Stmt::Let { body, .. }
-        | Stmt::Alloc { body, .. }
-        | Stmt::At(_, body) => collect_written(body, out),
-        Stmt::If { then, otherwise, .. } => {
-            collect_written(then, out);
-            otherwise.iter().for_each(|s| collect_written(s, out));
-        }
+    stmt.walk(&mut |s| match s {
         Stmt::Store { buf, .. } => {
             out.insert(*buf);
         }
-        Stmt::Block(block) => {
-            block.init.iter().for_each(|s| collect_written(s, out));
-            collect_written(&block.body, out);
-        }
-        Stmt::Evaluate(_) => {}
         Stmt::Call { args, .. } => out.extend(args.iter().filter_map(|a| match a {
             CallArg::Buffer(buf) => Some(*buf),
             CallArg::Value(_) => None,
         })),
-    }
+        Stmt::Seq(_)
+        | Stmt::For { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Let { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::Block(_)
+        | Stmt::Evaluate(_)
+        | Stmt::Barrier(_)
+        | Stmt::Assert { .. }
+        | Stmt::Prefetch { .. }
+        | Stmt::At(..) => {}
+    });
 }

@@ -101,7 +101,7 @@ fn loops_that_reduce_carry_a_bound_and_others_do_not() {
             let value = b.binary(BinaryOp::Add, old, term);
             b.store(out, vec![], value);
         });
-        b.push(Stmt::For { var: i, min, extent, kind, body: Box::new(body) });
+        b.push(Stmt::loop_(i, min, extent, kind, body));
         let mut args = [buffer(DType::F32, &[0.1, 0.2, 0.3]), empty(1)];
         eval(&Module::default(), &b.finish(), &mut args).expect("it runs");
         let Arg::Buffer(cells) = &args[1] else { panic!("a buffer") };

@@ -4,22 +4,22 @@
 
 use std::collections::BTreeMap;
 
-use tenfold_ir::arith::IntExpr;
-use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{Block, BufId, Builder, CallArg, Expr, ExprId, ExprMap, IterVar, Region, Stmt, Ty, VarId};
+use super::{Block, BufId, Builder, Expr, ExprId, ExprMap, Stmt, Ty, VarId};
+use crate::arith::IntExpr;
+use crate::op::BinaryOp;
 
 /// What stands for what in a copy.
 #[derive(Clone, Default)]
-pub(super) struct Replace {
+pub struct Replace {
     /// Values of variables.
-    pub(super) vars: BTreeMap<VarId, ExprId>,
+    pub vars: BTreeMap<VarId, ExprId>,
     /// Buffers.
-    pub(super) bufs: BTreeMap<BufId, BufId>,
+    pub bufs: BTreeMap<BufId, BufId>,
 }
 
 /// `stmt` with variables replaced by values. The original must not be used again: what is bound inside keeps its name,
 /// but for buffers, whose extents may be made of those variables.
-pub(super) fn substitute(b: &mut Builder, stmt: Stmt, vars: &BTreeMap<VarId, ExprId>) -> Stmt {
+pub fn substitute(b: &mut Builder, stmt: Stmt, vars: &BTreeMap<VarId, ExprId>) -> Stmt {
     let mut bound = Bound::default();
     bound.collect(&stmt);
     let replace = with_buffers(b, vars.clone(), &bound.bufs);
@@ -42,7 +42,7 @@ fn with_buffers(b: &mut Builder, vars: BTreeMap<VarId, ExprId>, bufs: &[BufId]) 
 }
 
 /// A copy of `stmt` that may stand beside it: every variable, buffer and block in it is new.
-pub(super) fn copy(b: &mut Builder, stmt: &Stmt, vars: &BTreeMap<VarId, ExprId>) -> Stmt {
+pub fn copy(b: &mut Builder, stmt: &Stmt, vars: &BTreeMap<VarId, ExprId>) -> Stmt {
     let mut replace = Replace { vars: vars.clone(), bufs: BTreeMap::new() };
     let mut bound = Bound::default();
     bound.collect(stmt);
@@ -62,7 +62,7 @@ pub(super) fn copy(b: &mut Builder, stmt: &Stmt, vars: &BTreeMap<VarId, ExprId>)
 }
 
 /// A name without the number that made it unique: copies of copies count on.
-pub(super) fn stem(name: &str) -> &str {
+pub fn stem(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((stem, number)) if !stem.is_empty() && number.bytes().all(|c| c.is_ascii_digit()) => stem,
         _ => name,
@@ -116,7 +116,7 @@ fn int(b: &Builder, value: ExprId) -> Option<IntExpr> {
 }
 
 /// `stmt` with variables and buffers replaced wherever they stand.
-pub(super) fn apply(b: &mut Builder, stmt: Stmt, replace: &Replace) -> Stmt {
+pub fn apply(b: &mut Builder, stmt: Stmt, replace: &Replace) -> Stmt {
     let mut map = ExprMap::new(|b: &mut Builder, id: ExprId| match b.func().exprs.get(id).clone() {
         Expr::Var(v) => replace.vars.get(&v).copied().unwrap_or(id),
         Expr::Load { buf, index, access } => match replace.bufs.get(&buf) {
@@ -139,66 +139,30 @@ fn binders(b: &Builder, stmt: Stmt, replace: &Replace) -> Stmt {
         _ => v,
     };
     let buf = |x: BufId| replace.bufs.get(&x).copied().unwrap_or(x);
-    let stmt = stmt.map_children(&mut |s| binders(b, s, replace));
-    match stmt {
-        Stmt::For { var: v, min, extent, kind, body } => Stmt::For { var: var(v), min, extent, kind, body },
-        Stmt::Let { var: v, value, body } => Stmt::Let { var: var(v), value, body },
-        Stmt::Alloc { buf: x, body } => Stmt::Alloc { buf: buf(x), body },
-        Stmt::Store { buf: x, index, value, access } => Stmt::Store { buf: buf(x), index, value, access },
-        Stmt::Call { func, args } => {
-            let arg = |a: CallArg| match a {
-                CallArg::Buffer(x) => CallArg::Buffer(buf(x)),
-                CallArg::Value(e) => CallArg::Value(e),
-            };
-            Stmt::Call { func, args: args.into_iter().map(arg).collect() }
-        }
-        Stmt::Block(block) => {
-            let region = |r: Region| Region { buf: buf(r.buf), ..r };
-            let iters = block.iters.into_iter().map(|i| IterVar { var: var(i.var), ..i }).collect();
-            let (reads, writes) = (block.reads.into_iter(), block.writes.into_iter());
-            Stmt::Block(Box::new(Block {
-                iters,
-                reads: reads.map(region).collect(),
-                writes: writes.map(region).collect(),
-                name: block.name,
-                init: block.init,
-                predicate: block.predicate,
-                body: block.body,
-            }))
-        }
-        Stmt::Seq(_) | Stmt::While { .. } | Stmt::If { .. } | Stmt::Evaluate(_) | Stmt::At(..) => stmt,
-    }
+    stmt.map(&mut |s| s.map_bound(&mut |v| var(v)).map_buffers(&mut |x| buf(x)))
 }
 
 /// What a statement binds.
 #[derive(Default)]
-pub(super) struct Bound {
+pub struct Bound {
     /// Variables of loops, lets and blocks.
-    pub(super) vars: Vec<VarId>,
+    pub vars: Vec<VarId>,
     /// Allocations.
-    pub(super) bufs: Vec<BufId>,
+    pub bufs: Vec<BufId>,
 }
 
 impl Bound {
     /// What a statement and those inside it bind.
-    pub(super) fn collect(&mut self, stmt: &Stmt) {
-        stmt.walk(&mut |s| match s {
-            Stmt::For { var, .. } | Stmt::Let { var, .. } => self.vars.push(*var),
-            Stmt::Alloc { buf, .. } => self.bufs.push(*buf),
-            Stmt::Block(block) => self.vars.extend(block.iters.iter().map(|i| i.var)),
-            Stmt::Seq(_)
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Store { .. }
-            | Stmt::Evaluate(_)
-            | Stmt::Call { .. }
-            | Stmt::At(..) => {}
+    pub fn collect(&mut self, stmt: &Stmt) {
+        stmt.walk(&mut |s| {
+            self.vars.extend(s.bound());
+            self.bufs.extend(s.allocates());
         });
     }
 }
 
 /// How large a statement is: its statements and the expressions they evaluate.
-pub(super) fn size(b: &Builder, stmt: &Stmt) -> usize {
+pub fn size(b: &Builder, stmt: &Stmt) -> usize {
     let mut stmts = 0;
     stmt.walk(&mut |_| stmts += 1);
     stmts + b.func().exprs_in(stmt).len()
