@@ -19,6 +19,7 @@
 mod atom;
 mod bounds;
 mod congruence;
+mod const_int_bound;
 mod divide;
 mod domain;
 mod enumerate;
@@ -29,6 +30,7 @@ mod interval_set;
 mod iter_map;
 mod limits;
 mod linear;
+mod modular_set;
 mod ops;
 mod parse;
 mod print;
@@ -46,6 +48,7 @@ mod sym;
 mod tests;
 mod view;
 
+pub use const_int_bound::ConstIntBound;
 pub use domain::{Domain, Range};
 pub use expr::IntExpr;
 pub use fact::Fact;
@@ -54,6 +57,7 @@ pub use iter_map::{
     IterMap, IterMapError, IterMapLevel, IterMark, IterSource, IterSplit, IterSum, Subspace, detect_iter_map,
     iter_map_simplify, subspace_divide,
 };
+pub use modular_set::ModularSet;
 pub use prover::Prover;
 pub use region::{Rectangle, touched};
 pub use sym::Sym;

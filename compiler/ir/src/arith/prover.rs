@@ -1,7 +1,9 @@
 //! Facts, scopes and queries.
 
+use super::const_int_bound::ConstIntBound;
 use super::expr::IntExpr;
 use super::fact::{Fact, tighten};
+use super::modular_set::ModularSet;
 use super::sym::Sym;
 use super::{bounds, congruence, enumerate, limits, linear, rows, simplify, split};
 
@@ -178,8 +180,18 @@ impl Prover {
 
     /// The best constant bounds that were found, both inclusive.
     pub fn const_bounds(&self, e: &IntExpr) -> (Option<i64>, Option<i64>) {
-        let e = simplify::expr(self, e);
-        (linear::lower_bound(self, &e), linear::lower_bound(self, &-&e).and_then(i64::checked_neg))
+        let bound = self.const_int_bound(e);
+        (bound.min, bound.max)
+    }
+
+    /// The same as one value.
+    pub fn const_int_bound(&self, e: &IntExpr) -> ConstIntBound {
+        ConstIntBound::of(self, e)
+    }
+
+    /// What was found of `e` modulo a constant.
+    pub fn modular_set(&self, e: &IntExpr) -> ModularSet {
+        ModularSet::of(self, &simplify::expr(self, e))
     }
 
     /// Whether the facts exclude each other; `false` if that was not found.

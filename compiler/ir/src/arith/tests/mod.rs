@@ -7,6 +7,7 @@ mod iter_maps;
 mod programs;
 mod random;
 mod rules;
+mod sets;
 mod simplify;
 
 use super::{Fact, IntExpr, Prover};
