@@ -7,6 +7,7 @@ mod member;
 mod sources;
 mod text;
 
+use crate::user;
 use crate::worker::message::{Answer, Compiled, Request};
 use member::Member;
 use std::time::Instant;
@@ -49,6 +50,7 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         budgets: budgets(&member.tree.attributes.budgets),
         strict: is_strict(&member),
         symbol: request.symbol.clone(),
+        passes: user::passes().to_vec(),
     };
     let backend = backend::choose(request);
     let made = tenfold_core::compile(module, &context, &options, &*backend);
@@ -72,10 +74,18 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
     })
 }
 
-/// What the environment of the build script asks for.
+/// What the build script asks for, then what its environment does.
 fn context(target: Target, request: &Request) -> Result<PassContext, CompileError> {
+    let mut context = PassContext::new(target);
+    for (variable, value) in &request.options.script {
+        context.apply(variable, value).map_err(|error| {
+            let method = variable.trim_start_matches("TENFOLD_").to_lowercase();
+            CompileError { message: format!("`{method}({value})` in the build script: {}", error.message), ..error }
+        })?;
+    }
     let set = |name: &str| request.options.passes.iter().find(|(known, _)| known == name);
-    PassContext::from_env(target, &|name| set(name).map(|(_, value)| value.clone()))
+    context.follow(&|name| set(name).map(|(_, value)| value.clone()))?;
+    Ok(context)
 }
 
 fn is_strict(member: &Member) -> bool {

@@ -61,6 +61,7 @@ impl Environment {
             target: Target { triple: need("TARGET")?, host: need("HOST")?, cfg },
             options: Options {
                 llvm: or_empty("TENFOLD_LLVM"),
+                script: Vec::new(),
                 passes: passes(),
                 seconds,
                 fault: or_empty("TENFOLD_FAULT"),

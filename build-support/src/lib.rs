@@ -24,6 +24,7 @@ mod resolve;
 mod roots;
 mod run;
 mod scan;
+mod user;
 mod uses;
 mod walk;
 mod weights;
@@ -31,10 +32,16 @@ mod worker;
 
 #[doc(hidden)]
 pub use run::look;
+pub use tenfold_core::pass::{ConfigValue, PassContext, PassPhase};
+/// The representations that passes work on.
+pub use tenfold_ir as ir;
 
 use environment::Environment;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::time::Duration;
+use tenfold_core::pass::UserPass;
+use tenfold_ir::Module;
 use tenfold_syntax::index::Index;
 
 /// Compiles the tensor functions of the package whose build script calls this.
@@ -50,10 +57,30 @@ pub fn compile() {
 ///
 /// tenfold_build::Build::new().time_limit(Duration::from_secs(600)).compile();
 /// ```
+///
+/// It chooses passes, sets them, and adds own ones. `compiler/docs/passes.md` lists passes, settings and phases. The
+/// environment has the last word: `TENFOLD_OPT_LEVEL`, `TENFOLD_DISABLE`, ….
+///
+/// ```no_run
+/// // in `main` of build.rs
+/// use tenfold_build::{Build, PassPhase};
+///
+/// Build::new()
+///     .opt_level(3)
+///     .disable("PadConv")
+///     .config("UnrollLoop.auto_max_step", 16)
+///     .add_pass(PassPhase::Fusion, "AtMostTen", |module, _| {
+///         if module.functions.len() > 10 { Err("more than ten kernels".into()) } else { Ok(()) }
+///     })
+///     .compile();
+/// ```
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing is compiled before `compile` is called"]
 pub struct Build {
     time_limit: Option<Duration>,
+    /// As the environment would say it.
+    settings: Vec<(String, String)>,
+    passes: Vec<UserPass>,
 }
 
 impl Build {
@@ -68,12 +95,62 @@ impl Build {
         self
     }
 
+    /// Passes of a higher level do not run; 2 by default, 3 is the highest.
+    pub fn opt_level(self, level: u32) -> Self {
+        self.set("TENFOLD_OPT_LEVEL", level.to_string())
+    }
+
+    /// Has a pass run whatever its level.
+    pub fn require(self, pass: &str) -> Self {
+        self.set("TENFOLD_REQUIRE", pass.into())
+    }
+
+    /// Has a pass never run. Passes that lower cannot be left out.
+    pub fn disable(self, pass: &str) -> Self {
+        self.set("TENFOLD_DISABLE", pass.into())
+    }
+
+    /// Sets a setting of a pass: `"UnrollLoop.auto_max_step", 16`.
+    pub fn config(self, key: &str, value: impl Into<ConfigValue>) -> Self {
+        self.set("TENFOLD_CONFIG", format!("{key}={}", value.into()))
+    }
+
+    /// Adds a pass behind the last one of a phase, in every function. What it refuses is an error on the function; so
+    /// is a module that breaks a law behind it. Accesses are proven again, which is why it cannot stand behind
+    /// [`PassPhase::Loops`].
+    ///
+    /// The build script's `main` runs again in every process that compiles, up to [`Build::compile`]: what else it
+    /// does should stand behind that.
+    pub fn add_pass<F>(mut self, phase: PassPhase, name: &'static str, run: F) -> Self
+    where
+        F: Fn(&mut Module, &PassContext) -> Result<(), String> + Send + Sync + 'static,
+    {
+        self.passes.push(UserPass::new(phase, name, Arc::new(run)));
+        self
+    }
+
+    /// The same at any phase. Behind [`PassPhase::Loops`] nothing checks that every access stays inside its buffer: a
+    /// pass there that gets one wrong makes a safe function access memory that is not its own.
+    pub fn add_trusted_pass<F>(mut self, phase: PassPhase, name: &'static str, run: F) -> Self
+    where
+        F: Fn(&mut Module, &PassContext) -> Result<(), String> + Send + Sync + 'static,
+    {
+        self.passes.push(UserPass::trusted(phase, name, Arc::new(run)));
+        self
+    }
+
+    fn set(mut self, variable: &str, value: String) -> Self {
+        self.settings.push((variable.into(), value));
+        self
+    }
+
     /// Compiles.
     ///
     /// It never panics and never ends the process. What is wrong with the environment becomes a warning of cargo and
     /// an error at the functions.
     pub fn compile(&self) {
         worker::start::keep();
+        user::set(&self.passes);
         worker::serve_if_worker();
         let mut environment = match Environment::of_process() {
             Ok(environment) => environment,
@@ -85,6 +162,7 @@ impl Build {
         if let (Some(limit), None) = (self.time_limit, std::env::var_os("TENFOLD_TIME_LIMIT")) {
             environment.options.seconds = limit.as_secs().max(1);
         }
+        environment.options.script.clone_from(&self.settings);
         for variable in environment::variables() {
             println!("cargo::rerun-if-env-changed={variable}");
         }

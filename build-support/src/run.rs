@@ -13,7 +13,7 @@ use crate::resolve::{self, Node, Resolved};
 use crate::walk::{self, Found, Seen};
 use crate::worker::message::{Answer, Compiled, Request, Source};
 use crate::worker::{self, Job};
-use crate::{compiler, roots};
+use crate::{compiler, roots, user};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -61,6 +61,8 @@ struct Run<'a> {
     environment: &'a Environment,
     directory: PathBuf,
     backend: String,
+    /// What tells the build script's passes from others.
+    user: String,
     items: Vec<Item>,
     resolved: Vec<Resolved>,
 }
@@ -147,7 +149,9 @@ impl<'a> Run<'a> {
         } else {
             compiler::identity(&environment.options.llvm, &directory.join("cache/backend"))
         };
-        let mut run = Self { environment, directory, backend, items, resolved };
+        // a program that cannot read itself has a key of its own
+        let user = user::identity().unwrap_or_else(|error| format!("{error} {:?}", Instant::now()));
+        let mut run = Self { environment, directory, backend, user, items, resolved };
         run.make_keys(hashes);
         run
     }
@@ -164,6 +168,7 @@ impl<'a> Run<'a> {
                 &version,
                 &tenfold_abi::ABI_VERSION.to_string(),
                 &self.backend,
+                &self.user,
                 &environment.name,
                 &environment.version,
                 &environment.target.triple,
@@ -176,7 +181,8 @@ impl<'a> Run<'a> {
             if item.read.shows_lines {
                 key.field(&item.found.function.line.to_le_bytes());
             }
-            for (name, value) in environment.target.cfg.iter().chain(&environment.options.passes) {
+            let options = environment.options.script.iter().chain(&environment.options.passes);
+            for (name, value) in environment.target.cfg.iter().chain(options) {
                 key.field(name.as_bytes()).field(value.as_bytes());
             }
             for edge in &self.resolved[number].edges {

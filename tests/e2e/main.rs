@@ -8,5 +8,6 @@ mod errors;
 mod freshness;
 mod links;
 mod package;
+mod passes;
 mod signatures;
 mod surroundings;

@@ -31,6 +31,7 @@ pub(super) fn of(
         budgets: Budgets::default(),
         strict: super::is_strict(member),
         symbol: request.symbol.clone(),
+        passes: Vec::new(),
     };
     let made = tenfold_core::compile(module, context, &options, &*backend);
     let mut made = made.map_err(|errors| errors.into_iter().map(super::diagnostic).collect::<Vec<_>>())?;

@@ -59,6 +59,8 @@ pub(crate) struct Target {
 pub(crate) struct Options {
     /// `TENFOLD_LLVM`.
     pub(crate) llvm: String,
+    /// What the build script says of passes, as the environment would say it.
+    pub(crate) script: Vec<(String, String)>,
     /// What the environment says of passes: the variables that are set, with their values.
     pub(crate) passes: Vec<(String, String)>,
     /// The most seconds for one function.
@@ -125,10 +127,12 @@ impl Request {
             put.text(value);
         });
         put.text(&self.options.llvm);
-        put.list(&self.options.passes, |put, (variable, value)| {
-            put.text(variable);
-            put.text(value);
-        });
+        for list in [&self.options.script, &self.options.passes] {
+            put.list(list, |put, (variable, value)| {
+                put.text(variable);
+                put.text(value);
+            });
+        }
         put.number(self.options.seconds);
         put.text(&self.options.fault);
         put.option(self.text.map(Stage::name), Put::text);
@@ -160,6 +164,7 @@ impl Request {
             },
             options: Options {
                 llvm: take.text()?,
+                script: take.list(|take| Some((take.text()?, take.text()?)))?,
                 passes: take.list(|take| Some((take.text()?, take.text()?)))?,
                 seconds: take.number()?,
                 fault: take.text()?,

@@ -2,6 +2,7 @@
 
 use super::message::{Answer, Request};
 use super::{serve, start, wire};
+use crate::user;
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io;
@@ -180,10 +181,11 @@ struct Worker {
 
 impl Worker {
     fn start(log: &PathBuf) -> io::Result<Self> {
+        let in_main = !user::passes().is_empty();
         // a file, since a full pipe that nobody reads would stop the child
         let log = File::create(log)?;
         let mut child = Command::new(std::env::current_exe()?)
-            .env(serve::VARIABLE, env!("CARGO_PKG_VERSION"))
+            .env(serve::VARIABLE, if in_main { serve::IN_MAIN } else { serve::BEFORE_MAIN })
             .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -194,6 +196,9 @@ impl Worker {
         let (sender, answers) = channel();
         // ends with the child, whose output it reads
         thread::spawn(move || {
+            if in_main && wire::skip_to(&mut output, serve::BEGIN).is_err() {
+                return;
+            }
             while let Ok(Some(message)) = wire::receive(&mut output) {
                 if sender.send(message).is_err() {
                     break;

@@ -4,6 +4,7 @@ use super::message::{Answer, Request};
 use super::wire;
 use crate::compiler;
 use std::env;
+use std::io::Write as _;
 use std::panic::{self, AssertUnwindSafe};
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::{Code, Diagnostic};
@@ -11,11 +12,34 @@ use tenfold_syntax::{Code, Diagnostic};
 /// The variable that makes the build script a worker.
 pub(crate) const VARIABLE: &str = "TENFOLD_WORKER";
 
+/// Its value for a worker that needs nothing of the build script's `main`.
+pub(crate) const BEFORE_MAIN: &str = env!("CARGO_PKG_VERSION");
+
+/// Its value for one that needs the passes which `main` adds.
+pub(crate) const IN_MAIN: &str = concat!(env!("CARGO_PKG_VERSION"), "+main");
+
+/// What a worker in `main` begins with: what `main` has printed before is no answer.
+pub(crate) const BEGIN: &[u8] = b"\0tenfold worker\0";
+
+/// Serves and ends the process if it is a worker that needs nothing of `main`.
+pub(crate) fn serve_before_main() {
+    if env::var_os(VARIABLE).is_some_and(|value| value == BEFORE_MAIN) {
+        serve();
+    }
+}
+
 /// Serves and ends the process if it is a worker.
 pub(crate) fn serve_if_worker() {
-    if env::var_os(VARIABLE).is_none_or(|value| value != env!("CARGO_PKG_VERSION")) {
-        return;
+    serve_before_main();
+    if env::var_os(VARIABLE).is_some_and(|value| value == IN_MAIN) {
+        if std::io::stdout().write_all(BEGIN).is_err() {
+            std::process::exit(1);
+        }
+        serve();
     }
+}
+
+fn serve() -> ! {
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
     while let Ok(Some(bytes)) = wire::receive(&mut input) {

@@ -2,7 +2,7 @@
 //! that cargo hands on.
 //!
 //! A worker is the build script's own binary, started again. Code of the user's `main` must not run a second time, so
-//! a worker is served from a constructor and the process ends there.
+//! a worker is served from a constructor and the process ends there. Only passes that `main` adds are an exception.
 #![allow(unsafe_code, reason = "a constructor and inherited descriptors have no safe form")]
 
 /// Runs before `main`.
@@ -13,7 +13,7 @@
 #[cfg_attr(not(any(target_vendor = "apple", windows)), unsafe(link_section = ".init_array"))]
 static BEFORE_MAIN: extern "C" fn() = {
     extern "C" fn before_main() {
-        super::serve::serve_if_worker();
+        super::serve::serve_before_main();
     }
     before_main
 };

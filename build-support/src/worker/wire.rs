@@ -111,6 +111,20 @@ pub(crate) fn send(out: &mut impl Write, message: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
+/// Reads up to a mark and the mark.
+pub(crate) fn skip_to(from: &mut impl Read, mark: &[u8]) -> io::Result<()> {
+    let mut last = Vec::with_capacity(mark.len() + 1);
+    let mut byte = [0];
+    while last != mark {
+        from.read_exact(&mut byte)?;
+        last.push(byte[0]);
+        if last.len() > mark.len() {
+            last.remove(0);
+        }
+    }
+    Ok(())
+}
+
 /// Reads a message; none at the end.
 pub(crate) fn receive(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut head = [0; 8];

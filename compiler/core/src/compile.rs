@@ -7,8 +7,8 @@ use crate::backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Sta
 use crate::budget::{Budgets, check_stack, check_weights, check_workspace};
 use crate::error::{CompileError, ErrorKind};
 use crate::flops::{flops, used_constants, weight_bytes};
-use crate::pass::{self, PassContext};
-use crate::pipeline::PIPELINE;
+use crate::pass::{self, PassContext, UserPass};
+use crate::pipeline;
 use crate::text::module_text;
 
 /// What a compilation is asked for besides the module.
@@ -22,6 +22,8 @@ pub struct Options {
     pub symbol: String,
     /// `numerics = "strict"`: no reassociation, no contraction.
     pub strict: bool,
+    /// The user's passes.
+    pub passes: Vec<UserPass>,
 }
 
 /// What a compilation gives.
@@ -76,7 +78,8 @@ fn attempt(
 ) -> Result<Compiled, Vec<CompileError>> {
     let mut out = Compiled::default();
     let relax = options.codegen.texts.contains(&Stage::Relax).then(|| module_text(&module));
-    let (graph, rest) = split_before("LowerEntry", PIPELINE);
+    let passes = pipeline::with(&options.passes);
+    let (graph, rest) = split_before("LowerEntry", &passes);
     let (entry, loops) = split_before("VerifyBounds", rest);
     pass::run(graph, &mut module, context).map_err(|e| vec![e])?;
     let planned = module.relax(&module.entry.clone()).cloned();
@@ -118,7 +121,7 @@ fn backend_error(name: &str, error: BackendError) -> CompileError {
 }
 
 /// The passes before the one of that name, and it with those after it.
-fn split_before(name: &str, table: &'static [pass::Pass]) -> (&'static [pass::Pass], &'static [pass::Pass]) {
+fn split_before<'a>(name: &str, table: &'a [pass::Pass]) -> (&'a [pass::Pass], &'a [pass::Pass]) {
     table.split_at(table.iter().position(|p| p.info.name == name).unwrap_or(table.len()))
 }
 

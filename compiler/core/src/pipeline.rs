@@ -1,6 +1,6 @@
 //! The pipeline: a table that is read top to bottom. `compiler/docs/passes.md` is made from it.
 
-use crate::pass::Pass;
+use crate::pass::{Pass, PassPhase, UserPass};
 use crate::relax_passes::{dead_code, inline_calls, materialise, pad_conv};
 use crate::tir_passes::{flatten, lower_blocks, lower_math, unroll_loop, vectorize_loop, verify_bounds};
 use crate::{lower, plan};
@@ -15,7 +15,7 @@ pub static PIPELINE: &[Pass] = &[
     materialise::PASS,
     lower::PASS,
     // Operators that were written out inside their readers leave nothing behind.
-    dead_code::PASS,
+    dead_code::PASS.in_phase(PassPhase::Fusion),
     plan::PASS,
     lower::entry::PASS,
     // While indices still have axes.
@@ -45,3 +45,21 @@ pub static PASSES: &[Pass] = &[
     vectorize_loop::PASS,
     verify_bounds::PASS,
 ];
+
+/// The pipeline with the user's passes, each behind the last pass of its phase. Where one may have changed accesses
+/// after they were proven, they are proven again.
+pub(crate) fn with(user: &[UserPass]) -> Vec<Pass> {
+    let mut all: Vec<Pass> = Vec::with_capacity(PIPELINE.len() + user.len());
+    let mut rest = PIPELINE.iter().peekable();
+    for phase in PassPhase::ALL {
+        while let Some(pass) = rest.next_if(|pass| pass.phase <= phase) {
+            all.push(pass.clone());
+        }
+        let own = user.iter().filter(|u| u.phase() == phase);
+        all.extend(own.clone().map(|u| u.pass.clone()));
+        if own.count() > 0 && matches!(phase, PassPhase::Blocks | PassPhase::Loops) {
+            all.push(verify_bounds::PASS);
+        }
+    }
+    all
+}

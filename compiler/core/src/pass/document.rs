@@ -25,7 +25,7 @@ The build script says it for a package, the environment for one build, and the e
 
 ```rust
 // in `main` of build.rs
-tenfold_build::Compiler::new()
+tenfold_build::Build::new()
     .opt_level(3)
     .disable(\"PadConv\")
     .add_pass(tenfold_build::PassPhase::Fusion, \"Count\", |module, _| {

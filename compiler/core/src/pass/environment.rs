@@ -100,12 +100,20 @@ pub static VARIABLES: &[Variable] = &[
 ];
 
 impl PassContext {
-    /// Follows the variables that are set and not empty. An error names the variable.
+    /// Does what a variable of [`VARIABLES`] says where it is set to a value that is not empty.
+    pub fn apply(&mut self, variable: &str, value: &str) -> Result<(), CompileError> {
+        match VARIABLES.iter().find(|known| known.name == variable) {
+            Some(known) if !value.is_empty() => (known.set)(self, value),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Follows the variables that are set. An error names the variable.
     pub fn follow(&mut self, env: &dyn Fn(&str) -> Option<String>) -> Result<(), CompileError> {
-        for variable in VARIABLES {
-            let Some(value) = env(variable.name).filter(|v| !v.is_empty()) else { continue };
-            (variable.set)(self, &value).map_err(|error| {
-                let message = format!("`{}={value}`: {}", variable.name, error.message);
+        for Variable { name, .. } in VARIABLES {
+            let value = env(name).unwrap_or_default();
+            self.apply(name, &value).map_err(|error| {
+                let message = format!("`{name}={value}`: {}", error.message);
                 CompileError { message, ..error }
             })?;
         }

@@ -62,9 +62,10 @@ impl<F: ?Sized> Deref for Action<F> {
 pub enum Kind {
     /// Over the whole module: it may add and remove functions.
     Module(Action<ModuleFn>),
-    /// Over one relax function at a time; it can neither add nor remove functions.
+    /// Over one relax function at a time; it can neither add nor remove functions, and it leaves those alone that say
+    /// `skip_optimization`, unless it lowers.
     Function(Action<FunctionFn>),
-    /// Over one prim-func at a time; it can neither add nor remove functions.
+    /// Over one prim-func at a time; as [`Kind::Function`].
     PrimFunc(Action<PrimFn>),
     /// Several in order, which is itself a pass.
     Sequential(Vec<Pass>),

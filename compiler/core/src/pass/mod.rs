@@ -21,6 +21,7 @@ mod scope;
 mod tests;
 mod text_diff;
 mod timing;
+mod user;
 mod verify;
 
 pub use bisect::{BisectLimit, Suspect, bisect};
@@ -38,6 +39,7 @@ pub use run::{run, run_pass};
 pub use scope::PassScope;
 pub use text_diff::unified;
 pub use timing::{Timing, TimingTable};
+pub use user::{UserFn, UserPass};
 pub use verify::{Verify, verify};
 
 use crate::{CompileError, ErrorKind};

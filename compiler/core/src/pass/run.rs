@@ -57,6 +57,9 @@ fn each_function(
     let mut made = Vec::new();
     for (name, function) in &module.functions {
         let Function::Relax(func) = function else { continue };
+        if func.skip_optimization && !pass.lowering {
+            continue;
+        }
         let new = action(func.clone(), module, context)?;
         same_name(pass, name, &new.name)?;
         made.push((name.clone(), Function::Relax(new)));
@@ -74,6 +77,9 @@ fn each_prim_func(
     let mut made = Vec::new();
     for (name, function) in &module.functions {
         let Function::Prim(func) = function else { continue };
+        if func.skip_optimization && !pass.lowering {
+            continue;
+        }
         let new = action(func.clone(), module, context)?;
         same_name(pass, name, &new.name)?;
         made.push((name.clone(), Function::Prim(new)));

@@ -39,6 +39,7 @@ impl Builder {
                 blocks: Vec::new(),
                 results: Vec::new(),
                 phase: Phase::Imported,
+                skip_optimization: false,
                 plan: None,
             },
             loc: Loc::default(),

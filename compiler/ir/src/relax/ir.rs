@@ -514,6 +514,8 @@ pub struct Function {
     pub results: Vec<ValueId>,
     /// How far it has come.
     pub phase: Phase,
+    /// Whether function passes that only optimise leave it alone.
+    pub skip_optimization: bool,
     /// Set by memory planning.
     pub plan: Option<Plan>,
 }

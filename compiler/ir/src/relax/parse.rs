@@ -99,8 +99,10 @@ impl Parser {
 
     fn header(&mut self, line: &str) -> Parsed<()> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let ["relax", name, "phase", phase, "{"] = words.as_slice() else {
-            return Err(format!("expected `relax @name phase imported {{`, found `{line}`"));
+        let (name, phase, skip) = match words.as_slice() {
+            ["relax", name, "phase", phase, "{"] => (name, phase, false),
+            ["relax", name, "phase", phase, "skip_optimization", "{"] => (name, phase, true),
+            _ => return Err(format!("expected `relax @name phase imported {{`, found `{line}`")),
         };
         let name = name.strip_prefix('@').ok_or_else(|| format!("expected `@name`, found `{name}`"))?;
         self.func = Some(Function {
@@ -112,6 +114,7 @@ impl Parser {
             blocks: Vec::new(),
             results: Vec::new(),
             phase: phase_of(phase)?,
+            skip_optimization: skip,
             plan: None,
         });
         self.close(Where::Function)

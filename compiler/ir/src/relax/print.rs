@@ -100,7 +100,8 @@ impl Printer<'_> {
 
     fn function(&mut self) {
         let func = self.func;
-        self.line(0, &format!("relax @{} phase {} {{", func.name, phase_text(func.phase)));
+        let skip = if func.skip_optimization { " skip_optimization" } else { "" };
+        self.line(0, &format!("relax @{} phase {}{skip} {{", func.name, phase_text(func.phase)));
         for decl in &func.syms {
             let kind = match &decl.kind {
                 SymKind::Dim { param, axis } => format!("dim {param} {axis}"),

@@ -502,6 +502,8 @@ pub struct PrimFunc {
     pub pattern: Option<OpPattern>,
     /// Where it runs.
     pub kind: FuncKind,
+    /// Whether function passes that only optimise leave it alone.
+    pub skip_optimization: bool,
     /// Where it comes from.
     pub loc: Loc,
 }
@@ -520,6 +522,7 @@ impl PrimFunc {
             phase: Phase::Blocks,
             exported: false,
             strict: false,
+            skip_optimization: false,
             pattern: None,
             kind: FuncKind::Host,
             loc: Loc::default(),

@@ -143,7 +143,10 @@ impl Printer<'_> {
     fn function(&mut self) {
         let params: Vec<String> = self.func.params.iter().map(|p| self.param(p)).collect();
         let mut flags = format!("phase {}", phase_name(self.func.phase));
-        for (on, word) in [(self.func.exported, " exported"), (self.func.strict, " strict")] {
+        let func = self.func;
+        let words =
+            [(func.exported, " exported"), (func.strict, " strict"), (func.skip_optimization, " skip_optimization")];
+        for (on, word) in words {
             flags += if on { word } else { "" };
         }
         if let Some(pattern) = self.func.pattern {

@@ -67,6 +67,35 @@ fn function_passes_see_the_functions_of_their_kind() {
 }
 
 #[test]
+fn function_passes_skip_what_asks_for_it_unless_they_lower() {
+    let log = Log::default();
+    let graphs = |name: &'static str| {
+        let log = log.clone();
+        Pass::function(name, move |f, _, _| {
+            log.say(name);
+            Ok(f)
+        })
+    };
+    let loops = |name: &'static str| {
+        let log = log.clone();
+        Pass::prim_func(name, move |f, _, _| {
+            log.say(name);
+            Ok(f)
+        })
+    };
+    let mut module = module();
+    for function in module.functions.values_mut() {
+        match function {
+            Function::Relax(f) => f.skip_optimization = true,
+            Function::Prim(f) => f.skip_optimization = true,
+        }
+    }
+    let passes = [graphs("A"), loops("B"), graphs("C").lowering(), loops("D").lowering()];
+    run(&passes, &mut module, &context()).unwrap();
+    assert_eq!(log.take(), ["C", "D"]);
+}
+
+#[test]
 fn a_function_pass_cannot_rename() {
     let rename = Pass::function("Rename", |f, _, _| Ok(relax::Function { name: "other".into(), ..f }));
     let error = run(&[rename], &mut module(), &context()).unwrap_err();

@@ -4,6 +4,7 @@ mod bisect;
 mod context;
 mod instruments;
 mod kinds;
+mod user;
 
 use std::sync::{Arc, Mutex};
 
