@@ -15,6 +15,7 @@ mod edit;
 mod error;
 mod handle;
 mod primitives;
+mod stage;
 mod state;
 mod table;
 mod trace;

@@ -16,6 +16,11 @@ mod reorder;
 mod reorder_block_iter_var;
 mod split;
 mod tile;
+mod set_scope;
+mod unsafe_set_dtype;
+mod cache_read;
+mod cache_write;
+mod cache_inplace;
 mod unroll;
 mod vectorize;
 
@@ -37,6 +42,11 @@ pub static PRIMITIVES: &[Primitive] = &[
     vectorize::PRIMITIVE,
     unroll::PRIMITIVE,
     bind::PRIMITIVE,
+    set_scope::PRIMITIVE,
+    unsafe_set_dtype::PRIMITIVE,
+    cache_read::PRIMITIVE,
+    cache_write::PRIMITIVE,
+    cache_inplace::PRIMITIVE,
 ];
 
 /// Shorter names that `#[schedule]` knows too.
