@@ -7,17 +7,17 @@ use crate::command::lines;
 use crate::file::File;
 
 /// The function that the steps give, or what refuses the first that is refused. The trace must read back as it prints,
-/// and replay to the same function.
+/// and replay to the same function; what the function computes stays.
 pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
-    let Some(Function::Prim(func)) = file.module.functions.get(&file.module.entry) else {
+    let Some(Function::Prim(unscheduled)) = file.module.functions.get(&file.module.entry) else {
         return Err("expected a prim-func".into());
     };
     let trace = Trace::parse(&file.trace)?;
-    let mut schedule = Schedule::new(&file.module, func.clone());
+    let mut schedule = Schedule::new(&file.module, unscheduled.clone());
     if let Err(e) = trace.replay(&mut schedule) {
         return Ok(lines(&format!("error: {e}")));
     }
-    let mut again = Schedule::new(&file.module, func.clone());
+    let mut again = Schedule::new(&file.module, unscheduled.clone());
     let printed = schedule.trace().to_string();
     let replayed = Trace::parse(&printed).map_err(|e| format!("{e} in\n{printed}"))?.replay(&mut again);
     replayed.map_err(|e| format!("the replayed trace fails: {e}"))?;
@@ -29,5 +29,6 @@ pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
     if let Some(first) = errors.first() {
         return Err(format!("the result breaks a law: {first}"));
     }
+    crate::meaning::same(&file.module, unscheduled, &func, &file.syms)?;
     Ok(lines(&tir::print(&file.module, &func)))
 }

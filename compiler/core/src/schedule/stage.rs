@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use tenfold_ir::arith::{Domain, Fact, IntExpr, IterMapLevel, Range, Rectangle, detect_iter_map};
-use tenfold_ir::tir::{
-    Access, Block, BufId, Builder, Expr, ExprId, ExprMap, IterKind, Scope, Stmt, VarId, Viewer,
-};
+use tenfold_ir::tir::{Access, Block, BufId, Builder, Expr, ExprId, ExprMap, IterKind, Scope, Stmt, VarId, Viewer};
 
 use super::analysis::{accesses, private, prover_at, readers, region_of, spatial_index, writers};
 use super::args::Value;
@@ -87,6 +85,14 @@ pub(super) fn buffer_like(state: &mut State<'_>, buf: BufId, suffix: &str, shape
     let data = state.b.buf(buf).clone();
     let new = state.b.buffer(&format!("{}_{suffix}", data.name), data.dtype, shape, scope);
     state.b.buf_mut(new).range = data.range;
+    new
+}
+
+/// The same buffer, of another dtype.
+pub(super) fn buffer_of_dtype(state: &mut State<'_>, buf: BufId, dtype: tenfold_ir::DType) -> BufId {
+    let data = state.b.buf(buf).clone();
+    let new = state.b.buffer(&data.name, dtype, data.shape, data.scope);
+    state.b.buf_mut(new).strides = data.strides;
     new
 }
 

@@ -4,6 +4,9 @@ use super::table::Primitive;
 
 mod add_unit_loop;
 mod bind;
+mod cache_inplace;
+mod cache_read;
+mod cache_write;
 mod fuse;
 mod get_block;
 mod get_child_blocks;
@@ -14,14 +17,11 @@ mod get_producers;
 mod parallel;
 mod reorder;
 mod reorder_block_iter_var;
+mod set_scope;
 mod split;
 mod tile;
-mod set_scope;
-mod unsafe_set_dtype;
-mod cache_read;
-mod cache_write;
-mod cache_inplace;
 mod unroll;
+mod unsafe_set_dtype;
 mod vectorize;
 
 /// Every primitive, in the order of the documentation.

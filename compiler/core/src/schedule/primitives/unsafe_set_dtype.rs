@@ -1,7 +1,7 @@
 //! `unsafe_set_dtype(block, buffer, dtype)`: a buffer that a block writes holds another dtype. Results may change.
 
 use tenfold_ir::DType;
-use tenfold_ir::tir::{BufId, Builder, Expr, ExprMap, Stmt, Ty};
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprMap, Stmt};
 
 use crate::schedule::args::{Arg, Args};
 use crate::schedule::edit::State;
@@ -41,27 +41,35 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         return Refusal::err(text, "only buffers that are read and written by element can hold another dtype");
     }
     let before = state.b.buf(buf).dtype;
-    let data = state.b.buf_mut(buf);
-    (data.dtype, data.range) = (dtype, None);
+    let new = stage::buffer_of_dtype(state, buf, dtype);
     let body = std::mem::replace(&mut state.body, Stmt::Seq(Vec::new()));
     let mut loads = ExprMap::new(|b: &mut Builder, id| match b.func().exprs.get(id).clone() {
         Expr::Load { buf: from, index, access } if from == buf => {
-            let now = b.raw(Expr::Load { buf, index, access }, Ty::scalar(dtype));
+            let now = b.load(new, index, access);
             b.cast(before, now)
         }
         _ => id,
     });
     let mut body = loads.stmt(&mut state.b, body);
-    convert_stores(&mut state.b, &mut body, buf, dtype);
+    replace(&mut state.b, &mut body, (buf, new));
     state.body = body;
     Ok(Vec::new())
 }
 
-fn convert_stores(b: &mut Builder, stmt: &mut Stmt, wanted: BufId, dtype: DType) {
-    if let Stmt::Store { buf, value, .. } = stmt
-        && *buf == wanted
-    {
-        *value = b.cast(dtype, *value);
+/// Stores to `new` what was stored to `old`, converted, and lets `new` live where `old` did.
+fn replace(b: &mut Builder, stmt: &mut Stmt, (old, new): (BufId, BufId)) {
+    match stmt {
+        Stmt::Store { buf, value, .. } if *buf == old => {
+            *buf = new;
+            *value = b.cast(b.buf(new).dtype, *value);
+        }
+        Stmt::Alloc { buf, .. } if *buf == old => *buf = new,
+        Stmt::Block(block) => {
+            block.allocs.iter_mut().filter(|buf| **buf == old).for_each(|buf| *buf = new);
+            block.reads.clear();
+            block.writes.clear();
+        }
+        _ => {}
     }
-    tree::children_mut(stmt).into_iter().for_each(|s| convert_stores(b, s, wanted, dtype));
+    tree::children_mut(stmt).into_iter().for_each(|s| replace(b, s, (old, new)));
 }
