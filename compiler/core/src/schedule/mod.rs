@@ -14,6 +14,7 @@ mod args;
 mod edit;
 mod error;
 mod handle;
+mod layout;
 mod primitives;
 mod stage;
 mod state;

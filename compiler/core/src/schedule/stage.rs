@@ -278,6 +278,36 @@ pub(super) fn turn_block(
     })
 }
 
+/// Puts a buffer of another shape in the place of one, at the indices that `f` gives.
+pub(super) fn replace(
+    state: &mut State<'_>,
+    buf: BufId,
+    shape: Vec<IntExpr>,
+    f: &dyn Fn(&mut Builder, &[ExprId]) -> Vec<ExprId>,
+) {
+    let data = state.b.buf(buf).clone();
+    let new = state.b.buffer(&data.name, data.dtype, shape, data.scope);
+    state.b.buf_mut(new).range = data.range;
+    let body = std::mem::replace(&mut state.body, Stmt::Seq(Vec::new()));
+    let mut body = turn(&mut state.b, body, (buf, new), (true, true), f);
+    live_instead(&mut body, (buf, new));
+    state.body = body;
+}
+
+/// Lets `new` live where `old` did, and forgets regions, which are found again where they are asked for.
+pub(super) fn live_instead(stmt: &mut Stmt, (old, new): (BufId, BufId)) {
+    match stmt {
+        Stmt::Alloc { buf, .. } if *buf == old => *buf = new,
+        Stmt::Block(block) => {
+            block.allocs.iter_mut().filter(|buf| **buf == old).for_each(|buf| *buf = new);
+            block.reads.clear();
+            block.writes.clear();
+        }
+        _ => {}
+    }
+    tree::children_mut(stmt).into_iter().for_each(|s| live_instead(s, (old, new)));
+}
+
 // Legality.
 
 /// Refuses unless every other block of the scope that writes `buf` runs in a statement before that of `block`.

@@ -15,11 +15,16 @@ mod get_loops;
 mod get_output_blocks;
 mod get_producers;
 mod parallel;
+mod reindex;
+mod reindex_cache_read;
+mod reindex_cache_write;
 mod reorder;
 mod reorder_block_iter_var;
 mod set_scope;
 mod split;
+mod storage_align;
 mod tile;
+mod transform_layout;
 mod unroll;
 mod unsafe_set_dtype;
 mod vectorize;
@@ -47,6 +52,11 @@ pub static PRIMITIVES: &[Primitive] = &[
     cache_read::PRIMITIVE,
     cache_write::PRIMITIVE,
     cache_inplace::PRIMITIVE,
+    reindex::PRIMITIVE,
+    reindex_cache_read::PRIMITIVE,
+    reindex_cache_write::PRIMITIVE,
+    transform_layout::PRIMITIVE,
+    storage_align::PRIMITIVE,
 ];
 
 /// Shorter names that `#[schedule]` knows too.

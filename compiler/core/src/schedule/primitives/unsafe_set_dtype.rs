@@ -51,25 +51,19 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         _ => id,
     });
     let mut body = loads.stmt(&mut state.b, body);
-    replace(&mut state.b, &mut body, (buf, new));
+    convert_stores(&mut state.b, &mut body, (buf, new));
+    stage::live_instead(&mut body, (buf, new));
     state.body = body;
     Ok(Vec::new())
 }
 
-/// Stores to `new` what was stored to `old`, converted, and lets `new` live where `old` did.
-fn replace(b: &mut Builder, stmt: &mut Stmt, (old, new): (BufId, BufId)) {
-    match stmt {
-        Stmt::Store { buf, value, .. } if *buf == old => {
-            *buf = new;
-            *value = b.cast(b.buf(new).dtype, *value);
-        }
-        Stmt::Alloc { buf, .. } if *buf == old => *buf = new,
-        Stmt::Block(block) => {
-            block.allocs.iter_mut().filter(|buf| **buf == old).for_each(|buf| *buf = new);
-            block.reads.clear();
-            block.writes.clear();
-        }
-        _ => {}
+/// Stores to `new` what was stored to `old`, converted.
+fn convert_stores(b: &mut Builder, stmt: &mut Stmt, (old, new): (BufId, BufId)) {
+    if let Stmt::Store { buf, value, .. } = stmt
+        && *buf == old
+    {
+        *buf = new;
+        *value = b.cast(b.buf(new).dtype, *value);
     }
-    tree::children_mut(stmt).into_iter().for_each(|s| replace(b, s, (old, new)));
+    tree::children_mut(stmt).into_iter().for_each(|s| convert_stores(b, s, (old, new)));
 }
