@@ -1,21 +1,31 @@
 //! The pipeline: a table that is read top to bottom. `compiler/docs/passes.md` is made from it.
 
 use crate::pass::{Pass, PassPhase, UserPass};
-use crate::relax_passes::{dead_code, inline_calls, materialise, pad_conv};
+use crate::relax_passes as graph;
 use crate::tir_passes::{flatten, lower_blocks, lower_math, unroll_loop, vectorize_loop, verify_bounds};
 use crate::{lower, plan};
 
 /// From the front end's module to flat prim-funcs.
 pub static PIPELINE: &[Pass] = &[
     // First, so that every later pass sees one graph.
-    inline_calls::PASS,
-    dead_code::PASS,
-    pad_conv::PASS,
+    graph::inline_calls::PASS,
+    // What was inlined is called no more.
+    graph::remove_unused_functions::PASS,
+    graph::dead_code::PASS,
+    // One form first: rules match what is written in it.
+    graph::canonicalize_cast::PASS,
+    graph::canonicalize_ops::PASS,
+    graph::simplify_expr::PASS,
+    // After rules that bring constants together.
+    graph::fold_constant::PASS,
+    graph::lift_transform_params::PASS,
+    graph::eliminate_common_subexpr::PASS,
+    graph::pad_conv::PASS,
     // Before the operators become kernels: its copies are relax operators.
-    materialise::PASS,
+    graph::materialise::PASS,
     lower::PASS,
     // Operators that were written out inside their readers leave nothing behind.
-    dead_code::PASS.in_phase(PassPhase::Fusion),
+    graph::dead_code::PASS.in_phase(PassPhase::Fusion),
     plan::PASS,
     lower::entry::PASS,
     // While indices still have axes.
@@ -31,16 +41,23 @@ pub static PIPELINE: &[Pass] = &[
 
 /// Every pass once, whether the pipeline has it or not: the registry. In the order of the alphabet.
 pub static PASSES: &[Pass] = &[
-    dead_code::PASS,
+    graph::canonicalize_cast::PASS,
+    graph::canonicalize_ops::PASS,
+    graph::dead_code::PASS,
+    graph::eliminate_common_subexpr::PASS,
     flatten::PASS,
-    inline_calls::PASS,
+    graph::fold_constant::PASS,
+    graph::inline_calls::PASS,
     lower::PASS,
+    graph::lift_transform_params::PASS,
     lower_blocks::PASS,
     lower::entry::PASS,
     lower_math::PASS,
-    materialise::PASS,
-    pad_conv::PASS,
+    graph::materialise::PASS,
+    graph::pad_conv::PASS,
     plan::PASS,
+    graph::remove_unused_functions::PASS,
+    graph::simplify_expr::PASS,
     unroll_loop::PASS,
     vectorize_loop::PASS,
     verify_bounds::PASS,

@@ -1,8 +1,12 @@
-//! `DeadCodeElimination`: pure bindings that nothing reads go; so do functions that nothing calls.
+//! `DeadCodeElimination`: pure bindings that nothing reads go, in regions too.
+//!
+//! Effects, run-time checks and what binds a symbol stay. Phase: any; of a planned function nothing goes. Never changes
+//! a binding that stays.
 
 use std::collections::BTreeSet;
 
-use tenfold_ir::relax::{self, BlockKind, Op, SymKind, ValueId};
+use tenfold_ir::arith::Sym;
+use tenfold_ir::relax::{self, Binding, BindingBlock, BlockKind, Op, SymKind, ValueId};
 use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
@@ -13,71 +17,80 @@ pub(crate) const PASS: Pass = Pass::on_module("DeadCodeElimination", &dead_code_
     .in_phase(PassPhase::Graph)
     .about("drops what no result and no effect needs, and functions that nothing calls");
 
-/// Runs on every relax function, then drops unused functions.
+/// Runs on every relax function.
 pub(crate) fn dead_code_elimination(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     for function in module.functions.values_mut() {
-        if let Function::Relax(f) = function {
+        if let Function::Relax(f) = function
+            && f.plan.is_none()
+        {
             clean(f);
         }
     }
-    drop_unused(module);
     Ok(())
 }
 
-fn clean(func: &mut relax::Function) {
-    let mut live: BTreeSet<ValueId> = func.results.iter().copied().collect();
+/// Removes what nothing reads.
+pub(crate) fn clean(func: &mut relax::Function) {
+    let mut live = Live(vec![false; func.values.len()]);
+    live.add(&func.results);
     for sym in &func.syms {
         if let SymKind::Bound(v) = sym.kind {
-            live.insert(v);
+            live.add(&[v]);
         }
     }
-    for block in func.blocks.iter_mut().rev() {
-        let mut kept = Vec::with_capacity(block.bindings.len());
-        for binding in std::mem::take(&mut block.bindings).into_iter().rev() {
-            let effect =
-                block.kind == BlockKind::Effect || matches!(binding.op, Op::BindIndex(_) | Op::MatchShape { .. });
-            if effect || live.contains(&binding.out) {
-                live.extend(binding.args.iter().copied());
-                kept.push(binding);
+    live.blocks(&mut func.blocks);
+    drop_symbols(func);
+}
+
+/// Which values are read.
+struct Live(Vec<bool>);
+
+impl Live {
+    fn add(&mut self, values: &[ValueId]) {
+        values.iter().for_each(|v| self.0[v.0 as usize] = true);
+    }
+
+    /// From the last binding to the first: readers come before what they read.
+    fn blocks(&mut self, blocks: &mut Vec<BindingBlock>) {
+        for block in blocks.iter_mut().rev() {
+            let mut kept = Vec::with_capacity(block.bindings.len());
+            for mut binding in std::mem::take(&mut block.bindings).into_iter().rev() {
+                if self.needs(block.kind, &binding) {
+                    self.binding(&mut binding);
+                    kept.push(binding);
+                }
             }
+            kept.reverse();
+            block.bindings = kept;
         }
-        kept.reverse();
-        block.bindings = kept;
+        blocks.retain(|b| !b.bindings.is_empty());
     }
-    func.blocks.retain(|b| !b.bindings.is_empty());
-}
 
-fn drop_unused(module: &mut Module) {
-    let mut used = BTreeSet::new();
-    let mut queue = vec![module.entry.clone()];
-    while let Some(name) = queue.pop() {
-        if !used.insert(name.clone()) {
-            continue;
-        }
-        match module.functions.get(&name) {
-            Some(Function::Relax(f)) => queue.extend(called(f)),
-            Some(Function::Prim(f)) => tir_calls(&f.body, &mut queue),
-            None => {}
+    fn needs(&self, kind: BlockKind, binding: &Binding) -> bool {
+        let binds = matches!(binding.op, Op::BindIndex(_) | Op::MatchShape { .. });
+        kind == BlockKind::Effect || binds || self.0[binding.out.0 as usize]
+    }
+
+    fn binding(&mut self, binding: &mut Binding) {
+        self.add(&binding.args);
+        for region in &mut binding.regions {
+            self.add(&region.results);
+            self.blocks(&mut region.blocks);
         }
     }
-    module.functions.retain(|name, _| used.contains(name));
 }
 
-fn called(func: &relax::Function) -> Vec<String> {
-    let bindings = func.blocks.iter().flat_map(|b| &b.bindings);
-    bindings
-        .filter_map(|b| match &b.op {
-            Op::CallTir { func, .. } | Op::CallFn { func, .. } => Some(func.clone()),
-            _ => None,
-        })
-        .collect()
-}
-
-/// Names of prim-funcs that a statement calls.
-pub(super) fn tir_calls(stmt: &tenfold_ir::tir::Stmt, out: &mut Vec<String>) {
-    stmt.walk(&mut |s| {
-        if let tenfold_ir::tir::Stmt::Call { func, .. } = s {
-            out.push(func.clone());
-        }
-    });
+/// Symbols that a binding bound which is gone go with it, and so do facts about them.
+fn drop_symbols(func: &mut relax::Function) {
+    let bound = |kind: &SymKind| match kind {
+        SymKind::Bound(v) | SymKind::Loop(v) => Some(*v),
+        SymKind::Dim { .. } | SymKind::IndexParam { .. } | SymKind::Stride { .. } => None,
+    };
+    if func.syms.iter().all(|s| bound(&s.kind).is_none()) {
+        return;
+    }
+    let defined: BTreeSet<ValueId> = func.bindings().map(|b| b.out).collect();
+    func.syms.retain(|s| bound(&s.kind).is_none_or(|v| defined.contains(&v)));
+    let left: BTreeSet<Sym> = func.syms.iter().map(|s| s.sym.clone()).collect();
+    func.facts.retain(|f| f.fact.vars().iter().all(|v| left.contains(v)));
 }

@@ -1,6 +1,20 @@
 //! Passes over relax. One pass is one file.
 
+pub(crate) mod canonicalize_cast;
+pub(crate) mod canonicalize_ops;
+mod const_data;
 pub(crate) mod dead_code;
+pub(crate) mod eliminate_common_subexpr;
+pub(crate) mod fold_constant;
 pub(crate) mod inline_calls;
+pub(crate) mod lift_transform_params;
 pub(crate) mod materialise;
 pub(crate) mod pad_conv;
+mod pattern;
+pub(crate) mod remove_unused_functions;
+mod rewrite;
+mod rules;
+pub(crate) mod simplify_expr;
+mod simplify_rules;
+#[cfg(test)]
+mod tests;
