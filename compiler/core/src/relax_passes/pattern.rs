@@ -133,13 +133,7 @@ pub(crate) fn commutes(word: &str) -> bool {
     matches!(word, "add" | "mul" | "minimum" | "maximum" | "and" | "or" | "xor" | "eq" | "ne")
 }
 
-fn operands(
-    cx: &mut Rewriter<'_>,
-    word: &str,
-    patterns: &[Pattern],
-    args: &[ValueId],
-    caught: &mut Caught,
-) -> bool {
+fn operands(cx: &mut Rewriter<'_>, word: &str, patterns: &[Pattern], args: &[ValueId], caught: &mut Caught) -> bool {
     if patterns.len() != args.len() {
         return false;
     }

@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::{IntExpr, Prover};
 use tenfold_ir::eval::{self, Bounded};
-use tenfold_ir::relax::{
-    self, Binding, BindingBlock, Op, Phase, SymKind, TensorType, Type, ValueData, ValueId,
-};
+use tenfold_ir::relax::{self, Binding, BindingBlock, Op, Phase, SymKind, TensorType, Type, ValueData, ValueId};
 use tenfold_ir::{ConstData, ConstId, DType, Function, Loc, Module, Scalar};
 
 use super::dead_code::clean;
@@ -100,8 +98,7 @@ pub(crate) struct Rewriter<'m> {
 impl<'m> Rewriter<'m> {
     fn new(module: &'m mut Module, func: relax::Function) -> Self {
         let count = func.values.len();
-        let constants =
-            module.constants.iter().enumerate().map(|(i, c)| (c.hash.clone(), ConstId(i as u32))).collect();
+        let constants = module.constants.iter().enumerate().map(|(i, c)| (c.hash.clone(), ConstId(i as u32))).collect();
         Rewriter {
             module,
             prover: relax::prover(&func),

@@ -136,11 +136,7 @@ impl Graph {
     fn unary(&mut self, x: ValueId) {
         use UnaryOp as U;
         let op = self.random.pick(&[U::Neg, U::Neg, U::Abs, U::Square, U::Exp, U::Floor, U::Sigmoid, U::Sign]);
-        let op = if self.random.below(4) == 0 {
-            ElementOp::Activation(Activation::Relu)
-        } else {
-            ElementOp::Unary(op)
-        };
+        let op = if self.random.below(4) == 0 { ElementOp::Activation(Activation::Relu) } else { ElementOp::Unary(op) };
         self.push(Op::Element(op), &[x]);
     }
 

@@ -38,22 +38,8 @@ impl Random {
 
 /// A value of a dtype: small, of any size, or special.
 pub(super) fn scalar(random: &mut Random, dtype: DType) -> Scalar {
-    const SPECIAL: [f64; 14] = [
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        2.0,
-        0.5,
-        6.0,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::NAN,
-        1e-40,
-        -1e-7,
-        3e38,
-        -60000.0,
-    ];
+    const SPECIAL: [f64; 14] =
+        [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 6.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-40, -1e-7, 3e38, -60000.0];
     if dtype.is_float() {
         return match random.below(4) {
             0 => Scalar::float(dtype, random.pick(&SPECIAL)),

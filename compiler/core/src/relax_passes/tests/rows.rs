@@ -16,17 +16,8 @@ use crate::relax_passes::{canonicalize_ops, simplify_rules};
 
 const LENGTH: usize = 24;
 const TRIES: u64 = 30;
-const DTYPES: [DType; 9] = [
-    DType::F32,
-    DType::F64,
-    DType::F16,
-    DType::BF16,
-    DType::I8,
-    DType::I32,
-    DType::U16,
-    DType::I64,
-    DType::Bool,
-];
+const DTYPES: [DType; 9] =
+    [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I8, DType::I32, DType::U16, DType::I64, DType::Bool];
 
 /// How a row's variables are made.
 #[derive(Clone, Copy, PartialEq)]
