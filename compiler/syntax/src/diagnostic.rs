@@ -21,18 +21,18 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error with neither help nor labels.
     pub fn new(node: NodeId, code: Code, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { node, code, message: message.into(), help: None, labels: Vec::new() }
+        Diagnostic { node, code, message: as_written(message.into()), help: None, labels: Vec::new() }
     }
 
     /// Adds the next step.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
-        self.help = Some(help.into());
+        self.help = Some(as_written(help.into()));
         self
     }
 
     /// Adds another place.
     pub fn label(mut self, node: NodeId, text: impl Into<String>) -> Diagnostic {
-        self.labels.push((node, text.into()));
+        self.labels.push((node, as_written(text.into())));
         self
     }
 }
@@ -89,4 +89,45 @@ impl IntoIterator for Diagnostics {
     fn into_iter(self) -> Self::IntoIter {
         self.list.into_iter()
     }
+}
+
+/// A text in which divisions of integer expressions stand as in the source: `N / 3` for `floordiv(N, 3)`.
+fn as_written(text: String) -> String {
+    let mut text = text;
+    // The last one has no other inside.
+    while let Some((at, name, symbol)) = division(&text) {
+        let open = at + name.len();
+        let Some((first, second, end)) = arguments(&text, open) else { return text };
+        let quotient = format!("{} {symbol} {}", grouped(first), grouped(second));
+        let factor = text[..at].ends_with(['*', '-']) || text[end..].starts_with('*');
+        let written = if factor { format!("({quotient})") } else { quotient };
+        text.replace_range(at..end, &written);
+    }
+    text
+}
+
+fn division(text: &str) -> Option<(usize, &'static str, char)> {
+    let names = [("floordiv(", '/'), ("floormod(", '%')];
+    names.into_iter().filter_map(|(name, symbol)| Some((text.rfind(name)?, name, symbol))).max()
+}
+
+/// The two arguments between a parenthesis that was opened before `open` and where it is closed.
+fn arguments(text: &str, open: usize) -> Option<(&str, &str, usize)> {
+    let (mut depth, mut comma) = (0, None);
+    for (at, c) in text[open..].char_indices().map(|(at, c)| (open + at, c)) {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 0 => {
+                return comma.map(|comma| (text[open..comma].trim(), text[comma + 1..at].trim(), at + 1));
+            }
+            ')' => depth -= 1,
+            ',' if depth == 0 && comma.is_none() => comma = Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn grouped(operand: &str) -> String {
+    if operand.contains([' ', '*', '-']) { format!("({operand})") } else { operand.to_string() }
 }

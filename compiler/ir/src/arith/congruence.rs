@@ -32,3 +32,11 @@ fn multiples(e: &IntExpr, f: &IntExpr) -> Vec<i64> {
 pub(super) fn nonzero(prover: &Prover, e: &IntExpr) -> bool {
     ModularSet::of(prover, e).excludes_zero()
 }
+
+/// Where `e` is known modulo a constant, the greatest value of the same residue class's gap below it: if that is not
+/// negative, neither is `e`. An even number above -2 is not negative.
+pub(super) fn above(prover: &Prover, e: &IntExpr) -> Option<IntExpr> {
+    let class = ModularSet::of(prover, e);
+    let gap = i64::try_from(class.coeff - 1 - class.base).ok()?;
+    (class.coeff > 1 && gap > 0).then(|| e + gap)
+}

@@ -168,14 +168,24 @@ fn class_of(fact: &Fact) -> Option<(IntExpr, i128)> {
         Fact::Divisible(e, c) if *c != 0 => Some((e.clone(), i128::from(*c))),
         // `e % c == r` for an `r` that is not zero.
         Fact::Zero(zero) => {
-            let ([(monomial, 1 | -1)], _) = (zero.terms(), 0) else { return None };
-            let Atom::FloorMod(e, by) = monomial.single()? else { return None };
-            let c = by.as_const().filter(|c| *c > 0)?;
-            let rest = zero.constant_term().checked_mul(-zero.terms()[0].1)?;
-            (0..c).contains(&rest).then(|| (e - rest, i128::from(c)))
+            let (e, c, sign) = remainder(zero)?;
+            let rest = zero.constant_term().checked_mul(-sign)?;
+            (-c < rest && rest < c).then(|| (e - rest, i128::from(c)))
         }
-        Fact::Divisible(..) | Fact::NonNegative(_) | Fact::NonZero(_) | Fact::And(_) | Fact::Or(_) => None,
+        // What is not even is odd.
+        Fact::NonZero(e) => match remainder(e) {
+            Some((of, 2, _)) if e.constant_term() == 0 => Some((of - 1, 2)),
+            Some(_) | None => None,
+        },
+        Fact::Divisible(..) | Fact::NonNegative(_) | Fact::And(_) | Fact::Or(_) => None,
     }
+}
+
+/// The dividend and the divisor of a remainder by a positive constant that is the only term, and its sign.
+fn remainder(e: &IntExpr) -> Option<(&IntExpr, i64, i64)> {
+    let [(monomial, sign @ (1 | -1))] = e.terms() else { return None };
+    let (Atom::FloorMod(a, by) | Atom::TruncRem(a, by)) = monomial.single()? else { return None };
+    Some((a, by.as_const().filter(|c| *c > 0)?, *sign))
 }
 
 /// Of zero and zero it is zero; of values whose size leaves 127 bits it is 1, which says nothing.

@@ -63,6 +63,18 @@ impl Prover {
         let var = IntExpr::var(var.clone());
         self.assume_ge(&var, lo);
         self.assume_lt(&var, hi);
+        if lo.as_const().is_some_and(|lo| lo >= 0) {
+            self.assume_factors_positive(hi);
+        }
+    }
+
+    /// A product that is above zero of factors that are not below: none is zero.
+    fn assume_factors_positive(&mut self, product: &IntExpr) {
+        let ([(monomial, 1..)], 0) = (product.terms(), product.constant_term()) else { return };
+        let factors: Vec<IntExpr> = monomial.atoms().iter().map(|atom| atom.clone().into_expr()).collect();
+        if factors.len() > 1 && factors.iter().all(|it| bounds::nonnegative(self, it)) {
+            factors.iter().for_each(|it| self.assume_ge(it, &1.into()));
+        }
     }
 
     /// Opens a scope, in which further facts hold.
@@ -98,10 +110,14 @@ impl Prover {
         if let Some(value) = e.as_const() {
             return value >= 0 || self.contradictory();
         }
-        bounds::nonnegative(self, &e)
-            || linear::nonnegative(self, &e)
-            || split::nonnegative(self, &e, &mut { limits::LEAVES })
-            || enumerate::nonnegative(self, &e)
+        self.prove_simplified(&e) || congruence::above(self, &e).is_some_and(|above| self.prove_simplified(&above))
+    }
+
+    fn prove_simplified(&self, e: &IntExpr) -> bool {
+        bounds::nonnegative(self, e)
+            || linear::nonnegative(self, e)
+            || split::nonnegative(self, e, &mut { limits::LEAVES })
+            || enumerate::nonnegative(self, e)
     }
 
     /// `a < b`.

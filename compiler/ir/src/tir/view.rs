@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::arith::{Fact, IntExpr, Prover, Sym};
+use crate::arith::{Fact, IntExpr, Prover, Sym, View};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::tir::{BufId, BufUse, Elem, Expr, ExprId, Param, PrimFunc, Scope, VarId, operands};
 use crate::{DType, Scalar};
 
 /// What only the range of a dtype is as great as.
 const FAR: u64 = 1 << 62;
+
+/// What a dim may be multiplied by without leaving 64 bits.
+const SMALL: i64 = 1 << 16;
 
 /// Reads expressions of one function. What is not integer arithmetic becomes an atom with the range of its dtype.
 pub struct Viewer<'f> {
@@ -53,7 +56,7 @@ impl<'f> Viewer<'f> {
 
     /// Whether a value is surely held by 64 bits: what it is made of is bounded by extents, or it is.
     pub fn fits(&self, e: &IntExpr) -> bool {
-        if !self.is_wild(e) {
+        if !self.is_wild(e) && products(e).iter().all(|factors| self.in_memory(factors)) {
             return true;
         }
         let (lo, hi) = self.prover.bounds(e);
@@ -73,7 +76,29 @@ impl<'f> Viewer<'f> {
 
     /// The exact value if 64 bits hold it, else whatever the machine makes of it.
     fn held(&mut self, id: ExprId, exact: IntExpr) -> IntExpr {
-        if self.fits(&exact) { exact } else { self.atom(id) }
+        if self.fits(&exact) {
+            return exact;
+        }
+        let atom = self.atom(id);
+        atom.as_var().iter().for_each(|sym| self.set_wild((*sym).clone()));
+        atom
+    }
+
+    /// Whether memory bounds a product: of one buffer there is an axis for each factor that is not small, or one for
+    /// all of them. One dim is never too large, but the product of two may be, as `k * k` where no buffer is so large.
+    fn in_memory(&self, factors: &[IntExpr]) -> bool {
+        let small = |e: &&IntExpr| !self.prover.prove_le(e, &IntExpr::from(SMALL));
+        let large: Vec<&IntExpr> = factors.iter().filter(small).collect();
+        let product = factors.iter().fold(IntExpr::from(1), |all, e| all * e);
+        large.len() < 2
+            || self.func.buffers.iter().any(|buf| {
+                let mut axes: Vec<&IntExpr> = buf.shape.iter().collect();
+                let each = large.iter().all(|e| {
+                    let at = axes.iter().position(|extent| self.prover.prove_le(e, extent));
+                    at.map(|at| axes.remove(at)).is_some()
+                });
+                each || buf.shape.iter().any(|extent| self.prover.prove_le(&product, extent))
+            })
     }
 
     /// An integer expression of any integer type as mathematical integers.
@@ -306,6 +331,27 @@ impl<'f> Viewer<'f> {
     fn is_bool(&self, id: ExprId, value: bool) -> bool {
         *self.func.exprs.get(id) == Expr::Const(Scalar { dtype: DType::Bool, bits: u64::from(value) })
     }
+}
+
+/// The factors of each product of more than one value.
+fn products(e: &IntExpr) -> Vec<Vec<IntExpr>> {
+    let factors = |e: &IntExpr| match e.view() {
+        View::Mul(parts) => Some(parts.into_iter().filter(|it| it.as_const().is_none()).collect::<Vec<_>>()),
+        View::Const(_)
+        | View::Var(_)
+        | View::Add(_)
+        | View::FloorDiv(..)
+        | View::FloorMod(..)
+        | View::TruncDiv(..)
+        | View::TruncRem(..)
+        | View::Min(..)
+        | View::Max(..) => None,
+    };
+    let terms = match e.view() {
+        View::Add(terms) => terms,
+        _ => vec![e.clone()],
+    };
+    terms.iter().filter_map(factors).filter(|it| it.len() > 1).collect()
 }
 
 /// Index parameters of which no buffer has an extent: values of the user's, not dims of what is in memory.

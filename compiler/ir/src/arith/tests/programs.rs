@@ -133,3 +133,26 @@ fn bounds_for_messages() {
     let p = given(&["i >= 0", "i < N"]);
     assert_eq!(p.bounds(&e("2*i + 1")), (Some(e("1")), Some(e("2*N - 1"))));
 }
+
+#[test]
+fn parity() {
+    proven(&["j >= 0", "j < 2*N", "j % 2 == 0"], "j + 1 < 2*N");
+    proven(&["j >= 0", "j % 2 == 1"], "j - 1 >= 0");
+    proven(&["j >= 0", "j % 2 != 0"], "j - 1 >= 0");
+    proven(&["j >= 0", "j < N", "N % 2 == 0", "j % 2 == 0"], "floordiv(j, 2) < floordiv(N, 2)");
+    proven(&["j > 4*k", "j % 4 == 0"], "j >= 4*k + 4");
+    unproven(&["j >= 0", "j < N", "j % 2 == 0"], "j + 1 < N");
+    unproven(&["j >= -1", "j % 2 == 1"], "j - 1 >= 0");
+    unproven(&["j >= 0", "j % 3 != 0"], "j - 2 >= 0");
+}
+
+#[test]
+fn a_range_that_is_not_empty_has_factors_that_are_not_zero() {
+    let mut p = given(&["K >= 0", "M >= 0"]);
+    p.assume_range(&Sym::new("i"), &0.into(), &e("K*M"));
+    assert!(p.prove_lt(&e("floormod(i, M)"), &e("M")));
+    assert!(p.prove_lt(&e("floordiv(i, M)"), &e("K")));
+    let mut p = given(&["K >= 0"]);
+    p.assume_range(&Sym::new("i"), &(-1).into(), &e("K*K"));
+    assert!(!p.prove_lt(&e("0"), &e("K")));
+}
