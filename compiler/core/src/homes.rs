@@ -19,16 +19,19 @@ impl Homes {
     /// Computes them: a reshape lives where its operand lives, an in-place update where its destination lives.
     pub(crate) fn new(func: &relax::Function) -> Homes {
         let mut homes = Homes::default();
-        for binding in func.blocks.iter().flat_map(|b| &b.bindings) {
-            let home = match &binding.op {
-                Op::Reshape { .. } | Op::SliceUpdate { .. } => homes.get(binding.args[0]),
-                Op::TupleGet(i) => homes.part((binding.args[0], *i)),
-                Op::CallTir { in_place, .. } => homes.called(binding, in_place),
-                _ => (binding.out, 0),
-            };
-            homes.of.insert(binding.out, home);
-        }
+        bindings(func).for_each(|binding| homes.define(binding));
         homes
+    }
+
+    /// Adds what a binding makes; its operands are there.
+    pub(crate) fn define(&mut self, binding: &Binding) {
+        let home = match &binding.op {
+            Op::Reshape { .. } | Op::SliceUpdate { .. } => self.get(binding.args[0]),
+            Op::TupleGet(i) => self.part((binding.args[0], *i)),
+            Op::CallTir { in_place, .. } => self.called(binding, in_place),
+            _ => (binding.out, 0),
+        };
+        self.of.insert(binding.out, home);
     }
 
     fn called(&mut self, binding: &Binding, in_place: &[Option<usize>]) -> Home {

@@ -52,6 +52,8 @@ struct Planner<'f> {
     func: &'f relax::Function,
     homes: Homes,
     lives: Vec<Life>,
+    /// Where each home's life is.
+    index: BTreeMap<Home, usize>,
     places: BTreeMap<Home, Place>,
     bounds: Prover,
 }
@@ -60,7 +62,8 @@ impl<'f> Planner<'f> {
     fn new(func: &'f relax::Function) -> Self {
         let homes = Homes::new(func);
         let lives = lives(func, &homes);
-        Planner { func, homes, lives, places: BTreeMap::new(), bounds: prover(func) }
+        let index = lives.iter().enumerate().map(|(at, life)| (life.home, at)).collect();
+        Planner { func, homes, lives, index, places: BTreeMap::new(), bounds: prover(func) }
     }
 
     fn plan(mut self) -> Plan {
@@ -128,7 +131,7 @@ impl<'f> Planner<'f> {
     }
 
     fn life(&self, home: Home) -> Option<&Life> {
-        self.lives.iter().find(|l| l.home == home)
+        self.index.get(&home).map(|at| &self.lives[*at])
     }
 
     /// Places what is left; gives the size of the workspace.
@@ -154,15 +157,15 @@ impl<'f> Planner<'f> {
 
     fn place_fixed(&mut self, mut fixed: Vec<(Life, IntExpr)>) -> i64 {
         fixed.sort_by_key(|(life, bytes)| (std::cmp::Reverse(bytes.as_const().unwrap_or(0)), life.first, life.home));
-        let mut done: Vec<(Life, i64, i64)> = Vec::new();
+        let mut taken = Taken::new(fixed.iter().map(|(life, _)| life.last).max().unwrap_or(0));
         for (life, bytes) in fixed {
             let size = bytes.as_const().unwrap_or(0);
-            let offset = lowest_free(&done, &life, size);
+            let offset = lowest_free(taken.meeting(&life), size);
             let place = Place::Workspace { offset: IntExpr::from(offset), bytes: IntExpr::from(size) };
             self.places.insert(life.home, place);
-            done.push((life, offset, size));
+            taken.insert(&life, offset, size);
         }
-        done.iter().map(|(_, offset, size)| offset + size).max().unwrap_or(0)
+        taken.end
     }
 
     fn place_symbolic(&mut self, symbolic: Vec<(Life, IntExpr)>, start: i64) -> IntExpr {
@@ -194,13 +197,56 @@ impl<'f> Planner<'f> {
     }
 }
 
-/// The lowest offset at which `size` bytes meet none of those placed whose lifetimes meet `life`.
-fn lowest_free(done: &[(Life, i64, i64)], life: &Life, size: i64) -> i64 {
-    let mut met: Vec<(i64, i64)> = done
-        .iter()
-        .filter(|(other, _, _)| other.first <= life.last && life.first <= other.last)
-        .map(|(_, offset, size)| (*offset, *size))
-        .collect();
+/// Bytes that are taken, by the time for which they are: a segment tree over positions, so that a value is compared
+/// with those that live when it does and with no others.
+struct Taken {
+    /// Pieces that are taken for all of a node's positions.
+    over: Vec<Vec<(i64, i64)>>,
+    /// Pieces by the position from which on they are taken.
+    from: BTreeMap<usize, Vec<(i64, i64)>>,
+    leaves: usize,
+    /// The end of the last piece.
+    end: i64,
+}
+
+impl Taken {
+    fn new(last: usize) -> Self {
+        let leaves = (last + 1).next_power_of_two();
+        Taken { over: vec![Vec::new(); 2 * leaves], from: BTreeMap::new(), leaves, end: 0 }
+    }
+
+    fn insert(&mut self, life: &Life, offset: i64, size: i64) {
+        let (mut low, mut high) = (life.first + self.leaves, life.last + self.leaves + 1);
+        while low < high {
+            if low % 2 == 1 {
+                self.over[low].push((offset, size));
+                low += 1;
+            }
+            if high % 2 == 1 {
+                high -= 1;
+                self.over[high].push((offset, size));
+            }
+            (low, high) = (low / 2, high / 2);
+        }
+        self.from.entry(life.first).or_default().push((offset, size));
+        self.end = self.end.max(offset + size);
+    }
+
+    /// The pieces whose time meets a life's: those taken when it begins, and those that begin while it lasts.
+    fn meeting(&self, life: &Life) -> Vec<(i64, i64)> {
+        let mut met = Vec::new();
+        let mut node = life.first + self.leaves;
+        while node > 0 {
+            met.extend_from_slice(&self.over[node]);
+            node /= 2;
+        }
+        met.extend(self.from.range(life.first + 1..life.last + 1).flat_map(|(_, all)| all));
+        met
+    }
+}
+
+/// The lowest offset at which `size` bytes meet none of those.
+fn lowest_free(mut met: Vec<(i64, i64)>, size: i64) -> i64 {
     met.sort_unstable();
     let mut offset = 0;
     for (other, other_size) in met {
@@ -266,27 +312,67 @@ pub(crate) fn lives(func: &relax::Function, homes: &Homes) -> Vec<Life> {
             lives.push(Life { home: (param.value, 0), ty, first: 0, last: 0 });
         }
     }
-    let all: Vec<_> = bindings(func).collect();
-    for (i, binding) in all.iter().enumerate() {
+    let mut index: BTreeMap<Home, usize> = lives.iter().enumerate().map(|(at, life)| (life.home, at)).collect();
+    let mut end = 1;
+    for (i, binding) in bindings(func).enumerate() {
         let position = i + 1;
+        end = position + 1;
         for arg in &binding.args {
-            let home = homes.get(*arg);
-            lives.iter_mut().filter(|l| l.home == home).for_each(|l| l.last = position);
+            if let Some(at) = index.get(&homes.get(*arg)) {
+                lives[*at].last = position;
+            }
         }
         let makes = matches!(binding.op, Op::CallTir { .. } | Op::Const(_));
         if makes && homes.get(binding.out) == (binding.out, 0) {
-            for (index, ty) in tensor(binding.out).into_iter().enumerate() {
-                if homes.part((binding.out, index)) != (binding.out, index) {
+            for (part, ty) in tensor(binding.out).into_iter().enumerate() {
+                if homes.part((binding.out, part)) != (binding.out, part) {
                     continue;
                 }
-                lives.push(Life { home: (binding.out, index), ty, first: position, last: position });
+                let home = (binding.out, part);
+                index.insert(home, lives.len());
+                lives.push(Life { home, ty, first: position, last: position });
             }
         }
     }
-    let end = all.len() + 1;
     for result in &func.results {
-        let home = homes.get(*result);
-        lives.iter_mut().filter(|l| l.home == home).for_each(|l| l.last = end);
+        if let Some(at) = index.get(&homes.get(*result)) {
+            lives[*at].last = end;
+        }
     }
     lives
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenfold_ir::DType;
+
+    /// The pieces that meet a life are those that a walk over all of them finds.
+    #[test]
+    fn what_meets_a_life_is_found() {
+        let ty = TensorType { dtype: DType::F32, shape: Vec::new() };
+        let life = |first, last| Life { home: (ValueId(0), 0), ty: ty.clone(), first, last };
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 33) % below) as usize
+        };
+        let mut taken = Taken::new(40);
+        let mut all = Vec::new();
+        for n in 0..300 {
+            let first = random(41);
+            let life = life(first, first + random(41 - first as u64));
+            let mut found = taken.meeting(&life);
+            let mut meet: Vec<(i64, i64)> = all
+                .iter()
+                .filter(|(other, _): &&(Life, i64)| other.first <= life.last && life.first <= other.last)
+                .map(|(_, offset)| (*offset, 1))
+                .collect();
+            found.sort_unstable();
+            meet.sort_unstable();
+            assert_eq!(found, meet);
+            taken.insert(&life, n, 1);
+            all.push((life, n));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! After it every result and every stored state has a home of its own, and every update may write its
 //! destination in place: nothing reads an older value of that memory later.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::relax::{self, Binding, BlockKind, Op, ParamKind, SliceAxis, TensorType, Type, ValueId};
@@ -80,69 +80,103 @@ fn declare_strides(func: &mut relax::Function, param: usize) {
     }
 }
 
-/// Gives updates whose destination must survive a copy to write to.
+/// Gives updates whose destination must survive a copy to write to. A copy may keep a state from ending in its own
+/// memory, and then earlier updates of it need one too.
 fn updates(func: &mut relax::Function) {
-    loop {
-        let homes = Homes::new(func);
-        let Some((block, index, operand)) = first_unsafe_update(func, &homes) else { return };
-        let dst = func.blocks[block].bindings[index].args[operand];
-        let made = copy(func, dst);
-        func.blocks[block].bindings[index].args[operand] = made.out;
-        func.blocks[block].bindings.insert(index, made);
-    }
+    while copy_destinations(func) {}
 }
 
-/// Block, binding and operand.
-fn first_unsafe_update(func: &relax::Function, homes: &Homes) -> Option<(usize, usize, usize)> {
-    for (b, block) in func.blocks.iter().enumerate() {
-        for (i, binding) in block.bindings.iter().enumerate() {
-            let operands = updated(&binding.op);
-            if let Some(operand) = operands.into_iter().find(|operand| !may_update(func, homes, binding, *operand)) {
-                return Some((b, i, operand));
-            }
-        }
-    }
-    None
-}
-
-fn may_update(func: &relax::Function, homes: &Homes, update: &Binding, operand: usize) -> bool {
-    let home = homes.get(update.args[operand]);
-    writable(func, homes, home) && !read_later(func, homes, home, (update, operand))
-}
-
-/// Whether the memory is ours to write: an intermediate, or a state that ends as a value in this very memory.
-fn writable(func: &relax::Function, homes: &Homes, home: Home) -> bool {
-    if let Some(index) = func.params.iter().position(|p| p.value == home.0) {
-        return func.params[index].kind == ParamKind::State
-            && bindings(func).any(|b| b.op == Op::StoreState { param: index } && homes.get(b.args[0]) == home);
-    }
-    let def = bindings(func).find(|b| b.out == home.0);
-    def.is_some_and(|d| !matches!(d.op, Op::Const(_)))
-}
-
-/// Whether a value that lived there before the update is read after it (or by the update itself as another operand).
-fn read_later(func: &relax::Function, homes: &Homes, home: Home, (update, operand): (&Binding, usize)) -> bool {
-    let mut older: BTreeSet<ValueId> = BTreeSet::from([home.0]);
-    let mut after = false;
-    for binding in bindings(func) {
-        if binding.out == update.out {
-            let others = binding.args.iter().enumerate().filter(|(at, _)| *at != operand);
-            if others.into_iter().any(|(_, arg)| homes.get(*arg) == home) {
-                return true;
-            }
-            after = true;
-        } else if after {
-            if binding.args.iter().any(|a| older.contains(a)) {
-                // The parts of a call are taken out of it behind it.
-                if !matches!(binding.op, Op::TupleGet(_)) || homes.get(binding.out) == home {
-                    return true;
+/// Copies each destination that may not be written, given where stored states live now; whether there was any.
+fn copy_destinations(func: &mut relax::Function) -> bool {
+    let mut memory = Memory::of(func);
+    let mut blocks = std::mem::take(&mut func.blocks);
+    let mut changed = false;
+    let mut position = 0;
+    for block in &mut blocks {
+        for mut binding in std::mem::take(&mut block.bindings) {
+            for operand in updated(&binding.op) {
+                if memory.may_update(&binding, operand, position) {
+                    continue;
                 }
+                let made = copy(func, binding.args[operand]);
+                binding.args[operand] = made.out;
+                memory.last.insert(made.out, position);
+                memory.define(&made);
+                block.bindings.push(made);
+                changed = true;
             }
-        } else if homes.get(binding.out) == home {
-            older.insert(binding.out);
+            memory.define(&binding);
+            block.bindings.push(binding);
+            position += 1;
         }
     }
-    func.results.iter().any(|r| older.contains(r))
+    func.blocks = blocks;
+    changed
+}
+
+/// What is known of memory on the way through a function: one walk, since every question is answered by a map.
+struct Memory {
+    homes: Homes,
+    /// Position of the last binding that reads a value; what a result is, is read behind all.
+    last: BTreeMap<ValueId, usize>,
+    /// Position of the last binding that takes a part out of a tuple.
+    taken: BTreeMap<Home, usize>,
+    /// Position of the last read of any value that has lived at a home so far.
+    latest: BTreeMap<Home, usize>,
+    /// Values whose memory is ours to write: intermediates, and states that end as a value in this very memory.
+    ours: BTreeSet<ValueId>,
+}
+
+impl Memory {
+    fn of(func: &relax::Function) -> Memory {
+        let (mut last, mut taken) = (BTreeMap::new(), BTreeMap::new());
+        let homes = Homes::new(func);
+        let mut ours = BTreeSet::new();
+        for (position, binding) in bindings(func).enumerate() {
+            match &binding.op {
+                // The parts of a call are taken out of it behind it.
+                Op::TupleGet(i) => drop(taken.insert((binding.args[0], *i), position)),
+                Op::StoreState { param } => ours.extend(kept(func, &homes, *param, binding.args[0])),
+                _ => {}
+            }
+            if !matches!(binding.op, Op::TupleGet(_)) {
+                last.extend(binding.args.iter().map(|arg| (*arg, position)));
+            }
+            if !matches!(binding.op, Op::Const(_)) {
+                ours.insert(binding.out);
+            }
+        }
+        last.extend(func.results.iter().map(|result| (*result, usize::MAX)));
+        Memory { homes: Homes::default(), last, taken, latest: BTreeMap::new(), ours }
+    }
+
+    /// Whether nothing is lost if a binding at a position writes an operand's memory.
+    fn may_update(&self, update: &Binding, operand: usize, position: usize) -> bool {
+        let home = self.homes.get(update.args[operand]);
+        let others = update.args.iter().enumerate().filter(|(at, _)| *at != operand);
+        let mut others = others.map(|(_, arg)| self.homes.get(*arg));
+        self.ours.contains(&home.0) && self.latest(home) <= position && others.all(|other| other != home)
+    }
+
+    fn latest(&self, home: Home) -> usize {
+        let root = self.last.get(&home.0).max(self.taken.get(&home)).copied().unwrap_or(0);
+        root.max(self.latest.get(&home).copied().unwrap_or(0))
+    }
+
+    fn define(&mut self, binding: &Binding) {
+        self.homes.define(binding);
+        let home = self.homes.get(binding.out);
+        let read = self.last.get(&binding.out).copied().unwrap_or(0);
+        let latest = self.latest.entry(home).or_insert(0);
+        *latest = read.max(*latest);
+    }
+}
+
+/// The state's own value, if what is stored into it lives in its memory.
+fn kept(func: &relax::Function, homes: &Homes, param: usize, stored: ValueId) -> Option<ValueId> {
+    let state = func.params[param].value;
+    let own = func.params[param].kind == ParamKind::State && homes.get(stored) == (state, 0);
+    own.then_some(state)
 }
 
 /// Gives results and stored states homes of their own.
