@@ -15,6 +15,8 @@ mod edit;
 mod error;
 mod handle;
 mod layout;
+mod inline;
+mod motion;
 mod primitives;
 mod stage;
 mod state;

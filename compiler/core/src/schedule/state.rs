@@ -49,6 +49,11 @@ impl<'m> Schedule<'m> {
         PrimFunc { phase: func.phase.max(tir::Phase::Scheduled), ..func }
     }
 
+    /// The names of the function's blocks, outer ones first, in order.
+    pub fn block_names(&self) -> Vec<String> {
+        super::tree::all_blocks(&self.state.body).into_iter().map(|b| b.name.clone()).collect()
+    }
+
     /// The name of a block that this schedule has given.
     pub fn block_name(&self, block: BlockRV) -> &str {
         self.blocks.get(block.0 as usize).map_or("?", String::as_str)

@@ -113,24 +113,6 @@ pub(super) fn all_blocks(stmt: &Stmt) -> Vec<&Block> {
     all
 }
 
-/// The loops of a tree that lie in no block of it.
-pub(super) fn outer_loops(stmt: &Stmt) -> Vec<VarId> {
-    let mut all = Vec::new();
-    collect_loops(stmt, &mut all);
-    all
-}
-
-fn collect_loops(stmt: &Stmt, all: &mut Vec<VarId>) {
-    match stmt {
-        Stmt::For { var, body, .. } => {
-            all.push(*var);
-            collect_loops(body, all);
-        }
-        Stmt::Block(_) => {}
-        stmt => children(stmt).into_iter().for_each(|s| collect_loops(s, all)),
-    }
-}
-
 /// Whether everything that a tree does, it does in blocks.
 pub(super) fn only_blocks(stmt: &Stmt) -> bool {
     match stmt {
@@ -155,11 +137,6 @@ pub(super) fn bare(stmt: &Stmt) -> &Stmt {
         Stmt::Seq(all) if all.len() == 1 => bare(&all[0]),
         stmt => stmt,
     }
-}
-
-/// Statements as one.
-pub(super) fn seq(mut all: Vec<Stmt>) -> Stmt {
-    if all.len() == 1 { all.remove(0) } else { Stmt::Seq(all) }
 }
 
 /// Whether a statement does nothing.
@@ -220,10 +197,11 @@ fn prune_deep(stmt: &mut Stmt) {
 /// The buffers that the tree allocates.
 pub(super) fn allocated(stmt: &Stmt) -> std::collections::BTreeSet<BufId> {
     let mut all = std::collections::BTreeSet::new();
-    each(stmt, &mut |s| {
-        if let Stmt::Alloc { buf, .. } = s {
-            all.insert(*buf);
-        }
-    });
+    each(stmt, &mut |s| all.extend(s.allocates()));
     all
+}
+
+/// Whether a statement is where a buffer begins to live.
+pub(super) fn is_alloc(buf: BufId) -> impl Fn(&Stmt) -> bool {
+    move |stmt| stmt.allocates().contains(&buf)
 }

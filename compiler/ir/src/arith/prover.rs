@@ -106,6 +106,11 @@ impl Prover {
         if let Some(value) = e.as_const() {
             return value >= 0 || self.contradictory();
         }
+        // An equality may rewrite what a fact says outright.
+        let stated = Fact::NonNegative(tighten(e));
+        if self.facts.iter().any(|fact| fact.covers(&stated)) {
+            return true;
+        }
         let e = tighten(&simplify::expr(self, e));
         if let Some(value) = e.as_const() {
             return value >= 0 || self.contradictory();

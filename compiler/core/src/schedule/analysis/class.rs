@@ -22,11 +22,7 @@ pub(in crate::schedule) enum Class {
 
 /// The buffers that live inside a block.
 pub(in crate::schedule) fn private(block: &Block) -> BTreeSet<BufId> {
-    let mut all = tree::allocated(&block.body);
-    if let Some(init) = &block.init {
-        all.extend(tree::allocated(init));
-    }
-    all
+    tree::allocated(&Stmt::Block(Box::new(block.clone())))
 }
 
 /// The class of a block, or why it has none.
@@ -38,6 +34,12 @@ pub(in crate::schedule) fn class_of(state: &State<'_>, block: &Block) -> Result<
         return Refusal::err(text, "only blocks whose instances may run in any order can be moved");
     }
     let body = Stmt::Block(Box::new(block.clone()));
+    if tree::any(&body, &|s| matches!(s, Stmt::Block(b) if !b.matches.is_empty())) {
+        return Refusal::err(format!("block `{name}` views buffers"), "schedule it before `tensorize` or `blockize`");
+    }
+    if tree::any(&body, &|s| matches!(s, Stmt::Assert { .. } | Stmt::Barrier(_))) {
+        return Refusal::err(format!("block `{name}` checks or waits"), "only what blocks compute can be moved");
+    }
     let found = accesses(state.module, &state.b.func().exprs, &body);
     if let Some(call) = found.writes.iter().find(|a| a.index.is_none()) {
         let text =

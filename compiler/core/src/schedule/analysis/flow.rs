@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_ir::tir::{Block, BufId};
+use tenfold_ir::tir::{Block, BufId, CallArg, Stmt};
 
 use super::access::accesses;
 use super::class::private;
@@ -14,8 +14,8 @@ fn block_accesses(state: &State<'_>, block: &Block) -> super::Accesses {
 }
 
 /// The block as a statement, for what walks statements.
-fn block_stmt(block: &Block) -> tenfold_ir::tir::Stmt {
-    tenfold_ir::tir::Stmt::Block(Box::new(block.clone()))
+fn block_stmt(block: &Block) -> Stmt {
+    Stmt::Block(Box::new(block.clone()))
 }
 
 /// The blocks of `name`'s scope, in order.
@@ -71,4 +71,55 @@ fn all(state: &State<'_>, f: impl Fn(&BTreeSet<BufId>, &BTreeSet<BufId>) -> bool
         f(&reads, &writes)
     });
     wanted.map(|b| b.name.clone()).collect()
+}
+
+/// The statements that stand in no block, or in a block beside other blocks.
+fn raw<'a>(stmt: &'a Stmt, all: &mut Vec<&'a Stmt>) {
+    match stmt {
+        Stmt::Block(block) if tree::outer_blocks(&block.body).is_empty() => {}
+        Stmt::Block(_) | Stmt::Seq(_) | Stmt::For { .. } | Stmt::Alloc { .. } | Stmt::At(..) => {
+            tree::children(stmt).into_iter().for_each(|s| raw(s, all));
+        }
+        Stmt::If { .. } | Stmt::Let { .. } | Stmt::While { .. } => {
+            all.push(stmt);
+            tree::children(stmt).into_iter().for_each(|s| raw(s, all));
+        }
+        Stmt::Store { .. }
+        | Stmt::Evaluate(_)
+        | Stmt::Call { .. }
+        | Stmt::Barrier(_)
+        | Stmt::Assert { .. }
+        | Stmt::Prefetch { .. } => all.push(stmt),
+    }
+}
+
+/// The buffers that statements write which stand in no block, or in a block beside others.
+pub(in crate::schedule) fn raw_writes(stmt: &Stmt) -> BTreeSet<BufId> {
+    let mut all = Vec::new();
+    raw(stmt, &mut all);
+    let mut bufs = BTreeSet::new();
+    for stmt in all {
+        match stmt {
+            Stmt::Store { buf, .. } => {
+                bufs.insert(*buf);
+            }
+            Stmt::Call { args, .. } => bufs.extend(args.iter().filter_map(|a| match a {
+                CallArg::Buffer(buf) => Some(*buf),
+                CallArg::Value(_) => None,
+            })),
+            _ => {}
+        }
+    }
+    bufs
+}
+
+/// Whether statements that stand in no block, or in a block beside others, touch a buffer.
+pub(in crate::schedule) fn raw_touches(state: &State<'_>, buf: BufId) -> bool {
+    let mut all = Vec::new();
+    raw(&state.body, &mut all);
+    let own = |s: &Stmt| match s {
+        Stmt::Store { .. } | Stmt::Call { .. } => s.clone(),
+        s => Stmt::Seq(super::access::exprs_of(s).into_iter().map(Stmt::Evaluate).collect()),
+    };
+    all.into_iter().any(|s| accesses(state.module, &state.b.func().exprs, &own(s)).touch(buf))
 }

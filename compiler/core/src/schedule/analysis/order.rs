@@ -122,11 +122,14 @@ fn strict_order(state: &State<'_>, block: &Block, vars: &[VarId]) -> Result<(), 
     Refusal::err(text, "keep the order of its reduce loops, or drop `numerics = \"strict\"`")
 }
 
+/// An access: of which block, whether it writes, the index over loops.
+type Touch = (usize, bool, Option<Vec<IntExpr>>);
+
 /// Refuses where one turn of `vars` may touch an element that another turn writes. Elements of buffers that live
 /// inside of the loops do not count, nor those that one block alone touches.
 fn apart(state: &State<'_>, top: &Stmt, blocks: &[&Block], vars: &[VarId]) -> Result<(), Refusal> {
     let inner = tree::allocated(top);
-    let mut touched: BTreeMap<BufId, Vec<(usize, bool, Option<Vec<IntExpr>>)>> = BTreeMap::new();
+    let mut touched: BTreeMap<BufId, Vec<Touch>> = BTreeMap::new();
     for (n, block) in blocks.iter().enumerate() {
         let map = binding(state, block);
         let stmt = Stmt::Block(Box::new((*block).clone()));

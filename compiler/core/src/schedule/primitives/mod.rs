@@ -8,6 +8,10 @@ mod cache_inplace;
 mod cache_read;
 mod cache_write;
 mod fuse;
+mod compute_inline;
+mod reverse_compute_inline;
+mod compute_at;
+mod reverse_compute_at;
 mod get_block;
 mod get_child_blocks;
 mod get_consumers;
@@ -57,6 +61,10 @@ pub static PRIMITIVES: &[Primitive] = &[
     reindex_cache_write::PRIMITIVE,
     transform_layout::PRIMITIVE,
     storage_align::PRIMITIVE,
+    compute_at::PRIMITIVE,
+    reverse_compute_at::PRIMITIVE,
+    compute_inline::PRIMITIVE,
+    reverse_compute_inline::PRIMITIVE,
 ];
 
 /// Shorter names that `#[schedule]` knows too.

@@ -1,0 +1,139 @@
+//! Random schedules leave what a function computes as it was.
+
+mod check;
+mod kernels;
+mod random;
+
+use check::Case;
+use random::{Known, Rng, args};
+use tenfold_core::schedule::{PRIMITIVES, Schedule, Trace};
+use tenfold_ir::tir;
+
+fn cases() -> Vec<Case> {
+    let all: Vec<Case> = kernels::kernels().iter().map(Case::new).collect();
+    assert!(all.len() >= 25, "only {} kernels", all.len());
+    all
+}
+
+/// How many times more than in a usual run: `TENFOLD_SCHEDULES=10`.
+fn more() -> usize {
+    std::env::var("TENFOLD_SCHEDULES").ok().and_then(|v| v.parse().ok()).unwrap_or(1)
+}
+
+/// Applies a random step; whether it was accepted, or nothing where no arguments could be made.
+fn step(schedule: &mut Schedule<'_>, name: &str, rng: &mut Rng) -> Option<bool> {
+    let known = Known::of(schedule);
+    let args = args(name, &known, rng)?;
+    Some(schedule.apply(name, args).is_ok())
+}
+
+/// The shortest trace that still fails, written beside the build.
+fn shrink(case: &Case, trace: &Trace) -> String {
+    let fails = |trace: &Trace| {
+        let mut schedule = Schedule::new(&case.module, case.func.clone());
+        trace.replay(&mut schedule).is_ok() && case.difference(&schedule.finish()).is_some()
+    };
+    let mut best = trace.simplified();
+    let mut n = 0;
+    while n < best.steps.len() {
+        let mut less = best.clone();
+        less.steps.remove(n);
+        if fails(&less) { best = less } else { n += 1 }
+    }
+    let steps: String = best.to_string().lines().map(|l| format!("; step {l}\n")).collect();
+    let text = format!("; test schedule\n{steps}{}", case.text);
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("schedule-{}.tir", case.name));
+    std::fs::write(&file, &text).expect("the file can be written");
+    format!("{}\n{text}", file.display())
+}
+
+fn check(case: &Case, schedule: &Schedule<'_>) {
+    let func = schedule.clone().finish();
+    if let Some(difference) = case.difference(&func) {
+        let short = shrink(case, schedule.trace());
+        panic!("{}: {difference}\n{}\n{short}", case.name, tir::print(&case.module, &func));
+    }
+}
+
+/// Queries take everything but what does not exist, so that they are not counted.
+fn both_ways(name: &str) -> bool {
+    !name.starts_with("get_")
+}
+
+#[test]
+fn each_primitive_alone() {
+    let cases = cases();
+    let mut missing = Vec::new();
+    for (at, primitive) in PRIMITIVES.iter().enumerate() {
+        let (mut taken, mut refused) = (0, 0);
+        let mut rng = Rng(77 + at as u64);
+        let mut tries = 0;
+        while taken + refused < 200 * more() && tries < 2000 * more() {
+            tries += 1;
+            // It takes elementwise producers alone, which are the first kernels.
+            let among = if primitive.name == "reverse_compute_inline" { 14 } else { cases.len() };
+            let case = &cases[rng.below(among)];
+            let mut schedule = Schedule::new(&case.module, case.func.clone());
+            for _ in 0..rng.below(3) {
+                let warm = ["split", "fuse", "reorder", "parallel", "compute_at"][rng.below(5)];
+                step(&mut schedule, warm, &mut rng);
+            }
+            // What takes nearly every loop meets loops that have a kind more often.
+            if ["unroll", "fuse", "tile"].contains(&primitive.name) {
+                (0..rng.below(4)).for_each(|_| drop(step(&mut schedule, "unroll", &mut rng)));
+            }
+            let before = tir::print(&case.module, &schedule.func());
+            match step(&mut schedule, primitive.name, &mut rng) {
+                Some(true) => {
+                    taken += 1;
+                    check(case, &schedule);
+                }
+                Some(false) => {
+                    refused += 1;
+                    assert_eq!(before, tir::print(&case.module, &schedule.func()), "a refusal changed the function");
+                }
+                None => {}
+            }
+        }
+        println!("{}: {taken} taken, {refused} refused", primitive.name);
+        let all = taken + refused;
+        if all == 0 {
+            continue;
+        }
+        if all < 200 || (both_ways(primitive.name) && (taken * 5 < all || refused * 5 < all)) {
+            missing.push(format!("{}: {taken} taken, {refused} refused", primitive.name));
+        }
+    }
+    assert!(missing.is_empty(), "too few of either kind: {missing:#?}");
+}
+
+#[test]
+fn sequences_and_their_traces() {
+    let cases = cases();
+    let mut rng = Rng(4242);
+    for n in 0..200 * more() {
+        let case = &cases[n % cases.len()];
+        let mut schedule = Schedule::new(&case.module, case.func.clone());
+        for _ in 0..4 + rng.below(8) {
+            let name = PRIMITIVES[rng.below(PRIMITIVES.len())].name;
+            step(&mut schedule, name, &mut rng);
+        }
+        check(case, &schedule);
+        let text = schedule.trace().to_string();
+        let trace = Trace::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(trace.to_string(), text);
+        for trace in [trace.clone(), trace.simplified()] {
+            let mut again = Schedule::new(&case.module, case.func.clone());
+            trace.replay(&mut again).unwrap_or_else(|e| panic!("{}: {e}\n{text}", case.name));
+            let hash = |func| tir::structural_hash(&case.module, &func);
+            assert_eq!(hash(again.finish()), hash(schedule.clone().finish()), "{}\n{text}", case.name);
+        }
+    }
+}
+
+#[test]
+fn hostile_traces_are_refused() {
+    for text in ["s.split(l9, [2]);", "s.fuse([[[[[[[[[[[[[[[[[[[[", "s.", "let [l0 = s.x();"] {
+        assert!(Trace::parse(text).is_err(), "{text}");
+    }
+}
