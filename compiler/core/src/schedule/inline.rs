@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::tir::{Block, BufId, Builder, ExprId, IterKind, Stmt, VarId};
 
-use super::analysis::{accesses, class_of, exprs_of, loads_in, raw_writes, require_complete, spatial_index, vars_of, writers};
+use super::analysis::{
+    accesses, class_of, exprs_of, loads_in, raw_writes, require_complete, spatial_index, vars_of, writers,
+};
 use super::edit::{State, substitute_expr};
 use super::error::Refusal;
 use super::tree;
@@ -45,7 +47,10 @@ pub(super) fn one_store(state: &mut State<'_>, block: &Block) -> Result<OneStore
 pub(super) fn only_writer(state: &State<'_>, buf: BufId, block: &str) -> Result<(), Refusal> {
     let name = state.buf_name(buf);
     if !tree::allocated(&state.body).contains(&buf) {
-        return Refusal::err(format!("`{name}` is seen outside of the function"), "take a block that writes a temporary");
+        return Refusal::err(
+            format!("`{name}` is seen outside of the function"),
+            "take a block that writes a temporary",
+        );
     }
     match count_writes(state, buf) {
         1 => Ok(()),
@@ -72,7 +77,12 @@ fn count_writes(state: &State<'_>, buf: BufId) -> usize {
 }
 
 /// The iterator of each axis, where the index of `buf` is one iterator per axis over all of the axis.
-pub(super) fn whole_index(state: &State<'_>, block: &Block, buf: BufId, index: &[ExprId]) -> Result<Vec<Option<VarId>>, Refusal> {
+pub(super) fn whole_index(
+    state: &State<'_>,
+    block: &Block,
+    buf: BufId,
+    index: &[ExprId],
+) -> Result<Vec<Option<VarId>>, Refusal> {
     let (name, buf_name) = (&block.name, state.buf_name(buf));
     let Some(axes) = spatial_index(state, block, index) else {
         let text = format!("block `{name}` does not name `{buf_name}` by one iterator per axis");
@@ -97,8 +107,7 @@ pub(super) fn whole_index(state: &State<'_>, block: &Block, buf: BufId, index: &
 pub(super) fn closed(state: &State<'_>, block: &Block, value: ExprId) -> Result<(), Refusal> {
     let params = &state.b.func().params;
     let known = |var: &VarId| {
-        block.iters.iter().any(|i| i.var == *var)
-            || params.contains(&tenfold_ir::tir::Param::Value(*var))
+        block.iters.iter().any(|i| i.var == *var) || params.contains(&tenfold_ir::tir::Param::Value(*var))
     };
     match vars_of(&state.b.func().exprs, value).into_iter().find(|v| !known(v)) {
         None => Ok(()),

@@ -19,7 +19,8 @@ pub struct Case {
 impl Case {
     pub fn new(kernel: &Kernel) -> Case {
         let module = Module::default();
-        let func = tir::parse(&module, &kernel.text).unwrap_or_else(|e| panic!("{}: {e}\n{}", kernel.name, kernel.text));
+        let func =
+            tir::parse(&module, &kernel.text).unwrap_or_else(|e| panic!("{}: {e}\n{}", kernel.name, kernel.text));
         let func = func.into_iter().next().expect("there is a function");
         let broken = [tir::verify(&module, &func), tir::verify_bounds(&func)].concat();
         assert!(broken.is_empty(), "{}: {broken:?}", kernel.name);
@@ -39,7 +40,11 @@ impl Case {
         if let Err(e) = tir::eval(&self.module, func, &mut found) {
             return Some(e);
         }
-        self.expected.iter().zip(&found).enumerate().find_map(|(n, (a, b))| differ(a, b).map(|e| format!("argument {n}: {e}")))
+        self.expected
+            .iter()
+            .zip(&found)
+            .enumerate()
+            .find_map(|(n, (a, b))| differ(a, b).map(|e| format!("argument {n}: {e}")))
     }
 }
 

@@ -95,10 +95,20 @@ pub fn args(name: &str, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>> {
             vec![Arg::Text(known.blocks[b].clone())]
         }
         "get_block" | "get_loops" | "get_producers" | "get_consumers" | "compute_inline" | "reverse_compute_inline" => {
-            vec![if rng.chance(25) && name.starts_with("get_") { Arg::Text("nothing".into()) } else { known.block(rng)? }]
+            vec![if rng.chance(25) && name.starts_with("get_") {
+                Arg::Text("nothing".into())
+            } else {
+                known.block(rng)?
+            }]
         }
         "get_child_blocks" => vec![if rng.chance(40) { Arg::Text("none".into()) } else { known.any_loop(rng)? }],
-        "get_output_blocks" => if rng.chance(30) { vec![Arg::Int(1)] } else { vec![] },
+        "get_output_blocks" => {
+            if rng.chance(30) {
+                vec![Arg::Int(1)]
+            } else {
+                vec![]
+            }
+        }
         "split" => {
             let count = 1 + rng.below(3);
             let infer = rng.below(count + 1);

@@ -55,8 +55,7 @@ pub(in crate::schedule) fn fills_box(state: &State<'_>, stmt: &Stmt, block: &Blo
         return false;
     }
     let map = binding(state, block);
-    let index: Vec<IntExpr> =
-        index.iter().map(|e| state.int(*e).substitute(&|s: &Sym| map.get(s).cloned())).collect();
+    let index: Vec<IntExpr> = index.iter().map(|e| state.int(*e).substitute(&|s: &Sym| map.get(s).cloned())).collect();
     let names = |e: &IntExpr, sym: &Sym| e.vars().contains(sym);
     let apart = loops.iter().all(|(sym, _)| index.iter().filter(|e| names(e, sym)).count() <= 1);
     apart && index.iter().all(|e| dense(e, &loops))

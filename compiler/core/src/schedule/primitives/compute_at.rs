@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenfold_ir::arith::Rectangle;
 use tenfold_ir::tir::{Block, BufId, IterKind, Stmt, VarId};
 
-use crate::schedule::analysis::{Class, accesses, class_of, private, producers, prover_at, raw_touches, readers, region_of, spatial_index};
+use crate::schedule::analysis::{
+    Class, accesses, class_of, private, producers, prover_at, raw_touches, readers, region_of, spatial_index,
+};
 use crate::schedule::args::{Arg, Args};
 use crate::schedule::edit::State;
 use crate::schedule::error::Refusal;
@@ -119,12 +121,7 @@ fn all_inside(state: &State<'_>, buf: BufId, name: &str, var: VarId) -> Result<(
 }
 
 /// What of each iterator's range the region needs.
-fn parts(
-    state: &State<'_>,
-    block: &Block,
-    buf: BufId,
-    region: &Rectangle,
-) -> Result<BTreeMap<VarId, Part>, Refusal> {
+fn parts(state: &State<'_>, block: &Block, buf: BufId, region: &Rectangle) -> Result<BTreeMap<VarId, Part>, Refusal> {
     let own = Stmt::Block(Box::new(block.clone()));
     let found = accesses(state.module, &state.b.func().exprs, &own);
     let mut all: BTreeMap<VarId, Part> = BTreeMap::new();

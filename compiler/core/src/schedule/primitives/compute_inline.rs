@@ -8,7 +8,9 @@ use crate::schedule::analysis::{accesses, readers};
 use crate::schedule::args::{Arg, Args};
 use crate::schedule::edit::{State, substitute_expr};
 use crate::schedule::error::Refusal;
-use crate::schedule::inline::{alive_at, closed, forget_buffer, one_store, only_writer, reads_last, unit_iters, whole_index};
+use crate::schedule::inline::{
+    alive_at, closed, forget_buffer, one_store, only_writer, reads_last, unit_iters, whole_index,
+};
 use crate::schedule::table::{Gives, Kind, Outcome, Primitive, required};
 use crate::schedule::tree;
 use crate::schedule::{Schedule, ScheduleError};

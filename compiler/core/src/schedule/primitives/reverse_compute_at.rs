@@ -53,7 +53,8 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         for (iter, part) in part_of(state, &block, *buf, var)? {
             let same = |other: &Part| other.min == part.min && other.extent == part.extent;
             if parts.get(&iter).is_some_and(|other| !same(other)) {
-                let text = format!("each turn of `{}` produces different parts of what `{name}` reads", state.name(var));
+                let text =
+                    format!("each turn of `{}` produces different parts of what `{name}` reads", state.name(var));
                 return Refusal::err(text, "take a loop whose turns produce the same part of each");
             }
             parts.insert(iter, part);
@@ -116,11 +117,21 @@ fn undisturbed(state: &State<'_>, block: &Block, var: VarId, made: &BTreeSet<Buf
         let written = found.written_bufs();
         let feeds = mine.read_bufs().into_iter().find(|b| written.contains(b) && !(here && made.contains(b)));
         if let Some(buf) = feeds {
-            let text = format!("block `{name}` writes `{}` between `{}` and `{}`", state.buf_name(buf), state.name(var), block.name);
+            let text = format!(
+                "block `{name}` writes `{}` between `{}` and `{}`",
+                state.buf_name(buf),
+                state.name(var),
+                block.name
+            );
             return Refusal::err(text, "take a loop after all that the block reads is written");
         }
         if let Some(buf) = writes.iter().find(|b| found.touch(**b)) {
-            let text = format!("block `{name}` touches `{}` between `{}` and `{}`", state.buf_name(*buf), state.name(var), block.name);
+            let text = format!(
+                "block `{name}` touches `{}` between `{}` and `{}`",
+                state.buf_name(*buf),
+                state.name(var),
+                block.name
+            );
             return Refusal::err(text, "take a block whose result nothing touches before it");
         }
     }
@@ -145,8 +156,16 @@ fn final_inside(state: &State<'_>, buf: BufId, var: VarId) -> Result<(), Refusal
         class_of(state, writer)?;
         for iter in writer.iters.iter().filter(|i| i.kind != IterKind::Spatial) {
             if let Some(v) = around.iter().find(|v| uses_var(&state.b.func().exprs, iter.value, **v)) {
-                let text = format!("block `{}` is not done with `{}` in one turn of `{}`", writer.name, state.buf_name(buf), state.name(var));
-                return Refusal::err(text, format!("take a loop inside of `{}` or around all of its turns", state.name(*v)));
+                let text = format!(
+                    "block `{}` is not done with `{}` in one turn of `{}`",
+                    writer.name,
+                    state.buf_name(buf),
+                    state.name(var)
+                );
+                return Refusal::err(
+                    text,
+                    format!("take a loop inside of `{}` or around all of its turns", state.name(*v)),
+                );
             }
         }
     }
@@ -181,7 +200,10 @@ fn part_of(state: &State<'_>, block: &Block, buf: BufId, var: VarId) -> Result<V
 /// What the blocks in `stmt` write of a buffer, if it is proven to be a rectangle without holes.
 fn exact_region(state: &State<'_>, stmt: &Stmt, buf: BufId) -> Result<Vec<(IntExpr, IntExpr)>, Refusal> {
     let holes = |name: &str| {
-        let text = format!("what block `{name}` writes of `{}` in one turn is not proven to be a rectangle", state.buf_name(buf));
+        let text = format!(
+            "what block `{name}` writes of `{}` in one turn is not proven to be a rectangle",
+            state.buf_name(buf)
+        );
         Refusal::new(text, "take a loop whose turns write whole tiles")
     };
     let writers: Vec<&Block> = tree::outer_blocks(stmt)

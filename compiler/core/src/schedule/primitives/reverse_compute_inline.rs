@@ -8,7 +8,9 @@ use crate::schedule::analysis::{accesses, loads_in, outputs_of, producers, raw_w
 use crate::schedule::args::{Arg, Args};
 use crate::schedule::edit::{State, substitute_expr};
 use crate::schedule::error::Refusal;
-use crate::schedule::inline::{OneStore, alive, clear_regions, closed, forget_buffer, one_store, only_writer, unit_iters, whole_index};
+use crate::schedule::inline::{
+    OneStore, alive, clear_regions, closed, forget_buffer, one_store, only_writer, unit_iters, whole_index,
+};
 use crate::schedule::table::{Gives, Kind, Outcome, Primitive, required};
 use crate::schedule::tree;
 use crate::schedule::{Schedule, ScheduleError};
@@ -117,7 +119,7 @@ fn undisturbed(state: &State<'_>, block: &Block, store: &OneStore, between: BufI
         return Refusal::err(text, "take a block whose buffers blocks write");
     }
     let mut before = true;
-    for other in tree::outer_blocks(state.scope_body(&block.name)){
+    for other in tree::outer_blocks(state.scope_body(&block.name)) {
         if other.name == block.name {
             before = false;
             continue;
