@@ -108,6 +108,23 @@ pub(crate) fn prepare_prim(
     Ok(Prepared { name, module, actual, expected, definition: BTreeMap::new() })
 }
 
+/// What the interpreter alone says of the entry, which is a prim-func: the buffers that it writes, or an error.
+#[allow(dead_code, reason = "the filetests use it")]
+pub(crate) fn interpret_prim(
+    module: &Module,
+    syms: &[(Sym, i64)],
+    given: Vec<crate::case::Given>,
+) -> Result<Vec<(DType, Vec<Option<Bounded>>)>, String> {
+    let entry = module.prim(&module.entry).ok_or("no entry")?;
+    let actual = actual(entry, syms, given.into_iter(), 4096)?;
+    let mut left = run(module, entry, &actual)?;
+    let written = |(arg, a): (usize, &Actual)| match a {
+        Actual::Buffer { dtype, usage: BufUse::Out | BufUse::InOut, .. } => left.remove(&arg).map(|c| (*dtype, c)),
+        Actual::Buffer { .. } | Actual::Scalar(_) | Actual::Index(_) | Actual::Workspace(_) => None,
+    };
+    Ok(actual.iter().enumerate().filter_map(written).collect())
+}
+
 /// Every prim-func reads back as it prints.
 fn round_trip(module: &Module) -> Result<(), String> {
     for function in module.functions.values() {

@@ -17,8 +17,15 @@ pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
     match &words[..] {
         ["roundtrip"] => roundtrip(file),
         ["verify"] => Ok(errors(&file.module)),
-        ["pass", names @ ..] => passes(file, names),
+        ["pass", names @ ..] => passes(file, &names.join(",")),
         ["run"] => call(file),
+        ["eval"] => Ok(outcome(&file.module, file).unwrap_or_else(|e| vec![format!("error: {e}")])),
+        ["race"] => match outcome(&file.module, file) {
+            Err(e) if e.contains("a race on") => Ok(vec![format!("error: {e}")]),
+            Err(e) => Err(format!("expected a race, found: {e}")),
+            Ok(_) => Err("expected a race, found none".into()),
+        },
+        ["parse"] => file.refused.clone().map(|e| vec![e]).ok_or_else(|| "expected a text that does not parse".into()),
         ["schedule"] => crate::schedule::run(file),
         _ => Err(format!("there is no command `test {}`", words.join(" "))),
     }
@@ -50,19 +57,48 @@ fn errors(module: &Module) -> Vec<String> {
     module.functions.values().flat_map(of).map(|e| format!("error: {e}")).collect()
 }
 
-fn passes(file: &File, names: &[&str]) -> Result<Vec<String>, String> {
+/// The module after the passes. Where the entry is a prim-func and the file says what it is called with, the
+/// interpreter runs it before and after, and both must give the same.
+fn passes(file: &File, names: &str) -> Result<Vec<String>, String> {
     let mut context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
-    for (key, value) in &file.settings {
+    if let Some(level) = file.opt_level {
+        context.opt_level = level;
+    }
+    for (key, value) in &file.config {
         context.set_text(key, value).map_err(|e| e.message)?;
     }
     let mut module = file.module.clone();
-    for name in names {
+    for name in names.split(',').map(str::trim).filter(|n| !n.is_empty()) {
         let pass = pass::get(name).map_err(|e| e.message)?;
         if let Err(e) = pass::run_pass(&pass, &mut module, &context) {
             return Ok(lines(&format!("error: {}", e.message)));
         }
     }
-    Ok(lines(&text(&module)))
+    let mut out = lines(&text(&module));
+    if (!file.inputs.is_empty() || !file.syms.is_empty()) && file.module.prim(&file.module.entry).is_some() {
+        let (before, after) = (outcome(&file.module, file), outcome(&module, file)?);
+        match before {
+            Ok(before) if before != after => {
+                return Err(format!("the pass changes what is computed: before {before:?}, after {after:?}"));
+            }
+            Ok(_) => {}
+            Err(e) => out.push(format!("before: error: {e}")),
+        }
+        out.extend(after.into_iter().map(|line| format!("gives {line}")));
+    }
+    Ok(out)
+}
+
+/// What the entry leaves in the buffers that it writes, by the interpreter.
+fn outcome(module: &Module, file: &File) -> Result<Vec<String>, String> {
+    let syms: Vec<(Sym, i64)> = file.syms.iter().map(|(n, v)| (Sym::new(n), *v)).collect();
+    let given: Vec<Given> = file.inputs.iter().map(|i| Given { cells: i.cells.clone(), strides: Vec::new() }).collect();
+    let line = |(dtype, cells): (tenfold_ir::DType, Vec<Option<tenfold_ir::eval::Bounded>>)| {
+        let cells: Vec<String> =
+            cells.into_iter().map(|c| c.map_or("_".into(), |c| relax::scalar_text(c.value))).collect();
+        format!("{dtype}: {}", cells.join(" "))
+    };
+    Ok(interpret::interpret_prim(module, &syms, given)?.into_iter().map(line).collect())
 }
 
 /// What the function leaves, by the interpreter; every back end must agree.

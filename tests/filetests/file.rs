@@ -13,11 +13,14 @@ pub(crate) struct File {
     pub command: Vec<String>,
     pub module: Module,
     pub syms: Vec<(String, i64)>,
-    /// Settings of passes.
-    pub settings: Vec<(String, String)>,
     pub inputs: Vec<Input>,
     /// The steps of `test schedule`.
     pub trace: String,
+    /// Settings of passes, and their level.
+    pub config: Vec<(String, String)>,
+    pub opt_level: Option<u32>,
+    /// Why the text does not parse, for `test parse`.
+    pub refused: Option<String>,
     /// The IR as written, without what is expected.
     pub source: String,
     pub expected: Vec<String>,
@@ -32,9 +35,11 @@ impl File {
             command: Vec::new(),
             module: Module::default(),
             syms: Vec::new(),
-            settings: Vec::new(),
             inputs: Vec::new(),
             trace: String::new(),
+            config: Vec::new(),
+            opt_level: None,
+            refused: None,
             source: String::new(),
             expected: expected.collect(),
             head: head.trim_end().to_string(),
@@ -48,7 +53,10 @@ impl File {
         if file.command.is_empty() {
             return Err("expected `; test roundtrip`, `verify`, `pass` or `run`".into());
         }
-        file.parse()?;
+        match file.parse() {
+            Err(e) if file.command == ["parse"] => file.refused = Some(format!("error: {e}")),
+            parsed => parsed?,
+        }
         Ok(file)
     }
 
@@ -64,6 +72,14 @@ impl File {
                 let (hash, name) = (hash.to_string(), "weights".to_string());
                 self.module.constants.push(ConstData { hash, name, dtype, shape, bytes });
             }
+            "config" => {
+                let (key, value) = rest.split_once('=').ok_or("expected `config KEY = VALUE`")?;
+                self.config.push((key.trim().to_string(), value.trim().to_string()));
+            }
+            "opt" => {
+                let level = rest.trim().parse().map_err(|_| format!("expected a level, found `{rest}`"))?;
+                self.opt_level = Some(level);
+            }
             "sym" => {
                 let (name, value) = rest.split_once('=').ok_or("expected `sym NAME = value`")?;
                 let value = value.trim().parse().map_err(|_| format!("expected a number, found `{value}`"))?;
@@ -72,10 +88,6 @@ impl File {
             "input" => {
                 let (_, _, cells) = tensor(rest)?;
                 self.inputs.push(Input { cells });
-            }
-            "set" => {
-                let (key, value) = rest.split_once(' ').ok_or("expected `set KEY VALUE`")?;
-                self.settings.push((key.to_string(), value.trim().to_string()));
             }
             "step" => self.trace += &format!("{rest}\n"),
             // Anything else is a comment.

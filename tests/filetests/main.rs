@@ -7,10 +7,20 @@
 //! ; prim @f(…) … { … }
 //! ```
 //!
-//! Commands: `test roundtrip`, `test verify`, `test pass NAME…`, `test run`, `test schedule` (its steps
-//! behind `; step`). `; const HASH f32[2] = 1 2` adds a
-//! constant, `; set KEY VALUE` sets what a pass reads, `; sym N = 3` and `; input f32[2] = 1 2` are what `test run` calls the function with. The expected text
-//! stands behind `; ` line by line; `TENFOLD_BLESS=1` writes it anew.
+//! Commands:
+//!
+//! - `test roundtrip`: the text reads back as it prints;
+//! - `test parse`: the text does not parse; why, and where;
+//! - `test verify`: the laws that the module breaks;
+//! - `test pass NAME,NAME…`: the module after the passes, with `; config KEY = VALUE` and `; opt LEVEL`. If the file
+//!   has inputs and its entry is a prim-func, the interpreter must give the same before and after;
+//! - `test schedule`: a trace applied to a prim-func, its steps behind `; step`;
+//! - `test run`: what the entry gives, by the interpreters and every back end;
+//! - `test eval`: what the entry, a prim-func of any phase, gives by the interpreter, or its error;
+//! - `test race`: the same, and it must be a race.
+//!
+//! `; const HASH f32[2] = 1 2` adds a constant, `; sym N = 3` and `; input f32[2] = 1 2` are what a function is called
+//! with. The expected text stands behind `; ` line by line; `TENFOLD_BLESS=1` writes it anew.
 #![allow(unsafe_code, reason = "calls what the back ends compiled")]
 
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
@@ -81,6 +91,13 @@ fn every_file() {
 /// One pass, one folder.
 #[test]
 fn every_pass_has_a_folder() {
+    let known = ["roundtrip", "parse", "verify", "run", "eval", "race"];
+    for path in files().iter().filter(|p| !p.to_string_lossy().contains("/schedule/")) {
+        let topic = path.parent().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
+        let topic = topic.unwrap_or_default();
+        let is_pass = tenfold_core::PASSES.iter().any(|p| p.info.name == topic);
+        assert!(is_pass || known.contains(&topic.as_str()), "`{topic}` is the name of no pass and of no command");
+    }
     let topics: Vec<String> =
         files().iter().filter_map(|p| p.parent()?.file_name().map(|n| n.to_string_lossy().into_owned())).collect();
     for pass in tenfold_core::PASSES {

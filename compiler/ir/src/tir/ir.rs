@@ -394,8 +394,8 @@ pub enum Stmt {
         /// Of a device function: how many copies.
         launch: Option<Launch>,
     },
-    /// Waits until the threads that share memory of this scope ([`Scope::Shared`], [`Scope::SharedDyn`],
-    /// [`Scope::Warp`], or [`Scope::Global`]) are all here; what they wrote there is seen by all.
+    /// Waits until the threads that share memory of this scope ([`Scope::Shared`], [`Scope::SharedDyn`] or
+    /// [`Scope::Warp`]) are all here; what they wrote is seen by all of them.
     Barrier(Scope),
     /// If the condition does not hold, the function ends with the status of this check: its place, counted from 1,
     /// among the different texts of [`PrimFunc::checks`].

@@ -24,6 +24,14 @@ pub(super) fn expr_text(func: &PrimFunc, id: ExprId) -> String {
     Printer { module: &module, func, out: String::new(), indent: 0, defined: BTreeMap::new() }.expr(id)
 }
 
+/// The first line of a statement, with its expressions written out whole.
+pub(super) fn stmt_text(func: &PrimFunc, stmt: &Stmt) -> String {
+    let module = Module::default();
+    let mut printer = Printer { module: &module, func, out: String::new(), indent: 0, defined: BTreeMap::new() };
+    printer.plain_stmt(stmt);
+    printer.out.lines().next().unwrap_or_default().trim_end_matches(" {").to_string()
+}
+
 struct Printer<'a> {
     module: &'a Module,
     func: &'a PrimFunc,

@@ -331,7 +331,7 @@ impl<'f> Check<'f> {
     }
 
     fn barrier(&mut self, scope: Scope) {
-        if !matches!(scope, Scope::Shared | Scope::SharedDyn | Scope::Warp | Scope::Global) {
+        if !matches!(scope, Scope::Shared | Scope::SharedDyn | Scope::Warp) {
             self.fail(format!(
                 "a barrier for `{}` memory, which threads do not share",
                 super::print::scope_name(scope)

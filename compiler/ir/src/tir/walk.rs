@@ -232,7 +232,7 @@ impl Stmt {
     pub fn allocates(&self) -> Vec<BufId> {
         match self {
             Stmt::Alloc { buf, .. } => vec![*buf],
-            Stmt::Block(block) => block.allocs.iter().copied().chain(block.matches.iter().map(|m| m.view)).collect(),
+            Stmt::Block(block) => Stmt::allocates_of(block),
             Stmt::Seq(_)
             | Stmt::For { .. }
             | Stmt::Let { .. }
@@ -254,6 +254,11 @@ impl Stmt {
         for child in self.children() {
             child.walk(f);
         }
+    }
+
+    /// The buffers that live inside an instance of a block, and its views.
+    pub fn allocates_of(block: &Block) -> Vec<BufId> {
+        block.allocs.iter().copied().chain(block.matches.iter().map(|m| m.view)).collect()
     }
 
     /// Whether `f` holds of this statement or one inside.

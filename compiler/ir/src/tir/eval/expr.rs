@@ -25,7 +25,7 @@ impl Frame<'_, '_> {
             Expr::Const(s) => Bounded::exact(*s),
             Expr::Index(i) => Bounded::index(*i),
             Expr::Var(v) => {
-                let lanes = &self.vars[v.0 as usize];
+                let lanes = &self.state.vars[v.0 as usize];
                 let value = lanes.get(usize::from(lane)).or_else(|| lanes.first());
                 *value
                     .ok_or_else(|| format!("variable `{}` is used before it is bound", func.vars[v.0 as usize].sym))?
@@ -94,10 +94,13 @@ impl Frame<'_, '_> {
         let (at, sure) = self.index(index, lane)?;
         let (view, cell) = self.cell(buf, &at, access)?;
         let data = &self.func.buffers[buf.0 as usize];
+        self.touch(buf, &at, (view, cell), false)?;
         let found = self.machine.memories[view.memory].get(cell, data.dtype);
         let Some(found) = found else {
             let what = if self.machine.memories[view.memory].is_bytes() { ", or its memory was reused" } else { "" };
-            return Err(format!("`{}`{at:?} is read before it is written{what}", data.name));
+            let error = format!("`{}`{at:?} is read before it is written{what}", data.name);
+            self.machine.races.suspect(error)?;
+            return Ok(Bounded::exact(crate::Scalar::int(data.dtype, 0)).unknown());
         };
         if let Some((lo, hi)) = &data.range {
             let (lo, hi) = (i128::from(self.int(lo)?), i128::from(self.int(hi)?));

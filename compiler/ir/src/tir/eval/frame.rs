@@ -3,15 +3,16 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::memory::{Cell, Memory, View};
+use super::threads::{ThreadLoop, waits};
 use super::{Given, Machine};
-use crate::DType;
 use crate::arith::{IntExpr, Sym};
 use crate::eval::{Bounded, Sum};
 use crate::op::BinaryOp;
 use crate::tir::{
-    Access, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, Intrinsic, IterKind, LoopKind, MatchBuffer, Param,
-    Phase, PrimFunc, Scope, Stmt, VarId,
+    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, Intrinsic, IterKind, LoopKind, MatchBuffer,
+    Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
 };
+use crate::{DType, Loc};
 
 /// A buffer of this call.
 #[derive(Clone, Debug)]
@@ -41,18 +42,29 @@ impl Place {
 pub(super) struct Frame<'a, 'm> {
     pub machine: &'a mut Machine<'m>,
     pub func: &'m PrimFunc,
-    /// Lanes of each variable that is bound.
-    pub vars: Vec<Vec<Bounded>>,
+    /// What the thread that runs holds.
+    pub state: State,
     syms: HashMap<Sym, VarId>,
-    places: Vec<Option<Place>>,
     workspace: Option<View>,
-    /// Memories of allocations, which a loop uses again.
-    allocated: HashMap<BufId, View>,
     /// Values of expressions in the statement that runs now, with the statement's number.
     pub memo: HashMap<(ExprId, u16), (u64, Bounded)>,
     pub now: u64,
     /// How many loops around accumulate in any order.
-    reductions: u32,
+    pub reductions: u32,
+    /// The statement that runs, and its place in the source.
+    current: Option<&'m Stmt>,
+    pub loc: Loc,
+}
+
+/// What each thread has of its own.
+#[derive(Clone)]
+pub(super) struct State {
+    /// Lanes of each variable that is bound.
+    pub vars: Vec<Vec<Bounded>>,
+    /// Where buffers are.
+    pub places: Vec<Option<Place>>,
+    /// Memories of allocations, which a loop uses again.
+    pub allocated: HashMap<BufId, View>,
 }
 
 impl<'a, 'm> Frame<'a, 'm> {
@@ -61,18 +73,22 @@ impl<'a, 'm> Frame<'a, 'm> {
         let mut frame = Frame {
             machine,
             func,
-            vars: vec![Vec::new(); func.vars.len()],
+            state: State {
+                vars: vec![Vec::new(); func.vars.len()],
+                places: vec![None; func.buffers.len()],
+                allocated: HashMap::new(),
+            },
             syms,
-            places: vec![None; func.buffers.len()],
             workspace: None,
-            allocated: HashMap::new(),
             memo: HashMap::new(),
             now: 0,
             reductions: 0,
+            current: None,
+            loc: func.loc,
         };
         for (param, given) in func.params.iter().zip(given) {
             match (param, given) {
-                (Param::Value(var), Given::Value(value)) => frame.vars[var.0 as usize] = vec![*value],
+                (Param::Value(var), Given::Value(value)) => frame.state.vars[var.0 as usize] = vec![*value],
                 (Param::Workspace, Given::View(view)) => frame.workspace = Some(*view),
                 (Param::Buffer(..), Given::View(_)) => {}
                 _ => return Err(format!("`{}`: an argument of another kind for {param:?}", func.name)),
@@ -111,14 +127,14 @@ impl<'a, 'm> Frame<'a, 'm> {
         if usage == BufUse::Out {
             memory.clear(cells);
         }
-        self.places[buf.0 as usize] = Some(place);
+        self.state.places[buf.0 as usize] = Some(place);
         Ok(())
     }
 
     /// Buffers of a call never overlap, unless all that do are only read.
     fn check_overlap(&self) -> Result<(), String> {
         let all: Vec<(usize, &Place)> =
-            self.places.iter().enumerate().filter_map(|(i, p)| p.as_ref().map(|p| (i, p))).collect();
+            self.state.places.iter().enumerate().filter_map(|(i, p)| p.as_ref().map(|p| (i, p))).collect();
         for (n, (i, a)) in all.iter().enumerate() {
             for (j, b) in &all[n + 1..] {
                 let (x, y) = (a.cells(), b.cells());
@@ -142,7 +158,7 @@ impl<'a, 'm> Frame<'a, 'm> {
     }
 
     fn check_written(&self, buf: BufId) -> Result<(), String> {
-        let Some(place) = &self.places[buf.0 as usize] else { return Ok(()) };
+        let Some(place) = &self.state.places[buf.0 as usize] else { return Ok(()) };
         let data = &self.func.buffers[buf.0 as usize];
         let memory = &self.machine.memories[place.view.memory];
         for n in 0..place.elements() {
@@ -160,7 +176,7 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     fn sym(&self, sym: &Sym) -> Option<i64> {
         let var = self.syms.get(sym)?;
-        let value = self.vars[var.0 as usize].first()?;
+        let value = self.state.vars[var.0 as usize].first()?;
         i64::try_from(value.value.to_i128()).ok()
     }
 
@@ -182,7 +198,7 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     /// The place of a buffer; of constants and parts of the workspace it is found at their first use.
     pub(super) fn place(&mut self, buf: BufId) -> Result<Place, String> {
-        if let Some(place) = &self.places[buf.0 as usize] {
+        if let Some(place) = &self.state.places[buf.0 as usize] {
             return Ok(place.clone());
         }
         let data = &self.func.buffers[buf.0 as usize];
@@ -205,7 +221,7 @@ impl<'a, 'm> Frame<'a, 'm> {
         if cells.end > memory {
             return Err(format!("`{}` ends at {}, its memory at {memory}", data.name, cells.end));
         }
-        self.places[buf.0 as usize] = Some(place.clone());
+        self.state.places[buf.0 as usize] = Some(place.clone());
         Ok(place)
     }
 
@@ -247,13 +263,16 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     // Statements.
 
-    fn stmt(&mut self, stmt: &'m Stmt) -> Result<(), String> {
+    pub(super) fn stmt(&mut self, stmt: &'m Stmt) -> Result<(), String> {
         self.now += 1;
+        self.current = Some(stmt);
         self.machine.left = self.machine.left.checked_sub(1).ok_or("too many steps")?;
         match stmt {
             Stmt::Seq(all) => all.iter().try_for_each(|s| self.stmt(s)),
-            Stmt::For { var, min, extent, kind, body, annotations: _ } => {
-                self.for_loop(*var, *min, *extent, *kind, body)
+            Stmt::For { var, min, extent, kind, body, annotations } => {
+                // What threads accumulate together is combined in some order.
+                let kind = if annotations.contains(&Annotation::CrossThread) { LoopKind::Reduction } else { *kind };
+                self.for_loop(ThreadLoop { var: *var, min: *min, extent: *extent, kind, body })
             }
             Stmt::While { cond, body } => loop {
                 self.now += 1;
@@ -276,30 +295,65 @@ impl<'a, 'm> Frame<'a, 'm> {
             Stmt::Block(block) => self.block(block),
             Stmt::Evaluate(e) => self.expr(*e, 0).map(|_| ()),
             Stmt::Call { func, args, launch: _ } => self.call(func, args),
-            Stmt::Barrier(_) => Ok(()),
+            Stmt::Barrier(_) if self.machine.races.in_threads() => {
+                self.machine.races.barrier();
+                Ok(())
+            }
+            Stmt::Barrier(_) => Err("a barrier outside of threads".into()),
             Stmt::Assert { cond, text } => self.check(*cond, text),
             Stmt::Prefetch { index, .. } => self.index(index, 0).map(|_| ()),
-            Stmt::At(_, body) => self.stmt(body),
+            Stmt::At(loc, body) => {
+                let before = std::mem::replace(&mut self.loc, *loc);
+                let result = self.stmt(body);
+                self.loc = before;
+                result
+            }
         }
     }
 
-    fn for_loop(
-        &mut self,
-        var: VarId,
-        min: ExprId,
-        extent: ExprId,
-        kind: LoopKind,
-        body: &'m Stmt,
-    ) -> Result<(), String> {
+    fn for_loop(&mut self, it: ThreadLoop<'m>) -> Result<(), String> {
+        let ThreadLoop { var, min, extent, kind, body } = it;
+        if matches!(kind, LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread) && waits(self.func, body) {
+            return self.team(it);
+        }
         let (first, count) = (self.expr(min, 0)?, self.expr(extent, 0)?);
         let any_order = kind == LoopKind::Reduction;
         self.reductions += u32::from(any_order);
+        let step = self.machine.races.enter(kind);
         for i in 0..count.value.to_i128().max(0) {
-            self.vars[var.0 as usize] = vec![Bounded::index((first.value.to_i128() + i) as i64)];
+            self.state.vars[var.0 as usize] = vec![Bounded::index((first.value.to_i128() + i) as i64)];
+            self.machine.races.push(&step, i as i64);
             self.stmt(body)?;
+            self.machine.races.pop(&step);
         }
+        self.machine.races.settle()?;
         self.reductions -= u32::from(any_order);
         if first.is_exact() && count.is_exact() { Ok(()) } else { self.spoil(body) }
+    }
+
+    /// The value of an integer expression.
+    pub(super) fn int_of(&mut self, e: ExprId) -> Result<i64, String> {
+        let value = self.expr(e, 0)?;
+        if !value.is_exact() {
+            return Err("a number of iterations depends on rounding".into());
+        }
+        i64::try_from(value.value.to_i128()).map_err(|_| "a value does not fit 64 bits".into())
+    }
+
+    /// The value of a condition that does not depend on rounding.
+    pub(super) fn sure(&mut self, cond: ExprId) -> Result<bool, String> {
+        let cond = self.expr(cond, 0)?;
+        if cond.is_exact() { Ok(cond.value.bits != 0) } else { Err("a condition depends on rounding".into()) }
+    }
+
+    /// A read or write of a cell by the statement that runs.
+    pub(super) fn touch(&mut self, buf: BufId, index: &[i64], at: (View, i64), write: bool) -> Result<(), String> {
+        let Some(stmt) = self.current else { return Ok(()) };
+        let touched = self.machine.races.touch((at.0.memory, at.1), write, (self.func, stmt, self.loc));
+        touched.map_err(|both| {
+            let name = &self.func.buffers[buf.0 as usize].name;
+            format!("a race on `{name}`{index:?}: {both}")
+        })
     }
 
     fn check(&mut self, cond: ExprId, text: &str) -> Result<(), String> {
@@ -323,21 +377,21 @@ impl<'a, 'm> Frame<'a, 'm> {
         otherwise.map_or(Ok(()), |other| self.spoil(other))
     }
 
-    fn bind(&mut self, var: VarId, value: ExprId) -> Result<(), String> {
+    pub(super) fn bind(&mut self, var: VarId, value: ExprId) -> Result<(), String> {
         let lanes = self.func.exprs.ty(value).lanes;
         let values = (0..lanes).map(|lane| self.expr(value, lane)).collect::<Result<Vec<_>, _>>()?;
-        self.vars[var.0 as usize] = values;
+        self.state.vars[var.0 as usize] = values;
         Ok(())
     }
 
     fn alloc(&mut self, buf: BufId, body: &'m Stmt) -> Result<(), String> {
         self.allocate(buf)?;
         let result = self.stmt(body);
-        self.places[buf.0 as usize] = None;
+        self.state.places[buf.0 as usize] = None;
         result
     }
 
-    fn allocate(&mut self, buf: BufId) -> Result<(), String> {
+    pub(super) fn allocate(&mut self, buf: BufId) -> Result<(), String> {
         let unplaced = View { memory: 0, base: 0, unit: 1 };
         let place = self.place_at(buf, unplaced)?;
         let elements = usize::try_from(place.elements()).unwrap_or(0);
@@ -345,15 +399,16 @@ impl<'a, 'm> Frame<'a, 'm> {
             return Err(format!("`{}` has {elements} elements", self.func.buffers[buf.0 as usize].name));
         }
         let memory = Memory::of(vec![None; elements]);
-        let view = match self.allocated.get(&buf) {
+        let view = match self.state.allocated.get(&buf) {
             Some(view) => {
                 self.machine.memories[view.memory] = memory;
+                self.machine.races.forget(view.memory);
                 *view
             }
             None => self.machine.add(memory),
         };
-        self.allocated.insert(buf, view);
-        self.places[buf.0 as usize] = Some(Place { view, ..place });
+        self.state.allocated.insert(buf, view);
+        self.state.places[buf.0 as usize] = Some(Place { view, ..place });
         Ok(())
     }
 
@@ -368,15 +423,19 @@ impl<'a, 'm> Frame<'a, 'm> {
             let (at, sure) = self.index(index, lane)?;
             let (view, cell) = self.cell(buf, &at, access)?;
             let new = match self.accumulation(buf, index, value) {
-                Some((op, term)) => self.accumulate(op, term, (view, cell), data.dtype, lane)?,
+                Some((op, term)) => {
+                    self.touch(buf, &at, (view, cell), false)?;
+                    self.accumulate(op, term, (view, cell), data.dtype, lane)?
+                }
                 None => Cell { value: self.expr(value, lane)?, sum: None },
             };
             if new.value.value.dtype != data.dtype {
                 return Err(format!("a `{}` is stored in `{}`", new.value.value.dtype, data.name));
             }
-            writes.push((view, cell, new, sure));
+            writes.push((view, cell, new, sure, at));
         }
-        for (view, cell, new, sure) in writes {
+        for (view, cell, new, sure, at) in writes {
+            self.touch(buf, &at, (view, cell), true)?;
             self.machine.memories[view.memory].set(cell, new);
             if !sure {
                 self.spoil_buffer(buf)?;
@@ -428,14 +487,15 @@ impl<'a, 'm> Frame<'a, 'm> {
         Ok(Cell { value: sum.total(), sum: Some(sum) })
     }
 
-    fn block(&mut self, block: &'m Block) -> Result<(), String> {
+    /// Binds a block's iterators: whether it starts its reductions, `None` if its predicate does not hold.
+    pub(super) fn enter_block(&mut self, block: &'m Block) -> Result<Option<bool>, String> {
         let values = block.iters.iter().map(|i| self.expr(i.value, 0)).collect::<Result<Vec<_>, _>>()?;
         let mut start = true;
         for (iter, value) in block.iters.iter().zip(values) {
             let extent = self.expr(iter.extent, 0)?.value.to_i128();
             let i = value.value.to_i128();
             start &= iter.kind != IterKind::Reduce || i == 0;
-            self.vars[iter.var.0 as usize] = vec![value];
+            self.state.vars[iter.var.0 as usize] = vec![value];
             if block.predicate.is_none() && !(0..extent).contains(&i) {
                 let name = &self.func.vars[iter.var.0 as usize].sym;
                 return Err(format!("iterator `{name}` of block `{}` is {i}, outside 0..{extent}", block.name));
@@ -445,8 +505,13 @@ impl<'a, 'm> Frame<'a, 'm> {
         if let Some(cond) = block.predicate
             && self.expr(cond, 0)?.value.bits == 0
         {
-            return Ok(());
+            return Ok(None);
         }
+        Ok(Some(start))
+    }
+
+    fn block(&mut self, block: &'m Block) -> Result<(), String> {
+        let Some(start) = self.enter_block(block)? else { return Ok(()) };
         block.allocs.iter().try_for_each(|buf| self.allocate(*buf))?;
         block.matches.iter().try_for_each(|m| self.match_buffer(m))?;
         if let Some(init) = block.init.as_ref().filter(|_| start) {
@@ -457,12 +522,12 @@ impl<'a, 'm> Frame<'a, 'm> {
         let result = self.stmt(&block.body);
         self.reductions -= u32::from(any_order);
         let gone = block.allocs.iter().copied().chain(block.matches.iter().map(|m| m.view));
-        gone.for_each(|buf| self.places[buf.0 as usize] = None);
+        gone.for_each(|buf| self.state.places[buf.0 as usize] = None);
         result
     }
 
     /// A view of a region that lies inside, with the distances of what it views.
-    fn match_buffer(&mut self, m: &MatchBuffer) -> Result<(), String> {
+    pub(super) fn match_buffer(&mut self, m: &MatchBuffer) -> Result<(), String> {
         let whole = self.place(m.region.buf)?;
         let (name, mut base) = (&self.func.buffers[m.region.buf.0 as usize].name, whole.view.base);
         for (axis, (begin, extent)) in m.region.ranges.iter().enumerate() {
@@ -486,7 +551,7 @@ impl<'a, 'm> Frame<'a, 'm> {
                 return Err(format!("`{view}` has another shape than what it views"));
             }
         }
-        self.places[m.view.0 as usize] = Some(place);
+        self.state.places[m.view.0 as usize] = Some(place);
         Ok(())
     }
 
@@ -520,7 +585,7 @@ impl<'a, 'm> Frame<'a, 'm> {
         collect_written(stmt, &mut written);
         for buf in written {
             // What is allocated inside is gone by now.
-            if self.places[buf.0 as usize].is_some() {
+            if self.state.places[buf.0 as usize].is_some() {
                 self.spoil_buffer(buf)?;
             }
         }

@@ -8,8 +8,10 @@
 mod expr;
 mod frame;
 mod memory;
+mod race;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +20,7 @@ use crate::eval::Bounded;
 use crate::{ConstId, Module};
 use frame::Frame;
 use memory::{Memory, View};
+use race::Races;
 
 /// An argument, as the parameter at its place asks for.
 #[derive(Clone, PartialEq, Debug)]
@@ -32,7 +35,14 @@ pub enum Arg {
 
 /// Runs `func` of `module`; buffers in `args` are left as it leaves them.
 pub fn eval(module: &Module, func: &PrimFunc, args: &mut [Arg]) -> Result<(), String> {
-    let mut machine = Machine { module, memories: Vec::new(), constants: BTreeMap::new(), left: STEPS, depth: 0 };
+    let mut machine = Machine {
+        module,
+        memories: Vec::new(),
+        constants: BTreeMap::new(),
+        left: STEPS,
+        depth: 0,
+        races: Races::default(),
+    };
     if args.len() != func.params.len() {
         return Err(format!("`{}` takes {} arguments, found {}", func.name, func.params.len(), args.len()));
     }
@@ -73,6 +83,7 @@ struct Machine<'m> {
     constants: BTreeMap<ConstId, View>,
     left: u64,
     depth: u32,
+    races: Races<'m>,
 }
 
 impl<'m> Machine<'m> {
@@ -91,6 +102,8 @@ impl<'m> Machine<'m> {
         self.depth -= 1;
         // Constants were added behind the callee's memories; they are decoded again where another call needs them.
         self.constants.retain(|_, view| view.memory < memories);
+        // Another call's memories take the same numbers.
+        (memories..self.memories.len()).for_each(|memory| self.races.forget(memory));
         self.memories.truncate(memories);
         result.map_err(|e| if e.starts_with('`') { e } else { format!("`{}`: {e}", func.name) })
     }

@@ -1,0 +1,214 @@
+//! Accesses that no order stands between: two of one element, a write among them, of different iterations of a loop
+//! whose iterations run at once.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::Loc;
+use crate::tir::{LoopKind, PrimFunc, Stmt, ThreadAxis};
+
+/// An iteration of a loop that runs at once with the others of the loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Step {
+    /// One run of the loop; loops over thread axes inside of one another or beside one another are one.
+    run: u64,
+    /// Which axis of it.
+    axis: Axis,
+    /// The iteration.
+    at: i64,
+}
+
+/// What makes iterations run at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Axis {
+    /// A loop of its own.
+    Loop,
+    /// Virtual threads.
+    Virtual,
+    /// A thread axis.
+    Thread(ThreadAxis),
+}
+
+impl Axis {
+    /// Whether a barrier orders what different iterations do.
+    fn has_barriers(self) -> bool {
+        match self {
+            Axis::Loop | Axis::Thread(ThreadAxis::Block(_)) => false,
+            Axis::Virtual | Axis::Thread(ThreadAxis::Thread(_)) => true,
+        }
+    }
+}
+
+/// Where an access stands among the iterations around it.
+#[derive(Clone, Debug, Default)]
+struct Path {
+    steps: Vec<Step>,
+    /// How many barriers were passed before.
+    epoch: u64,
+}
+
+impl Path {
+    /// Whether the one that came first surely came first.
+    fn ordered(&self, other: &Path) -> bool {
+        let parted = self.steps.iter().zip(&other.steps).find(|(a, b)| a != b);
+        match parted {
+            Some((a, b)) if a.run != b.run => true,
+            Some((a, b)) => a.axis.has_barriers() && b.axis.has_barriers() && self.epoch != other.epoch,
+            // What stands outside of a loop over threads is done by each of them.
+            None => {
+                let longer = if self.steps.len() > other.steps.len() { self } else { other };
+                let next = longer.steps.get(self.steps.len().min(other.steps.len()));
+                next.is_none_or(|s| !matches!(s.axis, Axis::Thread(_)) || self.epoch != other.epoch)
+            }
+        }
+    }
+}
+
+/// A statement that touched an element.
+#[derive(Clone)]
+struct Touch<'m> {
+    path: Rc<Path>,
+    func: &'m PrimFunc,
+    stmt: &'m Stmt,
+    loc: Loc,
+}
+
+impl Touch<'_> {
+    fn text(&self) -> String {
+        let line = super::super::print::stmt_text(self.func, self.stmt);
+        let steps: Vec<String> = self.path.steps.iter().map(step_text).collect();
+        format!("`{line}` at {} ({})", self.loc, steps.join(", "))
+    }
+}
+
+fn step_text(step: &Step) -> String {
+    let word = match step.axis {
+        Axis::Loop => "iteration".into(),
+        Axis::Virtual => "vthread".into(),
+        Axis::Thread(axis) => super::super::print::loop_name(LoopKind::ThreadBound(axis)),
+    };
+    format!("{word} {}", step.at)
+}
+
+/// The last write of an element, and reads since.
+#[derive(Default)]
+struct Shadow<'m> {
+    write: Option<Touch<'m>>,
+    /// Two that are not ordered stand for all.
+    reads: Vec<Touch<'m>>,
+}
+
+/// What is known of accesses inside of loops whose iterations run at once.
+#[derive(Default)]
+pub(super) struct Races<'m> {
+    path: Rc<Path>,
+    runs: u64,
+    suspect: Option<String>,
+    /// Elements by memory and cell; looked up alone, never walked over.
+    shadows: HashMap<usize, HashMap<i64, Shadow<'m>>>,
+}
+
+impl<'m> Races<'m> {
+    /// Enters a loop; `None` if its iterations run in order.
+    pub(super) fn enter(&mut self, kind: LoopKind) -> Option<Step> {
+        let axis = match kind {
+            LoopKind::Serial | LoopKind::Reduction | LoopKind::Unrolled => return None,
+            LoopKind::Parallel | LoopKind::Vectorized => Axis::Loop,
+            LoopKind::ThreadBound(axis) => Axis::Thread(axis),
+            LoopKind::VThread => Axis::Virtual,
+        };
+        if self.path.steps.is_empty() {
+            self.shadows.clear();
+        }
+        self.runs += 1;
+        let around = self.path.steps.iter().find(|s| matches!(s.axis, Axis::Thread(_))).map(|s| s.run);
+        let run = around.filter(|_| matches!(axis, Axis::Thread(_))).unwrap_or(self.runs);
+        Some(Step { run, axis, at: 0 })
+    }
+
+    /// One iteration of it begins.
+    pub(super) fn push(&mut self, step: &Option<Step>, at: i64) {
+        if let Some(step) = step {
+            Rc::make_mut(&mut self.path).steps.push(Step { at, ..step.clone() });
+        }
+    }
+
+    /// It ends.
+    pub(super) fn pop(&mut self, step: &Option<Step>) {
+        if step.is_some() {
+            Rc::make_mut(&mut self.path).steps.pop();
+        }
+    }
+
+    /// The iterations around, to be taken up again by [`Races::resume`].
+    pub(super) fn steps(&self) -> Vec<Step> {
+        self.path.steps.clone()
+    }
+
+    /// Goes on in these iterations.
+    pub(super) fn resume(&mut self, steps: &[Step]) {
+        if self.path.steps != steps {
+            Rc::make_mut(&mut self.path).steps = steps.to_vec();
+        }
+    }
+
+    /// All threads have come to one place.
+    pub(super) fn barrier(&mut self) {
+        Rc::make_mut(&mut self.path).epoch += 1;
+    }
+
+    /// Whether an axis of threads is around.
+    pub(super) fn in_threads(&self) -> bool {
+        self.path.steps.iter().any(|s| matches!(s.axis, Axis::Thread(_)))
+    }
+
+    /// An error that a race explains, if one is found before the loops end.
+    pub(super) fn suspect(&mut self, error: String) -> Result<(), String> {
+        if self.path.steps.is_empty() {
+            return Err(error);
+        }
+        self.suspect.get_or_insert(error);
+        Ok(())
+    }
+
+    /// What was suspected, once no loop is around whose iterations run at once.
+    pub(super) fn settle(&mut self) -> Result<(), String> {
+        if !self.path.steps.is_empty() {
+            return Ok(());
+        }
+        self.suspect.take().map_or(Ok(()), Err)
+    }
+
+    /// A memory is another one from now on.
+    pub(super) fn forget(&mut self, memory: usize) {
+        self.shadows.remove(&memory);
+    }
+
+    /// A statement reads or writes a cell; both statements, if no order stands between them.
+    pub(super) fn touch(
+        &mut self,
+        (memory, cell): (usize, i64),
+        write: bool,
+        (func, stmt, loc): (&'m PrimFunc, &'m Stmt, Loc),
+    ) -> Result<(), String> {
+        if self.path.steps.is_empty() {
+            return Ok(());
+        }
+        let touch = Touch { path: self.path.clone(), func, stmt, loc };
+        let shadow = self.shadows.entry(memory).or_default().entry(cell).or_default();
+        let others = shadow.write.iter().chain(shadow.reads.iter().filter(|_| write));
+        if let Some(other) = others.into_iter().find(|o| !o.path.ordered(&touch.path)) {
+            return Err(format!("{} and {}", other.text(), touch.text()));
+        }
+        if write {
+            *shadow = Shadow { write: Some(touch), reads: Vec::new() };
+            return Ok(());
+        }
+        match shadow.reads.iter().any(|r| !r.path.ordered(&touch.path)) {
+            true if shadow.reads.len() < 2 => shadow.reads.push(touch),
+            true => {}
+            false => shadow.reads = vec![touch],
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,259 @@
+//! Threads that wait for each other: a statement with a barrier in it is run for all of them before the next one.
+//!
+//! What has no barrier inside runs thread by thread, which any order of independent threads allows.
+
+use super::frame::{Frame, State};
+use super::race::Step;
+use crate::eval::Bounded;
+use crate::tir::{Block, BufId, ExprId, LoopKind, Scope, Stmt, ThreadAxis, VarId};
+
+/// What one thread holds while others run.
+#[derive(Clone)]
+struct Thread {
+    state: State,
+    steps: Vec<Step>,
+    /// The virtual threads around, which share no memory that is allocated inside of them.
+    group: Vec<i64>,
+}
+
+/// Whether threads have to go through a statement together.
+pub(super) fn waits(func: &crate::tir::PrimFunc, stmt: &Stmt) -> bool {
+    let shared = |buf: &BufId| func.buffers.get(buf.0 as usize).is_some_and(|b| is_shared(b.scope));
+    stmt.any(&mut |s| matches!(s, Stmt::Barrier(_)) || s.allocates().iter().any(shared))
+}
+
+/// Whether the threads of a block have one of it.
+fn is_shared(scope: Scope) -> bool {
+    match scope {
+        Scope::Shared | Scope::SharedDyn | Scope::Warp => true,
+        Scope::Param | Scope::Global | Scope::Local | Scope::View | Scope::Const(_) | Scope::Workspace => false,
+    }
+}
+
+/// A loop over threads.
+#[derive(Clone, Copy)]
+pub(super) struct ThreadLoop<'m> {
+    pub var: VarId,
+    pub min: ExprId,
+    pub extent: ExprId,
+    pub kind: LoopKind,
+    pub body: &'m Stmt,
+}
+
+/// The threads that run, and how many have to meet at a barrier.
+struct Team {
+    threads: Vec<Thread>,
+    full: usize,
+}
+
+impl<'m> Frame<'_, 'm> {
+    /// Runs a loop over threads that wait for each other.
+    pub(super) fn team(&mut self, it: ThreadLoop<'m>) -> Result<(), String> {
+        let steps = self.machine.races.steps();
+        let one = Team { threads: vec![Thread { state: self.state.clone(), steps, group: Vec::new() }], full: 1 };
+        let mut one = one;
+        self.spread(it, &mut one)?;
+        let first = one.threads.swap_remove(0);
+        self.machine.races.resume(&first.steps);
+        self.now += 1;
+        self.machine.races.settle()
+    }
+
+    /// Every thread becomes as many as the loop has iterations.
+    fn spread(&mut self, it: ThreadLoop<'m>, team: &mut Team) -> Result<(), String> {
+        let mut all = Vec::new();
+        for thread in &mut team.threads {
+            let (first, count) = self.within(thread, |f| Ok((f.int_of(it.min)?, f.int_of(it.extent)?)))?;
+            let Some(step) = self.machine.races.enter(it.kind) else { return Err("a loop without threads".into()) };
+            let step = Some(step);
+            for i in first..first.saturating_add(count.max(0)) {
+                let mut one = thread.clone();
+                self.machine.races.resume(&thread.steps);
+                self.machine.races.push(&step, i - first);
+                one.steps = self.machine.races.steps();
+                one.state.vars[it.var.0 as usize] = vec![Bounded::index(i)];
+                if it.kind == LoopKind::VThread {
+                    one.group.push(i);
+                }
+                all.push(one);
+            }
+        }
+        let mut inner = Team { full: all.len(), threads: all };
+        self.together(it.body, &mut inner)
+    }
+
+    /// Runs `f` as one of the threads.
+    fn within<R>(&mut self, thread: &mut Thread, f: impl FnOnce(&mut Self) -> Result<R, String>) -> Result<R, String> {
+        std::mem::swap(&mut self.state, &mut thread.state);
+        self.machine.races.resume(&thread.steps);
+        self.now += 1;
+        let result = f(self);
+        std::mem::swap(&mut self.state, &mut thread.state);
+        result
+    }
+
+    /// Runs a statement for all threads.
+    fn together(&mut self, stmt: &'m Stmt, team: &mut Team) -> Result<(), String> {
+        if !waits(self.func, stmt) {
+            return team.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.stmt(stmt)));
+        }
+        match stmt {
+            Stmt::Seq(all) => all.iter().try_for_each(|s| self.together(s, team)),
+            Stmt::For { var, min, extent, kind, body, annotations: _ } => {
+                self.team_loop(ThreadLoop { var: *var, min: *min, extent: *extent, kind: *kind, body }, team)
+            }
+            Stmt::While { cond, body } => loop {
+                let mut on = self.where_(team, *cond, true)?;
+                if on.threads.is_empty() {
+                    return Ok(());
+                }
+                self.together(body, &mut on)?;
+                self.merge(team, on);
+            },
+            Stmt::If { cond, then, otherwise } => {
+                let (mut yes, mut no) = (self.where_(team, *cond, true)?, self.where_(team, *cond, false)?);
+                if !yes.threads.is_empty() {
+                    self.together(then, &mut yes)?;
+                }
+                if let Some(other) = otherwise.as_deref().filter(|_| !no.threads.is_empty()) {
+                    self.together(other, &mut no)?;
+                }
+                self.merge(team, yes);
+                self.merge(team, no);
+                Ok(())
+            }
+            Stmt::Let { var, value, body } => {
+                team.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.bind(*var, *value)))?;
+                self.together(body, team)
+            }
+            Stmt::Alloc { buf, body } => {
+                self.allocate_for(*buf, team)?;
+                self.together(body, team)?;
+                team.threads.iter_mut().for_each(|t| t.state.places[buf.0 as usize] = None);
+                Ok(())
+            }
+            Stmt::Block(block) => self.team_block(block, team),
+            Stmt::Barrier(_) => self.meet(team),
+            Stmt::At(loc, body) => {
+                let before = std::mem::replace(&mut self.loc, *loc);
+                let result = self.together(body, team);
+                self.loc = before;
+                result
+            }
+            Stmt::Store { .. }
+            | Stmt::Evaluate(_)
+            | Stmt::Call { .. }
+            | Stmt::Assert { .. }
+            | Stmt::Prefetch { .. } => team.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.stmt(stmt))),
+        }
+    }
+
+    fn meet(&mut self, team: &Team) -> Result<(), String> {
+        if team.threads.len() != team.full {
+            let (here, all) = (team.threads.len(), team.full);
+            return Err(format!("a barrier that {here} of {all} threads reach"));
+        }
+        self.machine.races.barrier();
+        Ok(())
+    }
+
+    /// The threads for which a condition is so.
+    fn where_(&mut self, team: &mut Team, cond: ExprId, want: bool) -> Result<Team, String> {
+        let mut picked = Vec::new();
+        for thread in &mut team.threads {
+            let holds = self.within(thread, |f| f.sure(cond))?;
+            if holds == want {
+                picked.push(thread.clone());
+            }
+        }
+        Ok(Team { threads: picked, full: team.full })
+    }
+
+    /// Threads that went their own way are back.
+    fn merge(&self, team: &mut Team, back: Team) {
+        for thread in back.threads {
+            if let Some(old) = team.threads.iter_mut().find(|t| t.steps == thread.steps) {
+                *old = thread;
+            }
+        }
+    }
+
+    fn team_loop(&mut self, it: ThreadLoop<'m>, team: &mut Team) -> Result<(), String> {
+        match it.kind {
+            LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread => return self.spread(it, team),
+            LoopKind::ThreadBound(ThreadAxis::Block(_)) => return Err("thread blocks inside of a thread".into()),
+            LoopKind::Parallel | LoopKind::Vectorized => {
+                return Err("a barrier or shared memory in a loop whose iterations are no threads".into());
+            }
+            LoopKind::Serial | LoopKind::Reduction | LoopKind::Unrolled => {}
+        }
+        let mut ends = Vec::new();
+        for thread in &mut team.threads {
+            ends.push(self.within(thread, |f| Ok((f.int_of(it.min)?, f.int_of(it.extent)?)))?);
+        }
+        let turns = ends.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        let any_order = u32::from(it.kind == LoopKind::Reduction);
+        self.reductions += any_order;
+        for turn in 0..turns {
+            let mut on = Team { threads: Vec::new(), full: team.full };
+            for (thread, (first, count)) in team.threads.iter_mut().zip(&ends) {
+                if turn < *count {
+                    thread.state.vars[it.var.0 as usize] = vec![Bounded::index(first + turn)];
+                    on.threads.push(thread.clone());
+                }
+            }
+            self.together(it.body, &mut on)?;
+            self.merge(team, on);
+        }
+        self.reductions -= any_order;
+        Ok(())
+    }
+
+    /// Shared memory is one for all threads of a group, other memory each thread's own.
+    fn allocate_for(&mut self, buf: BufId, team: &mut Team) -> Result<(), String> {
+        let shared = is_shared(self.func.buffers[buf.0 as usize].scope);
+        let mut made: Vec<(Vec<i64>, Thread)> = Vec::new();
+        for thread in &mut team.threads {
+            if let Some((_, first)) = made.iter().find(|(group, _)| shared && *group == thread.group) {
+                thread.state.places[buf.0 as usize] = first.state.places[buf.0 as usize].clone();
+                continue;
+            }
+            // A thread that has taken over the memory of another one's allocation must not share it.
+            thread.state.allocated.remove(&buf);
+            self.within(thread, |f| f.allocate(buf))?;
+            if shared {
+                made.push((thread.group.clone(), thread.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn team_block(&mut self, block: &'m Block, team: &mut Team) -> Result<(), String> {
+        let (mut on, mut starts) = (Team { threads: Vec::new(), full: team.full }, Vec::new());
+        for thread in &mut team.threads {
+            if let Some(start) = self.within(thread, |f| f.enter_block(block))? {
+                on.threads.push(thread.clone());
+                starts.push(start);
+            }
+        }
+        block.allocs.iter().try_for_each(|buf| self.allocate_for(*buf, &mut on))?;
+        for m in &block.matches {
+            on.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.match_buffer(m)))?;
+        }
+        if let Some(init) = &block.init {
+            let picked = on.threads.iter().zip(&starts).filter(|(_, start)| **start).map(|(t, _)| t.clone());
+            let mut first = Team { threads: picked.collect(), full: team.full };
+            self.together(init, &mut first)?;
+            self.merge(&mut on, first);
+        }
+        let any_order = u32::from(block.iters.iter().any(|i| i.kind == crate::tir::IterKind::Reduce));
+        self.reductions += any_order;
+        self.together(&block.body, &mut on)?;
+        self.reductions -= any_order;
+        for buf in Stmt::allocates_of(block) {
+            on.threads.iter_mut().for_each(|t| t.state.places[buf.0 as usize] = None);
+        }
+        self.merge(team, on);
+        Ok(())
+    }
+}
