@@ -2,7 +2,7 @@
 
 use crate::pass::{Pass, PassPhase, UserPass};
 use crate::relax_passes as graph;
-use crate::tir_passes::{flatten, lower_blocks, lower_math, unroll_loop, vectorize_loop, verify_bounds};
+use crate::tir_passes as tir;
 use crate::{lower, plan};
 
 /// From the front end's module to flat prim-funcs.
@@ -29,14 +29,22 @@ pub static PIPELINE: &[Pass] = &[
     plan::PASS,
     lower::entry::PASS,
     // While indices still have axes.
-    verify_bounds::PASS,
-    lower_blocks::PASS,
-    flatten::PASS,
+    tir::verify_bounds::PASS,
+    tir::lower_blocks::PASS,
+    tir::flatten::PASS,
     // On one index per access, where a vector of neighbours can be seen.
-    vectorize_loop::PASS,
+    tir::vectorize_loop::PASS,
     // Before math is expanded, which would count as size.
-    unroll_loop::PASS,
-    lower_math::PASS,
+    tir::unroll_loop::PASS,
+    // Behind what makes copies and constants, whose indices it folds and whose conditions it decides.
+    tir::simplify::PASS,
+    // Behind `Simplify`, which leaves branches empty and variables unused.
+    tir::remove_no_op::PASS,
+    // Behind `RemoveNoOp`: a loop around a branch alone is seen once what stood beside it is gone.
+    tir::hoist_if_then_else::PASS,
+    // Last of those that move expressions, and before math is expanded: what it has to look at is small.
+    tir::rewrite_unsafe_select::PASS,
+    tir::lower_math::PASS,
 ];
 
 /// Every pass once, whether the pipeline has it or not: the registry. In the order of the alphabet.
@@ -45,22 +53,26 @@ pub static PASSES: &[Pass] = &[
     graph::canonicalize_ops::PASS,
     graph::dead_code::PASS,
     graph::eliminate_common_subexpr::PASS,
-    flatten::PASS,
+    tir::flatten::PASS,
     graph::fold_constant::PASS,
+    tir::hoist_if_then_else::PASS,
     graph::inline_calls::PASS,
     lower::PASS,
     graph::lift_transform_params::PASS,
-    lower_blocks::PASS,
+    tir::lower_blocks::PASS,
     lower::entry::PASS,
-    lower_math::PASS,
+    tir::lower_math::PASS,
     graph::materialise::PASS,
     graph::pad_conv::PASS,
     plan::PASS,
+    tir::remove_no_op::PASS,
     graph::remove_unused_functions::PASS,
+    tir::rewrite_unsafe_select::PASS,
+    tir::simplify::PASS,
     graph::simplify_expr::PASS,
-    unroll_loop::PASS,
-    vectorize_loop::PASS,
-    verify_bounds::PASS,
+    tir::unroll_loop::PASS,
+    tir::vectorize_loop::PASS,
+    tir::verify_bounds::PASS,
 ];
 
 /// The pipeline with the user's passes, each behind the last pass of its phase. Where one may have changed accesses
@@ -75,7 +87,7 @@ pub(crate) fn with(user: &[UserPass]) -> Vec<Pass> {
         let own = user.iter().filter(|u| u.phase() == phase);
         all.extend(own.clone().map(|u| u.pass.clone()));
         if own.count() > 0 && matches!(phase, PassPhase::Blocks | PassPhase::Loops) {
-            all.push(verify_bounds::PASS);
+            all.push(tir::verify_bounds::PASS);
         }
     }
     all

@@ -1,8 +1,12 @@
 //! Passes over tir. One pass is one file.
 
 pub(crate) mod flatten;
+pub(crate) mod hoist_if_then_else;
 pub(crate) mod lower_blocks;
 pub(crate) mod lower_math;
+pub(crate) mod remove_no_op;
+pub(crate) mod rewrite_unsafe_select;
+pub(crate) mod simplify;
 pub(crate) mod unroll_loop;
 pub(crate) mod vectorize_loop;
 pub(crate) mod verify_bounds;
@@ -19,16 +23,7 @@ fn each_prim(module: &mut Module, mut f: impl FnMut(PrimFunc) -> PrimFunc) {
     }
 }
 
-/// Rewrites the body of every prim-func.
-fn rewrite_bodies(module: &mut Module, mut f: impl FnMut(&mut Builder, Stmt) -> Stmt) {
-    for function in module.functions.values_mut() {
-        if let Function::Prim(prim) = function {
-            *prim = rewrite_body(prim.clone(), &mut f);
-        }
-    }
-}
-
-/// Rewrites the body of one.
+/// The function with another body.
 fn rewrite_body(func: PrimFunc, mut f: impl FnMut(&mut Builder, Stmt) -> Stmt) -> PrimFunc {
     let mut b = Builder::resume(func);
     let body = std::mem::replace(&mut b.func_mut().body, Stmt::nop());

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::Module;
-use tenfold_ir::tir::{Builder, Expr, LoopKind, Stmt, VarId};
+use tenfold_ir::tir::{Builder, Expr, LoopKind, PrimFunc, Stmt, VarId};
 
-use super::rewrite_bodies;
+use super::rewrite_body;
 use crate::CompileError;
 use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase};
 use tenfold_ir::tir::copy::{copy, size, substitute};
@@ -33,17 +33,15 @@ const MAX_SIZE: IntKey = IntKey {
 };
 
 /// The pass.
-pub(crate) const PASS: Pass = Pass::on_module("UnrollLoop", &unroll_loop)
+pub(crate) const PASS: Pass = Pass::on_prim_func("UnrollLoop", &run)
     .in_phase(PassPhase::Flat)
     .at_level(1)
     .reads(&[ConfigKey::Int(&AUTO_MAX_STEP), ConfigKey::Int(&MAX_SIZE)])
     .about("copies out loops marked `unrolled`, and small serial loops where a setting asks for it");
 
-/// Runs on every prim-func.
-pub(crate) fn unroll_loop(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
     let limits = Limits { steps: context.int(&AUTO_MAX_STEP), size: context.int(&MAX_SIZE) };
-    rewrite_bodies(module, |b, body| unroll(b, body, limits).0);
-    Ok(())
+    Ok(rewrite_body(func, |b, body| unroll(b, body, limits).0))
 }
 
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{BufId, Builder, Elem, Expr, ExprId, ExprMap, Stmt, Ty, VarId};
+use tenfold_ir::tir::{Access, BufId, Builder, Elem, Expr, ExprId, ExprMap, Stmt, Ty, VarId};
 
 use super::{Reason, one_by_one};
 use tenfold_ir::tir::copy::{copy, size, stem};
@@ -180,6 +180,9 @@ impl Lanes<'_> {
                 self.b.compare(op, x, y)
             }
             Expr::Select(c, x, y) => {
+                if self.vouched(x) || self.vouched(y) {
+                    return Err(Reason::Expression("a choice that reads what the user vouched for"));
+                }
                 let (c, x, y) = (self.expr(c)?, self.expr(x)?, self.expr(y)?);
                 self.b.select(c, x, y)
             }
@@ -204,6 +207,13 @@ impl Lanes<'_> {
                 return Err(Reason::Expression("vectors of its own"));
             }
         })
+    }
+
+    /// Whether an expression reads what is not proven to be in bounds.
+    fn vouched(&self, id: ExprId) -> bool {
+        let func = self.b.func();
+        let open = |e: ExprId| matches!(func.exprs.get(e), Expr::Load { access: Access::Unchecked, .. });
+        func.reachable([id]).into_iter().any(open)
     }
 
     /// Where lanes decide differently both values are made, which must not read what only one may read.

@@ -11,9 +11,9 @@ mod legal;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use tenfold_ir::Module;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, LoopKind, Phase, PrimFunc, Stmt, VarId, Viewer};
-use tenfold_ir::{Function, Module};
 
 use super::rewrite_body;
 use crate::CompileError;
@@ -53,22 +53,17 @@ impl fmt::Display for Reason {
 }
 
 /// The pass.
-pub(crate) const PASS: Pass = Pass::on_module("VectorizeLoop", &vectorize_loop)
+pub(crate) const PASS: Pass = Pass::on_prim_func("VectorizeLoop", &run)
     .in_phase(PassPhase::Flat)
     .at_level(1)
     .about("makes vectors of loops marked `vectorized`");
 
-/// Runs on every flat prim-func.
-pub(crate) fn vectorize_loop(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
-    for function in module.functions.values_mut() {
-        if let Function::Prim(prim) = function
-            && prim.phase >= Phase::Flat
-        {
-            let refused = refusals(prim, context);
-            *prim = rewrite_body(prim.clone(), |b, body| loops(b, body, &refused, context));
-        }
+fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
+    if func.phase < Phase::Flat {
+        return Ok(func);
     }
-    Ok(())
+    let refused = refusals(&func, context);
+    Ok(rewrite_body(func, |b, body| loops(b, body, &refused, context)))
 }
 
 /// What the function as it is says against each of its marked loops.
