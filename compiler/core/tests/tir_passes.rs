@@ -21,7 +21,7 @@ const ANYWHERE: [&str; 5] = ["UnrollLoop", "Simplify", "RemoveNoOp", "HoistIfThe
 const FLAT: [&str; 1] = ["VectorizeLoop"];
 
 /// How many functions are made; `TENFOLD_CASES` asks for more.
-const CASES: u64 = 300;
+const CASES: u64 = 150;
 
 /// A sequence of passes, by name.
 type Passes = Vec<&'static str>;

@@ -72,9 +72,9 @@ impl Uses {
             Stmt::Block(block) => {
                 let regions = block.reads.iter().chain(&block.writes).map(|r| r.buf);
                 named.extend(regions.chain(block.matches.iter().flat_map(|m| [m.view, m.region.buf])));
-                named.extend(block.annotations.iter().flat_map(mentioned));
+                named.extend(block.annotations.iter().filter_map(Annotation::buffer));
             }
-            Stmt::For { annotations, .. } => named.extend(annotations.iter().flat_map(mentioned)),
+            Stmt::For { annotations, .. } => named.extend(annotations.iter().filter_map(Annotation::buffer)),
             Stmt::Prefetch { buf, .. } => {
                 named.insert(*buf);
             }
@@ -108,16 +108,6 @@ impl Uses {
         let own = matches!(func.buffers[buf.0 as usize].scope, Scope::Global | Scope::Local | Scope::Shared);
         own && !self.bufs.contains(&buf)
     }
-}
-
-/// Buffers that a request to passes names.
-fn mentioned(annotation: &Annotation) -> Vec<BufId> {
-    let mut named = Vec::new();
-    annotation.clone().map_buffer(&mut |buf| {
-        named.push(buf);
-        buf
-    });
-    named
 }
 
 fn clean(b: &mut Builder, stmt: Stmt, uses: &Uses) -> Stmt {

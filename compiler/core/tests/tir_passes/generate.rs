@@ -114,8 +114,8 @@ impl Maker<'_> {
         inside.indices.push((var, limit));
         // Iterations of a parallel loop must not depend on one another, which nothing here sees to.
         let kind = if kind == LoopKind::Parallel { LoopKind::Serial } else { kind };
-        let body = Box::new(self.body(&inside, depth));
-        Stmt::For { var, min, extent, kind, body }
+        let body = self.body(&inside, depth);
+        Stmt::loop_(var, min, extent, kind, body)
     }
 
     fn start(&mut self, here: &Here, most: i64) -> (ExprId, Option<i64>) {
@@ -179,8 +179,8 @@ impl Maker<'_> {
         let store = Stmt::Store { buf, index: at, value, access: Access::Proven };
         let (zero, rows, columns) = (self.b.index(0), self.b.index(ROWS), self.b.index(COLUMNS));
         let kind = self.r.pick(&[LoopKind::Serial, LoopKind::Vectorized]);
-        let row = Stmt::For { var: j, min: zero, extent: columns, kind, body: Box::new(store) };
-        let fill = Stmt::For { var: i, min: zero, extent: rows, kind: LoopKind::Serial, body: Box::new(row) };
+        let row = Stmt::loop_(j, zero, columns, kind, store);
+        let fill = Stmt::loop_(i, zero, rows, LoopKind::Serial, row);
         let mut inside = here.clone();
         inside.read.push(buf);
         inside.write.push(buf);

@@ -89,7 +89,7 @@ fn loops(b: &mut Builder, stmt: Stmt, refused: &BTreeMap<VarId, Option<Reason>>,
                 Some(reason) => Err(reason),
                 None => vectorize(b, var, min, extent, &body, context.target.vector_bytes()),
             };
-            vector.unwrap_or_else(|_| Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body })
+            vector.unwrap_or(Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body })
         }
         other => other,
     }
