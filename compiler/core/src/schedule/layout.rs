@@ -265,7 +265,7 @@ pub(super) fn apply(b: &mut Builder, map: &IndexMap, index: &[ExprId]) -> Vec<Ex
 }
 
 fn expr(b: &mut Builder, e: &IntExpr, at: &BTreeMap<Sym, ExprId>) -> ExprId {
-    let mut two = |b: &mut Builder, op: BinaryOp, x: &IntExpr, y: &IntExpr| {
+    let two = |b: &mut Builder, op: BinaryOp, x: &IntExpr, y: &IntExpr| {
         let (x, y) = (expr(b, x, at), expr(b, y, at));
         b.binary(op, x, y)
     };

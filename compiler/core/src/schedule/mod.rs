@@ -17,6 +17,7 @@ mod handle;
 mod inline;
 mod layout;
 mod motion;
+mod nest;
 mod primitives;
 mod stage;
 mod state;

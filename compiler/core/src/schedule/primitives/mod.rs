@@ -4,11 +4,13 @@ use super::table::Primitive;
 
 mod add_unit_loop;
 mod bind;
+mod blockize;
 mod cache_inplace;
 mod cache_read;
 mod cache_write;
 mod compute_at;
 mod compute_inline;
+mod decompose_padding;
 mod fuse;
 mod get_block;
 mod get_child_blocks;
@@ -28,6 +30,7 @@ mod set_scope;
 mod split;
 mod storage_align;
 mod tile;
+mod transform_block_layout;
 mod transform_layout;
 mod unroll;
 mod unsafe_set_dtype;
@@ -65,6 +68,9 @@ pub static PRIMITIVES: &[Primitive] = &[
     reverse_compute_at::PRIMITIVE,
     compute_inline::PRIMITIVE,
     reverse_compute_inline::PRIMITIVE,
+    transform_block_layout::PRIMITIVE,
+    decompose_padding::PRIMITIVE,
+    blockize::PRIMITIVE,
 ];
 
 /// Shorter names that `#[schedule]` knows too.
