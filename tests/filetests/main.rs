@@ -104,3 +104,21 @@ fn every_pass_has_a_folder() {
         assert!(topics.iter().any(|t| t == pass.info.name), "no filetest of `{}`", pass.info.name);
     }
 }
+
+/// Every rule of the verifier of tir is broken by the file of its name.
+#[test]
+fn every_rule_of_tir_has_a_file() {
+    let folder = tenfold_tests::tools::root().join("tests/filetests/tir/verify");
+    for rule in tenfold_ir::tir::RULES.iter().filter(|r| !tenfold_ir::tir::UNWRITABLE.contains(&r.name)) {
+        let path = folder.join(format!("{}.tir", rule.name));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let file = file::File::read(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let functions = file.module.functions.values().filter_map(|f| match f {
+            tenfold_ir::Function::Prim(f) => Some(f),
+            tenfold_ir::Function::Relax(_) => None,
+        });
+        let broken: Vec<&str> =
+            functions.flat_map(|f| tenfold_ir::tir::violations(&file.module, f)).map(|v| v.rule.name).collect();
+        assert!(broken.contains(&rule.name), "`{}` is not broken, but {broken:?}", rule.name);
+    }
+}

@@ -190,13 +190,29 @@ impl Check<'_> {
         }
     }
 
+    /// The least and the greatest value that an index has in its lanes.
+    fn ends(&mut self, id: ExprId) -> Vec<IntExpr> {
+        match self.func.exprs.get(id) {
+            Expr::Broadcast(a, _) => self.ends(*a),
+            Expr::Ramp(base, stride, lanes) => {
+                let (base, stride) = (self.viewer.int(*base), self.viewer.int(*stride));
+                let last = &base + &(&stride * &IntExpr::from(i64::from(*lanes) - 1));
+                vec![base, last]
+            }
+            _ => vec![self.viewer.int(id)],
+        }
+    }
+
     fn access(&mut self, buf: BufId, index: &[ExprId], access: Access) {
         if access == Access::Unchecked {
             return;
         }
         let data = &self.func.buffers[buf.0 as usize];
-        for (axis, (i, extent)) in index.iter().zip(&data.shape).enumerate() {
-            let i = self.viewer.int(*i);
+        let ends = |c: &mut Self, (axis, i): (usize, &ExprId)| {
+            c.ends(*i).into_iter().map(move |end| (axis, end)).collect::<Vec<_>>()
+        };
+        let all: Vec<(usize, IntExpr)> = index.iter().enumerate().flat_map(|it| ends(self, it)).collect();
+        for ((axis, i), extent) in all.into_iter().filter_map(|(a, i)| Some(((a, i), data.shape.get(a)?))) {
             if !(self.viewer.prover.prove_ge0(&i) && self.viewer.prover.prove_lt(&i, extent)) {
                 let (name, func) = (&data.name, &self.func.name);
                 let text =

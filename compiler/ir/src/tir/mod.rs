@@ -28,5 +28,5 @@ pub use ir::*;
 pub use parse::parse;
 pub use print::{literal, operands, print};
 pub use rewrite::{BufAccess, ExprMap, accesses, expr_vars, free_vars, map_operands, own_accesses, read, written};
-pub use verify::verify;
+pub use verify::{RULES, UNWRITABLE, verify, violations};
 pub use view::Viewer;

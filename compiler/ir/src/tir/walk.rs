@@ -261,6 +261,15 @@ impl Stmt {
         block.allocs.iter().copied().chain(block.matches.iter().map(|m| m.view)).collect()
     }
 
+    /// The statements that a pipeline over this body moves: those of its sequence, behind allocations, lets and places.
+    pub fn pipeline_parts(&self) -> Vec<&Stmt> {
+        match self {
+            Stmt::Seq(all) => all.iter().collect(),
+            Stmt::Alloc { body, .. } | Stmt::At(_, body) => body.pipeline_parts(),
+            other => vec![other],
+        }
+    }
+
     /// Whether `f` holds of this statement or one inside.
     pub fn any(&self, f: &mut impl FnMut(&Stmt) -> bool) -> bool {
         f(self) || self.children().into_iter().any(|s| s.any(f))

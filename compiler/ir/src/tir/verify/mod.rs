@@ -5,17 +5,30 @@
 
 use std::collections::BTreeSet;
 
+mod place;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub use rules::{RULES, UNWRITABLE};
+
 use super::verify_types::{describe, type_error};
 use super::{
-    Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, Launch, MatchBuffer, Param, Phase,
-    PrimFunc, Scope, Stmt, Ty, VarId, operands,
+    Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, Intrinsic, LoopKind, MatchBuffer, Param, Phase, PrimFunc, Scope,
+    Stmt, Ty, VarId, operands,
 };
 use crate::Module;
 use crate::arith::{IntExpr, Sym};
 use crate::op::{BinaryOp, UnaryOp};
+use crate::relax::{Rule, Violation};
 
 /// The laws that a function breaks, one text each.
 pub fn verify(module: &Module, func: &PrimFunc) -> Vec<String> {
+    violations(module, func).into_iter().map(|v| v.text).collect()
+}
+
+/// The laws that a function breaks, with the rules that they break.
+pub fn violations(module: &Module, func: &PrimFunc) -> Vec<Violation> {
     let mut check = Check {
         module,
         func,
@@ -28,9 +41,11 @@ pub fn verify(module: &Module, func: &PrimFunc) -> Vec<String> {
         typed: vec![false; func.exprs.len()],
         seen: vec![0; func.exprs.len()],
         now: 0,
+        axes: Vec::new(),
     };
     check.names();
     check.params();
+    check.device();
     check.buffers();
     check.stmt(&func.body);
     check.outputs();
@@ -40,7 +55,7 @@ pub fn verify(module: &Module, func: &PrimFunc) -> Vec<String> {
 struct Check<'f> {
     module: &'f Module,
     func: &'f PrimFunc,
-    errors: Vec<String>,
+    errors: Vec<Violation>,
     /// Variables that hold here, and those that were bound anywhere.
     bound: Vec<bool>,
     ever: Vec<bool>,
@@ -52,11 +67,13 @@ struct Check<'f> {
     typed: Vec<bool>,
     seen: Vec<u32>,
     now: u32,
+    /// Thread axes of the loops around.
+    axes: Vec<LoopKind>,
 }
 
 impl<'f> Check<'f> {
-    fn fail(&mut self, text: impl Into<String>) {
-        self.errors.push(text.into());
+    fn fail(&mut self, rule: &'static Rule, text: impl Into<String>) {
+        self.errors.push(Violation { rule, text: text.into() });
     }
 
     fn sym(&self, var: VarId) -> String {
@@ -77,7 +94,7 @@ impl<'f> Check<'f> {
         let mut seen = BTreeSet::new();
         for name in names {
             if !seen.insert(name.clone()) {
-                self.fail(format!("two things are called `{name}`"));
+                self.fail(rules::NAMES, format!("two things are called `{name}`"));
             }
         }
     }
@@ -89,19 +106,19 @@ impl<'f> Check<'f> {
                 Param::Value(var) => self.bind(*var),
                 Param::Buffer(buf, _) => match self.func.buffers.get(buf.0 as usize) {
                     Some(data) if data.scope != Scope::Param => {
-                        self.fail(format!("parameter `{}` has a scope of its own", data.name));
+                        self.fail(rules::PARAM, format!("parameter `{}` has a scope of its own", data.name));
                     }
                     Some(_) if self.live[buf.0 as usize] => {
-                        self.fail(format!("`{}` is two parameters", self.buf(*buf)));
+                        self.fail(rules::PARAM, format!("`{}` is two parameters", self.buf(*buf)));
                     }
                     Some(_) => self.live[buf.0 as usize] = true,
-                    None => self.fail(format!("parameter buffer {} does not exist", buf.0)),
+                    None => self.fail(rules::EXISTS, format!("parameter buffer {} does not exist", buf.0)),
                 },
                 Param::Workspace => workspaces += 1,
             }
         }
         if workspaces > 1 {
-            self.fail("two workspace parameters");
+            self.fail(rules::WORKSPACE, "two workspace parameters");
         }
         for fact in &self.func.facts {
             for sym in fact.vars() {
@@ -113,7 +130,7 @@ impl<'f> Check<'f> {
     /// Whether a symbol is a variable of the function at all.
     fn known(&mut self, sym: &Sym, place: &str) {
         if !self.func.vars.iter().any(|v| v.sym == *sym) {
-            self.fail(format!("{place} uses `{sym}`, which is no variable"));
+            self.fail(rules::SYMBOLS, format!("{place} uses `{sym}`, which is no variable"));
         }
     }
 
@@ -128,20 +145,26 @@ impl<'f> Check<'f> {
                 self.known(&sym, &format!("buffer `{name}`"));
             }
             if self.func.phase >= Phase::Flat && data.shape.len() != 1 {
-                self.fail(format!("`{name}` has rank {}, expected 1 in phase flat", data.shape.len()));
+                self.fail(
+                    rules::FLAT_RANK,
+                    format!("`{name}` has rank {}, expected 1 in phase flat", data.shape.len()),
+                );
             }
             match data.scope {
                 Scope::Const(id) => match self.module.constants.get(id.0 as usize) {
                     Some(constant) if constant.dtype != data.dtype => {
-                        self.fail(format!("`{name}` has type `{}`, its constant `{}`", data.dtype, constant.dtype));
+                        self.fail(
+                            rules::CONSTANT,
+                            format!("`{name}` has type `{}`, its constant `{}`", data.dtype, constant.dtype),
+                        );
                     }
                     Some(_) => self.live[index] = true,
-                    None => self.fail(format!("`{name}` names constant {}, which does not exist", id.0)),
+                    None => self.fail(rules::EXISTS, format!("`{name}` names constant {}, which does not exist", id.0)),
                 },
                 Scope::Workspace => {
                     self.live[index] = true;
                     if !workspace || data.offset.is_none() {
-                        self.fail(format!("`{name}` needs a workspace parameter and an offset"));
+                        self.fail(rules::WORKSPACE, format!("`{name}` needs a workspace parameter and an offset"));
                     }
                 }
                 Scope::Param
@@ -160,7 +183,7 @@ impl<'f> Check<'f> {
             if let Param::Buffer(buf, BufUse::Out) = param
                 && !self.written.contains(buf)
             {
-                self.fail(format!("output `{}` is never written", self.buf(*buf)));
+                self.fail(rules::OUTPUT, format!("output `{}` is never written", self.buf(*buf)));
             }
         }
     }
@@ -169,12 +192,12 @@ impl<'f> Check<'f> {
 
     fn bind(&mut self, var: VarId) {
         match self.ever.get_mut(var.0 as usize) {
-            Some(ever) if *ever => self.fail(format!("`{}` is bound twice", self.sym(var))),
+            Some(ever) if *ever => self.fail(rules::ONCE, format!("`{}` is bound twice", self.sym(var))),
             Some(ever) => {
                 *ever = true;
                 self.bound[var.0 as usize] = true;
             }
-            None => self.fail(format!("variable {} does not exist", var.0)),
+            None => self.fail(rules::EXISTS, format!("variable {} does not exist", var.0)),
         }
     }
 
@@ -193,7 +216,7 @@ impl<'f> Check<'f> {
     /// Checks an expression of the current statement: its types, its variables, its buffers.
     fn expr(&mut self, id: ExprId) {
         let Some(seen) = self.seen.get_mut(id.0 as usize) else {
-            return self.fail(format!("expression {} does not exist", id.0));
+            return self.fail(rules::EXISTS, format!("expression {} does not exist", id.0));
         };
         if *seen == self.now {
             return;
@@ -203,13 +226,16 @@ impl<'f> Check<'f> {
         let expr = func.exprs.get(id);
         for operand in operands(expr) {
             if operand.0 >= id.0 {
-                return self.fail(format!("expression {} has operand {}, which is not below it", id.0, operand.0));
+                return self.fail(
+                    rules::ORDER,
+                    format!("expression {} has operand {}, which is not below it", id.0, operand.0),
+                );
             }
             self.expr(operand);
         }
         match expr {
             Expr::Var(var) if !self.bound.get(var.0 as usize).is_some_and(|b| *b) => {
-                self.fail(format!("`{}` is used where it is not bound", self.sym(*var)));
+                self.fail(rules::BOUND, format!("`{}` is used where it is not bound", self.sym(*var)));
             }
             Expr::Load { buf, index, .. } => self.access(*buf, index),
             Expr::Const(_)
@@ -228,43 +254,43 @@ impl<'f> Check<'f> {
         }
         if !std::mem::replace(&mut self.typed[id.0 as usize], true) {
             if let Some(error) = type_error(func, id) {
-                self.fail(format!("{error} in `{}`", self.text(id)));
+                self.fail(rules::TYPES, format!("{error} in `{}`", self.text(id)));
             }
             if func.phase == Phase::Target && must_be_expanded(func, expr) {
-                self.fail(format!("`{}` is not expanded in phase target", self.text(id)));
+                self.fail(rules::EXPANDED, format!("`{}` is not expanded in phase target", self.text(id)));
             }
         }
     }
 
-    fn typed(&mut self, id: ExprId, expected: &str, ok: impl FnOnce(Ty) -> bool) {
+    fn typed(&mut self, rule: &'static Rule, id: ExprId, expected: &str, ok: impl FnOnce(Ty) -> bool) {
         self.expr(id);
         if (id.0 as usize) < self.func.exprs.len() {
             let ty = self.func.exprs.ty(id);
             if !ok(ty) {
-                self.fail(format!("expected {expected}, found `{ty}`: `{}`", self.text(id)));
+                self.fail(rule, format!("expected {expected}, found `{ty}`: `{}`", self.text(id)));
             }
         }
     }
 
     fn index(&mut self, id: ExprId) {
-        self.typed(id, "an index", |ty| ty == Ty::index());
+        self.typed(rules::INDEX, id, "an index", |ty| ty == Ty::index());
     }
 
     fn cond(&mut self, id: ExprId) {
-        self.typed(id, "`bool`", |ty| ty == Ty::bool());
+        self.typed(rules::CONDITION, id, "`bool`", |ty| ty == Ty::bool());
     }
 
     fn access(&mut self, buf: BufId, index: &[ExprId]) {
         let name = self.buf(buf);
         if !self.live.get(buf.0 as usize).is_some_and(|l| *l) {
-            return self.fail(format!("`{name}` is used where it does not live"));
+            return self.fail(rules::LIVE, format!("`{name}` is used where it does not live"));
         }
         let rank = self.func.buffers[buf.0 as usize].shape.len();
         if index.len() != rank {
-            self.fail(format!("{} indices for `{name}` of rank {rank}", index.len()));
+            self.fail(rules::COUNT, format!("{} indices for `{name}` of rank {rank}", index.len()));
         }
         for i in index {
-            self.typed(*i, "an integer index", |ty| match ty.elem {
+            self.typed(rules::INDEX, *i, "an integer index", |ty| match ty.elem {
                 Elem::Index => true,
                 Elem::Scalar(dtype) => dtype.is_int(),
             });
@@ -276,11 +302,10 @@ impl<'f> Check<'f> {
         let input = self.func.params.contains(&Param::Buffer(buf, BufUse::In));
         let constant = self.func.buffers.get(buf.0 as usize).is_some_and(|b| matches!(b.scope, Scope::Const(_)));
         if input || constant {
-            self.fail(format!(
-                "`{}` is written, but is {}",
-                self.buf(buf),
-                if input { "an input" } else { "a constant" }
-            ));
+            self.fail(
+                rules::READ_ONLY,
+                format!("`{}` is written, but is {}", self.buf(buf), if input { "an input" } else { "a constant" }),
+            );
         }
     }
 
@@ -290,11 +315,12 @@ impl<'f> Check<'f> {
         self.now += 1;
         match stmt {
             Stmt::Seq(all) => all.iter().for_each(|s| self.stmt(s)),
-            Stmt::For { var, min, extent, body, .. } => {
+            Stmt::For { var, min, extent, kind, annotations, body } => {
+                self.annotations(annotations, body);
                 self.index(*min);
                 self.index(*extent);
                 self.loop_var(*var);
-                self.inside(&[*var], |c| c.stmt(body));
+                self.inside(&[*var], |c| c.within(*kind, |c| c.stmt(body)));
             }
             Stmt::While { cond, body } => {
                 self.cond(*cond);
@@ -307,7 +333,7 @@ impl<'f> Check<'f> {
             }
             Stmt::Let { var, value, body } => {
                 let expected = self.func.vars.get(var.0 as usize).map(|v| v.ty);
-                self.typed(*value, &format!("the type of `{}`", self.sym(*var)), |ty| Some(ty) == expected);
+                self.typed(rules::LET, *value, &format!("the type of `{}`", self.sym(*var)), |ty| Some(ty) == expected);
                 self.inside(&[*var], |c| c.stmt(body));
             }
             Stmt::Alloc { buf, body } => self.alloc(*buf, body),
@@ -322,7 +348,7 @@ impl<'f> Check<'f> {
             Stmt::Assert { cond, .. } => {
                 self.cond(*cond);
                 if !self.func.exported {
-                    self.fail("an assert in a function that is not exported, which has no status");
+                    self.fail(rules::ASSERT, "an assert in a function that is not exported, which has no status");
                 }
             }
             Stmt::Prefetch { buf, index } => self.access(*buf, index),
@@ -330,31 +356,9 @@ impl<'f> Check<'f> {
         }
     }
 
-    fn barrier(&mut self, scope: Scope) {
-        if !matches!(scope, Scope::Shared | Scope::SharedDyn | Scope::Warp) {
-            self.fail(format!(
-                "a barrier for `{}` memory, which threads do not share",
-                super::print::scope_name(scope)
-            ));
-        }
-    }
-
-    fn launch(&mut self, name: &str, launch: Option<&Launch>) {
-        let device = self.module.prim(name).is_some_and(|f| f.kind == FuncKind::Device);
-        match launch {
-            Some(_) if !device => self.fail(format!("`{name}` is launched, but is no device function")),
-            None if device => self.fail(format!("`{name}` is a device function and needs a launch")),
-            Some(launch) => {
-                let all = launch.grid.into_iter().chain(launch.block).chain([launch.shared]);
-                all.for_each(|e| self.index(e));
-            }
-            None => {}
-        }
-    }
-
     fn loop_var(&mut self, var: VarId) {
         if self.func.vars.get(var.0 as usize).is_some_and(|v| v.ty != Ty::index()) {
-            self.fail(format!("loop variable `{}` is no index", self.sym(var)));
+            self.fail(rules::LOOP_VAR, format!("loop variable `{}` is no index", self.sym(var)));
         }
     }
 
@@ -368,16 +372,16 @@ impl<'f> Check<'f> {
     fn enter(&mut self, buf: BufId, view: bool) {
         let index = buf.0 as usize;
         let Some(data) = self.func.buffers.get(index) else {
-            return self.fail(format!("buffer {index} does not exist"));
+            return self.fail(rules::EXISTS, format!("buffer {index} does not exist"));
         };
         if !view && !is_allocated(data.scope) {
-            self.fail(format!("`{}` is allocated, but lives elsewhere", data.name));
+            self.fail(rules::ALLOC, format!("`{}` is allocated, but lives elsewhere", data.name));
         }
         if view && data.scope != Scope::View {
-            self.fail(format!("`{}` is matched, but is no view", data.name));
+            self.fail(rules::VIEW, format!("`{}` is matched, but is no view", data.name));
         }
         if std::mem::replace(&mut self.live[index], true) {
-            self.fail(format!("`{}` is allocated inside its own life", data.name));
+            self.fail(rules::ALLOC, format!("`{}` is allocated inside its own life", data.name));
         }
     }
 
@@ -393,13 +397,16 @@ impl<'f> Check<'f> {
         let bufs = (self.func.buffers.get(m.view.0 as usize), self.func.buffers.get(m.region.buf.0 as usize));
         if let (Some(view), Some(whole)) = bufs {
             if view.dtype != whole.dtype {
-                self.fail(format!("`{}` has type `{}`, what it views `{}`", view.name, view.dtype, whole.dtype));
+                self.fail(
+                    rules::VIEW,
+                    format!("`{}` has type `{}`, what it views `{}`", view.name, view.dtype, whole.dtype),
+                );
             }
             if view.shape.len() > m.region.ranges.len() {
-                self.fail(format!("`{}` has more axes than what it views", view.name));
+                self.fail(rules::VIEW, format!("`{}` has more axes than what it views", view.name));
             }
             if view.strides.is_some() {
-                self.fail(format!("`{}` is a view and has the distances of `{}`", view.name, whole.name));
+                self.fail(rules::VIEW, format!("`{}` is a view and has the distances of `{}`", view.name, whole.name));
             }
         }
         self.enter(m.view, true);
@@ -410,17 +417,18 @@ impl<'f> Check<'f> {
         self.write(buf);
         if let Some(data) = self.func.buffers.get(buf.0 as usize) {
             let dtype = data.dtype;
-            let expected = format!("`{dtype}` for `{}`", data.name);
-            self.typed(value, &expected, |ty| ty.elem == Elem::Scalar(dtype));
+            let lanes = self.lanes(index);
+            let expected = format!("`{}` for `{}`", Ty { lanes, ..Ty::scalar(dtype) }, data.name);
+            self.typed(rules::STORED, value, &expected, |ty| ty.elem == Elem::Scalar(dtype) && ty.lanes == lanes);
         }
     }
 
     fn block(&mut self, block: &Block) {
         if self.func.phase >= Phase::Flat {
-            self.fail(format!("block `{}` in phase flat", block.name));
+            self.fail(rules::FLAT_BLOCKS, format!("block `{}` in phase flat", block.name));
         }
         if !self.blocks.insert(block.name.clone()) {
-            self.fail(format!("two blocks are called `{}`", block.name));
+            self.fail(rules::BLOCK_NAMES, format!("two blocks are called `{}`", block.name));
         }
         for iter in &block.iters {
             self.loop_var(iter.var);
@@ -437,6 +445,7 @@ impl<'f> Check<'f> {
                 });
             }
             block.predicate.iter().for_each(|p| c.cond(*p));
+            c.annotations(&block.annotations, &block.body);
             block.allocs.iter().for_each(|b| c.enter(*b, false));
             block.matches.iter().for_each(|m| c.match_buffer(m));
             block.init.iter().for_each(|s| c.stmt(s));
@@ -448,24 +457,27 @@ impl<'f> Check<'f> {
 
     fn call(&mut self, name: &str, args: &[CallArg]) {
         let Some(callee) = self.module.prim(name) else {
-            return self.fail(format!("`{name}` is called, but is no prim-func of the module"));
+            return self.fail(rules::CALLEE, format!("`{name}` is called, but is no prim-func of the module"));
         };
         if callee.params.len() != args.len() {
             let (expected, found) = (callee.params.len(), args.len());
-            return self.fail(format!("`{name}` takes {expected} arguments, found {found}"));
+            return self.fail(rules::ARGUMENTS, format!("`{name}` takes {expected} arguments, found {found}"));
         }
         for (n, (param, arg)) in callee.params.iter().zip(args).enumerate() {
             match (param, arg) {
                 (Param::Value(var), CallArg::Value(e)) => {
                     let expected = callee.vars[var.0 as usize].ty;
                     let what = format!("`{expected}` for parameter {n} of `{name}`");
-                    self.typed(*e, &what, |ty| ty == expected);
+                    self.typed(rules::ARGUMENTS, *e, &what, |ty| ty == expected);
                 }
                 (Param::Buffer(theirs, usage), CallArg::Buffer(ours)) => {
                     self.pass(name, n, &callee.buffers[theirs.0 as usize], *ours, *usage);
                 }
                 (Param::Value(_) | Param::Buffer(..) | Param::Workspace, _) => {
-                    self.fail(format!("argument {n} of `{name}` is of another kind than its parameter"));
+                    self.fail(
+                        rules::ARGUMENTS,
+                        format!("argument {n} of `{name}` is of another kind than its parameter"),
+                    );
                 }
             }
         }
@@ -473,21 +485,27 @@ impl<'f> Check<'f> {
 
     fn pass(&mut self, name: &str, n: usize, theirs: &super::BufferData, ours: BufId, usage: BufUse) {
         let Some(data) = self.func.buffers.get(ours.0 as usize) else {
-            return self.fail(format!("buffer {} does not exist", ours.0));
+            return self.fail(rules::EXISTS, format!("buffer {} does not exist", ours.0));
         };
         if !self.live[ours.0 as usize] {
-            self.fail(format!("`{}` is used where it does not live", data.name));
+            self.fail(rules::LIVE, format!("`{}` is used where it does not live", data.name));
         }
         if data.dtype != theirs.dtype {
             let (expected, found) = (theirs.dtype, data.dtype);
-            self.fail(format!("argument {n} of `{name}`: expected elements of `{expected}`, found `{found}`"));
+            self.fail(
+                rules::ARGUMENTS,
+                format!("argument {n} of `{name}`: expected elements of `{expected}`, found `{found}`"),
+            );
         }
         // A reshaped value is the same memory under another shape.
         let count = |b: &super::BufferData| b.shape.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_const()?));
         if let (Some(expected), Some(found)) = (count(theirs), count(data))
             && expected != found
         {
-            self.fail(format!("argument {n} of `{name}`: expected {expected} elements, found {found}"));
+            self.fail(
+                rules::ARGUMENTS,
+                format!("argument {n} of `{name}`: expected {expected} elements, found {found}"),
+            );
         }
         if usage != BufUse::In {
             self.write(ours);

@@ -1,0 +1,100 @@
+//! What may stand where: barriers, loops over threads, calls of device functions, annotations.
+
+use super::{Check, rules};
+use crate::tir::{Annotation, ExprId, FuncKind, Launch, LoopKind, Param, Scope, Stmt, ThreadAxis};
+
+impl Check<'_> {
+    /// Inside of a loop of this kind.
+    pub(super) fn within(&mut self, kind: LoopKind, f: impl FnOnce(&mut Self)) {
+        let thread = |k: &LoopKind| matches!(k, LoopKind::ThreadBound(ThreadAxis::Thread(_)));
+        if let LoopKind::ThreadBound(axis) = kind {
+            if self.axes.contains(&kind) {
+                self.fail(rules::AXIS, format!("{} inside of itself", super::super::print::loop_name(kind)));
+            }
+            if matches!(axis, ThreadAxis::Block(_)) && self.axes.iter().any(thread) {
+                self.fail(rules::AXIS, "thread blocks inside of threads");
+            }
+            self.axes.push(kind);
+        }
+        f(self);
+        if matches!(kind, LoopKind::ThreadBound(_)) {
+            self.axes.pop();
+        }
+    }
+
+    pub(super) fn barrier(&mut self, scope: Scope) {
+        if !matches!(scope, Scope::Shared | Scope::SharedDyn | Scope::Warp) {
+            let name = super::super::print::scope_name(scope);
+            self.fail(rules::BARRIER_SCOPE, format!("a barrier for `{name}` memory, which threads do not share"));
+        }
+        if self.axes.is_empty() {
+            self.fail(rules::BARRIER_PLACE, "a barrier outside of loops over thread axes");
+        }
+    }
+
+    pub(super) fn launch(&mut self, name: &str, launch: Option<&Launch>) {
+        let device = self.module.prim(name).is_some_and(|f| f.kind == FuncKind::Device);
+        match launch {
+            Some(_) if !device => self.fail(rules::LAUNCH, format!("`{name}` is launched, but is no device function")),
+            None if device => self.fail(rules::LAUNCH, format!("`{name}` is a device function and needs a launch")),
+            Some(launch) => {
+                let all = launch.grid.into_iter().chain(launch.block).chain([launch.shared]);
+                all.for_each(|e| self.index(e));
+            }
+            None => {}
+        }
+    }
+
+    /// A device function is started by a launch alone and works on what it is given.
+    pub(super) fn device(&mut self) {
+        if self.func.kind != FuncKind::Device {
+            return;
+        }
+        if self.func.exported {
+            self.fail(rules::DEVICE, "a device function is exported");
+        }
+        if self.func.params.contains(&Param::Workspace) {
+            self.fail(rules::DEVICE, "a device function has a workspace");
+        }
+        let mut names = Vec::new();
+        self.func.body.walk(&mut |s| {
+            if let Stmt::Call { func, .. } = s {
+                names.push(func.clone());
+            }
+        });
+        names.into_iter().for_each(|name| self.fail(rules::DEVICE, format!("a device function calls `{name}`")));
+    }
+
+    pub(super) fn annotations(&mut self, all: &[Annotation], body: &Stmt) {
+        for annotation in all {
+            if let Some(buf) = annotation.buffer()
+                && self.func.buffers.get(buf.0 as usize).is_none()
+            {
+                self.fail(rules::EXISTS, format!("buffer {} does not exist", buf.0));
+            }
+            if let Annotation::SoftwarePipeline { stages, order } = annotation {
+                self.pipeline(stages, order, body);
+            }
+        }
+    }
+
+    fn pipeline(&mut self, stages: &[u32], order: &[u32], body: &Stmt) {
+        let statements = body.pipeline_parts().len();
+        let mut places = order.to_vec();
+        places.sort_unstable();
+        let permutation = places.iter().enumerate().all(|(n, place)| n as u32 == *place);
+        if stages.len() != statements || order.len() != statements || !permutation {
+            let (s, o) = (stages.len(), order.len());
+            self.fail(
+                rules::ANNOTATION,
+                format!("a pipeline of {statements} statements with {s} stages and {o} places"),
+            );
+        }
+    }
+
+    /// Lanes of an access.
+    pub(super) fn lanes(&self, index: &[ExprId]) -> u16 {
+        let there = index.iter().filter(|i| (i.0 as usize) < self.func.exprs.len());
+        there.map(|i| self.func.exprs.ty(*i).lanes).max().unwrap_or(1)
+    }
+}
