@@ -18,6 +18,7 @@ mod get_consumers;
 mod get_loops;
 mod get_output_blocks;
 mod get_producers;
+mod pad_einsum;
 mod parallel;
 mod reindex;
 mod reindex_cache_read;
@@ -71,6 +72,7 @@ pub static PRIMITIVES: &[Primitive] = &[
     transform_block_layout::PRIMITIVE,
     decompose_padding::PRIMITIVE,
     blockize::PRIMITIVE,
+    pad_einsum::PRIMITIVE,
 ];
 
 /// Shorter names that `#[schedule]` knows too.
