@@ -102,6 +102,7 @@ fn reader(op: &Op, position: usize) -> Reader {
         | Op::Shape { .. }
         | Op::ShapeToTensor
         | Op::TensorToShape
+        | Op::Assert { .. }
         | Op::Tuple
         | Op::TupleGet(_)
         | Op::BindIndex(_)

@@ -234,6 +234,7 @@ impl<'a> Kernel<'a> {
             | Op::Shape { .. }
             | Op::ShapeToTensor
             | Op::TensorToShape
+            | Op::Assert { .. }
             | Op::Tuple
             | Op::TupleGet(_)
             | Op::BindIndex(_)

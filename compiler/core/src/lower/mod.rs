@@ -74,6 +74,7 @@ fn legalize_binding(
         | Op::MatchShape { .. }
         | Op::CallDps { .. }
         | Op::CallPacked { .. }
+        | Op::Assert { .. }
         | Op::If
         | Op::For { .. }
         | Op::While

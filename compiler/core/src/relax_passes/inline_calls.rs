@@ -1,16 +1,25 @@
 //! `InlineCalls`: the bodies of called relax functions take the place of the calls, so that one graph is left.
 //!
 //! A callee's dims become the extents of the arguments, its index parameters the index arguments, its state
-//! parameters the arguments' values; what it stores into them comes back after its results.
+//! parameters the arguments' values; what it stores into them comes back after its results. Tuples are taken apart:
+//! what a region takes or gives is a list of tensors. Shapes as values become the integer expressions of their
+//! extents, and a `match_shape` the facts that are not proven, each an `assert`.
 
-use std::collections::BTreeMap;
+mod frame;
+mod regions;
+mod shapes;
 
-use tenfold_ir::arith::{IntExpr, Sym};
-use tenfold_ir::relax::{self, Binding, BindingBlock, BlockKind, Op, Phase, SymKind, Type, ValueData, ValueId};
-use tenfold_ir::{Function, Module};
+use std::collections::BTreeSet;
 
+use tenfold_ir::arith::{IntExpr, Prover, Sym};
+use tenfold_ir::relax::{
+    self, Binding, BindingBlock, Op, ParamKind, Phase, SymDecl, SymKind, Type, ValueData, ValueId, binding_kind,
+};
+use tenfold_ir::{Function, Loc, Module};
+
+use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
-use crate::{CompileError, ErrorKind};
+use frame::{Frame, Slot};
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("InlineCalls", &inline_calls)
@@ -20,7 +29,6 @@ pub(crate) const PASS: Pass = Pass::on_module("InlineCalls", &inline_calls)
 
 /// Runs on the entry; callees are left for `DeadCodeElimination`.
 pub(crate) fn inline_calls(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
-    refuse_run_time_checks(module)?;
     let entry = module.entry.clone();
     if let Some(func) = module.relax(&entry) {
         let func = expand(func, module);
@@ -29,212 +37,199 @@ pub(crate) fn inline_calls(module: &mut Module, _: &PassContext) -> Result<(), C
     Ok(())
 }
 
-/// What later passes have no form for yet.
-fn refuse_run_time_checks(module: &Module) -> Result<(), CompileError> {
-    for name in module.functions.keys() {
-        let Some(func) = module.relax(name) else { continue };
-        let unsupported = |b: &&Binding| matches!(b.op, Op::MatchShape { .. }) || !b.regions.is_empty();
-        if let Some(binding) = func.bindings().find(unsupported) {
-            let what = relax::op_name(&binding.op);
-            return Err(CompileError {
-                kind: ErrorKind::Unsupported,
-                loc: func.values[binding.out.0 as usize].loc,
-                message: format!("`{what}` that needs a check at run time is not compiled yet"),
-                help: Some("state what is known as a fact: `#[tensor_fn(dims(N == M))]`".into()),
-            });
-        }
-    }
-    Ok(())
-}
-
 fn expand(func: &relax::Function, module: &Module) -> relax::Function {
-    let mut out = relax::Function {
-        blocks: Vec::new(),
-        values: Vec::new(),
-        results: Vec::new(),
-        phase: Phase::Normalised,
-        ..func.clone()
-    };
+    let mut inliner = Inliner::new(func, module);
     let mut frame = Frame::default();
-    for param in &mut out.params {
-        let new = push_value(&mut out.values, func.values[param.value.0 as usize].clone());
+    for param in &func.params {
+        let new = inliner.new_value(func.values[param.value.0 as usize].clone());
         frame.values.insert(param.value, Slot::Value(new));
-        param.value = new;
+        inliner.out.params.push(relax::Param { value: new, ..param.clone() });
     }
     let mut stores = Vec::new();
-    body(func, &mut frame, module, &mut out, &mut stores);
-    for sym in &mut out.syms {
-        if let SymKind::Bound(v) = sym.kind {
-            sym.kind = SymKind::Bound(frame.value(v));
+    inliner.body(func, &func.blocks, &mut frame, &mut stores);
+    let results = func.results.iter().map(|v| frame.value(*v)).collect();
+    inliner.finish(results, stores)
+}
+
+/// The function in the making.
+struct Inliner<'m> {
+    module: &'m Module,
+    out: relax::Function,
+    /// The blocks of the body being filled: the function's or a region's.
+    blocks: Vec<BindingBlock>,
+    prover: Prover,
+    syms: BTreeSet<Sym>,
+}
+
+/// What a function stores into its state: the last value of each parameter.
+type Stores = Vec<(usize, ValueId)>;
+
+impl<'m> Inliner<'m> {
+    fn new(func: &relax::Function, module: &'m Module) -> Self {
+        // Symbols that the body binds are declared where they are bound.
+        let known = |decl: &&SymDecl| !matches!(decl.kind, SymKind::Bound(_) | SymKind::Loop(_));
+        let syms: Vec<SymDecl> = func.syms.iter().filter(known).cloned().collect();
+        let names = syms.iter().map(|decl| decl.sym.clone()).collect();
+        let out = relax::Function {
+            syms,
+            params: Vec::new(),
+            blocks: Vec::new(),
+            values: Vec::new(),
+            results: Vec::new(),
+            phase: Phase::Normalised,
+            ..func.clone()
+        };
+        Inliner { module, out, blocks: Vec::new(), prover: relax::prover(func), syms: names }
+    }
+
+    fn finish(mut self, results: Vec<ValueId>, stores: Stores) -> relax::Function {
+        for (param, value) in stores {
+            let data = ValueData { ty: Type::Tuple(Vec::new()), range: None, ..self.data(value).clone() };
+            self.emit(Op::StoreState { param }, vec![value], data);
+        }
+        self.out.results = results;
+        self.out.blocks = self.blocks;
+        relax::renumbered(&self.out)
+    }
+
+    fn new_value(&mut self, data: ValueData) -> ValueId {
+        self.out.values.push(data);
+        ValueId(self.out.values.len() as u32 - 1)
+    }
+
+    fn data(&self, value: ValueId) -> &ValueData {
+        &self.out.values[value.0 as usize]
+    }
+
+    /// The extents of a tensor.
+    fn extents(&self, value: ValueId) -> Vec<IntExpr> {
+        self.data(value).ty.tensor().map_or(Vec::new(), |ty| ty.shape.clone())
+    }
+
+    /// Appends a binding to a block of its kind.
+    fn push(&mut self, binding: Binding) {
+        let kind = binding_kind(&binding);
+        match self.blocks.last_mut() {
+            Some(block) if block.kind == kind => block.bindings.push(binding),
+            Some(_) | None => self.blocks.push(BindingBlock { kind, bindings: vec![binding] }),
         }
     }
-    out.results = func.results.iter().map(|v| frame.value(*v)).collect();
-    let effects = stores
-        .into_iter()
-        .map(|(param, value)| {
-            let ty = relax::Type::Tuple(Vec::new());
-            let data = ValueData { ty, range: None, ..out.values[value.0 as usize].clone() };
-            let marker = push_value(&mut out.values, data);
-            Binding::new(marker, Op::StoreState { param }, vec![value])
-        })
-        .collect::<Vec<_>>();
-    if !effects.is_empty() {
-        out.blocks.push(BindingBlock { kind: BlockKind::Effect, bindings: effects });
-    }
-    out
-}
 
-fn push_value(values: &mut Vec<ValueData>, data: ValueData) -> ValueId {
-    values.push(data);
-    ValueId(values.len() as u32 - 1)
-}
-
-/// What a value of the function being copied stands for.
-#[derive(Clone, Debug)]
-enum Slot {
-    Value(ValueId),
-    Tuple(Vec<Slot>),
-}
-
-/// The copy of one function: its values and symbols in terms of the new function's.
-#[derive(Default)]
-struct Frame {
-    values: BTreeMap<ValueId, Slot>,
-    syms: BTreeMap<Sym, IntExpr>,
-}
-
-impl Frame {
-    fn slot(&self, v: ValueId) -> Slot {
-        self.values.get(&v).cloned().unwrap_or(Slot::Value(v))
+    fn emit(&mut self, op: Op, args: Vec<ValueId>, data: ValueData) -> ValueId {
+        let out = self.new_value(data);
+        self.push(Binding::new(out, op, args));
+        out
     }
 
-    fn value(&self, v: ValueId) -> ValueId {
-        fn first(slot: &Slot, default: ValueId) -> ValueId {
-            match slot {
-                Slot::Value(v) => *v,
-                Slot::Tuple(parts) => parts.first().map_or(default, |p| first(p, default)),
-            }
-        }
-        first(&self.slot(v), v)
+    /// Declares a symbol under a name that is free.
+    fn new_sym(&mut self, base: &Sym, kind: SymKind, loc: Loc) -> Sym {
+        let numbered = (1..).map(|n| Sym::new(format!("{base}.{n}")));
+        let mut names = std::iter::once(base.clone()).chain(numbered);
+        let sym = names.find(|sym| !self.syms.contains(sym)).unwrap_or_else(|| base.clone());
+        self.syms.insert(sym.clone());
+        self.out.syms.push(SymDecl { sym: sym.clone(), kind, loc });
+        sym
     }
 
-    fn int(&self, e: &IntExpr) -> IntExpr {
-        if self.syms.is_empty() { e.clone() } else { e.substitute(&|s| self.syms.get(s).cloned()) }
-    }
-
-    fn ints(&self, all: &[IntExpr]) -> Vec<IntExpr> {
-        all.iter().map(|e| self.int(e)).collect()
-    }
-
-    fn data(&self, data: &ValueData) -> ValueData {
-        data.map_exprs(&mut |e| self.int(e))
-    }
-
-    /// An operator with its integer expressions in the new function's symbols.
-    fn op(&self, op: &Op) -> Op {
-        op.map_exprs(&mut |e| self.int(e))
-    }
-}
-
-/// Copies the bindings of `func` into `out`; what it stores into its state goes to `stores`, last value first wins.
-fn body(
-    func: &relax::Function,
-    frame: &mut Frame,
-    module: &Module,
-    out: &mut relax::Function,
-    stores: &mut Vec<(usize, ValueId)>,
-) {
-    for block in &func.blocks {
-        for binding in &block.bindings {
-            one(func, binding, frame, module, out, stores);
-        }
-    }
-}
-
-fn one(
-    func: &relax::Function,
-    binding: &Binding,
-    frame: &mut Frame,
-    module: &Module,
-    out: &mut relax::Function,
-    stores: &mut Vec<(usize, ValueId)>,
-) {
-    match &binding.op {
-        Op::Tuple => {
-            let parts = binding.args.iter().map(|a| frame.slot(*a)).collect();
-            frame.values.insert(binding.out, Slot::Tuple(parts));
-        }
-        Op::TupleGet(i) => {
-            if let Slot::Tuple(parts) = frame.slot(binding.args[0]) {
-                frame.values.insert(binding.out, parts[*i].clone());
+    /// Copies bindings of `func`; what it stores into its state goes to `stores`.
+    fn body(&mut self, func: &relax::Function, blocks: &[BindingBlock], frame: &mut Frame, stores: &mut Stores) {
+        for binding in blocks.iter().flat_map(|block| &block.bindings) {
+            if let Op::StoreState { param } = &binding.op {
+                let value = frame.value(binding.args[0]);
+                stores.retain(|(p, _)| p != param);
+                stores.push((*param, value));
             } else {
-                copy(func, binding, frame, out);
-            }
-        }
-        Op::StoreState { param } => {
-            let value = frame.value(binding.args[0]);
-            stores.retain(|(p, _)| p != param);
-            stores.push((*param, value));
-        }
-        Op::CallFn { func: callee, syms, .. } => match module.relax(callee) {
-            Some(callee) => {
-                let args: Vec<ValueId> = binding.args.iter().map(|a| frame.value(*a)).collect();
-                let slot = call(callee, &args, &frame.ints(syms), module, out);
+                let slot = self.binding(func, binding, frame);
                 frame.values.insert(binding.out, slot);
             }
-            None => copy(func, binding, frame, out),
-        },
-        _ => copy(func, binding, frame, out),
+        }
     }
-}
 
-fn copy(func: &relax::Function, binding: &Binding, frame: &mut Frame, out: &mut relax::Function) {
-    let args = binding.args.iter().map(|a| frame.value(*a)).collect();
-    let op = frame.op(&binding.op);
-    let new = push_value(&mut out.values, frame.data(&func.values[binding.out.0 as usize]));
-    if out.blocks.is_empty() {
-        out.blocks.push(BindingBlock { kind: BlockKind::Dataflow, bindings: Vec::new() });
-    }
-    out.blocks[0].bindings.push(Binding::new(new, op, args));
-    frame.values.insert(binding.out, Slot::Value(new));
-}
-
-fn call(
-    callee: &relax::Function,
-    args: &[ValueId],
-    syms: &[IntExpr],
-    module: &Module,
-    out: &mut relax::Function,
-) -> Slot {
-    let mut frame = Frame::default();
-    for (param, arg) in callee.params.iter().zip(args) {
-        frame.values.insert(param.value, Slot::Value(*arg));
-    }
-    let mut index_args = syms.iter();
-    for decl in &callee.syms {
-        let value = match decl.kind {
-            SymKind::Dim { param, axis } => {
-                let at = callee.params.iter().position(|p| p.position == param);
-                at.and_then(|i| match &out.values[args[i].0 as usize].ty {
-                    Type::Tensor(t) => t.shape.get(axis).cloned(),
-                    Type::Tuple(_) | Type::Shape(_) => None,
-                })
+    fn binding(&mut self, func: &relax::Function, binding: &Binding, frame: &mut Frame) -> Slot {
+        match &binding.op {
+            Op::Tuple => Slot::Tuple(binding.args.iter().map(|a| frame.slot(*a)).collect()),
+            Op::TupleGet(i) => match frame.slot(binding.args[0]) {
+                Slot::Tuple(mut parts) if *i < parts.len() => parts.swap_remove(*i),
+                Slot::Tuple(_) | Slot::Value(_) | Slot::Shape(_) => self.copy(func, binding, frame),
+            },
+            Op::CallFn { func: callee, syms, .. } => match self.module.relax(callee) {
+                Some(callee) => {
+                    let args: Vec<ValueId> = binding.args.iter().map(|a| frame.value(*a)).collect();
+                    self.call(callee, &args, &frame.ints(syms))
+                }
+                None => self.copy(func, binding, frame),
+            },
+            Op::If => self.branches(func, binding, frame),
+            Op::For { .. } | Op::While => self.turns(func, binding, frame),
+            Op::ShapeOf | Op::Shape { .. } | Op::ShapeToTensor | Op::TensorToShape => self.shape(func, binding, frame),
+            Op::MatchShape { shape } => self.match_shape(func, binding, shape, frame),
+            Op::Assert { fact, .. } => {
+                let slot = self.copy(func, binding, frame);
+                self.prover.assume(fact.substitute(&|s| frame.syms.get(s).cloned()));
+                slot
             }
-            SymKind::IndexParam { .. } => index_args.next().cloned(),
-            SymKind::Stride { .. } | SymKind::Bound(_) | SymKind::Loop(_) => None,
-        };
-        if let Some(value) = value {
-            frame.syms.insert(decl.sym.clone(), value);
+            Op::BindIndex(sym) => {
+                let slot = self.copy(func, binding, frame);
+                self.bind(sym, &slot, frame);
+                slot
+            }
+            _ => self.copy(func, binding, frame),
         }
     }
-    let mut stores = Vec::new();
-    body(callee, &mut frame, module, out, &mut stores);
-    let mut slots: Vec<Slot> = callee.results.iter().map(|v| frame.slot(*v)).collect();
-    for (index, param) in callee.params.iter().enumerate() {
-        if param.kind == relax::ParamKind::State {
-            let stored = stores.iter().find(|(p, _)| *p == index).map(|(_, v)| *v);
-            slots.push(Slot::Value(stored.unwrap_or(args[index])));
+
+    fn copy(&mut self, func: &relax::Function, binding: &Binding, frame: &Frame) -> Slot {
+        let args = binding.args.iter().map(|a| frame.value(*a)).collect();
+        let data = frame.data(&func.values[binding.out.0 as usize]);
+        Slot::Value(self.emit(frame.op(&binding.op), args, data))
+    }
+
+    /// A bound symbol under a name of its own: its binding has just been copied.
+    fn bind(&mut self, sym: &Sym, slot: &Slot, frame: &mut Frame) {
+        let Slot::Value(out) = slot else { return };
+        let loc = self.data(*out).loc;
+        let new = self.new_sym(sym, SymKind::Bound(*out), loc);
+        if let Some((lo, hi)) = &self.data(*out).range {
+            self.prover.assume_range(&new, &lo.clone(), &hi.clone());
+        }
+        if let Some(binding) = self.blocks.last_mut().and_then(|block| block.bindings.last_mut()) {
+            binding.op = Op::BindIndex(new.clone());
+        }
+        frame.syms.insert(sym.clone(), IntExpr::var(new));
+    }
+
+    fn call(&mut self, callee: &relax::Function, args: &[ValueId], syms: &[IntExpr]) -> Slot {
+        let mut frame = Frame::default();
+        for (param, arg) in callee.params.iter().zip(args) {
+            frame.values.insert(param.value, Slot::Value(*arg));
+        }
+        self.call_syms(callee, args, syms, &mut frame);
+        let mut stores = Vec::new();
+        self.body(callee, &callee.blocks, &mut frame, &mut stores);
+        let mut slots: Vec<Slot> = callee.results.iter().map(|v| frame.slot(*v)).collect();
+        for (index, param) in callee.params.iter().enumerate() {
+            if param.kind == ParamKind::State {
+                let stored = stores.iter().find(|(p, _)| *p == index).map(|(_, v)| *v);
+                slots.push(Slot::Value(stored.unwrap_or(args[index])));
+            }
+        }
+        if slots.len() == 1 { slots.remove(0) } else { Slot::Tuple(slots) }
+    }
+
+    /// A callee's dims and index parameters in the caller's terms.
+    fn call_syms(&self, callee: &relax::Function, args: &[ValueId], syms: &[IntExpr], frame: &mut Frame) {
+        let mut index_args = syms.iter();
+        for decl in &callee.syms {
+            let value = match decl.kind {
+                SymKind::Dim { param, axis } => {
+                    let at = callee.params.iter().position(|p| p.position == param);
+                    at.and_then(|i| self.extents(args[i]).get(axis).cloned())
+                }
+                SymKind::IndexParam { .. } => index_args.next().cloned(),
+                SymKind::Stride { .. } | SymKind::Bound(_) | SymKind::Loop(_) => None,
+            };
+            if let Some(value) = value {
+                frame.syms.insert(decl.sym.clone(), value);
+            }
         }
     }
-    if slots.len() == 1 { slots.remove(0) } else { Slot::Tuple(slots) }
 }

@@ -202,6 +202,7 @@ impl Builder {
             | Op::BroadcastTo { .. }
             | Op::Slice { .. }
             | Op::Full { .. }
+            | Op::BindIndex(_)
             | Op::MatchShape { .. } => first(),
             Op::Arange { start, step, extent, dtype } => {
                 let end = start + extent;
@@ -230,8 +231,8 @@ impl Builder {
             | Op::TensorToShape
             | Op::Tuple
             | Op::TupleGet(_)
-            | Op::BindIndex(_)
             | Op::Later { .. }
+            | Op::Assert { .. }
             | Op::StoreState { .. } => None,
         }
     }
@@ -303,7 +304,7 @@ pub fn binding_kind(binding: &Binding) -> BlockKind {
 /// Whether an op is an effect. A run-time check counts as one: it must not move across a store.
 pub fn block_kind(op: &Op) -> BlockKind {
     match op {
-        Op::StoreState { .. } | Op::MatchShape { .. } | Op::CallPacked { .. } => BlockKind::Effect,
+        Op::StoreState { .. } | Op::MatchShape { .. } | Op::Assert { .. } | Op::CallPacked { .. } => BlockKind::Effect,
         Op::Const(_)
         | Op::Scalar(_)
         | Op::IndexValue { .. }

@@ -227,6 +227,10 @@ impl Machine<'_> {
                 self.states.insert(*param, value);
                 Slot::Tuple(Vec::new())
             }
+            Op::Assert { fact, text } => match fact.eval(&|sym: &Sym| self.syms.get(sym).copied()) {
+                Some(true) => Slot::Tuple(Vec::new()),
+                Some(false) | None => return Err(format!("does not hold: {text}")),
+            },
             Op::MatchShape { shape } => self.match_shape(binding, shape)?,
             Op::ShapeOf | Op::Shape { .. } | Op::ShapeToTensor | Op::TensorToShape => self.shape_op(binding)?,
             op => {
@@ -297,6 +301,7 @@ impl Machine<'_> {
             | Op::Shape { .. }
             | Op::ShapeToTensor
             | Op::TensorToShape
+            | Op::Assert { .. }
             | Op::StoreState { .. } => return Err(format!("`{}` is not interpreted", op_name(op))),
         })
     }

@@ -455,6 +455,13 @@ pub enum Op {
         /// Type of the result.
         result: Type,
     },
+    /// Effect: the function ends with an error unless the fact holds; it is known from then on.
+    Assert {
+        /// The fact.
+        fact: Fact,
+        /// What does not hold, for the user.
+        text: String,
+    },
     /// Effect: state parameter `param` (index into [`Function::params`]) takes the operand's value.
     StoreState {
         /// Index into [`Function::params`].

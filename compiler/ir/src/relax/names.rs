@@ -45,6 +45,7 @@ pub fn op_name(op: &Op) -> &str {
         Op::BindIndex(_) => "bind_index",
         Op::MatchShape { .. } => "match_shape",
         Op::Later { name, .. } => name,
+        Op::Assert { .. } => "assert",
         Op::StoreState { .. } => "store_state",
     }
 }

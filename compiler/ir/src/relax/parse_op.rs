@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::parse::{const_id, ints, number};
 use super::print::linkage_text;
 use super::{Linkage, Op, PadMode, PoolOp, SliceAxis, TensorType, Type, Window, element_name, type_text};
-use crate::arith::{IntExpr, Sym};
+use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{Activation, ArgOp, BinaryOp, CmpOp, ElementOp, Real, ReduceOp, UnaryOp};
 use crate::text::{bracketed, quoted, split};
 use crate::{DType, Scalar};
@@ -199,6 +199,7 @@ fn named(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<Option<Op>> {
         "bind_index" => Op::BindIndex(Sym::new(attrs.take("sym")?)),
         "match_shape" => Op::MatchShape { shape: attrs.exprs("shape")? },
         "later" => Op::Later { name: attrs.text("name")?, result: ty.clone() },
+        "assert" => Op::Assert { fact: Fact::parse(&attrs.text("fact")?)?, text: attrs.text("text")? },
         "store_state" => Op::StoreState { param: attrs.number("param")? },
         _ => return Ok(None),
     };

@@ -284,6 +284,7 @@ fn attributes(op: &Op) -> Vec<(&'static str, String)> {
         Op::TupleGet(index) => vec![("index", index.to_string())],
         Op::BindIndex(sym) => vec![("sym", sym.to_string())],
         Op::Later { name, .. } => vec![("name", format!("{name:?}"))],
+        Op::Assert { fact, text } => vec![("fact", format!("{:?}", fact.to_string())), ("text", format!("{text:?}"))],
         Op::StoreState { param } => vec![("param", param.to_string())],
         Op::MatMul | Op::Tuple | Op::If | Op::While | Op::ShapeOf | Op::ShapeToTensor | Op::TensorToShape => Vec::new(),
     }

@@ -44,6 +44,7 @@ pub(super) fn lower(kernel: Kernel<'_>, binding: &Binding) -> Finished {
         | Op::Shape { .. }
         | Op::ShapeToTensor
         | Op::TensorToShape
+        | Op::Assert { .. }
         | Op::Tuple
         | Op::TupleGet(_)
         | Op::BindIndex(_)

@@ -46,10 +46,12 @@ impl<'m> Verifier<'m> {
 
     /// What holds once a binding has run: a checked shape is the operand's.
     fn learn(&mut self, binding: &Binding, args: &[Type]) {
-        if let (Op::MatchShape { shape }, [Type::Tensor(x)]) = (&binding.op, args) {
-            for (a, b) in shape.iter().zip(&x.shape) {
-                self.prover.assume_eq(a, b);
+        match (&binding.op, args) {
+            (Op::MatchShape { shape }, [Type::Tensor(x)]) => {
+                shape.iter().zip(&x.shape).for_each(|(a, b)| self.prover.assume_eq(a, b));
             }
+            (Op::Assert { fact, .. }, _) => self.prover.assume(fact.clone()),
+            _ => {}
         }
     }
 

@@ -41,6 +41,11 @@ impl Verifier<'_> {
             Op::Shape { dims } | Op::MatchShape { shape: dims } => {
                 dims.iter().for_each(|expr| self.check_expr(out, expr));
             }
+            Op::Assert { fact, .. } => {
+                if let Some(sym) = fact.vars().into_iter().find(|sym| !self.syms.contains(sym)) {
+                    self.fail(rules::EXPR, out, format!("`{fact}` uses `{sym}`, which is not bound here"));
+                }
+            }
             Op::Pad { before, after, .. } => before.iter().chain(after).for_each(|expr| self.check_expr(out, expr)),
             Op::Scalar(_)
             | Op::Element(_)

@@ -39,7 +39,7 @@ impl Verifier<'_> {
 /// The last phase in which an op has a place; `None` if it has one in all.
 fn last_phase(op: &Op) -> Option<Phase> {
     match op {
-        Op::CallFn { .. } | Op::ShapeOf | Op::Shape { .. } | Op::ShapeToTensor | Op::TensorToShape => {
+        Op::CallFn { .. } | Op::MatchShape { .. } | Op::ShapeOf | Op::Shape { .. } | Op::ShapeToTensor | Op::TensorToShape => {
             Some(Phase::Imported)
         }
         Op::CallTir { .. }
@@ -50,7 +50,7 @@ fn last_phase(op: &Op) -> Option<Phase> {
         | Op::TupleGet(_)
         | Op::Reshape { .. }
         | Op::BindIndex(_)
-        | Op::MatchShape { .. }
+        | Op::Assert { .. }
         | Op::If
         | Op::For { .. }
         | Op::While
