@@ -66,7 +66,7 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         workspace_expr: made.workspace.map_or("0".into(), |size| size.to_string()),
         stack_bytes: made.stack,
         flops_expr: made.flops.map(|flops| flops.to_string()).unwrap_or_default(),
-        checks: Vec::new(),
+        checks: made.checks,
         code_bytes: 0,
         constants,
         times: vec![("front end".into(), millis(front)), ("passes and code".into(), millis(begin.elapsed() - front))],

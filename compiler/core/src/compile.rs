@@ -43,6 +43,8 @@ pub struct Compiled {
     pub constant_data: Vec<ConstData>,
     /// Worst-case stack, if the back end knows it.
     pub stack: Option<u64>,
+    /// The texts of the run-time checks, in the order of their status codes.
+    pub checks: Vec<String>,
     /// Float operations of a call, if every extent is a constant.
     pub flops: Option<u64>,
 }
@@ -93,6 +95,7 @@ fn attempt(
     out.constants = used_constants(&module).into_iter().collect();
     out.constant_data = out.constants.iter().map(|id| module.constant(*id).clone()).collect();
     out.flops = flops(&module);
+    out.checks = module.prim(&module.entry).map(tenfold_ir::tir::PrimFunc::checks).unwrap_or_default();
     let mut errors = Vec::new();
     if let Some(func) = &planned {
         errors.extend(check_workspace(func, &module, options, out.workspace_bound));

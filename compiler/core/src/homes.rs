@@ -1,8 +1,13 @@
 //! Which values of a relax function share memory, before any of it has a place.
+//!
+//! A reshape lives where its operand lives, an update where its destination lives. What a loop carries lives in memory
+//! of the loop's: parameters of its regions and its value are that memory, initial and next values are copied into it
+//! unless the plan makes them there. What an `if` gives lives in memory of its own unless both branches give what
+//! already lives in one place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenfold_ir::relax::{self, Binding, Op, ValueId};
+use tenfold_ir::relax::{self, Binding, Event, Op, Region, Type, ValueId};
 
 /// Memory that values share: component `1` of what value `0` is bound to.
 pub(crate) type Home = (ValueId, usize);
@@ -11,39 +16,69 @@ pub(crate) type Home = (ValueId, usize);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Homes {
     of: BTreeMap<ValueId, Home>,
-    /// Of the components of calls with several results, where they update an operand.
+    /// Of the components of bindings with several results, where they share an operand's.
     parts: BTreeMap<Home, Home>,
 }
 
 impl Homes {
-    /// Computes them: a reshape lives where its operand lives, an in-place update where its destination lives.
+    /// Computes them.
     pub(crate) fn new(func: &relax::Function) -> Homes {
         let mut homes = Homes::default();
-        bindings(func).for_each(|binding| homes.define(binding));
+        func.walk(|event| homes.see(event));
         homes
     }
 
-    /// Adds what a binding makes; its operands are there.
-    pub(crate) fn define(&mut self, binding: &Binding) {
-        let home = match &binding.op {
-            Op::Reshape { .. } | Op::SliceUpdate { .. } => self.get(binding.args[0]),
-            Op::TupleGet(i) => self.part((binding.args[0], *i)),
-            Op::CallTir { in_place, .. } => self.called(binding, in_place),
-            _ => (binding.out, 0),
-        };
-        self.of.insert(binding.out, home);
+    /// The next step of a walk.
+    pub(crate) fn see(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begin(binding, _, region) => self.begin(binding, region),
+            Event::Leave(binding) => {
+                let home = self.made(binding);
+                self.of.insert(binding.out, home);
+            }
+            Event::Enter(_) | Event::End(..) => {}
+        }
     }
 
-    fn called(&mut self, binding: &Binding, in_place: &[Option<usize>]) -> Home {
-        if let [Some(operand)] = in_place {
-            return self.get(binding.args[*operand]);
+    fn begin(&mut self, binding: &Binding, region: &Region) {
+        for (index, param) in region.params.iter().enumerate() {
+            self.of.insert(*param, (binding.out, index));
         }
-        for (index, operand) in in_place.iter().enumerate() {
-            if let Some(operand) = operand {
-                self.parts.insert((binding.out, index), self.get(binding.args[*operand]));
+    }
+
+    fn made(&mut self, binding: &Binding) -> Home {
+        match &binding.op {
+            Op::Reshape { .. } | Op::BindIndex(_) => self.get(binding.args[0]),
+            Op::TupleGet(i) => self.part((binding.args[0], *i)),
+            Op::SliceUpdate { .. } | Op::CallTir { .. } | Op::CallPacked { .. } => self.updating(binding),
+            Op::If => self.chosen(binding),
+            _ => (binding.out, 0),
+        }
+    }
+
+    /// Results that update operands live where those live.
+    fn updating(&mut self, binding: &Binding) -> Home {
+        let count = results(&binding.op);
+        for (result, operand) in updates(&binding.op) {
+            let home = self.get(binding.args[operand]);
+            self.share((binding.out, result), home);
+        }
+        if count == 1 { self.part((binding.out, 0)) } else { (binding.out, 0) }
+    }
+
+    fn chosen(&mut self, binding: &Binding) -> Home {
+        let [then, otherwise] = binding.regions.as_slice() else { return (binding.out, 0) };
+        for (index, (a, b)) in then.results.iter().zip(&otherwise.results).enumerate() {
+            if self.get(*a) == self.get(*b) {
+                self.parts.insert((binding.out, index), self.get(*a));
             }
         }
-        (binding.out, 0)
+        if then.results.len() == 1 { self.part((binding.out, 0)) } else { (binding.out, 0) }
+    }
+
+    /// Lets a component live in memory that another has.
+    pub(crate) fn share(&mut self, part: Home, home: Home) {
+        self.parts.entry(part).or_insert(home);
     }
 
     /// The home of a value; a parameter is its own.
@@ -57,11 +92,23 @@ impl Homes {
     }
 }
 
-/// The operands that a binding writes in place, as indices into its arguments.
-pub(crate) fn updated(op: &Op) -> Vec<usize> {
+/// How many results an operator that may update operands has.
+fn results(op: &Op) -> usize {
     match op {
-        Op::SliceUpdate { .. } => vec![0],
-        Op::CallTir { in_place, .. } => in_place.iter().flatten().copied().collect(),
+        Op::CallTir { results, .. } => results.len(),
+        Op::CallPacked { updates, .. } => updates.len(),
+        _ => 1,
+    }
+}
+
+/// What a binding writes in place: each result with the index of the operand it updates.
+pub(crate) fn updates(op: &Op) -> Vec<(usize, usize)> {
+    match op {
+        Op::SliceUpdate { .. } => vec![(0, 0)],
+        Op::CallTir { in_place, .. } => {
+            in_place.iter().enumerate().filter_map(|(result, operand)| operand.map(|o| (result, o))).collect()
+        }
+        Op::CallPacked { updates, .. } => updates.iter().copied().enumerate().collect(),
         _ => Vec::new(),
     }
 }
@@ -69,8 +116,8 @@ pub(crate) fn updated(op: &Op) -> Vec<usize> {
 /// Homes that are written while values in them may still be read: destinations of updates, and stored states.
 pub(crate) fn mutable(func: &relax::Function, homes: &Homes) -> BTreeSet<Home> {
     let mut set = BTreeSet::new();
-    for binding in func.blocks.iter().flat_map(|b| &b.bindings) {
-        set.extend(updated(&binding.op).into_iter().map(|operand| homes.get(binding.args[operand])));
+    for binding in func.bindings() {
+        set.extend(updates(&binding.op).into_iter().map(|(_, operand)| homes.get(binding.args[operand])));
         if let Op::StoreState { param } = &binding.op {
             set.insert((func.params[*param].value, 0));
         }
@@ -78,7 +125,11 @@ pub(crate) fn mutable(func: &relax::Function, homes: &Homes) -> BTreeSet<Home> {
     set
 }
 
-/// All bindings in order.
-pub(crate) fn bindings(func: &relax::Function) -> impl Iterator<Item = &Binding> {
-    func.blocks.iter().flat_map(|b| &b.bindings)
+/// Every piece of memory in which a binding's value lives: one for a tensor, several for a tuple.
+pub(crate) fn parts_of(func: &relax::Function, homes: &Homes, value: ValueId) -> Vec<Home> {
+    match &func.values[value.0 as usize].ty {
+        Type::Tensor(_) => vec![homes.get(value)],
+        Type::Tuple(items) => (0..items.len()).map(|i| homes.part((value, i))).collect(),
+        Type::Shape(_) => Vec::new(),
+    }
 }

@@ -15,8 +15,10 @@ mod pipeline;
 mod plan;
 mod relax_passes;
 pub mod schedule;
+mod symbols;
 pub mod target;
 mod text;
+mod timeline;
 mod tir_passes;
 
 pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage, constant_symbol};

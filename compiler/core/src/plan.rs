@@ -1,19 +1,29 @@
 //! `PlanMemory`: a place for every value of a legalised function.
 //!
 //! A value lives in a result or in a state's buffer where it ends up there and nothing is lost by it, else in the
-//! workspace. Intermediates whose lifetimes do not meet share bytes: where every size is a constant (or bounded),
+//! workspace. A value that a loop reads lives until the loop ends; what a loop carries, its first value and what a turn
+//! hands on share memory where no old value is lost (`merge`). Intermediates whose lifetimes do not meet share bytes: where every size is a constant (or bounded),
 //! greedily by size, largest first, each at the lowest offset that is free; else a piece of memory is used again for
 //! a value of the same symbolic size.
 
-use std::collections::BTreeMap;
+mod lives;
+mod merge;
+mod taken;
 
-use tenfold_ir::arith::{IntExpr, Prover};
-use tenfold_ir::relax::{self, Op, Phase, Place, Plan, TensorType, Type, ValueId};
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenfold_ir::arith::{Domain, IntExpr, IntervalSet, Prover, Sym};
+use tenfold_ir::relax::{self, Op, Phase, Place, Plan, SymKind, TensorType, Type, ValueId};
 use tenfold_ir::{Function, Module};
 
-use crate::CompileError;
-use crate::homes::{Home, Homes, bindings};
+use crate::homes::{Home, Homes};
 use crate::pass::{Pass, PassContext, PassPhase};
+use crate::symbols::{call_facts, ranges};
+use crate::timeline::{Tick, Timeline};
+use crate::{CompileError, ErrorKind};
+pub(crate) use lives::{Life, lives};
+use merge::Merged;
+use taken::{Taken, lowest_free};
 
 /// Every offset is a multiple of this.
 pub(crate) const ALIGN: i64 = 64;
@@ -28,82 +38,75 @@ pub(crate) const PASS: Pass = Pass::on_module("PlanMemory", &plan_memory)
 pub(crate) fn plan_memory(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     let entry = module.entry.clone();
     if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
-        let plan = Planner::new(func).plan();
+        let plan = Planner::new(func).plan()?;
         func.plan = Some(plan);
         func.phase = Phase::Planned;
     }
     Ok(())
 }
 
-/// When a home is first written and last used, as positions of bindings.
-#[derive(Clone, Debug)]
-pub(crate) struct Life {
-    /// The memory.
-    pub home: Home,
-    /// Its type when it was made.
-    pub ty: TensorType,
-    /// Position of the binding that makes it.
-    pub first: usize,
-    /// Position of the last binding that uses it.
-    pub last: usize,
-}
-
 struct Planner<'f> {
     func: &'f relax::Function,
     homes: Homes,
+    times: Timeline,
+    merged: Merged,
+    /// Of merged memory one each, in the order in which they are made.
     lives: Vec<Life>,
-    /// Where each home's life is.
-    index: BTreeMap<Home, usize>,
     places: BTreeMap<Home, Place>,
     bounds: Prover,
+    ranges: Domain,
 }
 
 impl<'f> Planner<'f> {
     fn new(func: &'f relax::Function) -> Self {
         let homes = Homes::new(func);
-        let lives = lives(func, &homes);
-        let index = lives.iter().enumerate().map(|(at, life)| (life.home, at)).collect();
-        Planner { func, homes, lives, index, places: BTreeMap::new(), bounds: prover(func) }
+        let times = Timeline::new(func);
+        let all = lives(func, &homes);
+        let merged = Merged::new(func, &homes, &times, &all);
+        let lives = merged.lives(all);
+        let (bounds, ranges) = (prover(func), ranges(func));
+        Planner { func, homes, times, merged, lives, places: BTreeMap::new(), bounds, ranges }
     }
 
-    fn plan(mut self) -> Plan {
+    fn plan(mut self) -> Result<Plan, CompileError> {
         for (index, param) in self.func.params.iter().enumerate() {
             self.places.insert((param.value, 0), Place::Param(index));
         }
-        for binding in bindings(self.func) {
+        for binding in self.func.bindings() {
             if let Op::Const(id) = binding.op {
                 self.places.insert((binding.out, 0), Place::Const(id));
             }
         }
         self.place_results();
         self.place_states();
-        let workspace = self.place_workspace();
+        let workspace = self.place_workspace()?;
         let bound = workspace.as_const().or_else(|| self.bounds.const_bounds(&workspace).1);
-        let mut places = vec![None; self.func.values.len()];
-        for (index, place) in places.iter_mut().enumerate() {
-            let tuple = matches!(self.func.values[index].ty, Type::Tuple(_) | Type::Shape(_));
-            let own = self.places.get(&self.homes.get(ValueId(index as u32))).cloned();
-            *place = if tuple { Some(Place::None) } else { own };
-        }
-        for binding in bindings(self.func) {
-            // What a store leaves is nothing, and an index value is a symbol: neither lives anywhere.
-            if let Op::StoreState { .. } | Op::BindIndex(_) = binding.op {
-                places[binding.out.0 as usize] = Some(Place::None);
-            }
-        }
+        let places = (0..self.func.values.len()).map(|index| self.place_of(ValueId(index as u32))).collect();
         let tuples = self.tuples();
-        Plan { places, tuples, workspace: Some(workspace), workspace_bound: bound.map(|b| b.max(0) as u64) }
+        Ok(Plan { places, tuples, workspace: Some(workspace), workspace_bound: bound.map(|b| b.max(0) as u64) })
     }
 
-    /// Places of every component of a call with several results.
+    /// Where a value lives; what is no tensor lives nowhere.
+    fn place_of(&self, value: ValueId) -> Option<Place> {
+        match self.func.values[value.0 as usize].ty {
+            Type::Tensor(_) => self.home_place(self.homes.get(value)).cloned(),
+            Type::Tuple(_) | Type::Shape(_) => Some(Place::None),
+        }
+    }
+
+    fn home_place(&self, home: Home) -> Option<&Place> {
+        self.places.get(&self.merged.root(home))
+    }
+
+    /// Places of every component of a binding with several results.
     fn tuples(&self) -> BTreeMap<ValueId, Vec<Place>> {
         let mut tuples = BTreeMap::new();
-        for binding in bindings(self.func) {
-            if let Op::CallTir { results, .. } = &binding.op {
-                let of = |i| self.places.get(&self.homes.part((binding.out, i))).cloned().unwrap_or(Place::None);
-                if results.len() > 1 {
-                    tuples.insert(binding.out, (0..results.len()).map(of).collect());
-                }
+        for binding in self.func.bindings() {
+            let makes = !matches!(binding.op, Op::Tuple | Op::TupleGet(_) | Op::StoreState { .. } | Op::Assert { .. });
+            let Type::Tuple(items) = &self.func.values[binding.out.0 as usize].ty else { continue };
+            if makes && !items.is_empty() {
+                let of = |i| self.home_place(self.homes.part((binding.out, i))).cloned().unwrap_or(Place::None);
+                tuples.insert(binding.out, (0..items.len()).map(of).collect());
             }
         }
         tuples
@@ -111,48 +114,76 @@ impl<'f> Planner<'f> {
 
     fn place_results(&mut self) {
         for (index, result) in self.func.results.iter().enumerate() {
-            let home = self.homes.get(*result);
+            let home = self.merged.root(self.homes.get(*result));
             self.places.entry(home).or_insert(Place::Result(index));
         }
     }
 
     /// A stored value is made in the state's own buffer if the old state is dead by then.
     fn place_states(&mut self) {
-        for binding in bindings(self.func) {
+        let lives: BTreeMap<Home, Life> = self.lives.iter().map(|life| (life.home, life.clone())).collect();
+        for binding in self.func.bindings() {
             let Op::StoreState { param } = binding.op else { continue };
-            let home = self.homes.get(binding.args[0]);
+            let home = self.merged.root(self.homes.get(binding.args[0]));
             let state = (self.func.params[param].value, 0);
-            let dead = self.life(state).map_or(0, |l| l.last);
-            let made = self.life(home).map_or(0, |l| l.first);
-            if !self.places.contains_key(&home) && made > dead {
+            let dead = lives.get(&state).map_or(0, |l| l.last);
+            let made = lives.get(&home).map_or(0, |l| l.first);
+            let free = made > dead || (made == dead && self.carries(home, state, made));
+            if free && !self.places.contains_key(&home) {
                 self.places.insert(home, Place::Param(param));
             }
         }
     }
 
-    fn life(&self, home: Home) -> Option<&Life> {
-        self.index.get(&home).map(|at| &self.lives[*at])
+    /// Whether `home` is what a loop that begins then carries, and `state` its first value there and nothing else.
+    fn carries(&self, home: Home, state: Home, made: Tick) -> bool {
+        let begins = |binding: &&relax::Binding| {
+            matches!(binding.op, Op::For { .. } | Op::While) && self.times.made[binding.out.0 as usize] == made
+        };
+        let Some(binding) = self.func.bindings().find(begins) else { return false };
+        let mut firsts = binding.args.iter().enumerate().filter(|(_, arg)| self.homes.get(**arg) == state);
+        match (firsts.next(), firsts.next()) {
+            (Some((index, _)), None) => self.merged.root((binding.out, index)) == home,
+            _ => false,
+        }
     }
 
     /// Places what is left; gives the size of the workspace.
-    fn place_workspace(&mut self) -> IntExpr {
+    fn place_workspace(&mut self) -> Result<IntExpr, CompileError> {
         let open: Vec<Life> = self.lives.iter().filter(|l| !self.places.contains_key(&l.home)).cloned().collect();
-        let sized: Vec<(Life, IntExpr)> = open.into_iter().map(|l| (l.clone(), self.bytes(&l.ty))).collect();
+        let sized = open.into_iter().map(|l| self.bytes(&l).map(|bytes| (l, bytes))).collect::<Result<Vec<_>, _>>()?;
         let (fixed, symbolic): (Vec<_>, Vec<_>) = sized.into_iter().partition(|(_, b)| b.as_const().is_some());
         let start = self.place_fixed(fixed);
-        self.place_symbolic(symbolic, start)
+        Ok(self.place_symbolic(symbolic, start))
     }
 
-    /// Bytes of a value, rounded up; the greatest number where its dims are bounded.
-    fn bytes(&self, ty: &TensorType) -> IntExpr {
-        let bytes = bytes_of(ty);
+    /// Bytes of a value, rounded up; the greatest number where its dims are bounded. Memory is given before the
+    /// call, so a symbol that the body binds counts with its bound.
+    fn bytes(&self, life: &Life) -> Result<IntExpr, CompileError> {
+        let bytes = bytes_of(&life.ty);
         if bytes.as_const().is_some() {
-            return bytes;
+            return Ok(bytes);
         }
-        match self.bounds.const_bounds(&bytes).1 {
+        let inner = self.func.syms.iter().filter(|decl| matches!(decl.kind, SymKind::Bound(_) | SymKind::Loop(_)));
+        let inner: BTreeSet<&Sym> = inner.map(|decl| &decl.sym).collect();
+        let bytes = match bytes.vars().iter().any(|sym| inner.contains(sym)) {
+            true => self.greatest(life, &inner)?,
+            false => bytes,
+        };
+        Ok(match self.bounds.const_bounds(&bytes).1 {
             Some(most) => IntExpr::from(round_up(most.max(0))),
             None => bytes,
+        })
+    }
+
+    fn greatest(&self, life: &Life, inner: &BTreeSet<&Sym>) -> Result<IntExpr, CompileError> {
+        let mut shape = Vec::new();
+        for extent in &life.ty.shape {
+            let most = IntervalSet::of(extent, &self.ranges, &self.bounds).max().cloned();
+            let most = most.filter(|most| most.vars().iter().all(|sym| !inner.contains(sym)));
+            shape.push(most.ok_or_else(|| unbounded(self.func, life, extent))?);
         }
+        Ok(bytes_of(&TensorType { dtype: life.ty.dtype, shape }))
     }
 
     fn place_fixed(&mut self, mut fixed: Vec<(Life, IntExpr)>) -> i64 {
@@ -168,7 +199,8 @@ impl<'f> Planner<'f> {
         taken.end
     }
 
-    fn place_symbolic(&mut self, symbolic: Vec<(Life, IntExpr)>, start: i64) -> IntExpr {
+    fn place_symbolic(&mut self, mut symbolic: Vec<(Life, IntExpr)>, start: i64) -> IntExpr {
+        symbolic.sort_by_key(|(life, _)| (life.first, life.home));
         struct Piece {
             bytes: IntExpr,
             offset: IntExpr,
@@ -197,67 +229,6 @@ impl<'f> Planner<'f> {
     }
 }
 
-/// Bytes that are taken, by the time for which they are: a segment tree over positions, so that a value is compared
-/// with those that live when it does and with no others.
-struct Taken {
-    /// Pieces that are taken for all of a node's positions.
-    over: Vec<Vec<(i64, i64)>>,
-    /// Pieces by the position from which on they are taken.
-    from: BTreeMap<usize, Vec<(i64, i64)>>,
-    leaves: usize,
-    /// The end of the last piece.
-    end: i64,
-}
-
-impl Taken {
-    fn new(last: usize) -> Self {
-        let leaves = (last + 1).next_power_of_two();
-        Taken { over: vec![Vec::new(); 2 * leaves], from: BTreeMap::new(), leaves, end: 0 }
-    }
-
-    fn insert(&mut self, life: &Life, offset: i64, size: i64) {
-        let (mut low, mut high) = (life.first + self.leaves, life.last + self.leaves + 1);
-        while low < high {
-            if low % 2 == 1 {
-                self.over[low].push((offset, size));
-                low += 1;
-            }
-            if high % 2 == 1 {
-                high -= 1;
-                self.over[high].push((offset, size));
-            }
-            (low, high) = (low / 2, high / 2);
-        }
-        self.from.entry(life.first).or_default().push((offset, size));
-        self.end = self.end.max(offset + size);
-    }
-
-    /// The pieces whose time meets a life's: those taken when it begins, and those that begin while it lasts.
-    fn meeting(&self, life: &Life) -> Vec<(i64, i64)> {
-        let mut met = Vec::new();
-        let mut node = life.first + self.leaves;
-        while node > 0 {
-            met.extend_from_slice(&self.over[node]);
-            node /= 2;
-        }
-        met.extend(self.from.range(life.first + 1..life.last + 1).flat_map(|(_, all)| all));
-        met
-    }
-}
-
-/// The lowest offset at which `size` bytes meet none of those.
-fn lowest_free(mut met: Vec<(i64, i64)>, size: i64) -> i64 {
-    met.sort_unstable();
-    let mut offset = 0;
-    for (other, other_size) in met {
-        if offset + size <= other {
-            break;
-        }
-        offset = offset.max(other + other_size);
-    }
-    offset
-}
-
 fn round_up(bytes: i64) -> i64 {
     bytes.saturating_add(ALIGN - 1) / ALIGN * ALIGN
 }
@@ -270,109 +241,18 @@ pub(crate) fn bytes_of(ty: &TensorType) -> IntExpr {
     &up.floor_div(&IntExpr::from(ALIGN)) * &IntExpr::from(ALIGN)
 }
 
-/// Whether a symbol is >= 0 by its kind.
-pub(crate) fn natural(kind: &relax::SymKind) -> bool {
-    match kind {
-        relax::SymKind::Dim { .. } => true,
-        relax::SymKind::IndexParam { unsigned, .. } => *unsigned,
-        relax::SymKind::Stride { .. } | relax::SymKind::Bound(_) | relax::SymKind::Loop(_) => false,
-    }
-}
-
 /// The facts of a function, as a prover.
 pub(crate) fn prover(func: &relax::Function) -> Prover {
     let mut prover = Prover::new();
-    for decl in &func.syms {
-        if natural(&decl.kind) {
-            prover.assume(tenfold_ir::arith::Fact::NonNegative(IntExpr::var(decl.sym.clone())));
-        }
-    }
-    for fact in &func.facts {
-        prover.assume(fact.fact.clone());
-    }
+    call_facts(func).into_iter().for_each(|fact| prover.assume(fact));
     prover
 }
 
-/// Lifetimes of all homes, in the order in which they are made.
-pub(crate) fn lives(func: &relax::Function, homes: &Homes) -> Vec<Life> {
-    let mut lives: Vec<Life> = Vec::new();
-    let tensor = |v: ValueId| match &func.values[v.0 as usize].ty {
-        Type::Tensor(t) => vec![t.clone()],
-        Type::Shape(_) => Vec::new(),
-        Type::Tuple(parts) => parts
-            .iter()
-            .filter_map(|p| match p {
-                Type::Tensor(t) => Some(t.clone()),
-                Type::Tuple(_) | Type::Shape(_) => None,
-            })
-            .collect(),
-    };
-    for param in &func.params {
-        for ty in tensor(param.value) {
-            lives.push(Life { home: (param.value, 0), ty, first: 0, last: 0 });
-        }
-    }
-    let mut index: BTreeMap<Home, usize> = lives.iter().enumerate().map(|(at, life)| (life.home, at)).collect();
-    let mut end = 1;
-    for (i, binding) in bindings(func).enumerate() {
-        let position = i + 1;
-        end = position + 1;
-        for arg in &binding.args {
-            if let Some(at) = index.get(&homes.get(*arg)) {
-                lives[*at].last = position;
-            }
-        }
-        let makes = matches!(binding.op, Op::CallTir { .. } | Op::Const(_));
-        if makes && homes.get(binding.out) == (binding.out, 0) {
-            for (part, ty) in tensor(binding.out).into_iter().enumerate() {
-                if homes.part((binding.out, part)) != (binding.out, part) {
-                    continue;
-                }
-                let home = (binding.out, part);
-                index.insert(home, lives.len());
-                lives.push(Life { home, ty, first: position, last: position });
-            }
-        }
-    }
-    for result in &func.results {
-        if let Some(at) = index.get(&homes.get(*result)) {
-            lives[*at].last = end;
-        }
-    }
-    lives
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tenfold_ir::DType;
-
-    /// The pieces that meet a life are those that a walk over all of them finds.
-    #[test]
-    fn what_meets_a_life_is_found() {
-        let ty = TensorType { dtype: DType::F32, shape: Vec::new() };
-        let life = |first, last| Life { home: (ValueId(0), 0), ty: ty.clone(), first, last };
-        let mut state = 1_u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            ((state >> 33) % below) as usize
-        };
-        let mut taken = Taken::new(40);
-        let mut all = Vec::new();
-        for n in 0..300 {
-            let first = random(41);
-            let life = life(first, first + random(41 - first as u64));
-            let mut found = taken.meeting(&life);
-            let mut meet: Vec<(i64, i64)> = all
-                .iter()
-                .filter(|(other, _): &&(Life, i64)| other.first <= life.last && life.first <= other.last)
-                .map(|(_, offset)| (*offset, 1))
-                .collect();
-            found.sort_unstable();
-            meet.sort_unstable();
-            assert_eq!(found, meet);
-            taken.insert(&life, n, 1);
-            all.push((life, n));
-        }
+fn unbounded(func: &relax::Function, life: &Life, extent: &IntExpr) -> CompileError {
+    CompileError {
+        kind: ErrorKind::Unsupported,
+        loc: func.values[life.home.0.0 as usize].loc,
+        message: format!("an extent, `{extent}`, is known only when the function runs, and nothing bounds it"),
+        help: Some("memory is given before the call: bound the value, `minimum(n, 64)` or `clip(n, 0, 64)`".into()),
     }
 }

@@ -2,19 +2,23 @@
 //!
 //! Its parameters, in the CPU convention: the user's parameters in order (a tensor is a pointer, then one stride per
 //! axis if it is `Strided`; a scalar and an index value are passed by value), a pointer per result, one index per
-//! named dim in the order of the signature, the workspace. Its body calls the kernels.
+//! named dim in the order of the signature, the workspace. Its body calls the kernels. Branches and loops of the
+//! graph are branches and loops of it; what they hand on is copied where the plan has not made it there.
+
+mod checks;
+mod regions;
 
 use std::collections::BTreeMap;
 
-use tenfold_ir::arith::IntExpr;
-use tenfold_ir::relax::{self, Binding, Op, ParamKind, Place, SymKind, TensorType, Type, ValueId};
+use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::relax::{self, Binding, BindingBlock, Op, ParamKind, Place, SymKind, TensorType, Type, ValueId};
 use tenfold_ir::tir::{self, BufId, BufUse, Builder, CallArg, Param, Scope, Stmt, Ty};
 use tenfold_ir::{Function, Module};
 
 use super::tensor_of;
+use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
-use crate::plan::natural;
-use crate::{CompileError, ErrorKind};
+use crate::symbols::call_facts;
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("LowerEntry", &lower_entry)
@@ -28,9 +32,7 @@ pub fn lower_entry(module: &mut Module, _: &PassContext) -> Result<(), CompileEr
     let Some(func) = module.relax(&name).cloned() else { return Ok(()) };
     let mut entry = Entry::new(&func, module);
     entry.params();
-    for binding in func.blocks.iter().flat_map(|b| &b.bindings) {
-        entry.binding(binding)?;
-    }
+    entry.blocks(&func.blocks)?;
     let (prim, copies) = entry.finish();
     module.functions.insert(name, Function::Prim(prim));
     for copy in copies {
@@ -45,7 +47,8 @@ struct Entry<'a> {
     b: Builder,
     /// Buffers of places that several values share, by the place's text.
     buffers: BTreeMap<String, BufId>,
-    copies: Vec<tir::PrimFunc>,
+    /// Kernels that copy, by what they copy.
+    copies: BTreeMap<String, tir::PrimFunc>,
 }
 
 impl<'a> Entry<'a> {
@@ -53,11 +56,8 @@ impl<'a> Entry<'a> {
         let mut b = Builder::new(&func.name);
         b.func_mut().exported = true;
         b.func_mut().phase = tir::Phase::Scheduled;
-        b.func_mut().facts = func.facts.iter().map(|f| f.fact.clone()).collect();
-        let natural = func.syms.iter().filter(|s| natural(&s.kind));
-        let facts = natural.map(|s| tenfold_ir::arith::Fact::NonNegative(IntExpr::var(s.sym.clone())));
-        b.func_mut().facts.extend(facts);
-        Entry { func, module, b, buffers: BTreeMap::new(), copies: Vec::new() }
+        b.func_mut().facts = call_facts(func);
+        Entry { func, module, b, buffers: BTreeMap::new(), copies: BTreeMap::new() }
     }
 
     /// Declares the parameters in the order of the convention.
@@ -177,6 +177,10 @@ impl<'a> Entry<'a> {
         plan.and_then(|p| p.places.get(v.0 as usize).cloned().flatten()).unwrap_or(Place::None)
     }
 
+    fn blocks(&mut self, blocks: &[BindingBlock]) -> Result<(), CompileError> {
+        blocks.iter().flat_map(|block| &block.bindings).try_for_each(|binding| self.binding(binding))
+    }
+
     fn binding(&mut self, binding: &Binding) -> Result<(), CompileError> {
         let loc = self.func.values[binding.out.0 as usize].loc;
         match &binding.op {
@@ -185,20 +189,19 @@ impl<'a> Entry<'a> {
                 self.b.push(Stmt::At(loc, Box::new(call)));
             }
             Op::StoreState { param } => self.store(*param, binding.args[0]),
+            Op::If => self.branches(binding)?,
+            Op::For { var, begin, extent, step } => self.counted(binding, var, begin, extent, *step)?,
+            Op::While => self.repeated(binding)?,
+            Op::Assert { fact, text } => {
+                let cond = self.fact(fact);
+                self.b.push(Stmt::At(loc, Box::new(Stmt::Assert { cond, text: text.clone() })));
+            }
             Op::BindIndex(sym) => {
                 let buf = self.value(binding.args[0]);
                 let loaded = self.b.read_local(buf);
                 let value = self.b.to_index(loaded);
                 let var = self.b.var(&sym.to_string(), Ty::index());
                 self.b.bind(var, value);
-            }
-            Op::MatchShape { .. } => {
-                return Err(CompileError {
-                    kind: ErrorKind::Unsupported,
-                    loc,
-                    message: "`match_shape` that needs a check at run time is not compiled yet".into(),
-                    help: Some("state what is known as a fact: `#[tensor_fn(dims(N == M))]`".into()),
-                });
             }
             Op::Const(_) | Op::Reshape { .. } | Op::TupleGet(_) => {}
             op => {
@@ -252,27 +255,46 @@ impl<'a> Entry<'a> {
 
     /// A state takes a value that was not made in its buffer.
     fn store(&mut self, param: usize, value: ValueId) {
-        let target = Place::Param(param);
         let ty = tensor_of(self.func, self.func.params[param].value);
-        let (from, to) = (self.value(value), self.buffer(&target, &ty));
-        if from == to {
+        self.assign(value, &Place::Param(param), &ty, &format!("store{param}"));
+    }
+
+    /// Copies a value to a place, unless it lives there.
+    fn assign(&mut self, value: ValueId, target: &Place, ty: &TensorType, name: &str) {
+        if *target == Place::None || self.place(value) == *target {
             return;
         }
-        let copy = copy_kernel(&format!("{}.store{param}", self.func.name), &ty);
-        let mut args: Vec<CallArg> = Vec::new();
-        for p in &copy.params {
-            if let Param::Value(var) = p {
-                let sym = copy.vars[var.0 as usize].sym.clone();
-                args.push(CallArg::Value(self.b.int_expr(&IntExpr::var(sym))));
-            }
+        let (from, to) = (self.value(value), self.buffer(target, ty));
+        let key = format!("{name} {ty:?}");
+        if !self.copies.contains_key(&key) {
+            let taken =
+                self.copies.values().filter(|copy| copy.name.starts_with(&format!("{}.{name}", self.func.name)));
+            let suffix = match taken.count() {
+                0 => String::new(),
+                n => format!(".{n}"),
+            };
+            let copy = copy_kernel(&format!("{}.{name}{suffix}", self.func.name), ty);
+            self.copies.insert(key.clone(), copy);
         }
+        let copy = &self.copies[&key];
+        let func = copy.name.clone();
+        let syms: Vec<_> = copy.params.iter().filter_map(|p| value_sym(copy, p)).collect();
+        let mut args: Vec<CallArg> =
+            syms.into_iter().map(|sym| CallArg::Value(self.b.int_expr(&IntExpr::var(sym)))).collect();
         args.extend([CallArg::Buffer(from), CallArg::Buffer(to)]);
-        self.b.push(Stmt::Call { func: copy.name.clone(), args, launch: None });
-        self.copies.push(copy);
+        self.b.push(Stmt::Call { func, args, launch: None });
     }
 
     fn finish(self) -> (tir::PrimFunc, Vec<tir::PrimFunc>) {
-        (self.b.finish(), self.copies)
+        (self.b.finish(), self.copies.into_values().collect())
+    }
+}
+
+/// The symbol of an index parameter.
+fn value_sym(func: &tir::PrimFunc, param: &Param) -> Option<Sym> {
+    match param {
+        Param::Value(var) => Some(func.vars[var.0 as usize].sym.clone()),
+        Param::Buffer(..) | Param::Workspace => None,
     }
 }
 

@@ -1,16 +1,16 @@
 //! Which values are written out where they are read instead of being stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tenfold_ir::relax::{self, Binding, Op, ValueId};
+use tenfold_ir::relax::{self, Binding, Event, Op, ValueId};
 
 use crate::homes::{Homes, mutable};
 
 /// The decision for a function.
 #[derive(Clone, Debug, Default)]
 pub struct Inline {
-    /// Block and binding of each inlined value.
-    places: BTreeMap<ValueId, (usize, usize)>,
+    /// The binding of each inlined value.
+    bindings: BTreeMap<ValueId, Binding>,
 }
 
 impl Inline {
@@ -20,26 +20,25 @@ impl Inline {
         let homes = Homes::new(func);
         // Inlining moves a read to a later place, where memory that is updated may hold another value.
         let mutable = mutable(func, &homes);
-        let mut places = BTreeMap::new();
-        for (b, block) in func.blocks.iter().enumerate() {
-            for (i, binding) in block.bindings.iter().enumerate() {
-                let steady = binding.args.iter().all(|a| !mutable.contains(&homes.get(*a)));
-                if steady && inlines(binding, uses.get(&binding.out), func, &uses) {
-                    places.insert(binding.out, (b, i));
-                }
+        let crossing = crossing(func);
+        let mut bindings = BTreeMap::new();
+        for binding in func.bindings() {
+            let steady = binding.args.iter().all(|a| !mutable.contains(&homes.get(*a)));
+            if steady && inlines(binding, uses.get(&binding.out), func, &uses, &crossing) {
+                bindings.insert(binding.out, binding.clone());
             }
         }
-        Inline { places }
+        Inline { bindings }
     }
 
     /// The binding of `v` if it is inlined.
-    pub fn get<'a>(&self, func: &'a relax::Function, v: ValueId) -> Option<&'a Binding> {
-        self.places.get(&v).map(|(b, i)| &func.blocks[*b].bindings[*i])
+    pub fn get(&self, v: ValueId) -> Option<&Binding> {
+        self.bindings.get(&v)
     }
 
     /// Whether `v` is inlined.
     pub fn contains(&self, v: ValueId) -> bool {
-        self.places.contains_key(&v)
+        self.bindings.contains_key(&v)
     }
 }
 
@@ -57,9 +56,12 @@ enum Reader {
 /// Readers of every value.
 fn uses(func: &relax::Function) -> BTreeMap<ValueId, Vec<Reader>> {
     let mut uses: BTreeMap<ValueId, Vec<Reader>> = BTreeMap::new();
-    for binding in func.blocks.iter().flat_map(|b| &b.bindings) {
+    for binding in func.bindings() {
         for (position, arg) in binding.args.iter().enumerate() {
             uses.entry(*arg).or_default().push(reader(&binding.op, position));
+        }
+        for result in binding.regions.iter().flat_map(|region| &region.results) {
+            uses.entry(*result).or_default().push(Reader::Stored);
         }
     }
     for result in &func.results {
@@ -71,6 +73,27 @@ fn uses(func: &relax::Function) -> BTreeMap<ValueId, Vec<Reader>> {
         }
     }
     uses
+}
+
+/// Values that are read in another region than they are made in: computing them there might repeat them.
+fn crossing(func: &relax::Function) -> BTreeSet<ValueId> {
+    let mut made: BTreeMap<ValueId, usize> = BTreeMap::new();
+    let (mut open, mut count) = (vec![0], 0);
+    let mut crossing = BTreeSet::new();
+    func.walk(|event| match event {
+        Event::Enter(binding) => {
+            let here = open.last().copied();
+            crossing.extend(binding.args.iter().filter(|arg| made.get(*arg).copied() != here));
+            made.insert(binding.out, here.unwrap_or(0));
+        }
+        Event::Begin(..) => {
+            count += 1;
+            open.push(count);
+        }
+        Event::End(..) => drop(open.pop()),
+        Event::Leave(_) => {}
+    });
+    crossing
 }
 
 fn reader(op: &Op, position: usize) -> Reader {
@@ -117,9 +140,14 @@ fn inlines(
     readers: Option<&Vec<Reader>>,
     func: &relax::Function,
     uses: &BTreeMap<ValueId, Vec<Reader>>,
+    crossing: &BTreeSet<ValueId>,
 ) -> bool {
     let Some(readers) = readers else { return false };
     if readers.contains(&Reader::Stored) {
+        return false;
+    }
+    let constant = matches!(binding.op, Op::Scalar(_) | Op::IndexValue { .. } | Op::Arange { .. });
+    if crossing.contains(&binding.out) && !constant {
         return false;
     }
     let free = match &binding.op {
@@ -138,7 +166,7 @@ fn inlines(
 
 /// Whether reading `v` again costs a load at most.
 fn stays_cheap(v: ValueId, func: &relax::Function, uses: &BTreeMap<ValueId, Vec<Reader>>) -> bool {
-    let def = func.blocks.iter().flat_map(|b| &b.bindings).find(|b| b.out == v);
+    let def = func.bindings().find(|b| b.out == v);
     match def {
         None => true,
         Some(def) => match &def.op {
@@ -154,8 +182,5 @@ fn stays_cheap(v: ValueId, func: &relax::Function, uses: &BTreeMap<ValueId, Vec<
 /// Whether the one reader of `v` broadcasts it, and so reads elements more than once.
 fn read_by_broadcast(v: ValueId, func: &relax::Function) -> bool {
     let count = |id: ValueId| super::kernel::tensor_of(func, id).shape;
-    func.blocks
-        .iter()
-        .flat_map(|b| &b.bindings)
-        .any(|b| matches!(b.op, Op::Element(_)) && b.args.contains(&v) && count(b.out) != count(v))
+    func.bindings().any(|b| matches!(b.op, Op::Element(_)) && b.args.contains(&v) && count(b.out) != count(v))
 }

@@ -10,7 +10,7 @@ pub use inline::Inline;
 pub(crate) use kernel::{Finished, Kernel, tensor_of};
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::relax::{self, Binding, Op, Phase, TensorType};
+use tenfold_ir::relax::{self, Binding, BindingBlock, Op, Phase, TensorType};
 use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
@@ -40,21 +40,34 @@ fn legalize(
     _context: &PassContext,
 ) -> Result<relax::Function, CompileError> {
     let inline = Inline::decide(&func);
-    let mut blocks = std::mem::take(&mut func.blocks);
-    let source = relax::Function { blocks: blocks.clone(), ..func.clone() };
-    for block in &mut blocks {
-        let mut bindings = Vec::with_capacity(block.bindings.len());
-        for binding in std::mem::take(&mut block.bindings) {
-            if inline.contains(binding.out) {
-                continue;
-            }
-            bindings.push(legalize_binding(binding, &source, &inline, module)?);
-        }
-        block.bindings = bindings;
-    }
+    let mut blocks = func.blocks.clone();
+    legalize_blocks(&mut blocks, &func, &inline, module)?;
     func.blocks = blocks;
     func.phase = Phase::Legalised;
     Ok(func)
+}
+
+/// `func` is the function as it was.
+fn legalize_blocks(
+    blocks: &mut [BindingBlock],
+    func: &relax::Function,
+    inline: &Inline,
+    module: &mut Module,
+) -> Result<(), CompileError> {
+    for block in blocks {
+        let mut bindings = Vec::with_capacity(block.bindings.len());
+        for mut binding in std::mem::take(&mut block.bindings) {
+            if inline.contains(binding.out) {
+                continue;
+            }
+            for region in &mut binding.regions {
+                legalize_blocks(&mut region.blocks, func, inline, module)?;
+            }
+            bindings.push(legalize_binding(binding, func, inline, module)?);
+        }
+        block.bindings = bindings;
+    }
+    Ok(())
 }
 
 /// Operators that stay are those that name memory or order, not work.

@@ -115,12 +115,8 @@ impl Inliner<'_> {
     ) -> Slot {
         let slot = frame.slot(binding.args[0]);
         let found = self.extents_of(&slot);
-        let mut open: Vec<&Sym> = func
-            .syms
-            .iter()
-            .filter(|decl| decl.kind == SymKind::Bound(binding.out))
-            .map(|decl| &decl.sym)
-            .collect();
+        let mut open: Vec<&Sym> =
+            func.syms.iter().filter(|decl| decl.kind == SymKind::Bound(binding.out)).map(|decl| &decl.sym).collect();
         for (dim, extent) in shape.iter().zip(&found) {
             if let Some(at) = dim.as_var().and_then(|sym| open.iter().position(|open| *open == sym)) {
                 frame.syms.insert(open.swap_remove(at).clone(), extent.clone());

@@ -39,9 +39,12 @@ impl Verifier<'_> {
 /// The last phase in which an op has a place; `None` if it has one in all.
 fn last_phase(op: &Op) -> Option<Phase> {
     match op {
-        Op::CallFn { .. } | Op::MatchShape { .. } | Op::ShapeOf | Op::Shape { .. } | Op::ShapeToTensor | Op::TensorToShape => {
-            Some(Phase::Imported)
-        }
+        Op::CallFn { .. }
+        | Op::MatchShape { .. }
+        | Op::ShapeOf
+        | Op::Shape { .. }
+        | Op::ShapeToTensor
+        | Op::TensorToShape => Some(Phase::Imported),
         Op::CallTir { .. }
         | Op::CallDps { .. }
         | Op::CallPacked { .. }
