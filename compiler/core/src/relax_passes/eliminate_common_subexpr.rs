@@ -107,6 +107,7 @@ fn pure(binding: &Binding) -> bool {
         | Op::While
         | Op::BindIndex(_)
         | Op::MatchShape { .. }
+        | Op::Assert { .. }
         | Op::StoreState { .. } => false,
     }
 }

@@ -90,6 +90,7 @@ fn computes(op: &Op) -> bool {
         | Op::TupleGet(_)
         | Op::BindIndex(_)
         | Op::MatchShape { .. }
+        | Op::Assert { .. }
         | Op::Later { .. }
         | Op::StoreState { .. } => false,
     }
