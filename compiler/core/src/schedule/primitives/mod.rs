@@ -27,6 +27,7 @@ mod reorder;
 mod reorder_block_iter_var;
 mod reverse_compute_at;
 mod reverse_compute_inline;
+mod rolling_buffer;
 mod set_scope;
 mod split;
 mod storage_align;
@@ -72,6 +73,7 @@ pub static PRIMITIVES: &[Primitive] = &[
     transform_block_layout::PRIMITIVE,
     decompose_padding::PRIMITIVE,
     blockize::PRIMITIVE,
+    rolling_buffer::PRIMITIVE,
     pad_einsum::PRIMITIVE,
 ];
 
