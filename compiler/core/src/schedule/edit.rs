@@ -77,6 +77,12 @@ impl<'m> State<'m> {
         &self.b.buf(buf).name
     }
 
+    /// The next number that sampling takes.
+    pub(super) fn next(&mut self) -> u64 {
+        self.seed = self.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.seed >> 33
+    }
+
     // Loops.
 
     pub(super) fn get_loop(&self, var: VarId) -> Result<Loop, Refusal> {

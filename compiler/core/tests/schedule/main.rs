@@ -70,8 +70,12 @@ fn each_primitive_alone() {
         let mut tries = 0;
         while taken + refused < 200 * more() && tries < 2000 * more() {
             tries += 1;
-            // It takes elementwise producers alone, which are the first kernels.
-            let among = if primitive.name == "reverse_compute_inline" { 14 } else { cases.len() };
+            // Some take neighbours or elementwise blocks alone, which the first kernels have.
+            let among = match primitive.name {
+                "reverse_compute_inline" | "compute_inline" => 14,
+                "merge" => 4,
+                _ => cases.len(),
+            };
             let case = &cases[rng.below(among)];
             let mut schedule = Schedule::new(&case.module, case.func.clone());
             for _ in 0..rng.below(3) {
@@ -82,11 +86,16 @@ fn each_primitive_alone() {
             if ["unroll", "fuse", "tile"].contains(&primitive.name) {
                 (0..rng.below(4)).for_each(|_| drop(step(&mut schedule, "unroll", &mut rng)));
             }
+            if primitive.name == "unannotate" {
+                (0..3).for_each(|_| drop(step(&mut schedule, "annotate", &mut rng)));
+            }
             let before = tir::print(&case.module, &schedule.func());
             match step(&mut schedule, primitive.name, &mut rng) {
                 Some(true) => {
                     taken += 1;
-                    check(case, &schedule);
+                    if both_ways(primitive.name) {
+                        check(case, &schedule);
+                    }
                 }
                 Some(false) => {
                     refused += 1;

@@ -23,6 +23,8 @@ pub struct Known {
     pub blocks: Vec<String>,
     /// The loops of each block.
     pub loops: Vec<Vec<Rv>>,
+    /// Places that bear a note.
+    pub noted: Vec<Arg>,
     /// Producers and consumers.
     pub pairs: Vec<(usize, usize)>,
 }
@@ -39,7 +41,9 @@ impl Known {
                 pairs.extend(blocks.iter().position(|b| b == schedule.block_name(consumer)).map(|m| (n, m)));
             }
         }
-        Known { blocks, loops, pairs }
+        let noted = schedule.trace().steps.iter().filter(|s| s.primitive == "annotate");
+        let noted = noted.filter_map(|s| s.args.first().cloned()).collect();
+        Known { blocks, loops, noted, pairs }
     }
 
     fn block(&self, rng: &mut Rng) -> Option<Arg> {
@@ -90,6 +94,10 @@ pub fn args(name: &str, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>> {
         Some(Arg::List(chosen.into_iter().map(Arg::Rv).collect()))
     };
     Some(match name {
+        "compute_inline" | "sample_compute_location" if rng.chance(60) => {
+            let (a, _) = rng.pick(&known.pairs)?;
+            vec![Arg::Text(known.blocks[a].clone())]
+        }
         "reverse_compute_inline" if rng.chance(70) => {
             let (_, b) = rng.pick(&known.pairs)?;
             vec![Arg::Text(known.blocks[b].clone())]
@@ -143,6 +151,48 @@ pub fn args(name: &str, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>> {
         "parallel" | "vectorize" | "unroll" => vec![known.any_loop(rng)?],
         "compute_at" if rng.chance(80) => known.at(rng, false)?,
         "reverse_compute_at" if rng.chance(80) => known.at(rng, true)?,
+        "decompose_reduction" if rng.chance(80) => {
+            let n = rng.below(known.blocks.len());
+            let loops = &known.loops[n];
+            // The outermost loop is around every reduce loop.
+            let at = if rng.chance(50) { 0 } else { rng.below(loops.len()) };
+            vec![Arg::Text(known.blocks[n].clone()), Arg::Rv(*loops.get(at)?)]
+        }
+        "rfactor" if rng.chance(70) => {
+            let loops = rng.pick(&known.loops)?;
+            vec![Arg::Rv(*loops.last()?), Arg::Int(rng.below(2) as i64)]
+        }
+        "annotate" => {
+            let keys = [("note", Arg::Int(3)), ("loop_partition", Arg::Bool(true)), ("pragma_auto_unroll_max_step", Arg::Int(8))];
+            let (key, value) = rng.pick(&keys)?;
+            let place = if rng.chance(50) { known.block(rng)? } else { known.any_loop(rng)? };
+            vec![place, Arg::Text(key.into()), value]
+        }
+        "unannotate" => {
+            let key = ["note", "loop_partition", "other"][rng.below(3)];
+            vec![known.noted.iter().next_back().filter(|_| rng.chance(60)).cloned().or(known.block(rng))?, Arg::Text(key.into())]
+        }
+        "loop_partition" => {
+            let sizes = (0..1 + rng.below(2)).map(|_| Arg::Int(rng.below(5) as i64)).collect();
+            vec![known.any_loop(rng)?, Arg::List(sizes)]
+        }
+        "merge" => {
+            let n = rng.below(known.loops.len());
+            let m = if rng.chance(70) { n + 1 } else { rng.below(known.loops.len()) };
+            let first = |n: usize| known.loops.get(n).and_then(|l| l.first()).copied().map(Arg::Rv);
+            vec![Arg::List(vec![first(n)?, first(m)?])]
+        }
+        "sample_categorical" => {
+            let weights = [vec![0.5, 0.5], vec![0.0, 1.0], vec![0.0, 0.0], vec![1.0]];
+            let weights = rng.pick(&weights)?.into_iter().map(Arg::Real).collect();
+            vec![Arg::List(vec![Arg::Int(3), Arg::Int(5)]), Arg::List(weights)]
+        }
+        "sample_perfect_tile" => vec![known.any_loop(rng)?, Arg::Int(rng.below(4) as i64), Arg::Int(4)],
+        "sample_partitioned_tile" => {
+            let inner = [1, 2, 2, 3][rng.below(4)];
+            vec![known.any_loop(rng)?, Arg::Int(3), Arg::Int(1 + rng.below(2) as i64), Arg::Int(inner)]
+        }
+        "sample_compute_location" => vec![known.block(rng)?],
         "compute_at" | "reverse_compute_at" | "decompose_reduction" => vec![known.block(rng)?, known.any_loop(rng)?],
         "rfactor" => vec![known.any_loop(rng)?, Arg::Int(rng.below(3) as i64)],
         _ => return None,

@@ -3,6 +3,17 @@
 use super::table::Primitive;
 
 mod add_unit_loop;
+mod annotate;
+mod unannotate;
+mod decompose_reduction;
+mod rfactor;
+mod loop_partition;
+mod merge;
+mod sample_categorical;
+mod sample_perfect_tile;
+mod sample_partitioned_tile;
+mod sample_compute_location;
+
 mod bind;
 mod blockize;
 mod cache_inplace;
@@ -52,10 +63,14 @@ pub static PRIMITIVES: &[Primitive] = &[
     reorder_block_iter_var::PRIMITIVE,
     tile::PRIMITIVE,
     add_unit_loop::PRIMITIVE,
+    loop_partition::PRIMITIVE,
+    merge::PRIMITIVE,
     parallel::PRIMITIVE,
     vectorize::PRIMITIVE,
     unroll::PRIMITIVE,
     bind::PRIMITIVE,
+    annotate::PRIMITIVE,
+    unannotate::PRIMITIVE,
     set_scope::PRIMITIVE,
     unsafe_set_dtype::PRIMITIVE,
     cache_read::PRIMITIVE,
@@ -75,6 +90,12 @@ pub static PRIMITIVES: &[Primitive] = &[
     blockize::PRIMITIVE,
     rolling_buffer::PRIMITIVE,
     pad_einsum::PRIMITIVE,
+    decompose_reduction::PRIMITIVE,
+    rfactor::PRIMITIVE,
+    sample_categorical::PRIMITIVE,
+    sample_perfect_tile::PRIMITIVE,
+    sample_partitioned_tile::PRIMITIVE,
+    sample_compute_location::PRIMITIVE,
 ];
 
 /// Shorter names that `#[schedule]` knows too.
@@ -111,11 +132,13 @@ fn distance(a: &str, b: &str) -> usize {
 
 // What several primitives share.
 
-use tenfold_ir::tir::{LoopKind, VarId};
+use tenfold_ir::tir::{Annotation, LoopKind, Stmt, VarId};
 
 use super::analysis::independent;
+use super::args::{Args, Value};
 use super::edit::{Loop, State};
 use super::error::Refusal;
+use super::tree;
 
 /// Refuses a loop whose turns already have an order or a place of their own.
 fn require_plain(state: &State<'_>, it: &Loop, verb: &str) -> Result<(), Refusal> {
@@ -151,4 +174,70 @@ fn set_independent(state: &mut State<'_>, var: VarId, kind: LoopKind) -> Result<
     require_plain(state, &it, "given another kind")?;
     independent(state, &it.stmt(), var)?;
     set_kind(state, var, kind)
+}
+
+/// The annotations of the loop or block of parameter 0.
+fn annotations_of(state: &State<'_>, args: &Args) -> Result<Vec<Annotation>, Refusal> {
+    match args.get(0) {
+        Value::Loop(var) => Ok(state.get_loop(*var)?.annotations),
+        _ => Ok(state.get_block(args.block(0))?.annotations.clone()),
+    }
+}
+
+/// Changes the annotations of the loop or block of parameter 0.
+fn edit_annotations(state: &mut State<'_>, args: &Args, f: impl FnOnce(&mut Vec<Annotation>)) {
+    let found = match args.get(0) {
+        Value::Loop(var) => tree::find_mut(&mut state.body, &tree::is_loop(*var)),
+        _ => tree::find_mut(&mut state.body, &tree::is_block(args.block(0))),
+    };
+    match found {
+        Some(Stmt::For { annotations, .. }) => f(annotations),
+        Some(Stmt::Block(block)) => f(&mut block.annotations),
+        _ => {}
+    }
+}
+
+/// The key that `annotate` gives for an annotation.
+fn annotation_key(it: &Annotation) -> &str {
+    match it {
+        Annotation::SoftwarePipeline { .. } => "software_pipeline",
+        Annotation::DoubleBuffer(_) => "double_buffer",
+        Annotation::StorageAlign { .. } => "storage_align",
+        Annotation::PragmaUnroll { explicit: true, .. } => "pragma_unroll_explicit",
+        Annotation::PragmaUnroll { explicit: false, .. } => "pragma_auto_unroll_max_step",
+        Annotation::LoopPartition => "loop_partition",
+        Annotation::Prefetch { .. } => "prefetch",
+        Annotation::CrossThread => "cross_thread",
+        Annotation::AutoCopy => "auto_copy",
+        Annotation::User { key, .. } => key,
+    }
+}
+
+/// The extent of a loop that is a number of at least 1.
+fn constant_extent(state: &State<'_>, var: VarId) -> Result<i64, Refusal> {
+    let it = state.get_loop(var)?;
+    match state.int(it.extent).as_const() {
+        Some(n) if (1..=1 << 24).contains(&n) => Ok(n),
+        _ => {
+            let text = format!("`{}` has no constant extent from 1 to 2^24", state.name(var));
+            Refusal::err(text, "sample factors of loops of constant extents")
+        }
+    }
+}
+
+/// How many factors are wanted.
+fn tile_count(n: Option<i64>) -> Result<usize, Refusal> {
+    match n {
+        Some(n @ 1..=16) => Ok(n as usize),
+        _ => Refusal::err("the number of factors is not from 1 to 16", "give 1 to 16"),
+    }
+}
+
+/// The greatest innermost factor.
+fn innermost(most: Option<i64>) -> Result<i64, Refusal> {
+    match most {
+        None => Ok(i64::MAX),
+        Some(n) if n >= 1 => Ok(n),
+        Some(n) => Refusal::err(format!("no factor is at most {n}"), "give at least 1"),
+    }
 }
