@@ -163,14 +163,21 @@ pub fn args(name: &str, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>> {
             vec![Arg::Rv(*loops.last()?), Arg::Int(rng.below(2) as i64)]
         }
         "annotate" => {
-            let keys = [("note", Arg::Int(3)), ("loop_partition", Arg::Bool(true)), ("pragma_auto_unroll_max_step", Arg::Int(8))];
+            let keys = [
+                ("note", Arg::Int(3)),
+                ("loop_partition", Arg::Bool(true)),
+                ("pragma_auto_unroll_max_step", Arg::Int(8)),
+            ];
             let (key, value) = rng.pick(&keys)?;
             let place = if rng.chance(50) { known.block(rng)? } else { known.any_loop(rng)? };
             vec![place, Arg::Text(key.into()), value]
         }
         "unannotate" => {
             let key = ["note", "loop_partition", "other"][rng.below(3)];
-            vec![known.noted.iter().next_back().filter(|_| rng.chance(60)).cloned().or(known.block(rng))?, Arg::Text(key.into())]
+            vec![
+                known.noted.iter().next_back().filter(|_| rng.chance(60)).cloned().or(known.block(rng))?,
+                Arg::Text(key.into()),
+            ]
         }
         "loop_partition" => {
             let sizes = (0..1 + rng.below(2)).map(|_| Arg::Int(rng.below(5) as i64)).collect();

@@ -20,12 +20,7 @@ pub(super) const PRIMITIVE: Primitive = Primitive {
 impl Schedule<'_> {
     /// Asks something of a later pass: `software_pipeline` with `[[stages], [order]]`, `pragma_auto_unroll_max_step`
     /// and `pragma_unroll_explicit` with a number, `loop_partition` with `true`, any other key with a number or a text.
-    pub fn annotate(
-        &mut self,
-        place: impl Into<Arg>,
-        key: &str,
-        value: impl Into<Arg>,
-    ) -> Result<(), ScheduleError> {
+    pub fn annotate(&mut self, place: impl Into<Arg>, key: &str, value: impl Into<Arg>) -> Result<(), ScheduleError> {
         self.step("annotate", vec![place.into(), key.into(), value.into()])
     }
 }
@@ -75,10 +70,13 @@ fn unroll(args: &Args, explicit: bool) -> Result<Annotation, Refusal> {
 fn pipeline(body: &Stmt, value: &Value) -> Result<Annotation, Refusal> {
     let help = "give `[[stage of each statement], [place of each statement]]`";
     let numbers = |v: &Value| match v {
-        Value::List(all) => all.iter().map(|n| match n {
-            Value::Int(n) => u32::try_from(*n).ok(),
-            _ => None,
-        }).collect::<Option<Vec<u32>>>(),
+        Value::List(all) => all
+            .iter()
+            .map(|n| match n {
+                Value::Int(n) => u32::try_from(*n).ok(),
+                _ => None,
+            })
+            .collect::<Option<Vec<u32>>>(),
         _ => None,
     };
     let parts = match value {
@@ -88,7 +86,8 @@ fn pipeline(body: &Stmt, value: &Value) -> Result<Annotation, Refusal> {
     let Some((stages, order)) = parts else { return Refusal::err("the value is no pipeline", help) };
     let count = statements(body);
     if stages.len() != count || order.len() != count {
-        let text = format!("the body has {count} statements, there are {} stages and {} places", stages.len(), order.len());
+        let text =
+            format!("the body has {count} statements, there are {} stages and {} places", stages.len(), order.len());
         return Refusal::err(text, help);
     }
     let mut sorted = order.clone();

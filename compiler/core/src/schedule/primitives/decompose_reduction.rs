@@ -65,9 +65,7 @@ fn inner_loops(state: &State<'_>, block: &Block, var: VarId) -> Result<Vec<VarId
         let text = format!("`{}`, a reduce loop of block `{}`, is outside of `{name}`", state.name(*outer), block.name);
         return Refusal::err(text, "take a loop around all of its reduce loops");
     }
-    let both = |v: &&VarId| {
-        drives(state, block, **v, IterKind::Reduce) && drives(state, block, **v, IterKind::Spatial)
-    };
+    let both = |v: &&VarId| drives(state, block, **v, IterKind::Reduce) && drives(state, block, **v, IterKind::Spatial);
     match loops[at..].iter().find(both) {
         None => Ok(loops[at..].to_vec()),
         Some(v) => {
@@ -90,7 +88,8 @@ fn alone(state: &State<'_>, block: &Block, var: VarId) -> Result<(), Refusal> {
     for other in tree::outer_blocks(&inside).into_iter().filter(|b| b.name != block.name) {
         let found = accesses(state.module, exprs, &Stmt::Block(Box::new(other.clone())));
         if let Some(buf) = found.written_bufs().intersection(&written).next() {
-            let text = format!("block `{}` writes `{}` inside `{}` too", other.name, state.buf_name(*buf), state.name(var));
+            let text =
+                format!("block `{}` writes `{}` inside `{}` too", other.name, state.buf_name(*buf), state.name(var));
             return Refusal::err(text, "take a loop inside which one block writes it");
         }
     }

@@ -12,13 +12,8 @@ use crate::schedule::table::{Gives, Kind, Out, Outcome, Primitive, required};
 use crate::schedule::tree;
 use crate::schedule::{LoopRV, Schedule, ScheduleError};
 
-pub(super) const PRIMITIVE: Primitive = Primitive {
-    name: "merge",
-    params: &[required("loops", Kind::Loops)],
-    gives: Gives::One,
-    run,
-    decides: false,
-};
+pub(super) const PRIMITIVE: Primitive =
+    Primitive { name: "merge", params: &[required("loops", Kind::Loops)], gives: Gives::One, run, decides: false };
 
 impl Schedule<'_> {
     /// Makes one loop of loops of the same range that stand one after another.
@@ -38,10 +33,8 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let names: Vec<String> = vars.iter().map(|v| state.name(*v)).collect();
     let var = state.b.index_var(&format!("{}_m", names.join("_")));
     let read = state.b.read(var);
-    let bodies: Vec<Stmt> = loops
-        .iter()
-        .map(|l| substitute(&mut state.b, &BTreeMap::from([(l.var, read)]), l.body.clone()))
-        .collect();
+    let bodies: Vec<Stmt> =
+        loops.iter().map(|l| substitute(&mut state.b, &BTreeMap::from([(l.var, read)]), l.body.clone())).collect();
     let merged = Loop { var, body: Stmt::Seq(bodies), ..loops[0].clone() }.stmt();
     any_order(state, &merged, &[var])?;
     if let Some(Stmt::Seq(all)) = tree::find_mut(&mut state.body, &holds(vars[0])) {

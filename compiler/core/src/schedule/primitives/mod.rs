@@ -4,15 +4,15 @@ use super::table::Primitive;
 
 mod add_unit_loop;
 mod annotate;
-mod unannotate;
 mod decompose_reduction;
-mod rfactor;
 mod loop_partition;
 mod merge;
+mod rfactor;
 mod sample_categorical;
-mod sample_perfect_tile;
-mod sample_partitioned_tile;
 mod sample_compute_location;
+mod sample_partitioned_tile;
+mod sample_perfect_tile;
+mod unannotate;
 
 mod bind;
 mod blockize;

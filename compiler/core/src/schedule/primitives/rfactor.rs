@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{
-    Access, Block, BufId, Expr, ExprId, Intrinsic, IterKind, IterVar, LoopKind, Scope, Stmt, VarId,
-};
+use tenfold_ir::tir::{Access, Block, BufId, Expr, ExprId, Intrinsic, IterKind, IterVar, LoopKind, Scope, Stmt, VarId};
 use tenfold_ir::{DType, Scalar};
 
 use crate::schedule::analysis::{Class, accesses, class_of, uses_var, vars_of, writers};
@@ -53,7 +51,10 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let sum = the_sum(state, var, &it)?;
     let rank = sum.index.len() as i64;
     let axis = args.int(1).filter(|n| (0..=rank).contains(n)).ok_or_else(|| {
-        Refusal::new(format!("axis {} is none of the new buffer's", args.int(1).unwrap_or(-1)), format!("give 0 to {rank}"))
+        Refusal::new(
+            format!("axis {} is none of the new buffer's", args.int(1).unwrap_or(-1)),
+            format!("give 0 to {rank}"),
+        )
     })?;
     let top = outermost(state, &sum, var)?;
     let guards = guards(state, &sum)?;
@@ -308,14 +309,7 @@ fn total(state: &mut State<'_>, sum: &Sum, many: BufId, it: &Loop, axis: usize) 
 }
 
 /// Puts the block of the many sums in the place of the old one, and the nest that adds up behind its loops.
-fn replace(
-    state: &mut State<'_>,
-    sum: &Sum,
-    many: Many,
-    total: Stmt,
-    var: VarId,
-    top: VarId,
-) -> Result<(), Refusal> {
+fn replace(state: &mut State<'_>, sum: &Sum, many: Many, total: Stmt, var: VarId, top: VarId) -> Result<(), Refusal> {
     state.edit_block(&sum.block.name, |_, block| *block = many.block)?;
     state.edit_loop(var, |_, l| Loop { kind: LoopKind::Serial, ..l }.stmt())?;
     state.edit_loop(top, |_, l| {

@@ -21,7 +21,12 @@ pub(super) const PRIMITIVE: Primitive = Primitive {
 
 impl Schedule<'_> {
     /// Chooses `n` factors whose product is the loop's extent, the innermost at most `max_innermost`.
-    pub fn sample_perfect_tile(&mut self, it: LoopRV, n: i64, max_innermost: i64) -> Result<Vec<ExprRV>, ScheduleError> {
+    pub fn sample_perfect_tile(
+        &mut self,
+        it: LoopRV,
+        n: i64,
+        max_innermost: i64,
+    ) -> Result<Vec<ExprRV>, ScheduleError> {
         self.step_numbers("sample_perfect_tile", vec![it.into(), n.into(), max_innermost.into()])
     }
 }

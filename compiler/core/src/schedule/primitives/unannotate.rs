@@ -26,7 +26,8 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let all = super::annotations_of(state, args)?;
     if !all.iter().any(|a| super::annotation_key(a) == key) {
         let keys: Vec<String> = all.iter().map(|a| format!("`{}`", super::annotation_key(a))).collect();
-        let keys = if keys.is_empty() { "there are none".to_string() } else { format!("there are {}", keys.join(", ")) };
+        let keys =
+            if keys.is_empty() { "there are none".to_string() } else { format!("there are {}", keys.join(", ")) };
         return Refusal::err(format!("there is no annotation `{key}`"), keys);
     }
     super::edit_annotations(state, args, |all| all.retain(|a| super::annotation_key(a) != key));
