@@ -30,8 +30,12 @@ pub static PIPELINE: &[Pass] = &[
     lower::entry::PASS,
     // While indices still have axes.
     tir::verify_bounds::PASS,
-    tir::lower_blocks::PASS,
-    tir::flatten::PASS,
+    // Its condition names iterators, which the next pass takes away.
+    tir::lower_init_block::PASS,
+    tir::convert_blocks_to_opaque::PASS,
+    tir::lower_match_buffer::PASS,
+    tir::lower_opaque_block::PASS,
+    tir::flatten_buffer::PASS,
     // On one index per access, where a vector of neighbours can be seen.
     tir::vectorize_loop::PASS,
     // Before math is expanded, which would count as size.
@@ -51,15 +55,18 @@ pub static PIPELINE: &[Pass] = &[
 pub static PASSES: &[Pass] = &[
     graph::canonicalize_cast::PASS,
     graph::canonicalize_ops::PASS,
+    tir::convert_blocks_to_opaque::PASS,
     graph::dead_code::PASS,
     graph::eliminate_common_subexpr::PASS,
-    tir::flatten::PASS,
+    tir::flatten_buffer::PASS,
     graph::fold_constant::PASS,
     tir::hoist_if_then_else::PASS,
     graph::inline_calls::PASS,
     lower::PASS,
     graph::lift_transform_params::PASS,
-    tir::lower_blocks::PASS,
+    tir::lower_init_block::PASS,
+    tir::lower_match_buffer::PASS,
+    tir::lower_opaque_block::PASS,
     lower::entry::PASS,
     tir::lower_math::PASS,
     graph::materialise::PASS,

@@ -17,7 +17,7 @@ use tenfold_ir::{DType, Function, Module, Scalar};
 
 /// Passes that may run before buffers have one axis, and those that may run after as well.
 const ANYWHERE: [&str; 5] = ["UnrollLoop", "Simplify", "RemoveNoOp", "HoistIfThenElse", "RewriteUnsafeSelect"];
-/// Passes that need what `FlattenBuffers` gives.
+/// Passes that need what `FlattenBuffer` gives.
 const FLAT: [&str; 1] = ["VectorizeLoop"];
 
 /// How many functions are made; `TENFOLD_CASES` asks for more.
@@ -112,10 +112,10 @@ fn sequence(r: &mut Random, seed: u64) -> Passes {
     let anywhere = |r: &mut Random| (0..r.below(4)).map(|_| r.pick(&ANYWHERE)).collect::<Vec<_>>();
     if seed.is_multiple_of(3) {
         let one = r.pick(&[ANYWHERE.as_slice(), &FLAT].concat());
-        return if FLAT.contains(&one) { vec!["FlattenBuffers", one] } else { vec![one] };
+        return if FLAT.contains(&one) { vec!["FlattenBuffer", one] } else { vec![one] };
     }
     let mut all = anywhere(r);
-    all.push("FlattenBuffers");
+    all.push("FlattenBuffer");
     all.extend(anywhere(r));
     all.push(r.pick(&FLAT));
     all.extend(anywhere(r));

@@ -83,7 +83,7 @@ impl<'m> Schedule<'m> {
 
     fn run(&self, primitive: &Primitive, args: &[Arg]) -> Result<(State<'m>, Vec<Out>), Refusal> {
         if self.state.b.func().phase >= tir::Phase::Flat {
-            return Refusal::err("the function is flat", "schedule it before `LowerBlocks`");
+            return Refusal::err("the function is flat", "schedule it before `FlattenBuffer`");
         }
         let args = primitive.bind(args, &|rv| self.value(rv))?;
         self.present(&args)?;

@@ -1,9 +1,12 @@
 //! Passes over tir. One pass is one file.
 
-pub(crate) mod flatten;
+pub(crate) mod convert_blocks_to_opaque;
+pub(crate) mod flatten_buffer;
 pub(crate) mod hoist_if_then_else;
-pub(crate) mod lower_blocks;
+pub(crate) mod lower_init_block;
+pub(crate) mod lower_match_buffer;
 pub(crate) mod lower_math;
+pub(crate) mod lower_opaque_block;
 pub(crate) mod remove_no_op;
 pub(crate) mod rewrite_unsafe_select;
 pub(crate) mod simplify;

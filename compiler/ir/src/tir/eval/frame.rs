@@ -394,7 +394,7 @@ impl<'a, 'm> Frame<'a, 'm> {
     pub(super) fn allocate(&mut self, buf: BufId) -> Result<(), String> {
         let unplaced = View { memory: 0, base: 0, unit: 1 };
         let place = self.place_at(buf, unplaced)?;
-        let elements = usize::try_from(place.elements()).unwrap_or(0);
+        let elements = usize::try_from(place.cells().end).unwrap_or(0);
         if elements > 1 << 28 {
             return Err(format!("`{}` has {elements} elements", self.func.buffers[buf.0 as usize].name));
         }

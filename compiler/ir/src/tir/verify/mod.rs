@@ -450,6 +450,9 @@ impl<'f> Check<'f> {
             block.matches.iter().for_each(|m| c.match_buffer(m));
             block.init.iter().for_each(|s| c.stmt(s));
             c.stmt(&block.body);
+            // What is written through a view is written.
+            let through = block.matches.iter().rev().filter(|m| c.written.contains(&m.view)).map(|m| m.region.buf);
+            through.collect::<Vec<_>>().into_iter().for_each(|buf| c.write(buf));
             let gone = block.allocs.iter().copied().chain(block.matches.iter().map(|m| m.view));
             gone.for_each(|b| c.leave(b));
         });

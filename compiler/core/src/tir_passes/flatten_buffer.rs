@@ -1,25 +1,28 @@
-//! `FlattenBuffers`: buffers become one-dimensional, and accesses have one index. (TVM: FlattenBuffer.)
+//! `FlattenBuffer`: buffers become one-dimensional, and accesses have one index.
+//!
+//! Behind `LowerOpaqueBlock`, and behind the proof of accesses, which needs axes. An element stands where its buffer's
+//! strides say; an allocation with strides has room for the gaps between them.
 
 use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{BufId, BufferData, Builder, Expr, ExprId, ExprMap, Phase, PrimFunc, Stmt};
+use tenfold_ir::tir::{BufId, BufferData, Builder, Expr, ExprId, ExprMap, Phase, PrimFunc, Scope, Stmt};
 
-use super::each_prim;
+use super::rewrite_body;
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
 
 /// The pass.
-pub(crate) const PASS: Pass = Pass::on_module("FlattenBuffers", &flatten_buffers)
+pub(crate) const PASS: Pass = Pass::on_prim_func("FlattenBuffer", &run)
     .in_phase(PassPhase::Flat)
     .lowering()
     .about("gives every access one index");
 
-/// Runs on every prim-func.
-pub(crate) fn flatten_buffers(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
-    each_prim(module, |mut func| {
-        let strides: Vec<Vec<IntExpr>> = func.buffers.iter().map(strides_of).collect();
-        let body = std::mem::replace(&mut func.body, Stmt::Seq(Vec::new()));
-        let mut b = Builder::resume(func);
+fn run(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileError> {
+    if func.phase >= Phase::Flat {
+        return Ok(func);
+    }
+    let strides: Vec<Vec<IntExpr>> = func.buffers.iter().map(strides_of).collect();
+    let mut func = rewrite_body(func, |b, body| {
         let mut loads = ExprMap::new(|b: &mut Builder, id: ExprId| match b.func().exprs.get(id).clone() {
             Expr::Load { buf, index, access } => {
                 let flat = flat_index(b, &strides, buf, &index);
@@ -28,17 +31,24 @@ pub(crate) fn flatten_buffers(module: &mut Module, _: &PassContext) -> Result<()
             }
             _ => id,
         });
-        let body = loads.stmt(&mut b, body);
-        let body = stores(&mut b, &strides, body);
-        b.push(body);
-        let mut func = b.finish();
-        for buffer in &mut func.buffers {
-            let size = buffer.shape.iter().fold(IntExpr::from(1), |n, d| &n * d);
-            buffer.shape = vec![size];
-        }
-        PrimFunc { phase: Phase::Flat, ..func }
+        let body = loads.stmt(b, body);
+        stores(b, &strides, body)
     });
-    Ok(())
+    func.buffers.iter_mut().for_each(flatten);
+    Ok(PrimFunc { phase: Phase::Flat, ..func })
+}
+
+/// One axis of as many elements; of an allocation with gaps, of as many as lie between the first and the last.
+fn flatten(buffer: &mut BufferData) {
+    let own = matches!(buffer.scope, Scope::Global | Scope::Local | Scope::Shared | Scope::SharedDyn | Scope::Warp);
+    let size = match buffer.strides.take_if(|_| own) {
+        None => buffer.shape.iter().fold(IntExpr::from(1), |n, d| &n * d),
+        Some(strides) => {
+            let reach = buffer.shape.iter().zip(&strides).map(|(d, s)| &(d - 1) * s);
+            reach.fold(IntExpr::from(1), |n, r| &n + &r)
+        }
+    };
+    buffer.shape = vec![size];
 }
 
 /// Distance per axis in elements.
@@ -93,7 +103,7 @@ fn stores(b: &mut Builder, strides: &[Vec<IntExpr>], stmt: Stmt) -> Stmt {
         | Stmt::Call { .. }
         | Stmt::Barrier(_)
         | Stmt::Assert { .. } => stmt,
-        // `LowerBlocks` runs before; a block left is a bug that the verifier reports.
+        // `LowerOpaqueBlock` runs before; a block left is a bug that the verifier reports.
         Stmt::Block(_) => stmt,
     }
 }
