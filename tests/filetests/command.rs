@@ -32,11 +32,7 @@ pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
 }
 
 pub(crate) fn text(module: &Module) -> String {
-    let texts = module.functions.values().map(|f| match f {
-        Function::Relax(f) => relax::print_function(f),
-        Function::Prim(f) => tir::print(module, f),
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    tenfold_ir::functions_text(module)
 }
 
 pub(crate) fn lines(text: &str) -> Vec<String> {

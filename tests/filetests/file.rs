@@ -1,6 +1,6 @@
 //! The parts of a file.
 
-use tenfold_ir::{ConstBytes, ConstData, DType, Function, Module, Scalar, relax, tir};
+use tenfold_ir::{ConstBytes, ConstData, DType, Module, Scalar};
 
 /// What a tensor is called with: its dtype, its elements.
 pub(crate) struct Input {
@@ -96,39 +96,15 @@ impl File {
         Ok(())
     }
 
-    /// Functions begin at the start of a line.
+    /// The first function is the entry.
     fn parse(&mut self) -> Result<(), String> {
-        let mut functions: Vec<String> = Vec::new();
-        for line in self.source.lines() {
-            let first = line.starts_with("relax @") || line.starts_with("prim @");
-            match functions.last_mut() {
-                _ if first => functions.push(format!("{line}\n")),
-                Some(last) => *last += &format!("{line}\n"),
-                None if line.trim().is_empty() => {}
-                None => return Err(format!("expected a function, found `{line}`")),
-            }
-        }
-        for text in functions {
-            if text.starts_with("relax @") {
-                let func = relax::parse_function(&text).map_err(|e| e.to_string())?;
-                self.enter(&func.name);
-                self.module.functions.insert(func.name.clone(), Function::Relax(func));
-            } else {
-                for func in tir::parse(&self.module, &text).map_err(|e| e.to_string())? {
-                    self.enter(&func.name);
-                    self.module.functions.insert(func.name.clone(), Function::Prim(func));
-                }
-            }
+        tenfold_ir::parse_functions(&mut self.module, &self.source, 0).map_err(|e| e.to_string())?;
+        let first = self.source.lines().find_map(|l| l.strip_prefix("relax @").or(l.strip_prefix("prim @")));
+        if let Some(name) = first.and_then(|l| l.split(['(', '<', '[', ' ']).next()) {
+            self.module.entry = name.trim().to_string();
+            self.module.sources = vec![self.module.entry.clone()];
         }
         Ok(())
-    }
-
-    /// The first function is the entry.
-    fn enter(&mut self, name: &str) {
-        if self.module.entry.is_empty() {
-            self.module.entry = name.to_string();
-            self.module.sources = vec![name.to_string()];
-        }
     }
 
     /// The file with another expectation.

@@ -2,18 +2,23 @@
 
 use std::fmt;
 
-/// What is wrong with a text, and in which line, counted from 1.
+/// What is wrong with a text, and where, counted from 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
     /// The line.
     pub line: usize,
+    /// The column, in characters; 0 if only the line is known.
+    pub column: usize,
     /// Expected and found.
     pub message: String,
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.message)
+        match self.column {
+            0 => write!(f, "line {}: {}", self.line, self.message),
+            column => write!(f, "line {}:{column}: {}", self.line, self.message),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ pub fn parse_function(text: &str) -> Result<Function, ParseError> {
         parser.line = number + 1;
         let line = strip(line);
         if !line.is_empty() {
-            parser.statement(line).map_err(|message| ParseError { line: number + 1, message })?;
+            parser.statement(line).map_err(|message| ParseError { line: number + 1, column: 0, message })?;
         }
     }
     parser.finish()
@@ -58,7 +58,7 @@ type Parsed<T> = Result<T, String>;
 
 impl Parser {
     fn finish(self) -> Result<Function, ParseError> {
-        let fail = |message: String| ParseError { line: self.line, message };
+        let fail = |message: String| ParseError { line: self.line, column: 0, message };
         let Some(mut func) = self.func else { return Err(fail("expected `relax @name`, found the end".into())) };
         if self.at != Where::After {
             return Err(fail("expected `}`, found the end".into()));

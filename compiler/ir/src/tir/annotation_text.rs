@@ -27,7 +27,7 @@ pub(super) fn pattern(word: &str) -> Parsed<OpPattern> {
 }
 
 /// A text in quotes, as [`quoted`] reads it.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

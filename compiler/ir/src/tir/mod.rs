@@ -12,6 +12,7 @@ mod ir;
 mod parse;
 mod parse_expr;
 mod print;
+pub mod random;
 mod rewrite;
 mod scope;
 mod verify;
@@ -20,6 +21,7 @@ mod view;
 mod walk;
 
 pub use annotation::{AnnValue, Annotation};
+pub(crate) use annotation_text::quote;
 pub use bounds::{Unproven, unproven, verify_bounds};
 pub use build::Builder;
 pub use eval::{Arg, eval};

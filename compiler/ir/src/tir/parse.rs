@@ -3,6 +3,7 @@
 //! One statement stands on one line; braces open at a line's end. Variables and buffers are numbered in the order in
 //! which the text names them.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::annotation_text::{annotations, pattern, string};
@@ -20,7 +21,8 @@ pub(super) type Parsed<T> = Result<T, String>;
 
 /// Reads the functions of a text; constants are those of `module`, found by their hashes.
 pub fn parse(module: &Module, text: &str) -> Result<Vec<PrimFunc>, ParseError> {
-    let numbered = text.lines().enumerate().map(|(n, line)| (n + 1, strip(line)));
+    let raw: Vec<&str> = text.lines().collect();
+    let numbered = raw.iter().enumerate().map(|(n, line)| (n + 1, strip(line)));
     let lines: Vec<(usize, &str)> = numbered.filter(|(_, line)| !line.is_empty()).collect();
     let mut funcs = Vec::new();
     let mut at = 0;
@@ -28,11 +30,19 @@ pub fn parse(module: &Module, text: &str) -> Result<Vec<PrimFunc>, ParseError> {
         let mut parser = Parser::new(module, &lines, at);
         let result = parser.function();
         let line = lines.get(parser.at.min(lines.len() - 1)).map_or(0, |(n, _)| *n);
-        result.map_err(|message| ParseError { line, message })?;
+        let column = raw.get(line.wrapping_sub(1)).map_or(0, |raw| column(raw, parser.mark.get()));
+        result.map_err(|message| ParseError { line, column, message })?;
         at = parser.at;
         funcs.push(parser.func);
     }
     Ok(funcs)
+}
+
+/// The column of an address in a line; its first that is not blank if it is no address in it.
+fn column(line: &str, address: usize) -> usize {
+    let first = line.len() - line.trim_start().len();
+    let offset = address.checked_sub(line.as_ptr() as usize).filter(|at| *at <= line.len());
+    line.get(..offset.unwrap_or(first)).map_or(0, |before| before.chars().count() + 1)
 }
 
 pub(super) struct Parser<'t> {
@@ -45,6 +55,8 @@ pub(super) struct Parser<'t> {
     pub buffers: BTreeMap<String, BufId>,
     /// What `%n` stands for.
     pub defined: BTreeMap<u32, ExprId>,
+    /// The address of what is read now, which an error is about.
+    pub mark: Cell<usize>,
 }
 
 /// Statements inside statements.
@@ -54,7 +66,7 @@ impl<'t> Parser<'t> {
     fn new(module: &'t Module, lines: &'t [(usize, &'t str)], at: usize) -> Self {
         let func = PrimFunc::new("");
         let (vars, buffers, defined) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Parser { module, lines, at, depth: 0, func, vars, buffers, defined }
+        Parser { module, lines, at, depth: 0, func, vars, buffers, defined, mark: Cell::new(0) }
     }
 
     fn peek(&self) -> Parsed<&'t str> {
@@ -85,6 +97,7 @@ impl<'t> Parser<'t> {
         self.at += 1;
         while let Some(fact) = self.take("fact") {
             self.at -= 1;
+            self.look(fact);
             self.func.facts.push(Fact::parse(fact)?);
             self.at += 1;
         }
@@ -100,6 +113,7 @@ impl<'t> Parser<'t> {
     fn flags(&mut self, flags: &str) -> Parsed<()> {
         let mut words = flags.split_whitespace();
         while let Some(word) = words.next() {
+            self.mark.set(word.as_ptr() as usize);
             let mut value = || words.next().ok_or_else(|| format!("expected a word after `{word}`"));
             match word {
                 "phase" => self.func.phase = phase(value()?)?,
@@ -116,6 +130,7 @@ impl<'t> Parser<'t> {
     }
 
     fn param(&mut self, text: &str) -> Parsed<()> {
+        self.look(text);
         if text == "workspace" {
             self.func.params.push(Param::Workspace);
             return Ok(());
@@ -142,6 +157,7 @@ impl<'t> Parser<'t> {
 
     /// `x: f32[N, 4] strides [s, 1] in 0..N global offset 64`.
     fn buffer(&mut self, text: &str, scope: Option<Scope>) -> Parsed<BufId> {
+        self.look(text);
         let (name, rest) = split_once(text, ":").ok_or_else(|| format!("expected `name: type`, found `{text}`"))?;
         let open = rest.find('[').ok_or_else(|| format!("expected `dtype[shape]`, found `{rest}`"))?;
         let dtype = dtype(rest[..open].trim())?;
@@ -213,6 +229,7 @@ impl<'t> Parser<'t> {
 
     fn stmt(&mut self) -> Parsed<Option<Stmt>> {
         let line = self.peek()?;
+        self.look(line);
         if line.starts_with('%') {
             return self.definition(line).map(|()| None);
         }
@@ -271,7 +288,9 @@ impl<'t> Parser<'t> {
             None => (rest, Vec::new()),
         };
         let (extent, kind) = rest.rsplit_once(' ').ok_or("expected the kind of the loop")?;
-        let (min, extent, kind) = (self.expr(min)?, self.expr(extent.trim())?, loop_kind(kind)?);
+        let (min, extent) = (self.expr(min)?, self.expr(extent.trim())?);
+        self.look(kind);
+        let kind = loop_kind(kind)?;
         let var = self.declare(name, Ty::index());
         Ok(Stmt::For { var, min, extent, kind, annotations, body: self.boxed()? })
     }
@@ -304,6 +323,7 @@ impl<'t> Parser<'t> {
     }
 
     fn annotations(&self, text: &str) -> Parsed<Vec<Annotation>> {
+        self.look(text);
         annotations(self, text)
     }
 
@@ -343,6 +363,7 @@ impl<'t> Parser<'t> {
         let mut block = Block::new(name, Stmt::nop());
         while self.peek()? != "}" {
             let line = self.peek()?;
+            self.look(line);
             let (word, rest) =
                 line.split_once(' ').ok_or_else(|| format!("expected a part of a block, found `{line}`"))?;
             match word {
@@ -396,7 +417,13 @@ impl<'t> Parser<'t> {
 
     // Parts.
 
+    /// An error from now on is about this part of the text.
+    pub(super) fn look(&self, part: &str) {
+        self.mark.set(part.as_ptr() as usize);
+    }
+
     pub(super) fn buf(&self, name: &str) -> Parsed<BufId> {
+        self.look(name);
         self.buffers.get(name).copied().ok_or_else(|| format!("there is no buffer `{name}`"))
     }
 

@@ -35,6 +35,7 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
     fn rest(&mut self) -> &'s str {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
+        self.parser.look(&self.text[self.at..]);
         &self.text[self.at..]
     }
 
@@ -94,6 +95,7 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
         if let Ok(value) = text.parse::<i64>() {
             return Ok(self.push(Expr::Index(value)));
         }
+        self.parser.look(text);
         let suffix = DType::ALL.into_iter().filter(|d| text.ends_with(d.name())).max_by_key(|d| d.name().len());
         let dtype = suffix.ok_or_else(|| format!("expected a number, found `{text}`"))?;
         let digits = &text[..text.len() - dtype.name().len()];
@@ -131,6 +133,7 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
         if self.rest().starts_with(['(', '<']) {
             return self.call(name);
         }
+        self.parser.look(name);
         let var = self.parser.vars.get(name).copied().ok_or_else(|| format!("there is no variable `{name}`"))?;
         Ok(self.push(Expr::Var(var)))
     }
@@ -163,6 +166,7 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
             return self.shuffle();
         }
         let args = self.list(")")?;
+        self.parser.look(name);
         let expr = match (name, ty, &args[..]) {
             ("if", None, [c, a, b]) => Expr::If(*c, *a, *b),
             ("select", None, [c, a, b]) => Expr::Select(*c, *a, *b),

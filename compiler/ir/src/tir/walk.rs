@@ -264,7 +264,10 @@ impl Stmt {
     /// The statements that a pipeline over this body moves: those of its sequence, behind allocations, lets and places.
     pub fn pipeline_parts(&self) -> Vec<&Stmt> {
         match self {
-            Stmt::Seq(all) => all.iter().collect(),
+            Stmt::Seq(all) => {
+                let inner = |s: &'_ Stmt| matches!(s, Stmt::Seq(_));
+                all.iter().flat_map(|s| if inner(s) { s.pipeline_parts() } else { vec![s] }).collect()
+            }
             Stmt::Alloc { body, .. } | Stmt::At(_, body) => body.pipeline_parts(),
             other => vec![other],
         }
