@@ -42,8 +42,8 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
     let front = begin.elapsed();
     let target = target(request);
     let context = context(target, request).map_err(|error| vec![diagnostic(error)])?;
-    if let Some(stage) = request.text {
-        return text::of(stage, module, &context, &member, request);
+    if let Some(ask) = &request.text {
+        return text::of(ask, module, &context, &member, request);
     }
     let options = Options {
         codegen: CodegenOptions { lines: member.lines.clone(), ..CodegenOptions::default() },

@@ -4,7 +4,7 @@ use crate::help;
 use lexopt::{Arg, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use tenfold_core::Stage;
+use tenfold_core::{Stage, pass, show::Ask};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,9 +45,23 @@ pub(crate) enum Command {
     /// One function's text.
     Show {
         /// Which text.
-        stage: Stage,
+        ask: Ask,
         /// Which function.
         function: String,
+    },
+    /// One function's picture.
+    Graph {
+        /// Which function.
+        function: String,
+        /// The file to write; standard output if there is none.
+        output: Option<PathBuf>,
+    },
+    /// The numbers of one function or of all.
+    Stats {
+        /// For tools.
+        json: bool,
+        /// Which function.
+        function: Option<String>,
     },
 }
 
@@ -77,16 +91,22 @@ enum Name {
     Doctor,
     List,
     Show,
+    Diff,
+    Graph,
+    Stats,
 }
 
 impl Name {
-    const ALL: [Self; 3] = [Self::Doctor, Self::List, Self::Show];
+    const ALL: [Self; 6] = [Self::Doctor, Self::List, Self::Show, Self::Diff, Self::Graph, Self::Stats];
 
     fn text(self) -> &'static str {
         match self {
             Self::Doctor => "doctor",
             Self::List => "list",
             Self::Show => "show",
+            Self::Diff => "diff",
+            Self::Graph => "graph",
+            Self::Stats => "stats",
         }
     }
 
@@ -95,6 +115,18 @@ impl Name {
             Self::Doctor => help::DOCTOR,
             Self::List => help::LIST,
             Self::Show => help::SHOW,
+            Self::Diff => help::DIFF,
+            Self::Graph => help::GRAPH,
+            Self::Stats => help::STATS,
+        }
+    }
+
+    /// How many values it takes: a function, and two passes.
+    fn values(self) -> usize {
+        match self {
+            Self::Doctor | Self::List => 0,
+            Self::Show | Self::Graph | Self::Stats => 1,
+            Self::Diff => 3,
         }
     }
 }
@@ -113,9 +145,27 @@ struct Rest {
     manifest: Option<PathBuf>,
     target: Option<String>,
     features: Features,
-    stage: Option<Stage>,
-    function: Option<String>,
+    ask: Option<Ask>,
+    values: Vec<String>,
+    output: Option<PathBuf>,
     json: bool,
+}
+
+impl Rest {
+    /// Only one thing is shown.
+    fn ask(&mut self, ask: Ask) -> Result<(), String> {
+        match self.ask.replace(ask) {
+            None => Ok(()),
+            Some(_) => {
+                Err("only one of `--stage`, `--before`, `--after`, `--passes` and `--timing` can be shown".into())
+            }
+        }
+    }
+
+    fn function(&mut self) -> Result<String, String> {
+        let missing = "the name of a function is missing; `cargo tenfold list` names them";
+        if self.values.is_empty() { Err(missing.into()) } else { Ok(self.values.remove(0)) }
+    }
 }
 
 struct Reader {
@@ -134,8 +184,8 @@ impl Reader {
                     return Ok(Parsed::Say(format!("cargo-tenfold {}\n", env!("CARGO_PKG_VERSION"))));
                 }
                 (Arg::Value(name), None) => self.command = Some(command(&name.to_string_lossy())?),
-                (Arg::Value(name), Some(Name::Show)) if self.rest.function.is_none() => {
-                    self.rest.function = Some(name.string().map_err(text)?);
+                (Arg::Value(value), Some(name)) if self.rest.values.len() < name.values() => {
+                    self.rest.values.push(value.string().map_err(text)?);
                 }
                 (argument, Some(name)) => {
                     let argument = owned(argument);
@@ -150,11 +200,12 @@ impl Reader {
     fn option(&mut self, name: Name, argument: &Argument, parser: &mut Parser) -> Result<(), String> {
         let mut value = || parser.value().map_err(text)?.string().map_err(text);
         let rest = &mut self.rest;
-        let compiles = matches!(name, Name::List | Name::Show);
+        let compiles = name != Name::Doctor;
         match argument {
             Argument::Short('p') => rest.package = Some(value()?),
             Argument::Short('F') if compiles => rest.features.add(&value()?),
-            Argument::Short('s') if name == Name::Show => rest.stage = Some(stage(&value()?)?),
+            Argument::Short('s') if name == Name::Show => rest.ask(Ask::Stage(stage(&value()?)?))?,
+            Argument::Short('o') if name == Name::Graph => rest.output = Some(parser.value().map_err(text)?.into()),
             Argument::Long(long) => match long.as_str() {
                 "package" => rest.package = Some(value()?),
                 "manifest-path" => rest.manifest = Some(parser.value().map_err(text)?.into()),
@@ -162,8 +213,13 @@ impl Reader {
                 "features" if compiles => rest.features.add(&value()?),
                 "all-features" if compiles => rest.features.all = true,
                 "no-default-features" if compiles => rest.features.no_default = true,
-                "stage" if name == Name::Show => rest.stage = Some(stage(&value()?)?),
-                "json" if name == Name::List => rest.json = true,
+                "stage" if name == Name::Show => rest.ask(Ask::Stage(stage(&value()?)?))?,
+                "before" if name == Name::Show => rest.ask(Ask::Before(known_pass(value()?)?))?,
+                "after" if name == Name::Show => rest.ask(Ask::After(known_pass(value()?)?))?,
+                "passes" if name == Name::Show => rest.ask(Ask::Passes)?,
+                "timing" if name == Name::Show => rest.ask(Ask::Timing)?,
+                "output" if name == Name::Graph => rest.output = Some(parser.value().map_err(text)?.into()),
+                "json" if matches!(name, Name::List | Name::Stats) => rest.json = true,
                 _ => return Err(argument.unexpected(name)),
             },
             Argument::Short(_) | Argument::Value(_) => return Err(argument.unexpected(name)),
@@ -172,15 +228,23 @@ impl Reader {
     }
 
     fn finish(&mut self) -> Result<Parsed, String> {
-        let rest = std::mem::take(&mut self.rest);
+        let mut rest = std::mem::take(&mut self.rest);
         let command = match self.command {
-            None => return Err("a command is missing; expected `doctor`, `list` or `show`".into()),
+            None => return Err(format!("a command is missing; expected {}", commands())),
             Some(Name::Doctor) => Command::Doctor,
             Some(Name::List) => Command::List { json: rest.json },
-            Some(Name::Show) => Command::Show {
-                stage: rest.stage.unwrap_or(Stage::Tir),
-                function: rest.function.ok_or("the name of a function is missing; `cargo tenfold list` names them")?,
-            },
+            Some(Name::Show) => {
+                let function = rest.function()?;
+                Command::Show { ask: rest.ask.take().unwrap_or(Ask::Stage(Stage::Tir)), function }
+            }
+            Some(Name::Diff) => {
+                let function = rest.function()?;
+                let [a, b] = <[String; 2]>::try_from(std::mem::take(&mut rest.values))
+                    .map_err(|_| "two passes are missing: `cargo tenfold diff FN PASS PASS`".to_string())?;
+                Command::Show { ask: Ask::Diff(known_pass(a)?, known_pass(b)?), function }
+            }
+            Some(Name::Graph) => Command::Graph { function: rest.function()?, output: rest.output.take() },
+            Some(Name::Stats) => Command::Stats { json: rest.json, function: rest.values.pop() },
         };
         let Rest { package, manifest, target, features, .. } = rest;
         Ok(Parsed::Run(Arguments { command, package, manifest, target, features }))
@@ -224,7 +288,24 @@ fn text(error: lexopt::Error) -> String {
 
 fn command(name: &str) -> Result<Name, String> {
     let found = Name::ALL.into_iter().find(|known| known.text() == name);
-    found.ok_or_else(|| format!("there is no command `{name}`; expected `doctor`, `list` or `show`"))
+    found.ok_or_else(|| format!("there is no command `{name}`; expected {}", commands()))
+}
+
+fn commands() -> String {
+    let names = Name::ALL.map(|name| format!("`{}`", name.text()));
+    let (last, others) = (&names[names.len() - 1], &names[..names.len() - 1]);
+    format!("{} or {last}", others.join(", "))
+}
+
+/// A pass of the registry, or the number of a run.
+fn known_pass(name: String) -> Result<String, String> {
+    if name.parse::<usize>().is_ok() {
+        return Ok(name);
+    }
+    match pass::get(&name) {
+        Ok(_) => Ok(name),
+        Err(error) => Err(error.help.map_or(error.message.clone(), |help| format!("{}; {help}", error.message))),
+    }
 }
 
 fn stage(name: &str) -> Result<Stage, String> {
@@ -256,11 +337,25 @@ mod tests {
         assert_eq!(run("list --json -p x").command, Command::List { json: true });
         let features = Features { names: vec!["a".into(), "b".into()], all: false, no_default: true };
         assert_eq!(run("list -F a,b --no-default-features").features, features);
-        let show = Command::Show { stage: Stage::Asm, function: "nn::mlp".into() };
+        let show = Command::Show { ask: Ask::Stage(Stage::Asm), function: "nn::mlp".into() };
         for line in ["show --stage asm nn::mlp", "show --stage=asm nn::mlp", "show nn::mlp -sasm"] {
             assert_eq!(run(line).command, show, "{line}");
         }
-        assert_eq!(run("show f").command, Command::Show { stage: Stage::Tir, function: "f".into() });
+        let asks = [
+            ("show f", Ask::Stage(Stage::Tir)),
+            ("show f --after PadConv", Ask::After("PadConv".into())),
+            ("show --before 3 f", Ask::Before("3".into())),
+            ("show f --passes", Ask::Passes),
+            ("show f --timing", Ask::Timing),
+            ("diff f PadConv Materialise", Ask::Diff("PadConv".into(), "Materialise".into())),
+        ];
+        for (line, ask) in asks {
+            assert_eq!(run(line).command, Command::Show { ask, function: "f".into() }, "{line}");
+        }
+        let output = Some(PathBuf::from("x.html"));
+        assert_eq!(run("graph f -o x.html").command, Command::Graph { function: "f".into(), output });
+        assert_eq!(run("stats --json").command, Command::Stats { json: true, function: None });
+        assert_eq!(run("stats f").command, Command::Stats { json: false, function: Some("f".into()) });
     }
 
     #[test]
@@ -273,8 +368,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let cases = [
-            ("", "a command is missing; expected `doctor`, `list` or `show`"),
-            ("lsit", "there is no command `lsit`; expected `doctor`, `list` or `show`"),
+            ("", "a command is missing; expected `doctor`, `list`, `show`, `diff`, `graph` or `stats`"),
+            ("lsit", "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `graph` or `stats`"),
             ("--json", "invalid option '--json'"),
             ("doctor --json", "`doctor` has no option `--json`"),
             ("list f", "`list` has no use for `f`"),
@@ -282,6 +377,15 @@ mod tests {
             ("show", "the name of a function is missing; `cargo tenfold list` names them"),
             ("show --stage mir f", "there is no stage `mir`; expected one of `relax`, `tir`, `llvm`, `asm`, `c`"),
             ("show f -x", "`show` has no option `-x`"),
+            ("show f --after Pad", "there is no pass `Pad`; passes.md lists them"),
+            (
+                "show f --passes --timing",
+                "only one of `--stage`, `--before`, `--after`, `--passes` and `--timing` can be shown",
+            ),
+            ("diff f PadConv", "two passes are missing: `cargo tenfold diff FN PASS PASS`"),
+            ("diff f PadConv PadCon", "there is no pass `PadCon`; a similar name is `PadConv`"),
+            ("graph", "the name of a function is missing; `cargo tenfold list` names them"),
+            ("graph f --json", "`graph` has no option `--json`"),
             ("list --package", "missing argument for option '--package'"),
         ];
         for (line, text) in cases {

@@ -9,7 +9,10 @@ Usage: cargo tenfold COMMAND [OPTIONS]
 Commands:
   doctor    Says what a build finds on this machine, and whether a function can be compiled
   list      Names the tensor functions of a package, with their sizes
-  show      Prints one function as relax, tir, LLVM IR, assembly or C
+  show      Prints one function as relax, tir, LLVM IR, assembly or C, or around a pass
+  diff      Prints what is different in one function after two passes
+  graph     Draws one function: kernels, shapes, memory over time
+  stats     Counts kernels, bytes and copies of one function or of all
 
 Options:
   -h, --help       Print help; after a command, its own
@@ -63,6 +66,7 @@ pub(crate) const SHOW: &str = "\
 Prints one function as relax, tir, LLVM IR, assembly or C
 
 Usage: cargo tenfold show [--stage STAGE] [OPTIONS] FN
+       cargo tenfold show --before PASS | --after PASS | --passes | --timing [OPTIONS] FN
 
 FN is a path, `crate::nn::mlp`, or the end of one, `mlp`. The text goes to stdout, everything else
 to stderr.
@@ -76,6 +80,10 @@ Stages:
 
 Options:
   -s, --stage STAGE           What to print
+      --before PASS           The text before a pass, by name or by number in `--passes`
+      --after PASS            The text after a pass
+      --passes                The passes that run, and how many lines each takes away and adds
+      --timing                How long each pass takes
   -p, --package NAME          The package, if there are several
       --manifest-path FILE    The Cargo.toml to start from
       --target TRIPLE         The target to compile for, if it is not the host
@@ -85,4 +93,64 @@ Options:
   -h, --help                  Print help
 
 Exit codes: 0 the text was printed, 1 there is none, 2 the command line is wrong.
+";
+
+/// `cargo tenfold diff --help`.
+pub(crate) const DIFF: &str = "\
+Prints what is different in one function after two passes
+
+Usage: cargo tenfold diff [OPTIONS] FN PASS PASS
+
+A unified diff of the texts. A pass is a name or a number in `cargo tenfold show --passes FN`.
+
+Options:
+  -p, --package NAME          The package, if there are several
+      --manifest-path FILE    The Cargo.toml to start from
+      --target TRIPLE         The target to compile for, if it is not the host
+  -F, --features FEATURES     Features to activate, with commas between them
+      --all-features          Activate all features
+      --no-default-features   Do not activate `default`
+  -h, --help                  Print help
+
+Exit codes: 0 the diff was printed, 1 there is none, 2 the command line is wrong.
+";
+
+/// `cargo tenfold graph --help`.
+pub(crate) const GRAPH: &str = "\
+Draws one function: kernels with what was joined in them, shapes, memory over time
+
+Usage: cargo tenfold graph [OPTIONS] FN
+
+One page of HTML that loads nothing from elsewhere.
+
+Options:
+  -o, --output FILE           The file to write, if not stdout
+  -p, --package NAME          The package, if there are several
+      --manifest-path FILE    The Cargo.toml to start from
+      --target TRIPLE         The target to compile for, if it is not the host
+  -F, --features FEATURES     Features to activate, with commas between them
+      --all-features          Activate all features
+      --no-default-features   Do not activate `default`
+  -h, --help                  Print help
+
+Exit codes: 0 the page was written, 1 it was not, 2 the command line is wrong.
+";
+
+/// `cargo tenfold stats --help`.
+pub(crate) const STATS: &str = "\
+Counts kernels, bytes and copies of one function or of all
+
+Usage: cargo tenfold stats [OPTIONS] [FN]
+
+Options:
+      --json                  Print a JSON array
+  -p, --package NAME          The package, if there are several
+      --manifest-path FILE    The Cargo.toml to start from
+      --target TRIPLE         The target to compile for, if it is not the host
+  -F, --features FEATURES     Features to activate, with commas between them
+      --all-features          Activate all features
+      --no-default-features   Do not activate `default`
+  -h, --help                  Print help
+
+Exit codes: 0 all were counted, 1 some were not, 2 the command line is wrong.
 ";

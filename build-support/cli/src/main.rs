@@ -14,6 +14,7 @@ mod output;
 mod rustc;
 mod script;
 mod show;
+mod stats;
 
 use arguments::{Arguments, Command, Parsed};
 use std::process::ExitCode;
@@ -63,8 +64,10 @@ fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
         Command::Doctor if script::is_child() => doctor::run_trial(),
         Command::Doctor => doctor::run(arguments),
-        Command::List { .. } | Command::Show { .. } if !script::is_child() => script::run(arguments),
+        _ if !script::is_child() => script::run(arguments),
         Command::List { json } => list::run(*json),
-        Command::Show { stage, function } => show::run(*stage, function),
+        Command::Show { ask, function } => show::run(ask, function),
+        Command::Graph { function, output } => show::graph(function, output.as_deref()),
+        Command::Stats { json, function } => stats::run(*json, function.as_deref()),
     }
 }

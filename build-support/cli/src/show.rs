@@ -1,29 +1,61 @@
-//! `cargo tenfold show`: one function as the text of a stage, in the child.
+//! `cargo tenfold show`, `diff` and `graph`: one function as a text or a page, in the child.
 
 use crate::{Outcome, errors, output};
-use tenfold_build::look::{self, Function, Functions};
-use tenfold_core::Stage;
+use std::path::Path;
+use tenfold_build::look::{self, Error, Function, Functions};
+use tenfold_core::show::Ask;
 
 /// Prints the text.
-pub(crate) fn run(stage: Stage, name: &str) -> Outcome {
-    let text = look::names().and_then(|found| {
-        let number = choose(&found, name)?;
-        match look::text(number, stage)? {
-            Err(refused) if refused.is_empty() => Err(errors::unsaid(&found.functions[number])),
-            text => Ok(text),
+pub(crate) fn run(ask: &Ask, name: &str) -> Outcome {
+    told(answer(ask, name), |text| {
+        output::say(text.trim_end());
+        output::say("\n");
+        Ok(())
+    })
+}
+
+/// Writes the picture.
+pub(crate) fn graph(name: &str, file: Option<&Path>) -> Outcome {
+    told(answer(&Ask::Graph, name), |text| match file {
+        None => {
+            output::say(text);
+            Ok(())
         }
-    });
-    match text {
-        Ok(Ok(text)) => {
-            output::say(text.trim_end());
-            output::say("\n");
-            Outcome::Good
+        Some(file) => {
+            std::fs::write(file, text).map_err(|error| format!("`{}` cannot be written: {error}", file.display()))
         }
+    })
+}
+
+/// What a function says, or what is wrong with it; else what is wrong with the question.
+type Answer = Result<Result<String, Vec<Error>>, String>;
+
+fn answer(ask: &Ask, name: &str) -> Answer {
+    let found = look::names()?;
+    let number = choose(&found, name)?;
+    of(&found, number, ask)
+}
+
+/// What is asked of the function of a number.
+pub(crate) fn of(found: &Functions, number: usize, ask: &Ask) -> Answer {
+    match look::text(number, ask)? {
+        Err(refused) if refused.is_empty() => Err(errors::unsaid(&found.functions[number])),
+        text => Ok(text),
+    }
+}
+
+fn told(answer: Answer, say: impl FnOnce(&str) -> Result<(), String>) -> Outcome {
+    let said = match answer {
+        Ok(Ok(text)) => say(&text),
         Ok(Err(refused)) => {
             let texts: Vec<String> = refused.iter().map(errors::text).collect();
             eprint!("{}", texts.join("\n"));
-            Outcome::Bad
+            return Outcome::Bad;
         }
+        Err(error) => Err(error),
+    };
+    match said {
+        Ok(()) => Outcome::Good,
         Err(error) => {
             output::complain(&error);
             Outcome::Bad
@@ -32,7 +64,7 @@ pub(crate) fn run(stage: Stage, name: &str) -> Outcome {
 }
 
 /// The function that a path, or the end of one, means.
-fn choose(found: &Functions, name: &str) -> Result<usize, String> {
+pub(crate) fn choose(found: &Functions, name: &str) -> Result<usize, String> {
     let functions = &found.functions;
     let fitting: Vec<usize> = (0..functions.len()).filter(|number| fits(&functions[*number], name)).collect();
     // a file that two crates share holds each function once
@@ -56,7 +88,7 @@ fn described(function: &Function) -> String {
 }
 
 /// `lib:digits::nn::mlp`.
-fn full(function: &Function) -> String {
+pub(crate) fn full(function: &Function) -> String {
     let rest = function.path.strip_prefix("crate").unwrap_or(&function.path);
     format!("{}{rest}", function.krate)
 }

@@ -1,4 +1,4 @@
-//! A function as the text of one stage, in place of an object.
+//! A function as a text, in place of an object.
 //!
 //! Budgets are not checked here: a function that is over one is what somebody wants to look at.
 
@@ -6,13 +6,30 @@ use super::backend;
 use super::member::Member;
 use crate::worker::message::{Compiled, Request};
 use tenfold_core::pass::PassContext;
+use tenfold_core::show::{self, Ask};
 use tenfold_core::{Artefact, Backend, BackendError, Budgets, CodegenOptions, Options, Stage, Target, c};
 use tenfold_ir::Module;
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::{Code, Diagnostic};
 
-/// The text of a stage.
+/// The answer to what is asked.
 pub(super) fn of(
+    ask: &Ask,
+    module: Module,
+    context: &PassContext,
+    member: &Member,
+    request: &Request,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    match ask {
+        Ask::Stage(stage) => of_stage(*stage, module, context, member, request),
+        ask => {
+            let text = show::answer(ask, module, context).map_err(|error| vec![super::diagnostic(error)])?;
+            Ok(Compiled { text, ..Compiled::default() })
+        }
+    }
+}
+
+fn of_stage(
     stage: Stage,
     module: Module,
     context: &PassContext,

@@ -15,7 +15,7 @@ use crate::{roots, walk};
 use place::Places;
 use std::fs;
 use std::time::Duration;
-use tenfold_core::Stage;
+use tenfold_core::show::Ask;
 use tenfold_syntax::index::{Artefact, Skipped};
 use tenfold_syntax::{Code, Diagnostic};
 
@@ -90,14 +90,14 @@ pub fn functions() -> Result<Functions, String> {
     })
 }
 
-/// The text of a function, which is named by its place in what [`names`] gives.
-pub fn text(number: usize, stage: Stage) -> Result<Result<String, Vec<Error>>, String> {
+/// What is asked of a function, which is named by its place in what [`names`] gives.
+pub fn text(number: usize, ask: &Ask) -> Result<Result<String, Vec<Error>>, String> {
     with_run(|run, _| {
         let item = run.items.get(number).ok_or("there is no such function")?;
         let mut errors = run.errors_of_item(item);
         errors.extend(run.placed(item, &item.errors));
         if run.is_sound(number) {
-            let request = crate::worker::message::Request { text: Some(stage), ..run.request(number) };
+            let request = crate::worker::message::Request { text: Some(ask.clone()), ..run.request(number) };
             let mut jobs = [Job { request, answer: None, time: Duration::ZERO }];
             worker::run(&mut jobs, &run.directory.join("cache"));
             match jobs.into_iter().next().and_then(|job| job.answer) {

@@ -1,7 +1,7 @@
 //! What is asked of a worker and what it answers: plain data.
 
 use super::wire::{Put, Take};
-use tenfold_core::Stage;
+use tenfold_core::show::Ask;
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::{Code, Diagnostic};
 
@@ -25,7 +25,7 @@ pub(crate) struct Request {
     /// How.
     pub(crate) options: Options,
     /// A text to make in place of an object.
-    pub(crate) text: Option<Stage>,
+    pub(crate) text: Option<Ask>,
 }
 
 /// A function's text.
@@ -135,7 +135,7 @@ impl Request {
         }
         put.number(self.options.seconds);
         put.text(&self.options.fault);
-        put.option(self.text.map(Stage::name), Put::text);
+        put.option(self.text.as_ref().map(Ask::text), |put, text| put.text(&text));
         put.finish()
     }
 
@@ -169,7 +169,7 @@ impl Request {
                 seconds: take.number()?,
                 fault: take.text()?,
             },
-            text: take.option(|take| Stage::from_name(&take.text()?))?,
+            text: take.option(|take| Ask::from_text(&take.text()?))?,
         };
         take.end()?;
         Some(request)
@@ -261,7 +261,7 @@ mod tests {
                 line: 7,
                 calls: vec![(vec!["self".into(), "g".into()], 1)],
             }],
-            text: Some(Stage::Asm),
+            text: Some(Ask::Passes),
             target: Target { triple: "t".into(), host: "h".into(), cfg: vec![("ARCH".into(), "x".into())] },
             ..Request::default()
         };

@@ -16,6 +16,7 @@ mod plan;
 mod relax_passes;
 pub mod schedule;
 mod symbols;
+pub mod show;
 pub mod target;
 mod text;
 mod timeline;

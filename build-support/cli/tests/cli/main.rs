@@ -4,5 +4,6 @@
 mod doctor;
 mod list;
 mod package;
+mod passes;
 mod show;
 mod usage;

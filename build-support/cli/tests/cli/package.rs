@@ -61,6 +61,11 @@ impl Package {
         fs::write(path, text).expect("the file can be written");
     }
 
+    /// A file's text.
+    pub(crate) fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.directory.join(file)).unwrap_or_default()
+    }
+
     /// Removes a file.
     pub(crate) fn remove(&self, file: &str) {
         fs::remove_file(self.directory.join(file)).expect("the file is there");

@@ -110,6 +110,11 @@ impl PassContext {
         self.instruments.push(instrument);
     }
 
+    /// Lets go of the watchers that it shares.
+    pub(crate) fn alone(&mut self) {
+        self.instruments.alone();
+    }
+
     /// Puts other watchers in the place of those that there are: the old ones exit, then the new ones enter.
     pub fn override_instruments(&self, new: Vec<Box<dyn PassInstrument>>) -> Result<(), CompileError> {
         self.instruments.exit()?;

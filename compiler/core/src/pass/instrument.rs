@@ -75,6 +75,11 @@ impl Instruments {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(instrument);
     }
 
+    /// A list of its own, empty.
+    pub(super) fn alone(&mut self) {
+        *self = Instruments::default();
+    }
+
     pub(super) fn set(&self, new: List) -> Result<(), CompileError> {
         self.with(|list| {
             *list = new;
