@@ -7,7 +7,6 @@ use tenfold_ir::tir::{PrimFunc, Stmt};
 use tenfold_ir::{Function, Module};
 
 use super::Planned;
-use crate::homes::bindings;
 
 /// What a node is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +50,7 @@ impl Graph {
         for param in &func.params {
             graph.add(func, Kind::Input, param.value, &[], Vec::new());
         }
-        for binding in bindings(func) {
+        for binding in func.bindings() {
             let (kind, members) = match &binding.op {
                 Op::Const(_) => (Kind::Constant, Vec::new()),
                 Op::CallTir { func: kernel, .. } => (Kind::Kernel, members(planned, kernel)),
@@ -114,7 +113,7 @@ fn members(planned: &Planned, kernel: &str) -> Vec<String> {
 fn group(groups: &Module, kernel: &str) -> Option<Vec<String>> {
     match groups.functions.get(kernel)? {
         Function::Relax(f) => Some(
-            bindings(f)
+            f.bindings()
                 .filter_map(|b| match &b.op {
                     Op::CallTir { func, .. } => Some(func.clone()),
                     _ => None,

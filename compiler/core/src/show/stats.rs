@@ -7,7 +7,7 @@ use tenfold_ir::tir::{Expr, PrimFunc, Stmt};
 
 use super::Planned;
 use crate::flops::{used_constants, weight_bytes};
-use crate::homes::{Homes, bindings};
+use crate::homes::Homes;
 use crate::plan::{Life, lives};
 
 /// What a function needs and does.
@@ -48,7 +48,7 @@ impl Stats {
         };
         let mut names = BTreeSet::new();
         let is_param = |v: &relax::ValueId| func.params.iter().any(|p| p.value == *v);
-        for binding in bindings(func) {
+        for binding in func.bindings() {
             let Op::CallTir { func: name, .. } = &binding.op else { continue };
             stats.kernels += 1;
             names.insert(name);
@@ -107,9 +107,9 @@ pub(super) fn pieces(func: &relax::Function) -> Option<Vec<Piece>> {
 
 fn most_alive(func: &relax::Function) -> Option<u64> {
     let mut change: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-    for piece in pieces(func)? {
-        change.entry(piece.life.first).or_default().0 += piece.bytes;
-        change.entry(piece.life.last + 1).or_default().1 += piece.bytes;
+    for (first, last, bytes) in memory(pieces(func)?) {
+        change.entry(first).or_default().0 += bytes;
+        change.entry(last + 1).or_default().1 += bytes;
     }
     let mut alive = 0_u64;
     let sums = change.into_values().map(|(more, less)| {
@@ -117,6 +117,24 @@ fn most_alive(func: &relax::Function) -> Option<u64> {
         alive
     });
     Some(sums.max().unwrap_or(0))
+}
+
+/// When bytes are in use, and how many. Values that were merged share them and count once.
+fn memory(mut pieces: Vec<Piece>) -> Vec<(usize, usize, u64)> {
+    pieces.sort_by_key(|p| (p.offset, p.bytes, p.life.first));
+    let mut all: Vec<(usize, usize, u64)> = Vec::new();
+    let mut before = None;
+    for piece in pieces {
+        let place = (piece.offset, piece.bytes);
+        match all.last_mut() {
+            Some((_, last, _)) if before == Some(place) && piece.life.first <= *last => {
+                *last = piece.life.last.max(*last)
+            }
+            _ => all.push((piece.life.first, piece.life.last, piece.bytes)),
+        }
+        before = Some(place);
+    }
+    all
 }
 
 /// Whether a kernel stores what it loads at the same index, and nothing else.
