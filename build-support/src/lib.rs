@@ -35,6 +35,8 @@ pub use run::look;
 pub use tenfold_core::pass::{ConfigValue, PassContext, PassPhase};
 /// The representations that passes work on.
 pub use tenfold_ir as ir;
+#[doc(hidden)]
+pub use weights::holds_tensor;
 
 use environment::Environment;
 use std::panic::{self, AssertUnwindSafe};

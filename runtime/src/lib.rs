@@ -45,6 +45,7 @@ extern crate alloc;
 extern crate std;
 
 mod argument;
+pub mod blob;
 mod device;
 mod dispatch;
 mod dynamic;

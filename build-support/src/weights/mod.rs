@@ -73,18 +73,13 @@ pub(crate) fn find(package: &Path, name: &str, wanted: Wanted<'_>) -> Result<Fou
     let damaged = |error: io::Error| Failure::damaged(name, error);
     let mut file = File::open(&path).map_err(damaged)?;
     let length = file.metadata().map_err(damaged)?.len();
-    let header = match wanted {
-        Wanted::Npy => npy::read(&mut file),
-        Wanted::Safetensors(tensor) => safetensors::read(&mut file, length, tensor),
-    };
-    let header = header.map_err(|why| why.failure(name))?;
-    let bytes = header.shape.iter().try_fold(header.dtype.size_bytes() as u64, |n, extent| n.checked_mul(*extent));
-    let end = bytes.and_then(|bytes| header.offset.checked_add(bytes));
-    match (bytes, end) {
-        (Some(bytes), Some(end)) if end <= length && header.length.is_none_or(|n| n == bytes) => {
+    let header = header(&mut file, length, wanted).map_err(|why| why.failure(name))?;
+    let bytes = header.bytes();
+    match bytes {
+        Some(bytes) if header.lies_within(bytes, length) => {
             Ok(Found { path, dtype: header.dtype, shape: header.shape, offset: header.offset, length: bytes })
         }
-        (Some(bytes), _) => Err(Failure::damaged(
+        Some(bytes) => Err(Failure::damaged(
             name,
             format!(
                 "{} with extents {:?} takes {bytes} bytes, and there are {}",
@@ -93,8 +88,23 @@ pub(crate) fn find(package: &Path, name: &str, wanted: Wanted<'_>) -> Result<Fou
                 header.length.unwrap_or(u64::MAX).min(length.saturating_sub(header.offset))
             ),
         )),
-        (None, _) => Err(Failure::damaged(name, "its extents are too large")),
+        None => Err(Failure::damaged(name, "its extents are too large")),
     }
+}
+
+fn header(file: &mut impl Read, length: u64, wanted: Wanted<'_>) -> Result<Header, Why> {
+    match wanted {
+        Wanted::Npy => npy::read(file),
+        Wanted::Safetensors(tensor) => safetensors::read(file, length, tensor),
+    }
+}
+
+/// Whether bytes are a file that holds a tensor, of safetensors the one of this name. The readers' fuzzers call this.
+#[doc(hidden)]
+pub fn holds_tensor(mut bytes: &[u8], tensor: Option<&str>) -> bool {
+    let length = bytes.len() as u64;
+    let header = header(&mut bytes, length, tensor.map_or(Wanted::Npy, Wanted::Safetensors));
+    header.is_ok_and(|it| it.bytes().is_some_and(|bytes| it.lies_within(bytes, length)))
 }
 
 /// What a header says.
@@ -104,6 +114,19 @@ struct Header {
     offset: u64,
     /// The bytes that the file sets aside for it, if it says so.
     length: Option<u64>,
+}
+
+impl Header {
+    /// How many bytes the tensor has, if that is a number.
+    fn bytes(&self) -> Option<u64> {
+        self.shape.iter().try_fold(self.dtype.size_bytes() as u64, |n, extent| n.checked_mul(*extent))
+    }
+
+    /// Whether so many bytes lie in a file of `length`, and are those that the file sets aside.
+    fn lies_within(&self, bytes: u64, length: u64) -> bool {
+        let end = self.offset.checked_add(bytes);
+        end.is_some_and(|end| end <= length) && self.length.is_none_or(|n| n == bytes)
+    }
 }
 
 /// Why a header is of no use.

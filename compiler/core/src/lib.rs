@@ -3,6 +3,7 @@
 //! It takes a [`tenfold_ir::Module`] and knows neither Rust syntax nor LLVM: back ends come in as [`Backend`]s.
 
 pub mod backend;
+pub mod blob;
 mod budget;
 pub mod c;
 mod compile;

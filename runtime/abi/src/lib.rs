@@ -20,11 +20,13 @@
 //!    extent is 0, no two overlapping, a workspace aligned to [`WORKSPACE_ALIGN`];
 //! 4. a code of [`Status`] or of [`DeviceKind`];
 //! 5. [`MAX_RANK`], [`WORKSPACE_ALIGN`] or [`CONSTANT_ALIGN`];
-//! 6. the items of `tenfold::rt` that emitted tokens name: their names, parameters and meaning.
+//! 6. the layout of a [`blob`], which also carries a number of its own;
+//! 7. the items of `tenfold::rt` that emitted tokens name: their names, parameters and meaning.
 //!
 //! A new function, a new error text and a faster kernel do not.
 #![no_std]
 
+pub mod blob;
 mod device;
 mod dtype;
 mod status;

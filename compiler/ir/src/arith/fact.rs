@@ -60,17 +60,17 @@ impl Fact {
     pub fn eq(a: &IntExpr, b: &IntExpr) -> Fact {
         let difference = a - b;
         let Some(Atom::FloorMod(e, by) | Atom::TruncRem(e, by)) = difference.as_atom() else {
-            return Fact::Zero(difference);
+            return Fact::Zero(signed(difference));
         };
         match by.as_const() {
             Some(c) => Fact::Divisible(e.clone(), c),
-            None => Fact::Zero(e.floor_mod(by)),
+            None => Fact::Zero(signed(e.floor_mod(by))),
         }
     }
 
     /// `a != b`.
     pub fn ne(a: &IntExpr, b: &IntExpr) -> Fact {
-        Fact::NonZero(a - b)
+        Fact::NonZero(signed(a - b))
     }
 
     /// What holds if and only if this fact does not.
@@ -79,7 +79,7 @@ impl Fact {
             Fact::NonNegative(e) => Fact::NonNegative(-e - 1),
             Fact::Zero(e) => Fact::NonZero(e.clone()),
             Fact::NonZero(e) => Fact::Zero(e.clone()),
-            Fact::Divisible(e, c) => Fact::NonZero(e.floor_mod(&IntExpr::constant(*c))),
+            Fact::Divisible(e, c) => Fact::NonZero(signed(e.floor_mod(&IntExpr::constant(*c)))),
             Fact::And(all) => Fact::Or(all.iter().map(Fact::negate).collect()),
             Fact::Or(any) => Fact::And(any.iter().map(Fact::negate).collect()),
         }
@@ -110,13 +110,21 @@ impl Fact {
         let each = |facts: &[Fact]| facts.iter().map(|fact| fact.substitute(map)).collect();
         match self {
             Fact::NonNegative(e) => Fact::NonNegative(e.substitute(map)),
-            Fact::Zero(e) => Fact::Zero(e.substitute(map)),
-            Fact::NonZero(e) => Fact::NonZero(e.substitute(map)),
+            Fact::Zero(e) => Fact::Zero(signed(e.substitute(map))),
+            Fact::NonZero(e) => Fact::NonZero(signed(e.substitute(map))),
             Fact::Divisible(e, c) => Fact::Divisible(e.substitute(map), *c),
             Fact::And(all) => Fact::And(each(all)),
             Fact::Or(any) => Fact::Or(each(any)),
         }
     }
+}
+
+/// `e` or its negative, which is zero where it is: the one whose first term has no sign, so that equal statements are
+/// equal values and read back as they print.
+fn signed(e: IntExpr) -> IntExpr {
+    let negative = |e: &IntExpr| e.terms().first().map_or(e.constant_term(), |(_, k)| *k) < 0;
+    let opposite = -&e;
+    if negative(&e) && !negative(&opposite) { opposite } else { e }
 }
 
 /// `e >= 0` over its common factor: `2*x - 3 >= 0` is `x - 2 >= 0`.
