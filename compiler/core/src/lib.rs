@@ -28,4 +28,5 @@ pub use budget::Budgets;
 pub use compile::{Compiled, Options, compile};
 pub use error::{CompileError, ErrorKind};
 pub use pipeline::{PASSES, PIPELINE};
+pub use relax_passes::fuse_ops_by_pattern::{Accepts, ExternPattern, fuse_ops_by_pattern};
 pub use target::{Arch, ObjectFormat, Target};

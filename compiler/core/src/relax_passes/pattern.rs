@@ -68,13 +68,7 @@ impl Pattern {
         }
     }
 
-    /// What the pattern catches where it matches `v`.
-    pub(crate) fn catch(&self, cx: &mut Rewriter<'_>, v: ValueId) -> Option<Caught> {
-        let mut caught = Caught::new();
-        self.matches(cx, v, &mut caught).then_some(caught)
-    }
-
-    /// As [`Pattern::catch`] for a value that is not defined yet: `word` and `args` are what would define it.
+    /// What the pattern catches where it matches a value that `word` and `args` define.
     pub(crate) fn catch_root(&self, cx: &mut Rewriter<'_>, word: &str, args: &[ValueId]) -> Option<Caught> {
         let Pattern::Op { words, args: patterns, .. } = self else { return None };
         if !words.iter().any(|w| w == word) {
@@ -89,6 +83,15 @@ impl Pattern {
         match self {
             Pattern::Op { words, .. } => words,
             Pattern::Any { .. } | Pattern::Number(_) => &[],
+        }
+    }
+
+    /// The names of values in the order in which they first stand.
+    pub(crate) fn leaves(&self, out: &mut Vec<String>) {
+        match self {
+            Pattern::Any { name, .. } if !out.contains(name) => out.push(name.clone()),
+            Pattern::Any { .. } | Pattern::Number(_) => {}
+            Pattern::Op { args, .. } => args.iter().for_each(|arg| arg.leaves(out)),
         }
     }
 

@@ -90,6 +90,8 @@ pub(crate) struct Rewriter<'m> {
     /// Blocks under construction: the innermost region's last.
     open: Vec<Vec<BindingBlock>>,
     constants: BTreeMap<String, ConstId>,
+    /// Constants of the function as it was.
+    named: BTreeMap<ValueId, ConstId>,
     splats: Vec<Option<Option<Scalar>>>,
     loc: Loc,
     changed: bool,
@@ -107,6 +109,7 @@ impl<'m> Rewriter<'m> {
             to: (0..count as u32).map(ValueId).collect(),
             open: vec![Vec::new()],
             constants,
+            named: func.bindings().filter_map(|b| constant_id(b).map(|id| (b.out, id))).collect(),
             splats: vec![None; count],
             loc: Loc::default(),
             changed: false,
@@ -192,8 +195,9 @@ impl<'m> Rewriter<'m> {
         }
         if self.changed {
             clean(&mut self.func);
+            self.func = relax::renumbered(&self.func);
         }
-        (relax::renumbered(&self.func), self.changed)
+        (self.func, self.changed)
     }
 
     /// What is known of a value.
@@ -309,6 +313,13 @@ impl<'m> Rewriter<'m> {
         self.emit_typed(Op::Const(id), &[], Type::Tensor(TensorType { dtype, shape }))
     }
 
+    /// A constant of the function as it was, read anew where the walk stands.
+    pub(crate) fn again(&mut self, v: ValueId) -> Option<ValueId> {
+        let id = *self.named.get(&v)?;
+        let ty = self.data(v).ty.clone();
+        Some(self.emit_typed(Op::Const(id), &[], ty))
+    }
+
     /// The constant that a value is.
     pub(crate) fn constant_of(&self, v: ValueId) -> Option<&ConstData> {
         match self.def(v)?.op {
@@ -347,6 +358,13 @@ impl<'m> Rewriter<'m> {
             Op::Const(_) => small_splat(self.constant_of(v)?),
             _ => None,
         }
+    }
+}
+
+fn constant_id(binding: &Binding) -> Option<ConstId> {
+    match binding.op {
+        Op::Const(id) => Some(id),
+        _ => None,
     }
 }
 

@@ -18,11 +18,17 @@ const STEPS: usize = 14;
 const PASSES: &[&str] = &[
     "CanonicalizeCast",
     "CanonicalizeOps",
+    "CombineParallelConv2D",
+    "CombineParallelMatmul",
     "DeadCodeElimination",
+    "DynamicToStatic",
     "EliminateCommonSubexpr",
     "FoldConstant",
+    "FoldScaleAxis",
     "LiftTransformParams",
+    "Normalize",
     "SimplifyExpr",
+    "SimplifyInference",
 ];
 
 /// A graph that grows by operators its values' shapes allow.
@@ -114,10 +120,7 @@ impl Graph {
                 let op = self.random.pick(&[ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min]);
                 self.push(Op::Reduce { op, axes: vec![axis], keepdims: self.dtype.is_float() }, &[x]);
             }
-            8 if !shape.is_empty() => {
-                let w = self.constant(&[*shape.last().unwrap_or(&1), 3]);
-                self.push(Op::MatMul, &[x, w]);
-            }
+            8 if !shape.is_empty() => self.siblings(x, *shape.last().unwrap_or(&1)),
             9 => {
                 let mut perm: Vec<usize> = (0..shape.len()).collect();
                 perm.rotate_left(axis);
@@ -130,6 +133,26 @@ impl Graph {
             11 if !shape.is_empty() => self.slice(x, axis, &shape),
             12 if !shape.is_empty() => self.push(Op::Concat { axis }, &[x, x]),
             _ => self.choice(x),
+        }
+    }
+
+    /// Products of one value, with what often follows them.
+    fn siblings(&mut self, x: ValueId, rows: i64) {
+        let mut all = Vec::new();
+        for columns in [3, 3, 1].into_iter().take(1 + self.random.below(3)) {
+            let (w, bias) = (self.constant(&[rows, columns]), self.constant(&[columns]));
+            let op = self.random.pick(&[BinaryOp::Add, BinaryOp::Add, BinaryOp::Mul]);
+            let Ok(product) = self.b.emit(Op::MatMul, &[x, w]) else { return };
+            let Ok(shifted) = self.b.element(ElementOp::Binary(op), &[product, bias]) else { return };
+            let relu = self.b.element(ElementOp::Activation(Activation::Relu), &[shifted]);
+            all.extend(if self.random.below(3) == 0 { Ok(shifted) } else { relu });
+        }
+        if let Some(first) = all.first().copied() {
+            let last = all.iter().skip(1).fold(first, |sum, next| {
+                self.b.element(ElementOp::Binary(BinaryOp::Add), &[sum, *next]).unwrap_or(sum)
+            });
+            let op = Op::Element(ElementOp::Unary(UnaryOp::Neg));
+            self.push(op, &[last]);
         }
     }
 

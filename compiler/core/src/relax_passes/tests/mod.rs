@@ -1,7 +1,10 @@
 //! What graph passes are tested with: random values and graphs, and the interpreter before and after.
 
+mod externs;
 mod graphs;
+mod opted;
 mod rows;
+mod scaling;
 
 use std::collections::BTreeMap;
 
@@ -96,4 +99,14 @@ pub(super) fn refuted(before: &Outputs, after: &Outputs) -> Option<String> {
         return Some("another number of results".into());
     }
     pairs.enumerate().find_map(wrong)
+}
+
+/// Interprets the entry with functions outside the module.
+pub(super) fn with_external(
+    module: &Module,
+    inputs: &Inputs,
+    external: &relax::CallExternal<'_>,
+) -> Result<Outputs, String> {
+    let prim = |name: &str, _: &[i64], _: &[Value], _: &[(Value, Option<usize>)]| Err(format!("`@{name}` is called"));
+    relax::eval_with(module, entry(module), inputs, relax::Callees { prim: &prim, external })
 }
