@@ -68,7 +68,7 @@ pub(crate) fn holds(wide: DType, narrow: DType) -> bool {
         return wide == narrow || (wide.is_float() && wide.size_bytes() > narrow.size_bytes());
     }
     let ((negative, room), (signed, needed)) = (bits(wide), bits(narrow));
-    room >= needed && (negative || !signed) && !(wide.is_bool() && !narrow.is_bool())
+    room >= needed && (negative || !signed) && (!wide.is_bool() || narrow.is_bool())
 }
 
 #[cfg(test)]

@@ -200,6 +200,7 @@ fn takes_parts(op: &Op, operand: usize) -> bool {
         | Op::TupleGet(_)
         | Op::BindIndex(_)
         | Op::MatchShape { .. }
+        | Op::Assert { .. }
         | Op::Later { .. }
         | Op::StoreState { .. } => false,
     }
