@@ -15,7 +15,7 @@ use crate::pass::{Pass, PassContext, PassPhase};
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("DeadCodeElimination", &dead_code_elimination)
     .in_phase(PassPhase::Graph)
-    .about("drops what no result and no effect needs, and functions that nothing calls");
+    .about("drops what no result and no effect needs");
 
 /// Runs on every relax function.
 pub(crate) fn dead_code_elimination(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
