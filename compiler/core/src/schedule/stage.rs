@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use tenfold_ir::arith::{Domain, Fact, IntExpr, IterMapLevel, Range, Rectangle, detect_iter_map};
-use tenfold_ir::tir::{Access, Block, BufId, Builder, Expr, ExprId, ExprMap, IterKind, Scope, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{
+    Access, Block, BufId, BufUse, Builder, Expr, ExprId, ExprMap, IterKind, Param, Scope, Stmt, VarId, Viewer,
+};
 
 use super::analysis::{accesses, private, prover_at, readers, region_of, spatial_index, writers};
 use super::args::Value;
@@ -323,6 +325,17 @@ pub(super) fn require_written_before(state: &State<'_>, block: &str, buf: BufId)
         }
     }
     Ok(())
+}
+
+/// Refuses unless a buffer holds something before a block: the caller's values, or what another block has written.
+pub(super) fn require_filled(state: &State<'_>, block: &str, buf: BufId) -> Result<(), Refusal> {
+    let given = |p: &Param| matches!(p, Param::Buffer(b, BufUse::In | BufUse::InOut) if *b == buf);
+    let earlier = |w: &String| *w != block && item_of(state, block, w) < item_of(state, block, block);
+    if state.b.func().params.iter().any(given) || writers(state, buf).iter().any(earlier) {
+        return Ok(());
+    }
+    let text = format!("`{}` holds nothing before block `{block}`", state.buf_name(buf));
+    Refusal::err(text, "only a buffer that is filled before can be copied before")
 }
 
 /// Refuses unless `block` alone writes `buf`, and every block of the scope that reads it runs in a statement behind.

@@ -3,6 +3,7 @@
 mod check;
 mod kernels;
 mod random;
+mod random_buffers;
 
 use check::Case;
 use random::{Known, Rng, args};
@@ -23,7 +24,7 @@ fn more() -> usize {
 /// Applies a random step; whether it was accepted, or nothing where no arguments could be made.
 fn step(schedule: &mut Schedule<'_>, name: &str, rng: &mut Rng) -> Option<bool> {
     let known = Known::of(schedule);
-    let args = args(name, &known, rng)?;
+    let args = args(name, &known, rng).or_else(|| random_buffers::args(name, &schedule.func(), &known, rng))?;
     Some(schedule.apply(name, args).is_ok())
 }
 

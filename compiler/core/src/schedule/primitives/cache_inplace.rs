@@ -36,6 +36,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         let text = format!("block `{block}` does not read `{}` before it writes it", state.buf_name(buf));
         return Refusal::err(text, "use `cache_write` for what is only written");
     }
+    stage::require_filled(state, block, buf)?;
     stage::require_written_before(state, block, buf)?;
     stage::require_not_shared(state, block, buf)?;
     stage::require_whole(state, block)?;

@@ -2,6 +2,7 @@
 
 use crate::schedule::args::{Arg, Args};
 use crate::schedule::edit::State;
+use crate::schedule::error::Refusal;
 use crate::schedule::table::{Gives, Kind, Out, Outcome, Primitive, required};
 use crate::schedule::{BlockRV, Schedule, ScheduleError, stage};
 
@@ -32,6 +33,11 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let scope = stage::scope_named(args.text(2))?;
     stage::require_read_behind(state, block, buf)?;
     stage::require_whole(state, block)?;
+    let holder = state.get_block(block)?;
+    if holder.init.is_none() && stage::reads(state, holder, buf) {
+        let text = format!("block `{block}` updates what `{}` holds before it", state.buf_name(buf));
+        return Refusal::err(text, "use `cache_inplace`");
+    }
     let part = stage::written_box(state, block, buf)?;
     let shape = state.b.buf(buf).shape.clone();
     let new = stage::buffer_like(state, buf, args.text(2), shape, scope);
