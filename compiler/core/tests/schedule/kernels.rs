@@ -8,7 +8,7 @@ pub struct Kernel {
 }
 
 /// Loops and the block inside of them: `s` is a spatial iterator, `r` a reduce one, `o` an ordered one.
-fn block(name: &str, iters: &[(&str, &str, char)], init: &str, body: &str) -> String {
+pub fn block(name: &str, iters: &[(&str, &str, char)], init: &str, body: &str) -> String {
     let mut text = String::new();
     for (var, extent, kind) in iters {
         let order = if *kind == 'r' { "reduction" } else { "serial" };
@@ -30,7 +30,7 @@ fn block(name: &str, iters: &[(&str, &str, char)], init: &str, body: &str) -> St
     text + &"}\n".repeat(iters.len())
 }
 
-fn kernel(
+pub fn kernel(
     name: &'static str,
     dims: &'static [(&'static str, i64)],
     params: &str,
@@ -51,7 +51,8 @@ fn kernel(
 
 /// Every kernel.
 pub fn kernels() -> Vec<Kernel> {
-    [elementwise(), products(), windows(), reductions(), rows(), orders()].into_iter().flatten().collect()
+    let own = crate::kernels_buffers::kernels();
+    [elementwise(), products(), windows(), reductions(), rows(), orders(), own].into_iter().flatten().collect()
 }
 
 fn elementwise() -> Vec<Kernel> {

@@ -2,6 +2,7 @@
 
 mod check;
 mod kernels;
+mod kernels_buffers;
 mod random;
 mod random_buffers;
 
@@ -61,6 +62,17 @@ fn both_ways(name: &str) -> bool {
     !name.starts_with("get_")
 }
 
+/// A kernel: mostly one that suits the primitive, if it asks for something particular.
+fn case_for<'c>(primitive: &str, among: &'c [Case], all: &'c [Case], rng: &mut Rng) -> &'c Case {
+    if let Some(home) = kernels_buffers::home(primitive)
+        && rng.below(10) < 7
+    {
+        let suited: Vec<&Case> = all.iter().filter(|case| case.name.starts_with(home)).collect();
+        return suited[rng.below(suited.len())];
+    }
+    &among[rng.below(among.len())]
+}
+
 #[test]
 fn each_primitive_alone() {
     let cases = cases();
@@ -77,7 +89,7 @@ fn each_primitive_alone() {
                 "merge" => 4,
                 _ => cases.len(),
             };
-            let case = &cases[rng.below(among)];
+            let case = case_for(primitive.name, &cases[..among], &cases, &mut rng);
             let mut schedule = Schedule::new(&case.module, case.func.clone());
             for _ in 0..rng.below(3) {
                 let warm = ["split", "fuse", "reorder", "parallel", "compute_at"][rng.below(5)];

@@ -185,7 +185,7 @@ pub fn args(name: &str, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>> {
         }
         "merge" => {
             let n = rng.below(known.loops.len());
-            let m = if rng.chance(70) { n + 1 } else { rng.below(known.loops.len()) };
+            let m = if rng.chance(85) { n + 1 } else { rng.below(known.loops.len()) };
             let first = |n: usize| known.loops.get(n).and_then(|l| l.first()).copied().map(Arg::Rv);
             vec![Arg::List(vec![first(n)?, first(m)?])]
         }

@@ -2,7 +2,7 @@
 
 use tenfold_core::schedule::{Arg, IndexMap};
 use tenfold_ir::arith::{IntExpr, Sym};
-use tenfold_ir::tir::{Block, PrimFunc, Scope, Stmt};
+use tenfold_ir::tir::{Block, IterKind, PrimFunc, Scope, Stmt};
 
 use crate::random::{Known, Rng};
 
@@ -63,6 +63,16 @@ fn map(rank: usize, rng: &mut Rng) -> Arg {
     Arg::Map(IndexMap { params, results })
 }
 
+/// A map without the indices that name reduce iterators, which what is written does not.
+fn of_spatial(block: &Block, map: Arg) -> Arg {
+    let Arg::Map(mut map) = map else { return map };
+    let kinds = block.iters.iter().map(|i| i.kind);
+    let reduce: Vec<Sym> =
+        map.params.iter().zip(kinds).filter(|(_, k)| *k != IterKind::Spatial).map(|(p, _)| p.clone()).collect();
+    map.results.retain(|e| !e.vars().iter().any(|v| reduce.contains(v)));
+    Arg::Map(map)
+}
+
 fn rank_of_written(func: &PrimFunc, block: &Block) -> usize {
     let mut rank = 0;
     block.body.walk(&mut |s| {
@@ -77,7 +87,7 @@ fn rank_of_written(func: &PrimFunc, block: &Block) -> usize {
 pub fn args(name: &str, func: &PrimFunc, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>> {
     let mut at = rng.pick(&known.blocks)?;
     if ["set_scope", "unsafe_set_dtype", "storage_align", "transform_layout", "rolling_buffer"].contains(&name)
-        && rng.below(3) > 0
+        && rng.below(8) > 0
     {
         // Blocks that write memory of the function's own.
         let own = |name: &&String| {
@@ -101,14 +111,13 @@ pub fn args(name: &str, func: &PrimFunc, known: &Known, rng: &mut Rng) -> Option
         "set_scope" | "cache_read" | "cache_write" | "cache_inplace" => vec![of, buffer(func, rng), memory(rng)],
         "unsafe_set_dtype" => {
             // Nothing is lost in a wider one.
-            vec![of, buffer(func, rng), Arg::Text(["f64", "f64", "f12"][rng.below(3)].into())]
+            vec![of, Arg::Int(i64::from(rng.below(8) == 0)), Arg::Text(["f64", "f64", "f12"][rng.below(3)].into())]
         }
         "reindex" => {
             vec![of, Arg::Text(["read", "write", "write", "both"][rng.below(4)].into()), buffer(func, rng)]
         }
-        "reindex_cache_read" | "reindex_cache_write" => {
-            vec![of, buffer(func, rng), memory(rng), map(iters, rng)]
-        }
+        "reindex_cache_read" => vec![of, buffer(func, rng), memory(rng), map(iters, rng)],
+        "reindex_cache_write" => vec![of, Arg::Int(0), memory(rng), of_spatial(found, map(iters, rng))],
         "transform_layout" => {
             let rank = rank_of_written(func, found);
             vec![of, Arg::Int(0), map(rank, rng)]
@@ -119,10 +128,12 @@ pub fn args(name: &str, func: &PrimFunc, known: &Known, rng: &mut Rng) -> Option
         }
         "transform_block_layout" => vec![of, map(iters, rng)],
         "decompose_padding" => vec![of],
+        "blockize" if rng.below(4) == 0 => vec![of],
         "blockize" => vec![rng.pick(&known.loops).and_then(|all| rng.pick(&all)).map(Arg::Rv)?],
         "pad_einsum" => {
             let count = if rng.below(10) == 0 { iters + 1 } else { iters };
-            vec![of, Arg::List((0..count).map(|_| Arg::Int([1, 2, 4, 5, 0][rng.below(5)])).collect())]
+            let number = |rng: &mut Rng| if rng.below(20) == 0 { 0 } else { [1, 2, 3, 4][rng.below(4)] };
+            vec![of, Arg::List((0..count).map(|_| Arg::Int(number(rng))).collect())]
         }
         "rolling_buffer" => vec![of, Arg::Int(0)],
         _ => return None,

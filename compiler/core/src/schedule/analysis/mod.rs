@@ -14,4 +14,4 @@ pub(super) use class::{Class, class_of, outputs_of, private, require_complete, s
 pub(super) use flow::{consumers, producers, raw_touches, raw_writes, readers, touched, writers};
 pub(super) use injective::{Digits, injective};
 pub(super) use order::{any_order, independent};
-pub(super) use region::{prover_at, region_of};
+pub(super) use region::{bounded_region, prover_at, region_of};

@@ -27,10 +27,23 @@ pub(in crate::schedule) fn binding(state: &State<'_>, block: &Block) -> BTreeMap
 
 /// The smallest rectangle found around what `stmt` reads (or writes) of `buf`, over what is bound outside of `stmt`.
 pub(in crate::schedule) fn region_of(state: &State<'_>, stmt: &Stmt, buf: BufId, writes: bool) -> Rectangle {
-    let mut walk = Walk { state, viewer: Viewer::new(state.b.func()), buf, writes, found: None };
+    bounded_region(state, stmt, buf, writes).0
+}
+
+/// The same, and whether every bound of it was found: else it is wider than what is touched.
+pub(in crate::schedule) fn bounded_region(
+    state: &State<'_>,
+    stmt: &Stmt,
+    buf: BufId,
+    writes: bool,
+) -> (Rectangle, bool) {
+    let mut walk = Walk { state, viewer: Viewer::new(state.b.func()), buf, writes, found: None, widened: false };
     walk.stmt(stmt, &Inside::default());
+    let bounded = !walk.widened;
     let shape = &state.b.buf(buf).shape;
-    walk.found.unwrap_or_else(|| Rectangle { axes: vec![tenfold_ir::arith::IntervalSet::Empty; shape.len()] })
+    let found =
+        walk.found.unwrap_or_else(|| Rectangle { axes: vec![tenfold_ir::arith::IntervalSet::Empty; shape.len()] });
+    (found, bounded)
 }
 
 struct Walk<'s> {
@@ -39,6 +52,8 @@ struct Walk<'s> {
     buf: BufId,
     writes: bool,
     found: Option<Rectangle>,
+    /// Whether an axis was taken whole because nothing better is known.
+    widened: bool,
 }
 
 impl Walk<'_> {
@@ -114,13 +129,17 @@ impl Walk<'_> {
         let shape = self.state.b.buf(self.buf).shape.clone();
         let whole = Rectangle::whole(&shape);
         let here = match &access.index {
-            None => whole.clone(),
+            None => {
+                self.widened = true;
+                whole.clone()
+            }
             Some(index) => {
                 let index: Vec<IntExpr> = index.iter().map(|e| self.int(*e, inside)).collect();
                 let mut found = touched(&index, &inside.domain, &self.viewer.prover);
                 for (axis, set) in found.axes.iter_mut().enumerate() {
                     if !self.known(set, inside) {
                         *set = whole.axes[axis].clone();
+                        self.widened = true;
                     }
                 }
                 found

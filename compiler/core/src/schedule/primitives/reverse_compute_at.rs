@@ -6,7 +6,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{Block, BufId, IterKind, Stmt, VarId};
 
 use crate::schedule::analysis::{
-    Class, accesses, class_of, fills_box, private, prover_at, raw_writes, region_of, spatial_index, uses_var,
+    Class, accesses, bounded_region, class_of, fills_box, private, prover_at, raw_writes, spatial_index, uses_var,
 };
 use crate::schedule::args::{Arg, Args};
 use crate::schedule::edit::State;
@@ -214,7 +214,9 @@ fn exact_region(state: &State<'_>, stmt: &Stmt, buf: BufId) -> Result<Vec<(IntEx
     if let Some(writer) = writers.iter().find(|w| !fills_box(state, stmt, w, buf)) {
         return Err(holes(&writer.name));
     }
-    let region = region_of(state, stmt, buf, true);
-    let (Some(begin), Some(extent)) = (region.begin(), region.extent()) else { return Err(holes(&first.name)) };
+    let (region, bounded) = bounded_region(state, stmt, buf, true);
+    let (Some(begin), Some(extent), true) = (region.begin(), region.extent(), bounded) else {
+        return Err(holes(&first.name));
+    };
     Ok(begin.into_iter().zip(extent).collect())
 }
