@@ -2,6 +2,7 @@
 //! `tests/numpy.rs` compares them with NumPy.
 
 pub mod corners;
+pub mod graphs;
 pub mod loops;
 
 use tenfold::prelude::*;

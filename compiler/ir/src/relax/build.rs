@@ -6,8 +6,8 @@ use crate::arith::{IntExpr, Prover};
 use crate::op::{BinaryOp, ElementOp};
 use crate::ops::{At, Literal, OpError, OpErrorKind};
 use crate::relax::{
-    Binding, BindingBlock, BlockKind, FactDecl, Function, Op, Param, ParamKind, Phase, SymDecl, SymKind, TensorType,
-    Type, ValueData, ValueId, dim, infer, op_name,
+    Binding, BindingBlock, BlockKind, FactDecl, Function, Op, Param, ParamKind, Phase, Region, SymDecl, SymKind,
+    TensorType, Type, ValueData, ValueId, bindings_of, dim, infer, op_name,
 };
 use crate::{ConstId, DType, Loc, Scalar};
 
@@ -18,6 +18,8 @@ pub struct Builder {
     pub prover: Prover,
     func: Function,
     loc: Loc,
+    /// Bodies around the one being filled, the function's first.
+    outer: Vec<Vec<BindingBlock>>,
 }
 
 /// The result of an op that returns nothing.
@@ -43,6 +45,7 @@ impl Builder {
                 plan: None,
             },
             loc: Loc::default(),
+            outer: Vec::new(),
         }
     }
 
@@ -118,7 +121,8 @@ impl Builder {
 
     /// The op that defines a value; `None` for a parameter.
     pub fn definition(&self, value: ValueId) -> Option<&Binding> {
-        self.func.bindings().find(|binding| binding.out == value)
+        let bodies = self.outer.iter().chain([&self.func.blocks]);
+        bodies.flat_map(|blocks| bindings_of(blocks)).find(|binding| binding.out == value)
     }
 
     /// Emits a binding whose type the op's rule gives under what the prover knows.
@@ -156,6 +160,41 @@ impl Builder {
         Ok(self.scalar(literal_scalar(literal, dtype)?))
     }
 
+    /// Begins the body of a region with these blocks; what is emitted from now on goes behind them.
+    pub fn open_body(&mut self, blocks: Vec<BindingBlock>) {
+        self.outer.push(std::mem::replace(&mut self.func.blocks, blocks));
+    }
+
+    /// Ends the innermost body and gives its blocks.
+    pub fn close_body(&mut self) -> Vec<BindingBlock> {
+        match self.outer.pop() {
+            Some(outer) => std::mem::replace(&mut self.func.blocks, outer),
+            None => Vec::new(),
+        }
+    }
+
+    /// A value that a region is handed.
+    pub fn region_param(&mut self, ty: Type, name: &str) -> ValueId {
+        self.new_value(ty, name.to_string(), self.loc)
+    }
+
+    /// A binding with regions; its type is `ty`.
+    pub fn emit_regions(&mut self, op: Op, args: &[ValueId], regions: Vec<Region>, ty: Type) -> ValueId {
+        let out = self.new_value(ty, op_name(&op).to_string(), self.loc);
+        self.append(Binding { out, op, args: args.to_vec(), regions });
+        out
+    }
+
+    /// How many symbols there are, to come back to with [`Builder::forget_syms`].
+    pub fn sym_count(&self) -> usize {
+        self.func.syms.len()
+    }
+
+    /// Forgets the symbols declared since, whose bindings were dropped.
+    pub fn forget_syms(&mut self, count: usize) {
+        self.func.syms.truncate(count);
+    }
+
     /// Ends the function.
     pub fn finish(mut self, results: &[ValueId]) -> Function {
         self.func.results = results.to_vec();
@@ -168,17 +207,19 @@ impl Builder {
         id
     }
 
-    /// Appends a binding to a block of its kind.
     fn push(&mut self, op: Op, args: &[ValueId], ty: Type) -> ValueId {
-        let kind = block_kind(&op);
         let out = self.new_value(ty, op_name(&op).to_string(), self.loc);
-        if self.func.blocks.last().is_none_or(|block| block.kind != kind) {
-            self.func.blocks.push(BindingBlock { kind, bindings: Vec::new() });
-        }
-        if let Some(block) = self.func.blocks.last_mut() {
-            block.bindings.push(Binding::new(out, op, args.to_vec()));
-        }
+        self.append(Binding::new(out, op, args.to_vec()));
         out
+    }
+
+    /// Appends a binding to a block of its kind.
+    fn append(&mut self, binding: Binding) {
+        let kind = binding_kind(&binding);
+        match self.func.blocks.last_mut() {
+            Some(block) if block.kind == kind => block.bindings.push(binding),
+            Some(_) | None => self.func.blocks.push(BindingBlock { kind, bindings: vec![binding] }),
+        }
     }
 
     /// What is known of an integer result's elements.

@@ -4,12 +4,12 @@ use tenfold_ir::DType;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::ElementOp;
 use tenfold_ir::ops::{Literal, show_type};
-use tenfold_ir::relax::{Op, Type, ValueId};
+use tenfold_ir::relax::{BindingBlock, Op, Type, ValueId};
 use tenfold_ir::tir::{Access, BufId, Elem, ExprId, Stmt};
 
 use super::cx::Elaborator;
 use super::number::{Truth, is_empty};
-use super::value::Value;
+use super::value::{Cond, Value};
 use crate::ast::{Block, Expr, NodeId};
 use crate::code::Code;
 use crate::diagnostic::Diagnostic;
@@ -36,31 +36,22 @@ impl<'a> Elaborator<'a> {
                 (false, None) => Value::Unit,
             };
         }
-        let guarded = self.inside || self.checking > 0;
+        if let Some(Truth::Graph(c)) = truth {
+            return self.graph_branches(node, (c, &cond), then, otherwise, hint);
+        }
+        let guarded = self.inside;
         let before: Vec<Value<'a>> = self.vars.iter().map(|v| v.value.clone()).collect();
         let (then_stmt, a) = self.branch(guarded.then(|| cond.yes.clone()).flatten(), Some(then), hint);
         let after_then = self.swap_values(&before);
         let (else_stmt, b) = self.branch(guarded.then(|| cond.no.clone()).flatten(), otherwise, hint);
         let after_else = self.swap_values(&before);
-        if otherwise.is_none() && !matches!(a, Value::Unit | Value::Unknown) {
-            let message = format!("an `if` without `else` has no value, and this one gives {}", self.describe(&a));
-            return self.fail(node, Code::TypeMismatch, message, "write `if c { a } else { b }`");
+        if !self.has_value(node, otherwise, &a) {
+            return Value::Unknown;
         }
         let nodes = (then.node, otherwise.map_or(node, |b| b.node));
         match truth {
             Some(Truth::Element(c)) => self.choose_elements(node, c, (then_stmt, a), (else_stmt, b), nodes),
-            Some(Truth::Graph(c)) => {
-                for var in 0..before.len() {
-                    let (x, y) = (after_then[var].clone(), after_else[var].clone());
-                    if !same(&x, &y) {
-                        self.vars[var].value = self.choose(node, c, x, y, nodes);
-                    } else {
-                        self.vars[var].value = x;
-                    }
-                }
-                self.choose(node, c, a, b, nodes)
-            }
-            Some(Truth::Known(_)) | None => {
+            Some(Truth::Graph(_) | Truth::Known(_)) | None => {
                 for var in 0..before.len() {
                     if !same(&after_then[var], &after_else[var]) {
                         self.vars[var].value = Value::Unknown;
@@ -69,6 +60,103 @@ impl<'a> Elaborator<'a> {
                 Value::Unknown
             }
         }
+    }
+
+    /// Whether an `if` may have the value of its first branch.
+    fn has_value(&mut self, node: NodeId, otherwise: Option<&'a Block>, a: &Value<'a>) -> bool {
+        let fine = otherwise.is_some() || matches!(a, Value::Unit | Value::Unknown);
+        if !fine {
+            let message = format!("an `if` without `else` has no value, and this one gives {}", self.describe(a));
+            self.fail(node, Code::TypeMismatch, message, "write `if c { a } else { b }`");
+        }
+        fine
+    }
+
+    /// An `if` over data of the graph: only the branch taken runs, so its condition is known in it.
+    fn graph_branches(
+        &mut self,
+        node: NodeId,
+        (c, cond): (ValueId, &Cond),
+        then: &'a Block,
+        otherwise: Option<&'a Block>,
+        hint: Option<&Type>,
+    ) -> Value<'a> {
+        let before: Vec<Value<'a>> = self.vars.iter().map(|v| v.value.clone()).collect();
+        let outer = self.graph.sym_count();
+        let (then_blocks, (_, a)) = self.graph_side(|me| me.branch(cond.yes.clone(), Some(then), hint));
+        let mut after_then = self.swap_values(&before);
+        let (else_blocks, (_, b)) = self.graph_side(|me| me.branch(cond.no.clone(), otherwise, hint));
+        let mut after_else = self.swap_values(&before);
+        if !self.has_value(node, otherwise, &a) {
+            return Value::Unknown;
+        }
+        let nodes = (then.node, otherwise.map_or(node, |b| b.node));
+        // What is bound inside of a branch is gone behind it.
+        after_then.truncate(before.len());
+        after_else.truncate(before.len());
+        let vars: Vec<usize> = (0..before.len()).filter(|var| !same(&after_then[*var], &after_else[*var])).collect();
+        for (var, value) in after_then.iter().enumerate() {
+            self.vars[var].value = value.clone();
+        }
+        let mut pairs: Vec<(Value<'a>, Value<'a>)> =
+            vars.iter().map(|var| (after_then[*var].clone(), after_else[*var].clone())).collect();
+        pairs.push((a, b));
+        let simple = then_blocks.is_empty() && else_blocks.is_empty() && !pairs.iter().any(|(a, b)| has_index(a, b));
+        let mut values = if simple {
+            pairs.into_iter().map(|(a, b)| self.choose(node, c, a, b, nodes)).collect()
+        } else {
+            self.chosen(node, c, (then_blocks, else_blocks), pairs, (nodes, outer))
+        };
+        let result = values.pop().unwrap_or(Value::Unknown);
+        for (var, value) in vars.into_iter().zip(values) {
+            self.vars[var].value = value;
+        }
+        result
+    }
+
+    /// The values of an `if` that the graph branches for.
+    fn chosen(
+        &mut self,
+        node: NodeId,
+        c: ValueId,
+        (then, otherwise): (Vec<BindingBlock>, Vec<BindingBlock>),
+        pairs: Vec<(Value<'a>, Value<'a>)>,
+        (nodes, outer): ((NodeId, NodeId), usize),
+    ) -> Vec<Value<'a>> {
+        let count = pairs.len();
+        let (mut xs, mut ys) = (Vec::new(), Vec::new());
+        for (a, b) in pairs {
+            match self.meet(node, a, b, nodes) {
+                Some((x, y)) if self.same_leaves(&x, &y, nodes) => {
+                    xs.push(x);
+                    ys.push(y);
+                }
+                Some(_) | None => return vec![Value::Unknown; count],
+            }
+        }
+        let values = self.graph_if(node, c, (then, &xs), (otherwise, &ys), outer);
+        values.unwrap_or_else(|| {
+            self.unknown = true;
+            vec![Value::Unknown; count]
+        })
+    }
+
+    /// Whether both branches give the same types; reported if not.
+    fn same_leaves(&mut self, a: &Value<'a>, b: &Value<'a>, nodes: (NodeId, NodeId)) -> bool {
+        let same = match (a, b) {
+            (Value::Tuple(x), Value::Tuple(y)) => {
+                return x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.same_leaves(x, y, nodes));
+            }
+            (Value::Index(_), Value::Index(_)) | (Value::Unit, Value::Unit) => true,
+            (a, b) => {
+                let types = self.type_of(a).zip(self.type_of(b));
+                types.is_some_and(|(x, y)| self.same_type(&x, &y))
+            }
+        };
+        if !same {
+            self.differ(a, b, nodes);
+        }
+        same
     }
 
     fn branch(
@@ -246,7 +334,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A range, `lo..hi`, that holds two index values.
-    fn hull(&self, x: &IntExpr, y: &IntExpr) -> Option<(IntExpr, IntExpr)> {
+    pub(super) fn hull(&self, x: &IntExpr, y: &IntExpr) -> Option<(IntExpr, IntExpr)> {
         let ((a, b), (c, d)) = (self.prover().bounds(x), self.prover().bounds(y));
         Some((IntExpr::min(&a?, &c?), IntExpr::max(&b?, &d?) + 1))
     }
@@ -273,14 +361,8 @@ impl<'a> Elaborator<'a> {
                 if x == y {
                     return Value::Index(x);
                 }
-                self.refuse(node, "an index value that depends on an `if` over data");
-                let sym = self.fresh_sym("index");
-                let atom = IntExpr::var(sym);
-                if let Some((lo, hi)) = self.hull(&x, &y) {
-                    self.graph.prover.assume_ge(&atom, &lo);
-                    self.graph.prover.assume_lt(&atom, &hi);
-                }
-                Value::Index(atom)
+                // Only where both branches are empty and agree; others are branches of the graph.
+                Value::Unknown
             }
             (a, b) => self.select(node, c, &a, &b, nodes),
         }
@@ -424,6 +506,17 @@ pub(super) fn same(a: &Value<'_>, b: &Value<'_>) -> bool {
             x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y))
         }
         (Value::Closure(x), Value::Closure(y)) => std::rc::Rc::ptr_eq(x, y),
+        _ => false,
+    }
+}
+
+/// Whether two values differ in an index value.
+fn has_index(a: &Value<'_>, b: &Value<'_>) -> bool {
+    match (a, b) {
+        (Value::Tuple(x), Value::Tuple(y)) => x.iter().zip(y).any(|(x, y)| has_index(x, y)),
+        (Value::Index(x), Value::Index(y)) => x != y,
+        (Value::Index(_), _) | (_, Value::Index(_)) => true,
+        (Value::Literal(Literal::Int(x)), Value::Literal(Literal::Int(y))) => x != y,
         _ => false,
     }
 }

@@ -49,9 +49,16 @@ impl<'a> Elaborator<'a> {
                 let _ = self.scalar(call.args[1].node, &init);
                 return Value::Unknown;
             }
-            self.refuse(e.node, format!("`{name}` over whole tensors"));
-            self.unknown = true;
-            return Value::Unknown;
+            let span = spans.remove(0);
+            return match name {
+                "scan" => self.graph_scan(e.node, &span, init, &closures[0]),
+                "fold" => self.graph_fold(e.node, &span, init, &closures[0]),
+                _ => {
+                    self.refuse(e.node, format!("`{name}` over whole tensors"));
+                    self.unknown = true;
+                    Value::Unknown
+                }
+            };
         }
         let span = spans.remove(0);
         if name == "scan" {
@@ -157,7 +164,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The dtype of each component, where it has one.
-    fn type_leaves(&self, value: &Value<'a>) -> Vec<Option<DType>> {
+    pub(super) fn type_leaves(&self, value: &Value<'a>) -> Vec<Option<DType>> {
         match value {
             Value::Tuple(items) => items.iter().flat_map(|item| self.type_leaves(item)).collect(),
             other => vec![match self.type_of(other) {
@@ -173,7 +180,7 @@ impl<'a> Elaborator<'a> {
         (!typed.is_unknown()).then_some(typed)
     }
 
-    fn with_types_of(
+    pub(super) fn with_types_of(
         &mut self,
         node: NodeId,
         init: Value<'a>,
@@ -372,7 +379,7 @@ impl<'a> Elaborator<'a> {
 }
 
 /// Whether a component is a literal without a dtype.
-fn has_literal(value: &Value<'_>) -> bool {
+pub(super) fn has_literal(value: &Value<'_>) -> bool {
     match value {
         Value::Literal(_) => true,
         Value::Tuple(items) => items.iter().any(has_literal),

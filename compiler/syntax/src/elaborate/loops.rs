@@ -1,5 +1,5 @@
 //! `for` and `while`. Copies of an unrolled loop are written out; loops over elements are
-//! kernels (`nest`), and loops over whole tensors are checked and not compiled yet.
+//! kernels (`nest`), loops that use whole tensors are loops of the graph (`turns`).
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::ops::Literal;
@@ -63,15 +63,7 @@ impl<'a> Elaborator<'a> {
         if self.only_elements(None, body) {
             return self.nest(node, body, |me| me.kernel_for(variable, &span, body));
         }
-        self.refuse(node, "`for` over whole tensors");
-        let mut names = Vec::new();
-        search::bound_names(&variable.kind, &mut names);
-        let sym = self.fresh_sym(names.first().map_or("i", String::as_str));
-        self.checked(node, body, |me| {
-            let index = me.know_span(&span, &sym);
-            me.bind_pattern(variable, Value::Index(index));
-            true
-        });
+        self.graph_for(node, variable, &span, body);
     }
 
     /// `while c { … }`.
@@ -87,14 +79,7 @@ impl<'a> Elaborator<'a> {
         if self.only_elements(Some(condition), body) {
             return self.nest(node, body, |me| me.kernel_while(condition, body));
         }
-        self.refuse(node, "`while` over whole tensors");
-        self.checked(node, body, |me| {
-            let value = me.expr(condition, None);
-            let cond = me.cond_of(&value);
-            let truth = me.truth(condition.node, &value);
-            cond.yes.into_iter().for_each(|fact| me.assume(fact));
-            truth.is_some()
-        });
+        self.graph_while(node, condition, body);
     }
 
     /// Binds every name of a pattern to something unknown.
@@ -115,53 +100,7 @@ impl<'a> Elaborator<'a> {
         self.frame.names.truncate(scope);
     }
 
-    /// One turn of a loop, for its errors. Of what the loop assigns nothing but the type is known, before and behind.
-    fn checked(&mut self, node: NodeId, body: &'a Block, enter: impl FnOnce(&mut Self) -> bool) {
-        let vars: Vec<usize> = search::assigned(body).iter().filter_map(|name| self.find(name)).collect();
-        for var in &vars {
-            let value = self.vars[*var].value.clone();
-            self.vars[*var].value = self.forgotten(value);
-        }
-        let before: Vec<Value<'a>> = vars.iter().map(|var| self.vars[*var].value.clone()).collect();
-        let scope = self.frame.names.len();
-        self.checking += 1;
-        self.enter();
-        enter(self);
-        self.block(body, None);
-        self.leave();
-        self.checking -= 1;
-        self.frame.names.truncate(scope);
-        for (var, before) in vars.iter().zip(before) {
-            self.keeps_its_type(node, *var, &before);
-            let value = self.vars[*var].value.clone();
-            self.vars[*var].value = self.forgotten(value);
-        }
-    }
-
-    /// A value of the same type of which nothing else is known.
-    fn forgotten(&mut self, value: Value<'a>) -> Value<'a> {
-        match value {
-            Value::Index(_) => {
-                let sym = self.fresh_sym("index");
-                Value::Index(IntExpr::var(sym))
-            }
-            Value::Tuple(items) => Value::Tuple(items.into_iter().map(|item| self.forgotten(item)).collect()),
-            value @ (Value::Tensor(_) | Value::Fixed(_)) => match self.type_of(&value) {
-                Some(ty) => self.placeholder(&ty, "for"),
-                None => value,
-            },
-            // An integer that has met nothing is an index value, and the loop may change it.
-            value @ (Value::Unknown
-            | Value::Unit
-            | Value::Literal(_)
-            | Value::Text(_)
-            | Value::Scalar(_)
-            | Value::Array(_)
-            | Value::Closure(_)) => value,
-        }
-    }
-
-    fn keeps_its_type(&mut self, node: NodeId, var: usize, before: &Value<'a>) {
+    pub(super) fn keeps_its_type(&mut self, node: NodeId, var: usize, before: &Value<'a>) {
         let after = self.vars[var].value.clone();
         let (x, y) = (self.type_of(before), self.type_of(&after));
         let same = match (&x, &y) {

@@ -24,6 +24,7 @@ mod ranges;
 mod reduce;
 mod show;
 mod stmt;
+mod turns;
 mod value;
 
 use tenfold_ir::{ConstData, Module};

@@ -87,7 +87,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The variables from outside that a block assigns to, each once.
-    fn assigned_vars(&self, body: &Block) -> Vec<usize> {
+    pub(super) fn assigned_vars(&self, body: &Block) -> Vec<usize> {
         let mut vars: Vec<usize> = search::assigned(body).iter().filter_map(|name| self.find(name)).collect();
         vars.sort_unstable();
         vars.dedup();

@@ -514,15 +514,15 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A symbol of the graph that stands for a scalar integer.
-    fn bind_index(&mut self, node: NodeId, v: ValueId, text: &str) -> Option<IntExpr> {
+    pub(super) fn bind_index(&mut self, node: NodeId, v: ValueId, text: &str) -> Option<IntExpr> {
         let base: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).take(24).collect();
         let base = base.trim_matches('_').to_string();
         let sym = self.fresh_sym(if base.starts_with(char::is_alphabetic) { &base } else { "index" });
         let range = self.graph.range(v).cloned();
         let dtype = self.graph.tensor(v).dtype;
         let loc = self.loc(node);
-        let bound = self.emit(node, Op::BindIndex(sym.clone()), &[v], &[node])?;
-        self.graph.declare_sym(SymDecl { sym: sym.clone(), kind: SymKind::Bound(bound), loc });
+        let bound_value = self.emit(node, Op::BindIndex(sym.clone()), &[v], &[node])?;
+        self.graph.declare_sym(SymDecl { sym: sym.clone(), kind: SymKind::Bound(bound_value), loc });
         let atom = IntExpr::var(sym);
         match range {
             Some((lo, hi)) => {
@@ -531,8 +531,10 @@ impl<'a> Elaborator<'a> {
             }
             None if !matches!(dtype, DType::I64 | DType::U64) => {
                 let bound = |s: Scalar| IntExpr::from(i64::try_from(s.to_i128()).unwrap_or(i64::MAX));
-                self.graph.prover.assume_ge(&atom, &bound(Scalar::least(dtype)));
-                self.graph.prover.assume_le(&atom, &bound(Scalar::greatest(dtype)));
+                let (least, greatest) = (bound(Scalar::least(dtype)), bound(Scalar::greatest(dtype)));
+                self.graph.prover.assume_ge(&atom, &least);
+                self.graph.prover.assume_le(&atom, &greatest);
+                self.graph.set_range(bound_value, least, greatest + 1);
             }
             None => {}
         }

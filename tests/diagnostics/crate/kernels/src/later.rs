@@ -3,24 +3,6 @@
 use tenfold::prelude::*;
 
 #[tensor_fn]
-pub fn loops(x: Tensor<f32, N>) -> Tensor<f32, N> {
-    let mut y = x;
-    for _ in 1..N {
-        y = y * 0.5 + max(y);
-    }
-    y
-}
-
-#[tensor_fn]
-pub fn whiles(x: Tensor<f32, 1>) -> Tensor<f32, 1> {
-    let mut y = x;
-    while y[[0]] > 1.0 {
-        y = y * 0.5;
-    }
-    y
-}
-
-#[tensor_fn]
 #[schedule(|s| {
     let [i] = s.loops("scheduled");
     s.parallel(i);
@@ -70,11 +52,6 @@ pub fn extern_calls(x: Tensor<f32, N>) -> Tensor<f32, N> {
 }
 
 #[tensor_fn]
-pub fn scans(x: Tensor<f32, N, 4>) -> Tensor<f32, 4> {
-    fold(0..N, zeros::<f32>([4]), |acc, i| acc + x[[i, ..]])
-}
-
-#[tensor_fn]
 pub fn calls(x: Tensor<f32, N>) -> Tensor<f32, N> {
-    self::loops(x)
+    self::extern_calls(x)
 }
