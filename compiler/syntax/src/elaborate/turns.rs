@@ -43,9 +43,8 @@ impl<'a> Elaborator<'a> {
     /// `while` that uses whole tensors.
     pub(super) fn graph_while(&mut self, node: NodeId, condition: &'a Expr, body: &'a Block) {
         let vars = self.assigned_vars(body);
-        let mut turn = |me: &mut Self, now: Vec<Value<'a>>| {
-            me.turn_of(node, &vars, now, |me| drop(me.block(body, None)))
-        };
+        let mut turn =
+            |me: &mut Self, now: Vec<Value<'a>>| me.turn_of(node, &vars, now, |me| drop(me.block(body, None)));
         let first = self.first_values(node, &vars, &mut turn);
         let last = first.and_then(|first| self.repeated(node, condition, &vars, first, &mut turn));
         self.after_loop(&vars, last);
@@ -278,16 +277,9 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Values like those given, made of tensors.
-    fn rebuilt(
-        &mut self,
-        node: NodeId,
-        like: &Value<'a>,
-        leaves: &mut dyn Iterator<Item = ValueId>,
-    ) -> Value<'a> {
+    fn rebuilt(&mut self, node: NodeId, like: &Value<'a>, leaves: &mut dyn Iterator<Item = ValueId>) -> Value<'a> {
         match like {
-            Value::Tuple(items) => {
-                Value::Tuple(items.iter().map(|item| self.rebuilt(node, item, leaves)).collect())
-            }
+            Value::Tuple(items) => Value::Tuple(items.iter().map(|item| self.rebuilt(node, item, leaves)).collect()),
             Value::Unit => Value::Unit,
             Value::Index(_) => match leaves.next().and_then(|v| self.bind_index(node, v, "index")) {
                 Some(e) => Value::Index(e),
@@ -312,7 +304,13 @@ impl<'a> Elaborator<'a> {
     // `fold` and `scan`.
 
     /// `fold(0..K, init, |acc, k| next)` over tensors.
-    pub(super) fn graph_fold(&mut self, node: NodeId, span: &Span, init: Value<'a>, closure: &Rc<Closure<'a>>) -> Value<'a> {
+    pub(super) fn graph_fold(
+        &mut self,
+        node: NodeId,
+        span: &Span,
+        init: Value<'a>,
+        closure: &Rc<Closure<'a>>,
+    ) -> Value<'a> {
         let sym = self.fresh_sym("k");
         let counter = sym.clone();
         let mut turn = |me: &mut Self, now: Vec<Value<'a>>| {
@@ -326,7 +324,13 @@ impl<'a> Elaborator<'a> {
     }
 
     /// `scan(0..K, init, |acc, k| (next, out))` over tensors: what comes out is written row by row.
-    pub(super) fn graph_scan(&mut self, node: NodeId, span: &Span, init: Value<'a>, closure: &Rc<Closure<'a>>) -> Value<'a> {
+    pub(super) fn graph_scan(
+        &mut self,
+        node: NodeId,
+        span: &Span,
+        init: Value<'a>,
+        closure: &Rc<Closure<'a>>,
+    ) -> Value<'a> {
         let sym = self.fresh_sym("k");
         let counter = sym.clone();
         let both = |me: &mut Self, acc: Value<'a>| {
