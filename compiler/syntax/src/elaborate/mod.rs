@@ -20,6 +20,7 @@ mod kernel;
 mod loops;
 mod nest;
 mod number;
+mod operator;
 mod ranges;
 mod reduce;
 mod show;

@@ -9,6 +9,7 @@ use tenfold_ir::{DType, Scalar};
 
 use super::cx::Elaborator;
 use super::expr::integer_literal;
+use super::operator::{comparison, element_of};
 use super::value::{Cond, Value};
 use crate::ast::{self, Expr, Name, NodeId};
 use crate::code::Code;
@@ -660,49 +661,4 @@ fn is_scalar_bool(graph: &tenfold_ir::relax::Builder, v: ValueId) -> bool {
 /// Whether a statement does nothing.
 pub(super) fn is_empty(stmt: &tenfold_ir::tir::Stmt) -> bool {
     matches!(stmt, tenfold_ir::tir::Stmt::Seq(items) if items.is_empty())
-}
-
-fn comparison(op: ast::BinaryOp) -> CmpOp {
-    match op {
-        ast::BinaryOp::Ne => CmpOp::Ne,
-        ast::BinaryOp::Lt => CmpOp::Lt,
-        ast::BinaryOp::Le => CmpOp::Le,
-        ast::BinaryOp::Gt => CmpOp::Gt,
-        ast::BinaryOp::Ge => CmpOp::Ge,
-        ast::BinaryOp::Eq
-        | ast::BinaryOp::Add
-        | ast::BinaryOp::Sub
-        | ast::BinaryOp::Mul
-        | ast::BinaryOp::Div
-        | ast::BinaryOp::Rem
-        | ast::BinaryOp::BitAnd
-        | ast::BinaryOp::BitOr
-        | ast::BinaryOp::BitXor
-        | ast::BinaryOp::Shl
-        | ast::BinaryOp::Shr
-        | ast::BinaryOp::And
-        | ast::BinaryOp::Or => CmpOp::Eq,
-    }
-}
-
-/// The element operator of an operator of Rust.
-fn element_of(op: ast::BinaryOp) -> ElementOp {
-    match op {
-        ast::BinaryOp::Add => ElementOp::Binary(BinaryOp::Add),
-        ast::BinaryOp::Sub => ElementOp::Binary(BinaryOp::Sub),
-        ast::BinaryOp::Mul => ElementOp::Binary(BinaryOp::Mul),
-        ast::BinaryOp::Div => ElementOp::Binary(BinaryOp::Div),
-        ast::BinaryOp::Rem => ElementOp::Binary(BinaryOp::Rem),
-        ast::BinaryOp::BitAnd | ast::BinaryOp::And => ElementOp::Binary(BinaryOp::And),
-        ast::BinaryOp::BitOr | ast::BinaryOp::Or => ElementOp::Binary(BinaryOp::Or),
-        ast::BinaryOp::BitXor => ElementOp::Binary(BinaryOp::Xor),
-        ast::BinaryOp::Shl => ElementOp::Binary(BinaryOp::Shl),
-        ast::BinaryOp::Shr => ElementOp::Binary(BinaryOp::Shr),
-        ast::BinaryOp::Eq
-        | ast::BinaryOp::Ne
-        | ast::BinaryOp::Lt
-        | ast::BinaryOp::Le
-        | ast::BinaryOp::Gt
-        | ast::BinaryOp::Ge => ElementOp::Compare(comparison(op)),
-    }
 }

@@ -1,7 +1,4 @@
-//! What a function is to its callers, from its signature, its attributes and its leading `assert!`s alone.
-//!
-//! The macro prints Rust from it and the build script compiles by it, so both see the same dims in the same order. It
-//! knows nothing of the body beyond its asserts and whether it asks for a shape at run time.
+//! Reads the signature of a function: what names bind, what is checked at the call.
 
 use std::collections::BTreeMap;
 
@@ -9,281 +6,20 @@ use tenfold_abi::DType;
 use tenfold_ir::arith::{Fact, IntExpr, Prover, Sym};
 use tenfold_ir::ops::nearest;
 
+use super::{
+    DimBinding, DimCheck, Fixed, GenericValue, MAX_RANK, SigFact, SigKind, SigParam, SigResult, Signature, dtype,
+    instances,
+};
 use crate::ast::{
-    self, BinaryOp, Expr, ExprKind, FactKind, GenericKind, Layout, Literal, Name, NodeId, Passing, StmtKind, TensorFn,
-    TypeKind,
+    self, BinaryOp, Expr, ExprKind, FactKind, Layout, Name, NodeId, Passing, StmtKind, TensorFn, TypeKind,
 };
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::extent::{self, DimName};
 use crate::search;
 
-/// The greatest rank of a tensor.
-pub const MAX_RANK: usize = 8;
-
-/// A function as its callers see it. Fixed dims stand as their values everywhere.
-#[derive(Clone, Debug)]
-pub struct Signature {
-    /// Its name.
-    pub name: String,
-    /// In source order.
-    pub params: Vec<SigParam>,
-    /// The named dims, in the order in which the calling convention passes them.
-    pub dims: Vec<DimBinding>,
-    /// Extents that must equal what the dims say: later occurrences, computed and fixed ones.
-    pub checks: Vec<DimCheck>,
-    /// Checked once per call, before anything is written, in this order.
-    pub facts: Vec<SigFact>,
-    /// In the order of the result's tuple.
-    pub results: Vec<SigResult>,
-    /// Whether the result is written as a tuple.
-    pub result_is_tuple: bool,
-    /// Whether the Rust function returns a `Result`.
-    pub fallible: bool,
-    /// Upper bounds of dims and index parameters that are stated by constants, inclusive.
-    pub bounds: Vec<(Sym, i64)>,
-    /// Dims that the attribute fixes.
-    pub fixed: Vec<(String, i64)>,
-}
-
-/// A parameter.
-#[derive(Clone, Debug)]
-pub struct SigParam {
-    /// Its name.
-    pub name: String,
-    /// Its place.
-    pub node: NodeId,
-    /// How it is passed.
-    pub kind: SigKind,
-    /// Type of an element; `i64` for an index value.
-    pub dtype: DType,
-    /// Extents; none for scalars and index values.
-    pub dims: Vec<IntExpr>,
-    /// The place of each extent.
-    pub dim_nodes: Vec<NodeId>,
-}
-
-/// How a parameter is passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SigKind {
-    /// `Tensor<…>`.
-    Input,
-    /// `Strided<…>`.
-    Strided,
-    /// `&mut Tensor<…>`.
-    State,
-    /// `k: f32`.
-    Scalar,
-    /// `n: usize`, `n: isize`.
-    Index {
-        /// Whether it is `usize`.
-        unsigned: bool,
-    },
-}
-
-/// Where a named dim takes its value: axis `axis` of parameter `param`.
-#[derive(Clone, Debug)]
-pub struct DimBinding {
-    /// The dim.
-    pub sym: Sym,
-    /// Index into [`Signature::params`].
-    pub param: usize,
-    /// The axis.
-    pub axis: usize,
-}
-
-/// An extent that is checked at the call.
-#[derive(Clone, Debug)]
-pub struct DimCheck {
-    /// Index into [`Signature::params`].
-    pub param: usize,
-    /// The axis.
-    pub axis: usize,
-    /// What it must be.
-    pub extent: IntExpr,
-}
-
-/// A fact with the words to report it by.
-#[derive(Clone, Debug)]
-pub struct SigFact {
-    /// The condition.
-    pub fact: Fact,
-    /// The text of the `assert!`, else the condition.
-    pub text: String,
-    /// Its place.
-    pub node: NodeId,
-}
-
-/// A result.
-#[derive(Clone, Debug)]
-pub struct SigResult {
-    /// Type of an element.
-    pub dtype: DType,
-    /// Extents.
-    pub dims: Vec<IntExpr>,
-    /// Its place.
-    pub node: NodeId,
-}
-
-impl Signature {
-    /// The symbols of index parameters, in source order; they follow the dims in the calling convention.
-    pub fn index_params(&self) -> Vec<Sym> {
-        let params = self.params.iter().filter(|p| matches!(p.kind, SigKind::Index { .. }));
-        params.map(|p| Sym::new(&p.name)).collect()
-    }
-
-    /// Where a dim was bound, in words: "axis 0 of `x`", and its place.
-    pub fn origin(&self, sym: &Sym) -> Option<(NodeId, String)> {
-        if let Some(dim) = self.dims.iter().find(|d| d.sym == *sym) {
-            let param = &self.params[dim.param];
-            return Some((param.dim_nodes[dim.axis], format!("`{sym}` is axis {} of `{}`", dim.axis, param.name)));
-        }
-        let name = sym.to_string();
-        let param = self.params.iter().find(|p| matches!(p.kind, SigKind::Index { .. }) && p.name == name)?;
-        Some((param.node, format!("`{sym}` is a parameter")))
-    }
-
-    /// What is known at entry: dims and `usize` parameters are not negative, computed extents neither, facts hold.
-    pub fn prover(&self) -> Prover {
-        let mut prover = Prover::new();
-        for dim in &self.dims {
-            prover.assume(extent::at_least_zero(IntExpr::var(dim.sym.clone())));
-        }
-        for param in &self.params {
-            if param.kind == (SigKind::Index { unsigned: true }) {
-                prover.assume(extent::at_least_zero(IntExpr::var(Sym::new(&param.name))));
-            }
-            for dim in param.dims.iter().filter(|d| d.as_const().is_none()) {
-                prover.assume(extent::at_least_zero(dim.clone()));
-            }
-        }
-        for fact in &self.facts {
-            prover.assume(fact.fact.clone());
-        }
-        prover
-    }
-}
-
-/// The signature of a function; `None` if an error in it leaves nothing to go by.
-pub fn signature(function: &TensorFn) -> (Option<Signature>, Diagnostics) {
-    signature_of(function, &BTreeMap::new())
-}
-
-/// The signature of one instance: `generics` gives each generic parameter its value, the first of the attribute if it
-/// is absent.
-pub(crate) fn signature_of(
-    function: &TensorFn,
-    generics: &BTreeMap<String, GenericValue>,
-) -> (Option<Signature>, Diagnostics) {
-    let mut reader = Reader::new(function, generics);
-    reader.fixed_dims();
-    reader.bind();
-    reader.facts();
-    reader.params();
-    reader.results();
-    reader.finish()
-}
-
-/// What a generic parameter stands for in an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GenericValue {
-    /// `T = [f32, f16]`.
-    Dtype(DType),
-    /// `K = [3, 5]`.
-    Const(i64),
-}
-
-/// The instances of a function: every choice of values, the last parameter varying fastest; one empty choice if it is
-/// not generic.
-pub(crate) fn instances(function: &TensorFn) -> Vec<BTreeMap<String, GenericValue>> {
-    let mut all = vec![BTreeMap::new()];
-    for generic in &function.generics {
-        let list = function.attributes.instances.iter().find(|i| i.name.text == generic.name.text);
-        let values = list.into_iter().flat_map(|list| &list.values);
-        let mut values: Vec<GenericValue> = values.filter_map(|v| generic_value(generic.kind, v)).collect();
-        if values.is_empty() {
-            match generic.kind {
-                // it is reported that it has no values; with any at all the rest can be checked
-                GenericKind::Dtype => values.push(GenericValue::Dtype(DType::F32)),
-                GenericKind::Const => continue,
-            }
-        }
-        let choices = |so_far: BTreeMap<String, GenericValue>| {
-            let with = |value: &GenericValue| {
-                let mut next = so_far.clone();
-                next.insert(generic.name.text.clone(), *value);
-                next
-            };
-            values.iter().map(with).collect::<Vec<_>>()
-        };
-        all = all.into_iter().flat_map(choices).collect();
-    }
-    all
-}
-
-fn generic_value(kind: GenericKind, value: &Expr) -> Option<GenericValue> {
-    match (kind, &value.kind) {
-        (GenericKind::Dtype, ExprKind::Name(name)) => DType::from_name(name).map(GenericValue::Dtype),
-        (GenericKind::Const, ExprKind::Literal(Literal::Int { value, .. })) => {
-            i64::try_from(*value).ok().map(GenericValue::Const)
-        }
-        (GenericKind::Dtype | GenericKind::Const, _) => None,
-    }
-}
-
-/// The storage types that only `as` reads and writes.
-pub(crate) const STORAGE: [&str; 6] = ["f8e4m3", "f8e5m2", "f8e4m3fn", "i4", "u4", "f4"];
-
-/// What other languages and libraries call the dtypes.
-const ELSEWHERE: [(&str, &str); 16] = [
-    ("boolean", "bool"),
-    ("byte", "u8"),
-    ("char", "i8"),
-    ("double", "f64"),
-    ("float", "f32"),
-    ("float16", "f16"),
-    ("float32", "f32"),
-    ("float64", "f64"),
-    ("half", "f16"),
-    ("bfloat16", "bf16"),
-    ("int", "i32"),
-    ("int8", "i8"),
-    ("int32", "i32"),
-    ("int64", "i64"),
-    ("uint8", "u8"),
-    ("uint32", "u32"),
-];
-
-/// A dtype by name, or what is wrong with it.
-pub(crate) fn dtype(name: &Name, generics: &BTreeMap<String, GenericValue>) -> Result<DType, Diagnostic> {
-    if let Some(GenericValue::Dtype(dtype)) = generics.get(&name.text) {
-        return Ok(*dtype);
-    }
-    if let Some(dtype) = DType::from_name(&name.text) {
-        return Ok(dtype);
-    }
-    if STORAGE.contains(&name.text.as_str()) {
-        let message = format!("the storage type `{}` is not compiled yet", name.text);
-        return Err(Diagnostic::new(name.node, Code::NotCompiled, message)
-            .help("store it as `u8` and convert what the bits mean"));
-    }
-    let found = Diagnostic::new(name.node, Code::UnknownDtype, format!("there is no dtype `{}`", name.text));
-    let names = DType::ALL.iter().map(|d| d.name());
-    let known = ELSEWHERE.iter().find(|(theirs, _)| *theirs == name.text).map(|(_, ours)| *ours);
-    Err(match known.or_else(|| nearest(&name.text, names)) {
-        Some(near) => found.help(format!("did you mean `{near}`?")),
-        None => found.help("the dtypes are `bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64`"),
-    })
-}
-
-/// A fixed dim with the place of its fact.
-struct Fixed {
-    node: NodeId,
-    value: i64,
-}
-
 /// Reads a signature.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     function: &'a TensorFn,
     generics: BTreeMap<String, GenericValue>,
     fixed: BTreeMap<String, Fixed>,
@@ -302,7 +38,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(function: &'a TensorFn, generics: &BTreeMap<String, GenericValue>) -> Self {
+    pub(super) fn new(function: &'a TensorFn, generics: &BTreeMap<String, GenericValue>) -> Self {
         let mut all = instances(function).into_iter().next().unwrap_or_default();
         all.extend(generics.iter().map(|(name, value)| (name.clone(), *value)));
         Reader {
@@ -332,7 +68,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `dims(K = 8)`.
-    fn fixed_dims(&mut self) {
+    pub(super) fn fixed_dims(&mut self) {
         for fact in &self.function.attributes.dims {
             let FactKind::Fixed(name, value) = &fact.kind else { continue };
             match self.extent(value).map(|v| v.and_then(|v| v.as_const())) {
@@ -363,7 +99,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Finds where each dim first stands alone, and the index parameters.
-    fn bind(&mut self) {
+    pub(super) fn bind(&mut self) {
         let mut seen: BTreeMap<&str, NodeId> = BTreeMap::new();
         let mut dims = Vec::new();
         search::dim_names(self.function, &mut dims);
@@ -411,7 +147,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `dims(B <= 64)` and `assert!`.
-    fn facts(&mut self) {
+    pub(super) fn facts(&mut self) {
         let function = self.function;
         for fact in &function.attributes.dims {
             match &fact.kind {
@@ -505,7 +241,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn params(&mut self) {
+    pub(super) fn params(&mut self) {
         let function = self.function;
         for (position, param) in function.params.iter().enumerate() {
             match self.param(position, param) {
@@ -585,7 +321,7 @@ impl<'a> Reader<'a> {
         all
     }
 
-    fn results(&mut self) {
+    pub(super) fn results(&mut self) {
         let function = self.function;
         // What computed extents of parameters say is known by now.
         self.prover = self.signature.prover();
@@ -682,7 +418,7 @@ impl<'a> Reader<'a> {
         self.diagnostics.report(error);
     }
 
-    fn finish(mut self) -> (Option<Signature>, Diagnostics) {
+    pub(super) fn finish(mut self) -> (Option<Signature>, Diagnostics) {
         let s = &mut self.signature;
         let by_scalar = s.results.iter().flat_map(|r| &r.dims).any(|d| d.as_const().is_none());
         let asserts =
