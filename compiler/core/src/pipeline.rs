@@ -45,7 +45,11 @@ pub static PIPELINE: &[Pass] = &[
     tir::convert_blocks_to_opaque::PASS,
     tir::lower_match_buffer::PASS,
     tir::lower_opaque_block::PASS,
+    // On plain loops, while an index has an axis to be compared with.
+    tir::instrument_bound_checkers::PASS,
     tir::flatten_buffer::PASS,
+    // First on flat loops: conditions of loops are decided before they keep a vector from being made.
+    tir::loop_partition::PASS,
     // On one index per access, where a vector of neighbours can be seen.
     tir::vectorize_loop::PASS,
     // Before math is expanded, which would count as size.
@@ -56,13 +60,18 @@ pub static PIPELINE: &[Pass] = &[
     tir::remove_no_op::PASS,
     // Behind `RemoveNoOp`: a loop around a branch alone is seen once what stood beside it is gone.
     tir::hoist_if_then_else::PASS,
+    // Behind what makes copies of allocations and drops those without readers.
+    tir::storage_rewrite::PASS,
     // Last of those that move expressions, and before math is expanded: what it has to look at is small.
     tir::rewrite_unsafe_select::PASS,
     tir::lower_math::PASS,
+    // Behind `LowerMath`, which makes arithmetic of math.
+    tir::bf16_compute_legalize::PASS,
 ];
 
 /// Every pass once, whether the pipeline has it or not: the registry. In the order of the alphabet.
 pub static PASSES: &[Pass] = &[
+    tir::bf16_compute_legalize::PASS,
     graph::canonicalize_cast::PASS,
     graph::canonicalize_ops::PASS,
     graph::combine_parallel_conv2d::PASS,
@@ -76,13 +85,15 @@ pub static PASSES: &[Pass] = &[
     graph::fold_scale_axis::PASS,
     tir::hoist_if_then_else::PASS,
     graph::inline_calls::PASS,
+    tir::instrument_bound_checkers::PASS,
     lower::PASS,
     graph::lift_transform_params::PASS,
+    tir::loop_partition::PASS,
+    lower::entry::PASS,
     tir::lower_init_block::PASS,
     tir::lower_match_buffer::PASS,
-    tir::lower_opaque_block::PASS,
-    lower::entry::PASS,
     tir::lower_math::PASS,
+    tir::lower_opaque_block::PASS,
     graph::materialise::PASS,
     graph::normalize::PASS,
     graph::pad_conv::PASS,
@@ -93,6 +104,7 @@ pub static PASSES: &[Pass] = &[
     tir::simplify::PASS,
     graph::simplify_expr::PASS,
     graph::simplify_inference::PASS,
+    tir::storage_rewrite::PASS,
     graph::to_mixed_precision::PASS,
     tir::unroll_loop::PASS,
     tir::vectorize_loop::PASS,

@@ -16,9 +16,10 @@ use tenfold_ir::tir::{self, Arg, PrimFunc};
 use tenfold_ir::{DType, Function, Module, Scalar};
 
 /// Passes that may run before buffers have one axis, and those that may run after as well.
-const ANYWHERE: [&str; 5] = ["UnrollLoop", "Simplify", "RemoveNoOp", "HoistIfThenElse", "RewriteUnsafeSelect"];
+const ANYWHERE: [&str; 6] =
+    ["UnrollLoop", "Simplify", "RemoveNoOp", "HoistIfThenElse", "RewriteUnsafeSelect", "LoopPartition"];
 /// Passes that need what `FlattenBuffer` gives.
-const FLAT: [&str; 1] = ["VectorizeLoop"];
+const FLAT: [&str; 2] = ["VectorizeLoop", "StorageRewrite"];
 
 /// How many functions are made; `TENFOLD_CASES` asks for more.
 const CASES: u64 = 150;
@@ -27,7 +28,11 @@ const CASES: u64 = 150;
 type Passes = Vec<&'static str>;
 
 fn context() -> PassContext {
-    PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]))
+    let mut context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
+    for (key, value) in [("LoopPartition.every", "true"), ("UnrollLoop.auto_max_step", "8")] {
+        context.set_text(key, value).expect("the setting is registered");
+    }
+    context
 }
 
 fn module_of(func: &PrimFunc) -> Module {
@@ -120,7 +125,7 @@ fn sequence(r: &mut Random, seed: u64) -> Passes {
     all.push(r.pick(&FLAT));
     all.extend(anywhere(r));
     if r.chance(30) {
-        all.push("LowerMath");
+        all.extend(["LowerMath", "BF16ComputeLegalize"]);
     }
     all
 }
@@ -151,6 +156,7 @@ fn passes_keep_what_functions_compute() {
         }
         changed += usize::from(after(&func, &passes).is_ok_and(|f| f.body != func.body));
     }
-    assert!(tried > cases * 8 / 10, "only {tried} of {cases} functions could be run");
+    // Others have loops of vectors whose iterations meet, which the interpreter refuses.
+    assert!(tried > cases / 2, "only {tried} of {cases} functions could be run");
     assert!(changed > tried as usize / 2, "only {changed} of {tried} functions were changed");
 }

@@ -1,8 +1,11 @@
 //! Passes over tir. One pass is one file.
 
+pub(crate) mod bf16_compute_legalize;
 pub(crate) mod convert_blocks_to_opaque;
 pub(crate) mod flatten_buffer;
 pub(crate) mod hoist_if_then_else;
+pub(crate) mod instrument_bound_checkers;
+pub(crate) mod loop_partition;
 pub(crate) mod lower_init_block;
 pub(crate) mod lower_match_buffer;
 pub(crate) mod lower_math;
@@ -10,6 +13,7 @@ pub(crate) mod lower_opaque_block;
 pub(crate) mod remove_no_op;
 pub(crate) mod rewrite_unsafe_select;
 pub(crate) mod simplify;
+pub(crate) mod storage_rewrite;
 pub(crate) mod unroll_loop;
 pub(crate) mod vectorize_loop;
 pub(crate) mod verify_bounds;

@@ -1,13 +1,14 @@
 //! `UnrollLoop`: loops marked `unrolled` are copied out, and small serial loops where the context asks for it.
 //!
 //! Runs on any phase. A copy has its own variables and buffers. A marked loop whose extent is not a constant, or whose
-//! copies would be larger than `UnrollLoop.max_size`, becomes serial. What a loop computes never changes, nor the
+//! copies would be larger than `UnrollLoop.max_size`, becomes serial. A loop may ask the same of the loops inside of it,
+//! or ask the back end to. What a loop computes never changes, nor the
 //! order it does it in.
 
 use std::collections::BTreeMap;
 
 use tenfold_ir::Module;
-use tenfold_ir::tir::{Builder, Expr, LoopKind, PrimFunc, Stmt, VarId};
+use tenfold_ir::tir::{Annotation, Builder, Expr, LoopKind, PrimFunc, Stmt, VarId};
 
 use super::rewrite_body;
 use crate::CompileError;
@@ -40,21 +41,43 @@ pub(crate) const PASS: Pass = Pass::on_prim_func("UnrollLoop", &run)
     .about("copies out loops marked `unrolled`, and small serial loops where a setting asks for it");
 
 fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
-    let limits = Limits { steps: context.int(&AUTO_MAX_STEP), size: context.int(&MAX_SIZE) };
+    let limits = Limits { steps: context.int(&AUTO_MAX_STEP), size: context.int(&MAX_SIZE), explicit: true };
     Ok(rewrite_body(func, |b, body| unroll(b, body, limits).0))
 }
 
 #[derive(Clone, Copy)]
 struct Limits {
+    /// Of loops without a mark.
     steps: i64,
     size: i64,
+    /// Copied out here; else left to the back end.
+    explicit: bool,
 }
 
-/// The statement with loops copied out, and how many steps its unmarked loops have.
-fn unroll(b: &mut Builder, stmt: Stmt, limits: Limits) -> (Stmt, i64) {
+impl Limits {
+    /// The limits inside of a loop: what it asks for itself, if it does.
+    fn inside(self, annotations: &mut Vec<Annotation>) -> Limits {
+        let mut limits = self;
+        annotations.retain(|a| match *a {
+            Annotation::PragmaUnroll { max_step, explicit } => {
+                (limits.steps, limits.explicit) = (max_step, explicit);
+                false
+            }
+            _ => true,
+        });
+        limits
+    }
+}
+
+/// The statement with loops copied out, and how many steps it has.
+fn unroll(b: &mut Builder, mut stmt: Stmt, limits: Limits) -> (Stmt, i64) {
+    let inside = match &mut stmt {
+        Stmt::For { annotations, .. } => limits.inside(annotations),
+        _ => limits,
+    };
     let mut steps = 1;
     let stmt = stmt.map_children(&mut |s| {
-        let (s, inner) = unroll(b, s, limits);
+        let (s, inner) = unroll(b, s, inside);
         steps = steps.max(inner);
         s
     });
@@ -64,17 +87,23 @@ fn unroll(b: &mut Builder, stmt: Stmt, limits: Limits) -> (Stmt, i64) {
         _ => None,
     };
     let total = turns.map(|n| n.saturating_mul(steps));
-    let wanted = match kind {
-        LoopKind::Unrolled => turns,
-        LoopKind::Serial | LoopKind::Reduction => turns.filter(|_| total.is_some_and(|n| n <= limits.steps)),
-        LoopKind::Parallel | LoopKind::Vectorized | LoopKind::ThreadBound(_) | LoopKind::VThread => None,
+    let small = total.is_some_and(|n| n <= limits.steps);
+    let (wanted, marked) = match kind {
+        LoopKind::Unrolled => (turns, true),
+        LoopKind::Serial | LoopKind::Reduction => (turns.filter(|_| small), false),
+        LoopKind::Parallel | LoopKind::Vectorized | LoopKind::ThreadBound(_) | LoopKind::VThread => (None, false),
     };
-    let fits = |n: &i64| n.saturating_mul(size(b, &body) as i64) <= limits.size;
-    if let Some(turns) = wanted.filter(fits) {
-        return (copies(b, var, min, turns, *body), steps);
+    let total = total.unwrap_or(i64::MAX);
+    if let Some(turns) = wanted {
+        if !marked && !limits.explicit {
+            return (Stmt::For { var, min, extent, kind: LoopKind::Unrolled, annotations, body }, total);
+        }
+        if turns.saturating_mul(size(b, &body) as i64) <= limits.size {
+            return (copies(b, var, min, turns, *body), total);
+        }
     }
-    let kind = if kind == LoopKind::Unrolled { LoopKind::Serial } else { kind };
-    (Stmt::For { var, min, extent, kind, annotations, body }, total.unwrap_or(i64::MAX))
+    let kind = if marked { LoopKind::Serial } else { kind };
+    (Stmt::For { var, min, extent, kind, annotations, body }, total)
 }
 
 fn copies(b: &mut Builder, var: VarId, min: tenfold_ir::tir::ExprId, turns: i64, body: Stmt) -> Stmt {
