@@ -9,6 +9,7 @@ pub mod c;
 mod compile;
 pub mod error;
 mod flops;
+mod fuse;
 mod homes;
 pub mod lower;
 pub mod pass;

@@ -1,5 +1,6 @@
 //! The pipeline: a table that is read top to bottom. `compiler/docs/passes.md` is made from it.
 
+use crate::fuse::{annotate_tir_op_pattern, fuse_loops, fuse_ops, fuse_tir};
 use crate::pass::{Pass, PassPhase, UserPass};
 use crate::relax_passes as graph;
 use crate::tir_passes as tir;
@@ -34,8 +35,14 @@ pub static PIPELINE: &[Pass] = &[
     // Before the operators become kernels: its copies are relax operators.
     graph::materialise::PASS,
     lower::PASS,
-    // Operators that were written out inside their readers leave nothing behind.
+    // Literals that were written out inside their readers leave nothing behind.
     graph::dead_code::PASS.in_phase(PassPhase::Fusion),
+    annotate_tir_op_pattern::PASS,
+    fuse_ops::PASS,
+    fuse_tir::PASS,
+    // Kernels that are part of others now are called no more.
+    graph::remove_unused_functions::PASS.in_phase(PassPhase::Fusion),
+    fuse_loops::PASS,
     plan::PASS,
     lower::entry::PASS,
     // While indices still have axes.
@@ -71,6 +78,7 @@ pub static PIPELINE: &[Pass] = &[
 
 /// Every pass once, whether the pipeline has it or not: the registry. In the order of the alphabet.
 pub static PASSES: &[Pass] = &[
+    annotate_tir_op_pattern::PASS,
     tir::bf16_compute_legalize::PASS,
     graph::canonicalize_cast::PASS,
     graph::canonicalize_ops::PASS,
@@ -83,6 +91,9 @@ pub static PASSES: &[Pass] = &[
     tir::flatten_buffer::PASS,
     graph::fold_constant::PASS,
     graph::fold_scale_axis::PASS,
+    fuse_loops::PASS,
+    fuse_ops::PASS,
+    fuse_tir::PASS,
     tir::hoist_if_then_else::PASS,
     graph::inline_calls::PASS,
     tir::instrument_bound_checkers::PASS,

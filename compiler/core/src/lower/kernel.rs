@@ -1,27 +1,49 @@
 //! One kernel in the making: a prim-func that computes one relax value from the values it reads.
 //!
-//! An operand is either a buffer parameter or, if [`Inline`] says so, written out as an expression where it is read.
+//! An operand is a buffer parameter, or a literal written out where it is read.
 
 use std::collections::BTreeSet;
 
+use tenfold_ir::DType;
 use tenfold_ir::arith::{Fact, IntExpr, Sym};
 use tenfold_ir::op::{CmpOp, ElementOp};
 use tenfold_ir::relax::{self, Binding, Op, PadMode, SliceAxis, TensorType, Type, ValueId};
 use tenfold_ir::tir::{self, Access, BufId, BufUse, Builder, ExprId, IterKind, Stmt, VarId};
-use tenfold_ir::{DType, Module};
 
-use super::Inline;
+use super::Literals;
 use crate::symbols::{call_facts, range_facts};
 
 /// A kernel being built.
 pub(crate) struct Kernel<'a> {
-    module: &'a Module,
     func: &'a relax::Function,
-    inline: &'a Inline,
+    literals: &'a Literals<'a>,
     /// The prim-func's builder.
     pub b: Builder,
     inputs: Vec<(ValueId, BufId)>,
     updated: Option<ValueId>,
+}
+
+/// A value for each point of the spatial variables.
+pub(crate) type PerRow<'f> = dyn Fn(&mut Kernel<'_>, &[ExprId]) -> ExprId + 'f;
+/// A value for each point of the spatial and the reduced variables.
+pub(crate) type PerPoint<'f> = dyn Fn(&mut Kernel<'_>, &[ExprId], &[ExprId]) -> ExprId + 'f;
+/// The index of a target for each point of the spatial variables.
+pub(crate) type Place<'f> = dyn Fn(&mut Kernel<'_>, &[ExprId]) -> Vec<ExprId> + 'f;
+
+/// A reduction block.
+pub(crate) struct Accumulate<'f> {
+    /// Its name.
+    pub name: &'f str,
+    /// Where it accumulates.
+    pub target: BufId,
+    /// At which element.
+    pub at: &'f Place<'f>,
+    /// How.
+    pub op: tenfold_ir::op::BinaryOp,
+    /// Variables of the target.
+    pub spatial: &'f [(VarId, ExprId)],
+    /// Variables that are summed over.
+    pub reduced: &'f [(VarId, ExprId)],
 }
 
 /// A finished kernel and the call of it.
@@ -46,14 +68,8 @@ pub(crate) fn tensor_of(func: &relax::Function, v: ValueId) -> TensorType {
 
 impl<'a> Kernel<'a> {
     /// Starts a kernel called `name`; its index parameters are the symbols that `binding` needs.
-    pub(crate) fn new(
-        module: &'a Module,
-        func: &'a relax::Function,
-        inline: &'a Inline,
-        name: &str,
-        binding: &Binding,
-    ) -> Self {
-        let mut kernel = Kernel { module, func, inline, b: Builder::new(name), inputs: Vec::new(), updated: None };
+    pub(crate) fn new(func: &'a relax::Function, literals: &'a Literals<'a>, name: &str, binding: &Binding) -> Self {
+        let mut kernel = Kernel { func, literals, b: Builder::new(name), inputs: Vec::new(), updated: None };
         let mut syms = BTreeSet::new();
         kernel.collect_syms(binding, &mut syms);
         syms.extend(tensor_of(func, binding.out).shape.iter().flat_map(|d| d.vars()));
@@ -73,8 +89,8 @@ impl<'a> Kernel<'a> {
             syms.extend(self.tensor(*arg).shape.iter().flat_map(|d| d.vars()));
             let range = self.func.values[arg.0 as usize].range.iter();
             syms.extend(range.flat_map(|(lo, hi)| [lo, hi]).flat_map(|e| e.vars()));
-            if let Some(def) = self.inlined(*arg) {
-                self.collect_syms(def, syms);
+            if let Some(def) = self.literals.get(arg) {
+                syms.extend(def.op.exprs().iter().flat_map(|e| e.vars()));
             }
         }
     }
@@ -82,10 +98,6 @@ impl<'a> Kernel<'a> {
     /// The type of a value.
     pub(crate) fn tensor(&self, v: ValueId) -> TensorType {
         tensor_of(self.func, v)
-    }
-
-    fn inlined(&self, v: ValueId) -> Option<&'a Binding> {
-        self.inline.get(v)
     }
 
     /// The output buffer.
@@ -138,6 +150,50 @@ impl<'a> Kernel<'a> {
         stmt
     }
 
+    /// A buffer between two stages of the kernel.
+    pub(crate) fn between(&mut self, base: &str, dtype: DType, shape: &[IntExpr]) -> BufId {
+        self.b.alloc(base, dtype, shape.to_vec(), tir::Scope::Global)
+    }
+
+    /// New variables of the same names and extents.
+    pub(crate) fn again(&mut self, vars: &[(VarId, ExprId)]) -> Vec<(VarId, ExprId)> {
+        let name = |k: &Self, v: VarId| k.b.sym(v).to_string();
+        vars.iter().map(|(v, e)| (self.b.index_var(&name(self, *v)), *e)).collect()
+    }
+
+    /// `target[at(spatial)] = target[at(spatial)] op update(spatial, reduced)` over all of both, from `init(spatial)`.
+    ///
+    /// The start is the block's own where the reduction is over something, else a stage before it.
+    pub(crate) fn accumulate(&mut self, sum: &Accumulate<'_>, init: &PerRow<'_>, update: &PerPoint<'_>) {
+        let some = |e: &ExprId| matches!(self.b.func().exprs.get(*e), tir::Expr::Index(n) if *n > 0);
+        let inside = sum.reduced.iter().all(|(_, e)| some(e));
+        let start = if inside {
+            Some(self.capture(|k| k.start(sum, sum.spatial, init)))
+        } else {
+            let first = self.again(sum.spatial);
+            self.spatial(&format!("{}_init", sum.name), &first, |k| k.start(sum, &first, init));
+            None
+        };
+        let body = self.capture(|k| {
+            let (i, r) = (k.read_all(sum.spatial), k.read_all(sum.reduced));
+            let value = update(k, &i, &r);
+            let at = (sum.at)(k, &i);
+            let old = k.b.load(sum.target, at.clone(), Access::Proven);
+            let new = k.b.binary(sum.op, old, value);
+            k.b.store(sum.target, at, new);
+        });
+        let iters = sum.spatial.iter().map(|(v, e)| (*v, *e, IterKind::Spatial));
+        let iters: Vec<_> = iters.chain(sum.reduced.iter().map(|(v, e)| (*v, *e, IterKind::Reduce))).collect();
+        self.b.nest(sum.name, &iters, start, body);
+    }
+
+    fn start(&mut self, sum: &Accumulate<'_>, spatial: &[(VarId, ExprId)], init: &PerRow<'_>) {
+        let i = self.read_all(spatial);
+        let value = init(self, &i);
+        let at = (sum.at)(self, &i);
+        self.b.store(sum.target, at, value);
+    }
+
     /// Nested serial loops over `vars`; `f` pushes the innermost body.
     pub(crate) fn loops(&mut self, vars: &[(VarId, ExprId)], f: impl FnOnce(&mut Self)) {
         self.nested(tir::LoopKind::Serial, vars, f);
@@ -157,9 +213,9 @@ impl<'a> Kernel<'a> {
         self.b.push(body);
     }
 
-    /// The element of `v` at `index`: a load, or the expression of an inlined producer.
+    /// The element of `v` at `index`: a load, or the literal that `v` is.
     pub(crate) fn element(&mut self, v: ValueId, index: &[ExprId]) -> ExprId {
-        match self.inlined(v) {
+        match self.literals.get(&v).copied() {
             Some(def) => self.expression(def, index),
             None => {
                 let buf = self.input(v);
@@ -241,7 +297,7 @@ impl<'a> Kernel<'a> {
             | Op::MatchShape { .. }
             | Op::Later { .. }
             | Op::StoreState { .. } => {
-                // `Inline` and the kernels ask for elementwise and movement operators only.
+                // The kernels ask for elementwise and movement operators only.
                 let buf = self.input(def.out);
                 self.b.load(buf, index.to_vec(), Access::Proven)
             }
@@ -362,7 +418,6 @@ impl<'a> Kernel<'a> {
         }
         let args: Vec<ValueId> = self.inputs.iter().map(|(v, _)| *v).collect();
         let in_place = self.updated.and_then(|u| args.iter().position(|a| *a == u));
-        let _ = self.module;
         Finished { prim: self.b.finish(), args, syms, in_place }
     }
 }
@@ -407,7 +462,7 @@ fn close_over_facts(facts: &[Fact], syms: &mut BTreeSet<Sym>) {
 
 /// What holds of a function's symbols where a kernel is called: of those that the body binds, only what concerns
 /// symbols that the kernel knows already.
-fn known_facts(func: &relax::Function, syms: &mut BTreeSet<Sym>) -> Vec<Fact> {
+pub(crate) fn known_facts(func: &relax::Function, syms: &mut BTreeSet<Sym>) -> Vec<Fact> {
     let mut facts = call_facts(func);
     close_over_facts(&facts, syms);
     let bound = |decl: &&relax::SymDecl| matches!(decl.kind, relax::SymKind::Bound(_) | relax::SymKind::Loop(_));

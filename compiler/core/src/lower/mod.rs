@@ -1,16 +1,18 @@
 //! From relax to tir: every operator becomes a prim-func of blocks and a `call_tir`.
 
 pub(crate) mod entry;
-mod inline;
 mod kernel;
+mod kernels;
 mod ops;
 
 pub use entry::lower_entry;
-pub use inline::Inline;
-pub(crate) use kernel::{Finished, Kernel, tensor_of};
+pub(crate) use kernel::{Finished, Kernel, known_facts, tensor_of};
+pub(crate) use kernels::Kernels;
+
+use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::relax::{self, Binding, BindingBlock, Op, Phase, TensorType};
+use tenfold_ir::relax::{self, Binding, Op, Phase, TensorType, ValueId};
 use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
@@ -20,14 +22,20 @@ use crate::pass::{Pass, PassContext, PassPhase};
 pub(crate) const PASS: Pass = Pass::on_module("LegalizeOps", &legalize_ops)
     .in_phase(PassPhase::Fusion)
     .lowering()
-    .about("makes a prim-func of blocks and a `call_tir` per operator; elementwise producers are written out in their reader");
+    .about("makes a prim-func of blocks and a `call_tir` per operator; equal kernels are one prim-func");
+
+/// Scalars that every kernel writes out where it reads them.
+pub(crate) type Literals<'f> = BTreeMap<ValueId, &'f Binding>;
 
 /// The pass `LegalizeOps`: from [`Phase::Normalised`] to [`Phase::Legalised`] in every relax function.
-pub fn legalize_ops(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+///
+/// One operator is one kernel; equal kernels are one prim-func. What is computed together is `FuseOps`' business.
+pub fn legalize_ops(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     let names: Vec<String> = module.functions.keys().cloned().collect();
+    let mut kernels = Kernels::default();
     for name in names {
         if let Some(func) = module.relax(&name).cloned() {
-            let func = legalize(func, module, context)?;
+            let func = legalize(func, module, &mut kernels)?;
             module.functions.insert(name, Function::Relax(func));
         }
     }
@@ -37,46 +45,38 @@ pub fn legalize_ops(module: &mut Module, context: &PassContext) -> Result<(), Co
 fn legalize(
     mut func: relax::Function,
     module: &mut Module,
-    _context: &PassContext,
+    kernels: &mut Kernels,
 ) -> Result<relax::Function, CompileError> {
-    let inline = Inline::decide(&func);
-    let mut blocks = func.blocks.clone();
-    legalize_blocks(&mut blocks, &func, &inline, module)?;
-    func.blocks = blocks;
+    let source = func.clone();
+    let literals = literals(&source);
+    let mut failed = None;
+    func.bindings_mut(|binding| match legal(binding, &source) {
+        Err(error) => {
+            failed.get_or_insert(error);
+        }
+        Ok(true) => {}
+        Ok(false) => {
+            let data = &source.values[binding.out.0 as usize];
+            let base = if data.name.is_empty() { relax::op_name(&binding.op) } else { &data.name };
+            let finished = ops::lower(Kernel::new(&source, &literals, base, binding), binding);
+            *binding = call(binding, finished, &source, module, kernels);
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
     func.phase = Phase::Legalised;
     Ok(func)
 }
 
-/// `func` is the function as it was.
-fn legalize_blocks(
-    blocks: &mut [BindingBlock],
-    func: &relax::Function,
-    inline: &Inline,
-    module: &mut Module,
-) -> Result<(), CompileError> {
-    for block in blocks {
-        let mut bindings = Vec::with_capacity(block.bindings.len());
-        for mut binding in std::mem::take(&mut block.bindings) {
-            if inline.contains(binding.out) {
-                continue;
-            }
-            for region in &mut binding.regions {
-                legalize_blocks(&mut region.blocks, func, inline, module)?;
-            }
-            bindings.push(legalize_binding(binding, func, inline, module)?);
-        }
-        block.bindings = bindings;
-    }
-    Ok(())
+fn literals(func: &relax::Function) -> Literals<'_> {
+    let literal = |b: &&Binding| matches!(b.op, Op::Scalar(_) | Op::IndexValue { .. });
+    func.bindings().filter(literal).map(|b| (b.out, b)).collect()
 }
 
-/// Operators that stay are those that name memory or order, not work.
-fn legalize_binding(
-    binding: Binding,
-    func: &relax::Function,
-    inline: &Inline,
-    module: &mut Module,
-) -> Result<Binding, CompileError> {
+/// Whether an operator stays: those do that name memory or order, not work.
+fn legal(binding: &Binding, func: &relax::Function) -> Result<bool, CompileError> {
+    let loc = func.values[binding.out.0 as usize].loc;
     match &binding.op {
         Op::Const(_)
         | Op::Reshape { .. }
@@ -91,21 +91,18 @@ fn legalize_binding(
         | Op::If
         | Op::For { .. }
         | Op::While
-        | Op::StoreState { .. } => return Ok(binding),
+        | Op::StoreState { .. } => Ok(true),
         Op::ShapeOf | Op::Shape { .. } | Op::ShapeToTensor | Op::TensorToShape => {
-            let loc = func.values[binding.out.0 as usize].loc;
             let name = relax::op_name(&binding.op);
-            return Err(CompileError::internal(loc, format!("`{name}` was not normalised")));
+            Err(CompileError::internal(loc, format!("`{name}` was not normalised")))
         }
         Op::Later { name, .. } => {
-            let loc = func.values[binding.out.0 as usize].loc;
             let mut error = CompileError::internal(loc, format!("`{name}` is not compiled yet"));
             error.kind = crate::ErrorKind::Unsupported;
-            return Err(error);
+            Err(error)
         }
         Op::CallFn { func: callee, .. } => {
-            let loc = func.values[binding.out.0 as usize].loc;
-            return Err(CompileError::internal(loc, format!("the call of `{callee}` was not inlined")));
+            Err(CompileError::internal(loc, format!("the call of `{callee}` was not inlined")))
         }
         Op::Scalar(_)
         | Op::IndexValue { .. }
@@ -124,20 +121,21 @@ fn legalize_binding(
         | Op::Conv { .. }
         | Op::Pool { .. }
         | Op::Full { .. }
-        | Op::Arange { .. } => {}
+        | Op::Arange { .. } => Ok(false),
     }
-    let data = &func.values[binding.out.0 as usize];
-    let base = if data.name.is_empty() { relax::op_name(&binding.op).to_string() } else { data.name.clone() };
-    let name = module.unique_name(&format!("{}.{base}", func.name));
-    let finished = ops::lower(Kernel::new(module, func, inline, &name, &binding), &binding);
-    Ok(call(binding, name, finished, func, module))
 }
 
-fn call(binding: Binding, name: String, finished: Finished, func: &relax::Function, module: &mut Module) -> Binding {
+fn call(
+    binding: &Binding,
+    finished: Finished,
+    func: &relax::Function,
+    module: &mut Module,
+    kernels: &mut Kernels,
+) -> Binding {
     let ty: TensorType = tensor_of(func, binding.out);
-    module.functions.insert(name.clone(), Function::Prim(finished.prim));
+    let base = format!("{}.{}", func.name, finished.prim.name);
     let op = Op::CallTir {
-        func: name,
+        func: kernels.add(module, &base, finished.prim),
         syms: finished.syms.into_iter().map(IntExpr::var).collect(),
         results: vec![ty],
         in_place: vec![finished.in_place],

@@ -40,6 +40,7 @@ impl Builder {
                 values: Vec::new(),
                 blocks: Vec::new(),
                 results: Vec::new(),
+                primitive: false,
                 phase: Phase::Imported,
                 skip_optimization: false,
                 plan: None,

@@ -519,6 +519,9 @@ pub struct Function {
     pub blocks: Vec<BindingBlock>,
     /// What it returns, in the order of the user's tuple.
     pub results: Vec<ValueId>,
+    /// Whether it is a group of kernels that will be one: private, and called by `call_fn` even where graphs call no
+    /// others.
+    pub primitive: bool,
     /// How far it has come.
     pub phase: Phase,
     /// Whether function passes that only optimise leave it alone.

@@ -99,11 +99,11 @@ impl Parser {
 
     fn header(&mut self, line: &str) -> Parsed<()> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let (name, phase, skip) = match words.as_slice() {
-            ["relax", name, "phase", phase, "{"] => (name, phase, false),
-            ["relax", name, "phase", phase, "skip_optimization", "{"] => (name, phase, true),
-            _ => return Err(format!("expected `relax @name phase imported {{`, found `{line}`")),
-        };
+        let wrong = || format!("expected `relax @name phase imported {{`, found `{line}`");
+        let ["relax", name, "phase", phase, flags @ .., "{"] = words.as_slice() else { return Err(wrong()) };
+        if flags.iter().any(|f| !["primitive", "skip_optimization"].contains(f)) {
+            return Err(wrong());
+        }
         let name = name.strip_prefix('@').ok_or_else(|| format!("expected `@name`, found `{name}`"))?;
         self.func = Some(Function {
             name: name.to_string(),
@@ -113,8 +113,9 @@ impl Parser {
             values: Vec::new(),
             blocks: Vec::new(),
             results: Vec::new(),
+            primitive: flags.contains(&"primitive"),
             phase: phase_of(phase)?,
-            skip_optimization: skip,
+            skip_optimization: flags.contains(&"skip_optimization"),
             plan: None,
         });
         self.close(Where::Function)

@@ -100,8 +100,9 @@ impl Printer<'_> {
 
     fn function(&mut self) {
         let func = self.func;
-        let skip = if func.skip_optimization { " skip_optimization" } else { "" };
-        self.line(0, &format!("relax @{} phase {}{skip} {{", func.name, phase_text(func.phase)));
+        let flags = [("primitive", func.primitive), ("skip_optimization", func.skip_optimization)];
+        let flags: String = flags.iter().filter(|(_, set)| *set).map(|(word, _)| format!(" {word}")).collect();
+        self.line(0, &format!("relax @{} phase {}{flags} {{", func.name, phase_text(func.phase)));
         for decl in &func.syms {
             let kind = match &decl.kind {
                 SymKind::Dim { param, axis } => format!("dim {param} {axis}"),

@@ -1,15 +1,15 @@
-//! Contractions: matmul and convolution.
+//! Contractions: matmul and convolution, as one block each.
 //!
-//! The loops run rows, reduction, columns, so that the innermost one walks along rows of both the second operand and
-//! the result, which is cleared before. Where sums are wider than the result (halves), each element has an
-//! accumulator of its own, so that it is rounded once.
+//! Where sums are wider than the result (halves), they have a buffer of their own and are rounded once.
 
 use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::BinaryOp;
 use tenfold_ir::relax::{Binding, TensorType, Window};
 use tenfold_ir::tir::{Access, BufId, ExprId, VarId};
 use tenfold_ir::{DType, Scalar};
 
 use super::reduce::accumulator;
+use crate::lower::kernel::Accumulate;
 use crate::lower::{Finished, Kernel};
 
 type Vars = [(VarId, ExprId)];
@@ -21,12 +21,10 @@ type Start<'f> = dyn Fn(&mut Kernel<'_>, &[ExprId], DType) -> ExprId + 'f;
 /// A contraction's loops.
 struct Nest<'v> {
     name: &'static str,
-    rows: &'v Vars,
-    columns: &'v Vars,
+    spatial: &'v Vars,
     inner: &'v Vars,
 }
 
-/// Emits the nest in the order that suits the accumulator.
 fn contract(
     k: &mut Kernel<'_>,
     out: BufId,
@@ -35,66 +33,30 @@ fn contract(
     start: &Start<'_>,
     factors: &Factors<'_>,
 ) {
-    let acc = accumulator(ty.dtype);
-    if acc == ty.dtype {
-        k.spatial(nest.name, nest.rows, |k| by_rows(k, out, acc, nest, start, factors));
-    } else {
-        let all = [nest.rows, nest.columns].concat();
-        k.spatial(nest.name, &all, |k| by_elements(k, out, ty.dtype, &all, nest.inner, start, factors));
-    }
-}
-
-fn by_rows(k: &mut Kernel<'_>, out: BufId, acc: DType, nest: &Nest<'_>, start: &Start<'_>, factors: &Factors<'_>) {
-    let clear: Vec<(VarId, ExprId)> = nest
-        .columns
-        .iter()
-        .map(|(var, extent)| {
-            let name = k.b.sym(*var).to_string();
-            (k.b.index_var(&name), *extent)
-        })
-        .collect();
-    k.loops(&clear, |k| {
-        let at = [k.read_all(nest.rows), k.read_all(&clear)].concat();
-        let value = start(k, &at, acc);
-        k.b.store(out, at, value);
-    });
-    k.loops(&[nest.inner, nest.columns].concat(), |k| {
-        let at = [k.read_all(nest.rows), k.read_all(nest.columns)].concat();
-        let r = k.read_all(nest.inner);
-        let (a, b) = factors(k, &at, &r);
-        let product = k.b.mul(a, b);
-        let old = k.b.load(out, at.clone(), Access::Proven);
-        let new = k.b.add(old, product);
-        k.b.store(out, at, new);
-    });
-}
-
-fn by_elements(
-    k: &mut Kernel<'_>,
-    out: BufId,
-    dtype: DType,
-    all: &Vars,
-    inner: &Vars,
-    start: &Start<'_>,
-    factors: &Factors<'_>,
-) {
-    let wide = accumulator(dtype);
-    let at = k.read_all(all);
-    let first = start(k, &at, wide);
-    let acc = k.b.local("acc", first);
-    k.reduction(inner, |k| {
-        let (at, r) = (k.read_all(all), k.read_all(inner));
-        let (a, b) = factors(k, &at, &r);
+    let wide = accumulator(ty.dtype);
+    let target = if wide == ty.dtype { out } else { k.between("acc", wide, &ty.shape) };
+    let sum = Accumulate {
+        name: nest.name,
+        target,
+        at: &|_, i| i.to_vec(),
+        op: BinaryOp::Add,
+        spatial: nest.spatial,
+        reduced: nest.inner,
+    };
+    k.accumulate(&sum, &|k, i| start(k, i, wide), &|k, i, r| {
+        let (a, b) = factors(k, i, r);
         let (a, b) = (k.b.cast(wide, a), k.b.cast(wide, b));
-        let product = k.b.mul(a, b);
-        let old = k.b.read_local(acc);
-        let new = k.b.add(old, product);
-        k.b.store(acc, vec![], new);
+        k.b.mul(a, b)
     });
-    let value = k.b.read_local(acc);
-    let value = k.b.cast(dtype, value);
-    let at = k.read_all(all);
-    k.b.store(out, at, value);
+    if target != out {
+        let vars = k.again(nest.spatial);
+        k.spatial("round", &vars, |k| {
+            let at = k.read_all(&vars);
+            let value = k.b.load(target, at.clone(), Access::Proven);
+            let value = k.b.cast(ty.dtype, value);
+            k.b.store(out, at, value);
+        });
+    }
 }
 
 /// NumPy's matmul: the last two axes contract, the others broadcast; a vector lacks its row or column axis.
@@ -108,7 +70,8 @@ pub(super) fn matmul(mut k: Kernel<'_>, binding: &Binding) -> Finished {
     let rows = k.vars("i", &ty.shape[..outer]);
     let columns = k.vars("j", &ty.shape[outer..]);
     let inner = k.vars("k", &xs[xs.len() - 1..]);
-    let nest = Nest { name: "matmul", rows: &rows, columns: &columns, inner: &inner };
+    let spatial = [rows, columns].concat();
+    let nest = Nest { name: "matmul", spatial: &spatial, inner: &inner };
     let zero = |k: &mut Kernel<'_>, _: &[ExprId], dtype: DType| k.b.scalar(Scalar::zero(dtype));
     contract(&mut k, out, &ty, &nest, &zero, &|k, at, r| {
         let left = [&at[..batch], &at[batch..outer], r].concat();
@@ -123,11 +86,9 @@ pub(super) fn conv(mut k: Kernel<'_>, binding: &Binding, window: &Window, group:
     let (x, w) = (binding.args[0], binding.args[1]);
     let (xs, ws, ty) = (k.tensor(x).shape, k.tensor(w).shape, k.tensor(binding.out));
     let out = k.output(&ty);
-    let last = ty.shape.len() - 1;
-    let rows = k.vars("o", &ty.shape[..last]);
-    let columns = k.vars("p", &ty.shape[last..]);
+    let spatial = k.vars("o", &ty.shape);
     let taps = k.vars("r", &ws[1..]);
-    let nest = Nest { name: "conv", rows: &rows, columns: &columns, inner: &taps };
+    let nest = Nest { name: "conv", spatial: &spatial, inner: &taps };
     let bias = |k: &mut Kernel<'_>, at: &[ExprId], dtype: DType| match binding.args.get(2) {
         Some(bias) => {
             let value = k.element(*bias, &at[1..2]);

@@ -3,50 +3,15 @@
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{ArgOp, BinaryOp, CmpOp, ReduceOp, UnaryOp};
 use tenfold_ir::relax::{Binding, ValueId};
-use tenfold_ir::tir::{ExprId, VarId};
+use tenfold_ir::tir::{Access, ExprId, VarId};
 use tenfold_ir::{DType, Scalar};
 
+use crate::lower::kernel::Accumulate;
 use crate::lower::{Finished, Kernel};
 
-/// The dtype that sums and products of `dtype` accumulate in.
+/// The dtype that sums of `dtype` accumulate in.
 pub(super) fn accumulator(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        DType::Bool
-        | DType::I8
-        | DType::U8
-        | DType::I16
-        | DType::U16
-        | DType::I32
-        | DType::U32
-        | DType::I64
-        | DType::U64
-        | DType::F32
-        | DType::F64 => dtype,
-    }
-}
-
-/// What a reduction over nothing gives.
-fn unit(op: ReduceOp, dtype: DType) -> Scalar {
-    match op {
-        ReduceOp::Sum | ReduceOp::Mean => Scalar::zero(dtype),
-        ReduceOp::Prod => Scalar::one(dtype),
-        ReduceOp::Max => Scalar::least(dtype),
-        ReduceOp::Min => Scalar::greatest(dtype),
-        ReduceOp::Any => Scalar::bool(false),
-        ReduceOp::All => Scalar::bool(true),
-    }
-}
-
-fn combiner(op: ReduceOp) -> BinaryOp {
-    match op {
-        ReduceOp::Sum | ReduceOp::Mean => BinaryOp::Add,
-        ReduceOp::Prod => BinaryOp::Mul,
-        ReduceOp::Max => BinaryOp::Max,
-        ReduceOp::Min => BinaryOp::Min,
-        ReduceOp::Any => BinaryOp::Or,
-        ReduceOp::All => BinaryOp::And,
-    }
+    ReduceOp::Sum.accumulator(dtype)
 }
 
 /// The axes of `rank` that stay, and the operand's index from the kept and the reduced variables.
@@ -73,37 +38,45 @@ fn result_index(k: &mut Kernel<'_>, rank: usize, axes: &[usize], keepdims: bool,
 /// `out[kept] = op over reduced of x[kept, reduced]`.
 pub(super) fn reduce(mut k: Kernel<'_>, binding: &Binding, op: ReduceOp, axes: &[usize], keepdims: bool) -> Finished {
     let x = binding.args[0];
-    let ty = k.tensor(x);
-    let out_ty = k.tensor(binding.out);
+    let (ty, out_ty) = (k.tensor(x), k.tensor(binding.out));
+    let rank = ty.shape.len();
     let out = k.output(&out_ty);
     let (kept_shape, reduced_shape) = split(&ty.shape, axes);
-    let kept = k.vars("i", &kept_shape);
-    let reduced = k.vars("r", &reduced_shape);
-    let acc_dtype = accumulator(ty.dtype);
-    k.spatial("reduce", &kept, |k| {
-        let start = k.b.scalar(unit(op, acc_dtype));
-        let acc = k.b.local("acc", start);
-        k.reduction(&reduced, |k| {
-            let (i, r) = (k.read_all(&kept), k.read_all(&reduced));
-            let value = k.element(x, &interleave(ty.shape.len(), axes, &i, &r));
-            let value = k.b.cast(acc_dtype, value);
-            let old = k.b.read_local(acc);
-            let new = k.b.binary(combiner(op), old, value);
-            k.b.store(acc, vec![], new);
-        });
-        let mut value = k.b.read_local(acc);
-        if op == ReduceOp::Mean {
-            let count = reduced_shape.iter().fold(IntExpr::from(1), |n, d| &n * d);
-            let count = k.b.int_expr(&count);
-            let count = k.b.cast(acc_dtype, count);
-            value = k.b.div(value, count);
-        }
-        let value = k.b.cast(out_ty.dtype, value);
-        let i = k.read_all(&kept);
-        let index = result_index(k, ty.shape.len(), axes, keepdims, &i);
-        k.b.store(out, index, value);
+    let (kept, reduced) = (k.vars("i", &kept_shape), k.vars("r", &reduced_shape));
+    let wide = op.accumulator(ty.dtype);
+    let direct = wide == out_ty.dtype && op != ReduceOp::Mean;
+    let target = if direct { out } else { k.between("acc", wide, &kept_shape) };
+    let at = |k: &mut Kernel<'_>, i: &[ExprId]| {
+        if direct { result_index(k, rank, axes, keepdims, i) } else { i.to_vec() }
+    };
+    let (spatial, inner) = (&kept[..], &reduced[..]);
+    let sum = Accumulate { name: "reduce", target, at: &at, op: op.combiner(), spatial, reduced: inner };
+    k.accumulate(&sum, &|k, _| k.b.scalar(op.unit(wide)), &|k, i, r| {
+        let value = k.element(x, &interleave(rank, axes, i, r));
+        k.b.cast(wide, value)
     });
+    if !direct {
+        let vars = k.again(&kept);
+        k.spatial("finish", &vars, |k| {
+            let i = k.read_all(&vars);
+            let mut value = k.b.load(target, i.clone(), Access::Proven);
+            if op == ReduceOp::Mean {
+                value = over(k, value, &reduced_shape, wide);
+            }
+            let value = k.b.cast(out_ty.dtype, value);
+            let index = result_index(k, rank, axes, keepdims, &i);
+            k.b.store(out, index, value);
+        });
+    }
     k.finish(out)
+}
+
+/// `sum / product of shape`.
+fn over(k: &mut Kernel<'_>, sum: ExprId, shape: &[IntExpr], dtype: DType) -> ExprId {
+    let count = shape.iter().fold(IntExpr::from(1), |n, d| &n * d);
+    let count = k.b.int_expr(&count);
+    let count = k.b.cast(dtype, count);
+    k.b.div(sum, count)
 }
 
 /// Index of the first extreme, or of the first NaN.

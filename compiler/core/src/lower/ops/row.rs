@@ -1,179 +1,196 @@
-//! Softmax and layer normalisation: a few passes over each row.
+//! Softmax and layer normalisation: a few stages, each over the rows or over all.
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, UnaryOp};
 use tenfold_ir::relax::{Binding, ValueId};
-use tenfold_ir::tir::{BufId, ExprId, VarId};
+use tenfold_ir::tir::{Access, BufId, ExprId};
 use tenfold_ir::{DType, Scalar};
 
 use super::reduce::accumulator;
+use crate::lower::kernel::{Accumulate, PerPoint};
 use crate::lower::{Finished, Kernel};
 
-type Vars = [(VarId, ExprId)];
-
-/// Folds `f` of each element of a row into a new local, which it returns.
-fn fold_row(
-    k: &mut Kernel<'_>,
-    name: &str,
-    start: Scalar,
-    op: BinaryOp,
-    shape: &[IntExpr],
-    f: impl Fn(&mut Kernel<'_>, &[ExprId]) -> ExprId,
-) -> ExprId {
-    let start = k.b.scalar(start);
-    let acc = k.b.local(name, start);
-    let vars = k.vars("r", shape);
-    k.reduction(&vars, |k| {
-        let r = k.read_all(&vars);
-        let value = f(k, &r);
-        let old = k.b.read_local(acc);
-        let new = k.b.binary(op, old, value);
-        k.b.store(acc, vec![], new);
-    });
-    let value = k.b.read_local(acc);
-    let var = k.b.let_(&format!("{name}_all"), value);
-    k.b.read(var)
+/// What a normalisation works on.
+struct Rows<'b> {
+    x: ValueId,
+    out: BufId,
+    /// Shape of all.
+    shape: &'b [IntExpr],
+    /// The axes of a row.
+    row: std::ops::Range<usize>,
+    /// What is computed with.
+    wide: DType,
+    /// Of the result.
+    dtype: DType,
 }
 
-/// The index with `at` inserted at `axis`.
-fn with_axis(outer: &[ExprId], axis: usize, at: ExprId) -> Vec<ExprId> {
-    let mut index = outer.to_vec();
-    index.insert(axis, at);
-    index
+impl Rows<'_> {
+    fn outer(&self) -> Vec<IntExpr> {
+        [&self.shape[..self.row.start], &self.shape[self.row.end..]].concat()
+    }
+
+    /// The index of an element from those of its row and in its row.
+    fn index(&self, outer: &[ExprId], at: &[ExprId]) -> Vec<ExprId> {
+        [&outer[..self.row.start], at, &outer[self.row.start..]].concat()
+    }
+
+    /// The index of the row of an element.
+    fn row_of(&self, index: &[ExprId]) -> Vec<ExprId> {
+        [&index[..self.row.start], &index[self.row.end..]].concat()
+    }
+
+    fn element(&self, k: &mut Kernel<'_>, index: &[ExprId]) -> ExprId {
+        let value = k.element(self.x, index);
+        k.b.cast(self.wide, value)
+    }
+
+    /// A stage that folds `f` over each row.
+    fn fold(&self, k: &mut Kernel<'_>, name: &str, start: Scalar, op: BinaryOp, f: &PerPoint<'_>) -> BufId {
+        let outer = self.outer();
+        let target = k.between(name, self.wide, &outer);
+        let (spatial, reduced) = (k.vars("i", &outer), k.vars("r", &self.shape[self.row.clone()]));
+        let (spatial, reduced) = (&spatial[..], &reduced[..]);
+        let sum = Accumulate { name, target, at: &|_, i| i.to_vec(), op, spatial, reduced };
+        k.accumulate(&sum, &|k, _| k.b.scalar(start), f);
+        target
+    }
+
+    /// A stage that computes one number per row.
+    fn per_row(&self, k: &mut Kernel<'_>, name: &str, f: impl FnOnce(&mut Kernel<'_>, &[ExprId]) -> ExprId) -> BufId {
+        let outer = self.outer();
+        let target = k.between(name, self.wide, &outer);
+        let vars = k.vars("i", &outer);
+        map(k, name, target, &vars, f);
+        target
+    }
+
+    /// A stage that writes the result.
+    fn finish(&self, k: &mut Kernel<'_>, name: &str, f: impl FnOnce(&mut Kernel<'_>, &[ExprId]) -> ExprId) {
+        let vars = k.vars("i", self.shape);
+        map(k, name, self.out, &vars, |k, at| {
+            let value = f(k, at);
+            k.b.cast(self.dtype, value)
+        });
+    }
+
+    /// `sum / number of elements of a row`.
+    fn over_count(&self, k: &mut Kernel<'_>, sum: ExprId) -> ExprId {
+        let count = self.shape[self.row.clone()].iter().fold(IntExpr::from(1), |n, d| &n * d);
+        let count = k.b.int_expr(&count);
+        let count = k.b.cast(self.wide, count);
+        k.b.div(sum, count)
+    }
+}
+
+/// `target[i] = f(i)`.
+fn map(
+    k: &mut Kernel<'_>,
+    name: &str,
+    target: BufId,
+    vars: &[(tenfold_ir::tir::VarId, ExprId)],
+    f: impl FnOnce(&mut Kernel<'_>, &[ExprId]) -> ExprId,
+) {
+    k.spatial(name, vars, |k| {
+        let at = k.read_all(vars);
+        let value = f(k, &at);
+        k.b.store(target, at, value);
+    });
+}
+
+fn load(k: &mut Kernel<'_>, buf: BufId, index: Vec<ExprId>) -> ExprId {
+    k.b.load(buf, index, Access::Proven)
 }
 
 /// `exp(x - max) / sum`, or `x - max - log(sum)`; rounded once for halves.
 pub(super) fn softmax(mut k: Kernel<'_>, binding: &Binding, axis: usize, log: bool) -> Finished {
-    let x = binding.args[0];
     let ty = k.tensor(binding.out);
     let out = k.output(&ty);
-    let dtype = accumulator(ty.dtype);
-    let mut outer_shape = ty.shape.clone();
-    let row = vec![outer_shape.remove(axis)];
-    let outer = k.vars("i", &outer_shape);
-    k.spatial("softmax", &outer, |k| {
-        let wide = |k: &mut Kernel<'_>, r: &[ExprId]| {
-            let i = k.read_all(&outer);
-            let value = k.element(x, &with_axis(&i, axis, r[0]));
-            k.b.cast(dtype, value)
-        };
-        let max = fold_row(k, "max", Scalar::least(dtype), BinaryOp::Max, &row, wide);
-        let shifted = |k: &mut Kernel<'_>, r: &[ExprId]| {
-            let value = wide(k, r);
-            k.b.sub(value, max)
-        };
-        // Where the result is as wide as the sum, each exponential is computed once and kept in its place.
-        let keep = !log && dtype == ty.dtype;
-        if keep {
-            let vars = k.vars("e", &row);
-            k.loops(&vars, |k| {
-                let r = k.read_all(&vars);
-                let d = shifted(k, &r);
-                let e = k.b.unary(UnaryOp::Exp, d);
-                let i = k.read_all(&outer);
-                k.b.store(out, with_axis(&i, axis, r[0]), e);
-            });
-        }
-        let power = |k: &mut Kernel<'_>, r: &[ExprId]| {
-            if keep {
-                let i = k.read_all(&outer);
-                return k.b.load(out, with_axis(&i, axis, r[0]), tenfold_ir::tir::Access::Proven);
-            }
-            let d = shifted(k, r);
-            k.b.unary(UnaryOp::Exp, d)
-        };
-        let sum = fold_row(k, "sum", Scalar::zero(dtype), BinaryOp::Add, &row, power);
-        let vars = k.vars("w", &row);
-        k.loops(&vars, |k| {
-            let r = k.read_all(&vars);
-            let value = if log {
-                let (d, l) = (shifted(k, &r), k.b.unary(UnaryOp::Log, sum));
-                k.b.sub(d, l)
-            } else {
-                let e = power(k, &r);
-                k.b.div(e, sum)
-            };
-            let value = k.b.cast(ty.dtype, value);
-            let i = k.read_all(&outer);
-            k.b.store(out, with_axis(&i, axis, r[0]), value);
+    let wide = accumulator(ty.dtype);
+    let rows = Rows { x: binding.args[0], out, shape: &ty.shape, row: axis..axis + 1, wide, dtype: ty.dtype };
+    let k_mut = &mut k;
+    let max =
+        rows.fold(k_mut, "max", Scalar::least(wide), BinaryOp::Max, &|k, i, r| rows.element(k, &rows.index(i, r)));
+    let shifted = |k: &mut Kernel<'_>, at: &[ExprId]| {
+        let (value, max) = (rows.element(k, at), load(k, max, rows.row_of(at)));
+        k.b.sub(value, max)
+    };
+    let power = |k: &mut Kernel<'_>, at: &[ExprId]| {
+        let d = shifted(k, at);
+        k.b.unary(UnaryOp::Exp, d)
+    };
+    let zero = Scalar::zero(wide);
+    if log {
+        let sum = rows.fold(k_mut, "sum", zero, BinaryOp::Add, &|k, i, r| power(k, &rows.index(i, r)));
+        let logs = rows.per_row(k_mut, "log", |k, i| {
+            let sum = load(k, sum, i.to_vec());
+            k.b.unary(UnaryOp::Log, sum)
         });
+        rows.finish(k_mut, "log_softmax", |k, at| {
+            let (d, l) = (shifted(k, at), load(k, logs, rows.row_of(at)));
+            k.b.sub(d, l)
+        });
+        return k.finish(out);
+    }
+    // Where the result is as wide as the sum, each exponential is computed once and may be kept in its place.
+    let kept = (wide == ty.dtype).then(|| k_mut.between("exp", wide, &ty.shape));
+    if let Some(kept) = kept {
+        let vars = k_mut.vars("i", &ty.shape);
+        map(k_mut, "exp", kept, &vars, power);
+    }
+    let exp = |k: &mut Kernel<'_>, at: &[ExprId]| match kept {
+        Some(kept) => load(k, kept, at.to_vec()),
+        None => power(k, at),
+    };
+    let sum = rows.fold(k_mut, "sum", zero, BinaryOp::Add, &|k, i, r| exp(k, &rows.index(i, r)));
+    rows.finish(k_mut, "softmax", |k, at| {
+        let (e, sum) = (exp(k, at), load(k, sum, rows.row_of(at)));
+        k.b.div(e, sum)
     });
     k.finish(out)
 }
 
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias` over axes `axis..`.
 pub(super) fn layer_norm(mut k: Kernel<'_>, binding: &Binding, axis: usize, epsilon: f64) -> Finished {
-    let x = binding.args[0];
     let ty = k.tensor(binding.out);
     let out = k.output(&ty);
-    let dtype = accumulator(ty.dtype);
-    let outer = k.vars("i", &ty.shape[..axis]);
-    let row = ty.shape[axis..].to_vec();
-    k.spatial("layer_norm", &outer, |k| {
-        let wide = |k: &mut Kernel<'_>, r: &[ExprId]| {
-            let i = k.read_all(&outer);
-            let value = k.element(x, &[&i[..], r].concat());
-            k.b.cast(dtype, value)
-        };
-        let sum = fold_row(k, "sum", Scalar::zero(dtype), BinaryOp::Add, &row, wide);
-        let mean = over_count(k, sum, &row, dtype);
-        let squared = |k: &mut Kernel<'_>, r: &[ExprId]| {
-            let value = wide(k, r);
-            let d = k.b.sub(value, mean);
-            k.b.mul(d, d)
-        };
-        let squares = fold_row(k, "squares", Scalar::zero(dtype), BinaryOp::Add, &row, squared);
-        let variance = over_count(k, squares, &row, dtype);
-        let eps = k.b.float(dtype, epsilon);
+    let wide = accumulator(ty.dtype);
+    let rows = Rows { x: binding.args[0], out, shape: &ty.shape, row: axis..ty.shape.len(), wide, dtype: ty.dtype };
+    let k_mut = &mut k;
+    let zero = Scalar::zero(wide);
+    let sum = rows.fold(k_mut, "sum", zero, BinaryOp::Add, &|k, i, r| rows.element(k, &rows.index(i, r)));
+    let mean = rows.per_row(k_mut, "mean", |k, i| {
+        let sum = load(k, sum, i.to_vec());
+        rows.over_count(k, sum)
+    });
+    let centred = |k: &mut Kernel<'_>, at: &[ExprId]| {
+        let (value, mean) = (rows.element(k, at), load(k, mean, rows.row_of(at)));
+        k.b.sub(value, mean)
+    };
+    let squares = rows.fold(k_mut, "squares", zero, BinaryOp::Add, &|k, i, r| {
+        let d = centred(k, &rows.index(i, r));
+        k.b.mul(d, d)
+    });
+    let inverse = rows.per_row(k_mut, "inverse", |k, i| {
+        let sum = load(k, squares, i.to_vec());
+        let (variance, eps) = (rows.over_count(k, sum), k.b.float(wide, epsilon));
         let safe = k.b.add(variance, eps);
-        let inverse = k.b.unary(UnaryOp::Rsqrt, safe);
-        let inverse = k.b.let_("inverse", inverse);
-        let vars = k.vars("w", &row);
-        let ends = Ends { x, scale: binding.args[1], bias: binding.args.get(2).copied(), out, dtype };
-        k.loops(&vars, |k| {
-            let value = {
-                let r = k.read_all(&vars);
-                wide(k, &r)
-            };
-            let d = k.b.sub(value, mean);
-            let inverse = k.b.read(inverse);
-            let n = k.b.mul(d, inverse);
-            finish_row(k, &ends, n, &outer, &vars, ty.dtype);
-        });
+        k.b.unary(UnaryOp::Rsqrt, safe)
+    });
+    rows.finish(k_mut, "layer_norm", |k, at| {
+        let (d, inverse) = (centred(k, at), load(k, inverse, rows.row_of(at)));
+        let n = k.b.mul(d, inverse);
+        scaled(k, &rows, binding, n, at)
     });
     k.finish(out)
 }
 
-struct Ends {
-    x: ValueId,
-    scale: ValueId,
-    bias: Option<ValueId>,
-    out: BufId,
-    dtype: DType,
-}
-
-fn finish_row(k: &mut Kernel<'_>, ends: &Ends, n: ExprId, outer: &Vars, row: &Vars, dtype: DType) {
-    let (i, r) = (k.read_all(outer), k.read_all(row));
-    let index = [&i[..], &r[..]].concat();
-    debug_assert_eq!(k.tensor(ends.x).shape.len(), index.len());
-    let scale = k.broadcast_element(ends.scale, &index);
-    let scale = k.b.cast(ends.dtype, scale);
-    let mut value = k.b.mul(n, scale);
-    if let Some(bias) = ends.bias {
-        let bias = k.broadcast_element(bias, &index);
-        let bias = k.b.cast(ends.dtype, bias);
-        value = k.b.add(value, bias);
-    }
-    let value = k.b.cast(dtype, value);
-    k.b.store(ends.out, index, value);
-}
-
-/// `sum / number of elements of the row`, bound to a variable.
-fn over_count(k: &mut Kernel<'_>, sum: ExprId, row: &[IntExpr], dtype: DType) -> ExprId {
-    let count = row.iter().fold(IntExpr::from(1), |n, d| &n * d);
-    let count = k.b.int_expr(&count);
-    let count = k.b.cast(dtype, count);
-    let mean = k.b.div(sum, count);
-    let var = k.b.let_("mean", mean);
-    k.b.read(var)
+/// `n * scale + bias`.
+fn scaled(k: &mut Kernel<'_>, rows: &Rows<'_>, binding: &Binding, n: ExprId, at: &[ExprId]) -> ExprId {
+    let scale = k.broadcast_element(binding.args[1], at);
+    let scale = k.b.cast(rows.wide, scale);
+    let value = k.b.mul(n, scale);
+    let Some(bias) = binding.args.get(2) else { return value };
+    let bias = k.broadcast_element(*bias, at);
+    let bias = k.b.cast(rows.wide, bias);
+    k.b.add(value, bias)
 }

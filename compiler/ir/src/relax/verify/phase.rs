@@ -13,10 +13,16 @@ impl Verifier<'_> {
         if nested {
             self.fail(rules::NESTED_TUPLE, binding.out, format!("a tuple in a tuple in phase {phase:?}"));
         }
-        if last_phase(&binding.op).is_some_and(|last| phase > last) {
+        if last_phase(&binding.op).is_some_and(|last| phase > last) && !self.calls_group(&binding.op, phase) {
             let name = op_name(&binding.op);
             self.fail(rules::PHASE_OP, binding.out, format!("`{name}` has no place in phase {phase:?}"));
         }
+    }
+
+    /// Whether an op calls a group of kernels that will be one.
+    fn calls_group(&self, op: &Op, phase: Phase) -> bool {
+        let Op::CallFn { func, .. } = op else { return false };
+        phase == Phase::Legalised && self.module.relax(func).is_some_and(|callee| callee.primitive)
     }
 
     pub(super) fn plan(&mut self) {

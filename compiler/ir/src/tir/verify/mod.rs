@@ -180,8 +180,10 @@ impl<'f> Check<'f> {
 
     fn outputs(&mut self) {
         for param in &self.func.params {
+            // Of an output without elements nothing has to be written.
             if let Param::Buffer(buf, BufUse::Out) = param
                 && !self.written.contains(buf)
+                && !self.func.buffers[buf.0 as usize].shape.iter().any(|d| d.as_const() == Some(0))
             {
                 self.fail(rules::OUTPUT, format!("output `{}` is never written", self.buf(*buf)));
             }

@@ -1,0 +1,174 @@
+//! `FuseOps`: calls of kernels that become one kernel are put into primitive functions.
+//!
+//! Runs on legalised graphs. A group is found along the tree of post-dominators, by the rules of `ops::partition`; its
+//! last value is all that leaves it. Kernels that only move elements are copied for each of their readers, and stay
+//! one where no reader takes them up. What is computed never changes, nor the order of effects: a call that reads
+//! memory which something overwrites stays where it is.
+//!
+//! Patterns come from `AnnotateTIROpPattern`; a kernel without one is looked at here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenfold_ir::relax::{self, Binding, BindingBlock, Phase, Region, SymKind, ValueId};
+use tenfold_ir::{Function, Module};
+
+use super::fuse_loops::fused;
+use super::merge::merge;
+use super::ops::copies::{Copies, copy_movers};
+use super::ops::graph::{Memory, kinds, nodes};
+use super::ops::group::group;
+use super::ops::partition::{Limits, Partition};
+use super::pattern::Kind;
+use crate::CompileError;
+use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase};
+
+/// Kernels that may become one.
+const MAX_DEPTH: IntKey =
+    IntKey { name: "FuseOps.max_depth", default: 64, least: 1, greatest: 4096, doc: "kernels that may become one" };
+
+/// Operands that a fused kernel may have.
+const MAX_ARGS: IntKey = IntKey {
+    name: "FuseOps.max_args",
+    default: 0,
+    least: 0,
+    greatest: 4096,
+    doc: "operands that a fused kernel may have; 0 sets no limit",
+};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_module("FuseOps", &fuse_ops)
+    .in_phase(PassPhase::Fusion)
+    .at_level(1)
+    .reads(&[ConfigKey::Int(&MAX_DEPTH), ConfigKey::Int(&MAX_ARGS)])
+    .about("puts calls of kernels that become one kernel into primitive functions, along the tree of post-dominators");
+
+/// Runs on every legalised relax function that is not a group itself.
+fn fuse_ops(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    let limits = Limits { depth: context.int(&MAX_DEPTH) as usize, args: context.int(&MAX_ARGS) as usize };
+    let kinds = kinds(module);
+    let names: Vec<String> = module.functions.keys().cloned().collect();
+    for name in names {
+        let Some(func) = module.relax(&name) else { continue };
+        if func.phase != Phase::Legalised || func.primitive || func.skip_optimization {
+            continue;
+        }
+        let mut fuse =
+            Fuse { func: func.clone(), module, kinds: &kinds, limits, groups: Vec::new(), outside: BTreeSet::new() };
+        fuse.run();
+        let (func, groups) = (relax::renumbered(&fuse.func), fuse.groups);
+        module.functions.insert(name, Function::Relax(func));
+        for group in groups {
+            module.functions.insert(group.name.clone(), Function::Relax(group));
+        }
+    }
+    Ok(())
+}
+
+struct Fuse<'m> {
+    func: relax::Function,
+    module: &'m Module,
+    kinds: &'m BTreeMap<String, Kind>,
+    limits: Limits,
+    groups: Vec<relax::Function>,
+    /// What the function hands out, and what symbols are bound to.
+    outside: BTreeSet<ValueId>,
+}
+
+impl Fuse<'_> {
+    fn run(&mut self) {
+        let bound = self.func.syms.iter().filter_map(|s| if let SymKind::Bound(v) = s.kind { Some(v) } else { None });
+        self.outside = self.func.results.iter().copied().chain(bound).collect();
+        let memory = Memory::of(&self.func);
+        let mut blocks = std::mem::take(&mut self.func.blocks);
+        self.body(&mut blocks, &[], &memory);
+        self.func.blocks = blocks;
+    }
+
+    /// A list of blocks and the regions inside.
+    fn body(&mut self, blocks: &mut [BindingBlock], results: &[ValueId], memory: &Memory) {
+        for binding in blocks.iter_mut().flat_map(|b| &mut b.bindings) {
+            for Region { blocks, results, .. } in &mut binding.regions {
+                let results = results.clone();
+                self.body(blocks, &results, memory);
+            }
+        }
+        let outside: BTreeSet<ValueId> = self.outside.iter().chain(results).copied().collect();
+        let copies = copy_movers(&mut self.func, blocks, &outside, self.kinds);
+        let found = self.partition(blocks, &outside, memory);
+        let alone = self.write(blocks, &found);
+        self.drop_copies(blocks, &copies, &alone);
+    }
+
+    fn partition(&self, blocks: &[BindingBlock], outside: &BTreeSet<ValueId>, memory: &Memory) -> Vec<Vec<usize>> {
+        let nodes = nodes(&self.func, blocks, outside, memory, self.kinds);
+        let trial = |members: &[usize]| {
+            let bindings: Vec<&Binding> = members.iter().map(|m| nodes[*m].binding).collect();
+            needs_no_memory(self.module, &self.func, &bindings)
+        };
+        Partition::new(&nodes, self.limits, &trial).run()
+    }
+
+    /// Puts a call where the last binding of each group stands; gives the values of calls that stay alone.
+    fn write(&mut self, blocks: &mut [BindingBlock], found: &[Vec<usize>]) -> BTreeSet<ValueId> {
+        let all: Vec<Binding> = blocks.iter().flat_map(|b| b.bindings.iter().cloned()).collect();
+        let mut calls: BTreeMap<ValueId, Option<Binding>> = BTreeMap::new();
+        let mut alone = BTreeSet::new();
+        for members in found {
+            let bindings: Vec<&Binding> = members.iter().map(|m| &all[*m]).collect();
+            if bindings.len() < 2 {
+                alone.extend(bindings.iter().map(|b| b.out));
+                continue;
+            }
+            let name = self.name(&bindings);
+            let Some(grouped) = group(&self.func, &name, &bindings) else { continue };
+            calls.extend(bindings.iter().map(|b| (b.out, None)));
+            calls.insert(grouped.call.out, Some(grouped.call));
+            self.groups.push(grouped.func);
+        }
+        for block in blocks {
+            let old = std::mem::take(&mut block.bindings);
+            block.bindings = old.into_iter().filter_map(|b| calls.remove(&b.out).unwrap_or(Some(b))).collect();
+        }
+        alone
+    }
+
+    /// `f.fused_a_b_c`, after what the kernels compute.
+    fn name(&self, members: &[&Binding]) -> String {
+        let names = members.iter().filter_map(|b| match &b.op {
+            relax::Op::CallTir { func, .. } => func.rsplit('.').next().map(str::to_string),
+            _ => None,
+        });
+        let short: Vec<String> = names.collect();
+        let (first, last) = (short.first().cloned().unwrap_or_default(), short.last().cloned().unwrap_or_default());
+        format!("{}.fused{}_{first}_{last}", self.func.name, self.groups.len())
+    }
+
+    /// Copies that no group took up are one with what they are copies of, or with each other.
+    fn drop_copies(&mut self, blocks: &mut [BindingBlock], copies: &Copies, alone: &BTreeSet<ValueId>) {
+        let mut first: BTreeMap<ValueId, ValueId> = BTreeMap::new();
+        let mut same: BTreeMap<ValueId, ValueId> = BTreeMap::new();
+        let origin = |v: ValueId| copies.get(&v).copied().unwrap_or(v);
+        for binding in blocks.iter().flat_map(|b| &b.bindings).filter(|b| alone.contains(&b.out)) {
+            let stays = *first.entry(origin(binding.out)).or_insert(binding.out);
+            if stays != binding.out {
+                same.insert(binding.out, stays);
+            }
+        }
+        if same.is_empty() {
+            return;
+        }
+        blocks.iter_mut().for_each(|b| b.bindings.retain(|b| !same.contains_key(&b.out)));
+        relax::bindings_mut(blocks, &mut |binding| {
+            let to = |v: &mut ValueId| *v = same.get(v).copied().unwrap_or(*v);
+            binding.args.iter_mut().for_each(to);
+            binding.regions.iter_mut().for_each(|r| r.results.iter_mut().for_each(to));
+        });
+    }
+}
+
+/// Whether the kernels can be one that keeps what lies between them in registers, on the stack or in the result.
+fn needs_no_memory(module: &Module, func: &relax::Function, members: &[&Binding]) -> bool {
+    let Some(grouped) = group(func, "trial", members) else { return false };
+    let Some(merged) = merge(module, &grouped.func) else { return false };
+    fused(&merged.prim).is_some_and(|f| f.spilled == 0 && !f.strided)
+}

@@ -1,0 +1,57 @@
+//! The parts of `FuseLoops`, in the order in which they run.
+
+mod classes;
+mod place;
+mod prepare;
+mod tree;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenfold_ir::tir::{BufId, VarId};
+
+use super::access::{Access, accesses};
+use super::fuse_loops::Fused;
+use super::stage::Staged;
+use classes::Classes;
+use place::Place;
+use tree::Node;
+
+pub(super) use write::redirected_loads;
+
+/// Bytes that the buffers of a kernel may take on the stack.
+const STACK: i64 = 1024;
+
+/// A kernel whose stages are to share loops.
+pub(crate) struct Fusion {
+    staged: Staged,
+    /// Of each stage, the variable that runs innermost, if it is a spatial one of a reduction.
+    columns: BTreeMap<usize, VarId>,
+    /// Of each stage.
+    accesses: Vec<Vec<Access>>,
+    classes: Classes,
+    places: BTreeMap<BufId, Place>,
+}
+
+impl Fusion {
+    /// `by_rows` lets reductions walk along rows of their result, where that is how they walk along their operands.
+    pub(crate) fn new(mut staged: Staged, by_rows: bool) -> Fusion {
+        prepare::split_starts(&mut staged);
+        let columns = if by_rows { prepare::columns(&staged) } else { BTreeMap::new() };
+        let columns = prepare::own_accumulators(&mut staged, columns);
+        let accesses: Vec<_> = staged.stages.iter().map(|s| accesses(staged.b.func(), s)).collect();
+        let classes = Classes::of(&staged, &accesses);
+        Fusion { staged, columns, accesses, classes, places: BTreeMap::new() }
+    }
+
+    /// Shares loops, places buffers, and puts the function together.
+    pub(crate) fn run(mut self) -> Fused {
+        let all: Vec<usize> = (0..self.staged.stages.len()).collect();
+        let tree: Vec<Node> = self.tree(&all, &BTreeSet::new());
+        let paths = tree::paths(&tree, all.len());
+        self.place(&paths);
+        let spilled = self.places.values().filter(|p| **p == Place::Memory).count();
+        let strided = self.strided(&paths);
+        Fused { func: self.write(&tree), spilled, strided }
+    }
+}

@@ -1,0 +1,13 @@
+//! Fusion: which kernels become one, and how one kernel's loops are shared.
+
+mod access;
+pub(crate) mod annotate_tir_op_pattern;
+pub(crate) mod fuse_loops;
+pub(crate) mod fuse_ops;
+pub(crate) mod fuse_tir;
+mod import;
+mod loops;
+mod merge;
+mod ops;
+mod pattern;
+mod stage;

@@ -1,0 +1,81 @@
+//! A group of calls as a function of its own.
+
+use std::collections::BTreeSet;
+
+use tenfold_ir::arith::{Fact, IntExpr, Sym};
+use tenfold_ir::relax::{
+    self, Binding, BindingBlock, BlockKind, FactDecl, Op, Param, ParamKind, Phase, SymDecl, SymKind, Type, ValueId,
+};
+
+use crate::symbols::natural;
+
+/// A function and the call of it.
+pub(crate) struct Grouped {
+    /// The function.
+    pub func: relax::Function,
+    /// The call, which gives the value of the group's last binding.
+    pub call: Binding,
+}
+
+/// The bindings, in order, as a primitive function called `name`. The last one's value is its result.
+pub(crate) fn group(func: &relax::Function, name: &str, members: &[&Binding]) -> Option<Grouped> {
+    let last = members.last()?;
+    let made: BTreeSet<ValueId> = members.iter().map(|b| b.out).collect();
+    let mut args: Vec<ValueId> = Vec::new();
+    for arg in members.iter().flat_map(|b| &b.args) {
+        if !made.contains(arg) && !args.contains(arg) {
+            args.push(*arg);
+        }
+    }
+    let (syms, facts) = symbols(func, members, &args);
+    let loc = func.values[last.out.0 as usize].loc;
+    let fact = |fact: Fact| FactDecl { text: fact.to_string(), fact, loc };
+    let body =
+        vec![BindingBlock { kind: BlockKind::Dataflow, bindings: members.iter().map(|b| (*b).clone()).collect() }];
+    let inner = relax::Function {
+        name: name.to_string(),
+        syms: declared(func, &syms, args.len()),
+        facts: facts.into_iter().map(fact).collect(),
+        params: args
+            .iter()
+            .enumerate()
+            .map(|(n, v)| Param { value: *v, kind: ParamKind::Input, position: n })
+            .collect(),
+        blocks: body,
+        results: vec![last.out],
+        primitive: true,
+        phase: Phase::Legalised,
+        plan: None,
+        ..func.clone()
+    };
+    let result = func.values[last.out.0 as usize].ty.clone();
+    let syms = syms.iter().map(|s| IntExpr::var(s.clone())).collect();
+    let op = Op::CallFn { func: name.to_string(), syms, result };
+    Some(Grouped { func: relax::renumbered(&inner), call: Binding::new(last.out, op, args) })
+}
+
+/// The symbols that the bindings and the types of their values are made of, and those that facts tie to them.
+fn symbols(func: &relax::Function, members: &[&Binding], args: &[ValueId]) -> (BTreeSet<Sym>, Vec<Fact>) {
+    let mut syms: BTreeSet<Sym> = BTreeSet::new();
+    for binding in members {
+        syms.extend(binding.op.exprs().iter().flat_map(|e| e.vars()));
+    }
+    for value in members.iter().map(|b| b.out).chain(args.iter().copied()) {
+        let data = &func.values[value.0 as usize];
+        if let Type::Tensor(ty) = &data.ty {
+            syms.extend(ty.shape.iter().flat_map(|d| d.vars()));
+        }
+        syms.extend(data.range.iter().flat_map(|(lo, hi)| [lo, hi]).flat_map(|e| e.vars()));
+    }
+    let facts = crate::lower::known_facts(func, &mut syms);
+    (syms, facts)
+}
+
+fn declared(func: &relax::Function, syms: &BTreeSet<Sym>, params: usize) -> Vec<SymDecl> {
+    let kind = |n: usize, sym: &Sym| {
+        let unsigned = func.syms.iter().any(|d| d.sym == *sym && natural(&d.kind));
+        SymKind::IndexParam { param: params + n, unsigned }
+    };
+    let loc = |sym: &Sym| func.syms.iter().find(|d| d.sym == *sym).map(|d| d.loc).unwrap_or_default();
+    syms.iter().enumerate().map(|(n, s)| SymDecl { sym: s.clone(), kind: kind(n, s), loc: loc(s) }).collect()
+}

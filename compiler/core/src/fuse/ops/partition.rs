@@ -1,0 +1,222 @@
+//! Which nodes become one kernel: rules over patterns, from the inside out.
+
+use tenfold_ir::tir::OpPattern;
+
+use super::dominators::Dominators;
+use super::graph::Node;
+
+/// What may be done in a phase: which groups go into which others.
+struct Rule {
+    /// When it is tried: all nodes by the first, then all by the next.
+    phase: usize,
+    /// What the group that is read may be.
+    from: fn(&Side) -> bool,
+    /// How it may be read on every way to the group that takes it.
+    read: OpPattern,
+    /// What may stand on the way.
+    way: OpPattern,
+    /// What the group that takes it may be.
+    into: fn(&Side) -> bool,
+    /// Whether the joined kernel is made to see that it needs no memory of its own.
+    trial: bool,
+}
+
+/// A group as a rule sees it.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    pattern: OpPattern,
+    /// Whether all of it is moving elements.
+    movement: bool,
+    /// Whether each of its values can be written out where it is read.
+    inlinable: bool,
+}
+
+use OpPattern::{Broadcast, CommReduce, ElementWise, Injective, Opaque, OutEWiseFusable};
+
+/// The rules, in the order in which they are tried. The first three are TVM's; the others go further.
+const RULES: &[Rule] = &[
+    // A reduction or a contraction, then elementwise functions of it: a bias, an activation, a residual.
+    Rule {
+        phase: 0,
+        from: |s| matches!(s.pattern, CommReduce | OutEWiseFusable),
+        read: ElementWise,
+        way: Broadcast,
+        into: |s| s.pattern <= Broadcast,
+        trial: true,
+    },
+    // Elementwise functions of each other, and in front of a reduction.
+    Rule {
+        phase: 1,
+        from: |s| s.pattern <= Injective && s.inlinable,
+        read: ElementWise,
+        way: Injective,
+        into: |s| s.pattern <= CommReduce,
+        trial: false,
+    },
+    // The same where elements are read in another place or several times.
+    Rule {
+        phase: 2,
+        from: |s| s.pattern <= Injective && s.inlinable,
+        read: CommReduce,
+        way: Injective,
+        into: |s| s.pattern <= CommReduce,
+        trial: true,
+    },
+    // Elements that are only moved are read where they lie by whatever reads them.
+    Rule { phase: 3, from: |s| s.movement, read: Opaque, way: Injective, into: |_| true, trial: true },
+    // What works on the same rows, and a padding or a permutation of what was computed: softmax and normalisations
+    // with what comes before and after them, where rows hold what lies between.
+    Rule {
+        phase: 4,
+        from: |_| true,
+        read: Opaque,
+        way: Injective,
+        into: |s| s.pattern != OutEWiseFusable,
+        trial: true,
+    },
+];
+
+/// A set of nodes that become one kernel.
+#[derive(Clone, Debug)]
+struct Group {
+    parent: usize,
+    members: Vec<usize>,
+    side: Side,
+}
+
+/// Limits of groups.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Nodes of a group.
+    pub depth: usize,
+    /// Operands of a group; 0 is any number.
+    pub args: usize,
+}
+
+/// The partition in the making.
+pub(crate) struct Partition<'p, 'b> {
+    nodes: &'p [Node<'b>],
+    dominators: Dominators,
+    groups: Vec<Group>,
+    limits: Limits,
+    trial: &'p dyn Fn(&[usize]) -> bool,
+}
+
+impl<'p, 'b> Partition<'p, 'b> {
+    /// `trial` says of nodes in order whether the kernel of all of them needs no memory of its own.
+    pub(crate) fn new(nodes: &'p [Node<'b>], limits: Limits, trial: &'p dyn Fn(&[usize]) -> bool) -> Self {
+        let dominators = Dominators::of(nodes.len(), |n| (!nodes[n].escapes).then(|| nodes[n].readers.clone()));
+        let groups = nodes.iter().enumerate().map(|(n, node)| Group { parent: n, members: vec![n], side: side(node) });
+        Partition { nodes, dominators, groups: groups.collect(), limits, trial }
+    }
+
+    /// The groups, each a list of nodes in order, in the order of their last nodes.
+    pub(crate) fn run(mut self) -> Vec<Vec<usize>> {
+        let phases = RULES.iter().map(|r| r.phase).max().unwrap_or(0);
+        for phase in 0..=phases {
+            for n in 0..self.nodes.len() {
+                RULES.iter().filter(|r| r.phase == phase).for_each(|rule| self.apply(rule, n));
+            }
+        }
+        let roots = (0..self.nodes.len()).filter(|n| self.groups[*n].parent == *n);
+        let mut all: Vec<Vec<usize>> = roots.map(|n| self.groups[n].members.clone()).collect();
+        all.sort_by_key(|members| members.last().copied());
+        all
+    }
+
+    fn find(&self, mut n: usize) -> usize {
+        while self.groups[n].parent != n {
+            n = self.groups[n].parent;
+        }
+        n
+    }
+
+    fn apply(&mut self, rule: &Rule, n: usize) {
+        let from = &self.groups[self.find(n)];
+        // Only what leaves a group can be taken up by another.
+        if from.members.last() != Some(&n) || !self.may_move(&from.members) || !(rule.from)(&from.side) {
+            return;
+        }
+        let Some((sink, read)) = self.dominators.parent(n) else { return };
+        let into = &self.groups[self.find(sink)];
+        if read > rule.read || self.nodes[sink].kind.is_none() || !(rule.into)(&into.side) {
+            return;
+        }
+        let Some(mut roots) = self.way(n, sink, rule.way) else { return };
+        roots.extend([self.find(n), self.find(sink)]);
+        roots.sort_unstable();
+        roots.dedup();
+        if let Some(members) = self.joined(&roots)
+            && (!rule.trial || (self.trial)(&members))
+        {
+            self.join(&roots, members);
+        }
+    }
+
+    /// Groups may run later if all of their nodes may, and none writes into an operand.
+    fn may_move(&self, members: &[usize]) -> bool {
+        members.iter().all(|m| self.nodes[*m].kind.is_some() && self.nodes[*m].movable && !self.nodes[*m].updates)
+    }
+
+    /// The groups of the nodes between two, if all of them may stand there.
+    fn way(&self, from: usize, sink: usize, most: OpPattern) -> Option<Vec<usize>> {
+        let (mut seen, mut roots, mut open) = (vec![from], Vec::new(), vec![from]);
+        while let Some(n) = open.pop() {
+            for (reader, _) in &self.nodes[n].readers {
+                if *reader == sink || seen.contains(reader) {
+                    continue;
+                }
+                let root = self.find(*reader);
+                let group = &self.groups[root];
+                if group.side.pattern > most || !self.may_move(&group.members) || seen.len() > self.limits.depth {
+                    return None;
+                }
+                seen.push(*reader);
+                open.push(*reader);
+                roots.push(root);
+            }
+        }
+        Some(roots)
+    }
+
+    /// The nodes of groups in order, within the limits; only the last may be read outside or write into an operand.
+    fn joined(&self, roots: &[usize]) -> Option<Vec<usize>> {
+        let mut members: Vec<usize> = roots.iter().flat_map(|r| self.groups[*r].members.iter().copied()).collect();
+        members.sort_unstable();
+        let (last, rest) = members.split_last()?;
+        let inside = |n: &usize| {
+            !self.nodes[*n].escapes && self.nodes[*n].readers.iter().all(|(m, _)| members.binary_search(m).is_ok())
+        };
+        let whole = rest.iter().all(inside) && self.may_move(rest) && self.nodes[*last].kind.is_some();
+        let fits = members.len() <= self.limits.depth && self.few_operands(&members);
+        (whole && fits).then_some(members)
+    }
+
+    fn few_operands(&self, members: &[usize]) -> bool {
+        let made: std::collections::BTreeSet<_> = members.iter().map(|m| self.nodes[*m].binding.out).collect();
+        let read = members.iter().flat_map(|m| &self.nodes[*m].binding.args).filter(|a| !made.contains(a));
+        self.limits.args == 0 || read.collect::<std::collections::BTreeSet<_>>().len() <= self.limits.args
+    }
+
+    fn join(&mut self, roots: &[usize], members: Vec<usize>) {
+        let sides = roots.iter().map(|r| self.groups[*r].side);
+        let all = sides.reduce(|a, b| Side {
+            pattern: a.pattern.max(b.pattern),
+            movement: a.movement && b.movement,
+            inlinable: a.inlinable && b.inlinable,
+        });
+        let root = roots[0];
+        roots.iter().for_each(|r| self.groups[*r].parent = root);
+        self.groups[root].members = members;
+        if let Some(side) = all {
+            self.groups[root].side = side;
+        }
+    }
+}
+
+fn side(node: &Node<'_>) -> Side {
+    match node.kind {
+        Some(kind) => Side { pattern: kind.pattern, movement: kind.movement, inlinable: kind.inlinable },
+        None => Side { pattern: Opaque, movement: false, inlinable: false },
+    }
+}
