@@ -4,6 +4,7 @@ mod backend;
 mod constants;
 mod fault;
 mod member;
+mod schedule;
 mod sources;
 mod text;
 
@@ -11,7 +12,7 @@ use crate::user;
 use crate::worker::message::{Answer, Compiled, Request};
 use member::Member;
 use std::time::Instant;
-use tenfold_core::pass::PassContext;
+use tenfold_core::pass::{PassContext, UserPass};
 use tenfold_core::{Budgets, CodegenOptions, CompileError, ErrorKind, Options, Target};
 use tenfold_ir::Loc;
 use tenfold_syntax::ast::{Budget, BudgetOf, NodeId};
@@ -50,7 +51,7 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         budgets: budgets(&member.tree.attributes.budgets),
         strict: is_strict(&member),
         symbol: request.symbol.clone(),
-        passes: user::passes().to_vec(),
+        passes: passes(&member, &context.target)?,
     };
     let backend = backend::choose(request);
     let made = tenfold_core::compile(module, &context, &options, &*backend);
@@ -88,6 +89,12 @@ fn context(target: Target, request: &Request) -> Result<PassContext, CompileErro
     Ok(context)
 }
 
+/// The function's own schedule, then what the build script adds.
+fn passes(member: &Member, target: &Target) -> Result<Vec<UserPass>, Vec<Diagnostic>> {
+    let own = schedule::pass(&member.tree, target, is_strict(member)).map_err(|error| vec![diagnostic(error)])?;
+    Ok(own.into_iter().chain(user::passes().iter().cloned()).collect())
+}
+
 fn is_strict(member: &Member) -> bool {
     member.tree.attributes.numerics.as_ref().is_some_and(|n| n.value == "strict")
 }
@@ -113,6 +120,7 @@ fn diagnostic(error: CompileError) -> Diagnostic {
         ErrorKind::WorkspaceBudget => Code::WorkspaceBudget,
         ErrorKind::WeightsBudget => Code::WeightsBudget,
         ErrorKind::StackBudget => Code::StackBudget,
+        ErrorKind::Schedule => Code::Schedule,
         ErrorKind::Target => Code::Target,
         ErrorKind::Limit => Code::Limit,
         ErrorKind::Passes => Code::Passes,

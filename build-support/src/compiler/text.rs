@@ -48,7 +48,7 @@ fn of_stage(
         budgets: Budgets::default(),
         strict: super::is_strict(member),
         symbol: request.symbol.clone(),
-        passes: Vec::new(),
+        passes: super::passes(member, &context.target)?,
     };
     let made = tenfold_core::compile(module, context, &options, &*backend);
     let mut made = made.map_err(|errors| errors.into_iter().map(super::diagnostic).collect::<Vec<_>>())?;

@@ -13,6 +13,8 @@ pub enum ErrorKind {
     WeightsBudget,
     /// The stack is larger than the budget.
     StackBudget,
+    /// A step of a `#[schedule]` cannot be applied.
+    Schedule,
     /// The target cannot do what the function asks for.
     Target,
     /// A bound on sizes is missing or exceeded.

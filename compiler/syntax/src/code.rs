@@ -235,6 +235,10 @@ codes! {
         "a bound is missing or exceeded"
         "Sizes that are planned when the program is built need bounds: `#[tensor_fn(dims(B <= 64))]`."
 
+    "T0606" Schedule
+        "the schedule cannot be applied"
+        "A step of `#[schedule]` is applied only where it keeps what the function computes. The error says what is in the way, by the names of blocks, loops and tensors; `compiler/docs/schedules.md` lists every primitive with what it refuses."
+
     // T07: not compiled yet.
     "T0701" NotCompiled
         "this is part of the language and is not compiled yet"

@@ -10,6 +10,7 @@
 //! This module must not know targets, back ends, Rust syntax or which schedule is a good one.
 
 mod analysis;
+mod apply;
 mod args;
 mod edit;
 mod error;
@@ -19,6 +20,7 @@ mod layout;
 mod motion;
 mod nest;
 mod primitives;
+mod program;
 mod stage;
 mod state;
 mod table;
@@ -26,10 +28,12 @@ mod trace;
 mod trace_text;
 mod tree;
 
+pub use apply::apply;
 pub use args::{Arg, IndexMap};
 pub use error::{Refusal, ScheduleError};
 pub use handle::{BlockRV, ExprRV, LoopRV, Rv};
 pub use primitives::PRIMITIVES;
+pub use program::{Binds, Program, Step, What, Written};
 pub use state::Schedule;
 pub use table::{Gives, Kind, ParamInfo, Primitive};
 pub use trace::{Instruction, Trace};

@@ -141,9 +141,6 @@ fn refuse(function: &TensorFn, diagnostics: &mut Diagnostics) {
     if let Some(model) = &function.attributes.model {
         refuse(model.node, "a model as the body");
     }
-    if let Some(schedule) = function.schedules.first() {
-        refuse(schedule.node, "`#[schedule]`");
-    }
     if let Some(pool) = function.attributes.pools.first() {
         refuse(pool.node, "`pool(…)`");
     }
