@@ -2,15 +2,6 @@
 
 use tenfold::prelude::*;
 
-#[tensor_fn]
-#[schedule(|s| {
-    let [i] = s.loops("scheduled");
-    s.parallel(i);
-})]
-pub fn scheduled(x: Tensor<f32, N>) -> Tensor<f32, N> {
-    x * 2.0
-}
-
 #[tensor_fn(T = [f32, f64])]
 pub fn generic<T>(x: Tensor<T, N>) -> Tensor<T, N> {
     x + x

@@ -7,3 +7,4 @@ pub mod calls;
 pub mod cfgs;
 pub mod files;
 pub mod later;
+pub mod scheduled;
