@@ -63,17 +63,14 @@ pub(super) fn only_writer(state: &State<'_>, buf: BufId, block: &str) -> Result<
     }
 }
 
+/// How many innermost blocks, or statements beside blocks, write a buffer.
 fn count_writes(state: &State<'_>, buf: BufId) -> usize {
-    let mut count = 0;
-    tree::each(&state.body, &mut |s| match s {
-        Stmt::Store { buf: b, .. } => count += usize::from(*b == buf),
-        Stmt::Call { .. } => {
-            let found = accesses(state.module, &state.b.func().exprs, s);
-            count += usize::from(found.written_bufs().contains(&buf));
-        }
-        _ => {}
-    });
-    count
+    let leaves = tree::all_blocks(&state.body).into_iter().filter(|b| tree::outer_blocks(&b.body).is_empty());
+    let writes = |b: &&Block| {
+        let stmt = Stmt::Block(Box::new((*b).clone()));
+        accesses(state.module, &state.b.func().exprs, &stmt).written_bufs().contains(&buf)
+    };
+    leaves.filter(writes).count() + usize::from(raw_writes(&state.body).contains(&buf))
 }
 
 /// The iterator of each axis, where the index of `buf` is one iterator per axis over all of the axis.

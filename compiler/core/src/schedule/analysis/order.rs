@@ -150,13 +150,12 @@ fn apart(state: &State<'_>, top: &Stmt, blocks: &[&Block], vars: &[VarId]) -> Re
         if !written || !shared {
             continue;
         }
-        let same = all.iter().all(|(_, _, index)| index.is_some() && *index == all[0].2);
-        let own_turn = same
-            && all.iter().all(|(n, _, index)| {
-                let over = loops_with_extents(state, top, blocks[*n]);
-                let wanted = vars.iter().map(|v| state.b.sym(*v).clone()).collect();
-                injective(index.as_deref().unwrap_or(&[]), &over, &wanted)
-            });
+        let common = common_axes(all);
+        let own_turn = all.iter().all(|(n, _, _)| {
+            let over = loops_with_extents(state, top, blocks[*n]);
+            let wanted = vars.iter().map(|v| state.b.sym(*v).clone()).collect();
+            injective(&common, &over, &wanted)
+        });
         if !own_turn {
             let names: BTreeSet<String> = all.iter().map(|(n, _, _)| format!("`{}`", blocks[*n].name)).collect();
             let names: Vec<String> = names.into_iter().collect();
@@ -167,4 +166,13 @@ fn apart(state: &State<'_>, top: &Stmt, blocks: &[&Block], vars: &[VarId]) -> Re
         }
     }
     Ok(())
+}
+
+/// The indices of the axes along which all accesses are the same: elements that differ there are others.
+fn common_axes(all: &[Touch]) -> Vec<IntExpr> {
+    let Some(first) = all.first().and_then(|(_, _, index)| index.clone()) else { return Vec::new() };
+    let same = |axis: usize, e: &IntExpr| {
+        all.iter().all(|(_, _, index)| index.as_ref().is_some_and(|index| index.get(axis) == Some(e)))
+    };
+    first.into_iter().enumerate().filter(|(axis, e)| same(*axis, e)).map(|(_, e)| e).collect()
 }

@@ -22,7 +22,7 @@ pub fn no_primitive(x: Tensor<f32, N>) -> Tensor<f32, N> {
     compute(|i| x[[i]] * 2.0)
 }
 
-/// The turns of a reduction are not independent.
+/// A sum that may be empty has no loop of its own.
 #[tensor_fn]
 #[schedule(|s| {
     let [i, k] = s.loops("parallel_sum");
