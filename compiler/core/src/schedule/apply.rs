@@ -28,7 +28,8 @@ impl Program {
 /// Applies a schedule to the kernels of a module.
 pub fn apply(module: &mut Module, program: &Program) -> Result<(), CompileError> {
     let frozen = module.clone();
-    let mut run = Run { blocks: blocks_of(&frozen), module: &frozen, program, kernels: BTreeMap::new(), names: BTreeMap::new() };
+    let mut run =
+        Run { blocks: blocks_of(&frozen), module: &frozen, program, kernels: BTreeMap::new(), names: BTreeMap::new() };
     for step in &program.steps {
         run.step(step)?;
     }
@@ -139,7 +140,8 @@ impl Run<'_> {
             }
             Some(known) if known == name => Ok(()),
             Some(_) => {
-                let help = "a schedule moves blocks within one kernel; what operators compute is joined where it can be";
+                let help =
+                    "a schedule moves blocks within one kernel; what operators compute is joined where it can be";
                 Err(error(node, "this is in another kernel than what stands before it", help))
             }
         };
