@@ -2,4 +2,5 @@
 //! `tests/numpy.rs` compares them with NumPy.
 
 pub mod corners;
+pub mod graphs;
 pub mod scheduled;
