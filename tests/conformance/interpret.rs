@@ -299,3 +299,42 @@ pub(crate) fn check(arg: usize, n: usize, expected: Option<Bounded>, found: Opti
 fn show(s: Scalar) -> String {
     if s.dtype.is_float() { format!("{:?} ({:#x})", s.to_f64(), s.bits) } else { s.to_i128().to_string() }
 }
+
+/// Why a case did not go through passes.
+#[allow(dead_code, reason = "the orders of passes use it")]
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// A pass says no.
+    Refused(&'static str, tenfold_core::CompileError),
+    /// What came out computes something else, or nothing.
+    Wrong(String),
+}
+
+/// Takes a case through passes of any order; what comes out must be what the interpreter of relax gives.
+#[allow(dead_code, reason = "the orders of passes use it")]
+pub(crate) fn through(case: &Case, passes: &[pass::Pass], context: &PassContext) -> Result<(), Trouble> {
+    let Case { name, module, syms, given } = case;
+    let mut module = module.clone();
+    let graph = module.relax(name).ok_or(Trouble::Wrong("no graph".into()))?.clone();
+    let defined = define(&module, &graph, syms, given).map_err(Trouble::Wrong)?;
+    let value = |sym: &Sym| syms.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
+    let mut bytes = 0;
+    for pass in passes {
+        if let Some(plan) = module.relax(name).and_then(|f| f.plan.as_ref()) {
+            bytes = plan.workspace.as_ref().and_then(|w| w.eval(&value)).unwrap_or(0);
+        }
+        pass::run_pass(pass, &mut module, context).map_err(|e| Trouble::Refused(pass.info.name, e))?;
+    }
+    let compare = || -> Result<(), String> {
+        let entry = module.prim(name).ok_or("no entry")?;
+        let actual = actual(entry, syms, given.clone().into_iter(), bytes)?;
+        let found = run(&module, entry, &actual)?;
+        for (arg, cells) in place(&defined, &graph, &actual) {
+            for (n, num) in cells.iter().enumerate() {
+                check_defined(arg, n, *num, found[&arg].get(n).copied().flatten().map(|b| b.value))?;
+            }
+        }
+        Ok(())
+    };
+    compare().map_err(Trouble::Wrong)
+}

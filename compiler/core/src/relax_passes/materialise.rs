@@ -33,6 +33,7 @@ pub(crate) fn materialise(module: &mut Module, _: &PassContext) -> Result<(), Co
         ends::ends(func);
         // The copies came last and stand before.
         *func = relax::renumbered(func);
+        func.phase = func.phase.max(relax::Phase::Materialised);
     }
     Ok(())
 }

@@ -50,10 +50,10 @@ pub(crate) fn rewrite_until(module: &mut Module, rounds: usize, visit: &mut dyn 
     }
 }
 
-/// Rewrites one function; a prim-func, or one whose operators have become kernels, stays as it is.
+/// Rewrites one function; a prim-func, or one whose copies are what memory needs, stays as it is.
 pub(crate) fn rewrite_one(module: &mut Module, name: &str, visit: &mut dyn Visit) -> bool {
     let Some(Function::Relax(func)) = module.functions.get(name) else { return false };
-    if func.phase >= Phase::Legalised {
+    if func.phase >= Phase::Materialised {
         return false;
     }
     let func = func.clone();

@@ -134,6 +134,8 @@ pub enum Phase {
     Imported,
     /// One op per binding, no nested tuples, callees inlined.
     Normalised,
+    /// Normalised, and with the copies that memory needs: updates may write in place, and no copy may go.
+    Materialised,
     /// Only `CallTir`, `Const`, `Tuple`, `TupleGet`, `Reshape` of contiguous values, `StoreState`.
     Legalised,
     /// Legalised, and every value has a place ([`Plan`]).

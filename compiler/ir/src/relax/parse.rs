@@ -339,6 +339,7 @@ fn phase_of(word: &str) -> Parsed<Phase> {
     match word {
         "imported" => Ok(Phase::Imported),
         "normalised" => Ok(Phase::Normalised),
+        "materialised" => Ok(Phase::Materialised),
         "legalised" => Ok(Phase::Legalised),
         "planned" => Ok(Phase::Planned),
         other => Err(format!("expected a phase, found `{other}`")),

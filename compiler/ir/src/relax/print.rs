@@ -74,6 +74,7 @@ pub(super) fn phase_text(phase: Phase) -> &'static str {
     match phase {
         Phase::Imported => "imported",
         Phase::Normalised => "normalised",
+        Phase::Materialised => "materialised",
         Phase::Legalised => "legalised",
         Phase::Planned => "planned",
     }

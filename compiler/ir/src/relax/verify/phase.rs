@@ -28,7 +28,7 @@ impl Verifier<'_> {
     pub(super) fn plan(&mut self) {
         match (&self.func.plan, self.func.phase) {
             (None, Phase::Planned) => self.complain(rules::PLAN, "a planned function has a plan".to_string()),
-            (Some(_), Phase::Imported | Phase::Normalised | Phase::Legalised) => {
+            (Some(_), Phase::Imported | Phase::Normalised | Phase::Materialised | Phase::Legalised) => {
                 self.complain(rules::PLAN, "only a planned function has a plan".to_string());
             }
             (Some(plan), Phase::Planned) => {
@@ -37,7 +37,7 @@ impl Verifier<'_> {
                 let values: Vec<ValueId> = bound.map(|(i, _)| ValueId(i as u32)).filter(homeless).collect();
                 values.into_iter().for_each(|value| self.fail(rules::PLAN, value, "has no place in the plan"));
             }
-            (None, Phase::Imported | Phase::Normalised | Phase::Legalised) => {}
+            (None, Phase::Imported | Phase::Normalised | Phase::Materialised | Phase::Legalised) => {}
         }
     }
 }
@@ -82,6 +82,6 @@ fn last_phase(op: &Op) -> Option<Phase> {
         | Op::Pool { .. }
         | Op::Full { .. }
         | Op::Arange { .. }
-        | Op::Later { .. } => Some(Phase::Normalised),
+        | Op::Later { .. } => Some(Phase::Materialised),
     }
 }

@@ -1,0 +1,115 @@
+//! Optional passes in random orders, several times or not at all, between the passes that lower: a function compiles and
+//! is right by the interpreter, or a pass refuses; nothing panics and no law breaks.
+//!
+//! `TENFOLD_ORDERS=2000` sets how many orders are tried, `TENFOLD_SEED` where they begin; one that fails is printed as
+//! the list of its passes.
+
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/case.rs"]
+mod case;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/data.rs"]
+mod data;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/interpret.rs"]
+mod interpret;
+#[path = "../conformance/random.rs"]
+mod random;
+#[path = "../conformance/shape.rs"]
+mod shape;
+#[path = "../conformance/state.rs"]
+mod state;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use case::Case;
+use data::Random;
+use interpret::Trouble;
+use tenfold_core::pass::{Pass, PassContext};
+use tenfold_core::{ErrorKind, PASSES, PIPELINE, Target};
+
+/// A short run; `TENFOLD_ORDERS` makes it longer.
+const ORDERS: u64 = 200;
+
+/// The passes that lower, in their order, and optional ones between them: most near their place, some anywhere.
+fn order(random: &mut Random) -> Vec<Pass> {
+    let mut order: Vec<Pass> = PIPELINE.iter().filter(|p| p.lowering).cloned().collect();
+    let optional: Vec<&Pass> = PASSES.iter().filter(|p| !p.lowering).collect();
+    for _ in 0..random.below(2 * optional.len()) {
+        let pass = optional[random.below(optional.len())];
+        let (first, last) = near(&order, pass);
+        let at =
+            if random.below(8) == 0 { random.below(order.len() + 1) } else { first + random.below(last + 1 - first) };
+        order.insert(at, pass.clone());
+    }
+    order
+}
+
+/// The first and the last index at which a pass stands among those of its phase.
+fn near(order: &[Pass], pass: &Pass) -> (usize, usize) {
+    let first = order.iter().position(|p| p.lowering && p.phase >= pass.phase).unwrap_or(order.len());
+    let last = order.iter().position(|p| p.lowering && p.phase > pass.phase).unwrap_or(order.len());
+    (first, last.max(first))
+}
+
+fn names(order: &[Pass]) -> String {
+    order.iter().map(|p| p.info.name).collect::<Vec<_>>().join(" ")
+}
+
+/// What became of an order.
+enum Outcome {
+    Right,
+    Refused(String),
+    Bad(String),
+}
+
+fn attempt(case: &Case, order: &[Pass], context: &PassContext) -> Outcome {
+    match catch_unwind(AssertUnwindSafe(|| interpret::through(case, order, context))) {
+        Ok(Ok(())) => Outcome::Right,
+        Ok(Err(Trouble::Refused(pass, e))) if e.kind != ErrorKind::Internal => {
+            Outcome::Refused(format!("{pass}: {}", e.message))
+        }
+        Ok(Err(Trouble::Refused(pass, e))) => Outcome::Bad(format!("{pass}: {}", e.message)),
+        Ok(Err(Trouble::Wrong(text))) => Outcome::Bad(format!("wrong: {text}")),
+        Err(_) => Outcome::Bad("a panic".into()),
+    }
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = random::cases();
+    cases.extend(state::cases());
+    cases.extend(shape::cases().into_iter().step_by(7));
+    cases
+}
+
+#[test]
+fn every_order_is_right_or_refused() {
+    let cases = cases();
+    let target = Target::from_triple("x86_64-unknown-linux-gnu", &["avx2"]);
+    let seed = number("TENFOLD_SEED", 1);
+    let count = number("TENFOLD_ORDERS", ORDERS);
+    let (mut right, mut refused) = (0, BTreeMap::<String, usize>::new());
+    let mut bad = Vec::new();
+    for n in 0..count {
+        let mut random = Random::new(seed + n);
+        let order = order(&mut random);
+        let case = &cases[random.below(cases.len())];
+        let mut context = PassContext::new(target.clone());
+        context.verify = true;
+        match attempt(case, &order, &context) {
+            Outcome::Right => right += 1,
+            Outcome::Refused(why) => *refused.entry(why).or_default() += 1,
+            Outcome::Bad(why) => bad.push(format!("seed {}: `{}`: {why}\n    {}", seed + n, case.name, names(&order))),
+        }
+    }
+    let no: usize = refused.values().sum();
+    println!("{count} orders: {right} right, {no} refused, {} bad", bad.len());
+    refused.iter().for_each(|(why, n)| println!("  {n:>5} {why}"));
+    assert!(bad.is_empty(), "{} of {count}\n{}", bad.len(), bad.join("\n"));
+    assert!(right as u64 * 2 >= count, "only {right} of {count} orders compile");
+}
