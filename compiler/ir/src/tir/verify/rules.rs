@@ -22,7 +22,7 @@ rules! {
     PARAM "parameter" "A parameter buffer is one parameter and has no scope of its own."
     WORKSPACE "workspace" "There is one workspace at most; what lies in it has an offset."
     CONSTANT "constant" "A constant buffer has the type of its constant."
-    OUTPUT "output_written" "Every output is written somewhere."
+    OUTPUT "output_written" "Every output that has an element is written somewhere."
     READ_ONLY "read_only" "Inputs and constants are not written."
     LIVE "buffer_lives" "A buffer is used where it lives."
     ALLOC "allocation" "What is allocated has a scope that is allocated, and no life yet."
