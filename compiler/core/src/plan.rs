@@ -38,11 +38,23 @@ pub(crate) const PASS: Pass = Pass::on_module("PlanMemory", &plan_memory)
 pub(crate) fn plan_memory(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     let entry = module.entry.clone();
     if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
+        refuse_groups(func)?;
         let plan = Planner::new(func).plan()?;
         func.plan = Some(plan);
         func.phase = Phase::Planned;
     }
     Ok(())
+}
+
+/// What `FuseOps` groups has to become kernels before it can have a place.
+fn refuse_groups(func: &relax::Function) -> Result<(), CompileError> {
+    let group = func.bindings().find_map(|b| match &b.op {
+        Op::CallFn { func, .. } => Some(func),
+        _ => None,
+    });
+    let Some(name) = group else { return Ok(()) };
+    let help = Some("`FuseOps` stands before `FuseTIR`, and both before `PlanMemory`".into());
+    Err(crate::pass::wrong(format!("`{name}` is a group of operators that no pass made a kernel of"), help))
 }
 
 struct Planner<'f> {
