@@ -122,3 +122,23 @@ fn every_rule_of_tir_has_a_file() {
         assert!(broken.contains(&rule.name), "`{}` is not broken, but {broken:?}", rule.name);
     }
 }
+
+/// Every rule of the relax verifier has a file of its name that breaks it, but for those that no text can break.
+#[test]
+fn every_rule_of_relax_is_broken_by_a_file() {
+    // The parser refuses them; a test beside the verifier breaks them.
+    let unwritable = ["bound_once", "value_entry"];
+    let folder = tenfold_tests::tools::root().join("tests/filetests/relax/verify");
+    for rule in tenfold_ir::relax::RULES.iter().filter(|rule| !unwritable.contains(&rule.name)) {
+        let text = std::fs::read_to_string(folder.join(format!("{}.relax", rule.name)));
+        let text = text.unwrap_or_else(|e| panic!("no file breaks the rule `{}`: {e}", rule.name));
+        let module = file::File::read(&text).expect("the file reads").module;
+        let broken = module.functions.values().any(|function| match function {
+            tenfold_ir::Function::Relax(f) => {
+                tenfold_ir::relax::violations(&module, f).iter().any(|violation| violation.rule == *rule)
+            }
+            tenfold_ir::Function::Prim(_) => false,
+        });
+        assert!(broken, "`{}.relax` does not break its rule: {}", rule.name, rule.doc);
+    }
+}

@@ -278,3 +278,38 @@ fn same_type(prover: &Prover, a: &Type, b: &Type) -> bool {
 fn same_tensor(prover: &Prover, a: &TensorType, b: &TensorType) -> bool {
     a.dtype == b.dtype && dim::same_shape(prover, &a.shape, &b.shape)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::relax::parse_function;
+
+    fn broken(change: impl FnOnce(&mut Function)) -> Vec<&'static str> {
+        let text = "relax @f phase imported {
+          param v0: f32[4] = input 0 \"x\"
+          dataflow {
+            v1: f32[4] = neg(v0)
+            v2: f32[4] = exp(v1)
+          }
+          return v2
+        }";
+        let mut func = parse_function(text).expect("the text reads");
+        assert_eq!(verify(&Module::default(), &func), Vec::<String>::new());
+        change(&mut func);
+        violations(&Module::default(), &func).into_iter().map(|violation| violation.rule.name).collect()
+    }
+
+    /// What no text can say.
+    #[test]
+    fn values_are_bound_once_and_have_entries() {
+        assert!(broken(|func| func.blocks[0].bindings[1].out = ValueId(1)).contains(&"bound_once"));
+        assert!(broken(|func| func.values.truncate(2)).contains(&"value_entry"));
+    }
+
+    #[test]
+    fn rules_have_names_of_their_own() {
+        let names: BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
+        assert_eq!(names.len(), RULES.len());
+        assert!(RULES.iter().all(|rule| rule.doc.ends_with('.')));
+    }
+}
