@@ -16,7 +16,7 @@ use tenfold_ir::tir::{self, BufId, BufUse, Builder, CallArg, Param, Scope, Stmt,
 use tenfold_ir::{Function, Module};
 
 use super::tensor_of;
-use crate::CompileError;
+use crate::{CompileError, ErrorKind};
 use crate::pass::{Pass, PassContext, PassPhase};
 use crate::symbols::call_facts;
 
@@ -204,6 +204,14 @@ impl<'a> Entry<'a> {
                 self.b.bind(var, value);
             }
             Op::Const(_) | Op::Reshape { .. } | Op::TupleGet(_) => {}
+            Op::CallDps { path, .. } | Op::CallPacked { path, .. } => {
+                return Err(CompileError {
+                    kind: ErrorKind::Unsupported,
+                    loc,
+                    message: format!("the call of `{path}` is not compiled yet"),
+                    help: None,
+                });
+            }
             op => {
                 let name = relax::op_name(op);
                 return Err(CompileError::internal(loc, format!("`{name}` was not legalised")));
