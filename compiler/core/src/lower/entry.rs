@@ -16,9 +16,9 @@ use tenfold_ir::tir::{self, BufId, BufUse, Builder, CallArg, Param, Scope, Stmt,
 use tenfold_ir::{Function, Module};
 
 use super::tensor_of;
-use crate::{CompileError, ErrorKind};
 use crate::pass::{Pass, PassContext, PassPhase};
 use crate::symbols::call_facts;
+use crate::{CompileError, ErrorKind};
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("LowerEntry", &lower_entry)

@@ -119,7 +119,8 @@ impl<'r> Generator<'r> {
 
     /// A float tensor.
     fn float(&mut self) -> ValueId {
-        let floats = self.values.iter().copied().filter(|v| self.is_tensor(*v) && self.b.tensor(*v).dtype == DType::F32);
+        let floats =
+            self.values.iter().copied().filter(|v| self.is_tensor(*v) && self.b.tensor(*v).dtype == DType::F32);
         let floats: Vec<ValueId> = floats.collect();
         *self.random.pick(&floats)
     }
@@ -192,7 +193,9 @@ impl<'r> Generator<'r> {
         match self.random.below(4) {
             0 => self.b.emit(Op::Transpose { perm: (0..shape.len()).rev().collect() }, &[x]).ok(),
             1 => self.b.emit(Op::Concat { axis: 0 }, &[x, x]).ok(),
-            2 => self.b.emit(Op::Reshape { shape: vec![shape.iter().fold(IntExpr::from(1), |n, d| &n * d)] }, &[x]).ok(),
+            2 => {
+                self.b.emit(Op::Reshape { shape: vec![shape.iter().fold(IntExpr::from(1), |n, d| &n * d)] }, &[x]).ok()
+            }
             _ => {
                 let shape = std::iter::once(IntExpr::from(2)).chain(shape).collect();
                 self.b.emit(Op::BroadcastTo { shape }, &[x]).ok()
