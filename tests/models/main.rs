@@ -1,0 +1,92 @@
+//! Standard models: how many kernels they become, how much memory these share, and that they compute what the graph
+//! says.
+#![allow(unsafe_code, reason = "calls what the back ends compiled")]
+
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/case.rs"]
+mod case;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/data.rs"]
+mod data;
+mod graphs;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/interpret.rs"]
+mod interpret;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/native.rs"]
+mod native;
+
+use std::path::PathBuf;
+
+use case::{Case, Given};
+use tenfold_core::Target;
+use tenfold_core::pass::PassContext;
+use tenfold_core::show::{Ask, answer};
+use tenfold_ir::{DType, Module, relax};
+
+/// A number of the answer.
+fn number(json: &str, key: &str) -> u64 {
+    let line = json.lines().find(|l| l.trim().starts_with(&format!("\"{key}\":"))).expect("the number is there");
+    line.split(':').nth(1).map(|n| n.trim().trim_end_matches(',')).and_then(|n| n.parse().ok()).expect("a number")
+}
+
+fn check(module: Module, most: u64) {
+    let name = module.entry.clone();
+    let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
+    let json = answer(&Ask::Stats, module, &context).expect("it compiles");
+    let [kernels, workspace, live] = ["kernels", "workspace_bytes", "live_bytes"].map(|key| number(&json, key));
+    println!("{name}: {kernels} kernels, {workspace} bytes of workspace, {live} bytes alive at most");
+    assert!(kernels <= most, "{name} has {kernels} kernels, at most {most} are wanted");
+    assert!(workspace * 10 <= live * 11, "{name} takes {workspace} bytes where {live} are alive");
+}
+
+#[test]
+fn resnet50_has_a_kernel_per_convolution() {
+    check(graphs::resnet50(1, 224), 58);
+}
+
+#[test]
+fn mobilenetv2_has_a_kernel_per_convolution() {
+    check(graphs::mobilenetv2(1, 224), 56);
+}
+
+#[test]
+fn minilm_has_eight_kernels_per_layer() {
+    check(graphs::minilm(128, 384, 12, 1536, 6), 6 * 8);
+}
+
+/// Both interpreters and every back end agree.
+fn computes(module: Module) {
+    let name = module.entry.clone();
+    let func = module.relax(&name).expect("a graph").clone();
+    let given = func.params.iter().enumerate().map(|(n, param)| {
+        let relax::Type::Tensor(ty) = &func.values[param.value.0 as usize].ty else {
+            return Given { cells: Vec::new(), strides: Vec::new() };
+        };
+        let count: i64 = ty.shape.iter().map(|d| d.as_const().expect("an extent")).product();
+        Given { cells: data::ordinary(DType::F32, count as usize, n as u64), strides: Vec::new() }
+    });
+    let target = Target::from_triple(&native::host(), &[]);
+    let case = Case { name: name.clone(), given: given.collect(), module, syms: Vec::new() };
+    let prepared = interpret::prepare(case, &target).expect("the interpreters agree");
+    for backend in native::backends() {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("models").join(&name).join(backend.name());
+        let errors = native::compare(std::slice::from_ref(&prepared), &*backend, &target, &folder);
+        assert!(errors.is_empty(), "{}", errors.join("\n"));
+    }
+}
+
+#[test]
+fn a_small_resnet50_computes_what_it_says() {
+    computes(graphs::resnet50(32, 32));
+}
+
+#[test]
+fn a_small_mobilenetv2_computes_what_it_says() {
+    computes(graphs::mobilenetv2(16, 32));
+}
+
+#[test]
+fn a_small_minilm_computes_what_it_says() {
+    computes(graphs::minilm(6, 8, 2, 12, 2));
+}
