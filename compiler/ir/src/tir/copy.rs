@@ -167,3 +167,54 @@ pub fn size(b: &Builder, stmt: &Stmt) -> usize {
     stmt.walk(&mut |_| stmts += 1);
     stmts + b.func().exprs_in(stmt).len()
 }
+
+/// The function without the buffers that nothing in it names.
+pub fn keep_buffers(mut func: super::PrimFunc) -> super::PrimFunc {
+    let used = named(&func);
+    if used.len() == func.buffers.len() {
+        return func;
+    }
+    let bufs: BTreeMap<BufId, BufId> = used.iter().enumerate().map(|(n, old)| (*old, BufId(n as u32))).collect();
+    let mut pick = |buf: BufId| bufs.get(&buf).copied().unwrap_or(buf);
+    // Other expressions than before have the same buffer number, so they need an arena of their own.
+    let (mut exprs, mut ids) = (super::ExprArena::default(), BTreeMap::new());
+    for id in func.exprs_in(&func.body) {
+        let mut expr = super::map_operands(func.exprs.get(id).clone(), &mut |e| ids.get(&e).copied().unwrap_or(e));
+        if let Expr::Load { buf, .. } = &mut expr {
+            *buf = pick(*buf);
+        }
+        ids.insert(id, exprs.intern(expr, func.exprs.ty(id)));
+    }
+    let body = std::mem::replace(&mut func.body, Stmt::nop());
+    let mut expr = |e: ExprId| ids.get(&e).copied().unwrap_or(e);
+    func.body = body.map(&mut |s| s.map_exprs(&mut expr).map_buffers(&mut pick));
+    func.exprs = exprs;
+    func.buffers = used.iter().map(|old| func.buffers[old.0 as usize].clone()).collect();
+    for param in &mut func.params {
+        if let super::Param::Buffer(buf, _) = param {
+            *buf = bufs.get(buf).copied().unwrap_or(*buf);
+        }
+    }
+    func
+}
+
+/// The buffers that parameters, statements and expressions name, in order.
+fn named(func: &super::PrimFunc) -> Vec<BufId> {
+    let mut used = std::collections::BTreeSet::new();
+    used.extend(func.params.iter().filter_map(|p| match p {
+        super::Param::Buffer(buf, _) => Some(*buf),
+        super::Param::Value(_) | super::Param::Workspace => None,
+    }));
+    func.body.walk(&mut |s| {
+        s.clone_shallow().map_buffers(&mut |buf| {
+            used.insert(buf);
+            buf
+        });
+    });
+    for e in func.exprs_in(&func.body) {
+        if let Expr::Load { buf, .. } = func.exprs.get(e) {
+            used.insert(*buf);
+        }
+    }
+    used.into_iter().collect()
+}

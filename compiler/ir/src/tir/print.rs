@@ -25,7 +25,7 @@ pub(super) fn expr_text(func: &PrimFunc, id: ExprId) -> String {
 }
 
 /// The first line of a statement, with its expressions written out whole.
-pub(super) fn stmt_text(func: &PrimFunc, stmt: &Stmt) -> String {
+pub fn stmt_text(func: &PrimFunc, stmt: &Stmt) -> String {
     let module = Module::default();
     let mut printer = Printer { module: &module, func, out: String::new(), indent: 0, defined: BTreeMap::new() };
     printer.plain_stmt(stmt);

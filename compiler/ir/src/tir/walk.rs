@@ -93,7 +93,7 @@ impl Stmt {
     }
 
     /// The same without the statements inside.
-    fn clone_shallow(&self) -> Stmt {
+    pub(super) fn clone_shallow(&self) -> Stmt {
         let none = || Box::new(Stmt::nop());
         match self {
             Stmt::Seq(_) => Stmt::nop(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::memory::{Cell, Memory, View};
-use super::threads::{ThreadLoop, waits};
+use super::threads::{ThreadLoop, is_shared, waits};
 use super::{Given, Machine};
 use crate::arith::{IntExpr, Sym};
 use crate::eval::{Bounded, Sum};
@@ -65,6 +65,8 @@ pub(super) struct State {
     pub places: Vec<Option<Place>>,
     /// Memories of allocations, which a loop uses again.
     pub allocated: HashMap<BufId, View>,
+    /// The shared memory of the block in which buffers have places.
+    pub dynamic: Option<View>,
 }
 
 impl<'a, 'm> Frame<'a, 'm> {
@@ -77,6 +79,7 @@ impl<'a, 'm> Frame<'a, 'm> {
                 vars: vec![Vec::new(); func.vars.len()],
                 places: vec![None; func.buffers.len()],
                 allocated: HashMap::new(),
+                dynamic: None,
             },
             syms,
             workspace: None,
@@ -349,7 +352,8 @@ impl<'a, 'm> Frame<'a, 'm> {
     /// A read or write of a cell by the statement that runs.
     pub(super) fn touch(&mut self, buf: BufId, index: &[i64], at: (View, i64), write: bool) -> Result<(), String> {
         let Some(stmt) = self.current else { return Ok(()) };
-        let touched = self.machine.races.touch((at.0.memory, at.1), write, (self.func, stmt, self.loc));
+        let shared = is_shared(self.func.buffers[buf.0 as usize].scope);
+        let touched = self.machine.races.touch((at.0.memory, at.1), (write, shared), (self.func, stmt, self.loc));
         touched.map_err(|both| {
             let name = &self.func.buffers[buf.0 as usize].name;
             format!("a race on `{name}`{index:?}: {both}")
@@ -398,17 +402,47 @@ impl<'a, 'm> Frame<'a, 'm> {
         if elements > 1 << 28 {
             return Err(format!("`{}` has {elements} elements", self.func.buffers[buf.0 as usize].name));
         }
+        if let (Scope::SharedDyn, Some(offset)) =
+            (self.func.buffers[buf.0 as usize].scope, &self.func.buffers[buf.0 as usize].offset)
+        {
+            return self.place_in_block(buf, place, self.int(offset)?);
+        }
         let memory = Memory::of(vec![None; elements]);
         let view = match self.state.allocated.get(&buf) {
             Some(view) => {
                 self.machine.memories[view.memory] = memory;
-                self.machine.races.forget(view.memory);
+                // Shared memory is the same each time; what threads did to it before may still go on.
+                if !is_shared(self.func.buffers[buf.0 as usize].scope) {
+                    self.machine.races.forget(view.memory);
+                }
                 *view
             }
             None => self.machine.add(memory),
         };
         self.state.allocated.insert(buf, view);
         self.state.places[buf.0 as usize] = Some(Place { view, ..place });
+        Ok(())
+    }
+
+    /// A buffer of the shared memory of a block, at a place of its own.
+    fn place_in_block(&mut self, buf: BufId, place: Place, offset: i64) -> Result<(), String> {
+        let mut bytes = 0;
+        for data in self.func.buffers.iter().filter(|b| b.scope == Scope::SharedDyn) {
+            let size =
+                data.shape.iter().map(|d| self.int(d)).try_fold(1, |n: i64, d| Ok::<_, String>(n * d?.max(0)))?;
+            let at = data.offset.as_ref().map_or(Ok(0), |o| self.int(o))?;
+            bytes = bytes.max(at.saturating_add(size.saturating_mul(data.dtype.size_bytes() as i64)));
+        }
+        let whole = match self.state.dynamic {
+            Some(view) => view,
+            None if bytes > 1 << 28 => return Err(format!("{bytes} bytes of shared memory")),
+            None => self.machine.add(Memory::workspace(usize::try_from(bytes).unwrap_or(0))),
+        };
+        self.state.dynamic = Some(whole);
+        let unit = self.func.buffers[buf.0 as usize].dtype.size_bytes() as i64;
+        let place = Place { view: View { memory: whole.memory, base: offset, unit }, ..place };
+        self.machine.memories[whole.memory].clear(place.cells());
+        self.state.places[buf.0 as usize] = Some(place);
         Ok(())
     }
 

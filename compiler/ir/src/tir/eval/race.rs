@@ -49,10 +49,12 @@ struct Path {
 
 impl Path {
     /// Whether the one that came first surely came first.
-    fn ordered(&self, other: &Path) -> bool {
+    /// What is shared by the threads of a block is another one in another block.
+    fn ordered(&self, other: &Path, shared: bool) -> bool {
         let parted = self.steps.iter().zip(&other.steps).find(|(a, b)| a != b);
         match parted {
             Some((a, b)) if a.run != b.run => true,
+            Some((a, _)) if shared && matches!(a.axis, Axis::Thread(ThreadAxis::Block(_))) => true,
             Some((a, b)) => a.axis.has_barriers() && b.axis.has_barriers() && self.epoch != other.epoch,
             // What stands outside of a loop over threads is done by each of them.
             None => {
@@ -188,7 +190,7 @@ impl<'m> Races<'m> {
     pub(super) fn touch(
         &mut self,
         (memory, cell): (usize, i64),
-        write: bool,
+        (write, shared): (bool, bool),
         (func, stmt, loc): (&'m PrimFunc, &'m Stmt, Loc),
     ) -> Result<(), String> {
         if self.path.steps.is_empty() {
@@ -197,14 +199,14 @@ impl<'m> Races<'m> {
         let touch = Touch { path: self.path.clone(), func, stmt, loc };
         let shadow = self.shadows.entry(memory).or_default().entry(cell).or_default();
         let others = shadow.write.iter().chain(shadow.reads.iter().filter(|_| write));
-        if let Some(other) = others.into_iter().find(|o| !o.path.ordered(&touch.path)) {
+        if let Some(other) = others.into_iter().find(|o| !o.path.ordered(&touch.path, shared)) {
             return Err(format!("{} and {}", other.text(), touch.text()));
         }
         if write {
             *shadow = Shadow { write: Some(touch), reads: Vec::new() };
             return Ok(());
         }
-        match shadow.reads.iter().any(|r| !r.path.ordered(&touch.path)) {
+        match shadow.reads.iter().any(|r| !r.path.ordered(&touch.path, shared)) {
             true if shadow.reads.len() < 2 => shadow.reads.push(touch),
             true => {}
             false => shadow.reads = vec![touch],

@@ -23,7 +23,7 @@ pub(super) fn waits(func: &crate::tir::PrimFunc, stmt: &Stmt) -> bool {
 }
 
 /// Whether the threads of a block have one of it.
-fn is_shared(scope: Scope) -> bool {
+pub(super) fn is_shared(scope: Scope) -> bool {
     match scope {
         Scope::Shared | Scope::SharedDyn | Scope::Warp => true,
         Scope::Param | Scope::Global | Scope::Local | Scope::View | Scope::Const(_) | Scope::Workspace => false,
@@ -218,8 +218,6 @@ impl<'m> Frame<'_, 'm> {
                 thread.state.places[buf.0 as usize] = first.state.places[buf.0 as usize].clone();
                 continue;
             }
-            // A thread that has taken over the memory of another one's allocation must not share it.
-            thread.state.allocated.remove(&buf);
             self.within(thread, |f| f.allocate(buf))?;
             if shared {
                 made.push((thread.group.clone(), thread.clone()));

@@ -1,0 +1,65 @@
+//! `InjectPrefetch`: elements are asked for some iterations before they are read. (TVM: the pass of that name.)
+//!
+//! Runs on plain loops. In a loop annotated `prefetch(b, n)`, every statement that reads `b` gets a `prefetch` before it of
+//! the element that it will read `n` iterations later. Elements whose index itself reads memory are left alone, since that
+//! might lie outside. Nothing else changes.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::Module;
+use tenfold_ir::tir::{Annotation, BufId, Builder, Expr, ExprId, ExprMap, PrimFunc, Stmt, VarId, own_accesses};
+
+use super::kernel::{Made, try_body, try_children};
+use crate::CompileError;
+use crate::pass::{Pass, PassContext, PassPhase};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_prim_func("InjectPrefetch", &inject_prefetch)
+    .in_phase(PassPhase::Flat)
+    .about("asks for elements some iterations before they are read, in loops annotated for it");
+
+fn inject_prefetch(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileError> {
+    try_body(func, stmt)
+}
+
+fn stmt(b: &mut Builder, it: Stmt) -> Made {
+    let it = try_children(it, &mut |s| stmt(b, s))?;
+    let Stmt::For { var, min, extent, kind, annotations, mut body } = it else { return Ok(it) };
+    let (wanted, annotations): (Vec<_>, Vec<_>) =
+        annotations.into_iter().partition(|a| matches!(a, Annotation::Prefetch { .. }));
+    for one in wanted {
+        if let Annotation::Prefetch { buf, ahead } = one {
+            let step = b.index(ahead);
+            let (i, mut ids) = (b.read(var), BTreeMap::new());
+            ids.insert(var, b.add(i, step));
+            *body = ahead_of(b, *body, buf, &ids);
+        }
+    }
+    Ok(Stmt::For { var, min, extent, kind, annotations, body })
+}
+
+/// The statement with what is asked for before each one inside that reads the buffer.
+fn ahead_of(b: &mut Builder, stmt: Stmt, buf: BufId, later: &BTreeMap<VarId, ExprId>) -> Stmt {
+    let stmt = stmt.map_children(&mut |s| ahead_of(b, s, buf, later));
+    if matches!(stmt, Stmt::Prefetch { .. } | Stmt::Block(_) | Stmt::While { .. }) {
+        return stmt;
+    }
+    let reads = own_accesses(b.func(), &stmt).into_iter().filter(|a| a.buf == buf && !a.write);
+    let mut asked: Vec<Stmt> = Vec::new();
+    for index in reads.filter_map(|a| a.index).collect::<Vec<_>>() {
+        if index.iter().any(|i| b.func().loads(*i)) {
+            continue;
+        }
+        let mut map = ExprMap::new(|b: &mut Builder, id| match b.func().exprs.get(id) {
+            Expr::Var(v) => later.get(v).copied().unwrap_or(id),
+            _ => id,
+        });
+        let moved = map.exprs(b, &index);
+        // What does not move with the loop is there already.
+        let one = Stmt::Prefetch { buf, index: moved.clone() };
+        if moved != index && !asked.contains(&one) {
+            asked.push(one);
+        }
+    }
+    Stmt::seq(asked.into_iter().chain([stmt]))
+}
