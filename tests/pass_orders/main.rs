@@ -76,6 +76,17 @@ fn attempt(case: &Case, order: &[Pass], context: &PassContext) -> Outcome {
     }
 }
 
+/// The order without the optional passes that it is bad without.
+fn shrunk(case: &Case, mut order: Vec<Pass>, context: &PassContext) -> Vec<Pass> {
+    for at in (0..order.len()).rev() {
+        let mut less = order.clone();
+        if !less.remove(at).lowering && matches!(attempt(case, &less, context), Outcome::Bad(_)) {
+            order = less;
+        }
+    }
+    order
+}
+
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
@@ -104,7 +115,10 @@ fn every_order_is_right_or_refused() {
         match attempt(case, &order, &context) {
             Outcome::Right => right += 1,
             Outcome::Refused(why) => *refused.entry(why).or_default() += 1,
-            Outcome::Bad(why) => bad.push(format!("seed {}: `{}`: {why}\n    {}", seed + n, case.name, names(&order))),
+            Outcome::Bad(why) => {
+                let least = names(&shrunk(case, order, &context));
+                bad.push(format!("seed {}: `{}`: {why}\n    {least}", seed + n, case.name));
+            }
         }
     }
     let no: usize = refused.values().sum();

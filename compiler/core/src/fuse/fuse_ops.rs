@@ -49,7 +49,9 @@ fn fuse_ops(module: &mut Module, context: &PassContext) -> Result<(), CompileErr
     let names: Vec<String> = module.functions.keys().cloned().collect();
     for name in names {
         let Some(func) = module.relax(&name) else { continue };
-        if func.phase != Phase::Legalised || func.primitive || func.skip_optimization {
+        // Once is all: a group does not say which of its operands it writes.
+        let grouped = func.bindings().any(|b| matches!(b.op, relax::Op::CallFn { .. }));
+        if grouped || func.phase != Phase::Legalised || func.primitive || func.skip_optimization {
             continue;
         }
         let mut fuse =
