@@ -46,12 +46,16 @@ fn until(module: &mut Module, from: &str, to: &str, context: &PassContext) -> Re
 
 /// Takes a case through the pipeline; the interpreter of tir must give the same before and after each phase.
 pub(crate) fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
-    let context = PassContext::new(target.clone());
+    prepare_with(case, &PassContext::new(target.clone()))
+}
+
+/// The same under settings of passes.
+pub(crate) fn prepare_with(case: Case, context: &PassContext) -> Result<Prepared, String> {
     let Case { name, mut module, syms, given } = case;
     let with_name = |e: String| format!("{name}: {e}");
     let graph = module.relax(&name).ok_or("no graph")?.clone();
     let defined = define(&module, &graph, &syms, &given).map_err(|e| format!("{name}: relax: {e}"))?;
-    until(&mut module, "", "LowerEntry", &context).map_err(with_name)?;
+    until(&mut module, "", "LowerEntry", context).map_err(with_name)?;
     let plan = module.relax(&name).and_then(|f| f.plan.clone()).ok_or("no plan")?;
     let value = |sym: &Sym| syms.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
     let bytes = plan.workspace.and_then(|w| w.eval(&value)).unwrap_or(0);
@@ -60,7 +64,7 @@ pub(crate) fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
     {
         return Err(format!("{name}: a workspace of {bytes} bytes is above its bound {bound}"));
     }
-    until(&mut module, "LowerEntry", "VerifyBounds", &context).map_err(with_name)?;
+    until(&mut module, "LowerEntry", "VerifyBounds", context).map_err(with_name)?;
     round_trip(&module).map_err(|e| format!("{name}: blocks: {e}"))?;
     let entry = module.prim(&name).ok_or("no entry")?.clone();
     let actual = actual(&entry, &syms, given.into_iter(), bytes).map_err(with_name)?;
@@ -72,11 +76,11 @@ pub(crate) fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
             check_defined(*arg, n, *num, found).map_err(|e| format!("{name}: relax and blocks: {e}"))?;
         }
     }
-    until(&mut module, "VerifyBounds", "LowerMath", &context).map_err(with_name)?;
+    until(&mut module, "VerifyBounds", "LowerMath", context).map_err(with_name)?;
     let flat = module.prim(&name).ok_or("no entry")?.clone();
     let again = run(&module, &flat, &actual).map_err(|e| format!("{name}: flat: {e}"))?;
     agree(&expected, &again).map_err(|e| format!("{name}: blocks and flat: {e}"))?;
-    until(&mut module, "LowerMath", "", &context).map_err(with_name)?;
+    until(&mut module, "LowerMath", "", context).map_err(with_name)?;
     round_trip(&module).map_err(|e| format!("{name}: target: {e}"))?;
     let last = module.prim(&name).ok_or("no entry")?.clone();
     let again = run(&module, &last, &actual).map_err(|e| format!("{name}: target: {e}"))?;
@@ -170,7 +174,53 @@ fn define(
             inputs.indices.insert(decl.sym.clone(), v);
         }
     }
-    relax::eval(module, graph, &inputs)
+    let prim = |name: &str, indices: &[i64], inputs: &[Value], results: &[(Value, Option<usize>)]| {
+        call_prim(module, name, indices, inputs, results)
+    };
+    let external = |path: &str, _: &[Value], _: &[Value]| Err(format!("`{path}` stands outside the module"));
+    relax::eval_with(module, graph, &inputs, relax::Callees { prim: &prim, external: &external })
+}
+
+/// A loop-level function that a graph calls.
+fn call_prim(
+    module: &Module,
+    name: &str,
+    indices: &[i64],
+    inputs: &[Value],
+    results: &[(Value, Option<usize>)],
+) -> Result<Vec<Value>, String> {
+    let func = module.prim(name).ok_or("no such function")?;
+    let (mut indices, mut inputs, mut types) = (indices.iter(), inputs.iter(), results.iter());
+    let mut args = Vec::new();
+    for param in &func.params {
+        let missing = "too few arguments";
+        let all = |value: &Value| Arg::Buffer(value.data.iter().map(|cell| Some(*cell)).collect());
+        args.push(match param {
+            Param::Value(var) if func.vars[var.0 as usize].ty.elem == Elem::Index => {
+                Arg::Value(Bounded::index(*indices.next().ok_or(missing)?))
+            }
+            Param::Value(_) => Arg::Value(inputs.next().ok_or(missing)?.data[0]),
+            Param::Buffer(_, BufUse::In) => all(inputs.next().ok_or(missing)?),
+            Param::Buffer(_, BufUse::InOut) => {
+                types.next().ok_or(missing)?;
+                all(inputs.next().ok_or(missing)?)
+            }
+            Param::Buffer(_, BufUse::Out) => {
+                Arg::Buffer(vec![None; types.next().ok_or(missing)?.0.shape.iter().product()])
+            }
+            Param::Workspace => return Err("a callee has no workspace".into()),
+        });
+    }
+    tir::eval(module, func, &mut args)?;
+    let written = func.params.iter().zip(args).filter_map(|(param, arg)| match (param, arg) {
+        (Param::Buffer(_, BufUse::Out | BufUse::InOut), Arg::Buffer(cells)) => Some(cells),
+        (_, _) => None,
+    });
+    let value = |(cells, (ty, _)): (Vec<Option<Bounded>>, &(Value, Option<usize>))| {
+        let data = cells.into_iter().collect::<Option<Vec<_>>>().ok_or("a result is not wholly written")?;
+        Ok(Value { data, ..ty.clone() })
+    };
+    written.zip(results).map(value).collect()
 }
 
 /// Results and states at the positions of the entry's arguments.

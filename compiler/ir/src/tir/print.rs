@@ -232,8 +232,8 @@ impl Printer<'_> {
     /// Writes the definitions that a statement over `roots` needs.
     fn define(&mut self, roots: &[ExprId]) {
         self.defined.clear();
-        let mut sizes = BTreeMap::new();
-        let total = roots.iter().fold(0u64, |n, r| n.saturating_add(self.size(*r, &mut sizes)));
+        let (mut sizes, mut order) = (BTreeMap::new(), Vec::new());
+        let total = roots.iter().fold(0u64, |n, r| n.saturating_add(self.size(*r, &mut sizes, &mut order)));
         if total <= INLINE_NODES {
             return;
         }
@@ -243,8 +243,9 @@ impl Printer<'_> {
                 *uses.entry(operand).or_default() += 1;
             }
         }
-        // Ids grow from operands to users, so each line names only lines above it.
-        for id in sizes.keys().copied().collect::<Vec<_>>() {
+        // Operands stand before their users, so each line names only lines above it; in the order of the text and not of
+        // ids, which a reader gives anew.
+        for id in order {
             if sizes[&id] > 1 && uses.get(&id).is_some_and(|n| *n > 1) {
                 let text = self.expr(id);
                 let number = self.defined.len();
@@ -255,13 +256,14 @@ impl Printer<'_> {
     }
 
     /// Nodes of an expression when it is written out.
-    fn size(&self, id: ExprId, sizes: &mut BTreeMap<ExprId, u64>) -> u64 {
+    fn size(&self, id: ExprId, sizes: &mut BTreeMap<ExprId, u64>, order: &mut Vec<ExprId>) -> u64 {
         if let Some(n) = sizes.get(&id) {
             return *n;
         }
         let parts = operands(self.func.exprs.get(id));
-        let n = parts.iter().fold(1u64, |n, p| n.saturating_add(self.size(*p, sizes)));
+        let n = parts.iter().fold(1u64, |n, p| n.saturating_add(self.size(*p, sizes, order)));
         sizes.insert(id, n);
+        order.push(id);
         n
     }
 
