@@ -159,3 +159,11 @@ fn hostile_traces_are_refused() {
         assert!(Trace::parse(text).is_err(), "{text}");
     }
 }
+
+#[test]
+fn every_primitive_is_documented() {
+    let page = include_str!("../../../docs/schedules.md");
+    let missing: Vec<&str> =
+        PRIMITIVES.iter().map(|p| p.name).filter(|name| !page.contains(&format!("### `{name}("))).collect();
+    assert!(missing.is_empty(), "compiler/docs/schedules.md lacks {missing:?}");
+}
