@@ -117,6 +117,14 @@ fn rows(dtype: DType) -> Case {
         results.push(m.emit(op.clone(), &[x, scale, bias]));
         results.push(m.emit(op, &[x, scale]));
     }
+    for axis in 0..3 {
+        let channels = &[3i64, 4, 5][axis..=axis];
+        let [scale, bias, mean] = [0; 3].map(|_| m.input(dtype, &fixed(channels)));
+        let deviation = m.input(dtype, &fixed(channels));
+        let variance = m.element(tenfold_ir::op::ElementOp::Unary(tenfold_ir::op::UnaryOp::Abs), &[deviation]);
+        let op = Op::BatchNorm { axis, epsilon: Real::new(1e-3) };
+        results.push(m.emit(op, &[x, scale, bias, mean, variance]));
+    }
     m.done(&results)
 }
 

@@ -20,6 +20,8 @@ pub static PIPELINE: &[Pass] = &[
     graph::canonicalize_cast::PASS,
     graph::canonicalize_ops::PASS,
     graph::simplify_expr::PASS,
+    // While it is still one operator.
+    graph::fold_batch_norm::PASS,
     graph::simplify_inference::PASS,
     // Siblings must be one value's readers, and they are joined before constants are: what is joined is folded then.
     graph::eliminate_common_subexpr::PASS,
@@ -27,6 +29,7 @@ pub static PIPELINE: &[Pass] = &[
     graph::combine_parallel_conv2d::PASS,
     graph::fold_scale_axis::PASS,
     graph::to_mixed_precision::PASS,
+    graph::fast_math::PASS,
     // After rules that bring constants together.
     graph::fold_constant::PASS,
     graph::lift_transform_params::PASS,
@@ -88,7 +91,9 @@ pub static PASSES: &[Pass] = &[
     graph::dead_code::PASS,
     graph::dynamic_to_static::PASS,
     graph::eliminate_common_subexpr::PASS,
+    graph::fast_math::PASS,
     tir::flatten_buffer::PASS,
+    graph::fold_batch_norm::PASS,
     graph::fold_constant::PASS,
     graph::fold_scale_axis::PASS,
     fuse_loops::PASS,

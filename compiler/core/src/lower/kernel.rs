@@ -274,6 +274,7 @@ impl<'a> Kernel<'a> {
             | Op::MatMul
             | Op::Softmax { .. }
             | Op::LayerNorm { .. }
+            | Op::BatchNorm { .. }
             | Op::Reshape { .. }
             | Op::Concat { .. }
             | Op::SliceUpdate { .. }

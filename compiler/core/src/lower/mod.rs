@@ -112,6 +112,7 @@ fn legal(binding: &Binding, func: &relax::Function) -> Result<bool, CompileError
         | Op::MatMul
         | Op::Softmax { .. }
         | Op::LayerNorm { .. }
+        | Op::BatchNorm { .. }
         | Op::Transpose { .. }
         | Op::BroadcastTo { .. }
         | Op::Concat { .. }

@@ -171,6 +171,7 @@ fn takes_parts(op: &Op, operand: usize) -> bool {
         | Op::MatMul
         | Op::Softmax { .. }
         | Op::LayerNorm { .. }
+        | Op::BatchNorm { .. }
         | Op::Transpose { .. }
         | Op::BroadcastTo { .. }
         | Op::Concat { .. }

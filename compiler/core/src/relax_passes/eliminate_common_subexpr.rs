@@ -79,6 +79,7 @@ fn pure(binding: &Binding) -> bool {
         | Op::MatMul
         | Op::Softmax { .. }
         | Op::LayerNorm { .. }
+        | Op::BatchNorm { .. }
         | Op::Reshape { .. }
         | Op::Transpose { .. }
         | Op::BroadcastTo { .. }

@@ -61,6 +61,7 @@ fn computes(op: &Op) -> bool {
         | Op::MatMul
         | Op::Softmax { .. }
         | Op::LayerNorm { .. }
+        | Op::BatchNorm { .. }
         | Op::Reshape { .. }
         | Op::Transpose { .. }
         | Op::Concat { .. }

@@ -9,6 +9,8 @@ mod const_data;
 pub(crate) mod dead_code;
 pub(crate) mod dynamic_to_static;
 pub(crate) mod eliminate_common_subexpr;
+pub(crate) mod fast_math;
+pub(crate) mod fold_batch_norm;
 pub(crate) mod fold_constant;
 pub(crate) mod fold_scale_axis;
 pub(crate) mod fuse_ops_by_pattern;

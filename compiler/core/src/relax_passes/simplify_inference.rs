@@ -5,6 +5,7 @@
 //! here, which reads its row a few times) only on demand. There is no dropout: it does nothing in inference, and the
 //! language has none. Phase: before the operators become kernels. Results stay within the bounds of the operators.
 
+use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, ElementOp, ReduceOp, UnaryOp};
 use tenfold_ir::relax::{Binding, Op, ValueId};
 use tenfold_ir::{DType, Module, Scalar};
@@ -27,17 +28,26 @@ const SOFTMAX: FlagKey = FlagKey {
     doc: "whether `softmax` and `log_softmax` are taken apart",
 };
 
+/// Batch norms.
+const BATCH_NORM: FlagKey = FlagKey {
+    name: "SimplifyInference.batch_normalization",
+    default: true,
+    doc: "whether `batch_normalization` is taken apart",
+};
+
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("SimplifyInference", &simplify_inference)
     .in_phase(PassPhase::Graph)
     .at_level(1)
-    .reads(&[ConfigKey::Flag(&LAYER_NORM), ConfigKey::Flag(&SOFTMAX)])
+    .reads(&[ConfigKey::Flag(&BATCH_NORM), ConfigKey::Flag(&LAYER_NORM), ConfigKey::Flag(&SOFTMAX)])
     .about("takes operators of inference apart");
 
 /// Runs on every relax function.
 pub(crate) fn simplify_inference(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    let batch = context.flag(&BATCH_NORM);
     let (norm, softmax) = (context.flag(&LAYER_NORM), context.flag(&SOFTMAX));
     rewrite(module, &mut |cx: &mut Rewriter<'_>, binding: &Binding| match &binding.op {
+        Op::BatchNorm { axis, epsilon } if batch => batch_norm(cx, binding, *axis, epsilon.get()),
         Op::LayerNorm { axis, epsilon } if norm => layer_norm(cx, binding, *axis, epsilon.get()),
         Op::Softmax { axis, log } if softmax => self::softmax(cx, binding, *axis, *log),
         _ => None,
@@ -61,6 +71,40 @@ pub(super) fn unary(cx: &mut Rewriter<'_>, op: UnaryOp, x: ValueId) -> Option<Va
 /// Converted, unless it is of that dtype.
 pub(super) fn cast(cx: &mut Rewriter<'_>, x: ValueId, dtype: DType) -> Option<ValueId> {
     if cx.dtype(x)? == dtype { Some(x) } else { cx.emit(Op::Element(ElementOp::Cast(dtype)), &[x]) }
+}
+
+/// `scale · rsqrt(variance + epsilon)`, one per channel.
+pub(super) fn batch_factor(cx: &mut Rewriter<'_>, norm: &[ValueId], epsilon: f64, dtype: DType) -> Option<ValueId> {
+    let (scale, variance) = (cast(cx, norm[1], dtype)?, cast(cx, norm[4], dtype)?);
+    let epsilon = cx.scalar(Scalar::float(dtype, epsilon));
+    let safe = binary(cx, BinaryOp::Add, variance, epsilon)?;
+    let inverse = unary(cx, UnaryOp::Rsqrt, safe)?;
+    binary(cx, BinaryOp::Mul, scale, inverse)
+}
+
+/// `(x - mean) · factor + bias`.
+fn batch_norm(cx: &mut Rewriter<'_>, binding: &Binding, axis: usize, epsilon: f64) -> Option<ValueId> {
+    let narrow = cx.dtype(binding.out)?;
+    let dtype = wide(narrow);
+    let factor = batch_factor(cx, &binding.args, epsilon, dtype)?;
+    let x = cast(cx, binding.args[0], dtype)?;
+    let (mean, bias) = (cast(cx, binding.args[3], dtype)?, cast(cx, binding.args[2], dtype)?);
+    let behind = cx.shape(x).len() - axis - 1;
+    let [mean, factor, bias] = [mean, factor, bias].map(|v| stretched(cx, v, behind));
+    let apart = binary(cx, BinaryOp::Sub, x, mean?)?;
+    let scaled = binary(cx, BinaryOp::Mul, apart, factor?)?;
+    let out = binary(cx, BinaryOp::Add, scaled, bias?)?;
+    cast(cx, out, narrow)
+}
+
+/// A vector with so many axes of extent 1 behind it.
+fn stretched(cx: &mut Rewriter<'_>, v: ValueId, behind: usize) -> Option<ValueId> {
+    if behind == 0 {
+        return Some(v);
+    }
+    let mut shape = cx.shape(v).to_vec();
+    shape.extend((0..behind).map(|_| IntExpr::from(1)));
+    cx.emit(Op::Reshape { shape }, &[v])
 }
 
 /// `(x - mean) · rsqrt(variance + epsilon) · scale + bias`.

@@ -41,6 +41,13 @@ fn layer_normalization(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpErro
     b.emit(Op::LayerNorm { axis, epsilon }, &args)
 }
 
+/// Channels are axis 1, as ONNX has them.
+fn batch_normalization(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+    let args = values(b, call, 0)?;
+    let epsilon = float_attr(call, "epsilon", 1e-5)?;
+    b.emit(Op::BatchNorm { axis: 1, epsilon }, &args)
+}
+
 macro_rules! reduction {
     ($name:literal, $onnx:literal, $op:ident, $doc:literal) => {
         OpDef {
@@ -110,6 +117,16 @@ pub(super) static TABLE: &[OpDef] = &[
         typed: false,
         doc: "y = x - m - ln Σ e^(x - m) along the axis, m the largest x.",
         kind: OpKind::Graph(|b, call| softmax(b, call, true)),
+    },
+    OpDef {
+        name: "batch_normalization",
+        onnx: "BatchNormalization",
+        signature: "x, scale, bias, mean, variance",
+        arity: (5, 5),
+        attrs: &[AttrDef { name: "epsilon", ty: "float = 1e-5", doc: "added to the variance" }],
+        typed: false,
+        doc: "y = (x - mean) · (scale / √(variance + epsilon)) + bias, one number of each per channel, which is axis 1. f16 and bf16 are computed in f32 and rounded once.",
+        kind: OpKind::Graph(batch_normalization),
     },
     OpDef {
         name: "layer_normalization",

@@ -255,6 +255,7 @@ impl Builder {
             | Op::MatMul
             | Op::Softmax { .. }
             | Op::LayerNorm { .. }
+            | Op::BatchNorm { .. }
             | Op::Concat { .. }
             | Op::SliceUpdate { .. }
             | Op::Pad { .. }
@@ -356,6 +357,7 @@ pub fn block_kind(op: &Op) -> BlockKind {
         | Op::MatMul
         | Op::Softmax { .. }
         | Op::LayerNorm { .. }
+        | Op::BatchNorm { .. }
         | Op::Reshape { .. }
         | Op::Transpose { .. }
         | Op::BroadcastTo { .. }

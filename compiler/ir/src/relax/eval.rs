@@ -256,6 +256,7 @@ impl Machine<'_> {
             Op::ArgReduce { op, axis, keepdims } => eval_ops::arg_reduce(*op, *axis, *keepdims, args[0])?,
             Op::MatMul => eval_ops::matmul(args[0], args[1]),
             Op::Softmax { axis, log } => eval_ops::softmax(*axis, *log, args[0]),
+            Op::BatchNorm { axis, epsilon } => eval_ops::batch_norm(*axis, epsilon.get(), args),
             Op::LayerNorm { axis, epsilon } => eval_ops::layer_norm(*axis, epsilon.get(), args),
             Op::Reshape { shape } => Value { shape: self.shape(shape)?, ..args[0].clone() },
             Op::Transpose { perm } => eval_ops::transpose(perm, args[0]),

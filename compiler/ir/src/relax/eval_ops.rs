@@ -258,6 +258,20 @@ fn softmax_row(row: &[Bounded], dtype: DType, log: bool) -> Vec<Bounded> {
     shifted.iter().zip(&powers).map(finish).collect()
 }
 
+/// (x - mean) · (scale / √(variance + epsilon)) + bias; for halves in f32, rounded once.
+pub(super) fn batch_norm(axis: usize, epsilon: f64, args: &[&Value]) -> Value {
+    let x = args[0];
+    let wide = accumulator(x.dtype);
+    let epsilon = Bounded::exact(Scalar::float(wide, epsilon));
+    tabulate(x.dtype, &x.shape, |index| {
+        let [scale, bias, mean, variance] = [1, 2, 3, 4].map(|i| cast(wide, args[i].data[index[axis]]));
+        let inverse = unary(UnaryOp::Rsqrt, binary(BinaryOp::Add, variance, epsilon));
+        let factor = binary(BinaryOp::Mul, scale, inverse);
+        let apart = binary(BinaryOp::Sub, cast(wide, x.at(&index)), mean);
+        cast(x.dtype, binary(BinaryOp::Add, binary(BinaryOp::Mul, apart, factor), bias))
+    })
+}
+
 pub(super) fn layer_norm(axis: usize, epsilon: f64, args: &[&Value]) -> Value {
     let x = args[0];
     let wide = accumulator(x.dtype);

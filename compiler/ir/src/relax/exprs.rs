@@ -86,6 +86,7 @@ impl Op {
             | Op::MatMul
             | Op::Softmax { .. }
             | Op::LayerNorm { .. }
+            | Op::BatchNorm { .. }
             | Op::Transpose { .. }
             | Op::Concat { .. }
             | Op::Conv { .. }

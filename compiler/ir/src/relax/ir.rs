@@ -285,6 +285,13 @@ pub enum Op {
         /// Whether its logarithm.
         log: bool,
     },
+    /// ONNX BatchNormalization as in inference; operands x, scale, bias, mean and variance, the last four of one axis.
+    BatchNorm {
+        /// The axis of channels.
+        axis: usize,
+        /// Added to the variance.
+        epsilon: crate::op::Real,
+    },
     /// ONNX LayerNormalization over axes `axis..`; operands x, scale, and bias if present.
     LayerNorm {
         /// First normalised axis.

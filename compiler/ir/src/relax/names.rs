@@ -16,6 +16,7 @@ pub fn op_name(op: &Op) -> &str {
         Op::MatMul => "matmul",
         Op::Softmax { log: false, .. } => "softmax",
         Op::Softmax { log: true, .. } => "log_softmax",
+        Op::BatchNorm { .. } => "batch_normalization",
         Op::LayerNorm { .. } => "layer_normalization",
         Op::Reshape { .. } => "reshape",
         Op::Transpose { .. } => "transpose",

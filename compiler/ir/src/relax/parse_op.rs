@@ -156,6 +156,7 @@ fn named(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<Option<Op>> {
         "matmul" => Op::MatMul,
         "softmax" => Op::Softmax { axis: attrs.number("axis")?, log: false },
         "log_softmax" => Op::Softmax { axis: attrs.number("axis")?, log: true },
+        "batch_normalization" => Op::BatchNorm { axis: attrs.number("axis")?, epsilon: attrs.real("epsilon")? },
         "layer_normalization" => Op::LayerNorm { axis: attrs.number("axis")?, epsilon: attrs.real("epsilon")? },
         "reshape" => Op::Reshape { shape: attrs.exprs("shape")? },
         "transpose" => Op::Transpose { perm: attrs.numbers("perm")? },

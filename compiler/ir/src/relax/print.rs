@@ -240,7 +240,9 @@ fn attributes(op: &Op) -> Vec<(&'static str, String)> {
             vec![("axis", axis), ("keepdims", keepdims.to_string())]
         }
         Op::Softmax { axis, .. } | Op::Concat { axis } => vec![("axis", axis.to_string())],
-        Op::LayerNorm { axis, epsilon } => vec![("axis", axis.to_string()), ("epsilon", real(*epsilon))],
+        Op::LayerNorm { axis, epsilon } | Op::BatchNorm { axis, epsilon } => {
+            vec![("axis", axis.to_string()), ("epsilon", real(*epsilon))]
+        }
         Op::Reshape { shape } | Op::BroadcastTo { shape } | Op::Full { shape } | Op::MatchShape { shape } => {
             vec![("shape", exprs(shape))]
         }

@@ -1,5 +1,6 @@
 //! One kernel per operator.
 
+mod batch;
 mod contract;
 mod movement;
 mod pool;
@@ -19,6 +20,7 @@ pub(super) fn lower(kernel: Kernel<'_>, binding: &Binding) -> Finished {
         Op::Conv { window, group } => contract::conv(kernel, binding, window, *group),
         Op::Pool { op, window, .. } => pool::pool(kernel, binding, *op, window),
         Op::Softmax { axis, log } => row::softmax(kernel, binding, *axis, *log),
+        Op::BatchNorm { axis, epsilon } => batch::batch_norm(kernel, binding, *axis, epsilon.get()),
         Op::LayerNorm { axis, epsilon } => row::layer_norm(kernel, binding, *axis, epsilon.get()),
         Op::Concat { axis } => movement::concat(kernel, binding, *axis),
         Op::SliceUpdate { axes, drop } => movement::slice_update(kernel, binding, axes, drop),

@@ -1,7 +1,8 @@
 //! Passes that are opted into: results stay where their settings say.
 
-use tenfold_ir::eval::Value;
-use tenfold_ir::{DType, relax};
+use tenfold_ir::eval::{self, Bounded, Value};
+use tenfold_ir::op::{ElementOp, UnaryOp};
+use tenfold_ir::{DType, Scalar, relax};
 
 use super::{Random, context, module_of, refuted, run, values};
 use crate::pass::{find, run_pass};
@@ -35,6 +36,69 @@ fn what_is_taken_apart_stays_within_the_bound() {
             let inputs: Vec<Value> = shapes.iter().map(|s| values(&mut random, dtype, s)).collect();
             let (old, new) = (run(&before, &inputs).expect("runs"), run(&after, &inputs).expect("runs"));
             assert_eq!(refuted(&old, &new), None, "{dtype}, seed {seed}");
+        }
+    }
+}
+
+const NORM: &str = r#"relax @norm phase normalised {
+  param v0: DTYPE[2, 3, 2] = input 0 "x"
+  param v1: DTYPE[3] = input 1 "scale"
+  param v2: DTYPE[3] = input 2 "bias"
+  param v3: DTYPE[3] = input 3 "mean"
+  param v4: DTYPE[3] = input 4 "variance"
+  dataflow {
+    v5: DTYPE[2, 3, 2] = batch_normalization(v0, v1, v2, v3, v4, axis = 1, epsilon = 1e-3)
+  }
+  return v5
+}
+"#;
+
+#[test]
+fn a_batch_norm_taken_apart_is_the_same() {
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        let text = NORM.replace("DTYPE", dtype.name());
+        let before = module_of(relax::parse_function(&text).expect("a function"));
+        let mut after = before.clone();
+        run_pass(find("SimplifyInference").expect("a pass"), &mut after, &context()).expect("the pass runs");
+        assert!(super::entry(&after).bindings().all(|b| relax::op_name(&b.op) != "batch_normalization"));
+        for seed in 0..100 {
+            let mut random = Random::new(seed);
+            let shapes: [&[usize]; 5] = [&[2, 3, 2], &[3], &[3], &[3], &[3]];
+            let inputs: Vec<Value> = shapes.iter().map(|s| values(&mut random, dtype, s)).collect();
+            let (old, new) = (run(&before, &inputs).expect("runs"), run(&after, &inputs).expect("runs"));
+            assert_eq!(refuted(&old, &new), None, "{dtype}, seed {seed}");
+        }
+    }
+}
+
+/// The reference's error function.
+fn erf(x: f64) -> f64 {
+    let x = Bounded::exact(Scalar::float(DType::F64, x));
+    eval::element(ElementOp::Unary(UnaryOp::Erf), &[x]).get()
+}
+
+/// The bound of `FastMath` over all of the line, at its ends and beyond.
+#[test]
+fn approximations_keep_their_bounds() {
+    let functions: [(&str, f64, fn(f64) -> f64); 3] =
+        [("tanh", 2e-6, f64::tanh), ("sigmoid", 2e-6, |x| 1.0 / (1.0 + (-x).exp())), ("erf", 1e-5, erf)];
+    let mut points: Vec<f64> = (-40_000..=40_000).map(|i| f64::from(i) * 5e-4).collect();
+    points.extend([1e-30, -1e-30, 1e30, -1e30, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-42]);
+    let input = Value::of(DType::F32, &[points.len()], &points);
+    for (name, bound, exact) in functions {
+        let text = format!(
+            "relax @f phase normalised {{\n  param v0: f32[{n}] = input 0 \"x\"\n  dataflow {{\n    v1: f32[{n}] = {name}(v0)\n  }}\n  return v1\n}}\n",
+            n = points.len()
+        );
+        let mut module = module_of(relax::parse_function(&text).expect("a function"));
+        let mut context = context();
+        context.set("FastMath.approximate", true).expect("a setting");
+        run_pass(find("FastMath").expect("a pass"), &mut module, &context).expect("the pass runs");
+        let found = run(&module, std::slice::from_ref(&input)).expect("runs");
+        for (x, y) in input.to_f64().into_iter().zip(&found.results[0].data) {
+            let wanted = exact(x);
+            let far = (wanted - y.get()).abs() + y.error;
+            assert!(far <= bound || (wanted.is_nan() && y.get().is_nan()), "{name}({x}): {wanted} became {y:?}");
         }
     }
 }

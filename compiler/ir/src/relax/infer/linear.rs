@@ -101,3 +101,25 @@ pub(super) fn layer_norm(prover: &Prover, axis: usize, args: &[TensorType]) -> R
     }
     Ok(x.clone())
 }
+
+/// x with four vectors of its channels.
+pub(super) fn batch_norm(prover: &Prover, axis: usize, args: &[TensorType]) -> Result<TensorType, OpError> {
+    let Some((x, channels)) = args.split_first().filter(|_| args.len() == 5) else {
+        let message = format!("expected x, scale, bias, mean and variance, found {}", count(args.len(), "operand"));
+        return Err(OpError::new(At::Call, OpErrorKind::Arity, message));
+    };
+    floats(0, x)?;
+    if axis >= x.shape.len() {
+        return Err(axis_error(At::Arg(0), axis, x));
+    }
+    for (i, arg) in channels.iter().enumerate() {
+        same_dtype(0, i + 1, args)?;
+        if !dim::same_shape(prover, &arg.shape, &x.shape[axis..=axis]) {
+            let message = format!("expected the shape `[{}]`, found `{}`", x.shape[axis], show(arg));
+            return Err(OpError::new(At::Arg(i + 1), OpErrorKind::Dims, message)
+                .also(At::Arg(0), format!("axis {axis} of `{}`", show(x)))
+                .help("one element per channel"));
+        }
+    }
+    Ok(x.clone())
+}

@@ -34,6 +34,7 @@ pub fn infer(prover: &Prover, op: &Op, args: &[Type]) -> Result<Option<Type>, Op
         Op::ArgReduce { axis, keepdims, .. } => arg_reduce(prover, *axis, *keepdims, &one()?)?,
         Op::MatMul => linear::matmul(prover, exactly::<2>(&tensors()?)?)?,
         Op::Softmax { axis, .. } => linear::softmax(*axis, one()?)?,
+        Op::BatchNorm { axis, .. } => linear::batch_norm(prover, *axis, &tensors()?)?,
         Op::LayerNorm { axis, .. } => linear::layer_norm(prover, *axis, &tensors()?)?,
         Op::Reshape { shape } => shape::reshape(prover, shape, &one()?)?,
         Op::Transpose { perm } => shape::transpose(perm, &one()?)?,

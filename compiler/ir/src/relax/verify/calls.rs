@@ -54,6 +54,7 @@ impl Verifier<'_> {
             | Op::MatMul
             | Op::Softmax { .. }
             | Op::LayerNorm { .. }
+            | Op::BatchNorm { .. }
             | Op::Reshape { .. }
             | Op::Transpose { .. }
             | Op::BroadcastTo { .. }

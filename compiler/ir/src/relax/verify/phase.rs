@@ -72,6 +72,7 @@ fn last_phase(op: &Op) -> Option<Phase> {
         | Op::MatMul
         | Op::Softmax { .. }
         | Op::LayerNorm { .. }
+        | Op::BatchNorm { .. }
         | Op::Transpose { .. }
         | Op::BroadcastTo { .. }
         | Op::Concat { .. }
