@@ -57,6 +57,12 @@ impl ModularSet {
         }
     }
 
+    /// What a positive `c` leaves of every element, if it is the same of all.
+    pub fn remainder(self, c: i64) -> Option<i64> {
+        let c = Some(i128::from(c)).filter(|c| *c > 0 && self.coeff % c == 0)?;
+        i64::try_from(self.base.rem_euclid(c)).ok()
+    }
+
     /// Whether zero is no element.
     pub fn excludes_zero(self) -> bool {
         self.base != 0

@@ -3,6 +3,7 @@
 use super::atom::Atom;
 use super::expr::IntExpr;
 use super::fact::Fact;
+use super::modular_set::ModularSet;
 use super::prover::Prover;
 use super::{bounds, congruence, eval, limits, linear};
 
@@ -104,6 +105,9 @@ fn last_division<'a>(e: &'a IntExpr, b: &IntExpr) -> Option<&'a Atom> {
 fn floor_mod(prover: &Prover, a: &IntExpr, b: &IntExpr) -> IntExpr {
     if b.as_const().is_some_and(|c| c > 0 && congruence::divisible(prover, a, c)) {
         return IntExpr::constant(0);
+    }
+    if let Some(rest) = b.as_const().and_then(|c| ModularSet::of(prover, a).remainder(c)) {
+        return IntExpr::constant(rest);
     }
     match divide(prover, a, b) {
         Some((quotient, None)) => a - b * quotient,
