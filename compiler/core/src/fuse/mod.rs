@@ -5,7 +5,7 @@ pub(crate) mod annotate_tir_op_pattern;
 pub(crate) mod fuse_loops;
 pub(crate) mod fuse_ops;
 pub(crate) mod fuse_tir;
-mod import;
+pub(crate) mod import;
 mod loops;
 mod merge;
 mod ops;

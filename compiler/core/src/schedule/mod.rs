@@ -17,6 +17,7 @@ mod error;
 mod handle;
 mod inline;
 mod layout;
+mod matching;
 mod motion;
 mod nest;
 mod primitives;

@@ -42,6 +42,7 @@ mod rolling_buffer;
 mod set_scope;
 mod split;
 mod storage_align;
+mod tensorize;
 mod tile;
 mod transform_block_layout;
 mod transform_layout;
@@ -88,6 +89,7 @@ pub static PRIMITIVES: &[Primitive] = &[
     transform_block_layout::PRIMITIVE,
     decompose_padding::PRIMITIVE,
     blockize::PRIMITIVE,
+    tensorize::PRIMITIVE,
     rolling_buffer::PRIMITIVE,
     pad_einsum::PRIMITIVE,
     decompose_reduction::PRIMITIVE,
