@@ -20,7 +20,7 @@ pub type Accepts = fn(&[TensorType], &TensorType) -> bool;
 /// A row: a pattern and what computes it.
 #[derive(Clone, Debug)]
 pub struct ExternPattern {
-    /// The pattern, `relu(add(matmul(x, w), b))`: see `compiler/docs/passes.md`.
+    /// The pattern, `relu(add(matmul(x, w), b))`: see `compiler/docs/relax.md`.
     pub pattern: String,
     /// The function's path as the user's crate names it.
     pub path: String,
