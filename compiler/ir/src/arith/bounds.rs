@@ -26,6 +26,11 @@ pub(super) fn nonnegative_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -
     if let Some(value) = e.as_const() {
         return value >= 0;
     }
+    // Of many facts about a variable only the last are tried below, and this one may be the first.
+    let goal = Fact::NonNegative(e.clone());
+    if prover.facts().iter().any(|known| known.covers(&goal)) {
+        return true;
+    }
     if *fuel == 0 || e.terms().len() > limits::MONOMIALS {
         return false;
     }

@@ -58,13 +58,18 @@ impl Fact {
 
     /// `a == b`; a remainder by a constant that is zero states a multiple.
     pub fn eq(a: &IntExpr, b: &IntExpr) -> Fact {
-        let difference = a - b;
-        let Some(Atom::FloorMod(e, by) | Atom::TruncRem(e, by)) = difference.as_atom() else {
-            return Fact::Zero(signed(difference));
+        Self::zero(a - b)
+    }
+
+    /// `e == 0`, in the form in which it reads back.
+    fn zero(e: IntExpr) -> Fact {
+        let e = signed(e);
+        let Some(Atom::FloorMod(dividend, by) | Atom::TruncRem(dividend, by)) = e.as_atom() else {
+            return Fact::Zero(e);
         };
         match by.as_const() {
-            Some(c) => Fact::Divisible(e.clone(), c),
-            None => Fact::Zero(signed(e.floor_mod(by))),
+            Some(c) => Fact::Divisible(dividend.clone(), c),
+            None => Fact::Zero(signed(dividend.floor_mod(by))),
         }
     }
 
@@ -78,7 +83,7 @@ impl Fact {
         match self {
             Fact::NonNegative(e) => Fact::NonNegative(-e - 1),
             Fact::Zero(e) => Fact::NonZero(e.clone()),
-            Fact::NonZero(e) => Fact::Zero(e.clone()),
+            Fact::NonZero(e) => Fact::zero(e.clone()),
             Fact::Divisible(e, c) => Fact::NonZero(signed(e.floor_mod(&IntExpr::constant(*c)))),
             Fact::And(all) => Fact::Or(all.iter().map(Fact::negate).collect()),
             Fact::Or(any) => Fact::And(any.iter().map(Fact::negate).collect()),
@@ -110,7 +115,7 @@ impl Fact {
         let each = |facts: &[Fact]| facts.iter().map(|fact| fact.substitute(map)).collect();
         match self {
             Fact::NonNegative(e) => Fact::NonNegative(e.substitute(map)),
-            Fact::Zero(e) => Fact::Zero(signed(e.substitute(map))),
+            Fact::Zero(e) => Fact::zero(e.substitute(map)),
             Fact::NonZero(e) => Fact::NonZero(signed(e.substitute(map))),
             Fact::Divisible(e, c) => Fact::Divisible(e.substitute(map), *c),
             Fact::And(all) => Fact::And(each(all)),

@@ -156,3 +156,13 @@ fn a_range_that_is_not_empty_has_factors_that_are_not_zero() {
     p.assume_range(&Sym::new("i"), &(-1).into(), &e("K*K"));
     assert!(!p.prove_lt(&e("0"), &e("K")));
 }
+
+#[test]
+fn a_fact_is_found_among_many_about_its_variable() {
+    let loops =
+        ["N >= 1", "M >= 1", "i_l >= 0", "i_l < N", "j_l >= 0", "j_l < M", "i >= 0", "i < N", "i == i_l", "j >= 0"];
+    let inner = ["j < M", "j == j_l", "(2*j) % 3 < N - 1 - i", "i < N - 1", "2*i < 2*N"];
+    let facts = [&loops[..], &inner[..]].concat();
+    proven(&facts, "floormod(floormod(i + j, 3), N) < N");
+    proven(&facts, "floormod(floormod(i + j, 3), N) >= 0");
+}
