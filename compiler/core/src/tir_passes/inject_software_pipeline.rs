@@ -92,7 +92,8 @@ impl Pipe {
                 let shared = conflicts(b.func(), earlier, later);
                 let (sj, sk) = (self.stages[j], self.stages[k]);
                 let before = self.order[j] < self.order[k];
-                if !shared.is_empty() && !(sj < sk || sj == sk && before) {
+                let follows = sj < sk || sj == sk && before;
+                if !shared.is_empty() && !follows {
                     return Err(no(b, &format!("statement {k} would run before statement {j}, on which it depends")));
                 }
                 // The next iteration of the earlier one must not overtake this one where memory is shared.
