@@ -54,6 +54,10 @@ pub static PIPELINE: &[Pass] = &[
     tir::lower_init_block::PASS,
     tir::convert_blocks_to_opaque::PASS,
     tir::lower_match_buffer::PASS,
+    // Where an allocation stands decides how much of it is used at once, so first its place, then its size. Blocks still
+    // say what is to be aligned; views are gone, whose buffers could not shrink.
+    tir::plan_and_update_buffer_allocation_location::PASS,
+    tir::compact_buffer_allocation::PASS,
     tir::lower_opaque_block::PASS,
     // On plain loops, while an index has an axis to be compared with.
     tir::instrument_bound_checkers::PASS,
@@ -87,6 +91,7 @@ pub static PASSES: &[Pass] = &[
     graph::canonicalize_ops::PASS,
     graph::combine_parallel_conv2d::PASS,
     graph::combine_parallel_matmul::PASS,
+    tir::compact_buffer_allocation::PASS,
     tir::convert_blocks_to_opaque::PASS,
     graph::dead_code::PASS,
     graph::dynamic_to_static::PASS,
@@ -120,6 +125,7 @@ pub static PASSES: &[Pass] = &[
     tir::merge_shared_memory_allocations::PASS,
     graph::normalize::PASS,
     graph::pad_conv::PASS,
+    tir::plan_and_update_buffer_allocation_location::PASS,
     plan::PASS,
     tir::remove_no_op::PASS,
     graph::remove_unused_functions::PASS,

@@ -18,6 +18,8 @@ use tenfold_ir::{DType, Function, Module, Scalar};
 /// Passes that may run before buffers have one axis, and those that may run after as well.
 const ANYWHERE: [&str; 6] =
     ["UnrollLoop", "Simplify", "RemoveNoOp", "HoistIfThenElse", "RewriteUnsafeSelect", "LoopPartition"];
+/// Passes that must run before it.
+const AXES: [&str; 2] = ["PlanAndUpdateBufferAllocationLocation", "CompactBufferAllocation"];
 /// Passes that need what `FlattenBuffer` gives.
 const FLAT: [&str; 2] = ["VectorizeLoop", "StorageRewrite"];
 
@@ -116,10 +118,13 @@ fn wrong(func: &PrimFunc, passes: &[&str]) -> Option<String> {
 fn sequence(r: &mut Random, seed: u64) -> Passes {
     let anywhere = |r: &mut Random| (0..r.below(4)).map(|_| r.pick(&ANYWHERE)).collect::<Vec<_>>();
     if seed.is_multiple_of(3) {
-        let one = r.pick(&[ANYWHERE.as_slice(), &FLAT].concat());
+        let one = r.pick(&[ANYWHERE.as_slice(), &AXES, &FLAT].concat());
         return if FLAT.contains(&one) { vec!["FlattenBuffer", one] } else { vec![one] };
     }
     let mut all = anywhere(r);
+    all.push(r.pick(&AXES));
+    all.extend(anywhere(r));
+    all.extend(AXES);
     all.push("FlattenBuffer");
     all.extend(anywhere(r));
     all.push(r.pick(&FLAT));

@@ -1,6 +1,7 @@
 //! Passes over tir. One pass is one file.
 
 pub(crate) mod bf16_compute_legalize;
+pub(crate) mod compact_buffer_allocation;
 pub(crate) mod convert_blocks_to_opaque;
 pub(crate) mod flatten_buffer;
 pub(crate) mod hoist_if_then_else;
@@ -18,6 +19,7 @@ pub(crate) mod lower_match_buffer;
 pub(crate) mod lower_math;
 pub(crate) mod lower_opaque_block;
 pub(crate) mod merge_shared_memory_allocations;
+pub(crate) mod plan_and_update_buffer_allocation_location;
 pub(crate) mod remove_no_op;
 pub(crate) mod rewrite_unsafe_select;
 pub(crate) mod simplify;
