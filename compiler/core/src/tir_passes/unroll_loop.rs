@@ -90,7 +90,7 @@ fn unroll(b: &mut Builder, mut stmt: Stmt, limits: Limits) -> (Stmt, i64) {
     let small = total.is_some_and(|n| n <= limits.steps);
     let (wanted, marked) = match kind {
         LoopKind::Unrolled => (turns, true),
-        LoopKind::Serial | LoopKind::Reduction => (turns.filter(|_| small), false),
+        LoopKind::Serial | LoopKind::Reduction => (turns.filter(|_| small && limits.steps > 0), false),
         LoopKind::Parallel | LoopKind::Vectorized | LoopKind::ThreadBound(_) | LoopKind::VThread => (None, false),
     };
     let total = total.unwrap_or(i64::MAX);
