@@ -112,13 +112,16 @@ pub(crate) fn prepare_prim(
     Ok(Prepared { name, module, actual, expected, definition: BTreeMap::new() })
 }
 
+/// The dtype of a result and what was left in it.
+type Left = (DType, Vec<Option<Bounded>>);
+
 /// What the interpreter alone says of the entry, which is a prim-func: the buffers that it writes, or an error.
 #[allow(dead_code, reason = "the filetests use it")]
 pub(crate) fn interpret_prim(
     module: &Module,
     syms: &[(Sym, i64)],
     given: Vec<crate::case::Given>,
-) -> Result<Vec<(DType, Vec<Option<Bounded>>)>, String> {
+) -> Result<Vec<Left>, String> {
     let entry = module.prim(&module.entry).ok_or("no entry")?;
     let actual = actual(entry, syms, given.into_iter(), 4096)?;
     let mut left = run(module, entry, &actual)?;

@@ -152,7 +152,7 @@ pub(super) fn read_from(
     require_free(state, &holder, &index)?;
     let layout = laid(state, &holder, &index, way)?;
     let new = stage::buffer_like(state, buf, suffix, layout.shape.clone(), scope);
-    let name = state.fresh_block(&state.buf_name(new).to_string());
+    let name = state.fresh_block(state.buf_name(new));
     let made = copy(state, &name, (buf, &index), (new, &layout), true);
     let name = stage::block_in(&made);
     turn_to(state, block, (buf, new), (true, false), &layout)?;
@@ -182,7 +182,7 @@ pub(super) fn write_to(
     let layout = laid(state, &holder, &index, way)?;
     require_elements_apart(state, &index, &layout, buf)?;
     let new = stage::buffer_like(state, buf, suffix, layout.shape.clone(), scope);
-    let name = state.fresh_block(&state.buf_name(new).to_string());
+    let name = state.fresh_block(state.buf_name(new));
     let made = copy(state, &name, (buf, &index), (new, &layout), false);
     let name = stage::block_in(&made);
     turn_to(state, block, (buf, new), (true, true), &layout)?;

@@ -58,7 +58,7 @@ impl Inliner<'_> {
         }
         let outer = std::mem::take(&mut self.blocks);
         for (param, ty, own) in rebuild {
-            let slot = self.from_leaves(&ty, &mut own.into_iter());
+            let slot = self.of_leaves(&ty, &mut own.into_iter());
             frame.values.insert(param, slot);
         }
         let region = self.region(func, region, params, frame);
@@ -105,12 +105,12 @@ impl Inliner<'_> {
                 types.iter().enumerate().map(|(i, ty)| self.component(out, i, ty)).collect()
             }
         };
-        self.from_leaves(ty, &mut leaves.into_iter())
+        self.of_leaves(ty, &mut leaves.into_iter())
     }
 
-    fn from_leaves(&mut self, ty: &Type, leaves: &mut impl Iterator<Item = ValueId>) -> Slot {
+    fn of_leaves(&mut self, ty: &Type, leaves: &mut impl Iterator<Item = ValueId>) -> Slot {
         match ty {
-            Type::Tuple(items) => Slot::Tuple(items.iter().map(|item| self.from_leaves(item, leaves)).collect()),
+            Type::Tuple(items) => Slot::Tuple(items.iter().map(|item| self.of_leaves(item, leaves)).collect()),
             Type::Tensor(_) => leaves.next().map_or(Slot::Tuple(Vec::new()), Slot::Value),
             Type::Shape(rank) => match leaves.next() {
                 Some(tensor) => Slot::Shape(self.tensor_extents(tensor, *rank)),

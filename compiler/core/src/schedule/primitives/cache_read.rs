@@ -35,7 +35,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let part = stage::part(state, buf, &found)?;
     let shape = state.b.buf(buf).shape.clone();
     let new = stage::buffer_like(state, buf, args.text(2), shape, scope);
-    let name = state.fresh_block(&state.buf_name(new).to_string());
+    let name = state.fresh_block(state.buf_name(new));
     let copy = stage::copy(state, &name, buf, new, &part);
     let made = stage::block_in(&copy);
     stage::turn_block(state, block, (buf, new), (true, false), &stage::same)?;

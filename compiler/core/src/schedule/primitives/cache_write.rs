@@ -41,7 +41,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let part = stage::written_box(state, block, buf)?;
     let shape = state.b.buf(buf).shape.clone();
     let new = stage::buffer_like(state, buf, args.text(2), shape, scope);
-    let name = state.fresh_block(&state.buf_name(new).to_string());
+    let name = state.fresh_block(state.buf_name(new));
     let copy = stage::copy(state, &name, new, buf, &part);
     let made = stage::block_in(&copy);
     stage::turn_block(state, block, (buf, new), (true, true), &stage::same)?;

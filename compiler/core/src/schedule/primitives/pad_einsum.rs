@@ -190,7 +190,7 @@ fn pad(
     let (old, new) = (exprs(state, &old), exprs(state, &new));
     let zero = Scalar::zero(state.b.buf(to).dtype);
     let from = tensor.buf;
-    let name = state.fresh_block(&state.buf_name(to).to_string());
+    let name = state.fresh_block(state.buf_name(to));
     let made = stage::nest(state, &name, &new, |b, at| {
         let load = b.load(from, at.to_vec(), Access::Proven);
         let zero = b.scalar(zero);
