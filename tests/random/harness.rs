@@ -80,10 +80,9 @@ impl Bench {
     }
 
     fn compare(&self, prepared: &[Prepared]) -> Vec<String> {
-        let each = |backend: &Box<dyn Backend>| {
-            native::compare(prepared, &**backend, &self.target, &self.folder.join(backend.name()))
-        };
-        if prepared.is_empty() { Vec::new() } else { self.backends.iter().flat_map(each).collect() }
+        let each =
+            |backend: &dyn Backend| native::compare(prepared, backend, &self.target, &self.folder.join(backend.name()));
+        if prepared.is_empty() { Vec::new() } else { self.backends.iter().flat_map(|b| each(&**b)).collect() }
     }
 
     /// What is wrong with one case.
