@@ -20,7 +20,9 @@ pub(crate) const TARGETS: &[Target] = &[
 fn syntax(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let parsed = tenfold_syntax::parse_text(text);
-    parsed.diagnostics.iter().for_each(|d| drop(parsed.spans.bytes(d.node)));
+    parsed.diagnostics.iter().for_each(|d| {
+        parsed.spans.bytes(d.node);
+    });
     tenfold_syntax::render::render(text, &parsed.spans, &parsed.diagnostics);
     let Some(function) = &parsed.function else { return };
     tenfold_syntax::fingerprint(function);

@@ -19,11 +19,10 @@ fn a_product_in_tiles() {
     let a: [[f32; 5]; 7] = std::array::from_fn(|i| std::array::from_fn(|k| (i as f32) - (k as f32)));
     let b: [[f32; 10]; 5] = std::array::from_fn(|k| std::array::from_fn(|j| (k * j % 4) as f32));
     let y = scheduled::product(&a, &b).expect("the dims agree");
-    for i in 0..7 {
-        for j in 0..10 {
-            let sum: f32 = (0..5).map(|k| a[i][k] * b[k][j]).sum();
-            assert_eq!(y.as_slice()[i * 10 + j], sum, "{i} {j}");
-        }
+    for (at, found) in y.as_slice().iter().enumerate() {
+        let (i, j) = (at / 10, at % 10);
+        let sum: f32 = (0..5).map(|k| a[i][k] * b[k][j]).sum();
+        assert_eq!(*found, sum, "{i} {j}");
     }
 }
 
