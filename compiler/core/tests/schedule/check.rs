@@ -7,17 +7,17 @@ use tenfold_ir::{DType, Module, Scalar};
 use crate::kernels::Kernel;
 
 /// A kernel, read, with its arguments and what it leaves.
-pub struct Case {
-    pub name: &'static str,
-    pub text: String,
-    pub module: Module,
-    pub func: PrimFunc,
-    pub args: Vec<Arg>,
-    pub expected: Vec<Arg>,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) text: String,
+    pub(crate) module: Module,
+    pub(crate) func: PrimFunc,
+    pub(crate) args: Vec<Arg>,
+    pub(crate) expected: Vec<Arg>,
 }
 
 impl Case {
-    pub fn new(kernel: &Kernel) -> Case {
+    pub(crate) fn new(kernel: &Kernel) -> Case {
         let module = Module::default();
         let func =
             tir::parse(&module, &kernel.text).unwrap_or_else(|e| panic!("{}: {e}\n{}", kernel.name, kernel.text));
@@ -31,7 +31,7 @@ impl Case {
     }
 
     /// What is wrong with a scheduled function, if anything is.
-    pub fn difference(&self, func: &PrimFunc) -> Option<String> {
+    pub(crate) fn difference(&self, func: &PrimFunc) -> Option<String> {
         let broken = [tir::verify(&self.module, func), tir::verify_bounds(func)].concat();
         if let Some(first) = broken.first() {
             return Some(first.clone());

@@ -1,14 +1,14 @@
 //! The functions that random schedules are tried on, as text, each with values for its dims.
 
 /// A function and the dims it is called with.
-pub struct Kernel {
-    pub name: &'static str,
-    pub text: String,
-    pub dims: &'static [(&'static str, i64)],
+pub(crate) struct Kernel {
+    pub(crate) name: &'static str,
+    pub(crate) text: String,
+    pub(crate) dims: &'static [(&'static str, i64)],
 }
 
 /// Loops and the block inside of them: `s` is a spatial iterator, `r` a reduce one, `o` an ordered one.
-pub fn block(name: &str, iters: &[(&str, &str, char)], init: &str, body: &str) -> String {
+pub(crate) fn block(name: &str, iters: &[(&str, &str, char)], init: &str, body: &str) -> String {
     let mut text = String::new();
     for (var, extent, kind) in iters {
         let order = if *kind == 'r' { "reduction" } else { "serial" };
@@ -30,7 +30,7 @@ pub fn block(name: &str, iters: &[(&str, &str, char)], init: &str, body: &str) -
     text + &"}\n".repeat(iters.len())
 }
 
-pub fn kernel(
+pub(crate) fn kernel(
     name: &'static str,
     dims: &'static [(&'static str, i64)],
     params: &str,
@@ -50,7 +50,7 @@ pub fn kernel(
 }
 
 /// Every kernel.
-pub fn kernels() -> Vec<Kernel> {
+pub(crate) fn kernels() -> Vec<Kernel> {
     let own = crate::kernels_buffers::kernels();
     [elementwise(), products(), windows(), reductions(), rows(), orders(), own].into_iter().flatten().collect()
 }

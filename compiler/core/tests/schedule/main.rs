@@ -97,10 +97,14 @@ fn each_primitive_alone() {
             }
             // What takes nearly every loop meets loops that have a kind more often.
             if ["unroll", "fuse", "tile"].contains(&primitive.name) {
-                (0..rng.below(4)).for_each(|_| drop(step(&mut schedule, "unroll", &mut rng)));
+                for _ in 0..rng.below(4) {
+                    step(&mut schedule, "unroll", &mut rng);
+                }
             }
             if primitive.name == "unannotate" {
-                (0..3).for_each(|_| drop(step(&mut schedule, "annotate", &mut rng)));
+                for _ in 0..3 {
+                    step(&mut schedule, "annotate", &mut rng);
+                }
             }
             let before = tir::print(&case.module, &schedule.func());
             match step(&mut schedule, primitive.name, &mut rng) {

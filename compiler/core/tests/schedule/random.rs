@@ -3,14 +3,14 @@
 use tenfold_core::schedule::{Arg, Rv, Schedule};
 
 /// A stream of numbers.
-pub struct Rng(pub u64);
+pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         if n == 0 { 0 } else { ((self.0 >> 33) as usize) % n }
     }
-    pub fn pick<T: Clone>(&mut self, all: &[T]) -> Option<T> {
+    pub(crate) fn pick<T: Clone>(&mut self, all: &[T]) -> Option<T> {
         if all.is_empty() { None } else { Some(all[self.below(all.len())].clone()) }
     }
     fn chance(&mut self, percent: usize) -> bool {
@@ -19,18 +19,18 @@ impl Rng {
 }
 
 /// What steps may refer to.
-pub struct Known {
-    pub blocks: Vec<String>,
+pub(crate) struct Known {
+    pub(crate) blocks: Vec<String>,
     /// The loops of each block.
-    pub loops: Vec<Vec<Rv>>,
+    pub(crate) loops: Vec<Vec<Rv>>,
     /// Places that bear a note.
-    pub noted: Vec<Arg>,
+    pub(crate) noted: Vec<Arg>,
     /// Producers and consumers.
-    pub pairs: Vec<(usize, usize)>,
+    pub(crate) pairs: Vec<(usize, usize)>,
 }
 
 impl Known {
-    pub fn of(schedule: &mut Schedule<'_>) -> Known {
+    pub(crate) fn of(schedule: &mut Schedule<'_>) -> Known {
         let blocks = schedule.block_names();
         let loops = blocks.iter().map(|b| schedule.apply("get_loops", vec![b.as_str().into()]).unwrap_or_default());
         let loops = loops.collect();
@@ -47,7 +47,7 @@ impl Known {
     }
 
     fn block(&self, rng: &mut Rng) -> Option<Arg> {
-        rng.pick(&self.blocks).map(|b| Arg::Text(b))
+        rng.pick(&self.blocks).map(Arg::Text)
     }
 
     /// A block and a loop around one that it feeds, or that feeds it.
@@ -72,7 +72,7 @@ fn factor(rng: &mut Rng) -> Arg {
 }
 
 /// Arguments for a primitive.
-pub fn args(name: &str, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>> {
+pub(crate) fn args(name: &str, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>> {
     let some_loops = |rng: &mut Rng, ordered: bool| {
         let all = rng.pick(&known.loops)?;
         let mut chosen: Vec<Rv> = if ordered {

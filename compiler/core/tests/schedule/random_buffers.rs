@@ -84,7 +84,7 @@ fn rank_of_written(func: &PrimFunc, block: &Block) -> usize {
 }
 
 /// Arguments for a primitive of this family.
-pub fn args(name: &str, func: &PrimFunc, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>> {
+pub(crate) fn args(name: &str, func: &PrimFunc, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>> {
     let mut at = rng.pick(&known.blocks)?;
     if ["set_scope", "unsafe_set_dtype", "storage_align", "transform_layout", "rolling_buffer"].contains(&name)
         && rng.below(8) > 0

@@ -220,7 +220,7 @@ fn nest(func: &mut relax::Function, condition: ValueId, random: &mut Random) {
         } else {
             let carried = func.add_value(ty.clone(), "carried", Loc::default());
             let inner = body(func, &ty, &op, &[&[carried], &args[1..]].concat());
-            let var = Sym::new(&format!("i{}", binding.out.0));
+            let var = Sym::new(format!("i{}", binding.out.0));
             syms.push(SymDecl { sym: var.clone(), kind: SymKind::Loop(binding.out), loc: Loc::default() });
             let extent = IntExpr::from(random.below(3) as i64);
             binding.op = Op::For { var, begin: IntExpr::from(0), extent, step: 1 };

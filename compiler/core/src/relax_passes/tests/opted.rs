@@ -80,7 +80,8 @@ fn erf(x: f64) -> f64 {
 /// The bound of `FastMath` over all of the line, at its ends and beyond.
 #[test]
 fn approximations_keep_their_bounds() {
-    let functions: [(&str, f64, fn(f64) -> f64); 3] =
+    type Row = (&'static str, f64, fn(f64) -> f64);
+    let functions: [Row; 3] =
         [("tanh", 2e-6, f64::tanh), ("sigmoid", 2e-6, |x| 1.0 / (1.0 + (-x).exp())), ("erf", 1e-5, erf)];
     let mut points: Vec<f64> = (-40_000..=40_000).map(|i| f64::from(i) * 5e-4).collect();
     points.extend([1e-30, -1e-30, 1e30, -1e30, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-42]);
