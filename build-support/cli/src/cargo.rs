@@ -8,6 +8,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::rustc::Rustc;
+
 /// A package in a graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Package {
@@ -68,7 +70,13 @@ pub(crate) fn metadata(arguments: &Arguments, depth: Depth) -> Result<Graph, Str
     }
     match depth {
         Depth::Members => command.arg("--no-deps"),
-        Depth::Locked => command.args(["--locked", "--offline"]),
+        Depth::Locked => {
+            // What other platforms need may never have been downloaded.
+            if let Ok(rustc) = Rustc::find() {
+                command.args(["--filter-platform", &rustc.host]);
+            }
+            command.args(["--locked", "--offline"])
+        }
     };
     let output = command.output().map_err(|error| format!("cargo does not start: {error}"))?;
     if !output.status.success() {

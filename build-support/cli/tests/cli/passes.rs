@@ -16,13 +16,13 @@ fn around_passes() {
     let list = package.run("show double --passes");
     assert_eq!((list.code, list.stderr.as_str()), (Some(0), ""), "{list:?}");
     assert!(list.stdout.starts_with("  1  InlineCalls"), "{list:?}");
-    assert!(list.stdout.contains("LowerBlocks"), "{list:?}");
+    assert!(list.stdout.contains("LowerOpaqueBlock"), "{list:?}");
     let before = package.run("show double --before InlineCalls");
     assert!(before.stdout.starts_with("relax @double phase imported {\n"), "{before:?}");
     let after = package.run("show double --after InlineCalls");
     assert!(after.stdout.starts_with("relax @double phase normalised {\n"), "{after:?}");
     assert_eq!(package.run("show double --after 1").stdout, after.stdout);
-    let after = package.run("show double --after FlattenBuffers");
+    let after = package.run("show double --after FlattenBuffer");
     assert!(after.stdout.contains("phase flat"), "{after:?}");
     let missing = package.run("show double --after 99");
     assert_eq!(missing.code, Some(1), "{missing:?}");

@@ -7,7 +7,9 @@ use tenfold_ir::tir::{
     Access, Block, BufId, BufUse, Builder, Expr, ExprId, ExprMap, IterKind, Param, Scope, Stmt, VarId, Viewer,
 };
 
-use super::analysis::{accesses, private, prover_at, readers, region_of, spatial_index, writers};
+use super::analysis::{
+    accesses, bounded_region, fills_box, private, prover_at, readers, region_of, spatial_index, writers,
+};
 use super::args::Value;
 use super::edit::State;
 use super::error::Refusal;
@@ -336,6 +338,31 @@ pub(super) fn require_filled(state: &State<'_>, block: &str, buf: BufId) -> Resu
     }
     let text = format!("`{}` holds nothing before block `{block}`", state.buf_name(buf));
     Refusal::err(text, "only a buffer that is filled before can be copied before")
+}
+
+/// Refuses unless all of a part of a buffer is proven to hold something before a block: the caller's values, or what one
+/// block writes without holes.
+pub(super) fn require_no_holes(state: &State<'_>, block: &str, buf: BufId, part: &Rectangle) -> Result<(), Refusal> {
+    let given = |p: &Param| matches!(p, Param::Buffer(b, BufUse::In | BufUse::InOut) if *b == buf);
+    let constant = matches!(state.b.buf(buf).scope, Scope::Const(_));
+    if constant || state.b.func().params.iter().any(given) {
+        return Ok(());
+    }
+    let body = state.scope_body(block);
+    let prover = Viewer::new(state.b.func()).prover;
+    let fills = |name: &String| {
+        let Ok(writer) = state.get_block(name) else { return false };
+        let found = items(body).into_iter().find(|s| tree::any(s, &tree::is_block(name)));
+        found.is_some_and(|item| {
+            let (written, bounded) = bounded_region(state, item, buf, true);
+            bounded && fills_box(state, item, writer, buf) && written.covers(part, &prover)
+        })
+    };
+    if writers(state, buf).iter().any(fills) {
+        return Ok(());
+    }
+    let text = format!("it is not proven that all of that part of `{}` is written before", state.buf_name(buf));
+    Refusal::err(text, "copy it while one block writes it without holes")
 }
 
 /// Refuses unless `block` alone writes `buf`, and every block of the scope that reads it runs in a statement behind.

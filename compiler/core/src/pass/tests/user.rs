@@ -45,7 +45,7 @@ fn each_phase_is_where_it_says() {
     };
     let expected = [
         (PassPhase::Import, "Normalised"),
-        (PassPhase::Graph, "Normalised"),
+        (PassPhase::Graph, "Materialised"),
         (PassPhase::Fusion, "Legalised"),
         (PassPhase::Schedule, "Legalised"),
         (PassPhase::Memory, "Scheduled"),

@@ -40,6 +40,8 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     stage::require_written_before(state, block, buf)?;
     stage::require_not_shared(state, block, buf)?;
     stage::require_whole(state, block)?;
+    let found = stage::touched_by_item(state, block, buf, true);
+    stage::require_no_holes(state, block, buf, &found)?;
     let part = stage::written_box(state, block, buf)?;
     let shape = state.b.buf(buf).shape.clone();
     let new = stage::buffer_like(state, buf, args.text(2), shape, scope);

@@ -32,6 +32,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let scope = stage::scope_named(args.text(2))?;
     stage::require_written_before(state, block, buf)?;
     let found = stage::touched_by_item(state, block, buf, false);
+    stage::require_no_holes(state, block, buf, &found)?;
     let part = stage::part(state, buf, &found)?;
     let shape = state.b.buf(buf).shape.clone();
     let new = stage::buffer_like(state, buf, args.text(2), shape, scope);
