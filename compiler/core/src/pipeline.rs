@@ -1,6 +1,8 @@
 //! The pipeline: a table that is read top to bottom. `compiler/docs/passes.md` is made from it.
 
-use crate::fuse::{annotate_tir_op_pattern, fuse_loops, fuse_ops, fuse_tir};
+use crate::fuse::{
+    annotate_tir_op_pattern, dataflow_use_inplace_calls, fuse_loops, fuse_ops, fuse_tir, rewrite_dataflow_reshape,
+};
 use crate::pass::{Pass, PassPhase, UserPass};
 use crate::relax_passes as graph;
 use crate::tir_passes as tir;
@@ -43,9 +45,13 @@ pub static PIPELINE: &[Pass] = &[
     annotate_tir_op_pattern::PASS,
     fuse_ops::PASS,
     fuse_tir::PASS,
+    // Copies that no kernel took up.
+    rewrite_dataflow_reshape::PASS,
     // Kernels that are part of others now are called no more.
     graph::remove_unused_functions::PASS.in_phase(PassPhase::Fusion),
     fuse_loops::PASS,
+    // When kernels have the loops that they run in.
+    dataflow_use_inplace_calls::PASS,
     plan::PASS,
     lower::entry::PASS,
     // While indices still have axes.
@@ -93,6 +99,7 @@ pub static PASSES: &[Pass] = &[
     graph::combine_parallel_matmul::PASS,
     tir::compact_buffer_allocation::PASS,
     tir::convert_blocks_to_opaque::PASS,
+    dataflow_use_inplace_calls::PASS,
     graph::dead_code::PASS,
     graph::dynamic_to_static::PASS,
     graph::eliminate_common_subexpr::PASS,
@@ -129,6 +136,7 @@ pub static PASSES: &[Pass] = &[
     plan::PASS,
     tir::remove_no_op::PASS,
     graph::remove_unused_functions::PASS,
+    rewrite_dataflow_reshape::PASS,
     tir::rewrite_unsafe_select::PASS,
     tir::simplify::PASS,
     graph::simplify_expr::PASS,

@@ -2,6 +2,7 @@
 
 mod access;
 pub(crate) mod annotate_tir_op_pattern;
+pub(crate) mod dataflow_use_inplace_calls;
 pub(crate) mod fuse_loops;
 pub(crate) mod fuse_ops;
 pub(crate) mod fuse_tir;
@@ -10,4 +11,5 @@ mod loops;
 mod merge;
 mod ops;
 mod pattern;
+pub(crate) mod rewrite_dataflow_reshape;
 mod stage;

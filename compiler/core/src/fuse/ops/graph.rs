@@ -47,13 +47,15 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// Looks at a function.
     pub(crate) fn of(func: &relax::Function) -> Memory {
         let homes = Homes::new(func);
         let mutable = mutable(func, &homes);
         Memory { homes, mutable }
     }
 
-    fn changes(&self, v: ValueId) -> bool {
+    /// Whether the memory of a value is written while it may still be read.
+    pub(crate) fn changes(&self, v: ValueId) -> bool {
         self.mutable.contains(&self.homes.get(v))
     }
 }
