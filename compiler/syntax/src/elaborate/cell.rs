@@ -5,6 +5,7 @@ use tenfold_ir::ops::Literal;
 use tenfold_ir::tir::{BufId, ExprId};
 use tenfold_ir::{DType, Scalar};
 
+use super::carry::has_literal;
 use super::cx::Elaborator;
 use super::value::{Cell, Value};
 use crate::ast::{Block, Expr, ExprKind, NodeId};
@@ -173,21 +174,5 @@ impl<'a> Elaborator<'a> {
             }
             Cell::Tuple(cells) => cells.iter().for_each(|cell| self.forget_cell(cell)),
         }
-    }
-}
-
-fn has_literal(value: &Value<'_>) -> bool {
-    match value {
-        Value::Literal(_) => true,
-        Value::Tuple(items) => items.iter().any(has_literal),
-        Value::Unknown
-        | Value::Unit
-        | Value::Index(_)
-        | Value::Fixed(_)
-        | Value::Text(_)
-        | Value::Tensor(_)
-        | Value::Scalar(_)
-        | Value::Array(_)
-        | Value::Closure(_) => false,
     }
 }
