@@ -2,6 +2,7 @@
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::{ArgOp, ElementOp, ReduceOp};
+use tenfold_ir::ops::{self, Arg, AttrValue, OpCall};
 use tenfold_ir::relax::{Builder, Op, ParamKind, SymDecl, SymKind, TensorType, ValueId};
 use tenfold_ir::{ConstBytes, ConstData, DType, Function, Loc, Module, Scalar};
 
@@ -21,6 +22,19 @@ pub(crate) struct Case {
     pub module: Module,
     pub syms: Vec<(Sym, i64)>,
     pub given: Vec<Given>,
+    /// What results must be by another computation of them.
+    pub wanted: Vec<Wanted>,
+}
+
+/// A result as a test computes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// Which result.
+    pub value: ValueId,
+    /// Its elements.
+    pub cells: Vec<Scalar>,
+    /// How far the interpreter may be from them, relative to the largest; 0 where nothing rounds.
+    pub within: f64,
 }
 
 /// Builds a case: a relax builder that keeps what each parameter is given.
@@ -31,6 +45,7 @@ pub(crate) struct Make {
     given: Vec<Given>,
     constants: Module,
     seed: u64,
+    wanted: Vec<Wanted>,
 }
 
 /// Extents that are constants.
@@ -48,6 +63,7 @@ impl Make {
             given: Vec::new(),
             constants: Module::default(),
             seed,
+            wanted: Vec::new(),
         }
     }
 
@@ -159,14 +175,60 @@ impl Make {
         self.emit(Op::ArgReduce { op, axis, keepdims }, &[x])
     }
 
+    /// A call of an operator by its name.
+    #[track_caller]
+    pub(crate) fn call(&mut self, name: &str, args: &[Arg], attrs: &[(&str, AttrValue)]) -> ValueId {
+        self.typed(name, None, args, attrs)
+    }
+
+    /// A call of an operator with a turbofish.
+    #[track_caller]
+    pub(crate) fn typed(
+        &mut self,
+        name: &str,
+        dtype: Option<DType>,
+        args: &[Arg],
+        attrs: &[(&str, AttrValue)],
+    ) -> ValueId {
+        let attrs = attrs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+        let call = OpCall { args: args.to_vec(), attrs, dtype };
+        let def = ops::lookup(name).unwrap_or_else(|| panic!("no operator `{name}`"));
+        ops::apply(&mut self.b, def, &call).unwrap_or_else(|e| panic!("{}: {name}: {e:?}", self.name))
+    }
+
+    /// The components of a tuple.
+    pub(crate) fn parts(&mut self, v: ValueId, count: usize) -> Vec<ValueId> {
+        (0..count).map(|i| self.emit(Op::TupleGet(i), &[v])).collect()
+    }
+
+    /// What a parameter was given.
+    pub(crate) fn cells(&self, param: usize) -> &[Scalar] {
+        &self.given[param].cells
+    }
+
+    /// A result must have exactly these elements.
+    pub(crate) fn exactly(&mut self, value: ValueId, cells: Vec<Scalar>) {
+        self.wanted.push(Wanted { value, cells, within: 0.0 });
+    }
+
+    /// A result must have these elements within a part of the largest of them, which the operator's roundings explain.
+    pub(crate) fn near(&mut self, value: ValueId, numbers: &[f64], within: f64) {
+        let dtype = self.b.tensor(value).dtype;
+        let cells = numbers.iter().map(|x| Scalar::float(dtype, *x)).collect();
+        self.wanted.push(Wanted { value, cells, within });
+    }
+
     /// Ends the function.
     pub(crate) fn done(self, results: &[ValueId]) -> Case {
-        let func = self.b.finish(results);
-        let mut module = self.constants;
-        module.entry.clone_from(&self.name);
-        module.sources = vec![self.name.clone()];
-        module.functions.insert(self.name.clone(), Function::Relax(func));
-        let given = self.given;
-        Case { name: self.name, module, syms: self.syms, given }
+        let mut me = self;
+        let mut module = me.constants;
+        for kernel in me.b.take_kernels() {
+            module.functions.insert(kernel.name.clone(), Function::Prim(kernel));
+        }
+        let func = me.b.finish(results);
+        module.entry.clone_from(&me.name);
+        module.sources = vec![me.name.clone()];
+        module.functions.insert(me.name.clone(), Function::Relax(func));
+        Case { name: me.name, module, syms: me.syms, given: me.given, wanted: me.wanted }
     }
 }

@@ -10,7 +10,7 @@ use tenfold_ir::relax::{self, ParamKind, SymKind};
 use tenfold_ir::tir::{self, Arg, BufUse, Elem, Param, PrimFunc};
 use tenfold_ir::{DType, Module, Scalar};
 
-use crate::case::Case;
+use crate::case::{Case, Wanted};
 
 /// An argument of the compiled entry, in the order of its parameters.
 #[derive(Clone, Debug)]
@@ -51,10 +51,13 @@ pub(crate) fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
 
 /// The same under settings of passes.
 pub(crate) fn prepare_with(case: Case, context: &PassContext) -> Result<Prepared, String> {
-    let Case { name, mut module, syms, given } = case;
+    let Case { name, mut module, syms, given, wanted } = case;
     let with_name = |e: String| format!("{name}: {e}");
     let graph = module.relax(&name).ok_or("no graph")?.clone();
     let defined = define(&module, &graph, &syms, &given).map_err(|e| format!("{name}: relax: {e}"))?;
+    for wanted in &wanted {
+        check_wanted(wanted, &graph, &defined).map_err(|e| format!("{name}: {e}"))?;
+    }
     until(&mut module, "", "LowerEntry", context).map_err(with_name)?;
     let plan = module.relax(&name).and_then(|f| f.plan.clone()).ok_or("no plan")?;
     let value = |sym: &Sym| syms.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
@@ -145,6 +148,26 @@ fn round_trip(module: &Module) -> Result<(), String> {
         }
         if let Some(error) = again.iter().find_map(|f| tir::verify(module, f).into_iter().next()) {
             return Err(format!("read back, it breaks a law: {error}"));
+        }
+    }
+    Ok(())
+}
+
+/// A result must be what the test computes, and known: a bound that admits anything says nothing.
+fn check_wanted(wanted: &Wanted, graph: &relax::Function, defined: &relax::Outputs) -> Result<(), String> {
+    let Some(at) = graph.results.iter().position(|v| *v == wanted.value) else { return Err("no such result".into()) };
+    let found = &defined.results[at];
+    if found.data.len() != wanted.cells.len() {
+        return Err(format!("result {at} has {} elements, wanted {}", found.data.len(), wanted.cells.len()));
+    }
+    let finite = wanted.cells.iter().map(|c| c.to_f64().abs()).filter(|x| x.is_finite());
+    let largest = finite.fold(0.0, f64::max);
+    for (n, (found, cell)) in found.data.iter().zip(&wanted.cells).enumerate() {
+        let slack = wanted.within * largest.max(f64::MIN_POSITIVE);
+        let bound = Bounded::new(*cell, slack);
+        if !bound.admits(found.value) || found.is_unknown() {
+            let (found, error) = (show(found.value), found.error);
+            return Err(format!("result {at}, element {n}: wanted {} within {slack:e}, found {found} ± {error:e}", show(*cell)));
         }
     }
     Ok(())
@@ -366,7 +389,7 @@ pub(crate) enum Trouble {
 /// Takes a case through passes of any order; what comes out must be what the interpreter of relax gives.
 #[allow(dead_code, reason = "the orders of passes use it")]
 pub(crate) fn through(case: &Case, passes: &[pass::Pass], context: &PassContext) -> Result<(), Trouble> {
-    let Case { name, module, syms, given } = case;
+    let Case { name, module, syms, given, wanted: _ } = case;
     let mut module = module.clone();
     let graph = module.relax(name).ok_or(Trouble::Wrong("no graph".into()))?.clone();
     let defined = define(&module, &graph, syms, given).map_err(Trouble::Wrong)?;

@@ -9,6 +9,7 @@ mod interpret;
 mod math;
 mod native;
 mod nn;
+mod ops;
 mod random;
 mod shape;
 mod state;

@@ -14,6 +14,11 @@ fn elementwise() {
 }
 
 #[test]
+fn gathers() {
+    check("gather", crate::ops::gather::cases());
+}
+
+#[test]
 fn networks() {
     check("nn", crate::nn::cases());
 }

@@ -105,7 +105,7 @@ fn call(file: &File) -> Result<Vec<String>, String> {
     let name = file.module.entry.clone();
     let prepared = match file.module.functions.get(&name) {
         Some(Function::Relax(_)) => {
-            interpret::prepare(Case { name, module: file.module.clone(), syms, given }, &target)?
+            interpret::prepare(Case { name, module: file.module.clone(), syms, given, wanted: Vec::new() }, &target)?
         }
         Some(Function::Prim(_)) => interpret::prepare_prim(file.module.clone(), &syms, given, &target)?,
         None => return Err("there is no function".into()),

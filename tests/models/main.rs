@@ -67,7 +67,7 @@ fn computes(module: Module) {
         Given { cells: data::ordinary(DType::F32, count as usize, n as u64), strides: Vec::new() }
     });
     let target = Target::from_triple(&native::host(), &[]);
-    let case = Case { name: name.clone(), given: given.collect(), module, syms: Vec::new() };
+    let case = Case { name: name.clone(), given: given.collect(), module, syms: Vec::new(), wanted: Vec::new() };
     let prepared = interpret::prepare(case, &target).expect("the interpreters agree");
     for backend in native::backends() {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("models").join(&name).join(backend.name());

@@ -43,7 +43,7 @@ fn case(seed: u64, program: &Program) -> Case {
     ];
     let syms = vec![(Sym::new("N"), n as i64), (Sym::new("M"), m as i64)];
     let module = module(&program.text(&name(seed)));
-    Case { name: module.entry.clone(), module, syms, given }
+    Case { name: module.entry.clone(), module, syms, given, wanted: Vec::new() }
 }
 
 impl Source for Programs {

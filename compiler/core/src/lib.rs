@@ -18,7 +18,6 @@ mod plan;
 mod relax_passes;
 pub mod schedule;
 pub mod show;
-mod symbols;
 pub mod target;
 mod text;
 mod timeline;

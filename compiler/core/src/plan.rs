@@ -18,7 +18,7 @@ use tenfold_ir::{Function, Module};
 
 use crate::homes::{Home, Homes};
 use crate::pass::{Pass, PassContext, PassPhase};
-use crate::symbols::{call_facts, ranges};
+use tenfold_ir::relax::{call_facts, ranges};
 use crate::timeline::{Tick, Timeline};
 use crate::{CompileError, ErrorKind};
 pub(crate) use lives::{Life, lives};

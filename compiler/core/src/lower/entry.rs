@@ -17,7 +17,7 @@ use tenfold_ir::{Function, Module};
 
 use super::tensor_of;
 use crate::pass::{Pass, PassContext, PassPhase};
-use crate::symbols::call_facts;
+use tenfold_ir::relax::call_facts;
 use crate::{CompileError, ErrorKind};
 
 /// The pass.

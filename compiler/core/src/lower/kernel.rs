@@ -5,13 +5,12 @@
 use std::collections::BTreeSet;
 
 use tenfold_ir::DType;
-use tenfold_ir::arith::{Fact, IntExpr, Sym};
+use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::{CmpOp, ElementOp};
 use tenfold_ir::relax::{self, Binding, Op, PadMode, SliceAxis, TensorType, Type, ValueId};
 use tenfold_ir::tir::{self, Access, BufId, BufUse, Builder, ExprId, IterKind, Stmt, VarId};
 
 use super::Literals;
-use crate::symbols::{call_facts, range_facts};
 
 /// A kernel being built.
 pub(crate) struct Kernel<'a> {
@@ -73,7 +72,7 @@ impl<'a> Kernel<'a> {
         let mut syms = BTreeSet::new();
         kernel.collect_syms(binding, &mut syms);
         syms.extend(tensor_of(func, binding.out).shape.iter().flat_map(|d| d.vars()));
-        let facts = known_facts(func, &mut syms);
+        let facts = relax::known_facts(func, &mut syms);
         for sym in &syms {
             kernel.b.dim_param(sym);
         }
@@ -441,41 +440,4 @@ fn strides(func: &relax::Function, v: ValueId) -> Option<Vec<IntExpr>> {
     }
     let of = |decl: &&relax::SymDecl| matches!(decl.kind, relax::SymKind::Stride { param, .. } if param == index);
     Some(func.syms.iter().filter(of).map(|decl| IntExpr::var(decl.sym.clone())).collect())
-}
-
-/// Adds the symbols that facts tie to those already there, so that proofs can be redone inside the kernel.
-fn close_over_facts(facts: &[Fact], syms: &mut BTreeSet<Sym>) {
-    let mut open: Vec<BTreeSet<Sym>> = facts.iter().map(Fact::vars).collect();
-    loop {
-        let before = open.len();
-        open.retain(|vars| {
-            let tied = !vars.is_disjoint(syms);
-            if tied {
-                syms.extend(vars.iter().cloned());
-            }
-            !tied
-        });
-        if open.len() == before {
-            return;
-        }
-    }
-}
-
-/// What holds of a function's symbols where a kernel is called: of those that the body binds, only what concerns
-/// symbols that the kernel knows already.
-pub(crate) fn known_facts(func: &relax::Function, syms: &mut BTreeSet<Sym>) -> Vec<Fact> {
-    let mut facts = call_facts(func);
-    close_over_facts(&facts, syms);
-    let bound = |decl: &&relax::SymDecl| matches!(decl.kind, relax::SymKind::Bound(_) | relax::SymKind::Loop(_));
-    let inner: BTreeSet<&Sym> = func.syms.iter().filter(bound).map(|decl| &decl.sym).collect();
-    if syms.iter().any(|sym| inner.contains(sym)) {
-        let of = |fact: &Fact| fact.vars().iter().any(|sym| inner.contains(sym) && syms.contains(sym));
-        let ranges: Vec<Fact> = range_facts(func).into_iter().filter(of).collect();
-        let outer = ranges.iter().flat_map(Fact::vars).filter(|sym| !inner.contains(sym));
-        syms.extend(outer.collect::<Vec<_>>());
-        facts.extend(ranges);
-        close_over_facts(&call_facts(func), syms);
-    }
-    facts.retain(|fact| fact.vars().is_subset(syms));
-    facts
 }

@@ -6,7 +6,7 @@ mod kernels;
 mod ops;
 
 pub use entry::lower_entry;
-pub(crate) use kernel::{Finished, Kernel, known_facts, tensor_of};
+pub(crate) use kernel::{Finished, Kernel, tensor_of};
 pub(crate) use kernels::Kernels;
 
 use std::collections::BTreeMap;

@@ -282,6 +282,21 @@ pub(super) fn axis_attr(call: &OpCall, x: &TensorType, default: i64) -> Result<u
     axis_of("axis", axis, x, 0)
 }
 
+/// The axis that attribute `name` says, or its default.
+pub(super) fn one_axis_attr(call: &OpCall, name: &str, x: &TensorType, default: i64) -> Result<usize, OpError> {
+    let axis = int_attr(call, name)?.unwrap_or(default);
+    axis_of(name, axis, x, 0)
+}
+
+/// An integer or a list of them.
+pub(super) fn one_or_more_attr(call: &OpCall, name: &str) -> Result<Option<Vec<i64>>, OpError> {
+    match call.attrs.get(name) {
+        Some(AttrValue::List(_)) => ints_attr(call, name),
+        Some(_) => Ok(int_attr(call, name)?.map(|n| vec![n])),
+        None => Ok(None),
+    }
+}
+
 /// An axis of the result, which has one more than `x`.
 pub(super) fn new_axis_attr(call: &OpCall, x: &TensorType, default: i64) -> Result<usize, OpError> {
     let axis = int_attr(call, "axis")?.unwrap_or(default);

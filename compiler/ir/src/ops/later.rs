@@ -45,19 +45,6 @@ fn top_k(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     emit(b, "top_k", vec![TensorType { dtype: ty.dtype, shape }, places], &[x])
 }
 
-/// Indices of integers along an axis, whose shape replaces the axis.
-fn take(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
-    let (x, ty) = tensor(b, call, 0)?;
-    let (indices, places) = tensor(b, call, 1)?;
-    if !places.dtype.is_int() {
-        return Err(dtype_error(1, "integers", &places).help("convert first: `x as i64`"));
-    }
-    let axis = axis_attr(call, &ty, 0)?;
-    let mut shape = ty.shape.clone();
-    shape.splice(axis..=axis, places.shape);
-    emit(b, "take", vec![TensorType { dtype: ty.dtype, shape }], &[x, indices])
-}
-
 fn rfft(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
     if !ty.dtype.is_float() {
@@ -213,27 +200,6 @@ pub(super) static TABLE: &[OpDef] = &[
         false,
         Some(top_k),
         "The k largest elements along an axis in descending order, and their indices as i64."
-    ),
-    later!(
-        "take",
-        "Gather",
-        "x, indices",
-        (2, 2),
-        &[AttrDef { name: "axis", ty: "int = 0", doc: "the axis to index" }],
-        false,
-        Some(take),
-        "Elements at indices along an axis; a negative index counts from the end, the rest is clamped."
-    ),
-    later!("gather", "GatherND", "x, indices", (2, 2), &[], false, None, "Elements at tuples of indices."),
-    later!(
-        "scatter",
-        "ScatterND",
-        "x, indices, updates",
-        (3, 3),
-        &[],
-        false,
-        None,
-        "x with elements at tuples of indices replaced; what lies outside is dropped."
     ),
     later!(
         "rfft",

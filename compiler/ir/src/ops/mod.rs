@@ -4,9 +4,12 @@
 //! An operator that works element by element has [`OpKind::Element`] and may also be called inside `compute`.
 
 mod call;
+mod check;
 mod create;
 mod element;
 mod error;
+mod gather;
+mod kernel;
 mod later;
 mod nn;
 mod reduce;
@@ -134,7 +137,16 @@ impl OpDef {
 
 /// Every operator, family by family.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
-    [element::TABLE, reduce::TABLE, nn::TABLE, shape::TABLE, create::TABLE, later::TABLE].into_iter().flatten()
+    let tables = [
+        element::TABLE,
+        reduce::TABLE,
+        nn::TABLE,
+        shape::TABLE,
+        gather::TABLE,
+        create::TABLE,
+        later::TABLE,
+    ];
+    tables.into_iter().flatten()
 }
 
 /// The operator of that name.

@@ -5,10 +5,12 @@
 use crate::arith::{IntExpr, Prover};
 use crate::op::{BinaryOp, ElementOp};
 use crate::ops::{At, Literal, OpError, OpErrorKind};
+use crate::relax::kernels::Kernels;
 use crate::relax::{
     Binding, BindingBlock, BlockKind, FactDecl, Function, Op, Param, ParamKind, Phase, Region, SymDecl, SymKind,
     TensorType, Type, ValueData, ValueId, bindings_of, dim, infer, op_name,
 };
+use crate::tir::PrimFunc;
 use crate::{ConstId, DType, Loc, Scalar};
 
 /// Makes a [`Function`] binding by binding. Blocks open by themselves.
@@ -20,6 +22,8 @@ pub struct Builder {
     loc: Loc,
     /// Bodies around the one being filled, the function's first.
     outer: Vec<Vec<BindingBlock>>,
+    /// Prim-funcs that operators made, in the order in which they came.
+    kernels: Kernels,
 }
 
 /// The result of an op that returns nothing.
@@ -47,6 +51,7 @@ impl Builder {
             },
             loc: Loc::default(),
             outer: Vec::new(),
+            kernels: Kernels::default(),
         }
     }
 
@@ -194,6 +199,16 @@ impl Builder {
     /// Forgets the symbols declared since, whose bindings were dropped.
     pub fn forget_syms(&mut self, count: usize) {
         self.func.syms.truncate(count);
+    }
+
+    /// Adds a kernel for a [`Op::CallTir`] of this function to call, and gives the name it has in the module.
+    pub fn add_kernel(&mut self, kernel: PrimFunc) -> String {
+        self.kernels.add(&self.func.name, PrimFunc { loc: self.loc, ..kernel })
+    }
+
+    /// The kernels added so far; whoever ends the function puts them into its module.
+    pub fn take_kernels(&mut self) -> Vec<PrimFunc> {
+        self.kernels.take()
     }
 
     /// Ends the function.

@@ -506,10 +506,19 @@ impl Builder {
 
     /// What `f` pushes, as one statement.
     pub fn scope<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> (Stmt, R) {
-        self.scopes.push(Vec::new());
+        self.open_scope();
         let result = f(self);
-        let items = self.scopes.pop().unwrap_or_default();
-        (fold(items), result)
+        (self.close_scope(), result)
+    }
+
+    /// Begins a scope, which [`Builder::close_scope`] ends.
+    pub fn open_scope(&mut self) {
+        self.scopes.push(Vec::new());
+    }
+
+    /// Ends the innermost scope: what was pushed in it, as one statement.
+    pub fn close_scope(&mut self) -> Stmt {
+        fold(self.scopes.pop().unwrap_or_default())
     }
 
     /// `for var in 0..extent`, serial; `f` pushes the body.

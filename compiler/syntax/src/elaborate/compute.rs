@@ -404,7 +404,8 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn strict(&self) -> bool {
+    /// Whether floats are computed in the order of the source.
+    pub(super) fn strict(&self) -> bool {
         self.frame.function.attributes.numerics.as_ref().is_some_and(|text| text.value == "strict")
     }
 

@@ -203,6 +203,10 @@ impl<'a> Elaborator<'a> {
             return (None, self.diagnostics);
         }
         let Some(results) = results else { return (None, self.diagnostics) };
+        for mut kernel in self.graph.take_kernels() {
+            kernel.strict = self.strict();
+            self.module.functions.insert(kernel.name.clone(), tenfold_ir::Function::Prim(kernel));
+        }
         let mut graph = self.graph.finish(&results);
         graph.name.clone_from(&function.name.text);
         self.module.functions.insert(graph.name.clone(), tenfold_ir::Function::Relax(graph));

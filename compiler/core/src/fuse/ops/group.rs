@@ -7,7 +7,7 @@ use tenfold_ir::relax::{
     self, Binding, BindingBlock, BlockKind, FactDecl, Op, Param, ParamKind, Phase, SymDecl, SymKind, Type, ValueId,
 };
 
-use crate::symbols::natural;
+use tenfold_ir::relax::natural;
 
 /// A function and the call of it.
 pub(crate) struct Grouped {
@@ -67,7 +67,7 @@ fn symbols(func: &relax::Function, members: &[&Binding], args: &[ValueId]) -> (B
         }
         syms.extend(data.range.iter().flat_map(|(lo, hi)| [lo, hi]).flat_map(|e| e.vars()));
     }
-    let facts = crate::lower::known_facts(func, &mut syms);
+    let facts = relax::known_facts(func, &mut syms);
     (syms, facts)
 }
 

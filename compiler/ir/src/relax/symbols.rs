@@ -1,10 +1,12 @@
 //! What holds of a relax function's symbols wherever they are known.
 
-use tenfold_ir::arith::{Domain, Fact, IntExpr, Range, Sym};
-use tenfold_ir::relax::{self, Op, SymKind, Type};
+use std::collections::BTreeSet;
+
+use super::{Function, Op, SymDecl, SymKind, Type, ValueId};
+use crate::arith::{Domain, Fact, IntExpr, Range, Sym};
 
 /// Whether a symbol is >= 0 by its kind.
-pub(crate) fn natural(kind: &SymKind) -> bool {
+pub fn natural(kind: &SymKind) -> bool {
     match kind {
         SymKind::Dim { .. } => true,
         SymKind::IndexParam { unsigned, .. } => *unsigned,
@@ -13,20 +15,20 @@ pub(crate) fn natural(kind: &SymKind) -> bool {
 }
 
 /// What holds at the call: the function's facts, and that dims are not negative.
-pub(crate) fn call_facts(func: &relax::Function) -> Vec<Fact> {
+pub fn call_facts(func: &Function) -> Vec<Fact> {
     let natural = func.syms.iter().filter(|decl| natural(&decl.kind));
     let not_negative = natural.map(|decl| Fact::NonNegative(IntExpr::var(decl.sym.clone())));
     func.facts.iter().map(|decl| decl.fact.clone()).chain(not_negative).collect()
 }
 
 /// The ranges of symbols that the body binds, those of outer loops first. A symbol without a known range is left out.
-pub(crate) fn ranges(func: &relax::Function) -> Domain {
-    let binds = |decl: &relax::SymDecl| matches!(decl.kind, SymKind::Bound(_) | SymKind::Loop(_));
+pub fn ranges(func: &Function) -> Domain {
+    let binds = |decl: &SymDecl| matches!(decl.kind, SymKind::Bound(_) | SymKind::Loop(_));
     if !func.syms.iter().any(binds) {
         return Domain::new();
     }
     let definitions = func.definitions();
-    let range = |decl: &relax::SymDecl| match decl.kind {
+    let range = |decl: &SymDecl| match decl.kind {
         SymKind::Loop(value) => match definitions.binding(value).map(|binding| &binding.op) {
             Some(Op::For { begin, extent, step, .. }) => Some(turns(begin, extent, *step)),
             _ => None,
@@ -44,18 +46,55 @@ fn turns(begin: &IntExpr, extent: &IntExpr, step: i64) -> Range {
     Range::new(min, &spread + &IntExpr::from(1))
 }
 
-fn bound_range(func: &relax::Function, value: relax::ValueId) -> Option<Range> {
+fn bound_range(func: &Function, value: ValueId) -> Option<Range> {
     let data = func.values.get(value.0 as usize)?;
     let (lo, hi) = data.range.as_ref()?;
     matches!(&data.ty, Type::Tensor(ty) if ty.shape.is_empty()).then(|| Range::new(lo.clone(), hi - lo))
 }
 
 /// The ranges as facts.
-pub(crate) fn range_facts(func: &relax::Function) -> Vec<Fact> {
+pub fn range_facts(func: &Function) -> Vec<Fact> {
     let ranges = ranges(func);
     let fact = |(sym, range): &(Sym, Range)| {
         let var = IntExpr::var(sym.clone());
         [Fact::ge(&var, &range.min), Fact::le(&var, &range.last())]
     };
     ranges.loops().iter().flat_map(fact).collect()
+}
+
+/// Adds the symbols that facts tie to those already there, so that proofs can be redone inside the kernel.
+fn close_over_facts(facts: &[Fact], syms: &mut BTreeSet<Sym>) {
+    let mut open: Vec<BTreeSet<Sym>> = facts.iter().map(Fact::vars).collect();
+    loop {
+        let before = open.len();
+        open.retain(|vars| {
+            let tied = !vars.is_disjoint(syms);
+            if tied {
+                syms.extend(vars.iter().cloned());
+            }
+            !tied
+        });
+        if open.len() == before {
+            return;
+        }
+    }
+}
+
+/// What holds of a function's symbols where a kernel is called: of those that the body binds, only what concerns
+/// symbols that the kernel knows already.
+pub fn known_facts(func: &Function, syms: &mut BTreeSet<Sym>) -> Vec<Fact> {
+    let mut facts = call_facts(func);
+    close_over_facts(&facts, syms);
+    let bound = |decl: &&SymDecl| matches!(decl.kind, SymKind::Bound(_) | SymKind::Loop(_));
+    let inner: BTreeSet<&Sym> = func.syms.iter().filter(bound).map(|decl| &decl.sym).collect();
+    if syms.iter().any(|sym| inner.contains(sym)) {
+        let of = |fact: &Fact| fact.vars().iter().any(|sym| inner.contains(sym) && syms.contains(sym));
+        let ranges: Vec<Fact> = range_facts(func).into_iter().filter(of).collect();
+        let outer = ranges.iter().flat_map(Fact::vars).filter(|sym| !inner.contains(sym));
+        syms.extend(outer.collect::<Vec<_>>());
+        facts.extend(ranges);
+        close_over_facts(&call_facts(func), syms);
+    }
+    facts.retain(|fact| fact.vars().is_subset(syms));
+    facts
 }

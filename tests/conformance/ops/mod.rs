@@ -1,0 +1,52 @@
+//! Operators that are kernels or compositions: beside the back ends, each is compared with a computation of its own.
+
+pub(crate) mod gather;
+
+use tenfold_ir::ops::{Arg, AttrValue};
+use tenfold_ir::relax::ValueId;
+use tenfold_ir::{DType, Scalar};
+
+/// Values as operands.
+pub(crate) fn args(values: &[ValueId]) -> Vec<Arg> {
+    values.iter().map(|v| Arg::Value(*v)).collect()
+}
+
+/// An integer attribute.
+pub(crate) fn int(value: i64) -> AttrValue {
+    AttrValue::Int(value.into())
+}
+
+/// A list of integers.
+pub(crate) fn ints(values: &[i64]) -> AttrValue {
+    AttrValue::List(values.iter().map(|v| int(*v)).collect())
+}
+
+/// A word.
+pub(crate) fn word(text: &str) -> AttrValue {
+    AttrValue::Text(text.to_string())
+}
+
+/// Integers of a dtype.
+pub(crate) fn numbers(dtype: DType, values: &[i64]) -> Vec<Scalar> {
+    values.iter().map(|v| Scalar::int(dtype, i128::from(*v))).collect()
+}
+
+/// Floats of a dtype.
+pub(crate) fn reals(dtype: DType, values: &[f64]) -> Vec<Scalar> {
+    values.iter().map(|v| Scalar::float(dtype, *v)).collect()
+}
+
+/// Every index of a shape, in row-major order.
+pub(crate) fn indices(shape: &[i64]) -> Vec<Vec<i64>> {
+    let mut all = vec![Vec::new()];
+    for extent in shape {
+        let longer = |index: &Vec<i64>| (0..*extent).map(|i| [index.as_slice(), &[i]].concat()).collect::<Vec<_>>();
+        all = all.iter().flat_map(longer).collect();
+    }
+    all
+}
+
+/// Where an index lies in row-major order.
+pub(crate) fn place(shape: &[i64], index: &[i64]) -> usize {
+    index.iter().zip(shape).fold(0, |at, (i, extent)| at * extent + i) as usize
+}
