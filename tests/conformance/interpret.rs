@@ -167,7 +167,10 @@ fn check_wanted(wanted: &Wanted, graph: &relax::Function, defined: &relax::Outpu
         let bound = Bounded::new(*cell, slack);
         if !bound.admits(found.value) || found.is_unknown() {
             let (found, error) = (show(found.value), found.error);
-            return Err(format!("result {at}, element {n}: wanted {} within {slack:e}, found {found} ± {error:e}", show(*cell)));
+            return Err(format!(
+                "result {at}, element {n}: wanted {} within {slack:e}, found {found} ± {error:e}",
+                show(*cell)
+            ));
         }
     }
     Ok(())

@@ -18,12 +18,12 @@ use tenfold_ir::{Function, Module};
 
 use crate::homes::{Home, Homes};
 use crate::pass::{Pass, PassContext, PassPhase};
-use tenfold_ir::relax::{call_facts, ranges};
 use crate::timeline::{Tick, Timeline};
 use crate::{CompileError, ErrorKind};
 pub(crate) use lives::{Life, lives};
 use merge::Merged;
 use taken::{Taken, lowest_free};
+use tenfold_ir::relax::{call_facts, ranges};
 
 /// Every offset is a multiple of this.
 pub(crate) const ALIGN: i64 = 64;

@@ -17,8 +17,8 @@ use tenfold_ir::{Function, Module};
 
 use super::tensor_of;
 use crate::pass::{Pass, PassContext, PassPhase};
-use tenfold_ir::relax::call_facts;
 use crate::{CompileError, ErrorKind};
+use tenfold_ir::relax::call_facts;
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("LowerEntry", &lower_entry)

@@ -102,7 +102,8 @@ fn tuples(b: &Builder, call: &OpCall, x: &TensorType, places: &TensorType) -> Re
         Some(depth) => Ok(Tuples { batch, outer, depth }),
         None => {
             let most = x.shape.len() - batch;
-            let message = format!("expected a constant of at most {most} as the last extent, found `{}`", show_tensor(places));
+            let message =
+                format!("expected a constant of at most {most} as the last extent, found `{}`", show_tensor(places));
             Err(OpError::new(At::Arg(1), OpErrorKind::Dims, message))
         }
     }

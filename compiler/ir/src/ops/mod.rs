@@ -137,15 +137,7 @@ impl OpDef {
 
 /// Every operator, family by family.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
-    let tables = [
-        element::TABLE,
-        reduce::TABLE,
-        nn::TABLE,
-        shape::TABLE,
-        gather::TABLE,
-        create::TABLE,
-        later::TABLE,
-    ];
+    let tables = [element::TABLE, reduce::TABLE, nn::TABLE, shape::TABLE, gather::TABLE, create::TABLE, later::TABLE];
     tables.into_iter().flatten()
 }
 
