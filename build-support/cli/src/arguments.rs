@@ -292,7 +292,8 @@ fn command(name: &str) -> Result<Name, String> {
 }
 
 fn commands() -> String {
-    let names = Name::ALL.map(|name| format!("`{}`", name.text()));
+    let all = Name::ALL.iter().map(|name| name.text()).chain(crate::onnx::NAMES);
+    let names: Vec<String> = all.map(|name| format!("`{name}`")).collect();
     let (last, others) = (&names[names.len() - 1], &names[..names.len() - 1]);
     format!("{} or {last}", others.join(", "))
 }
@@ -368,8 +369,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let cases = [
-            ("", "a command is missing; expected `doctor`, `list`, `show`, `diff`, `graph` or `stats`"),
-            ("lsit", "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `graph` or `stats`"),
+            ("", "a command is missing; expected `doctor`, `list`, `show`, `diff`, `graph`, `stats` or `check-onnx`"),
+            (
+                "lsit",
+                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `graph`, `stats` or `check-onnx`",
+            ),
             ("--json", "invalid option '--json'"),
             ("doctor --json", "`doctor` has no option `--json`"),
             ("list f", "`list` has no use for `f`"),

@@ -13,6 +13,7 @@ Commands:
   diff      Prints what is different in one function after two passes
   graph     Draws one function: kernels, shapes, memory over time
   stats     Counts kernels, bytes and copies of one function or of all
+  check-onnx  Runs test cases of ONNX
 
 Options:
   -h, --help       Print help; after a command, its own
@@ -153,4 +154,25 @@ Options:
   -h, --help                  Print help
 
 Exit codes: 0 all were counted, 1 some were not, 2 the command line is wrong.
+";
+
+/// `cargo tenfold check-onnx --help`.
+pub(crate) const CHECK_ONNX: &str = "\
+Runs test cases of ONNX: compiles each model for this machine and compares what it gives
+
+Usage: cargo tenfold check-onnx DIR [OPTIONS]
+
+A case is a folder under DIR with a `model.onnx`, folders `test_data_set_N` with `input_N.pb` and
+`output_N.pb`, and, if it has its own tolerance, a file `tolerance`: `rtol=… atol=…`. An input whose
+value decides a shape is compiled in as a constant. Cases run in processes of their own, so that one
+that crashes or hangs costs no other. The last line counts them.
+
+Options:
+      --by-op           Print a table of the operators
+  -j, --jobs N          Cases at once; as many as there are cores unless given
+      --timeout SECS    How long a case may take; 120 unless given
+      --filter TEXT     Only cases whose path has this in it
+  -h, --help            Print help
+
+Exit codes: 0 no case failed, 1 one did, 2 the command line is wrong.
 ";

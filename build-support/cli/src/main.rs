@@ -10,6 +10,7 @@ mod doctor;
 mod errors;
 mod help;
 mod list;
+mod onnx;
 mod output;
 mod rustc;
 mod script;
@@ -46,7 +47,14 @@ fn main() -> ExitCode {
     if let Some(outcome) = doctor::child() {
         return outcome.into();
     }
-    let arguments = match arguments::parse(std::env::args_os().skip(1)) {
+    if let Some(outcome) = onnx::worker() {
+        return outcome.into();
+    }
+    let given: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
+    if let Some(outcome) = onnx::command(&given) {
+        return outcome.into();
+    }
+    let arguments = match arguments::parse(given) {
         Ok(Parsed::Run(arguments)) => arguments,
         Ok(Parsed::Say(text)) => {
             output::say(&text);

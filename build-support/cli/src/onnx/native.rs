@@ -1,0 +1,231 @@
+//! A program for this machine of an imported model: the object of the compiler, the constants, and a `main` in C that
+//! reads the inputs from a file and writes the results to another.
+//!
+//! It is a process of its own, so that whatever the model does ends there.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use tenfold_core::pass::PassContext;
+use tenfold_core::{Backend, Options, Target, compile, constant_symbol};
+use tenfold_ir::{ConstBytes, ConstData};
+use tenfold_llvm::{Env, LlvmBackend, find, load};
+use tenfold_onnx::{Import, Port};
+
+/// The symbol of the function.
+const ENTRY: &str = "tenfold_onnx_model";
+
+/// A program that calls a model.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    path: PathBuf,
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+}
+
+/// LLVM as a build finds it.
+pub(crate) fn backend() -> Result<Box<dyn Backend>, String> {
+    let found = find(&Env::from_process());
+    let llvm = load(&found).map_err(|error| format!("{error}; `cargo tenfold doctor` says what is missing"))?;
+    Ok(Box::new(LlvmBackend::new(llvm, &found)))
+}
+
+/// Compiles a model and links the program into a folder.
+pub(crate) fn build(import: Import, backend: &dyn Backend, target: &Target, folder: &Path) -> Result<Program, String> {
+    let Import { module, inputs, outputs } = import;
+    let context = PassContext::new(target.clone());
+    let options = Options { symbol: ENTRY.into(), ..Options::default() };
+    let made = compile(module, &context, &options, backend);
+    let made = made.map_err(|errors| {
+        let texts: Vec<String> = errors.iter().map(|e| e.message.clone()).collect();
+        texts.join("; ")
+    })?;
+    let workspace = made.workspace_bound.unwrap_or(0);
+    let sizes = |ports: &[Port]| ports.iter().map(bytes).collect::<Result<Vec<u64>, String>>();
+    let (ins, outs) = (sizes(&inputs)?, sizes(&outputs)?);
+    let write = |name: &str, content: &[u8]| {
+        let path = folder.join(name);
+        fs::write(&path, content).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))?;
+        Ok::<_, String>(path)
+    };
+    let object = write("model.o", &made.artefact.object)?;
+    let main = write("main.c", main_source(&ins, &outs, workspace).as_bytes())?;
+    let constants = write("constants.s", constants(&made.constant_data, folder)?.as_bytes())?;
+    let path = folder.join("model");
+    let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    cc.args(["-O1", "-w", "-o"]).arg(&path).args([&main, &constants, &object]);
+    let out = cc.output().map_err(|e| format!("the C compiler cannot be started: {e}"))?;
+    match out.status.success() {
+        true => Ok(Program { path, inputs, outputs }),
+        false => Err(format!("it does not link: {}", String::from_utf8_lossy(&out.stderr).trim())),
+    }
+}
+
+/// Bytes of a tensor.
+pub(crate) fn bytes(port: &Port) -> Result<u64, String> {
+    let extent = |d: &tenfold_ir::arith::IntExpr| d.as_const().and_then(|n| u64::try_from(n).ok());
+    let count = port.shape.iter().try_fold(1u64, |n, d| n.checked_mul(extent(d)?));
+    let size = port.elem.storage().map(|dtype| dtype.size_bytes() as u64);
+    let bytes = count.zip(size).and_then(|(count, size)| count.checked_mul(size));
+    bytes.ok_or_else(|| format!("`{}` has no fixed size: {:?}; bind its dims", port.name, port.shape))
+}
+
+/// Assembly that puts constants into the program, those of files from their places in them.
+fn constants(all: &[ConstData], folder: &Path) -> Result<String, String> {
+    let mut text = String::from(".section .rodata\n");
+    for data in all {
+        let symbol = constant_symbol(&data.hash);
+        let (path, offset, len) = match &data.bytes {
+            ConstBytes::Inline(bytes) => {
+                let path = folder.join(format!("{}.bin", data.hash));
+                fs::write(&path, bytes).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))?;
+                (path, 0, bytes.len() as u64)
+            }
+            ConstBytes::File { path, offset, len } => (path.clone(), *offset, *len),
+        };
+        let path = path.canonicalize().map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
+        let _ = writeln!(text, ".balign 64\n.globl {symbol}\n.hidden {symbol}\n{symbol}:");
+        match len {
+            0 => text += ".byte 0\n",
+            _ => {
+                let _ = writeln!(text, ".incbin {:?}, {offset}, {len}", path.to_string_lossy());
+            }
+        }
+    }
+    Ok(text + ".section .note.GNU-stack,\"\",@progbits\n")
+}
+
+/// `main INPUT OUTPUT [SECONDS]`: with a time it prints the median, least and greatest time of a call in milliseconds.
+fn main_source(ins: &[u64], outs: &[u64], workspace: u64) -> String {
+    let list = |sizes: &[u64]| {
+        let texts: Vec<String> = sizes.iter().map(u64::to_string).collect();
+        format!("{}0", texts.iter().map(|t| format!("{t}, ")).collect::<String>())
+    };
+    let count = ins.len() + outs.len() + 1;
+    let types = vec!["void *"; count].join(", ");
+    let args: Vec<String> = (0..count).map(|i| format!("p[{i}]")).collect();
+    format!(
+        r#"#define _POSIX_C_SOURCE 200809L
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+extern int32_t {ENTRY}({types});
+static const size_t ins[] = {{{ins}}}, outs[] = {{{outs}}};
+static void *p[{count}];
+static void *take(size_t n) {{
+    void *q = 0;
+    if (posix_memalign(&q, 64, n + 64)) {{ fputs("out of memory\n", stderr); exit(3); }}
+    memset(q, 0xa5, n + 64);
+    return q;
+}}
+static double now(void) {{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
+}}
+static int by_value(const void *a, const void *b) {{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}}
+static int32_t call(void) {{ return {ENTRY}({args}); }}
+static void bench(double seconds) {{
+    size_t n = 0, room = 1 << 20;
+    double *times = malloc(room * sizeof *times), end = now() + seconds * 1e3;
+    for (int i = 0; i < 3; i++) call();
+    while (n < room && (n < 5 || now() < end)) {{
+        double begin = now();
+        call();
+        times[n++] = now() - begin;
+    }}
+    qsort(times, n, sizeof *times, by_value);
+    printf("%.6f %.6f %.6f %zu\n", times[n / 2], times[0], times[n - 1], n);
+}}
+int main(int argc, char **argv) {{
+    if (argc < 3) return 2;
+    FILE *in = fopen(argv[1], "rb"), *out = fopen(argv[2], "wb");
+    if (!in || !out) return 2;
+    for (int i = 0; i < {n_in}; i++) {{
+        p[i] = take(ins[i]);
+        if (fread(p[i], 1, ins[i], in) != ins[i]) return 2;
+    }}
+    for (int i = 0; i < {n_out}; i++) p[{n_in} + i] = take(outs[i]);
+    p[{count} - 1] = take({workspace}ull);
+    int32_t status = call();
+    if (status) {{ fprintf(stderr, "status %d\n", status); return 4; }}
+    for (int i = 0; i < {n_out}; i++)
+        if (fwrite(p[{n_in} + i], 1, outs[i], out) != outs[i]) return 2;
+    fclose(out);
+    if (argc > 3) bench(atof(argv[3]));
+    return 0;
+}}
+"#,
+        ins = list(ins),
+        outs = list(outs),
+        args = args.join(", "),
+        n_in = ins.len(),
+        n_out = outs.len(),
+    )
+}
+
+impl Program {
+    /// The results' bytes of a call, and what the program prints.
+    pub(crate) fn call(
+        &self,
+        inputs: &[Vec<u8>],
+        seconds: Option<f64>,
+        limit: Duration,
+    ) -> Result<(Vec<Vec<u8>>, String), String> {
+        for (port, given) in self.inputs.iter().zip(inputs) {
+            let expected = bytes(port)?;
+            if given.len() as u64 != expected {
+                return Err(format!("`{}` takes {expected} bytes, found {}", port.name, given.len()));
+            }
+        }
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let (input, output) = (folder.join("input.bin"), folder.join("output.bin"));
+        fs::write(&input, inputs.concat()).map_err(|e| format!("`{}`: {e}", input.display()))?;
+        let mut command = Command::new(&self.path);
+        command.args([&input, &output]).args(seconds.map(|s| s.to_string()));
+        let said = run(command, limit)?;
+        let all = fs::read(&output).map_err(|e| format!("`{}`: {e}", output.display()))?;
+        let mut rest = all.as_slice();
+        let mut results = Vec::new();
+        for port in &self.outputs {
+            let (own, behind) = rest.split_at((bytes(port)? as usize).min(rest.len()));
+            results.push(own.to_vec());
+            rest = behind;
+        }
+        Ok((results, said))
+    }
+}
+
+/// Runs a program to its end or to the end of its time.
+fn run(mut command: Command, limit: Duration) -> Result<String, String> {
+    let begin = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| format!("the compiled program cannot be started: {e}"))?;
+    loop {
+        match child.try_wait().map_err(|e| e.to_string())? {
+            Some(_) => break,
+            None if begin.elapsed() > limit => {
+                child.kill().and_then(|()| child.wait()).map_err(|e| e.to_string())?;
+                return Err(format!("the compiled program ran for more than {} s", limit.as_secs()));
+            }
+            None => thread::sleep(Duration::from_millis(if begin.elapsed().as_millis() < 50 { 1 } else { 10 })),
+        }
+    }
+    let out = child.wait_with_output().map_err(|e| e.to_string())?;
+    match out.status.success() {
+        true => Ok(String::from_utf8_lossy(&out.stdout).into_owned()),
+        false => Err(format!("the compiled program ends with {}", out.status)),
+    }
+}

@@ -1,0 +1,159 @@
+//! Values that a converter must know: computed now, if they depend on constants alone.
+//!
+//! The reference interpreter runs the part of the graph that leads to them. Shapes are small, so what is large is not
+//! computed: a model of a kilobyte cannot make this one work for long.
+
+use std::collections::BTreeSet;
+
+use tenfold_ir::eval::{Bounded, Value as Tensor};
+use tenfold_ir::relax::{self, BindingBlock, BlockKind, Callees, Inputs, Op, Region, ValueId, bindings_of};
+use tenfold_ir::tir::{self, Arg, BufUse, Elem as TirElem, Param};
+use tenfold_ir::{ConstBytes, Module};
+
+use crate::elem::Elem;
+use crate::tensor::{Elements, TensorData};
+use crate::value::{Fault, Outcome, fault};
+use crate::walk::Cx;
+
+/// Elements of the greatest tensor on the way to a value that is computed here.
+const LARGEST: i64 = 1 << 16;
+
+/// Bindings on the way to such a value.
+const LONGEST: usize = 4096;
+
+/// What a value rests on.
+#[derive(Default)]
+struct Cone {
+    values: BTreeSet<ValueId>,
+    params: Vec<String>,
+    dims: bool,
+    large: bool,
+}
+
+impl Cx<'_> {
+    /// The elements of a value, if they depend on constants alone.
+    pub(crate) fn compute(&self, value: ValueId, elem: Elem) -> Outcome<TensorData> {
+        let cone = self.cone(value);
+        if !cone.params.is_empty() {
+            return Err(Fault::Wanted(cone.params));
+        }
+        if cone.dims {
+            return fault("a value that decides a shape depends on dims in a way that is not followed; bind the dims");
+        }
+        if cone.large {
+            return fault("a value that decides a shape takes too much work to compute");
+        }
+        let result = run(&self.module, &slice(self.b.function(), &cone, value))?;
+        let shape = result.shape.iter().map(|n| *n as u64).collect();
+        Ok(TensorData { elem, shape, data: Elements::Bytes(ConstBytes::Inline(result.to_bytes().into())) })
+    }
+
+    fn cone(&self, value: ValueId) -> Cone {
+        let func = self.b.function();
+        let mut cone = Cone { values: BTreeSet::from([value]), ..Cone::default() };
+        let bindings: Vec<_> = bindings_of(&func.blocks).collect();
+        let mut defined: BTreeSet<ValueId> = bindings.iter().map(|b| b.out).collect();
+        for binding in bindings.iter().rev() {
+            if cone.values.contains(&binding.out) {
+                cone.values.extend(&binding.args);
+                binding.regions.iter().for_each(|region| inside(region, &mut cone.values, &mut defined));
+                cone.dims |= matches!(&binding.op, Op::IndexValue { expr, .. } if expr.as_const().is_none());
+            }
+        }
+        for value in &cone.values {
+            if let Some(name) = self.params.get(value) {
+                cone.params.push(name.clone());
+            } else if !defined.contains(value) {
+                cone.dims = true;
+            }
+            let shape = &self.b.tensor(*value).shape;
+            let count = shape.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_const()?));
+            cone.large |= count.is_none_or(|n| n > LARGEST);
+        }
+        cone.large |= cone.values.len() > LONGEST;
+        cone
+    }
+}
+
+/// Values that a region reads, and those that it defines itself.
+fn inside(region: &Region, reads: &mut BTreeSet<ValueId>, defined: &mut BTreeSet<ValueId>) {
+    defined.extend(&region.params);
+    for binding in bindings_of(&region.blocks) {
+        reads.extend(&binding.args);
+        defined.insert(binding.out);
+        binding.regions.iter().for_each(|inner| inside(inner, reads, defined));
+    }
+    reads.extend(&region.results);
+}
+
+/// A function without parameters that gives `result`.
+fn slice(func: &relax::Function, cone: &Cone, result: ValueId) -> relax::Function {
+    let bindings = bindings_of(&func.blocks).filter(|b| cone.values.contains(&b.out)).cloned().collect();
+    let blocks = vec![BindingBlock { kind: BlockKind::Dataflow, bindings }];
+    relax::Function {
+        name: "fold".into(),
+        syms: Vec::new(),
+        facts: Vec::new(),
+        params: Vec::new(),
+        values: func.values.clone(),
+        blocks,
+        results: vec![result],
+        primitive: false,
+        phase: func.phase,
+        skip_optimization: false,
+        plan: None,
+    }
+}
+
+fn run(module: &Module, func: &relax::Function) -> Outcome<Tensor> {
+    let prim = |name: &str, indices: &[i64], inputs: &[Tensor], results: &[(Tensor, Option<usize>)]| {
+        call_prim(module, name, indices, inputs, results)
+    };
+    let external = |path: &str, _: &[Tensor], _: &[Tensor]| Err(format!("`{path}` stands outside the module"));
+    let callees = Callees { prim: &prim, external: &external };
+    let left = relax::eval_with(module, func, &Inputs::default(), callees);
+    let mut left = left.map_err(|e| format!("a value that decides a shape cannot be computed: {e}"))?;
+    left.results.pop().ok_or_else(|| Fault::Message("a value that decides a shape cannot be computed".into()))
+}
+
+/// A loop-level function that a graph calls.
+fn call_prim(
+    module: &Module,
+    name: &str,
+    indices: &[i64],
+    inputs: &[Tensor],
+    results: &[(Tensor, Option<usize>)],
+) -> Result<Vec<Tensor>, String> {
+    let func = module.prim(name).ok_or("there is no such function")?;
+    let (mut indices, mut inputs, mut types) = (indices.iter(), inputs.iter(), results.iter());
+    let all = |value: &Tensor| Arg::Buffer(value.data.iter().map(|cell| Some(*cell)).collect());
+    let missing = "too few arguments";
+    let mut args = Vec::new();
+    for param in &func.params {
+        args.push(match param {
+            Param::Value(var) if func.vars[var.0 as usize].ty.elem == TirElem::Index => {
+                Arg::Value(Bounded::index(*indices.next().ok_or(missing)?))
+            }
+            Param::Value(_) => Arg::Value(*inputs.next().and_then(|v| v.data.first()).ok_or(missing)?),
+            Param::Buffer(_, BufUse::In) => all(inputs.next().ok_or(missing)?),
+            Param::Buffer(_, BufUse::InOut) => {
+                types.next().ok_or(missing)?;
+                all(inputs.next().ok_or(missing)?)
+            }
+            Param::Buffer(_, BufUse::Out) => {
+                Arg::Buffer(vec![None; types.next().ok_or(missing)?.0.shape.iter().product()])
+            }
+            Param::Workspace => return Err("a callee has no workspace".into()),
+        });
+    }
+    tir::eval(module, func, &mut args)?;
+    let written = func.params.iter().zip(args).filter_map(|(param, arg)| match (param, arg) {
+        (Param::Buffer(_, BufUse::Out | BufUse::InOut), Arg::Buffer(cells)) => Some(cells),
+        (_, _) => None,
+    });
+    let value = |(cells, (ty, _)): (Vec<Option<Bounded>>, &(Tensor, Option<usize>))| {
+        let data = cells.into_iter().collect::<Option<Vec<_>>>().ok_or("a result is not wholly written")?;
+        Ok(Tensor { data, ..ty.clone() })
+    };
+    written.zip(results).map(value).collect()
+}

@@ -1,0 +1,163 @@
+//! ONNX models in, graphs of relax out.
+//!
+//! A model is read from its bytes without a copy of them, and walked node by node. What is known when the model is
+//! read (initialisers, shapes, arithmetic on shapes) stays known as values of the walk; the rest becomes operators of
+//! the language. What ONNX has and the language has not is written in the language itself (`library`), so that every
+//! index in it is proven like a user's.
+//!
+//! Models are strangers' files: nothing here panics on one, allocates by what a number in it says, or reads outside of
+//! its folder. It knows nothing of targets, passes or cargo.
+
+mod call;
+mod elem;
+mod emit;
+mod error;
+mod fold;
+mod ints;
+mod ops;
+mod proto;
+mod snippet;
+mod tensor;
+mod value;
+mod walk;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tenfold_ir::Module;
+use tenfold_ir::arith::IntExpr;
+
+pub use elem::{Elem, SmallFloat, Specials};
+pub use error::{ImportError, Problem};
+pub use tensor::{Elements, TensorData};
+
+/// What a model is read with.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Name of the function.
+    pub name: String,
+    /// Extents of named dims.
+    pub dims: BTreeMap<String, i64>,
+    /// Shapes of inputs, which take the place of those in the model.
+    pub shapes: BTreeMap<String, Vec<u64>>,
+    /// Values of inputs that are constants of the function and no parameters.
+    pub values: BTreeMap<String, TensorData>,
+}
+
+/// A parameter or result of an imported function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Its name in the model.
+    pub name: String,
+    /// Type of its elements.
+    pub elem: Elem,
+    /// Extents.
+    pub shape: Vec<IntExpr>,
+    /// For results whose length depends on data: the result that counts how many elements of the first axis count.
+    pub count: Option<usize>,
+}
+
+/// An imported model.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The function and what it calls.
+    pub module: Module,
+    /// Its parameters, in order.
+    pub inputs: Vec<Port>,
+    /// Its results, in order.
+    pub outputs: Vec<Port>,
+}
+
+/// The newest operator set that is known.
+pub const NEWEST_OPSET: i64 = 28;
+/// The oldest operator set that is read.
+pub const OLDEST_OPSET: i64 = 7;
+
+/// Reads the model in a file.
+///
+/// # Errors
+///
+/// Everything that is wrong with it, or that this version does not compile.
+pub fn read(path: &Path, options: &Options) -> Result<Import, ImportError> {
+    let bytes = std::fs::read(path);
+    let bytes = bytes.map_err(|e| ImportError::of(format!("`{}` cannot be read: {e}", path.display())))?;
+    import(&bytes, Some(path), options)
+}
+
+/// Reads a model from its bytes. Without its path it can have no external data.
+///
+/// # Errors
+///
+/// Everything that is wrong with it, or that this version does not compile.
+pub fn import(bytes: &[u8], path: Option<&Path>, options: &Options) -> Result<Import, ImportError> {
+    let model = proto::model(bytes).map_err(|e| ImportError::of(format!("it is no ONNX model: {}", e.0)))?;
+    walk::import(&model, tensor::Home { path, bytes }, options)
+}
+
+/// An input or output as a model declares it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// Its name.
+    pub name: String,
+    /// Type of its elements, if it is a tensor of a known type.
+    pub elem: Option<Elem>,
+    /// Extents, by number or name; `?` where there is neither. None if it has no shape.
+    pub dims: Option<Vec<String>>,
+}
+
+/// Inputs and outputs of a model, initialisers left out.
+///
+/// # Errors
+///
+/// The bytes are no model.
+pub fn declared(bytes: &[u8]) -> Result<(Vec<Declared>, Vec<Declared>), ImportError> {
+    let model = proto::model(bytes).map_err(|e| ImportError::of(format!("it is no ONNX model: {}", e.0)))?;
+    let graph = model.graph.ok_or_else(|| ImportError::of("it is no ONNX model: it has no graph"))?;
+    let known: std::collections::BTreeSet<&str> = graph.initializers.iter().map(|t| t.name).collect();
+    let inputs = graph.inputs.iter().filter(|i| !known.contains(i.name)).map(declare).collect();
+    Ok((inputs, graph.outputs.iter().map(declare).collect()))
+}
+
+/// The operators that a model uses, those of its functions and of graphs in attributes too: sorted, each once.
+///
+/// # Errors
+///
+/// The bytes are no model.
+pub fn operators_of(bytes: &[u8]) -> Result<Vec<String>, ImportError> {
+    let model = proto::model(bytes).map_err(|e| ImportError::of(format!("it is no ONNX model: {}", e.0)))?;
+    let mut names = std::collections::BTreeSet::new();
+    model.graph.iter().for_each(|graph| collect(&graph.nodes, &mut names));
+    model.functions.iter().for_each(|function| collect(&function.nodes, &mut names));
+    Ok(names.into_iter().collect())
+}
+
+fn collect(nodes: &[proto::Node<'_>], names: &mut std::collections::BTreeSet<String>) {
+    for node in nodes {
+        let domain = if node.domain.is_empty() { String::new() } else { format!("{}.", node.domain) };
+        names.insert(format!("{domain}{}", node.op_type));
+        for attribute in &node.attributes {
+            if let proto::AttributeValue::Graph(graph) = &attribute.value {
+                collect(&graph.nodes, names);
+            }
+        }
+    }
+}
+
+fn declare(info: &proto::ValueInfo<'_>) -> Declared {
+    let (elem, dims) = match &info.ty {
+        proto::TypeProto::Tensor { data_type, shape } => (Elem::from_code(*data_type), shape.as_ref()),
+        proto::TypeProto::Other(_) | proto::TypeProto::Unknown => (None, None),
+    };
+    let text = |dim: &proto::Dim<'_>| match dim {
+        proto::Dim::Value(n) => n.to_string(),
+        proto::Dim::Name(name) => (*name).to_string(),
+        proto::Dim::Unknown => "?".to_string(),
+    };
+    Declared { name: info.name.to_string(), elem, dims: dims.map(|dims| dims.iter().map(text).collect()) }
+}
+
+/// The operators that are imported: domain and name, in order.
+pub fn operators() -> Vec<(&'static str, &'static str)> {
+    ops::all().map(|op| (op.domain, op.name)).collect()
+}

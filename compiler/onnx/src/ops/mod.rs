@@ -1,0 +1,41 @@
+//! The operators of ONNX that are imported: one row each, and how it becomes operators of the language.
+
+mod element;
+mod nn;
+mod reduce;
+mod shape;
+
+use crate::call::Call;
+use crate::value::{Outcome, Value};
+use crate::walk::Cx;
+
+/// Converts a node.
+pub(crate) type Convert = for<'c, 'm> fn(&mut Cx<'m>, &Call<'c, 'm>) -> Outcome<Vec<Value>>;
+
+/// An operator.
+#[derive(Clone, Copy)]
+pub(crate) struct OnnxOp {
+    /// Its operator set; empty for ONNX's own.
+    pub(crate) domain: &'static str,
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// The first version of the operator set that has it.
+    pub(crate) since: i64,
+    /// What it becomes.
+    pub(crate) convert: Convert,
+}
+
+/// A row of ONNX's own operator set.
+pub(crate) const fn op(name: &'static str, since: i64, convert: Convert) -> OnnxOp {
+    OnnxOp { domain: "", name, since, convert }
+}
+
+/// Every operator, family by family.
+pub(crate) fn all() -> impl Iterator<Item = &'static OnnxOp> {
+    [element::TABLE, reduce::TABLE, shape::TABLE, nn::TABLE].into_iter().flatten()
+}
+
+/// The operator of that name.
+pub(crate) fn lookup(domain: &str, name: &str) -> Option<&'static OnnxOp> {
+    all().find(|op| op.domain == domain && op.name == name)
+}
