@@ -32,7 +32,7 @@ struct Cone {
 
 impl Cx<'_> {
     /// The elements of a value, if they depend on constants alone.
-    pub(crate) fn compute(&self, value: ValueId, elem: Elem) -> Outcome<TensorData> {
+    pub(crate) fn compute(&mut self, value: ValueId, elem: Elem) -> Outcome<TensorData> {
         let cone = self.cone(value);
         if !cone.params.is_empty() {
             return Err(Fault::Wanted(cone.params));
@@ -43,6 +43,7 @@ impl Cx<'_> {
         if cone.large {
             return fault("a value that decides a shape takes too much work to compute");
         }
+        self.keep_kernels();
         let result = run(&self.module, &slice(self.b.function(), &cone, value))?;
         let shape = result.shape.iter().map(|n| *n as u64).collect();
         Ok(TensorData { elem, shape, data: Elements::Bytes(ConstBytes::Inline(result.to_bytes().into())) })

@@ -309,9 +309,24 @@ fn type_proto(bytes: &[u8]) -> Result<TypeProto<'_>> {
             5 => TypeProto::Other("a map"),
             7 => TypeProto::Other("an opaque type"),
             8 => TypeProto::Other("a sparse tensor"),
-            9 => TypeProto::Other("an optional"),
+            9 => match optional(field.bytes()?)? {
+                inner @ TypeProto::Tensor { .. } => inner,
+                TypeProto::Other(_) | TypeProto::Unknown => TypeProto::Other("an optional"),
+            },
             _ => return Ok(()),
         };
+        Ok(())
+    })
+}
+
+/// What an optional holds; an optional in an optional is not looked into.
+fn optional(bytes: &[u8]) -> Result<TypeProto<'_>> {
+    read(bytes, |ty: &mut TypeProto<'_>, number, field| {
+        let mut reader = Reader::new(if number == 1 { field.bytes()? } else { &[] });
+        if let Some((1, inner)) = reader.next()? {
+            let (data_type, shape) = tensor_type(inner.bytes()?)?;
+            *ty = TypeProto::Tensor { data_type, shape };
+        }
         Ok(())
     })
 }

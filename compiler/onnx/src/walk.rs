@@ -373,10 +373,18 @@ impl<'m> Cx<'m> {
         out
     }
 
+    /// Puts the kernels that operators made into the module.
+    pub(crate) fn keep_kernels(&mut self) {
+        for kernel in self.b.take_kernels() {
+            self.module.functions.insert(kernel.name.clone(), Function::Prim(kernel));
+        }
+    }
+
     fn finish(mut self, inputs: Vec<Port>, outputs: Vec<(Port, ValueId)>) -> Result<Import, ImportError> {
         if !self.problems.is_empty() || !self.wanted.is_empty() {
             return Err(ImportError { problems: self.problems, wanted: self.wanted.into_iter().collect() });
         }
+        self.keep_kernels();
         let results: Vec<ValueId> = outputs.iter().map(|(_, id)| *id).collect();
         let func = self.b.finish(&results);
         self.module.functions.insert(func.name.clone(), Function::Relax(func));

@@ -1,7 +1,13 @@
 //! The operators of ONNX that are imported: one row each, and how it becomes operators of the language.
 
+mod attention;
+mod cast;
+mod control;
 mod element;
+mod index;
+mod loss;
 mod nn;
+mod quant;
 mod reduce;
 mod shape;
 
@@ -32,7 +38,19 @@ pub(crate) const fn op(name: &'static str, since: i64, convert: Convert) -> Onnx
 
 /// Every operator, family by family.
 pub(crate) fn all() -> impl Iterator<Item = &'static OnnxOp> {
-    [element::TABLE, reduce::TABLE, shape::TABLE, nn::TABLE].into_iter().flatten()
+    let families = [
+        attention::TABLE,
+        cast::TABLE,
+        control::TABLE,
+        element::TABLE,
+        index::TABLE,
+        loss::TABLE,
+        nn::TABLE,
+        quant::TABLE,
+        reduce::TABLE,
+        shape::TABLE,
+    ];
+    families.into_iter().flatten()
 }
 
 /// The operator of that name.

@@ -44,7 +44,7 @@ fn gemm<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 }
 
 /// The window of a convolution or a pool over an input of these spatial extents.
-pub(super) fn window(call: &Call<'_, '_>, spatial: &[IntExpr], kernel: Vec<i64>, ceil: bool) -> Outcome<Window> {
+pub(super) fn window(call: &Call<'_, '_>, spatial: &[IntExpr], kernel: Vec<i64>) -> Outcome<Window> {
     let n = spatial.len();
     let list = |name: &str, default: i64, count: usize| -> Outcome<Vec<i64>> {
         let list = call.ints(name)?.unwrap_or_else(|| vec![default; count]);
@@ -78,7 +78,6 @@ pub(super) fn window(call: &Call<'_, '_>, spatial: &[IntExpr], kernel: Vec<i64>,
         }
         other => return fault(format!("the padding `{other}` is unknown")),
     };
-    let _ = ceil;
     Ok(Window { kernel, strides, pads, dilations })
 }
 
@@ -95,7 +94,7 @@ fn conv<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     args.extend(call.optional(cx, 2)?);
     let spatial = spatial(cx, args[0])?;
     let kernel = cx.fixed(args[1])?.get(2..).unwrap_or_default().to_vec();
-    let window = window(call, &spatial, kernel, false)?;
+    let window = window(call, &spatial, kernel)?;
     let group = call.int_or("group", 1)?;
     let y = cx.emit(Op::Conv { window, group }, &args)?;
     cx.one(y)
@@ -112,7 +111,7 @@ fn kernel_shape(call: &Call<'_, '_>) -> Outcome<Vec<i64>> {
 fn pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId, op: PoolOp) -> Outcome<ValueId> {
     let spatial = spatial(cx, x)?;
     let ceil_mode = call.int_or("ceil_mode", 0)? != 0;
-    let window = window(call, &spatial, kernel_shape(call)?, ceil_mode)?;
+    let window = window(call, &spatial, kernel_shape(call)?)?;
     cx.emit(Op::Pool { op, window, ceil_mode }, &[x])
 }
 
@@ -211,7 +210,7 @@ fn batch_norm<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let axes: Vec<usize> = (0..cx.rank(x)).filter(|i| *i != 1).collect();
     let (mean, variance) = moments(cx, x, &axes, false)?;
     let y = cx.emit(Op::BatchNorm { axis: 1, epsilon }, &[x, args[1], args[2], mean, variance])?;
-    let mut running = |cx: &mut Cx<'m>, old: ValueId, now: ValueId| {
+    let running = |cx: &mut Cx<'m>, old: ValueId, now: ValueId| {
         let (a, b) = (cx.like(old, momentum), cx.like(old, 1.0 - momentum));
         let (old, now) = (cx.binary(BinaryOp::Mul, old, a)?, cx.binary(BinaryOp::Mul, now, b)?);
         cx.binary(BinaryOp::Add, old, now)
@@ -300,9 +299,9 @@ fn group_norm<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let dims = cx.dims(x);
     let groups = call.int_or("num_groups", 1)?;
     let [n, channels, ..] = dims.as_slice() else { return fault("expected batch and channels") };
-    let Some(channels) = channels.as_const().filter(|c| groups > 0 && c % groups == 0) else {
+    if channels.as_const().is_none_or(|c| groups < 1 || c % groups != 0) {
         return fault(format!("{groups} groups do not divide {channels} channels"));
-    };
+    }
     let own = cx.dtype(x);
     let wide = if own == DType::F64 { own } else { DType::F32 };
     let x = cx.cast(x, wide)?;
@@ -320,7 +319,6 @@ fn group_norm<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
         y = cx.binary(BinaryOp::Mul, y, scale)?;
         y = cx.binary(BinaryOp::Add, y, bias)?;
     }
-    let _ = channels;
     cx.one(y)
 }
 

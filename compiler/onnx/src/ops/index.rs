@@ -1,0 +1,209 @@
+//! Operators that read and write at indices.
+
+use tenfold_ir::DType;
+use tenfold_ir::op::{BinaryOp, CmpOp};
+use tenfold_ir::ops::AttrValue;
+use tenfold_ir::relax::Op;
+
+use super::{OnnxOp, op};
+use crate::call::Call;
+use crate::emit::int;
+use crate::value::{Outcome, Value, fault};
+use crate::walk::Cx;
+
+type Results = Outcome<Vec<Value>>;
+
+fn axis_attr(axis: usize) -> (&'static str, AttrValue) {
+    ("axis", AttrValue::Int(int(axis as i64)))
+}
+
+fn gather<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, operator: &str) -> Results {
+    let ((x, elem), indices) = (call.any(cx, 0)?, call.x(cx, 1)?);
+    let axis = call.axis(0, cx.rank(x))?;
+    let y = cx.op(operator, &[x, indices], &[axis_attr(axis)])?;
+    Ok(vec![Value::Node(y, elem)])
+}
+
+fn gather_nd<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let ((x, elem), indices) = (call.any(cx, 0)?, call.x(cx, 1)?);
+    let batch = AttrValue::Int(int(call.int_or("batch_dims", 0)?));
+    let y = cx.op("gather", &[x, indices], &[("batch_dims", batch)])?;
+    Ok(vec![Value::Node(y, elem)])
+}
+
+fn reduction(call: &Call<'_, '_>) -> Outcome<(&'static str, AttrValue)> {
+    Ok(("reduction", AttrValue::Text(call.text("reduction", "none")?)))
+}
+
+fn scatter_nd<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let ((x, elem), indices, updates) = (call.any(cx, 0)?, call.x(cx, 1)?, call.any(cx, 2)?.0);
+    let y = cx.op("scatter", &[x, indices, updates], &[reduction(call)?])?;
+    Ok(vec![Value::Node(y, elem)])
+}
+
+fn scatter_elements<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let ((x, elem), indices, updates) = (call.any(cx, 0)?, call.x(cx, 1)?, call.any(cx, 2)?.0);
+    let axis = call.axis(0, cx.rank(x))?;
+    let y = cx.op("put_along_axis", &[x, indices, updates], &[axis_attr(axis), reduction(call)?])?;
+    Ok(vec![Value::Node(y, elem)])
+}
+
+fn reverse_sequence<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let ((x, elem), lengths) = (call.any(cx, 0)?, call.x(cx, 1)?);
+    let attrs = [
+        ("time_axis", AttrValue::Int(int(call.int_or("time_axis", 0)?))),
+        ("batch_axis", AttrValue::Int(int(call.int_or("batch_axis", 1)?))),
+    ];
+    let y = cx.op("reverse_sequence", &[x, lengths], &attrs)?;
+    Ok(vec![Value::Node(y, elem)])
+}
+
+/// A cache with a run of new entries per batch, from an index on; `circular` goes on at the beginning.
+fn tensor_scatter<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let ((cache, elem), update) = (call.any(cx, 0)?, call.any(cx, 1)?.0);
+    let dims = cx.dims(cache);
+    let axis = call.axis(-2, dims.len())?;
+    if axis == 0 {
+        return fault("the axis of the sequence is that of the batch");
+    }
+    let (length, run) = (dims[axis].clone(), cx.dims(update)[axis].clone());
+    let begin = match call.optional(cx, 2)? {
+        Some(begin) => cx.cast(begin, DType::I64)?,
+        None => {
+            let zero = cx.scalar(DType::I64, 0.0);
+            cx.full(&dims[..1], zero)?
+        }
+    };
+    let begin = cx.reshape(begin, &[dims[0].clone(), int(1)])?;
+    let steps = cx.emit(Op::Arange { start: int(0), step: int(1), extent: run.clone(), dtype: DType::I64 }, &[])?;
+    let mut place = cx.binary(BinaryOp::Add, begin, steps)?;
+    if call.text("mode", "linear")? == "circular" {
+        let length = cx.emit(Op::IndexValue { expr: length.clone(), dtype: DType::I64 }, &[])?;
+        place = cx.binary(BinaryOp::RemEuclid, place, length)?;
+    }
+    // The index of each element of the update along the axis.
+    let mut shape = vec![int(1); dims.len()];
+    (shape[0], shape[axis]) = (dims[0].clone(), run);
+    let place = cx.reshape(place, &shape)?;
+    let all = cx.dims(update);
+    let place = cx.broadcast(place, &all)?;
+    let y = cx.op("put_along_axis", &[cache, place, update], &[axis_attr(axis)])?;
+    Ok(vec![Value::Node(y, elem)])
+}
+
+/// Elements where a known condition holds.
+fn compress<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let (x, elem) = call.any(cx, 0)?;
+    let condition = cx.f64s(call.value(1)?)?;
+    let chosen: Vec<i64> = (0..).zip(&condition).filter(|(_, c)| **c != 0.0).map(|(i, _)| i).collect();
+    let (x, axis) = match call.int("axis")? {
+        Some(axis) => (x, crate::call::axis_of(axis, cx.rank(x))?),
+        None => {
+            let all = crate::snippet::product(&cx.dims(x));
+            (cx.reshape(x, &[all])?, 0)
+        }
+    };
+    let indices = crate::walk::integers(crate::elem::Elem::Int64, vec![chosen.len() as u64], &chosen);
+    let indices = cx.constant(&indices)?;
+    let y = cx.op("take", &[x, indices], &[axis_attr(axis)])?;
+    Ok(vec![Value::Node(y, elem)])
+}
+
+/// The indices of the elements of a known tensor that are not 0, one column each.
+fn non_zero<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let data = cx.data(call.value(0)?)?;
+    let values = cx.f64s(&Value::from(data.clone()))?;
+    let places: Vec<usize> = (0..values.len()).filter(|i| values[*i] != 0.0).collect();
+    let mut out = Vec::new();
+    for axis in 0..data.shape.len() {
+        let step: u64 = data.shape[axis + 1..].iter().product();
+        out.extend(places.iter().map(|at| (*at as u64 / step.max(1) % data.shape[axis].max(1)) as i64));
+    }
+    let shape = vec![data.shape.len() as u64, places.len() as u64];
+    Ok(vec![crate::walk::integers(crate::elem::Elem::Int64, shape, &out).into()])
+}
+
+/// Running sums or products, as a sum over a triangle: exact for integers, and as good for floats.
+fn cumulative<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, product: bool) -> Results {
+    let x = call.x(cx, 0)?;
+    let rank = cx.rank(x);
+    let axis = cx.i64s(call.value(1)?)?.first().copied().unwrap_or(0);
+    let axis = crate::call::axis_of(axis, rank)?;
+    let (exclusive, reverse) = (call.int_or("exclusive", 0)? != 0, call.int_or("reverse", 0)? != 0);
+    let mut text = crate::snippet::Snippet::default();
+    let dims = cx.dims(x);
+    let flat = [crate::snippet::product(&dims[..axis]), dims[axis].clone(), crate::snippet::product(&dims[axis + 1..])];
+    let folded = cx.reshape(x, &flat)?;
+    let d = text.tensor(cx, "x", folded);
+    let (dtype, n) = (cx.dtype(x), &d[1]);
+    let wide = if dtype.is_half() { DType::F32 } else { dtype };
+    let (unit, join) = if product { ("1", "*") } else { ("0", "+") };
+    let at = if reverse { format!("{n} - 1 - k") } else { "k".into() };
+    let unit = if wide.is_float() { format!("{unit}.0{wide}") } else { format!("{unit}{wide}") };
+    let item = format!("x[[i, {at}, j]] as {wide}");
+    let body = format!(
+        "let mut y = zeros::<{dtype}>([{a}, {n}, {b}]);
+        for i in 0..{a} {{ for j in 0..{b} {{
+            let mut acc = {unit};
+            for k in 0..{n} {{
+                {store}
+            }}
+        }} }}
+        y",
+        a = d[0],
+        b = d[2],
+        store = if exclusive {
+            format!("y[[i, {at}, j]] = acc as {dtype}; acc = acc {join} ({item});")
+        } else {
+            format!("acc = acc {join} ({item}); y[[i, {at}, j]] = acc as {dtype};")
+        },
+    );
+    let y = text.one(cx, &crate::snippet::tensor_text(dtype, &d), &body)?;
+    let y = cx.reshape(y, &dims)?;
+    cx.one(y)
+}
+
+/// Whether an optional holds something, which is known.
+fn optional_has_element<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let y = cx.b.scalar(tenfold_ir::Scalar::bool(call.has(0)));
+    cx.one(y)
+}
+
+fn hardmax<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let x = call.x(cx, 0)?;
+    let dims = cx.dims(x);
+    let (flat, axis) = if call.version >= 13 {
+        (x, call.axis(-1, dims.len())?)
+    } else {
+        let axis = call.axis(1, dims.len())?;
+        let (a, b) = (crate::snippet::product(&dims[..axis]), crate::snippet::product(&dims[axis..]));
+        (cx.reshape(x, &[a, b])?, 1)
+    };
+    let op = tenfold_ir::op::ArgOp::ArgMax;
+    let at = cx.emit(Op::ArgReduce { op, axis: Some(axis), keepdims: true }, &[flat])?;
+    let mut shape = vec![int(1); cx.rank(flat)];
+    shape[axis] = cx.dims(flat)[axis].clone();
+    let range = Op::Arange { start: int(0), step: int(1), extent: shape[axis].clone(), dtype: DType::I64 };
+    let range = cx.emit(range, &[])?;
+    let range = cx.reshape(range, &shape)?;
+    let hit = cx.compare(CmpOp::Eq, at, range)?;
+    let y = cx.cast(hit, cx.dtype(x))?;
+    let y = cx.reshape(y, &dims)?;
+    cx.one(y)
+}
+
+pub(super) static TABLE: &[OnnxOp] = &[
+    op("Compress", 9, compress),
+    op("CumProd", 26, |cx, call| cumulative(cx, call, true)),
+    op("CumSum", 11, |cx, call| cumulative(cx, call, false)),
+    op("Gather", 1, |cx, call| gather(cx, call, "take")),
+    op("GatherElements", 11, |cx, call| gather(cx, call, "take_along_axis")),
+    op("GatherND", 11, gather_nd),
+    op("Hardmax", 1, hardmax),
+    op("NonZero", 9, non_zero),
+    op("OptionalHasElement", 15, optional_has_element),
+    op("ReverseSequence", 10, reverse_sequence),
+    op("ScatterElements", 11, scatter_elements),
+    op("ScatterND", 11, scatter_nd),
+    op("TensorScatter", 24, tensor_scatter),
+];
