@@ -13,6 +13,9 @@ Commands:
   diff      Prints what is different in one function after two passes
   graph     Draws one function: kernels, shapes, memory over time
   stats     Counts kernels, bytes and copies of one function or of all
+  signature   Prints the tensor function of an ONNX model, to paste
+  run         Calls an ONNX model on arrays of NumPy
+  bench       Measures a call of an ONNX model
   check-onnx  Runs test cases of ONNX
 
 Options:
@@ -175,4 +178,55 @@ Options:
   -h, --help            Print help
 
 Exit codes: 0 no case failed, 1 one did, 2 the command line is wrong.
+";
+
+/// `cargo tenfold signature --help`.
+pub(crate) const SIGNATURE: &str = "\
+Prints the tensor function of an ONNX model, to paste into a crate
+
+Usage: cargo tenfold signature MODEL.onnx [OPTIONS]
+
+Named dims of the model stay dims of the function, unless they are bound.
+
+Options:
+      --dim NAME=N    Bind a dim
+  -h, --help          Print help
+
+Exit codes: 0 it is printed, 1 the model cannot be imported, 2 the command line is wrong.
+";
+
+/// `cargo tenfold run --help`.
+pub(crate) const RUN: &str = "\
+Calls an ONNX model on arrays of NumPy
+
+Usage: cargo tenfold run MODEL.onnx --input FILE.npy --output FILE.npy [OPTIONS]
+
+The model is compiled for this machine and the shapes of the inputs.
+
+Options:
+  -i, --input [NAME=]FILE    An input, by name or in order
+  -o, --output FILE          Where an output goes, in order
+      --dim NAME=N           Bind a dim
+  -h, --help                 Print help
+
+Exit codes: 0 the outputs are written, 1 they are not, 2 the command line is wrong.
+";
+
+/// `cargo tenfold bench --help`.
+pub(crate) const BENCH: &str = "\
+Measures a call of an ONNX model on random inputs
+
+Usage: cargo tenfold bench MODEL.onnx [OPTIONS]
+
+The model is compiled for this machine with every feature of its processor. Dims that are not bound
+are 1. A call runs on one thread.
+
+Options:
+      --dim NAME=N     Bind a dim
+      --seconds S      How long to measure; 1 unless given
+      --threads N      Threads that a call may use
+      --json           Print one JSON object: median_ms, min_ms, max_ms, calls, …
+  -h, --help           Print help
+
+Exit codes: 0 it is measured, 1 it is not, 2 the command line is wrong.
 ";

@@ -31,6 +31,7 @@ use tenfold_ir::arith::IntExpr;
 pub use elem::{Elem, SmallFloat, Specials};
 pub use error::{ImportError, Problem};
 pub use tensor::{Elements, TensorData};
+pub use walk::identifier;
 
 /// What a model is read with.
 #[derive(Clone, Debug, Default)]
@@ -71,8 +72,8 @@ pub struct Import {
 
 /// The newest operator set that is known.
 pub const NEWEST_OPSET: i64 = 28;
-/// The oldest operator set that is read.
-pub const OLDEST_OPSET: i64 = 7;
+/// The oldest operator set that is read; operators that have changed their meaning since it are refused by name.
+pub const OLDEST_OPSET: i64 = 1;
 
 /// Reads the model in a file.
 ///

@@ -402,8 +402,8 @@ fn place(node: &Node<'_>) -> String {
     format!("node {} {name}", node.op_type).trim_end().to_string()
 }
 
-/// A name as an identifier.
-fn identifier(name: &str) -> String {
+/// A name of a model as an identifier.
+pub fn identifier(name: &str) -> String {
     let mut out: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(60).collect();
     if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) {
         out.insert(0, 'x');

@@ -9,9 +9,10 @@ use lexopt::{Arg, Parser, ValueExt as _};
 
 use super::check::Check;
 use super::help_of;
+use super::model::Model;
 
 /// The names of the commands.
-pub(crate) const NAMES: [&str; 1] = ["check-onnx"];
+pub(crate) const NAMES: [&str; 4] = ["check-onnx", "signature", "run", "bench"];
 
 /// A command.
 #[derive(Debug, PartialEq)]
@@ -20,18 +21,47 @@ pub(crate) enum Command {
     Help(&'static str),
     /// `check-onnx`.
     Check(Check),
+    /// `signature`.
+    Signature(Model),
+    /// `run`.
+    Run(Model),
+    /// `bench`.
+    Bench(Model),
 }
 
 /// Reads what follows a command's name.
 pub(crate) fn parse(name: &str, rest: &[OsString]) -> Result<Command, String> {
     let mut parser = Parser::from_args(rest.iter().cloned());
+    if name == "check-onnx" {
+        return check(&mut parser);
+    }
+    let (help, model) = model(name, &mut parser)?;
+    if let Some(text) = help {
+        return Ok(Command::Help(text));
+    }
+    Ok(match name {
+        "signature" => Command::Signature(model),
+        "run" => Command::Run(model),
+        _ => Command::Bench(model),
+    })
+}
+
+fn text(error: lexopt::Error) -> String {
+    error.to_string()
+}
+
+fn check(parser: &mut Parser) -> Result<Command, String> {
     let jobs = thread::available_parallelism().map_or(1, usize::from);
-    let mut check =
-        Check { folder: PathBuf::new(), by_op: false, jobs, limit: Duration::from_secs(120), filter: String::new() };
-    let text = |error: lexopt::Error| error.to_string();
+    let mut check = Check {
+        folder: PathBuf::new(),
+        by_op: false,
+        jobs,
+        limit: Duration::from_secs(120),
+        filter: String::new(),
+    };
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
-            Arg::Short('h') | Arg::Long("help") => return Ok(Command::Help(help_of(name))),
+            Arg::Short('h') | Arg::Long("help") => return Ok(Command::Help(help_of("check-onnx"))),
             Arg::Long("by-op") => check.by_op = true,
             Arg::Long("jobs") | Arg::Short('j') => {
                 check.jobs = parser.value().and_then(|v| v.parse()).map_err(text)?;
@@ -47,5 +77,85 @@ pub(crate) fn parse(name: &str, rest: &[OsString]) -> Result<Command, String> {
     match check.folder.as_os_str().is_empty() {
         true => Err("the folder of the cases is missing".into()),
         false => Ok(Command::Check(check)),
+    }
+}
+
+/// What is asked of a model, or the help.
+fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model), String> {
+    let mut model = Model { seconds: 1.0, threads: 1, ..Model::default() };
+    let (runs, measures) = (name == "run", name == "bench");
+    while let Some(argument) = parser.next().map_err(text)? {
+        match argument {
+            Arg::Short('h') | Arg::Long("help") => return Ok((Some(help_of(name)), model)),
+            Arg::Long("input") | Arg::Short('i') if runs => {
+                let value = parser.value().and_then(|v| v.string()).map_err(text)?;
+                model.inputs.push(match value.split_once('=') {
+                    Some((name, file)) => (Some(name.into()), file.into()),
+                    None => (None, value.into()),
+                });
+            }
+            Arg::Long("output") | Arg::Short('o') if runs => {
+                model.outputs.push(parser.value().map_err(text)?.into());
+            }
+            Arg::Long("dim") => {
+                let value = parser.value().and_then(|v| v.string()).map_err(text)?;
+                let pair = value.split_once('=').and_then(|(name, n)| Some((name, n.parse::<i64>().ok()?)));
+                let (name, extent) = pair.filter(|(_, n)| *n >= 0).ok_or("write `--dim NAME=NUMBER`")?;
+                model.dims.insert(name.into(), extent);
+            }
+            Arg::Long("json") if measures => model.json = true,
+            Arg::Long("seconds") if measures => {
+                model.seconds = parser.value().and_then(|v| v.parse()).map_err(text)?;
+            }
+            Arg::Long("threads") if measures => {
+                model.threads = parser.value().and_then(|v| v.parse()).map_err(text)?;
+            }
+            Arg::Value(value) if model.path.as_os_str().is_empty() => model.path = value.into(),
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    match model.path.as_os_str().is_empty() {
+        true => Err("the file of the model is missing".into()),
+        false => Ok((None, model)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Command, String> {
+        let mut words = line.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let rest: Vec<OsString> = words.map(OsString::from).collect();
+        parse(name, &rest)
+    }
+
+    #[test]
+    fn what_can_be_asked() {
+        let Ok(Command::Check(check)) = read("check-onnx cases --by-op -j 3 --timeout 5") else { panic!("no check") };
+        assert_eq!((check.by_op, check.jobs, check.limit), (true, 3, Duration::from_secs(5)));
+        let Ok(Command::Run(run)) = read("run m.onnx --input a.npy --input b=c.npy -o y.npy --dim N=4") else {
+            panic!("no run")
+        };
+        assert_eq!(run.inputs, [(None, "a.npy".into()), (Some("b".into()), "c.npy".into())]);
+        assert_eq!((run.outputs, run.dims["N"]), (vec![PathBuf::from("y.npy")], 4));
+        let Ok(Command::Bench(bench)) = read("bench m.onnx --threads 2 --json") else { panic!("no bench") };
+        assert_eq!((bench.json, bench.threads), (true, 2));
+        assert!(matches!(read("signature m.onnx"), Ok(Command::Signature(_))));
+        assert!(matches!(read("bench --help"), Ok(Command::Help(_))));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let cases = [
+            ("check-onnx", "the folder of the cases is missing"),
+            ("run", "the file of the model is missing"),
+            ("signature m.onnx --json", "invalid option '--json'"),
+            ("run m.onnx --dim N", "write `--dim NAME=NUMBER`"),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(read(line).err().as_deref(), Some(expected), "{line}");
+        }
     }
 }

@@ -1,10 +1,12 @@
-//! Commands over ONNX models: `check-onnx`.
+//! Commands over ONNX models: `check-onnx`, `signature`, `run`, `bench`.
 
 mod arguments;
 mod case;
 mod check;
 mod compare;
+mod model;
 mod native;
+mod npy;
 
 use std::ffi::OsString;
 
@@ -30,6 +32,9 @@ pub(crate) fn command(arguments: &[OsString]) -> Option<Outcome> {
             Outcome::Good
         }
         Ok(arguments::Command::Check(check)) => check::run(&check),
+        Ok(arguments::Command::Signature(of)) => model::signature(&of),
+        Ok(arguments::Command::Run(of)) => model::run(&of),
+        Ok(arguments::Command::Bench(of)) => model::bench(&of),
         Err(error) => {
             eprint!("error: {error}\n\nFor more, try `cargo tenfold {name} --help`.\n");
             Outcome::Usage
@@ -41,6 +46,9 @@ pub(crate) fn command(arguments: &[OsString]) -> Option<Outcome> {
 fn help_of(name: &str) -> &'static str {
     match name {
         "check-onnx" => help::CHECK_ONNX,
+        "signature" => help::SIGNATURE,
+        "run" => help::RUN,
+        "bench" => help::BENCH,
         _ => help::ALL,
     }
 }

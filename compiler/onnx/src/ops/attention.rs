@@ -225,9 +225,7 @@ fn attention<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     }
     let shown = match mode {
         0 => raw,
-        1 if call.version < 24 => biased,
         1 => soft,
-        2 if call.version < 24 => soft,
         2 => biased,
         _ => weights,
     };

@@ -61,6 +61,10 @@ pub(super) fn convert(cx: &mut Cx<'_>, x: ValueId, from: Elem, to: Elem, roundin
     }
     let Some(target) = to.storage() else { return fault(format!("a conversion to {to} is not supported")) };
     let x = decoded(cx, x, from)?;
+    if to == Elem::Bool {
+        let zero = cx.like(x, 0.0);
+        return cx.compare(CmpOp::Ne, x, zero);
+    }
     if to.is_plain() {
         return cx.cast(x, target);
     }
@@ -133,7 +137,11 @@ fn encoded(cx: &mut Cx<'_>, x: ValueId, float: SmallFloat, rounding: &Rounding) 
     }
     let signed = cx.binary(BinaryOp::Or, code, sign)?;
     let nan = cx.unary(UnaryOp::IsNan, x)?;
-    let nan_code = if float.specials == Specials::Ieee { special + 1 } else { special };
+    let nan_code = match float.specials {
+        Specials::Ieee => special + 1,
+        Specials::NanOnly | Specials::NanIsMinusZero => special,
+        Specials::None => sign_bit,
+    };
     let nan_code = byte(cx, nan_code);
     cx.select(nan, nan_code, signed)
 }

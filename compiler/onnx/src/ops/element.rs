@@ -101,10 +101,12 @@ fn bit_shift<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
         "RIGHT" => BinaryOp::Shr,
         other => return fault(format!("the direction `{other}` is neither LEFT nor RIGHT")),
     };
-    // A count of the width or more shifts everything out, where the language takes it modulo the width.
+    // A count of the width or more, or below 0, shifts everything out, where the language takes it modulo the width.
     let shifted = cx.binary(op, a, b)?;
     let width = cx.like(b, f64::from(cx.dtype(b).bits()));
-    let inside = cx.compare(CmpOp::Lt, b, width)?;
+    let (below, none) = (cx.compare(CmpOp::Lt, b, width)?, cx.like(b, 0.0));
+    let natural = cx.compare(CmpOp::Ge, b, none)?;
+    let inside = cx.binary(BinaryOp::And, below, natural)?;
     let zero = cx.like(a, 0.0);
     let y = cx.select(inside, shifted, zero)?;
     cx.one(y)

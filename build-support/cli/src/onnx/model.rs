@@ -1,0 +1,241 @@
+//! `run`, `bench` and `signature`: one model, on this machine.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{env, fs, process};
+
+use tenfold_core::Target;
+use tenfold_ir::Scalar;
+use tenfold_onnx::{Declared, Elem, Options, Port, declared, read};
+
+use super::native::{self, Program};
+use super::npy::Array;
+use crate::rustc::Rustc;
+use crate::{Outcome, output};
+
+/// What is asked of a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Model {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// Files of inputs, by name or in order.
+    pub(crate) inputs: Vec<(Option<String>, PathBuf)>,
+    /// Files of outputs, in order.
+    pub(crate) outputs: Vec<PathBuf>,
+    /// Extents of named dims.
+    pub(crate) dims: BTreeMap<String, i64>,
+    /// Whether to print one JSON object.
+    pub(crate) json: bool,
+    /// How long to measure.
+    pub(crate) seconds: f64,
+    /// Threads of a call.
+    pub(crate) threads: usize,
+}
+
+/// How long a model may run.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// A folder that goes away with the value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Scratch, String> {
+        let path = env::temp_dir().join(format!("tenfold-model-{}", process::id()));
+        fs::create_dir_all(&path).map_err(|e| format!("`{}` cannot be made: {e}", path.display()))?;
+        Ok(Scratch(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What the system keeps of it does no harm.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// This machine with every feature of its processor.
+fn host() -> Target {
+    let cfg = Rustc::find().and_then(|rustc| rustc.print("cfg", &["-C", "target-cpu=native"])).unwrap_or_default();
+    let features: Vec<&str> = cfg
+        .lines()
+        .filter_map(|line| line.strip_prefix("target_feature=\"")?.strip_suffix('"'))
+        .collect();
+    Target::from_triple(&Target::host().triple, &features)
+}
+
+/// How long the steps took, in milliseconds.
+struct Times {
+    import: f64,
+    compile: f64,
+}
+
+fn compiled(model: &Model, options: &Options, folder: &Path) -> Result<(Program, Vec<Port>, Vec<Port>, Times), String> {
+    let begin = Instant::now();
+    let imported = read(&model.path, options).map_err(|e| e.to_string())?;
+    let import = begin.elapsed().as_secs_f64() * 1e3;
+    let (inputs, outputs) = (imported.inputs.clone(), imported.outputs.clone());
+    let begin = Instant::now();
+    let backend = native::backend()?;
+    let program = native::build(imported, &*backend, &host(), folder)?;
+    let compile = begin.elapsed().as_secs_f64() * 1e3;
+    Ok((program, inputs, outputs, Times { import, compile }))
+}
+
+fn declared_of(path: &Path) -> Result<(Vec<Declared>, Vec<Declared>), String> {
+    let bytes = fs::read(path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
+    declared(&bytes).map_err(|e| e.to_string())
+}
+
+/// `run`: reads inputs, calls the model, writes outputs.
+pub(crate) fn run(model: &Model) -> Outcome {
+    outcome(attempt_run(model).map(|()| String::new()))
+}
+
+fn outcome(result: Result<String, String>) -> Outcome {
+    match result {
+        Ok(text) => {
+            output::say(&text);
+            Outcome::Good
+        }
+        Err(error) => {
+            output::complain(&error);
+            Outcome::Bad
+        }
+    }
+}
+
+fn attempt_run(model: &Model) -> Result<(), String> {
+    let (inputs, _) = declared_of(&model.path)?;
+    let mut arrays = BTreeMap::new();
+    for (at, (name, path)) in model.inputs.iter().enumerate() {
+        let name = match name {
+            Some(name) => name.clone(),
+            None => inputs.get(at).map(|i| i.name.clone()).ok_or("there are more inputs than the model has")?,
+        };
+        let file = fs::read(path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
+        arrays.insert(name, Array::read(&file).map_err(|e| format!("`{}`: {e}", path.display()))?);
+    }
+    let shapes = arrays.iter().map(|(name, array)| (name.clone(), array.shape.clone())).collect();
+    let options = Options { dims: model.dims.clone(), shapes, ..Options::default() };
+    let scratch = Scratch::new()?;
+    let (program, inputs, outputs, _) = compiled(model, &options, &scratch.0)?;
+    let mut given = Vec::new();
+    for port in &inputs {
+        let array = arrays.get(&port.name);
+        let array = array.ok_or_else(|| format!("the input `{0}` is missing: `--input {0}=FILE.npy`", port.name))?;
+        if port.elem.storage() != Some(array.dtype) {
+            return Err(format!("the input `{}` is {}, and its file holds {}", port.name, port.elem, array.dtype));
+        }
+        given.push(array.bytes.clone());
+    }
+    let (results, _) = program.call(&given, None, LIMIT)?;
+    for ((port, bytes), path) in outputs.iter().zip(results).zip(&model.outputs) {
+        let dtype = port.elem.storage().ok_or("an output has elements that a file cannot hold")?;
+        let shape = port.shape.iter().filter_map(|d| u64::try_from(d.as_const()?).ok()).collect();
+        let file = Array { dtype, shape, bytes }.write();
+        fs::write(path, file).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// `bench`: how long a call takes on random inputs.
+pub(crate) fn bench(model: &Model) -> Outcome {
+    outcome(attempt_bench(model))
+}
+
+fn attempt_bench(model: &Model) -> Result<String, String> {
+    let (inputs, _) = declared_of(&model.path)?;
+    let mut dims = model.dims.clone();
+    for dim in inputs.iter().flat_map(|i| i.dims.iter().flatten()).filter(|dim| dim.parse::<u64>().is_err()) {
+        // As other runtimes' benchmarks do, a dim without a value is 1.
+        dims.entry(dim.clone()).or_insert(1);
+    }
+    let unknown = |i: &Declared| {
+        let dims = i.dims.as_ref().filter(|dims| dims.iter().any(|d| d == "?"))?;
+        Some((i.name.clone(), dims.iter().map(|d| d.parse().unwrap_or(1)).collect()))
+    };
+    let options = Options { dims, shapes: inputs.iter().filter_map(unknown).collect(), ..Options::default() };
+    let scratch = Scratch::new()?;
+    let (program, inputs, _, times) = compiled(model, &options, &scratch.0)?;
+    let given = inputs.iter().map(random).collect::<Result<Vec<_>, String>>()?;
+    let (_, said) = program.call(&given, Some(model.seconds), LIMIT)?;
+    let numbers: Vec<f64> = said.split_whitespace().filter_map(|text| text.parse().ok()).collect();
+    let [median, least, greatest, calls] = numbers[..] else { return Err("the benchmark said nothing".into()) };
+    let Times { import, compile } = times;
+    Ok(if model.json {
+        let object = serde_json::json!({
+            "median_ms": median,
+            "min_ms": least,
+            "max_ms": greatest,
+            "calls": calls as u64,
+            "threads": 1,
+            "import_ms": import,
+            "compile_ms": compile,
+        });
+        format!("{object}\n")
+    } else {
+        format!(
+            "imported in {import:.0} ms, compiled in {compile:.0} ms\n\
+             {median:.3} ms per call, from {least:.3} to {greatest:.3} over {calls} calls on one thread\n"
+        )
+    })
+}
+
+/// Numbers from 0 to below 1, or integers below 10.
+fn random(port: &Port) -> Result<Vec<u8>, String> {
+    let dtype = port.elem.storage().ok_or("an input has elements that are not supported")?;
+    let count = native::bytes(port)? / dtype.size_bytes() as u64;
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut out = Vec::new();
+    for _ in 0..count {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let unit = (state >> 40) as f64 / (1u64 << 24) as f64;
+        let value = match dtype {
+            dtype if dtype.is_float() => Scalar::float(dtype, unit),
+            dtype if dtype.is_bool() => Scalar::bool(unit >= 0.5),
+            dtype => Scalar::int(dtype, (unit * 10.0) as i128),
+        };
+        out.extend(value.to_le_bytes());
+    }
+    Ok(out)
+}
+
+/// `signature`: the line to paste into a crate.
+pub(crate) fn signature(model: &Model) -> Outcome {
+    outcome(attempt_signature(model))
+}
+
+fn attempt_signature(model: &Model) -> Result<String, String> {
+    let options = Options { name: "model".into(), dims: model.dims.clone(), ..Options::default() };
+    let imported = read(&model.path, &options).map_err(|e| e.to_string())?;
+    let stem = model.path.file_stem().map_or("model".into(), |stem| stem.to_string_lossy().into_owned());
+    let params: Vec<String> = imported
+        .inputs
+        .iter()
+        .map(|port| Ok(format!("{}: {}", tenfold_onnx::identifier(&port.name).to_lowercase(), tensor(port)?)))
+        .collect::<Result<_, String>>()?;
+    let results: Vec<String> = imported.outputs.iter().map(tensor).collect::<Result<_, String>>()?;
+    let result = match results.as_slice() {
+        [one] => one.clone(),
+        all => format!("({})", all.join(", ")),
+    };
+    Ok(format!(
+        "#[tensor_fn(onnx = {:?})]\npub fn {}({}) -> {result};\n",
+        model.path.to_string_lossy(),
+        tenfold_onnx::identifier(&stem).to_lowercase(),
+        params.join(", "),
+    ))
+}
+
+/// A port as a type of the language.
+fn tensor(port: &Port) -> Result<String, String> {
+    let dtype = port.elem.storage().filter(|dtype| Elem::of(*dtype) == port.elem);
+    let dtype = dtype.ok_or_else(|| format!("`{}` is {}, which a signature cannot hold", port.name, port.elem))?;
+    let dims: String = port
+        .shape
+        .iter()
+        .map(|d| if d.as_const().is_some() || d.as_var().is_some() { format!(", {d}") } else { format!(", {{ {d} }}") })
+        .collect();
+    Ok(format!("Tensor<{dtype}{dims}>"))
+}
