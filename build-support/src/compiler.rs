@@ -4,6 +4,7 @@ mod backend;
 mod constants;
 mod fault;
 mod member;
+mod model;
 mod schedule;
 mod sources;
 mod text;
@@ -37,8 +38,10 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         return Err(Vec::new());
     };
     let elaborated = elaborate(&member.tree, &*member);
-    let Some(module) = elaborated.module else {
-        return Err(elaborated.diagnostics.into_iter().collect());
+    let module = match (&member.tree.attributes.model, elaborated.module) {
+        (_, Some(module)) => module,
+        (Some(of), None) if elaborated.diagnostics.is_empty() => model::module(&member, of)?,
+        (_, None) => return Err(elaborated.diagnostics.into_iter().collect()),
     };
     let front = begin.elapsed();
     let target = target(request);

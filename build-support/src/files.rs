@@ -54,6 +54,14 @@ pub(crate) fn locate(package: &Path, name: &str) -> Result<PathBuf, Refusal> {
     Ok(path)
 }
 
+/// The files that a model keeps its data in, by names that start at the package's root.
+pub(crate) fn beside_model(package: &Path, model: &str) -> Vec<String> {
+    let bytes = locate(package, model).ok().and_then(|path| fs::read(path).ok()).unwrap_or_default();
+    let folder = Path::new(model).parent().unwrap_or(Path::new(""));
+    let names = tenfold_onnx::external_files(&bytes).into_iter();
+    names.map(|name| folder.join(name).to_string_lossy().replace('\\', "/")).collect()
+}
+
 /// What is known of files from the last run: length and time, then the hash.
 #[derive(Default)]
 pub(crate) struct Hashes {

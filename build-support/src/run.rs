@@ -3,7 +3,7 @@
 pub mod look;
 
 use crate::environment::{Environment, symbol_part};
-use crate::files::Hashes;
+use crate::files::{self, Hashes};
 use crate::front::{self, Read};
 use crate::hash::Hasher;
 use crate::object::symbols;
@@ -192,6 +192,11 @@ impl<'a> Run<'a> {
             for used in &item.read.uses.files {
                 let hash = hashes.of(&environment.package, &used.file);
                 key.field(used.file.as_bytes()).field(hash.as_bytes());
+                for file in
+                    used.model.then(|| files::beside_model(&environment.package, &used.file)).into_iter().flatten()
+                {
+                    key.field(file.as_bytes()).field(hashes.of(&environment.package, &file).as_bytes());
+                }
             }
             self.items[number].key = key.finish();
         }

@@ -1,8 +1,8 @@
 //! What a function needs beside its own text: the tensor functions it calls and the files it reads.
 
 use tenfold_syntax::ast::{
-    Block, ConstSource, Expr, ExprKind, NodeId, Range, RangeStep, Stmt, StmtKind, Target, TargetKind, TensorFn, Type,
-    TypeKind,
+    Block, ConstSource, Expr, ExprKind, ModelFormat, NodeId, Range, RangeStep, Stmt, StmtKind, Target, TargetKind,
+    TensorFn, Type, TypeKind,
 };
 
 /// A call of a path.
@@ -19,6 +19,8 @@ pub(crate) struct CallSite {
 pub(crate) struct FileUse {
     /// From the package root.
     pub(crate) file: String,
+    /// Whether it is an ONNX model, which may name further files.
+    pub(crate) model: bool,
 }
 
 /// What a function needs.
@@ -34,7 +36,8 @@ pub(crate) struct Uses {
 pub(crate) fn of(function: &TensorFn) -> Uses {
     let mut uses = Uses::default();
     if let Some(model) = &function.attributes.model {
-        uses.file(&model.file.value);
+        let model = FileUse { file: model.file.value.clone(), model: model.format == ModelFormat::Onnx };
+        uses.files.push(model);
     }
     for param in &function.params {
         uses.ty(&param.ty);
@@ -50,7 +53,7 @@ pub(crate) fn of(function: &TensorFn) -> Uses {
 
 impl Uses {
     fn file(&mut self, file: &str) {
-        let used = FileUse { file: file.into() };
+        let used = FileUse { file: file.into(), model: false };
         if !self.files.contains(&used) {
             self.files.push(used);
         }

@@ -369,7 +369,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let cases = [
-            ("", "a command is missing; expected `doctor`, `list`, `show`, `diff`, `graph`, `stats`, `check-onnx`, `signature`, `run` or `bench`"),
+            (
+                "",
+                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `graph`, `stats`, `check-onnx`, `signature`, `run` or `bench`",
+            ),
             (
                 "lsit",
                 "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `graph`, `stats`, `check-onnx`, `signature`, `run` or `bench`",

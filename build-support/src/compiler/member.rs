@@ -81,6 +81,13 @@ impl Member {
     }
 }
 
+impl Member {
+    /// The directory that the names of files start from.
+    pub(super) fn package(&self) -> &Path {
+        &self.package
+    }
+}
+
 impl Environment for Member {
     fn callee(&self, path: &ast::Path) -> Callee<'_> {
         let found = self.callees.iter().find(|(known, _)| *known == path.segments);

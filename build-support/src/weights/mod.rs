@@ -171,7 +171,7 @@ fn suggestion(name: &str, names: &[String]) -> String {
     if some.is_empty() { "it holds no tensor at all".into() } else { format!("it holds {}", some.join(", ")) }
 }
 
-fn refused(package: &Path, name: &str, refusal: &Refusal) -> Failure {
+pub(crate) fn refused(package: &Path, name: &str, refusal: &Refusal) -> Failure {
     let root = "paths start at the package's root, where `Cargo.toml` lies".to_string();
     match refusal {
         Refusal::Outside => Failure {

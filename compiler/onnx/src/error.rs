@@ -9,6 +9,19 @@ pub struct Problem {
     pub place: String,
     /// What was expected and found.
     pub message: String,
+    /// What of the signature it is about, if one is written beside the model.
+    pub about: About,
+}
+
+/// What a problem is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The model alone.
+    Model,
+    /// The number of inputs.
+    Inputs,
+    /// An input, counted from 0.
+    Input(usize),
 }
 
 /// Why a model cannot be imported.
@@ -22,7 +35,7 @@ pub struct ImportError {
 
 impl ImportError {
     pub(crate) fn of(message: impl Into<String>) -> Self {
-        let problem = Problem { place: String::new(), message: message.into() };
+        let problem = Problem { place: String::new(), message: message.into(), about: About::Model };
         ImportError { problems: vec![problem], wanted: Vec::new() }
     }
 }

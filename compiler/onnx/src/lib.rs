@@ -12,6 +12,7 @@ mod call;
 mod elem;
 mod emit;
 mod error;
+mod external;
 mod fold;
 mod ints;
 mod ops;
@@ -25,11 +26,12 @@ mod wire;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
+use tenfold_ir::relax::{FactDecl, SymDecl};
+use tenfold_ir::{DType, Loc, Module};
 
 pub use elem::{Elem, SmallFloat, Specials};
-pub use error::{ImportError, Problem};
+pub use error::{About, ImportError, Problem};
 pub use tensor::{Elements, TensorData};
 pub use walk::identifier;
 
@@ -44,6 +46,34 @@ pub struct Options {
     pub shapes: BTreeMap<String, Vec<u64>>,
     /// Values of inputs that are constants of the function and no parameters.
     pub values: BTreeMap<String, TensorData>,
+    /// The signature that the function must have; without one it is the model's.
+    pub signature: Option<Signature>,
+}
+
+/// A signature as it is written beside a model.
+#[derive(Clone, Debug, Default)]
+pub struct Signature {
+    /// The dims that parameters bind.
+    pub dims: Vec<SymDecl>,
+    /// What is known of them.
+    pub facts: Vec<FactDecl>,
+    /// The parameters, in the order of the model's inputs.
+    pub inputs: Vec<Parameter>,
+}
+
+/// A parameter as it is written.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a scalar by value.
+    pub scalar: bool,
+    /// Type of an element.
+    pub dtype: DType,
+    /// Extents.
+    pub shape: Vec<IntExpr>,
+    /// Where it stands.
+    pub loc: Loc,
 }
 
 /// A parameter or result of an imported function.
@@ -156,6 +186,12 @@ fn declare(info: &proto::ValueInfo<'_>) -> Declared {
         proto::Dim::Unknown => "?".to_string(),
     };
     Declared { name: info.name.to_string(), elem, dims: dims.map(|dims| dims.iter().map(text).collect()) }
+}
+
+/// The files that a model keeps data in, relative to its folder. Of bytes that are no model there are none: importing
+/// them says what is wrong.
+pub fn external_files(bytes: &[u8]) -> Vec<String> {
+    external::locations(bytes).unwrap_or_default().into_iter().map(String::from).collect()
 }
 
 /// The operators that are imported: domain and name, in order.

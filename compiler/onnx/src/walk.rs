@@ -10,11 +10,11 @@ use tenfold_syntax::hash128;
 use crate::call::Call;
 use crate::elem::Elem;
 use crate::emit::int;
-use crate::error::{ImportError, Problem};
+use crate::error::{About, ImportError, Problem};
 use crate::proto::{self, AttributeValue, Dim, Graph, Node, TypeProto};
 use crate::tensor::{self, Elements, Home, TensorData};
 use crate::value::{Fault, Ints, Outcome, Value, fault};
-use crate::{Import, NEWEST_OPSET, OLDEST_OPSET, Options, Port, ints, ops};
+use crate::{Import, NEWEST_OPSET, OLDEST_OPSET, Options, Parameter, Port, ints, ops};
 
 /// Nodes that are converted at most, those of functions counted at each call.
 const MOST_NODES: usize = 100_000;
@@ -102,7 +102,10 @@ fn opsets<'m>(imports: &[(&'m str, i64)]) -> Result<BTreeMap<&'m str, i64>, Impo
 
 impl<'m> Cx<'m> {
     fn problem(&mut self, place: impl Into<String>, message: impl Into<String>) {
-        let problem = Problem { place: place.into(), message: message.into() };
+        self.report(Problem { place: place.into(), message: message.into(), about: About::Model });
+    }
+
+    fn report(&mut self, problem: Problem) {
         if self.problems.len() < MOST_PROBLEMS && !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
@@ -110,18 +113,62 @@ impl<'m> Cx<'m> {
 
     fn inputs(&mut self, graph: &'m Graph<'m>) -> Vec<Port> {
         let initialised: BTreeSet<&str> = graph.initializers.iter().map(|t| t.name).collect();
+        let inputs: Vec<_> = graph.inputs.iter().filter(|input| !initialised.contains(input.name)).collect();
+        if let Some(signature) = &self.options.signature {
+            let wanted = inputs.iter().filter(|i| !self.options.values.contains_key(i.name)).count();
+            if signature.inputs.len() != wanted {
+                let names: Vec<&str> = inputs.iter().map(|i| i.name).collect();
+                let found = signature.inputs.len();
+                let message = format!("the model has {wanted} inputs ({}), found {found}", names.join(", "));
+                self.report(Problem { place: String::new(), message, about: About::Inputs });
+                return Vec::new();
+            }
+            signature.dims.iter().for_each(|dim| self.b.declare_sym(dim.clone()));
+            signature.facts.iter().for_each(|fact| self.b.add_fact(fact.clone()));
+        }
         let mut ports = Vec::new();
-        for input in graph.inputs.iter().filter(|input| !initialised.contains(input.name)) {
+        for input in inputs {
             let value = match self.options.values.get(input.name) {
                 Some(data) => Value::from(data.clone()),
-                None => self.input(input, &mut ports).unwrap_or_else(|e| {
-                    self.problem(format!("input `{}`", input.name), e);
-                    Value::Poison
-                }),
+                None => {
+                    let position = ports.len();
+                    self.input(input, &mut ports).unwrap_or_else(|message| {
+                        let place = format!("input `{}`", input.name);
+                        self.report(Problem { place, message, about: About::Input(position) });
+                        Value::Poison
+                    })
+                }
             };
             self.define(input.name, value);
         }
         ports
+    }
+
+    /// What is written for an input, if it fits what the model declares.
+    fn written(&mut self, parameter: &Parameter, elem: Elem, dims: Option<&[Dim<'m>]>) -> Result<Vec<IntExpr>, String> {
+        if elem.storage() != Some(parameter.dtype) {
+            return Err(format!("its elements are {elem} in the model, found `{}`", parameter.dtype));
+        }
+        let Some(dims) = dims else { return Ok(parameter.shape.clone()) };
+        if dims.len() != parameter.shape.len() {
+            return Err(format!("it has rank {} in the model, found {}", dims.len(), parameter.shape.len()));
+        }
+        for (axis, (dim, extent)) in dims.iter().zip(&parameter.shape).enumerate() {
+            let fits = match dim {
+                Dim::Unknown => true,
+                Dim::Value(n) => extent.as_const() == Some(*n),
+                Dim::Name(name) => *self.syms.entry((*name).to_string()).or_insert_with(|| extent.clone()) == *extent,
+            };
+            if !fits {
+                let expected = match dim {
+                    Dim::Value(n) => n.to_string(),
+                    Dim::Name(name) => format!("`{name}`, which is {}", self.syms[*name]),
+                    Dim::Unknown => String::new(),
+                };
+                return Err(format!("axis {axis} is {expected} in the model, found `{extent}`"));
+            }
+        }
+        Ok(parameter.shape.clone())
     }
 
     fn input(&mut self, input: &proto::ValueInfo<'m>, ports: &mut Vec<Port>) -> Result<Value, String> {
@@ -133,6 +180,16 @@ impl<'m> Cx<'m> {
         let elem = Elem::from_code(data_type).ok_or_else(|| format!("its type has the unknown code {data_type}"))?;
         let dtype = elem.storage().ok_or_else(|| format!("elements of type {elem} are not supported"))?;
         let position = ports.len();
+        let written = self.options.signature.as_ref().and_then(|s| s.inputs.get(position));
+        if let Some(parameter) = written {
+            let shape = self.written(parameter, elem, shape.as_deref())?;
+            let kind = if parameter.scalar { ParamKind::Scalar } else { ParamKind::Input };
+            let ty = TensorType { dtype, shape: shape.clone() };
+            let value = self.b.param(kind, ty, &parameter.name, position, parameter.loc);
+            ports.push(Port { name: input.name.to_string(), elem, shape, count: None });
+            self.params.insert(value, input.name.to_string());
+            return Ok(Value::Node(value, elem));
+        }
         let shape = match (self.options.shapes.get(input.name), shape) {
             (Some(shape), _) => shape.iter().map(|n| int(*n as i64)).collect(),
             (None, Some(dims)) => self.extents(dims, position)?,

@@ -217,6 +217,12 @@ codes! {
     "T0505" ConstMismatch
         "the constant has another type than is written"
         "The dtype and the extents that are written for a constant are those that its file holds. A wrong type would read other numbers."
+    "T0506" ModelSignature
+        "the model has another signature than is written"
+        "The inputs and outputs of a model are the parameters and results of the function, in their order, with their dtypes and extents. A dim without a number in the model may be a dim of the function, or fixed. `cargo tenfold signature FILE` prints the line to paste."
+    "T0507" Model
+        "the model cannot be compiled"
+        "The file is no model, or it holds something that is not supported. The text names every operator and node that is in the way; `cargo tenfold check-onnx` says which operators are known."
 
     // T06: memory, targets and budgets.
     "T0601" WorkspaceBudget

@@ -52,13 +52,8 @@ fn text(error: lexopt::Error) -> String {
 
 fn check(parser: &mut Parser) -> Result<Command, String> {
     let jobs = thread::available_parallelism().map_or(1, usize::from);
-    let mut check = Check {
-        folder: PathBuf::new(),
-        by_op: false,
-        jobs,
-        limit: Duration::from_secs(120),
-        filter: String::new(),
-    };
+    let mut check =
+        Check { folder: PathBuf::new(), by_op: false, jobs, limit: Duration::from_secs(120), filter: String::new() };
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok(Command::Help(help_of("check-onnx"))),

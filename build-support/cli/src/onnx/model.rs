@@ -57,10 +57,8 @@ impl Drop for Scratch {
 /// This machine with every feature of its processor.
 fn host() -> Target {
     let cfg = Rustc::find().and_then(|rustc| rustc.print("cfg", &["-C", "target-cpu=native"])).unwrap_or_default();
-    let features: Vec<&str> = cfg
-        .lines()
-        .filter_map(|line| line.strip_prefix("target_feature=\"")?.strip_suffix('"'))
-        .collect();
+    let features: Vec<&str> =
+        cfg.lines().filter_map(|line| line.strip_prefix("target_feature=\"")?.strip_suffix('"')).collect();
     Target::from_triple(&Target::host().triple, &features)
 }
 

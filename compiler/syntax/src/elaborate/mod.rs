@@ -138,8 +138,8 @@ fn refuse(function: &TensorFn, diagnostics: &mut Diagnostics) {
     if let Some(generic) = function.generics.first() {
         refuse(generic.node, "a generic tensor function");
     }
-    if let Some(model) = &function.attributes.model {
-        refuse(model.node, "a model as the body");
+    if let Some(model) = function.attributes.model.as_ref().filter(|model| model.format == ast::ModelFormat::Tflite) {
+        refuse(model.node, "a tflite model as the body");
     }
     if let Some(pool) = function.attributes.pools.first() {
         refuse(pool.node, "`pool(…)`");
