@@ -2,7 +2,7 @@
 
 use tenfold_ir::DType;
 use tenfold_ir::op::{ArgOp, Real, ReduceOp};
-use tenfold_ir::relax::{Op, PoolOp, Window};
+use tenfold_ir::relax::{self, ConvLayout, DataLayout, KernelLayout, Op, PoolOp, Window};
 
 use crate::case::{Case, Make, fixed};
 use crate::data::telling;
@@ -15,6 +15,7 @@ pub(crate) fn cases() -> Vec<Case> {
         all.push(arg_reductions(dtype));
         all.extend(convolutions(dtype));
         all.extend(pools(dtype));
+        all.extend(layouts(dtype));
     }
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
         all.push(rows(dtype));
@@ -145,7 +146,7 @@ fn convolutions(dtype: DType) -> Vec<Case> {
     let mut results = Vec::new();
     for (i, (x, w, window, group)) in table.iter().enumerate() {
         let (xv, wv) = (m.input(dtype, &fixed(x)), m.input(dtype, &fixed(w)));
-        let op = Op::Conv { window: window.clone(), group: *group };
+        let op = Op::Conv { window: window.clone(), group: *group, layout: ConvLayout::default() };
         if i % 2 == 0 {
             results.push(m.emit(op, &[xv, wv]));
         } else {
@@ -173,10 +174,70 @@ fn pools(dtype: DType) -> Vec<Case> {
     let mut results = Vec::new();
     for op in ops {
         for (window, ceil_mode) in &windows {
-            results.push(m.emit(Op::Pool { op, window: window.clone(), ceil_mode: *ceil_mode }, &[x]));
+            results.push(m.emit(pooled(op, window, *ceil_mode, DataLayout::default()), &[x]));
         }
     }
     vec![m.done(&results)]
+}
+
+fn pooled(op: PoolOp, window: &Window, ceil_mode: bool, layout: DataLayout) -> Op {
+    Op::Pool { op, window: window.clone(), ceil_mode, layout }
+}
+
+/// Extents of an operand as it is stored.
+fn stored(parts: &[relax::Part], plain: &[i64]) -> Vec<tenfold_ir::arith::IntExpr> {
+    relax::stored_shape(parts, &fixed(plain))
+}
+
+/// Convolutions and pools with axes in other orders: whole, in groups, each channel by itself, with blocks that are
+/// those of the weights and others.
+fn layouts(dtype: DType) -> Vec<Case> {
+    use {DataLayout as D, KernelLayout as K};
+    let table: &[(&[i64], &[i64], Window, i64, D, K)] = &[
+        (
+            &[2, 3, 5, 6],
+            &[4, 3, 3, 2],
+            window(&[3, 2], &[2, 1], &[1, 0, 1, 1], &[1, 1]),
+            1,
+            D::ChannelsLast,
+            K::OutLast,
+        ),
+        (&[1, 4, 7, 7], &[6, 2, 3, 3], window(&[3, 3], &[1, 2], &[2; 4], &[2, 2]), 2, D::ChannelsLast, K::OutFirst),
+        (&[1, 3, 5], &[2, 3, 2], window(&[2], &[1], &[0, 0], &[1]), 1, D::ChannelsFirst, K::OutLast),
+        (&[1, 8, 4, 4], &[6, 8, 3, 3], window(&[3, 3], &[1, 1], &[1; 4], &[1, 1]), 1, D::Blocked(4), blocks(4, 3)),
+        (&[1, 8, 4, 3], &[4, 8, 2, 2], window(&[2, 2], &[1, 1], &[0; 4], &[1, 1]), 1, D::Blocked(2), blocks(4, 2)),
+        (&[1, 6, 4, 4], &[6, 1, 3, 3], window(&[3, 3], &[1, 1], &[1; 4], &[1, 1]), 6, D::Blocked(3), blocks(1, 3)),
+        (&[1, 6, 4, 4], &[12, 1, 2, 2], window(&[2, 2], &[2, 2], &[0; 4], &[1, 1]), 6, D::Blocked(2), blocks(1, 4)),
+        (&[1, 8, 3, 3], &[4, 4, 2, 2], window(&[2, 2], &[1, 1], &[0; 4], &[1, 1]), 2, D::Blocked(4), blocks(2, 2)),
+    ];
+    let mut m = Make::new(&format!("layouts_{}", dtype.name()));
+    let mut results = Vec::new();
+    for (i, (x, w, window, group, data, kernel)) in table.iter().enumerate() {
+        let (spatial, layout) = (window.kernel.len(), ConvLayout { data: *data, kernel: *kernel });
+        let xv = m.input(dtype, &stored(&data.parts(spatial), x));
+        let wv = m.input(dtype, &stored(&kernel.parts(spatial), w));
+        let op = Op::Conv { window: window.clone(), group: *group, layout };
+        if i % 2 == 0 {
+            results.push(m.emit(op, &[xv, wv]));
+        } else {
+            let bias = m.constant(dtype, &w[..1]);
+            results.push(m.emit(op, &[xv, wv, bias]));
+        }
+    }
+    for layout in [D::ChannelsLast, D::Blocked(2)] {
+        let x = m.input(dtype, &stored(&layout.parts(2), &[2, 4, 6, 5]));
+        let window = window(&[3, 2], &[2, 1], &[1, 1, 1, 0], &[1, 1]);
+        results.push(m.emit(pooled(PoolOp::Max, &window, true, layout), &[x]));
+        if dtype.is_float() {
+            let op = PoolOp::Average { count_include_pad: layout == D::ChannelsLast };
+            results.push(m.emit(pooled(op, &window, false, layout), &[x]));
+        }
+    }
+    vec![m.done(&results)]
+}
+
+fn blocks(input: i64, output: i64) -> KernelLayout {
+    KernelLayout::Blocked { input, output }
 }
 
 fn booleans() -> Case {

@@ -56,7 +56,8 @@ fn errors(module: &Module) -> Vec<String> {
 /// The module after the passes. Where the entry is a prim-func and the file says what it is called with, the
 /// interpreter runs it before and after, and both must give the same.
 fn passes(file: &File, names: &str) -> Result<Vec<String>, String> {
-    let mut context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
+    let triple = file.target.as_deref().unwrap_or("x86_64-unknown-linux-gnu");
+    let mut context = PassContext::new(Target::from_triple(triple, &[]));
     if let Some(level) = file.opt_level {
         context.opt_level = level;
     }

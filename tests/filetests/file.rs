@@ -19,6 +19,8 @@ pub(crate) struct File {
     /// Settings of passes, and their level.
     pub config: Vec<(String, String)>,
     pub opt_level: Option<u32>,
+    /// The machine that passes see, if it is not a common one.
+    pub target: Option<String>,
     /// Why the text does not parse, for `test parse`.
     pub refused: Option<String>,
     /// The IR as written, without what is expected.
@@ -39,6 +41,7 @@ impl File {
             trace: String::new(),
             config: Vec::new(),
             opt_level: None,
+            target: None,
             refused: None,
             source: String::new(),
             expected: expected.collect(),
@@ -76,6 +79,7 @@ impl File {
                 let (key, value) = rest.split_once('=').ok_or("expected `config KEY = VALUE`")?;
                 self.config.push((key.trim().to_string(), value.trim().to_string()));
             }
+            "target" => self.target = Some(rest.trim().to_string()),
             "opt" => {
                 let level = rest.trim().parse().map_err(|_| format!("expected a level, found `{rest}`"))?;
                 self.opt_level = Some(level);

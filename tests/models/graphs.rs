@@ -2,7 +2,7 @@
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{Activation, BinaryOp, ElementOp, ReduceOp, UnaryOp};
-use tenfold_ir::relax::{Builder, Op, ParamKind, PoolOp, TensorType, ValueId, Window};
+use tenfold_ir::relax::{Builder, ConvLayout, DataLayout, Op, ParamKind, PoolOp, TensorType, ValueId, Window};
 use tenfold_ir::{DType, Function, Loc, Module, Scalar};
 
 /// A graph in the making.
@@ -61,7 +61,7 @@ impl Graph {
         let (w, b) = (self.param(&[out, channels / groups, k, k]), self.param(&[out]));
         let window =
             Window { kernel: vec![k, k], strides: vec![stride; 2], pads: vec![k / 2; 4], dilations: vec![1, 1] };
-        self.emit(Op::Conv { window, group: groups }, &[x, w, b])
+        self.emit(Op::Conv { window, group: groups, layout: ConvLayout::default() }, &[x, w, b])
     }
 
     fn flat_mean(&mut self, x: ValueId) -> ValueId {
@@ -106,7 +106,7 @@ pub(crate) fn resnet50(width: i64, pixels: i64) -> Module {
     let x = g.conv(x, 64 / width, 7, 2, 1);
     let x = g.act(Activation::Relu, x);
     let window = Window { kernel: vec![3, 3], strides: vec![2, 2], pads: vec![1; 4], dilations: vec![1, 1] };
-    let mut x = g.emit(Op::Pool { op: PoolOp::Max, window, ceil_mode: false }, &[x]);
+    let mut x = g.emit(Op::Pool { op: PoolOp::Max, window, ceil_mode: false, layout: DataLayout::default() }, &[x]);
     for (channels, blocks, stride) in [(64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)] {
         let channels = channels / width;
         for i in 0..blocks {

@@ -18,8 +18,8 @@ fn count(module: &Module, func: &PrimFunc, stmt: &Stmt) -> Option<u64> {
     match stmt {
         Stmt::Seq(all) => all.iter().map(inner).sum(),
         Stmt::For { extent, body, .. } => {
-            let n = match func.exprs.get(*extent) {
-                Expr::Index(n) => (*n).max(0) as u64,
+            let n = match func.literal(*extent) {
+                Some(n) => n.max(0) as u64,
                 _ => return (inner(body)? == 0).then_some(0),
             };
             inner(body)?.checked_mul(n)

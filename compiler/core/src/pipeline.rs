@@ -32,6 +32,8 @@ pub static PIPELINE: &[Pass] = &[
     graph::fold_scale_axis::PASS,
     graph::to_mixed_precision::PASS,
     graph::fast_math::PASS,
+    // Behind passes that ask for the plain layout, before those that lay out constants.
+    graph::convert_layout::PASS,
     // After rules that bring constants together.
     graph::fold_constant::PASS,
     graph::lift_transform_params::PASS,
@@ -84,6 +86,8 @@ pub static PIPELINE: &[Pass] = &[
     tir::storage_rewrite::PASS,
     // Last of those that move expressions, and before math is expanded: what it has to look at is small.
     tir::rewrite_unsafe_select::PASS,
+    // Behind all that reason about indices: arithmetic of 32 bits is not known to be exact.
+    tir::narrow_data_type::PASS,
     tir::lower_math::PASS,
     // Behind `LowerMath`, which makes arithmetic of math.
     tir::bf16_compute_legalize::PASS,
@@ -99,6 +103,7 @@ pub static PASSES: &[Pass] = &[
     graph::combine_parallel_matmul::PASS,
     tir::compact_buffer_allocation::PASS,
     tir::convert_blocks_to_opaque::PASS,
+    graph::convert_layout::PASS,
     dataflow_use_inplace_calls::PASS,
     graph::dead_code::PASS,
     graph::dynamic_to_static::PASS,
@@ -130,6 +135,7 @@ pub static PASSES: &[Pass] = &[
     tir::lower_opaque_block::PASS,
     graph::materialise::PASS,
     tir::merge_shared_memory_allocations::PASS,
+    tir::narrow_data_type::PASS,
     graph::normalize::PASS,
     graph::pad_conv::PASS,
     tir::plan_and_update_buffer_allocation_location::PASS,

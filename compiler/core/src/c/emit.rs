@@ -343,9 +343,10 @@ impl<'a> Body<'a> {
             b.start(&[min, extent]);
             let (start, count) = (b.value(min), b.value(extent));
             let name = b.var(var);
-            let zero = matches!(b.func.exprs.get(min), Expr::Index(0));
+            let zero = b.func.literal(min) == Some(0);
+            let ty = value_type(b.func.vars[var.0 as usize].ty.elem);
             let end = if zero { count } else { format!("{start} + {count}") };
-            b.line(&format!("for (int64_t {name} = {start}; {name} < {end}; {name}++) {{"));
+            b.line(&format!("for ({ty} {name} = {start}; {name} < {end}; {name}++) {{"));
             b.block(body);
             b.line("}");
         });

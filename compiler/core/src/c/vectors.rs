@@ -119,7 +119,7 @@ impl Work<'_> {
     fn reads_back(&self, buf: BufId, at: ExprId, value: ExprId) -> bool {
         let func = self.b.func();
         let distinct = matches!(func.exprs.get(at), Expr::Ramp(_, stride, _)
-            if matches!(func.exprs.get(*stride), Expr::Index(n) if *n != 0));
+            if func.literal(*stride).is_some_and(|n| n != 0));
         let index = |e: &Expr| match e {
             Expr::Load { buf: from, index, .. } if *from == buf => Some(index.clone()),
             _ => None,
@@ -244,12 +244,12 @@ impl Lane<'_, '_> {
             Elem::Index => number,
             Elem::Scalar(dtype) => b.cast(dtype, number),
         };
-        let steps = match b.func().exprs.get(stride) {
-            Expr::Index(1) => number,
+        let steps = match b.func().literal(stride) {
+            Some(1) => number,
             _ => b.mul(stride, number),
         };
-        match b.func().exprs.get(base) {
-            Expr::Index(0) => steps,
+        match b.func().literal(base) {
+            Some(0) => steps,
             _ => b.binary(BinaryOp::Add, base, steps),
         }
     }

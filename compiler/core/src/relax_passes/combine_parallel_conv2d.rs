@@ -5,7 +5,7 @@
 //! changes. (The name is TVM's; other numbers of spatial axes do as well.)
 
 use tenfold_ir::Module;
-use tenfold_ir::relax::{self, Binding, Op};
+use tenfold_ir::relax::{self, Binding, ConvLayout, Op};
 
 use super::combine::{Family, combine};
 use crate::CompileError;
@@ -37,7 +37,7 @@ struct Convolutions;
 
 impl Family for Convolutions {
     fn kin(&self, func: &relax::Function, binding: &Binding) -> Option<String> {
-        let Op::Conv { window, group: 1 } = &binding.op else { return None };
+        let Op::Conv { window, group: 1, layout: ConvLayout::PLAIN } = &binding.op else { return None };
         let weight = func.values[binding.args.get(1)?.0 as usize].ty.tensor()?;
         Some(format!("{} {window:?} {}", weight.dtype, binding.args.len()))
     }

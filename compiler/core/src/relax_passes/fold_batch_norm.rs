@@ -9,7 +9,7 @@
 use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::relax::{Binding, Op, ValueId};
+use tenfold_ir::relax::{Binding, ConvLayout, Op, ValueId};
 
 use super::rewrite::{Rewriter, rewrite};
 use super::simplify_inference::{batch_factor, binary};
@@ -44,7 +44,8 @@ fn binding(cx: &mut Rewriter<'_>, binding: &Binding) -> Option<ValueId> {
     let conv = cx.def(x)?.clone();
     let dtype = cx.dtype(x)?;
     let constant = conv.args.iter().chain(&binding.args).skip(1).filter(|v| **v != x).all(|v| cx.is_constant(*v));
-    if !matches!(conv.op, Op::Conv { .. }) || cx.uses(x) > 1 || !constant || dtype.is_half() {
+    if !matches!(conv.op, Op::Conv { layout: ConvLayout::PLAIN, .. }) || cx.uses(x) > 1 || !constant || dtype.is_half()
+    {
         return None;
     }
     let factor = batch_factor(cx, &binding.args, epsilon.get(), dtype)?;

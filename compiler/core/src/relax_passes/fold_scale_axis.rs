@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, ElementOp};
-use tenfold_ir::relax::{Binding, Op, ValueId, op_name};
+use tenfold_ir::relax::{Binding, ConvLayout, Op, ValueId, op_name};
 
 use super::pattern::{Caught, Pattern};
 use super::rewrite::{Rewriter, rewrite};
@@ -118,7 +118,7 @@ fn before_matmul(cx: &mut Rewriter<'_>, _: &Binding, caught: &Caught) -> Option<
 fn behind_conv(cx: &mut Rewriter<'_>, binding: &Binding, caught: &Caught) -> Option<ValueId> {
     let (w, c, m) = (caught["w"], caught["c"], caught["m"]);
     let (shape, op) = (cx.shape(m).to_vec(), cx.def(m)?.op.clone());
-    if !cx.same_type(m, binding.out) {
+    if !cx.same_type(m, binding.out) || !matches!(op, Op::Conv { layout: ConvLayout::PLAIN, .. }) {
         return None;
     }
     let weights = factor(cx, c, &shape, 1, shape.len(), 0)?;
@@ -133,7 +133,7 @@ fn behind_conv(cx: &mut Rewriter<'_>, binding: &Binding, caught: &Caught) -> Opt
 fn before_conv(cx: &mut Rewriter<'_>, binding: &Binding, caught: &Caught) -> Option<ValueId> {
     let (x, w, c) = (caught["x"], caught["w"], caught["c"]);
     let shape = cx.shape(x).to_vec();
-    let Op::Conv { group: 1, .. } = binding.op else { return None };
+    let Op::Conv { group: 1, layout: ConvLayout::PLAIN, .. } = binding.op else { return None };
     if !cx.same_type(x, caught["m"]) {
         return None;
     }

@@ -6,6 +6,7 @@ mod combine;
 pub(crate) mod combine_parallel_conv2d;
 pub(crate) mod combine_parallel_matmul;
 mod const_data;
+pub(crate) mod convert_layout;
 pub(crate) mod dead_code;
 pub(crate) mod dynamic_to_static;
 pub(crate) mod eliminate_common_subexpr;

@@ -3,7 +3,7 @@
 //! `conv(x, w, pads = p)  ->  conv(pad(x, 0, p), w)`: the loops lose a condition per tap, and vectorise.
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::relax::{self, Binding, Op, PadMode, TensorType, Type, ValueData, ValueId};
+use tenfold_ir::relax::{self, Binding, Op, PadMode, Part, TensorType, Type, ValueData, ValueId};
 use tenfold_ir::{Function, Module, Scalar};
 
 use crate::CompileError;
@@ -31,15 +31,16 @@ pub(crate) fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), Compi
 
 /// The bindings that replace one.
 fn expand(func: &mut relax::Function, mut conv: Binding) -> Vec<Binding> {
-    let Op::Conv { window, .. } = &mut conv.op else { return vec![conv] };
+    let Op::Conv { window, layout, .. } = &mut conv.op else { return vec![conv] };
     let Type::Tensor(ty) = func.values[conv.args[0].0 as usize].ty.clone() else { return vec![conv] };
     if window.pads.iter().all(|p| *p == 0) {
         return vec![conv];
     }
     let spatial = window.pads.len() / 2;
+    let parts = layout.data.parts(spatial);
     let sides = |from: usize| {
-        let own = window.pads[from..from + spatial].iter().map(|p| IntExpr::from(*p));
-        [IntExpr::from(0), IntExpr::from(0)].into_iter().chain(own).collect::<Vec<_>>()
+        let own = |part: &Part| part.axis().checked_sub(2).map_or(0, |axis| window.pads[from + axis]);
+        parts.iter().map(|part| IntExpr::from(own(part))).collect::<Vec<_>>()
     };
     let (before, after) = (sides(0), sides(spatial));
     let shape = (0..ty.shape.len()).map(|a| &(&ty.shape[a] + &before[a]) + &after[a]).collect();

@@ -210,6 +210,13 @@ impl<'m> Rewriter<'m> {
         self.defs[v.0 as usize].as_ref()
     }
 
+    /// Gives a value that was emitted the name and the place of another.
+    pub(crate) fn name_as(&mut self, v: ValueId, like: ValueId) {
+        let data = self.data(like).clone();
+        let new = &mut self.func.values[v.0 as usize];
+        (new.name, new.loc) = (data.name, data.loc);
+    }
+
     /// The type of a tensor value.
     pub(crate) fn tensor(&self, v: ValueId) -> Option<&TensorType> {
         match &self.data(v).ty {

@@ -84,27 +84,39 @@ pub(super) fn batch_factor(cx: &mut Rewriter<'_>, norm: &[ValueId], epsilon: f64
 
 /// `(x - mean) · factor + bias`.
 fn batch_norm(cx: &mut Rewriter<'_>, binding: &Binding, axis: usize, epsilon: f64) -> Option<ValueId> {
+    let x = binding.args[0];
+    let behind = cx.shape(x).len() - axis - 1;
+    let channels = cx.shape(x)[axis].clone();
+    let wide: Vec<IntExpr> = [channels].into_iter().chain((0..behind).map(|_| IntExpr::from(1))).collect();
+    normalised(cx, binding, x, &wide, epsilon)
+}
+
+/// A batch norm's operators on `x`, its operand in some order; numbers per channel take the shape `shape`.
+pub(super) fn normalised(
+    cx: &mut Rewriter<'_>,
+    binding: &Binding,
+    x: ValueId,
+    shape: &[IntExpr],
+    epsilon: f64,
+) -> Option<ValueId> {
     let narrow = cx.dtype(binding.out)?;
     let dtype = wide(narrow);
     let factor = batch_factor(cx, &binding.args, epsilon, dtype)?;
-    let x = cast(cx, binding.args[0], dtype)?;
+    let x = cast(cx, x, dtype)?;
     let (mean, bias) = (cast(cx, binding.args[3], dtype)?, cast(cx, binding.args[2], dtype)?);
-    let behind = cx.shape(x).len() - axis - 1;
-    let [mean, factor, bias] = [mean, factor, bias].map(|v| stretched(cx, v, behind));
+    let [mean, factor, bias] = [mean, factor, bias].map(|v| stretched(cx, v, shape));
     let apart = binary(cx, BinaryOp::Sub, x, mean?)?;
     let scaled = binary(cx, BinaryOp::Mul, apart, factor?)?;
     let out = binary(cx, BinaryOp::Add, scaled, bias?)?;
     cast(cx, out, narrow)
 }
 
-/// A vector with so many axes of extent 1 behind it.
-fn stretched(cx: &mut Rewriter<'_>, v: ValueId, behind: usize) -> Option<ValueId> {
-    if behind == 0 {
+/// A vector in another shape.
+fn stretched(cx: &mut Rewriter<'_>, v: ValueId, shape: &[IntExpr]) -> Option<ValueId> {
+    if shape.len() == 1 {
         return Some(v);
     }
-    let mut shape = cx.shape(v).to_vec();
-    shape.extend((0..behind).map(|_| IntExpr::from(1)));
-    cx.emit(Op::Reshape { shape }, &[v])
+    cx.emit(Op::Reshape { shape: shape.to_vec() }, &[v])
 }
 
 /// `(x - mean) · rsqrt(variance + epsilon) · scale + bias`.

@@ -31,7 +31,7 @@ fn hoist(b: &mut Builder, stmt: Stmt) -> Stmt {
         Ok((cond, then, otherwise)) if free(b, cond, var) && !matches!(kind, LoopKind::ThreadBound(_)) => {
             let otherwise = otherwise.map(|other| {
                 let name = stem(b.sym(var).as_str()).to_string();
-                let var2 = b.index_var(&name);
+                let var2 = b.var(&name, b.func().vars[var.0 as usize].ty);
                 let value = b.read(var2);
                 let body = Box::new(substitute(b, other, &BTreeMap::from([(var, value)])));
                 Box::new(Stmt::For { var: var2, min, extent, kind, annotations: annotations.clone(), body })

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{Domain, Fact, IntExpr, IntervalSet, Range, Sym};
 use tenfold_ir::tir::copy::{copy, size, stem};
-use tenfold_ir::tir::{Annotation, Builder, Expr, ExprId, ExprMap, LoopKind, PrimFunc, Stmt, VarId, Viewer, operands};
+use tenfold_ir::tir::{
+    Annotation, Builder, Expr, ExprId, ExprMap, LoopKind, PrimFunc, Stmt, Ty, VarId, Viewer, operands,
+};
 use tenfold_ir::{Module, Scalar};
 
 use super::rewrite_body;
@@ -62,6 +64,7 @@ fn find(func: &PrimFunc, every: bool) -> BTreeMap<VarId, Cut> {
         if let Stmt::For { var, min, extent, kind, annotations, body } = stmt
             && (every || marked(annotations))
             && !matches!(kind, LoopKind::ThreadBound(_) | LoopKind::VThread)
+            && func.vars[var.0 as usize].ty == Ty::index()
         {
             let inside: BTreeSet<Sym> = {
                 let mut all = BTreeSet::new();

@@ -4,7 +4,7 @@ use super::call::{bool_attr, int_attr, ints_attr, missing, tensor, values};
 use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::{AttrDef, OpCall, OpDef, OpKind};
 use crate::op::ReduceOp;
-use crate::relax::{Builder, Op, PoolOp, TensorType, ValueId, Window, dim};
+use crate::relax::{Builder, ConvLayout, DataLayout, Op, PoolOp, TensorType, ValueId, Window, dim};
 
 const STRIDES: AttrDef = AttrDef { name: "strides", ty: "list = all 1", doc: "step per spatial axis" };
 const PADS: AttrDef =
@@ -48,7 +48,7 @@ fn conv(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let args = values(b, call, 0)?;
     let window = window(call, kernel_of(b.tensor(args[1]))?)?;
     let group = int_attr(call, "group")?.unwrap_or(1);
-    b.emit(Op::Conv { window, group }, &args)
+    b.emit(Op::Conv { window, group, layout: ConvLayout::default() }, &args)
 }
 
 fn pool(b: &mut Builder, call: &OpCall, op: PoolOp) -> Result<ValueId, OpError> {
@@ -56,7 +56,7 @@ fn pool(b: &mut Builder, call: &OpCall, op: PoolOp) -> Result<ValueId, OpError> 
     let kernel = ints_attr(call, "kernel_shape")?.ok_or_else(|| missing("kernel_shape", "[2, 2]"))?;
     let window = window(call, kernel)?;
     let ceil_mode = bool_attr(call, "ceil_mode", false)?;
-    b.emit(Op::Pool { op, window, ceil_mode }, &[x])
+    b.emit(Op::Pool { op, window, ceil_mode, layout: DataLayout::default() }, &[x])
 }
 
 fn average_pool(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {

@@ -8,8 +8,8 @@ mod shape;
 
 use std::collections::BTreeMap;
 
-use super::eval_ops;
 use super::{Binding, BindingBlock, Function, Op, ParamKind, SymKind, TensorType, Type, ValueId, op_name};
+use super::{eval_layout, eval_ops};
 use crate::arith::{IntExpr, Sym};
 use crate::eval::{Bounded, Value};
 use crate::{ConstBytes, ConstData, Module, Scalar};
@@ -274,10 +274,10 @@ impl Machine<'_> {
                 let (before, after) = (self.ints(before)?, self.ints(after)?);
                 eval_ops::pad(*mode, &before, &after, args)
             }
-            Op::Conv { window, group } => eval_ops::conv(window, *group, args),
-            Op::Pool { op, window, .. } => {
+            Op::Conv { window, group, layout } => eval_layout::conv(window, *group, *layout, args),
+            Op::Pool { op, window, layout, .. } => {
                 let shape = self.result_shape(out)?;
-                eval_ops::pool(*op, window, &shape, args[0])
+                eval_layout::pool(*op, window, *layout, &shape, args[0])
             }
             Op::Full { shape } => Value::filled(&self.shape(shape)?, args[0].data[0]),
             Op::Arange { start, step, extent, dtype } => {

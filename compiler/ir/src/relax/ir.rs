@@ -184,7 +184,7 @@ pub struct Region {
     pub results: Vec<ValueId>,
 }
 
-/// A pool over the last axes of NCHW.
+/// A window over spatial axes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Window {
     /// Extent per spatial axis.
@@ -342,14 +342,16 @@ pub enum Op {
         /// After each axis.
         after: Vec<IntExpr>,
     },
-    /// ONNX Conv, NC + spatial; operands x, w and bias if present.
+    /// ONNX Conv; operands x, w and bias if present.
     Conv {
         /// Strides, pads, dilations; `kernel` repeats w's spatial extents.
         window: Window,
         /// Number of groups.
         group: i64,
+        /// The order of the operands' axes.
+        layout: super::ConvLayout,
     },
-    /// ONNX MaxPool and AveragePool, NC + spatial.
+    /// ONNX MaxPool and AveragePool.
     Pool {
         /// How.
         op: PoolOp,
@@ -357,6 +359,8 @@ pub enum Op {
         window: Window,
         /// Whether the last, partial window counts.
         ceil_mode: bool,
+        /// The order of the operand's axes.
+        layout: super::DataLayout,
     },
     /// A tensor of one value; operand a scalar.
     Full {

@@ -3,12 +3,14 @@
 mod build;
 pub(crate) mod dim;
 mod eval;
+mod eval_layout;
 mod eval_ops;
 mod exprs;
 mod hash;
 mod infer;
 mod ir;
 mod kernels;
+mod layout;
 mod names;
 mod parse;
 mod parse_op;
@@ -24,6 +26,9 @@ pub use eval::{CallExternal, CallPrim, Callees, Inputs, Outputs, eval, eval_with
 pub use hash::{fnv1a, structural_hash, structurally_equal};
 pub use infer::{broadcast, element_dtype, infer};
 pub use ir::*;
+pub use layout::{
+    ConvLayout, DataLayout, KernelLayout, Part, in_plain_order, inverse, permutation, plain_shape, stored_shape,
+};
 pub use names::{binary_name, compare_name, element_name, op_name, unary_name};
 pub use parse::{parse_function, parse_type};
 pub use parse_op::plain_elements;

@@ -5,7 +5,10 @@ use std::str::FromStr;
 
 use super::parse::{const_id, ints, number};
 use super::print::linkage_text;
-use super::{Linkage, Op, PadMode, PoolOp, SliceAxis, TensorType, Type, Window, element_name, type_text};
+use super::{
+    ConvLayout, DataLayout, KernelLayout, Linkage, Op, PadMode, PoolOp, SliceAxis, TensorType, Type, Window,
+    element_name, type_text,
+};
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{Activation, ArgOp, BinaryOp, CmpOp, ElementOp, Real, ReduceOp, UnaryOp};
 use crate::text::{bracketed, quoted, split};
@@ -74,6 +77,14 @@ impl Attrs {
             _ => Err(format!("expected `begin : extent : step`, found `{part}`")),
         };
         split(inner, ',').into_iter().map(axis).collect()
+    }
+
+    /// A layout by its name; the plain one is not written.
+    fn layout<L: Default>(&mut self, name: &str, parse: impl Fn(&str) -> Option<L>) -> Parsed<L> {
+        match self.0.remove(name) {
+            Some(text) => parse(&text).ok_or_else(|| format!("expected a layout in `{name}`, found `{text}`")),
+            None => Ok(L::default()),
+        }
     }
 
     fn window(&mut self) -> Parsed<Window> {
@@ -169,11 +180,11 @@ fn named(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<Option<Op>> {
             before: attrs.exprs("before")?,
             after: attrs.exprs("after")?,
         },
-        "conv" => Op::Conv { window: attrs.window()?, group: attrs.number("group")? },
-        "max_pool" => Op::Pool { op: PoolOp::Max, window: attrs.window()?, ceil_mode: attrs.number("ceil_mode")? },
+        "conv" => conv(attrs)?,
+        "max_pool" => pool(PoolOp::Max, attrs)?,
         "average_pool" => {
             let op = PoolOp::Average { count_include_pad: attrs.number("count_include_pad")? };
-            Op::Pool { op, window: attrs.window()?, ceil_mode: attrs.number("ceil_mode")? }
+            pool(op, attrs)?
         }
         "full" => Op::Full { shape: attrs.exprs("shape")? },
         "arange" => arange(attrs, ty)?,
@@ -209,6 +220,20 @@ fn named(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<Option<Op>> {
 
 fn reduce(op: ReduceOp, attrs: &mut Attrs) -> Parsed<Op> {
     Ok(Op::Reduce { op, axes: attrs.numbers("axes")?, keepdims: attrs.number("keepdims")? })
+}
+
+fn conv(attrs: &mut Attrs) -> Parsed<Op> {
+    let (window, group) = (attrs.window()?, attrs.number("group")?);
+    let spatial = window.kernel.len();
+    let data = attrs.layout("data_layout", |text| DataLayout::parse(text, spatial))?;
+    let kernel = attrs.layout("kernel_layout", |text| KernelLayout::parse(text, spatial))?;
+    Ok(Op::Conv { window, group, layout: ConvLayout { data, kernel } })
+}
+
+fn pool(op: PoolOp, attrs: &mut Attrs) -> Parsed<Op> {
+    let (window, ceil_mode) = (attrs.window()?, attrs.number("ceil_mode")?);
+    let layout = attrs.layout("layout", |text| DataLayout::parse(text, window.kernel.len()))?;
+    Ok(Op::Pool { op, window, ceil_mode, layout })
 }
 
 fn arg_reduce(op: ArgOp, attrs: &mut Attrs) -> Parsed<Op> {

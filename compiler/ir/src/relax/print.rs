@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::names::op_name;
 use super::{
-    Binding, BindingBlock, BlockKind, Function, Linkage, Op, PadMode, ParamKind, Phase, Place, Plan, PoolOp, Region,
-    SliceAxis, SymKind, TensorType, Type, ValueData, ValueId, Window,
+    Binding, BindingBlock, BlockKind, ConvLayout, DataLayout, Function, KernelLayout, Linkage, Op, PadMode, ParamKind,
+    Phase, Place, Plan, PoolOp, Region, SliceAxis, SymKind, TensorType, Type, ValueData, ValueId, Window,
 };
 use crate::arith::IntExpr;
 use crate::op::{Activation, ElementOp, Real};
@@ -253,16 +253,20 @@ fn attributes(op: &Op) -> Vec<(&'static str, String)> {
         Op::Pad { mode, before, after } => {
             vec![("mode", pad_mode(*mode).to_string()), ("before", exprs(before)), ("after", exprs(after))]
         }
-        Op::Conv { window, group } => {
+        Op::Conv { window, group, layout } => {
             let mut attrs = window_attributes(window);
             attrs.push(("group", group.to_string()));
+            attrs.extend(layout_attributes(*layout, window.kernel.len()));
             attrs
         }
-        Op::Pool { op, window, ceil_mode } => {
+        Op::Pool { op, window, ceil_mode, layout } => {
             let mut attrs = window_attributes(window);
             attrs.push(("ceil_mode", ceil_mode.to_string()));
             if let PoolOp::Average { count_include_pad } = op {
                 attrs.push(("count_include_pad", count_include_pad.to_string()));
+            }
+            if *layout != DataLayout::default() {
+                attrs.push(("layout", layout.text(window.kernel.len())));
             }
             attrs
         }
@@ -330,6 +334,18 @@ fn window_attributes(window: &Window) -> Vec<(&'static str, String)> {
         ("pads", list(&window.pads)),
         ("dilations", list(&window.dilations)),
     ]
+}
+
+/// Layouts that are not the plain ones.
+fn layout_attributes(layout: ConvLayout, spatial: usize) -> Vec<(&'static str, String)> {
+    let mut attrs = Vec::new();
+    if layout.data != DataLayout::default() {
+        attrs.push(("data_layout", layout.data.text(spatial)));
+    }
+    if layout.kernel != KernelLayout::default() {
+        attrs.push(("kernel_layout", layout.kernel.text(spatial)));
+    }
+    attrs
 }
 
 fn element_attributes(op: ElementOp) -> Vec<(&'static str, String)> {

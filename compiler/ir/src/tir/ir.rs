@@ -31,7 +31,7 @@ pub struct BufId(pub u32);
 pub enum Elem {
     /// An element dtype.
     Scalar(DType),
-    /// An index value: signed 64 bits, narrowed by back ends only where the range is proven.
+    /// An index value: signed 64 bits. `NarrowDataType` makes an `i32` of it where the range is proven.
     Index,
 }
 
@@ -325,7 +325,7 @@ pub enum Stmt {
     Seq(Vec<Stmt>),
     /// `for var in min..min + extent`.
     For {
-        /// Loop variable, an index.
+        /// Loop variable: an index, or from [`Phase::Flat`] on an `i32`.
         var: VarId,
         /// First value.
         min: ExprId,

@@ -291,7 +291,9 @@ impl<'t> Parser<'t> {
         let (min, extent) = (self.expr(min)?, self.expr(extent.trim())?);
         self.look(kind);
         let kind = loop_kind(kind)?;
-        let var = self.declare(name, Ty::index());
+        // It counts in the type of its first value.
+        let narrow = self.func.exprs.ty(min) == Ty::scalar(DType::I32);
+        let var = self.declare(name, if narrow { Ty::scalar(DType::I32) } else { Ty::index() });
         Ok(Stmt::For { var, min, extent, kind, annotations, body: self.boxed()? })
     }
 

@@ -352,6 +352,15 @@ impl PrimFunc {
         self.reachable(roots)
     }
 
+    /// The integer that an expression is, if it is a literal.
+    pub fn literal(&self, id: ExprId) -> Option<i64> {
+        match self.exprs.get(id) {
+            Expr::Index(n) => Some(*n),
+            Expr::Const(s) if s.dtype.is_int() => i64::try_from(s.to_i128()).ok(),
+            _ => None,
+        }
+    }
+
     /// Whether an expression reads memory.
     pub fn loads(&self, id: ExprId) -> bool {
         self.reachable([id]).into_iter().any(|e| matches!(self.exprs.get(e), Expr::Load { .. }))

@@ -232,7 +232,7 @@ impl<'c> Body<'_, 'c, '_> {
     /// Where a vector of neighbours begins.
     fn contiguous(&self, index: ExprId) -> Option<ExprId> {
         match self.node(index) {
-            Expr::Ramp(base, stride, _) if *self.node(*stride) == Expr::Index(1) => Some(*base),
+            Expr::Ramp(base, stride, _) if self.prim.literal(*stride) == Some(1) => Some(*base),
             _ => None,
         }
     }

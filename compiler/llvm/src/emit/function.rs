@@ -292,6 +292,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
     /// Two turns or more, or an unknown number: the test stands at the end, behind a guard.
     fn turns(&mut self, var: VarId, first: Value<'c>, turns: Value<'c>, kind: LoopKind, body: &Stmt) -> Result<()> {
         let ir = self.cx.ir;
+        let own = self.ops.ty(Kind::of(self.var_type(var).elem), 1);
         let bits = self.counter_bits(first, turns);
         let counter = ir.int(bits);
         let narrow = |value| ir.resize(true, value, counter);
@@ -308,7 +309,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         ir.at_end(inside);
         let at = ir.phi(counter);
         ir.incoming(at, start, before);
-        self.vars[var.0 as usize] = Some(ir.resize(true, at, ir.int(64)));
+        self.vars[var.0 as usize] = Some(ir.resize(true, at, own));
         self.stmt(body)?;
         let next = ir.add_exact(at, ir.const_int(counter, 1));
         let more = ir.icmp(Int::LLVMIntSLT, next, end);

@@ -61,6 +61,9 @@ impl<'c> Body<'_, 'c, '_> {
     /// 32 where addresses have 32 bits: a loop walks over extents of tensors, which are in memory.
     /// Constants that do not fit keep 64.
     pub(super) fn counter_bits(&self, first: Value<'c>, turns: Value<'c>) -> u32 {
+        if first.ty().bits() == 32 {
+            return 32;
+        }
         if self.cx.target.pointer_bits >= 64 {
             return 64;
         }

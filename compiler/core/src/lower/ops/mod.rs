@@ -2,6 +2,7 @@
 
 mod batch;
 mod contract;
+mod conv;
 mod movement;
 mod pool;
 mod reduce;
@@ -17,8 +18,8 @@ pub(super) fn lower(kernel: Kernel<'_>, binding: &Binding) -> Finished {
         Op::Reduce { op, axes, keepdims } => reduce::reduce(kernel, binding, *op, axes, *keepdims),
         Op::ArgReduce { op, axis, keepdims } => reduce::arg_reduce(kernel, binding, *op, *axis, *keepdims),
         Op::MatMul => contract::matmul(kernel, binding),
-        Op::Conv { window, group } => contract::conv(kernel, binding, window, *group),
-        Op::Pool { op, window, .. } => pool::pool(kernel, binding, *op, window),
+        Op::Conv { window, group, layout } => conv::conv(kernel, binding, window, *group, *layout),
+        Op::Pool { op, window, layout, .. } => pool::pool(kernel, binding, *op, window, *layout),
         Op::Softmax { axis, log } => row::softmax(kernel, binding, *axis, *log),
         Op::BatchNorm { axis, epsilon } => batch::batch_norm(kernel, binding, *axis, epsilon.get()),
         Op::LayerNorm { axis, epsilon } => row::layer_norm(kernel, binding, *axis, epsilon.get()),

@@ -1,16 +1,17 @@
 //! Pooling over windows.
 
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::relax::{Binding, PoolOp, Window};
+use tenfold_ir::relax::{Binding, DataLayout, PoolOp, Window};
 use tenfold_ir::tir::Stmt;
 use tenfold_ir::{DType, Scalar};
 
-use super::contract::window_index;
+use super::conv::window_index;
 use super::reduce::accumulator;
 use crate::lower::{Finished, Kernel};
 
-/// `out[n, c, o…] = op over taps of x[n, c, o * stride + tap * dilation - pad]`.
-pub(super) fn pool(mut k: Kernel<'_>, binding: &Binding, op: PoolOp, window: &Window) -> Finished {
+/// `out[n, c, o…] = op over taps of x[n, c, o * stride + tap * dilation - pad]`, or with axes in another order.
+pub(super) fn pool(mut k: Kernel<'_>, binding: &Binding, op: PoolOp, window: &Window, layout: DataLayout) -> Finished {
+    let parts = layout.parts(window.kernel.len());
     let x = binding.args[0];
     let (xs, ty) = (k.tensor(x).shape, k.tensor(binding.out));
     let out = k.output(&ty);
@@ -32,19 +33,20 @@ pub(super) fn pool(mut k: Kernel<'_>, binding: &Binding, op: PoolOp, window: &Wi
         let taps = k.vars("r", &kernel);
         k.reduction(&taps, |k| {
             let (at, tap) = (k.read_all(&outer), k.read_all(&taps));
-            let mut source = at[..2].to_vec();
+            let mut source = at.clone();
             let (mut inside, mut counted) = (None, None);
-            for axis in 0..tap.len() {
-                let (i, _) = window_index(k, window, axis, at[axis + 2], tap[axis], &xs[axis + 2]);
+            for (place, part) in parts.iter().enumerate().filter(|(_, part)| part.axis() >= 2) {
+                let axis = part.axis() - 2;
+                let (i, _) = window_index(k, window, axis, at[place], tap[axis], &xs[place]);
                 // With ceil_mode the last window may reach past the padding too, so every axis is checked.
-                let extent = k.b.int_expr(&xs[axis + 2]);
+                let extent = k.b.int_expr(&xs[place]);
                 let ok = k.within(i, extent);
                 let after = k.b.index(window.pads[axis + window.pads.len() / 2]);
                 let padded = k.b.add(extent, after);
                 let near = k.b.compare(tenfold_ir::op::CmpOp::Lt, i, padded);
                 inside = Some(inside.map_or(ok, |all| k.b.and(all, ok)));
                 counted = Some(counted.map_or(near, |all| k.b.and(all, near)));
-                source.push(i);
+                source[place] = i;
             }
             let then = k.capture(|k| {
                 let value = k.element(x, &source);

@@ -2,6 +2,7 @@
 
 mod externs;
 mod graphs;
+mod layouts;
 mod opted;
 mod rows;
 mod scaling;

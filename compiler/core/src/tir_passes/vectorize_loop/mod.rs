@@ -13,7 +13,7 @@ use std::fmt;
 
 use tenfold_ir::Module;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, LoopKind, Phase, PrimFunc, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, LoopKind, Phase, PrimFunc, Stmt, Ty, VarId, Viewer};
 
 use super::rewrite_body;
 use crate::CompileError;
@@ -104,6 +104,10 @@ fn vectorize(
     body: &Stmt,
     vector_bytes: u32,
 ) -> Result<Stmt, Reason> {
+    // Arithmetic that was narrowed is no longer known to be exact.
+    if b.func().vars[var.0 as usize].ty != Ty::index() {
+        return Err(Reason::NoUse);
+    }
     let width = vector_bytes / widest(b, body).max(1);
     let width = width.clamp(2, 64);
     if let Expr::Index(turns) = *b.func().exprs.get(extent) {

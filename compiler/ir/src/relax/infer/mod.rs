@@ -4,6 +4,7 @@
 //! operands are counted as the op counts them.
 
 mod element;
+mod layout;
 mod linear;
 mod shape;
 mod window;
@@ -43,8 +44,8 @@ pub fn infer(prover: &Prover, op: &Op, args: &[Type]) -> Result<Option<Type>, Op
         Op::Slice { axes, drop } => shape::slice(prover, axes, drop, &one()?)?,
         Op::SliceUpdate { axes, drop } => shape::slice_update(prover, axes, drop, exactly::<2>(&tensors()?)?)?,
         Op::Pad { mode, before, after } => shape::pad(prover, *mode, before, after, &tensors()?)?,
-        Op::Conv { window, group } => window::conv(prover, window, *group, &tensors()?)?,
-        Op::Pool { window, ceil_mode, .. } => window::pool(prover, window, *ceil_mode, &one()?)?,
+        Op::Conv { window, group, layout } => layout::conv(prover, window, *group, *layout, &tensors()?)?,
+        Op::Pool { window, ceil_mode, layout, .. } => layout::pool(prover, window, *ceil_mode, *layout, &one()?)?,
         Op::Full { shape } => full(shape, &one()?)?,
         Op::Arange { extent, dtype, .. } => TensorType { dtype: *dtype, shape: vec![extent.clone()] },
         Op::CallTir { results, .. } => return Ok(Some(one_or_tuple(results))),

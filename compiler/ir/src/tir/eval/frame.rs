@@ -324,7 +324,7 @@ impl<'a, 'm> Frame<'a, 'm> {
         self.reductions += u32::from(any_order);
         let step = self.machine.races.enter(kind);
         for i in 0..count.value.to_i128().max(0) {
-            self.state.vars[var.0 as usize] = vec![Bounded::index((first.value.to_i128() + i) as i64)];
+            self.state.vars[var.0 as usize] = vec![self.counter(var, (first.value.to_i128() + i) as i64)];
             self.machine.races.push(&step, i as i64);
             self.stmt(body)?;
             self.machine.races.pop(&step);

@@ -4,6 +4,7 @@
 
 use super::frame::{Frame, State};
 use super::race::Step;
+use crate::Scalar;
 use crate::eval::Bounded;
 use crate::tir::{Block, BufId, ExprId, LoopKind, Scope, Stmt, ThreadAxis, VarId};
 
@@ -178,6 +179,12 @@ impl<'m> Frame<'_, 'm> {
         }
     }
 
+    /// A value of a loop's variable, in the type that the loop counts in.
+    pub(super) fn counter(&self, var: VarId, value: i64) -> Bounded {
+        let dtype = Self::elem_dtype(self.func.vars[var.0 as usize].ty.elem);
+        Bounded::exact(Scalar::int(dtype, value.into()))
+    }
+
     fn team_loop(&mut self, it: ThreadLoop<'m>, team: &mut Team) -> Result<(), String> {
         match it.kind {
             LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread => return self.spread(it, team),
@@ -198,7 +205,7 @@ impl<'m> Frame<'_, 'm> {
             let mut on = Team { threads: Vec::new(), full: team.full };
             for (thread, (first, count)) in team.threads.iter_mut().zip(&ends) {
                 if turn < *count {
-                    thread.state.vars[it.var.0 as usize] = vec![Bounded::index(first + turn)];
+                    thread.state.vars[it.var.0 as usize] = vec![self.counter(it.var, first + turn)];
                     on.threads.push(thread.clone());
                 }
             }

@@ -17,10 +17,10 @@ use super::{
     Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, Intrinsic, LoopKind, MatchBuffer, Param, Phase, PrimFunc, Scope,
     Stmt, Ty, VarId, operands,
 };
-use crate::Module;
 use crate::arith::{IntExpr, Sym};
 use crate::op::{BinaryOp, UnaryOp};
 use crate::relax::{Rule, Violation};
+use crate::{DType, Module};
 
 /// The laws that a function breaks, one text each.
 pub fn verify(module: &Module, func: &PrimFunc) -> Vec<String> {
@@ -319,9 +319,10 @@ impl<'f> Check<'f> {
             Stmt::Seq(all) => all.iter().for_each(|s| self.stmt(s)),
             Stmt::For { var, min, extent, kind, annotations, body } => {
                 self.annotations(annotations, body);
-                self.index(*min);
-                self.index(*extent);
-                self.loop_var(*var);
+                let ty = self.counter(*var);
+                for end in [*min, *extent] {
+                    self.typed(rules::INDEX, end, &format!("`{ty}`"), |found| found == ty);
+                }
                 self.inside(&[*var], |c| c.within(*kind, |c| c.stmt(body)));
             }
             Stmt::While { cond, body } => {
@@ -356,6 +357,16 @@ impl<'f> Check<'f> {
             Stmt::Prefetch { buf, index } => self.access(*buf, index),
             Stmt::At(_, body) => self.stmt(body),
         }
+    }
+
+    /// The type that a loop counts in: an index, or from phase flat on an `i32`.
+    fn counter(&mut self, var: VarId) -> Ty {
+        let narrow = Ty::scalar(DType::I32);
+        if self.func.phase >= Phase::Flat && self.func.vars.get(var.0 as usize).is_some_and(|v| v.ty == narrow) {
+            return narrow;
+        }
+        self.loop_var(var);
+        Ty::index()
     }
 
     fn loop_var(&mut self, var: VarId) {

@@ -17,7 +17,7 @@ rules! {
     NAMES "unique_names" "No two variables or buffers have one name."
     ONCE "bound_once" "A variable is bound once."
     BOUND "bound_before_use" "A variable is used where it is bound."
-    LOOP_VAR "loop_variable" "A variable of a loop or a block is an index."
+    LOOP_VAR "loop_variable" "A variable of a loop or a block is an index; from phase flat on loops may count in `i32`."
     SYMBOLS "symbols" "Facts, extents, distances and ranges are made of variables of the function."
     PARAM "parameter" "A parameter buffer is one parameter and has no scope of its own."
     WORKSPACE "workspace" "There is one workspace at most; what lies in it has an offset."
