@@ -2,7 +2,7 @@
 
 use tenfold_ir::DType;
 use tenfold_ir::op::{Activation, ArgOp, BinaryOp, CmpOp, ElementOp, Real, ReduceOp, UnaryOp};
-use tenfold_ir::relax::{Op, PadMode, SliceAxis, Type, ValueId};
+use tenfold_ir::relax::{ConvLayout, Op, PadMode, SliceAxis, Type, ValueId, Window};
 
 use crate::case::{Case, Make, fixed};
 use crate::data::Random;
@@ -73,7 +73,7 @@ impl Graph {
         let (x, shape) = self.any();
         let rank = shape.len();
         let axis = self.random.below(rank.max(1)).min(rank.saturating_sub(1));
-        match self.random.below(12) {
+        match self.random.below(13) {
             0 => self.unary(x, dtype),
             1 | 2 => self.binary(x),
             3 if rank > 0 => {
@@ -105,8 +105,23 @@ impl Graph {
                 let Ok(place) = self.m.b.emit(op, &[x]) else { return false };
                 self.push(Op::Element(ElementOp::Cast(dtype)), &[place])
             }
+            12 if rank >= 2 => self.conv(x, dtype, &shape),
             _ => false,
         }
+    }
+
+    /// A convolution along the last axis; what lacks one gets it.
+    fn conv(&mut self, x: ValueId, dtype: DType, shape: &[i64]) -> bool {
+        let full: Vec<i64> = (shape.len()..3).map(|_| 1).chain(shape.iter().copied()).collect();
+        let Ok(x) = self.m.b.emit(Op::Reshape { shape: fixed(&full) }, &[x]) else { return false };
+        let kernel: Vec<i64> = full[2..].iter().map(|d| 1 + self.random.below((*d).min(3) as usize) as i64).collect();
+        let pads = (0..2 * kernel.len()).map(|_| self.random.below(2) as i64).collect();
+        let group = self.random.pick(&[1, full[1]]);
+        let out = group * (1 + self.random.below(3) as i64);
+        let w = self.m.constant(dtype, &[&[out, full[1] / group], kernel.as_slice()].concat());
+        let (strides, dilations) = (vec![1; kernel.len()], vec![1; kernel.len()]);
+        let window = Window { kernel, strides, pads, dilations };
+        self.push(Op::Conv { window, group, layout: ConvLayout::PLAIN }, &[x, w])
     }
 
     fn unary(&mut self, x: ValueId, dtype: DType) -> bool {

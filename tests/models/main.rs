@@ -57,6 +57,18 @@ fn minilm_has_eight_kernels_per_layer() {
 
 /// Both interpreters and every back end agree.
 fn computes(module: Module) {
+    let context = PassContext::new(Target::from_triple(&native::host(), &[]));
+    computes_with(module, &context, "plain");
+}
+
+/// The same with convolutions in other layouts.
+fn computes_in(module: Module, layout: &str) {
+    let mut context = PassContext::new(Target::from_triple(&native::host(), &[]));
+    context.set_text("ConvertLayout.data", layout).expect("the setting is known");
+    computes_with(module, &context, layout);
+}
+
+fn computes_with(module: Module, context: &PassContext, settings: &str) {
     let name = module.entry.clone();
     let func = module.relax(&name).expect("a graph").clone();
     let given = func.params.iter().enumerate().map(|(n, param)| {
@@ -66,12 +78,12 @@ fn computes(module: Module) {
         let count: i64 = ty.shape.iter().map(|d| d.as_const().expect("an extent")).product();
         Given { cells: data::ordinary(DType::F32, count as usize, n as u64), strides: Vec::new() }
     });
-    let target = Target::from_triple(&native::host(), &[]);
     let case = Case { name: name.clone(), given: given.collect(), module, syms: Vec::new(), wanted: Vec::new() };
-    let prepared = interpret::prepare(case, &target).expect("the interpreters agree");
+    let prepared = interpret::prepare_with(case, context).expect("the interpreters agree");
     for backend in native::backends() {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("models").join(&name).join(backend.name());
-        let errors = native::compare(std::slice::from_ref(&prepared), &*backend, &target, &folder);
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("models").join(&name).join(settings);
+        let folder = folder.join(backend.name());
+        let errors = native::compare(std::slice::from_ref(&prepared), &*backend, &context.target, &folder);
         assert!(errors.is_empty(), "{}", errors.join("\n"));
     }
 }
@@ -84,6 +96,18 @@ fn a_small_resnet50_computes_what_it_says() {
 #[test]
 fn a_small_mobilenetv2_computes_what_it_says() {
     computes(graphs::mobilenetv2(16, 32));
+}
+
+#[test]
+fn a_small_resnet50_computes_the_same_in_other_layouts() {
+    computes_in(graphs::resnet50(32, 32), "NHWC");
+    computes_in(graphs::resnet50(32, 32), "NCHW4c");
+}
+
+#[test]
+fn a_small_mobilenetv2_computes_the_same_in_other_layouts() {
+    computes_in(graphs::mobilenetv2(16, 32), "NHWC");
+    computes_in(graphs::mobilenetv2(16, 32), "NCHW4c");
 }
 
 #[test]

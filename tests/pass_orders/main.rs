@@ -32,6 +32,10 @@ use tenfold_core::{ErrorKind, PASSES, PIPELINE, Target};
 /// A short run; `TENFOLD_ORDERS` makes it longer.
 const ORDERS: u64 = 200;
 
+/// Settings of passes that do nothing without.
+const SETTINGS: [(&str, &str); 3] =
+    [("ConvertLayout.data", "NHWC"), ("ConvertLayout.data", "NCHW4c"), ("NarrowDataType.everywhere", "true")];
+
 /// The passes that lower, in their order, and optional ones between them: most near their place, some anywhere.
 fn order(random: &mut Random) -> Vec<Pass> {
     let mut order: Vec<Pass> = PIPELINE.iter().filter(|p| p.lowering).cloned().collect();
@@ -112,6 +116,11 @@ fn every_order_is_right_or_refused() {
         let case = &cases[random.below(cases.len())];
         let mut context = PassContext::new(target.clone());
         context.verify = true;
+        for (key, value) in SETTINGS {
+            if random.below(2) == 0 {
+                context.set_text(key, value).expect("the setting is known");
+            }
+        }
         match attempt(case, &order, &context) {
             Outcome::Right => right += 1,
             Outcome::Refused(why) => *refused.entry(why).or_default() += 1,

@@ -15,11 +15,17 @@ use crate::native;
 /// Cases that one object holds.
 const BATCH: u64 = 24;
 
+/// Settings that a case may have, the later of two for one key.
+const CONFIG: [(&str, &str); 3] =
+    [("ConvertLayout.data", "NHWC"), ("ConvertLayout.data", "NCHW4c"), ("NarrowDataType.everywhere", "true")];
+
 /// How passes run.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) opt_level: u32,
     pub(crate) disabled: Vec<&'static str>,
+    /// Settings that change what optional passes do.
+    pub(crate) config: Vec<(&'static str, &'static str)>,
 }
 
 impl Settings {
@@ -32,12 +38,16 @@ impl Settings {
             disabled = optional.filter(|_| random.below(3) == 0).collect();
             disabled.dedup();
         }
-        Settings { opt_level: (seed % 4) as u32, disabled }
+        let config = CONFIG.iter().filter(|_| random.below(3) == 0).copied().collect();
+        Settings { opt_level: (seed % 4) as u32, disabled, config }
     }
 
     pub(crate) fn context(&self, target: &Target) -> PassContext {
         let mut context = PassContext::new(target.clone());
         context.opt_level = self.opt_level;
+        for (key, value) in &self.config {
+            context.set_text(key, value).expect("the setting is known");
+        }
         for name in &self.disabled {
             context.disable(name).expect("the pass is optional");
         }

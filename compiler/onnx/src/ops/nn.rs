@@ -2,7 +2,7 @@
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, Real, ReduceOp, UnaryOp};
-use tenfold_ir::relax::{Op, PoolOp, ValueId, Window};
+use tenfold_ir::relax::{ConvLayout, DataLayout, Op, PoolOp, ValueId, Window};
 use tenfold_ir::{DType, Scalar};
 
 use super::{OnnxOp, op};
@@ -96,7 +96,7 @@ fn conv<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let kernel = cx.fixed(args[1])?.get(2..).unwrap_or_default().to_vec();
     let window = window(call, &spatial, kernel)?;
     let group = call.int_or("group", 1)?;
-    let y = cx.emit(Op::Conv { window, group }, &args)?;
+    let y = cx.emit(Op::Conv { window, group, layout: ConvLayout::PLAIN }, &args)?;
     cx.one(y)
 }
 
@@ -112,7 +112,7 @@ fn pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId, op: PoolOp) -> Out
     let spatial = spatial(cx, x)?;
     let ceil_mode = call.int_or("ceil_mode", 0)? != 0;
     let window = window(call, &spatial, kernel_shape(call)?)?;
-    cx.emit(Op::Pool { op, window, ceil_mode }, &[x])
+    cx.emit(Op::Pool { op, window, ceil_mode, layout: DataLayout::ChannelsFirst }, &[x])
 }
 
 fn average_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
@@ -337,7 +337,7 @@ fn lrn<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let window =
         Window { kernel: vec![size, 1], strides: vec![1, 1], pads: vec![before, 0, after, 0], dilations: vec![1, 1] };
     let op = PoolOp::Average { count_include_pad: true };
-    let mean = cx.emit(Op::Pool { op, window, ceil_mode: false }, &[planes])?;
+    let mean = cx.emit(Op::Pool { op, window, ceil_mode: false, layout: DataLayout::ChannelsFirst }, &[planes])?;
     let mean = cx.reshape(mean, &dims)?;
     let alpha = cx.like(x, f64::from(call.float_or("alpha", 1e-4)?));
     let bias = cx.like(x, f64::from(call.float_or("bias", 1.0)?));

@@ -2,7 +2,7 @@
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, ReduceOp, UnaryOp};
-use tenfold_ir::relax::{Op, ValueId};
+use tenfold_ir::relax::{ConvLayout, Op, ValueId};
 use tenfold_ir::{DType, Scalar};
 
 use super::cast::{Rounding, convert, decoded};
@@ -180,7 +180,7 @@ fn integer_conv<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, places: [usize; 4]) ->
     let dims = cx.dims(x);
     let kernel = cx.fixed(w)?.get(2..).unwrap_or_default().to_vec();
     let window = window(call, dims.get(2..).unwrap_or_default(), kernel)?;
-    cx.emit(Op::Conv { window, group: call.int_or("group", 1)? }, &[x, w])
+    cx.emit(Op::Conv { window, group: call.int_or("group", 1)?, layout: ConvLayout::PLAIN }, &[x, w])
 }
 
 fn conv_integer<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
