@@ -6,6 +6,7 @@ mod fault;
 mod member;
 mod model;
 mod schedule;
+mod shims;
 mod sources;
 mod text;
 
@@ -43,6 +44,7 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         (Some(of), None) if elaborated.diagnostics.is_empty() => model::module(&member, of)?,
         (_, None) => return Err(elaborated.diagnostics.into_iter().collect()),
     };
+    let own = shims::of_source(&module, &request.symbol);
     let front = begin.elapsed();
     let target = target(request);
     let context = context(target, request).map_err(|error| vec![diagnostic(error)])?;
@@ -71,6 +73,7 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         stack_bytes: made.stack,
         flops_expr: made.flops.map(|flops| flops.to_string()).unwrap_or_default(),
         checks: made.checks,
+        shims: shims::with_passes(own, &made.externs, &request.symbol),
         code_bytes: 0,
         constants,
         times: vec![("front end".into(), millis(front)), ("passes and code".into(), millis(begin.elapsed() - front))],

@@ -178,6 +178,13 @@ impl<'a> Run<'a> {
             ] {
                 key.field(part.as_bytes());
             }
+            // Each copy of a function that calls outside has shims of its own, which would meet in one program.
+            if item.read.uses.shims || !user::passes().is_empty() {
+                let function = &item.found.function;
+                key.field(item.found.krate.as_bytes()).field(function.place.modules.join("::").as_bytes());
+                key.field(item.found.file.as_bytes());
+                key.field(&if function.local { function.line } else { 0 }.to_le_bytes());
+            }
             if item.read.shows_lines {
                 key.field(&item.found.function.line.to_le_bytes());
             }
@@ -302,6 +309,7 @@ impl<'a> Run<'a> {
                 argument: source.argument.clone(),
                 text: source.text.clone(),
                 path: self.items[places[next]].path(),
+                symbol: self.symbol(&self.items[places[next]]),
                 line: source.line,
                 calls,
             });
@@ -412,6 +420,7 @@ impl<'a> Run<'a> {
             stack_bytes: compiled.stack_bytes,
             flops_expr: compiled.flops_expr.clone(),
             checks: compiled.checks.clone(),
+            shims: compiled.shims.clone(),
         }
     }
 

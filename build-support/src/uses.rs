@@ -30,6 +30,8 @@ pub(crate) struct Uses {
     pub(crate) calls: Vec<CallSite>,
     /// In source order.
     pub(crate) files: Vec<FileUse>,
+    /// Whether it calls functions outside, so that the attribute prints shims with symbols of their own.
+    pub(crate) shims: bool,
 }
 
 /// What a function needs.
@@ -172,7 +174,10 @@ impl Uses {
                 self.expr(value);
                 self.exprs(dims);
             }
-            ExprKind::ExternCall { args, .. } => self.exprs(args),
+            ExprKind::ExternCall { args, .. } => {
+                self.shims = true;
+                self.exprs(args);
+            }
             ExprKind::Closure { body, .. } => self.expr(body),
             ExprKind::If { condition, then, otherwise } => {
                 self.expr(condition);

@@ -34,6 +34,9 @@ pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Is<Se
     fn to_abi(self) -> Self::Abi;
 
     #[doc(hidden)]
+    fn from_abi(abi: Self::Abi) -> Self;
+
+    #[doc(hidden)]
     fn data(slice: &[Self]) -> Data<'_>;
 
     #[doc(hidden)]
@@ -59,7 +62,7 @@ pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Is<Se
 pub trait Is<T>: Copy + sealed::SealedIs<T> {}
 
 macro_rules! elements {
-    ($($t:ty, $variant:ident, $abi:ty, |$x:ident| $to:expr;)*) => {$(
+    ($($t:ty, $variant:ident, $abi:ty, |$x:ident| $to:expr, |$bits:ident| $from:expr;)*) => {$(
         impl sealed::Sealed for $t {}
         impl sealed::SealedIs<$t> for $t {}
         #[diagnostic::do_not_recommend]
@@ -72,6 +75,10 @@ macro_rules! elements {
             fn to_abi(self) -> $abi {
                 let $x = self;
                 $to
+            }
+
+            fn from_abi($bits: $abi) -> Self {
+                $from
             }
 
             fn data(slice: &[Self]) -> Data<'_> {
@@ -98,19 +105,19 @@ macro_rules! elements {
 }
 
 elements! {
-    bool, Bool, u8, |x| x as u8;
-    i8, I8, i8, |x| x;
-    u8, U8, u8, |x| x;
-    i16, I16, i16, |x| x;
-    u16, U16, u16, |x| x;
-    i32, I32, i32, |x| x;
-    u32, U32, u32, |x| x;
-    i64, I64, i64, |x| x;
-    u64, U64, u64, |x| x;
-    f16, F16, u16, |x| x.to_bits();
-    bf16, BF16, u16, |x| x.to_bits();
-    f32, F32, f32, |x| x;
-    f64, F64, f64, |x| x;
+    bool, Bool, u8, |x| x as u8, |x| x != 0;
+    i8, I8, i8, |x| x, |x| x;
+    u8, U8, u8, |x| x, |x| x;
+    i16, I16, i16, |x| x, |x| x;
+    u16, U16, u16, |x| x, |x| x;
+    i32, I32, i32, |x| x, |x| x;
+    u32, U32, u32, |x| x, |x| x;
+    i64, I64, i64, |x| x, |x| x;
+    u64, U64, u64, |x| x, |x| x;
+    f16, F16, u16, |x| x.to_bits(), |x| f16::from_bits(x);
+    bf16, BF16, u16, |x| x.to_bits(), |x| bf16::from_bits(x);
+    f32, F32, f32, |x| x, |x| x;
+    f64, F64, f64, |x| x, |x| x;
 }
 
 #[cfg(feature = "half")]

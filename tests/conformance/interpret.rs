@@ -12,6 +12,9 @@ use tenfold_ir::{DType, Module, Scalar};
 
 use crate::case::{Case, Wanted};
 
+#[path = "outside.rs"]
+pub(crate) mod outside;
+
 /// An argument of the compiled entry, in the order of its parameters.
 #[derive(Clone, Debug)]
 pub(crate) enum Actual {
@@ -206,8 +209,7 @@ fn define(
     let prim = |name: &str, indices: &[i64], inputs: &[Value], results: &[(Value, Option<usize>)]| {
         call_prim(module, name, indices, inputs, results)
     };
-    let external = |path: &str, _: &[Value], _: &[Value]| Err(format!("`{path}` stands outside the module"));
-    relax::eval_with(module, graph, &inputs, relax::Callees { prim: &prim, external: &external })
+    relax::eval_with(module, graph, &inputs, relax::Callees { prim: &prim, external: &outside::of_relax })
 }
 
 /// A loop-level function that a graph calls.
@@ -342,7 +344,7 @@ fn run(module: &Module, entry: &PrimFunc, actual: &[Actual]) -> Result<BTreeMap<
             Actual::Workspace(bytes) => Arg::Workspace(*bytes),
         })
         .collect();
-    tir::eval(module, entry, &mut args)?;
+    tir::eval_with(module, entry, &mut args, &outside::of_tir)?;
     let buffers = args.into_iter().enumerate().filter_map(|(i, arg)| match arg {
         Arg::Buffer(cells) => Some((i, cells)),
         Arg::Value(_) | Arg::Workspace(_) => None,

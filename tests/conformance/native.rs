@@ -10,6 +10,7 @@ use tenfold_core::{Backend, CodegenOptions, Target, constant_symbol};
 use tenfold_ir::tir::{BufUse, Elem, Param, PrimFunc, Scope};
 use tenfold_ir::{ConstBytes, DType, Function, Module, Scalar};
 
+use crate::interpret::outside::IN_C;
 use crate::interpret::{Actual, Prepared, check, check_defined};
 
 /// Bytes around every buffer that must stay as they are.
@@ -86,7 +87,7 @@ fn build(batch: &[Prepared], backend: &dyn Backend, target: &Target, folder: &Pa
 
 /// C functions that take every argument from an array, and the constants.
 fn shim_source(module: &Module, entries: &[&PrimFunc]) -> String {
-    let mut out = "#include <stdint.h>\n#include <stddef.h>\n".to_string();
+    let mut out = format!("#include <stdint.h>\n#include <stddef.h>\n{IN_C}");
     for constant in &module.constants {
         let ConstBytes::Inline(bytes) = &constant.bytes else { continue };
         let list: Vec<String> = bytes.iter().map(u8::to_string).collect();

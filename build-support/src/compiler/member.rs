@@ -18,6 +18,7 @@ pub(super) struct Member {
     /// The source's line of each node.
     pub(super) lines: Vec<u32>,
     path: String,
+    symbol: String,
     package: PathBuf,
     /// The paths of the crate's functions.
     known: Vec<String>,
@@ -63,6 +64,7 @@ impl Member {
             lines: (0..parsed.spans.len()).map(line).collect(),
             tree,
             path: source.path.clone(),
+            symbol: source.symbol.clone(),
             package: package.to_path_buf(),
             known: Vec::new(),
             callees,
@@ -98,6 +100,10 @@ impl Environment for Member {
             }
             None => Callee::NotFound { similar: self.similar(path) },
         }
+    }
+
+    fn symbol(&self) -> &str {
+        &self.symbol
     }
 
     fn constant(&self, source: &ConstSource, _node: NodeId) -> ConstLookup {

@@ -3,6 +3,7 @@
 use super::wire::{Put, Take};
 use tenfold_core::show::Ask;
 use tenfold_syntax::ast::NodeId;
+use tenfold_syntax::index::Shim;
 use tenfold_syntax::{Code, Diagnostic};
 
 /// A function to compile.
@@ -37,6 +38,8 @@ pub(crate) struct Source {
     pub(crate) text: String,
     /// Its path in its crate, `crate::nn::mlp`.
     pub(crate) path: String,
+    /// The name of its own entry point.
+    pub(crate) symbol: String,
     /// The line of its name.
     pub(crate) line: u32,
     /// Each path that it calls, with the place of the callee in [`Request::functions`].
@@ -93,6 +96,8 @@ pub(crate) struct Compiled {
     pub(crate) flops_expr: String,
     /// The texts of the run-time checks.
     pub(crate) checks: Vec<String>,
+    /// The shims that the attribute prints.
+    pub(crate) shims: Vec<Shim>,
     /// The archives of its constants, each with the bytes in it.
     pub(crate) constants: Vec<(String, u64)>,
     /// Milliseconds by stage.
@@ -112,6 +117,7 @@ impl Request {
             put.text(&source.argument);
             put.text(&source.text);
             put.text(&source.path);
+            put.text(&source.symbol);
             put.number(source.line.into());
             put.list(&source.calls, |put, (path, callee)| {
                 put.texts(path);
@@ -151,6 +157,7 @@ impl Request {
                     argument: take.text()?,
                     text: take.text()?,
                     path: take.text()?,
+                    symbol: take.text()?,
                     line: u32::try_from(take.number()?).ok()?,
                     calls: take.list(|take| Some((take.texts()?, take.number()? as usize)))?,
                 })
@@ -189,6 +196,7 @@ impl Answer {
                 put.option(compiled.stack_bytes, Put::number);
                 put.text(&compiled.flops_expr);
                 put.texts(&compiled.checks);
+                put.list(&compiled.shims, |put, shim| put.text(&shim.print()));
                 for list in [&compiled.constants, &compiled.times] {
                     put.list(list, |put, (name, value)| {
                         put.text(name);
@@ -226,6 +234,7 @@ impl Answer {
                 stack_bytes: take.option(Take::number)?,
                 flops_expr: take.text()?,
                 checks: take.texts()?,
+                shims: take.list(|take| Shim::parse(&take.text()?))?,
                 constants: take.list(|take| Some((take.text()?, take.number()?)))?,
                 times: take.list(|take| Some((take.text()?, take.number()?)))?,
                 text: take.text()?,
@@ -258,6 +267,7 @@ mod tests {
                 argument: "dims(K = 1)".into(),
                 text: "fn f() {}\n".into(),
                 path: "crate::f".into(),
+                symbol: "s".into(),
                 line: 7,
                 calls: vec![(vec!["self".into(), "g".into()], 1)],
             }],
@@ -271,6 +281,7 @@ mod tests {
             Answer::Compiled(Compiled {
                 code_bytes: 5,
                 stack_bytes: Some(8),
+                shims: Shim::parse("s 3 crate::f in:f32:?,8 out:i64:").into_iter().collect(),
                 constants: vec![("w".into(), 4)],
                 ..Compiled::default()
             }),

@@ -6,6 +6,7 @@ use tenfold_ir::{ConstData, ConstId, Loc, Module};
 use crate::backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage};
 use crate::budget::{Budgets, check_stack, check_weights, check_workspace};
 use crate::error::{CompileError, ErrorKind};
+use crate::externs::{ExternCall, name_calls};
 use crate::flops::{flops, used_constants, weight_bytes};
 use crate::pass::{self, PassContext, UserPass};
 use crate::pipeline;
@@ -47,6 +48,8 @@ pub struct Compiled {
     pub checks: Vec<String>,
     /// Float operations of a call, if every extent is a constant.
     pub flops: Option<u64>,
+    /// The Rust functions outside that the object calls, each with the symbol of the shim it expects.
+    pub externs: Vec<ExternCall>,
 }
 
 /// Runs the pipeline, checks the budgets and calls the back end. Every error belongs to a node of the source.
@@ -84,6 +87,7 @@ fn attempt(
     let (graph, rest) = split_before("LowerEntry", &passes);
     let (entry, loops) = split_before("VerifyBounds", rest);
     pass::run(graph, &mut module, context).map_err(|e| vec![e])?;
+    out.externs = name_calls(&mut module, &options.symbol);
     let planned = module.relax(&module.entry.clone()).cloned();
     let plan = planned.as_ref().and_then(|f| f.plan.clone()).unwrap_or_default();
     pass::run(entry, &mut module, context).map_err(|e| vec![e])?;

@@ -8,6 +8,7 @@ mod budget;
 pub mod c;
 mod compile;
 pub mod error;
+mod externs;
 mod flops;
 mod fuse;
 mod homes;
@@ -27,6 +28,7 @@ pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage,
 pub use budget::Budgets;
 pub use compile::{Compiled, Options, compile};
 pub use error::{CompileError, ErrorKind};
+pub use externs::{ExternArg, ExternCall, extern_calls};
 pub use pipeline::{PASSES, PIPELINE};
 pub use relax_passes::fuse_ops_by_pattern::{Accepts, ExternPattern, fuse_ops_by_pattern};
 pub use target::{Arch, ObjectFormat, Target};

@@ -18,7 +18,7 @@ use inkwell::{context::Context, memory_buffer::MemoryBuffer, module::Module, tar
 use tenfold_core::{CodegenOptions, Target};
 use tenfold_ir::{
     Function,
-    tir::{Elem, Param, PrimFunc, VarId},
+    tir::{Elem, FuncKind, Param, PrimFunc, VarId},
 };
 
 use crate::{
@@ -71,12 +71,14 @@ pub(crate) fn emit<'c>(
     let (aliases, narrow) = (Aliases::of(&prims), Narrow::of(&prims, target));
     let mut cx =
         Cx { ir: &ir, machine, target, module, aliases: &aliases, narrow: &narrow, functions: BTreeMap::new() };
-    for prim in &prims {
+    // First those whose symbols are given: LLVM renames what comes later under the same name.
+    let (outside, inside): (Vec<&PrimFunc>, Vec<&PrimFunc>) = prims.iter().partition(|f| f.kind == FuncKind::Extern);
+    for prim in outside.into_iter().chain(inside) {
         let value = cx.declare(prim)?;
         cx.functions.insert(&prim.name, Declared { prim, value });
     }
     let places = Places::new(&ir, options);
-    for declared in cx.functions.values() {
+    for declared in cx.functions.values().filter(|declared| declared.prim.kind != FuncKind::Extern) {
         Body::new(&cx, *declared, &places).write().map_err(|error| format!("`{}`: {error}", declared.prim.name))?;
     }
     places.finish();
@@ -110,6 +112,9 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
         for param in &prim.params {
             types.push(self.parameter_type(prim, param));
         }
+        if let Some(symbol) = prim.link_name() {
+            return Ok(self.declare_outside(prim, symbol, &types));
+        }
         let (result, seen) = if prim.exported { (Some(ir.int(32)), Seen::Outside) } else { (None, Seen::Inside) };
         let function = ir.function(&prim.name, &types, result, seen);
         describe(ir, function, self.machine, self.target);
@@ -120,6 +125,36 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
             self.describe_parameter(function, prim, number, param);
         }
         Ok(function)
+    }
+
+    /// A function that another object defines. It never unwinds: Rust's shims abort, and C has nothing to unwind.
+    fn declare_outside(&self, prim: &PrimFunc, symbol: &str, types: &[Type<'c>]) -> Value<'c> {
+        let function = self.ir.function(symbol, types, None, Seen::Outside);
+        self.ir.attribute(function, None, "nounwind", 0);
+        for (number, param) in (0..).zip(&prim.params) {
+            if let Param::Value(var) = param
+                && let Some(extension) = self.extension(prim.vars[var.0 as usize].ty.elem)
+            {
+                self.ir.attribute(function, Some(number), extension, 0);
+            }
+        }
+        function
+    }
+
+    /// How the C convention fills the register of a small integer.
+    fn extension(&self, elem: Elem) -> Option<&'static str> {
+        let (bits, signed) = match ops::Kind::of(elem) {
+            ops::Kind::Bool => (8, false),
+            ops::Kind::Half { .. } => (16, false),
+            ops::Kind::Int { bits, signed } => (bits, signed),
+            ops::Kind::Float { .. } => return None,
+        };
+        match bits {
+            ..32 => Some(if signed { "signext" } else { "zeroext" }),
+            // The convention of RISC-V extends the sign whatever the type says.
+            32 if self.target.arch == tenfold_core::Arch::Riscv64 => Some("signext"),
+            _ => None,
+        }
     }
 
     /// The type that a parameter has in calls from outside, and inside for simplicity.
@@ -133,7 +168,7 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
     /// An index is as wide as a pointer when it comes from outside (`ptrdiff_t`) or is known to fit, a `bool` is a byte.
     fn value_type(&self, prim: &PrimFunc, var: VarId) -> Type<'c> {
         match prim.vars[var.0 as usize].ty.elem {
-            Elem::Index if prim.exported || self.narrow.has(&prim.name, var) => self.ir.int(self.target.pointer_bits),
+            Elem::Index if prim.exported || prim.kind == FuncKind::Extern || self.narrow.has(&prim.name, var) => self.ir.int(self.target.pointer_bits),
             Elem::Index => self.ir.int(64),
             Elem::Scalar(dtype) => match ops::Kind::of(Elem::Scalar(dtype)) {
                 ops::Kind::Bool => self.ir.int(8),

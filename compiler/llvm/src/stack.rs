@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenfold_core::{Arch, Target};
 use tenfold_ir::{
     Function, Module,
-    tir::{PrimFunc, Stmt},
+    tir::{FuncKind, PrimFunc, Stmt},
 };
 
 /// Frames along the deepest chain of calls, with the return addresses that frames do not count.
@@ -27,6 +27,10 @@ pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)]) 
     };
     // The deepest function may use memory below its frame without saying so.
     let red_zone = if target.arch == Arch::X86_64 { 128 } else { 0 };
+    // What a function outside the module takes is not known.
+    if module.functions.values().any(|f| matches!(f, Function::Prim(prim) if prim.kind == FuncKind::Extern)) {
+        return None;
+    }
     // Calls have no cycles: the front end refuses recursion. The limit only guards this walk.
     Some(depth(module, entry, &frames, address, 64) + red_zone)
 }

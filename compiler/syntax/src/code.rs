@@ -152,6 +152,10 @@ codes! {
         "nothing uses this value"
         "A statement has an effect: it binds, assigns, or calls something with state. The value of an operator alone is lost."
 
+    "T0217" ExternCall
+        "this call of a function outside is not as the language has it"
+        "`let y: Tensor<f32, N> = extern_call!(crate::smooth, x, 3);` has the type that is written and updates nothing; as a statement, `extern_call!(crate::log, x, &mut s);`, it is an effect and gives nothing. A function of C is called by its name inside of `unsafe`."
+
     // T03: shapes and broadcasting.
     "T0301" Rank
         "the rank does not fit"

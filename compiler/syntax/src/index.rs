@@ -5,6 +5,10 @@
 //! different things to rustc and to an editor. The index must not hold a path of the machine or a time: equal sources
 //! give equal bytes, so that a build that changes nothing does not make rustc run again.
 
+mod shim;
+
+pub use shim::{Shim, ShimArg, ShimUse};
+
 use crate::ast::NodeId;
 use crate::code::Code;
 use crate::diagnostic::Diagnostic;
@@ -14,7 +18,7 @@ use std::fmt::Write as _;
 pub const PATH: &str = "tenfold/index";
 
 /// The first line. Its number goes up with each change that an older reader would misunderstand.
-const MAGIC: &str = "tenfold-index 1";
+const MAGIC: &str = "tenfold-index 2";
 
 /// The last line: a file without it was cut short.
 const END: &str = "\nend\n";
@@ -175,6 +179,8 @@ pub struct Artefact {
     pub flops_expr: String,
     /// The texts of the run-time checks, in the order of their status codes.
     pub checks: Vec<String>,
+    /// The shims that compiled code calls, of this function or of those that write it out.
+    pub shims: Vec<Shim>,
 }
 
 /// Why a text is no index that the macro can use.
@@ -339,6 +345,9 @@ impl Artefact {
         for check in &self.checks {
             line("check", check);
         }
+        for shim in &self.shims {
+            line("shim", &shim.print());
+        }
     }
 
     fn take(&mut self, key: &str, value: &str) -> Option<()> {
@@ -351,6 +360,7 @@ impl Artefact {
             "stack" => self.stack_bytes = Some(value.parse().ok()?),
             "flops-expr" => self.flops_expr = value.into(),
             "check" => self.checks.push(value.into()),
+            "shim" => self.shims.push(Shim::parse(value)?),
             _ => return None,
         }
         Some(())
@@ -420,6 +430,7 @@ mod tests {
                         stack_bytes: None,
                         flops_expr: "0".into(),
                         checks: vec!["pos < S: \"full\"".into()],
+                        shims: Shim::parse("s 3 crate::f in:f32:?,8 out:i64:").into_iter().collect(),
                     }),
                     ..Entry::default()
                 },

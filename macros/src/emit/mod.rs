@@ -9,6 +9,7 @@ mod expr;
 mod function;
 mod module;
 mod names;
+mod shim;
 mod unknown;
 
 use names::Names;
@@ -33,8 +34,8 @@ pub(crate) fn emit(parsed: &Parsed, entry: Option<&Entry>) -> TokenStream {
     }
     let artefact = entry.and_then(|entry| entry.artefact.as_ref());
     let emit = Emit { names: Names::new(function, &signature, parsed), signature: &signature, parsed, artefact };
-    let (function, module) = (emit.function(), emit.module());
-    quote!(#function #module)
+    let (function, module, shims) = (emit.function(), emit.module(), emit.shims());
+    quote!(#function #module #shims)
 }
 
 /// Whether two parameters are called the same, of which rustc would complain once more.

@@ -62,7 +62,7 @@ impl Emit<'_> {
     }
 
     /// The conditions that are still on the item, for a compiler that leaves them there.
-    fn cfgs(&self) -> Vec<&TokenStream> {
+    pub(super) fn cfgs(&self) -> Vec<&TokenStream> {
         let attributes = self.parsed.outer.attributes.iter();
         attributes
             .filter(|a| {

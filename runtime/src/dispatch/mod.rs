@@ -13,6 +13,7 @@ mod cast;
 mod expr;
 #[cfg(feature = "ndarray")]
 pub(crate) mod ndarray;
+mod outside;
 #[cfg(feature = "alloc")]
 mod owned;
 #[cfg(feature = "bytemuck")]
@@ -26,6 +27,7 @@ pub(crate) use cast::{cast, cast_mut, sized, whole};
 pub use expr::{
     add, bytes, div, div_euclid, floor_div, max, min, mul, neg, rem, rem_euclid, round_up, shl, shr, sub, trunc_div,
 };
+pub use outside::{Call, operand, target, value};
 #[cfg(feature = "alloc")]
 pub use owned::{Owned, Scratch};
 pub use strided::StridedRef;

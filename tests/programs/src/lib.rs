@@ -4,6 +4,7 @@
 pub mod corners;
 pub mod graphs;
 pub mod loops;
+pub mod outside;
 pub mod scheduled;
 
 use tenfold::prelude::*;

@@ -30,6 +30,14 @@ pub fn emit(module: &Module) -> String {
             Function::Relax(_) => None,
         })
         .collect();
+    let outside: Vec<&str> = prims.iter().filter_map(|f| f.link_name()).collect();
+    names.keep(&outside);
+    let (declared, prims): (Vec<&PrimFunc>, Vec<&PrimFunc>) = prims.into_iter().partition(|f| f.link_name().is_some());
+    for func in declared {
+        let symbol = func.link_name().unwrap_or_default();
+        symbols.insert(func.name.clone(), symbol.to_string());
+        let _ = writeln!(out, "extern void {symbol}({});", outside_params(func));
+    }
     for func in &prims {
         let symbol = if func.exported { func.name.clone() } else { names.fresh(&func.name) };
         symbols.insert(func.name.clone(), symbol);
@@ -38,9 +46,29 @@ pub fn emit(module: &Module) -> String {
     let (entries, kernels): (Vec<&&PrimFunc>, Vec<&&PrimFunc>) = prims.iter().partition(|f| f.exported);
     for func in kernels.into_iter().chain(entries) {
         out.push('\n');
-        out += &Body::new(func, module, &symbols).function();
+        out += &Body::new(func, module, &symbols, &outside).function();
     }
     out
+}
+
+/// The parameters of a function outside the module: pointers, indices as `ptrdiff_t`, halves as their bits.
+fn outside_params(func: &PrimFunc) -> String {
+    let params: Vec<String> = func
+        .params
+        .iter()
+        .map(|param| match param {
+            Param::Buffer(buf, usage) => {
+                let element = storage(func.buffers[buf.0 as usize].dtype);
+                if *usage == BufUse::In { format!("const {element} *") } else { format!("{element} *") }
+            }
+            Param::Value(var) => match func.vars[var.0 as usize].ty.elem {
+                Elem::Index => "ptrdiff_t".to_string(),
+                Elem::Scalar(dtype) => storage(dtype).to_string(),
+            },
+            Param::Workspace => "unsigned char *".to_string(),
+        })
+        .collect();
+    if params.is_empty() { "void".to_string() } else { params.join(", ") }
 }
 
 fn constants(module: &Module, prims: &[&PrimFunc], out: &mut String) {
@@ -70,8 +98,14 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn new(func: &'a PrimFunc, module: &'a Module, symbols: &'a BTreeMap<String, String>) -> Self {
+    fn new(
+        func: &'a PrimFunc,
+        module: &'a Module,
+        symbols: &'a BTreeMap<String, String>,
+        outside: &[&str],
+    ) -> Self {
         let mut names = Names::default();
+        names.keep(outside);
         let vars = func.vars.iter().map(|v| names.fresh(v.sym.as_str())).collect();
         let buffers = func
             .buffers
@@ -398,6 +432,16 @@ impl<'a> Body<'a> {
         self.line(&format!("TF_PREFETCH({name} + {});", index.first().map_or("0", String::as_str)));
     }
 
+    /// A value as an argument: a half goes outside as its bits.
+    fn passed(&mut self, e: ExprId, outside: bool) -> String {
+        let value = self.value(e);
+        match self.func.exprs.ty(e).elem {
+            Elem::Scalar(DType::F16) if outside => format!("tf_f16_of({value})"),
+            Elem::Scalar(DType::BF16) if outside => format!("tf_bf16_of({value})"),
+            Elem::Scalar(_) | Elem::Index => value,
+        }
+    }
+
     fn call(&mut self, func: &str, args: &[CallArg]) {
         let roots: Vec<ExprId> = args
             .iter()
@@ -410,7 +454,7 @@ impl<'a> Body<'a> {
         let texts: Vec<String> = args
             .iter()
             .map(|a| match a {
-                CallArg::Value(e) => self.value(*e),
+                CallArg::Value(e) => self.passed(*e, func.starts_with("extern$")),
                 CallArg::Buffer(buf) => self.buffer(*buf),
             })
             .collect();

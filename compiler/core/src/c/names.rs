@@ -59,6 +59,11 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Names that are taken as they are.
+    pub(super) fn keep(&mut self, names: &[&str]) {
+        self.used.extend(names.iter().map(|name| (*name).to_string()));
+    }
+
     /// A name like `base` that is not used yet.
     pub(super) fn fresh(&mut self, base: &str) -> String {
         let mut clean: String =

@@ -6,6 +6,7 @@
 //! graph are branches and loops of it; what they hand on is copied where the plan has not made it there.
 
 mod checks;
+mod outside;
 mod regions;
 
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ use tenfold_ir::{Function, Module};
 
 use super::tensor_of;
 use crate::pass::{Pass, PassContext, PassPhase};
-use crate::{CompileError, ErrorKind};
+use crate::CompileError;
 use tenfold_ir::relax::call_facts;
 
 /// The pass.
@@ -33,7 +34,9 @@ pub fn lower_entry(module: &mut Module, _: &PassContext) -> Result<(), CompileEr
     let mut entry = Entry::new(&func, module);
     entry.params();
     entry.blocks(&func.blocks)?;
+    let declared = entry.declarations();
     let (prim, copies) = entry.finish();
+    module.functions.extend(declared);
     module.functions.insert(name, Function::Prim(prim));
     for copy in copies {
         module.functions.insert(copy.name.clone(), Function::Prim(copy));
@@ -49,6 +52,8 @@ struct Entry<'a> {
     buffers: BTreeMap<String, BufId>,
     /// Kernels that copy, by what they copy.
     copies: BTreeMap<String, tir::PrimFunc>,
+    /// Functions outside the module, by name.
+    outside: BTreeMap<String, tir::PrimFunc>,
 }
 
 impl<'a> Entry<'a> {
@@ -57,7 +62,7 @@ impl<'a> Entry<'a> {
         b.func_mut().exported = true;
         b.func_mut().phase = tir::Phase::Scheduled;
         b.func_mut().facts = call_facts(func);
-        Entry { func, module, b, buffers: BTreeMap::new(), copies: BTreeMap::new() }
+        Entry { func, module, b, buffers: BTreeMap::new(), copies: BTreeMap::new(), outside: BTreeMap::new() }
     }
 
     /// Declares the parameters in the order of the convention.
@@ -204,14 +209,7 @@ impl<'a> Entry<'a> {
                 self.b.bind(var, value);
             }
             Op::Const(_) | Op::Reshape { .. } | Op::TupleGet(_) => {}
-            Op::CallDps { path, .. } | Op::CallPacked { path, .. } => {
-                return Err(CompileError {
-                    kind: ErrorKind::Unsupported,
-                    loc,
-                    message: format!("the call of `{path}` is not compiled yet"),
-                    help: None,
-                });
-            }
+            Op::CallDps { .. } | Op::CallPacked { .. } => self.outside(binding, loc)?,
             op => {
                 let name = relax::op_name(op);
                 return Err(CompileError::internal(loc, format!("`{name}` was not legalised")));

@@ -1,5 +1,6 @@
 //! The one runner: enable rule, required passes, instruments, the pass, the verifier, instruments.
 
+use tenfold_ir::tir::FuncKind;
 use tenfold_ir::{Function, Module};
 
 use super::instrument::broken;
@@ -77,7 +78,8 @@ fn each_prim_func(
     let mut made = Vec::new();
     for (name, function) in &module.functions {
         let Function::Prim(func) = function else { continue };
-        if func.skip_optimization && !pass.lowering {
+        // A declaration has nothing to rewrite.
+        if func.kind == FuncKind::Extern || (func.skip_optimization && !pass.lowering) {
             continue;
         }
         let new = action(func.clone(), module, context)?;

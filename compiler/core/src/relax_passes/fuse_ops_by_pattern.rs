@@ -6,8 +6,8 @@
 //! graph, so that larger patterns stand before smaller ones. Phase: before the operators become kernels. The function
 //! must compute what the pattern says; the compiler cannot check it.
 
-use tenfold_ir::Module;
-use tenfold_ir::relax::{Binding, Linkage, Op, TensorType, Type, ValueId, op_name};
+use tenfold_ir::{DType, Module};
+use tenfold_ir::relax::{Binding, Extern, Linkage, Op, TensorType, Type, ValueId, op_name};
 
 use super::pattern::Pattern;
 use super::rewrite::{Rewriter, rewrite};
@@ -26,6 +26,9 @@ pub struct ExternPattern {
     pub path: String,
     /// Its calling convention.
     pub linkage: Linkage,
+    /// Whether the extents of all operands follow them, axis by axis, as `i64`: a C function gets pointers alone
+    /// otherwise. A Rust function gets views, which know their extents.
+    pub extents: bool,
     /// Whether it takes tensors of these types; `None` takes all.
     pub accepts: Option<Accepts>,
 }
@@ -66,13 +69,22 @@ impl Row {
     fn call(&self, cx: &mut Rewriter<'_>, binding: &Binding) -> Option<ValueId> {
         let result = cx.tensor(binding.out)?.clone();
         let caught = self.pattern.catch_root(cx, op_name(&binding.op), &binding.args)?;
-        let args: Vec<ValueId> = self.operands.iter().filter_map(|name| caught.get(name).copied()).collect();
+        let mut args: Vec<ValueId> = self.operands.iter().filter_map(|name| caught.get(name).copied()).collect();
         let types: Option<Vec<TensorType>> = args.iter().map(|arg| cx.tensor(*arg).cloned()).collect();
-        if self.row.accepts.is_some_and(|accepts| !types.is_some_and(|types| accepts(&types, &result))) {
+        if self.row.accepts.is_some_and(|accepts| !types.as_ref().is_some_and(|types| accepts(types, &result))) {
             return None;
         }
-        let (path, linkage) = (self.row.path.clone(), self.row.linkage);
-        let op = Op::CallDps { path, linkage, results: vec![result.clone()] };
+        if self.row.extents {
+            args.extend(extents(cx, types.unwrap_or_default())?);
+        }
+        let callee = Extern::new(self.row.path.clone(), self.row.linkage);
+        let op = Op::CallDps { callee, results: vec![result.clone()] };
         Some(cx.emit_typed(op, &args, Type::Tensor(result)))
     }
+}
+
+/// The extents of tensors as values.
+fn extents(cx: &mut Rewriter<'_>, types: Vec<TensorType>) -> Option<Vec<ValueId>> {
+    let all = types.into_iter().flat_map(|ty| ty.shape);
+    all.map(|expr| cx.emit(Op::IndexValue { expr, dtype: DType::I64 }, &[])).collect()
 }

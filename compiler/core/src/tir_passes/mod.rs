@@ -34,13 +34,15 @@ pub(crate) mod vectorize_loop;
 pub(crate) mod verify_bounds;
 pub(crate) mod verify_memory;
 
-use tenfold_ir::tir::{Builder, PrimFunc, Stmt};
+use tenfold_ir::tir::{Builder, FuncKind, PrimFunc, Stmt};
 use tenfold_ir::{Function, Module};
 
-/// Runs `f` on every prim-func of a module.
+/// Runs `f` on every prim-func that a module defines.
 fn each_prim(module: &mut Module, mut f: impl FnMut(PrimFunc) -> PrimFunc) {
     for function in module.functions.values_mut() {
-        if let Function::Prim(prim) = function {
+        if let Function::Prim(prim) = function
+            && prim.kind != FuncKind::Extern
+        {
             *prim = f(prim.clone());
         }
     }

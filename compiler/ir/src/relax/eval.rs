@@ -217,8 +217,8 @@ impl Machine<'_> {
             Op::CallTir { func, syms, results, in_place } => {
                 self.call_tir(func, syms, &binding.args, results, in_place)?
             }
-            Op::CallDps { path, results, .. } => self.call_dps(path, &binding.args, results)?,
-            Op::CallPacked { path, updates, .. } => self.call_packed(path, &binding.args, updates)?,
+            Op::CallDps { callee, results } => self.call_dps(&callee.path, &binding.args, results)?,
+            Op::CallPacked { callee, updates } => self.call_packed(&callee.path, &binding.args, updates)?,
             Op::If => self.branch(binding)?,
             Op::For { var, begin, extent, step } => self.counted(binding, var, begin, extent, *step)?,
             Op::While => self.repeated(binding)?,

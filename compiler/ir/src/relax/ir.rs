@@ -242,6 +242,34 @@ pub enum Linkage {
     C,
 }
 
+/// A function outside the module.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Extern {
+    /// Its path as the user's crate names it; of a C function, its name.
+    pub path: String,
+    /// Its convention.
+    pub linkage: Linkage,
+    /// The symbol that is called: of a Rust function, that of the shim which the attribute prints for this call. Empty
+    /// as long as nobody has given it one, and for C functions, whose name is their symbol.
+    pub symbol: String,
+}
+
+impl Extern {
+    /// A function whose symbol is not known yet, or is its name.
+    pub fn new(path: impl Into<String>, linkage: Linkage) -> Self {
+        Extern { path: path.into(), linkage, symbol: String::new() }
+    }
+
+    /// What a linker looks for; none of a Rust function that has no symbol yet.
+    pub fn link_name(&self) -> Option<&str> {
+        match self.linkage {
+            _ if !self.symbol.is_empty() => Some(&self.symbol),
+            Linkage::C => Some(&self.path),
+            Linkage::Rust => None,
+        }
+    }
+}
+
 /// What a binding does. Operands are in [`Binding::args`]; attributes are here.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Op {
@@ -403,20 +431,16 @@ pub enum Op {
     /// A pure function outside the module in destination-passing style: it reads the operands and fills the results,
     /// which come last. One result is a tensor, several a tuple.
     CallDps {
-        /// Its path as the user's crate names it.
-        path: String,
-        /// Its convention.
-        linkage: Linkage,
+        /// The function.
+        callee: Extern,
         /// Result types.
         results: Vec<TensorType>,
     },
     /// Effect: a function outside the module that may do anything. The value is the new values of the operands that
     /// it updates: one as itself, several or none as a tuple.
     CallPacked {
-        /// Its path as the user's crate names it.
-        path: String,
-        /// Its convention.
-        linkage: Linkage,
+        /// The function.
+        callee: Extern,
         /// Operands that it updates, in order.
         updates: Vec<usize>,
     },

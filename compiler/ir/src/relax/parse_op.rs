@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::parse::{const_id, ints, number};
 use super::print::linkage_text;
 use super::{
-    ConvLayout, DataLayout, KernelLayout, Linkage, Op, PadMode, PoolOp, SliceAxis, TensorType, Type, Window,
+    ConvLayout, DataLayout, Extern, KernelLayout, Linkage, Op, PadMode, PoolOp, SliceAxis, TensorType, Type, Window,
     element_name, type_text,
 };
 use crate::arith::{Fact, IntExpr, Sym};
@@ -55,6 +55,16 @@ impl Attrs {
         let word = self.take("linkage")?;
         let known = [Linkage::Rust, Linkage::C].into_iter().find(|linkage| linkage_text(*linkage) == word);
         known.ok_or_else(|| format!("expected `rust` or `c`, found `{word}`"))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    fn callee(&mut self) -> Parsed<Extern> {
+        let (path, linkage) = (self.text("path")?, self.linkage()?);
+        let symbol = if self.has("symbol") { self.text("symbol")? } else { String::new() };
+        Ok(Extern { path, linkage, symbol })
     }
 
     fn real(&mut self, name: &str) -> Parsed<Real> {
@@ -190,10 +200,8 @@ fn named(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<Option<Op>> {
         "arange" => arange(attrs, ty)?,
         "call_tir" => call_tir(attrs, ty)?,
         "call_fn" => Op::CallFn { func: attrs.symbol("func")?, syms: attrs.exprs("syms")?, result: ty.clone() },
-        "call_dps" => Op::CallDps { path: attrs.text("path")?, linkage: attrs.linkage()?, results: results(ty)? },
-        "call_packed" => {
-            Op::CallPacked { path: attrs.text("path")?, linkage: attrs.linkage()?, updates: attrs.numbers("updates")? }
-        }
+        "call_dps" => Op::CallDps { callee: attrs.callee()?, results: results(ty)? },
+        "call_packed" => Op::CallPacked { callee: attrs.callee()?, updates: attrs.numbers("updates")? },
         "if" => Op::If,
         "for" => Op::For {
             var: Sym::new(attrs.take("var")?),

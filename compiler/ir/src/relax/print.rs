@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::names::op_name;
 use super::{
-    Binding, BindingBlock, BlockKind, ConvLayout, DataLayout, Function, KernelLayout, Linkage, Op, PadMode, ParamKind,
+    Binding, BindingBlock, BlockKind, ConvLayout, DataLayout, Extern, Function, KernelLayout, Linkage, Op, PadMode, ParamKind,
     Phase, Place, Plan, PoolOp, Region, SliceAxis, SymKind, TensorType, Type, ValueData, ValueId, Window,
 };
 use crate::arith::IntExpr;
@@ -276,9 +276,9 @@ fn attributes(op: &Op) -> Vec<(&'static str, String)> {
             vec![("func", format!("@{func}")), ("syms", exprs(syms)), ("in_place", format!("[{in_place}]"))]
         }
         Op::CallFn { func, syms, .. } => vec![("func", format!("@{func}")), ("syms", exprs(syms))],
-        Op::CallDps { path, linkage, .. } => extern_attributes(path, *linkage),
-        Op::CallPacked { path, linkage, updates } => {
-            let mut attrs = extern_attributes(path, *linkage);
+        Op::CallDps { callee, .. } => extern_attributes(callee),
+        Op::CallPacked { callee, updates } => {
+            let mut attrs = extern_attributes(callee);
             attrs.push(("updates", list(updates)));
             attrs
         }
@@ -298,8 +298,13 @@ fn attributes(op: &Op) -> Vec<(&'static str, String)> {
     }
 }
 
-fn extern_attributes(path: &str, linkage: Linkage) -> Vec<(&'static str, String)> {
-    vec![("path", format!("{path:?}")), ("linkage", linkage_text(linkage).to_string())]
+fn extern_attributes(callee: &Extern) -> Vec<(&'static str, String)> {
+    let mut attrs =
+        vec![("path", format!("{:?}", callee.path)), ("linkage", linkage_text(callee.linkage).to_string())];
+    if !callee.symbol.is_empty() {
+        attrs.push(("symbol", format!("{:?}", callee.symbol)));
+    }
+    attrs
 }
 
 /// The word of a linkage.

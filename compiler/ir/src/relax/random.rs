@@ -5,7 +5,7 @@
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{ArgOp, BinaryOp, CmpOp, ElementOp, ReduceOp, UnaryOp};
 use crate::relax::{
-    Builder, FactDecl, Function, Linkage, Op, ParamKind, Region, SliceAxis, SymDecl, SymKind, TensorType, Type, ValueId,
+    Builder, Extern, FactDecl, Function, Linkage, Op, ParamKind, Region, SliceAxis, SymDecl, SymKind, TensorType, Type, ValueId,
 };
 use crate::{DType, Loc, Module, Scalar};
 
@@ -269,13 +269,13 @@ impl<'r> Generator<'r> {
         let x = self.any();
         let ty = self.b.tensor(x).clone();
         let results = vec![ty; 1 + self.random.below(2)];
-        self.b.emit(Op::CallDps { path: "crate::f".to_string(), linkage: Linkage::C, results }, &[x]).ok()
+        self.b.emit(Op::CallDps { callee: Extern::new("f", Linkage::C), results }, &[x]).ok()
     }
 
     fn packed(&mut self) -> Option<ValueId> {
         let x = self.any();
         let updates = (0..self.random.below(2)).collect();
-        self.b.emit(Op::CallPacked { path: "self::g {".to_string(), linkage: Linkage::Rust, updates }, &[x]).ok()
+        self.b.emit(Op::CallPacked { callee: Extern::new("self::g {", Linkage::Rust), updates }, &[x]).ok()
     }
 
     fn call(&mut self) -> Option<ValueId> {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Binding, BindingBlock, Function, Op, Region, SymKind, Type, ValueData, ValueId};
+use super::{Binding, BindingBlock, Function, Op, Region, SymKind, Type, ValueData, ValueId, binding_kind};
 use crate::Loc;
 
 /// A step of [`Function::walk`].
@@ -253,7 +253,7 @@ impl Function {
     }
 
     /// Replaces each binding by what `f` gives for it (nothing, itself, or several in order); those in its regions
-    /// come first, so that `f` sees them done. `f` may add values, and reads types through the function, whose
+    /// come first, so that `f` sees them done. What is of another kind than its block begins one. `f` may add values, and reads types through the function, whose
     /// blocks it must leave alone.
     pub fn rewrite(&mut self, mut f: impl FnMut(&mut Function, Binding) -> Vec<Binding>) {
         let mut blocks = std::mem::take(&mut self.blocks);
@@ -276,15 +276,29 @@ fn end_of(map: &BTreeMap<ValueId, ValueId>, value: ValueId) -> ValueId {
 
 fn rewrite_blocks(
     func: &mut Function,
-    blocks: &mut [BindingBlock],
+    blocks: &mut Vec<BindingBlock>,
     f: &mut impl FnMut(&mut Function, Binding) -> Vec<Binding>,
 ) {
-    for block in blocks {
-        let mut bindings = Vec::with_capacity(block.bindings.len());
-        for mut binding in std::mem::take(&mut block.bindings) {
+    let mut done = Vec::with_capacity(blocks.len());
+    for block in std::mem::take(blocks) {
+        let mut run = BindingBlock { kind: block.kind, bindings: Vec::with_capacity(block.bindings.len()) };
+        for mut binding in block.bindings {
             binding.regions.iter_mut().for_each(|region| rewrite_blocks(func, &mut region.blocks, f));
-            bindings.extend(f(func, binding));
+            for made in f(func, binding) {
+                add(&mut done, &mut run, made);
+            }
         }
-        block.bindings = bindings;
+        done.push(run);
     }
+    *blocks = done;
+}
+
+/// Puts a binding behind a run of its kind; one of another kind ends the run.
+fn add(done: &mut Vec<BindingBlock>, run: &mut BindingBlock, binding: Binding) {
+    let kind = binding_kind(&binding);
+    if kind != run.kind {
+        let ended = std::mem::replace(run, BindingBlock { kind, bindings: Vec::new() });
+        done.extend(Some(ended).filter(|block| !block.bindings.is_empty()));
+    }
+    run.bindings.push(binding);
 }

@@ -385,7 +385,8 @@ pub enum Stmt {
     Block(Box<Block>),
     /// Evaluates and drops.
     Evaluate(ExprId),
-    /// Calls another prim-func of the module, arguments in the order of its parameters.
+    /// Calls another prim-func of the module, arguments in the order of its parameters. What a function outside of the
+    /// module ([`FuncKind::Extern`]) does beside filling its buffers is an effect: calls run in order, each once.
     Call {
         /// Its name.
         func: String,
@@ -473,6 +474,10 @@ pub enum FuncKind {
     Host,
     /// On a device, started by a call with a [`Launch`].
     Device,
+    /// On the processor that calls, but outside of the module: a declaration without a body
+    /// ([`PrimFunc::outside`]). It has the C convention: a buffer is a pointer, of which nothing but the dtype is known
+    /// (no axes), and what else is passed is passed by value, indices as `ptrdiff_t`. Buffers of a call do not overlap.
+    Extern,
 }
 
 /// A loop-level function.
@@ -508,7 +513,24 @@ pub struct PrimFunc {
     pub loc: Loc,
 }
 
+/// What the name of a function outside the module begins with, so that it is no other function's; its symbol follows.
+const OUTSIDE: &str = "extern$";
+
 impl PrimFunc {
+    /// A function outside the module, which a linker knows as `symbol`; without parameters yet.
+    pub fn outside(symbol: &str) -> Self {
+        let func = PrimFunc::new(format!("{OUTSIDE}{symbol}"));
+        PrimFunc { phase: Phase::Target, kind: FuncKind::Extern, ..func }
+    }
+
+    /// What a linker knows a function outside the module as.
+    pub fn link_name(&self) -> Option<&str> {
+        match self.kind {
+            FuncKind::Extern => Some(self.name.strip_prefix(OUTSIDE).unwrap_or(&self.name)),
+            FuncKind::Host | FuncKind::Device => None,
+        }
+    }
+
     /// A function of phase [`Phase::Blocks`] that does nothing.
     pub fn new(name: impl Into<String>) -> Self {
         PrimFunc {

@@ -24,7 +24,7 @@ pub use annotation::{AnnValue, Annotation};
 pub(crate) use annotation_text::quote;
 pub use bounds::{Unproven, unproven, verify_bounds};
 pub use build::Builder;
-pub use eval::{Arg, eval};
+pub use eval::{Arg, CallExtern, eval, eval_with};
 pub use hash::{structural_hash, structurally_equal};
 pub use ir::*;
 pub use parse::parse;

@@ -121,6 +121,7 @@ impl<'t> Parser<'t> {
                 "strict" => self.func.strict = true,
                 "pattern" => self.func.pattern = Some(pattern(value()?)?),
                 "device" => self.func.kind = FuncKind::Device,
+                "extern" => self.func.kind = FuncKind::Extern,
                 "skip_optimization" => self.func.skip_optimization = true,
                 "at" => self.func.loc = loc(value()?)?,
                 _ => return Err(format!("expected a flag of the function, found `{word}`")),

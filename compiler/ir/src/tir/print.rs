@@ -163,6 +163,7 @@ impl Printer<'_> {
         flags += match self.func.kind {
             FuncKind::Host => "",
             FuncKind::Device => " device",
+            FuncKind::Extern => " extern",
         };
         self.line(&format!("prim @{}({}) {flags} at {} {{", self.func.name, params.join(", "), self.func.loc));
         self.indent += 1;

@@ -273,7 +273,11 @@ impl<'a> Elaborator<'a> {
             }
             Value::Unit | Value::Text(_) | Value::Scalar(_) | Value::Tuple(_) | Value::Array(_) | Value::Closure(_) => {
                 let message = format!("expected a tensor or scalar, found {}", self.describe(value));
-                self.fail(node, Code::TypeMismatch, message, "give one tensor or scalar");
+                let help = match value {
+                    Value::Unit => "an effect has no value; write the type: `let y: Tensor<f32, N> = extern_call!(…);`",
+                    _ => "give one tensor or scalar",
+                };
+                self.fail(node, Code::TypeMismatch, message, help);
                 None
             }
         }

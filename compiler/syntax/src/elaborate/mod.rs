@@ -14,6 +14,7 @@ mod compute;
 mod constant;
 mod cx;
 mod expr;
+mod extern_call;
 mod index;
 mod inline;
 mod kernel;
@@ -42,6 +43,11 @@ pub trait Environment {
     fn callee(&self, path: &ast::Path) -> Callee<'_>;
     /// The constant that a macro of the source names.
     fn constant(&self, source: &ConstSource, node: NodeId) -> ConstLookup;
+    /// The symbol of the function whose names these are, from which those of its shims are made; empty if nothing is
+    /// linked.
+    fn symbol(&self) -> &str {
+        ""
+    }
 }
 
 /// The answer to [`Environment::callee`].

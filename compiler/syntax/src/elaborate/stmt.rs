@@ -9,7 +9,7 @@ use super::cx::Elaborator;
 use super::index::{Indexed, slice_axes, whole_tensor};
 use super::value::{Value, VariableKind};
 use crate::ast::{
-    self, BinaryOp, Block, Expr, ExprKind, NodeId, Path, Pattern, PatternKind, Stmt, StmtKind, Target, TargetKind,
+    self, BinaryOp, Block, Expr, ExprKind, NodeId, Pattern, PatternKind, Stmt, StmtKind, Target, TargetKind,
     TypeKind,
 };
 use crate::code::Code;
@@ -189,6 +189,7 @@ impl<'a> Elaborator<'a> {
                 if known { found } else { self.unknown_of(&written) }
             }
             (Some(_), None) => Value::Unknown,
+            (None, _) if matches!(given, Value::Unit) && self.untyped_extern(value) => Value::Unknown,
             (None, _) => given,
         };
         self.bind_pattern(pattern, found);
@@ -283,7 +284,11 @@ impl<'a> Elaborator<'a> {
             TargetKind::Name(name) => Some(name.clone()),
             TargetKind::Element { .. } | TargetKind::Tuple(_) | TargetKind::Ignore | TargetKind::Error => None,
         };
-        let given = self.named(name.as_deref(), |me| me.expr(value, None));
+        let hint = self.target_type(target, value);
+        let given = self.named(name.as_deref(), |me| me.expr(value, hint.as_ref()));
+        if matches!(given, Value::Unit) && self.untyped_extern(value) {
+            return;
+        }
         let given = match op {
             None => given,
             Some(op) => {
@@ -292,6 +297,13 @@ impl<'a> Elaborator<'a> {
             }
         };
         self.assign_to(target, given, value.node);
+    }
+
+    /// The type of a variable that a function outside is to give a value: such a call has the type that is written.
+    fn target_type(&self, target: &Target, value: &Expr) -> Option<Type> {
+        let TargetKind::Name(name) = &target.kind else { return None };
+        super::extern_call::extern_in(value)?;
+        self.type_of(&self.vars[self.find(name)?].value)
     }
 
     /// The value of a target, for `+=`.
@@ -582,27 +594,6 @@ impl<'a> Elaborator<'a> {
 
     fn is_new_dim(&self, name: &str) -> bool {
         !self.frame.dims.contains_key(name) && self.find(name).is_none()
-    }
-
-    /// `extern_call!(path, …)`.
-    pub(super) fn extern_call(
-        &mut self,
-        node: NodeId,
-        path: &'a Path,
-        args: &'a [Expr],
-        hint: Option<&Type>,
-    ) -> Value<'a> {
-        for arg in args {
-            if !matches!(arg.kind, ExprKind::MutRef(_)) {
-                self.expr(arg, None);
-            }
-        }
-        self.refuse(node, format!("`extern_call!` of `{path}`"));
-        match hint {
-            Some(hint) if !self.inside => self.placeholder(hint, "extern_call"),
-            Some(_) => self.error_value(),
-            None => Value::Unit,
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::pass::run_pass;
 use crate::{ExternPattern, fuse_ops_by_pattern};
 
 fn row(pattern: &str, path: &str) -> ExternPattern {
-    ExternPattern { pattern: pattern.into(), path: path.into(), linkage: Linkage::Rust, accepts: None }
+    ExternPattern { pattern: pattern.into(), path: path.into(), linkage: Linkage::Rust, extents: false, accepts: None }
 }
 
 fn parsed(text: &str) -> Module {

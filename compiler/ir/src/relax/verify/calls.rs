@@ -20,8 +20,8 @@ impl Verifier<'_> {
                 syms.iter().for_each(|expr| self.check_expr(out, expr));
                 self.relax_callee(out, func, syms.len(), args, ty);
             }
-            Op::CallDps { path, .. } => self.external(out, path, &[]),
-            Op::CallPacked { path, updates, .. } => self.external(out, path, updates),
+            Op::CallDps { callee, .. } => self.external(out, &callee.path, &[]),
+            Op::CallPacked { callee, updates } => self.external(out, &callee.path, updates),
             Op::BindIndex(sym) => {
                 let declared = self.func.syms.iter().any(|decl| decl.sym == *sym && decl.kind == SymKind::Bound(out));
                 if !declared {

@@ -1,15 +1,18 @@
 //! One call: its variables, its buffers, and what its statements do.
 
-use std::collections::{BTreeSet, HashMap};
+mod doubt;
+mod outside;
+
+use std::collections::HashMap;
 
 use super::memory::{Cell, Memory, View};
 use super::threads::{ThreadLoop, is_shared, waits};
-use super::{Given, Machine};
+use super::{Arg, Given, Machine};
 use crate::arith::{IntExpr, Sym};
 use crate::eval::{Bounded, Sum};
 use crate::op::BinaryOp;
 use crate::tir::{
-    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, Intrinsic, IterKind, LoopKind, MatchBuffer,
+    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind, LoopKind, MatchBuffer,
     Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
 };
 use crate::{DType, Loc};
@@ -601,6 +604,9 @@ impl<'a, 'm> Frame<'a, 'm> {
         if given.len() != callee.params.len() {
             return Err(format!("`{name}` takes {} arguments, found {}", callee.params.len(), given.len()));
         }
+        if callee.kind == FuncKind::Extern {
+            return self.call_outside(callee, args, &given);
+        }
         for (arg, param) in args.iter().zip(&callee.params) {
             if let (CallArg::Buffer(buf), Param::Buffer(_, BufUse::Out | BufUse::InOut)) = (arg, param)
                 && !self.place(*buf)?.writable
@@ -610,26 +616,6 @@ impl<'a, 'm> Frame<'a, 'm> {
             }
         }
         self.machine.call(callee, &given)
-    }
-
-    // Doubt: where it is unknown which way a program goes, what it may write is unknown.
-
-    fn spoil(&mut self, stmt: &Stmt) -> Result<(), String> {
-        let mut written = BTreeSet::new();
-        collect_written(stmt, &mut written);
-        for buf in written {
-            // What is allocated inside is gone by now.
-            if self.state.places[buf.0 as usize].is_some() {
-                self.spoil_buffer(buf)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn spoil_buffer(&mut self, buf: BufId) -> Result<(), String> {
-        let place = self.place(buf)?;
-        self.machine.memories[place.view.memory].spoil(place.cells());
-        Ok(())
     }
 
     /// Values of indices, and whether they are surely those.
@@ -669,28 +655,4 @@ fn row_major(shape: &[i64]) -> Vec<i64> {
         strides[axis - 1] = strides[axis] * shape[axis].max(0);
     }
     strides
-}
-
-fn collect_written(stmt: &Stmt, out: &mut BTreeSet<BufId>) {
-    stmt.walk(&mut |s| match s {
-        Stmt::Store { buf, .. } => {
-            out.insert(*buf);
-        }
-        Stmt::Call { args, .. } => out.extend(args.iter().filter_map(|a| match a {
-            CallArg::Buffer(buf) => Some(*buf),
-            CallArg::Value(_) => None,
-        })),
-        Stmt::Seq(_)
-        | Stmt::For { .. }
-        | Stmt::While { .. }
-        | Stmt::If { .. }
-        | Stmt::Let { .. }
-        | Stmt::Alloc { .. }
-        | Stmt::Block(_)
-        | Stmt::Evaluate(_)
-        | Stmt::Barrier(_)
-        | Stmt::Assert { .. }
-        | Stmt::Prefetch { .. }
-        | Stmt::At(..) => {}
-    });
 }

@@ -33,10 +33,26 @@ pub enum Arg {
     Workspace(usize),
 }
 
-/// Runs `func` of `module`; buffers in `args` are left as it leaves them.
+/// Runs a function outside the module: its symbol, and its arguments in order. Elements of results hold nothing and
+/// must be given; what else is a buffer may be changed.
+pub type CallExtern<'c> = dyn Fn(&str, &mut [Arg]) -> Result<(), String> + 'c;
+
+/// Runs `func` of `module`; buffers in `args` are left as it leaves them. A call of a function outside the module is
+/// an error.
 pub fn eval(module: &Module, func: &PrimFunc, args: &mut [Arg]) -> Result<(), String> {
+    eval_with(module, func, args, &|name, _| Err(format!("`{name}` stands outside the module")))
+}
+
+/// [`eval`] with a way to run functions outside the module.
+pub fn eval_with(
+    module: &Module,
+    func: &PrimFunc,
+    args: &mut [Arg],
+    external: &CallExtern<'_>,
+) -> Result<(), String> {
     let mut machine = Machine {
         module,
+        external,
         memories: Vec::new(),
         constants: BTreeMap::new(),
         left: STEPS,
@@ -79,6 +95,7 @@ enum Given {
 /// What lives as long as one evaluation.
 struct Machine<'m> {
     module: &'m Module,
+    external: &'m CallExtern<'m>,
     memories: Vec<Memory>,
     constants: BTreeMap<ConstId, View>,
     left: u64,

@@ -1,7 +1,7 @@
 //! What may stand where: barriers, loops over threads, calls of device functions, annotations.
 
 use super::{Check, rules};
-use crate::tir::{Annotation, ExprId, FuncKind, Launch, LoopKind, Param, Scope, Stmt, ThreadAxis};
+use crate::tir::{Annotation, ExprId, FuncKind, Launch, LoopKind, Param, Phase, Scope, Stmt, ThreadAxis};
 
 impl Check<'_> {
     /// Inside of a loop of this kind.
@@ -63,6 +63,26 @@ impl Check<'_> {
             }
         });
         names.into_iter().for_each(|name| self.fail(rules::DEVICE, format!("a device function calls `{name}`")));
+    }
+
+    /// A function outside the module has nothing that the module could know.
+    pub(super) fn external(&mut self) {
+        let func = self.func;
+        if func.body != Stmt::nop() {
+            self.fail(rules::EXTERN, "a function outside the module has a body");
+        }
+        if func.exported || func.phase != Phase::Target || func.params.contains(&Param::Workspace) {
+            self.fail(rules::EXTERN, "a function outside the module is exported, of another phase or has a workspace");
+        }
+        if !func.name.strip_prefix("extern$").is_some_and(|symbol| !symbol.is_empty()) {
+            self.fail(rules::EXTERN, format!("`{}` is not `extern$` and a symbol", func.name));
+        }
+        for buffer in &func.buffers {
+            if buffer.scope != Scope::Param || !buffer.shape.is_empty() || buffer.strides.is_some() {
+                let text = format!("`{}` of a function outside the module is more than a pointer", buffer.name);
+                self.fail(rules::EXTERN, text);
+            }
+        }
     }
 
     pub(super) fn annotations(&mut self, all: &[Annotation], body: &Stmt) {

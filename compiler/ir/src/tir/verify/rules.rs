@@ -43,6 +43,7 @@ rules! {
     ARGUMENTS "arguments" "Arguments agree with the parameters of the callee."
     LAUNCH "launch" "Device functions, and no others, are called with a launch."
     DEVICE "device_function" "A device function is not exported, has no workspace, and calls nothing."
+    EXTERN "extern_function" "A function outside the module is a declaration: a symbol and pointers, not exported, of phase target."
     FLAT_BLOCKS "flat_blocks" "From phase flat on there are no blocks."
     FLAT_RANK "flat_rank" "From phase flat on every buffer has one axis."
     EXPANDED "target_expanded" "In phase target math is expanded."
