@@ -33,6 +33,8 @@ mod worker;
 #[doc(hidden)]
 pub use run::look;
 pub use tenfold_core::pass::{ConfigValue, PassContext, PassPhase};
+/// What [`Build::extern_patterns`] takes: a pattern and the function that computes it.
+pub use tenfold_core::{Accepts, ExternPattern};
 /// The representations that passes work on.
 pub use tenfold_ir as ir;
 #[doc(hidden)]
@@ -42,6 +44,7 @@ use environment::Environment;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
+use tenfold_core::ExternTable;
 use tenfold_core::pass::UserPass;
 use tenfold_ir::Module;
 use tenfold_syntax::index::Index;
@@ -139,6 +142,31 @@ impl Build {
     {
         self.passes.push(UserPass::trusted(phase, name, Arc::new(run)));
         self
+    }
+
+    /// Has functions of this crate, or of C, compute what patterns match. Rows are tried from the top over the whole
+    /// graph, as the source has it; `compiler/docs/relax.md` says what a pattern is. That a function computes what its
+    /// pattern says is the caller's word.
+    ///
+    /// ```no_run
+    /// // in `main` of build.rs
+    /// use tenfold_build::{Build, ExternPattern, ir::relax::Linkage};
+    ///
+    /// Build::new()
+    ///     .extern_patterns(vec![ExternPattern {
+    ///         pattern: "relu(add(matmul(x, w):once, b):once)".into(),
+    ///         path: "crate::fast::dense".into(),
+    ///         linkage: Linkage::Rust,
+    ///         extents: false,
+    ///         accepts: None,
+    ///     }])
+    ///     .compile();
+    /// ```
+    pub fn extern_patterns(self, table: Vec<ExternPattern>) -> Self {
+        let table = ExternTable::read(table).map_err(|error| error.message);
+        self.add_pass(PassPhase::Import, "FuseOpsByPattern", move |module, _| {
+            table.as_ref().map(|table| table.apply(module)).map_err(Clone::clone)
+        })
     }
 
     fn set(mut self, variable: &str, value: String) -> Self {

@@ -7,6 +7,7 @@ mod build_errors;
 mod errors;
 mod freshness;
 mod links;
+mod outside;
 mod package;
 mod passes;
 mod signatures;

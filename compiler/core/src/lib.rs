@@ -30,5 +30,5 @@ pub use compile::{Compiled, Options, compile};
 pub use error::{CompileError, ErrorKind};
 pub use externs::{ExternArg, ExternCall, extern_calls};
 pub use pipeline::{PASSES, PIPELINE};
-pub use relax_passes::fuse_ops_by_pattern::{Accepts, ExternPattern, fuse_ops_by_pattern};
+pub use relax_passes::fuse_ops_by_pattern::{Accepts, ExternPattern, ExternTable, fuse_ops_by_pattern};
 pub use target::{Arch, ObjectFormat, Target};

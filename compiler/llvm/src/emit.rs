@@ -168,7 +168,9 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
     /// An index is as wide as a pointer when it comes from outside (`ptrdiff_t`) or is known to fit, a `bool` is a byte.
     fn value_type(&self, prim: &PrimFunc, var: VarId) -> Type<'c> {
         match prim.vars[var.0 as usize].ty.elem {
-            Elem::Index if prim.exported || prim.kind == FuncKind::Extern || self.narrow.has(&prim.name, var) => self.ir.int(self.target.pointer_bits),
+            Elem::Index if prim.exported || prim.kind == FuncKind::Extern || self.narrow.has(&prim.name, var) => {
+                self.ir.int(self.target.pointer_bits)
+            }
             Elem::Index => self.ir.int(64),
             Elem::Scalar(dtype) => match ops::Kind::of(Elem::Scalar(dtype)) {
                 ops::Kind::Bool => self.ir.int(8),

@@ -98,12 +98,7 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn new(
-        func: &'a PrimFunc,
-        module: &'a Module,
-        symbols: &'a BTreeMap<String, String>,
-        outside: &[&str],
-    ) -> Self {
+    fn new(func: &'a PrimFunc, module: &'a Module, symbols: &'a BTreeMap<String, String>, outside: &[&str]) -> Self {
         let mut names = Names::default();
         names.keep(outside);
         let vars = func.vars.iter().map(|v| names.fresh(v.sym.as_str())).collect();

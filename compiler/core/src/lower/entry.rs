@@ -17,8 +17,9 @@ use tenfold_ir::tir::{self, BufId, BufUse, Builder, CallArg, Param, Scope, Stmt,
 use tenfold_ir::{Function, Module};
 
 use super::tensor_of;
-use crate::pass::{Pass, PassContext, PassPhase};
 use crate::CompileError;
+use crate::CompileError;
+use crate::pass::{Pass, PassContext, PassPhase};
 use tenfold_ir::relax::call_facts;
 
 /// The pass.

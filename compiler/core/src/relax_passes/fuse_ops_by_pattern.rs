@@ -6,8 +6,8 @@
 //! graph, so that larger patterns stand before smaller ones. Phase: before the operators become kernels. The function
 //! must compute what the pattern says; the compiler cannot check it.
 
-use tenfold_ir::{DType, Module};
 use tenfold_ir::relax::{Binding, Extern, Linkage, Op, TensorType, Type, ValueId, op_name};
+use tenfold_ir::{DType, Module};
 
 use super::pattern::Pattern;
 use super::rewrite::{Rewriter, rewrite};
@@ -35,18 +35,41 @@ pub struct ExternPattern {
 
 /// The pass for a table, to be added to a pipeline. An error is a pattern that cannot be read.
 pub fn fuse_ops_by_pattern(table: Vec<ExternPattern>) -> Result<Pass, CompileError> {
-    let rows: Result<Vec<Row>, CompileError> = table.into_iter().map(Row::read).collect();
-    let rows = rows?;
+    let table = ExternTable::read(table)?;
     let run = move |module: &mut Module, _: &crate::pass::PassContext| {
-        for row in &rows {
-            rewrite(module, &mut |cx: &mut Rewriter<'_>, binding: &Binding| row.call(cx, binding));
-        }
+        table.apply(module);
         Ok(())
     };
-    Ok(Pass::module("FuseOpsByPattern", run).in_phase(PassPhase::Graph).about("calls functions outside the module"))
+    Ok(Pass::module("FuseOpsByPattern", run).in_phase(PassPhase::Import).about("calls functions outside the module"))
+}
+
+/// A table whose patterns are read.
+#[derive(Debug)]
+pub struct ExternTable {
+    rows: Vec<Row>,
+}
+
+impl ExternTable {
+    /// Reads the patterns.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that cannot be read or that matches no operator.
+    pub fn read(table: Vec<ExternPattern>) -> Result<ExternTable, CompileError> {
+        let rows = table.into_iter().map(Row::read).collect::<Result<_, _>>()?;
+        Ok(ExternTable { rows })
+    }
+
+    /// Puts a call in the place of whatever a pattern matches.
+    pub fn apply(&self, module: &mut Module) {
+        for row in &self.rows {
+            rewrite(module, &mut |cx: &mut Rewriter<'_>, binding: &Binding| row.call(cx, binding));
+        }
+    }
 }
 
 /// A row, read.
+#[derive(Debug)]
 struct Row {
     row: ExternPattern,
     pattern: Pattern,

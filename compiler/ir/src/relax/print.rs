@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::names::op_name;
 use super::{
-    Binding, BindingBlock, BlockKind, ConvLayout, DataLayout, Extern, Function, KernelLayout, Linkage, Op, PadMode, ParamKind,
-    Phase, Place, Plan, PoolOp, Region, SliceAxis, SymKind, TensorType, Type, ValueData, ValueId, Window,
+    Binding, BindingBlock, BlockKind, ConvLayout, DataLayout, Extern, Function, KernelLayout, Linkage, Op, PadMode,
+    ParamKind, Phase, Place, Plan, PoolOp, Region, SliceAxis, SymKind, TensorType, Type, ValueData, ValueId, Window,
 };
 use crate::arith::IntExpr;
 use crate::op::{Activation, ElementOp, Real};
@@ -299,8 +299,7 @@ fn attributes(op: &Op) -> Vec<(&'static str, String)> {
 }
 
 fn extern_attributes(callee: &Extern) -> Vec<(&'static str, String)> {
-    let mut attrs =
-        vec![("path", format!("{:?}", callee.path)), ("linkage", linkage_text(callee.linkage).to_string())];
+    let mut attrs = vec![("path", format!("{:?}", callee.path)), ("linkage", linkage_text(callee.linkage).to_string())];
     if !callee.symbol.is_empty() {
         attrs.push(("symbol", format!("{:?}", callee.symbol)));
     }

@@ -5,7 +5,8 @@
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{ArgOp, BinaryOp, CmpOp, ElementOp, ReduceOp, UnaryOp};
 use crate::relax::{
-    Builder, Extern, FactDecl, Function, Linkage, Op, ParamKind, Region, SliceAxis, SymDecl, SymKind, TensorType, Type, ValueId,
+    Builder, Extern, FactDecl, Function, Linkage, Op, ParamKind, Region, SliceAxis, SymDecl, SymKind, TensorType, Type,
+    ValueId,
 };
 use crate::{DType, Loc, Module, Scalar};
 

@@ -330,6 +330,7 @@ impl<'a> Elaborator<'a> {
                     format!("expected a tensor, a shape or a list of tensors, found {}", self.describe(value));
                 let help = match value {
                     Value::Tuple(_) => "take the tuple apart: `let (a, b) = …;`",
+                    Value::Unit => "an effect has no value; write the type: `let y: Tensor<f32, N> = extern_call!(…);`",
                     _ => "attributes are named: `axis = -1`",
                 };
                 self.fail(node, Code::Operand, message, help);

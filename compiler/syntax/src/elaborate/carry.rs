@@ -52,12 +52,7 @@ impl<'a> Elaborator<'a> {
             let span = spans.remove(0);
             return match name {
                 "scan" => self.graph_scan(e.node, &span, init, &closures[0]),
-                "fold" => self.graph_fold(e.node, &span, init, &closures[0]),
-                _ => {
-                    self.refuse(e.node, format!("`{name}` over whole tensors"));
-                    self.unknown = true;
-                    Value::Unknown
-                }
+                _ => self.graph_fold(e.node, &span, init, &closures),
             };
         }
         let span = spans.remove(0);
@@ -66,9 +61,9 @@ impl<'a> Elaborator<'a> {
         }
         let node = call.args[1].node;
         if self.inside {
-            return self.carry(node, &span, init, name == "reduce", &closures);
+            return self.carry(node, &span, init, &closures);
         }
-        self.rank_zero(e.node, hint, |me| me.carry(node, &span, init, name == "reduce", &closures))
+        self.rank_zero(e.node, hint, |me| me.carry(node, &span, init, &closures))
     }
 
     pub(super) fn holds_tensors(&self, value: &Value<'a>) -> bool {
@@ -87,18 +82,17 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// What the closures make of the carried value in one turn.
-    fn turn(
+    /// What the closures make of the carried value in one turn: one of `fold`, two of `reduce`.
+    pub(super) fn turn(
         &mut self,
         span: &Span,
         r: &tenfold_ir::arith::Sym,
         acc: Value<'a>,
-        unit: bool,
         closures: &[Rc<Closure<'a>>],
     ) -> Value<'a> {
         let k = Value::Index(self.know_span(span, r));
         match closures {
-            [element, combine] if unit => {
+            [element, combine] => {
                 let element = self.expand(element, vec![k]);
                 self.expand(combine, vec![acc, element])
             }
@@ -107,15 +101,8 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn carry(
-        &mut self,
-        node: NodeId,
-        span: &Span,
-        init: Value<'a>,
-        unit: bool,
-        closures: &[Rc<Closure<'a>>],
-    ) -> Value<'a> {
-        let Some(init) = self.typed_init(node, init, |me, acc, r| me.turn(span, r, acc, unit, closures)) else {
+    fn carry(&mut self, node: NodeId, span: &Span, init: Value<'a>, closures: &[Rc<Closure<'a>>]) -> Value<'a> {
+        let Some(init) = self.typed_init(node, init, |me, acc, r| me.turn(span, r, acc, closures)) else {
             return Value::Unknown;
         };
         let mut carried = Vec::new();
@@ -124,7 +111,7 @@ impl<'a> Elaborator<'a> {
         let r = self.kernel.b.sym(var).clone();
         self.enter();
         let (body, ok) = self.capture(|me| {
-            let next = me.turn(span, &r, acc.clone(), unit, closures);
+            let next = me.turn(span, &r, acc.clone(), closures);
             me.store_carried(node, next, &init, &carried)
         });
         self.leave();

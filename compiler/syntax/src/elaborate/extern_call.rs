@@ -156,7 +156,9 @@ impl<'a> Elaborator<'a> {
     ) -> Value<'a> {
         if let Some((operand, _)) = operands.updates.first() {
             let message = "a call that gives a value updates nothing";
-            let help = format!("let it stand as a statement, and take the result as `&mut`: `extern_call!({path}, …, &mut y);`");
+            let help = format!(
+                "let it stand as a statement, and take the result as `&mut`: `extern_call!({path}, …, &mut y);`"
+            );
             return self.fail(operands.nodes[*operand], Code::ExternCall, message, help);
         }
         let Some(results) = self.extern_results(node, ty) else { return Value::Unknown };

@@ -9,8 +9,7 @@ use super::cx::Elaborator;
 use super::index::{Indexed, slice_axes, whole_tensor};
 use super::value::{Value, VariableKind};
 use crate::ast::{
-    self, BinaryOp, Block, Expr, ExprKind, NodeId, Pattern, PatternKind, Stmt, StmtKind, Target, TargetKind,
-    TypeKind,
+    self, BinaryOp, Block, Expr, ExprKind, NodeId, Pattern, PatternKind, Stmt, StmtKind, Target, TargetKind, TypeKind,
 };
 use crate::code::Code;
 use crate::diagnostic::Diagnostic;

@@ -301,21 +301,21 @@ impl<'a> Elaborator<'a> {
         (0..count).map(|i| self.emit(node, Op::TupleGet(i), &[out], &[])).collect()
     }
 
-    // `fold` and `scan`.
+    // `fold`, `reduce` and `scan`.
 
-    /// `fold(0..K, init, |acc, k| next)` over tensors.
+    /// `fold(0..K, init, |acc, k| next)` and `reduce(0..K, unit, |k| e, |a, b| c)` over tensors: in order, which a
+    /// reduction leaves open.
     pub(super) fn graph_fold(
         &mut self,
         node: NodeId,
         span: &Span,
         init: Value<'a>,
-        closure: &Rc<Closure<'a>>,
+        closures: &[Rc<Closure<'a>>],
     ) -> Value<'a> {
         let sym = self.fresh_sym("k");
         let counter = sym.clone();
         let mut turn = |me: &mut Self, now: Vec<Value<'a>>| {
-            let k = Value::Index(me.know_span(span, &counter));
-            let next = me.expand(closure, vec![now.into_iter().next()?, k]);
+            let next = me.turn(span, &counter, now.into_iter().next()?, closures);
             (!next.is_unknown()).then(|| vec![next])
         };
         let first = self.typed(node, vec![init], &mut turn);

@@ -100,7 +100,12 @@ mod tests {
             symbol: "__tenfold_f_x3".into(),
             node: NodeId(3),
             path: "crate::dsp::smooth".into(),
-            args: vec![arg(ShimUse::In, &dims), arg(ShimUse::In, &[]), arg(ShimUse::InOut, &dims), arg(ShimUse::Out, &[])],
+            args: vec![
+                arg(ShimUse::In, &dims),
+                arg(ShimUse::In, &[]),
+                arg(ShimUse::InOut, &dims),
+                arg(ShimUse::Out, &[]),
+            ],
         }
     }
 

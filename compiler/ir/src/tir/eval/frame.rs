@@ -12,8 +12,8 @@ use crate::arith::{IntExpr, Sym};
 use crate::eval::{Bounded, Sum};
 use crate::op::BinaryOp;
 use crate::tir::{
-    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind, LoopKind, MatchBuffer,
-    Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
+    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind, LoopKind,
+    MatchBuffer, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
 };
 use crate::{DType, Loc};
 

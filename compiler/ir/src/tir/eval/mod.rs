@@ -44,12 +44,7 @@ pub fn eval(module: &Module, func: &PrimFunc, args: &mut [Arg]) -> Result<(), St
 }
 
 /// [`eval`] with a way to run functions outside the module.
-pub fn eval_with(
-    module: &Module,
-    func: &PrimFunc,
-    args: &mut [Arg],
-    external: &CallExtern<'_>,
-) -> Result<(), String> {
+pub fn eval_with(module: &Module, func: &PrimFunc, args: &mut [Arg], external: &CallExtern<'_>) -> Result<(), String> {
     let mut machine = Machine {
         module,
         external,

@@ -49,7 +49,9 @@ impl<'m> Frame<'_, 'm> {
             BufUse::In | BufUse::InOut => (0..place.elements()).map(at).collect(),
         };
         match cells.iter().position(Option::is_none) {
-            Some(n) if usage != BufUse::Out => Err(format!("element {n} of `{}` is read before it is written", data.name)),
+            Some(n) if usage != BufUse::Out => {
+                Err(format!("element {n} of `{}` is read before it is written", data.name))
+            }
             Some(_) | None => Ok(cells),
         }
     }
