@@ -18,7 +18,6 @@ use tenfold_ir::{Function, Module};
 
 use super::tensor_of;
 use crate::CompileError;
-use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
 use tenfold_ir::relax::call_facts;
 
