@@ -12,6 +12,9 @@ mod graphs;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/interpret.rs"]
 mod interpret;
+mod long;
+#[path = "../benches/graphs/mod.rs"]
+mod long_graphs;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/native.rs"]
 mod native;

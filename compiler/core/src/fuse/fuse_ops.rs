@@ -7,6 +7,7 @@
 //!
 //! Patterns come from `AnnotateTIROpPattern`; a kernel without one is looked at here.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::relax::{self, Binding, BindingBlock, Phase, Region, SymKind, ValueId};
@@ -54,8 +55,15 @@ fn fuse_ops(module: &mut Module, context: &PassContext) -> Result<(), CompileErr
         if grouped || func.phase != Phase::Legalised || func.primitive || func.skip_optimization {
             continue;
         }
-        let mut fuse =
-            Fuse { func: func.clone(), module, kinds: &kinds, limits, groups: Vec::new(), outside: BTreeSet::new() };
+        let mut fuse = Fuse {
+            func: func.clone(),
+            module,
+            kinds: &kinds,
+            limits,
+            groups: Vec::new(),
+            outside: BTreeSet::new(),
+            trials: RefCell::default(),
+        };
         fuse.run();
         let (func, groups) = (relax::renumbered(&fuse.func), fuse.groups);
         module.functions.insert(name, Function::Relax(func));
@@ -74,6 +82,8 @@ struct Fuse<'m> {
     groups: Vec<relax::Function>,
     /// What the function hands out, and what symbols are bound to.
     outside: BTreeSet<ValueId>,
+    /// What groups of equal structure were found to need: graphs repeat themselves.
+    trials: RefCell<BTreeMap<u128, bool>>,
 }
 
 impl Fuse<'_> {
@@ -105,9 +115,22 @@ impl Fuse<'_> {
         let nodes = nodes(&self.func, blocks, outside, memory, self.kinds);
         let trial = |members: &[usize]| {
             let bindings: Vec<&Binding> = members.iter().map(|m| nodes[*m].binding).collect();
-            needs_no_memory(self.module, &self.func, &bindings)
+            self.needs_no_memory(&bindings)
         };
         Partition::new(&nodes, self.limits, &trial).run()
+    }
+
+    /// Whether the kernels can be one that keeps what lies between them in registers, on the stack or in the result.
+    fn needs_no_memory(&self, members: &[&Binding]) -> bool {
+        let Some(grouped) = group(&self.func, "trial", members) else { return false };
+        let key = relax::structural_hash(self.module, &grouped.func);
+        if let Some(known) = self.trials.borrow().get(&key) {
+            return *known;
+        }
+        let fused = merge(self.module, &grouped.func).and_then(|merged| fused(&merged.prim));
+        let fits = fused.is_some_and(|f| f.spilled == 0 && !f.strided);
+        self.trials.borrow_mut().insert(key, fits);
+        fits
     }
 
     /// Puts a call where the last binding of each group stands; gives the values of calls that stay alone.
@@ -166,11 +189,4 @@ impl Fuse<'_> {
             binding.regions.iter_mut().for_each(|r| r.results.iter_mut().for_each(to));
         });
     }
-}
-
-/// Whether the kernels can be one that keeps what lies between them in registers, on the stack or in the result.
-fn needs_no_memory(module: &Module, func: &relax::Function, members: &[&Binding]) -> bool {
-    let Some(grouped) = group(func, "trial", members) else { return false };
-    let Some(merged) = merge(module, &grouped.func) else { return false };
-    fused(&merged.prim).is_some_and(|f| f.spilled == 0 && !f.strided)
 }

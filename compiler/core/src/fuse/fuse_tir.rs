@@ -28,14 +28,21 @@ pub(crate) const PASS: Pass = Pass::on_module("FuseTIR", &fuse_tir)
 fn fuse_tir(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     let mut kernels = Kernels::default();
     let mut done: BTreeMap<String, Option<Call>> = BTreeMap::new();
+    // Graphs repeat themselves: what a group becomes is worked out once for all of one structure.
+    let mut known: BTreeMap<u128, Option<Call>> = BTreeMap::new();
     let groups = |f: &Function| matches!(f, Function::Relax(f) if f.primitive);
     let names: Vec<String> = module.functions.keys().cloned().collect();
     for name in &names {
         let Some(group) = module.relax(name).filter(|f| f.primitive).cloned() else { continue };
-        let call = sound(module, &group).map(|m| {
-            let func = kernels.add(module, name, m.prim);
-            Call { func, in_place: m.in_place }
-        });
+        let key = relax::structural_hash(module, &relax::Function { name: String::new(), ..group.clone() });
+        let call = match known.get(&key) {
+            Some(call) => call.clone(),
+            None => sound(module, &group).map(|m| {
+                let func = kernels.add(module, name, m.prim);
+                Call { func, in_place: m.in_place }
+            }),
+        };
+        known.insert(key, call.clone());
         done.insert(name.clone(), call);
     }
     for name in &names {
@@ -49,6 +56,7 @@ fn fuse_tir(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
 }
 
 /// What a group has become.
+#[derive(Clone)]
 struct Call {
     func: String,
     in_place: Option<usize>,

@@ -1,6 +1,6 @@
 //! A group of calls as a function of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{Fact, IntExpr, Sym};
 use tenfold_ir::relax::{
@@ -28,30 +28,39 @@ pub(crate) fn group(func: &relax::Function, name: &str, members: &[&Binding]) ->
         }
     }
     let (syms, facts) = symbols(func, members, &args);
-    let loc = func.values[last.out.0 as usize].loc;
+    let data = |v: &ValueId| func.values[v.0 as usize].clone();
+    let loc = data(&last.out).loc;
     let fact = |fact: Fact| FactDecl { text: fact.to_string(), fact, loc };
-    let body =
-        vec![BindingBlock { kind: BlockKind::Dataflow, bindings: members.iter().map(|b| (*b).clone()).collect() }];
+    // Its values alone: the function around it may be long, and every group would copy all of it.
+    let values: Vec<ValueId> = args.iter().copied().chain(members.iter().map(|b| b.out)).collect();
+    let number: BTreeMap<ValueId, ValueId> = values.iter().copied().zip((0..).map(ValueId)).collect();
+    let param = |n: usize| Param { value: ValueId(n as u32), kind: ParamKind::Input, position: n };
     let inner = relax::Function {
         name: name.to_string(),
         syms: declared(func, &syms, args.len()),
         facts: facts.into_iter().map(fact).collect(),
-        params: args
-            .iter()
-            .enumerate()
-            .map(|(n, v)| Param { value: *v, kind: ParamKind::Input, position: n })
-            .collect(),
-        blocks: body,
-        results: vec![last.out],
+        params: (0..args.len()).map(param).collect(),
+        values: values.iter().map(data).collect(),
+        blocks: vec![BindingBlock {
+            kind: BlockKind::Dataflow,
+            bindings: members.iter().map(|b| renumbered(b, &number)).collect(),
+        }],
+        results: vec![number[&last.out]],
         primitive: true,
         phase: Phase::Legalised,
+        skip_optimization: func.skip_optimization,
         plan: None,
-        ..func.clone()
     };
     let result = func.values[last.out.0 as usize].ty.clone();
     let syms = syms.iter().map(|s| IntExpr::var(s.clone())).collect();
     let op = Op::CallFn { func: name.to_string(), syms, result };
-    Some(Grouped { func: relax::renumbered(&inner), call: Binding::new(last.out, op, args) })
+    Some(Grouped { func: inner, call: Binding::new(last.out, op, args) })
+}
+
+/// A call of a kernel, which has no regions, over other numbers.
+fn renumbered(binding: &Binding, number: &BTreeMap<ValueId, ValueId>) -> Binding {
+    let args = binding.args.iter().map(|a| number[a]).collect();
+    Binding::new(number[&binding.out], binding.op.clone(), args)
 }
 
 /// The symbols that the bindings and the types of their values are made of, and those that facts tie to them.
