@@ -1,6 +1,6 @@
 //! Constructors of divisions, minimum and maximum, with what holds whatever the variables are.
 
-use super::atom::Atom;
+use super::atom::{Atom, Monomial};
 use super::eval;
 use super::expr::IntExpr;
 
@@ -60,6 +60,50 @@ impl IntExpr {
         }
         let constant = self.constant_term();
         (Self::from_terms(multiples, constant.div_euclid(c)), Self::from_terms(rest, constant.rem_euclid(c)))
+    }
+
+    /// `(q, r)` with `self == by*q + r`, where `q` is made of terms whose products with `by` are all there.
+    pub(super) fn quotient_by_terms(&self, by: &Self) -> (Self, Self) {
+        let nothing = || (Self::constant(0), self.clone());
+        match by.as_const() {
+            Some(c) if c > 0 => return self.split_multiples(c),
+            Some(_) => return nothing(),
+            None => {}
+        }
+        let Some((lead, unit)) = by.terms().iter().max_by_key(|(monomial, _)| monomial.degree()) else {
+            return nothing();
+        };
+        let (mut quotient, mut rest) = nothing();
+        for (monomial, k) in self.terms() {
+            let (Some(left), Some(0)) = (monomial.over(lead), k.checked_rem(*unit)) else { continue };
+            let term = left.map_or(Self::constant(k / unit), |left| Self::from_monomial(left, k / unit));
+            let next = &rest - by * &term;
+            if next.count() + by.count() <= rest.count() {
+                (quotient, rest) = (quotient + term, next);
+            }
+        }
+        (quotient, rest)
+    }
+
+    /// Terms, the constant among them.
+    fn count(&self) -> usize {
+        self.terms().len() + usize::from(self.constant_term() != 0)
+    }
+
+    /// All terms that `scale`, a term, divides, divided by it.
+    pub(super) fn exact_part(&self, scale: &Self) -> Self {
+        if let Some(c) = scale.as_const() {
+            let exact = |k: i64| k.checked_rem(c).filter(|rest| *rest == 0).and_then(|_| k.checked_div(c));
+            let terms = self.terms().iter().filter_map(|(m, k)| Some((m.clone(), exact(*k)?)));
+            return Self::from_terms(terms.collect(), exact(self.constant_term()).unwrap_or(0));
+        }
+        let [(by, unit)] = scale.terms() else { return Self::constant(0) };
+        let exact = |(monomial, k): &(Monomial, i64)| {
+            let k = k.checked_rem(*unit).filter(|rest| *rest == 0).and_then(|_| k.checked_div(*unit))?;
+            let left = monomial.over(by)?;
+            Some(left.map_or(Self::constant(k), |left| Self::from_monomial(left, k)))
+        };
+        self.terms().iter().filter_map(exact).fold(Self::constant(0), |sum, term| sum + term)
     }
 
     /// The greatest divisor of `c` that divides all terms, the constant apart.

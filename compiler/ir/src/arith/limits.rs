@@ -16,6 +16,10 @@ pub(super) const ROWS: usize = 72;
 pub(super) const MONOMIALS: usize = 48;
 /// Pivots of one linear problem.
 pub(super) const PIVOTS: u32 = 160;
+/// Rules applied by one simplification.
+pub(super) const REWRITES: u32 = 128;
+/// Conditions of rules that one simplification asks for a proof of.
+pub(super) const PROOFS: u32 = 256;
 /// Leaves of the tree of case splits, per query.
 pub(super) const LEAVES: u32 = 8;
 /// Values of a range that is split into its points.

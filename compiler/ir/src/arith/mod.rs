@@ -10,7 +10,7 @@
 //! **Sound, not complete.** The prover never answers yes to what can be false. It says no where its bounded work
 //! (constants in `limits`) ends without a proof. The steps of one query, cheapest first:
 //!
-//! 1. `simplify`: rewrites under the facts (rules as data in `rules`);
+//! 1. `simplify`: the rules of `rules`, applied by `rewrite` under the facts;
 //! 2. `bounds`: puts the bounds of variables in place of variables, along known signs;
 //! 3. `linear`: linear arithmetic over monomials, an exact simplex over facts and products of facts;
 //! 4. `split`: cases of minimum, maximum, alternatives and small ranges;
@@ -38,8 +38,8 @@ mod prover;
 mod rational;
 mod region;
 mod relax;
+mod rewrite;
 mod rows;
-#[cfg(test)]
 mod rules;
 mod simplify;
 mod split;
