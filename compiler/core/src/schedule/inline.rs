@@ -125,7 +125,7 @@ pub(super) fn closed_block(state: &State<'_>, block: &Block) -> Result<(), Refus
             used = used.or_else(|| vars.intersection(&own).next().copied());
         }
     };
-    block.init.iter().chain([&block.body]).for_each(|s| tree::each(s, &mut look));
+    block.init.iter().chain([&block.body]).for_each(|s| s.walk(&mut look));
     match used {
         None => Ok(()),
         Some(var) => {
@@ -224,7 +224,7 @@ pub(super) fn remove_alloc(stmt: &mut Stmt, buf: BufId) {
     if let Stmt::Block(block) = stmt {
         block.allocs.retain(|b| *b != buf);
     }
-    tree::children_mut(stmt).into_iter().for_each(|s| remove_alloc(s, buf));
+    stmt.children_mut().into_iter().for_each(|s| remove_alloc(s, buf));
 }
 
 /// Empties the regions of every block that states one of a buffer of `bufs`: analysis finds them anew.
@@ -235,5 +235,5 @@ pub(super) fn clear_regions(stmt: &mut Stmt, bufs: &[BufId]) {
         block.reads.clear();
         block.writes.clear();
     }
-    tree::children_mut(stmt).into_iter().for_each(|s| clear_regions(s, bufs));
+    stmt.children_mut().into_iter().for_each(|s| clear_regions(s, bufs));
 }

@@ -237,13 +237,13 @@ pub(super) fn settle_alloc(state: &mut State<'_>, buf: BufId) {
 fn smallest<'a>(stmt: &'a mut Stmt, touches: &dyn Fn(&Stmt) -> bool) -> &'a mut Stmt {
     let may_enter = matches!(stmt, Stmt::Seq(_) | Stmt::For { .. } | Stmt::Alloc { .. } | Stmt::At(..));
     let places: Vec<usize> = if may_enter {
-        tree::children(stmt).iter().enumerate().filter(|(_, s)| touches(s)).map(|(n, _)| n).collect()
+        stmt.children().iter().enumerate().filter(|(_, s)| touches(s)).map(|(n, _)| n).collect()
     } else {
         Vec::new()
     };
     match places[..] {
         [one] => {
-            let mut children = tree::children_mut(stmt);
+            let mut children = stmt.children_mut();
             smallest(children.swap_remove(one), touches)
         }
         _ => stmt,

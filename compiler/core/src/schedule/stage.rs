@@ -253,7 +253,7 @@ fn turn_stores(
         *index = f(b, index);
         *buf = to;
     }
-    for child in tree::children_mut(&mut stmt) {
+    for child in stmt.children_mut() {
         let old = std::mem::replace(child, Stmt::Seq(Vec::new()));
         *child = turn_stores(b, old, (from, to), f);
     }
@@ -309,7 +309,7 @@ pub(super) fn live_instead(stmt: &mut Stmt, (old, new): (BufId, BufId)) {
         }
         _ => {}
     }
-    tree::children_mut(stmt).into_iter().for_each(|s| live_instead(s, (old, new)));
+    stmt.children_mut().into_iter().for_each(|s| live_instead(s, (old, new)));
 }
 
 // Legality.

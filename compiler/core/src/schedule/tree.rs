@@ -2,58 +2,9 @@
 
 use tenfold_ir::tir::{Block, BufId, Stmt, VarId};
 
-/// The statements directly inside a statement, in order; a block's init comes before its body.
-pub(super) fn children(stmt: &Stmt) -> Vec<&Stmt> {
-    match stmt {
-        Stmt::Seq(all) => all.iter().collect(),
-        Stmt::For { body, .. }
-        | Stmt::While { body, .. }
-        | Stmt::Let { body, .. }
-        | Stmt::Alloc { body, .. }
-        | Stmt::At(_, body) => vec![body],
-        Stmt::If { then, otherwise, .. } => std::iter::once(&**then).chain(otherwise.as_deref()).collect(),
-        Stmt::Block(block) => block.init.iter().chain([&block.body]).collect(),
-        Stmt::Store { .. }
-        | Stmt::Evaluate(_)
-        | Stmt::Call { .. }
-        | Stmt::Barrier(_)
-        | Stmt::Assert { .. }
-        | Stmt::Prefetch { .. } => Vec::new(),
-    }
-}
-
-/// The same, to be changed.
-pub(super) fn children_mut(stmt: &mut Stmt) -> Vec<&mut Stmt> {
-    match stmt {
-        Stmt::Seq(all) => all.iter_mut().collect(),
-        Stmt::For { body, .. }
-        | Stmt::While { body, .. }
-        | Stmt::Let { body, .. }
-        | Stmt::Alloc { body, .. }
-        | Stmt::At(_, body) => vec![body],
-        Stmt::If { then, otherwise, .. } => std::iter::once(&mut **then).chain(otherwise.as_deref_mut()).collect(),
-        Stmt::Block(block) => {
-            let Block { init, body, .. } = &mut **block;
-            init.iter_mut().chain([body]).collect()
-        }
-        Stmt::Store { .. }
-        | Stmt::Evaluate(_)
-        | Stmt::Call { .. }
-        | Stmt::Barrier(_)
-        | Stmt::Assert { .. }
-        | Stmt::Prefetch { .. } => Vec::new(),
-    }
-}
-
-/// Every statement of the tree, parents first.
-pub(super) fn each<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Stmt)) {
-    f(stmt);
-    children(stmt).into_iter().for_each(|s| each(s, f));
-}
-
 /// Whether any statement of the tree is one that `f` looks for.
 pub(super) fn any(stmt: &Stmt, f: &(impl Fn(&Stmt) -> bool + ?Sized)) -> bool {
-    f(stmt) || children(stmt).into_iter().any(|s| any(s, f))
+    stmt.any(&mut |s| f(s))
 }
 
 /// The statements from the root to the first one that `f` looks for, both included.
@@ -61,7 +12,7 @@ pub(super) fn path<'a>(root: &'a Stmt, f: &(impl Fn(&Stmt) -> bool + ?Sized)) ->
     if f(root) {
         return Some(vec![root]);
     }
-    children(root).into_iter().find_map(|child| {
+    root.children().into_iter().find_map(|child| {
         let mut rest = path(child, f)?;
         rest.insert(0, root);
         Some(rest)
@@ -73,7 +24,7 @@ pub(super) fn find_mut<'a>(root: &'a mut Stmt, f: &(impl Fn(&Stmt) -> bool + ?Si
     if f(root) {
         return Some(root);
     }
-    children_mut(root).into_iter().find_map(|child| find_mut(child, f))
+    root.children_mut().into_iter().find_map(|child| find_mut(child, f))
 }
 
 /// Whether a statement is the loop over `var`.
@@ -90,7 +41,7 @@ pub(super) fn is_block(name: &str) -> impl Fn(&Stmt) -> bool + '_ {
 pub(super) fn outer_blocks(stmt: &Stmt) -> Vec<&Block> {
     match stmt {
         Stmt::Block(block) => vec![block],
-        stmt => children(stmt).into_iter().flat_map(outer_blocks).collect(),
+        stmt => stmt.children().into_iter().flat_map(outer_blocks).collect(),
     }
 }
 
@@ -98,14 +49,14 @@ pub(super) fn outer_blocks(stmt: &Stmt) -> Vec<&Block> {
 pub(super) fn outer_blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
     match stmt {
         Stmt::Block(block) => vec![block],
-        stmt => children_mut(stmt).into_iter().flat_map(outer_blocks_mut).collect(),
+        stmt => stmt.children_mut().into_iter().flat_map(outer_blocks_mut).collect(),
     }
 }
 
 /// Every block of a tree, outer ones first.
 pub(super) fn all_blocks(stmt: &Stmt) -> Vec<&Block> {
     let mut all = Vec::new();
-    each(stmt, &mut |s| {
+    stmt.walk(&mut |s| {
         if let Stmt::Block(block) = s {
             all.push(&**block);
         }
@@ -125,7 +76,7 @@ pub(super) fn only_blocks(stmt: &Stmt) -> bool {
         | Stmt::Assert { .. }
         | Stmt::Prefetch { .. } => false,
         Stmt::Seq(_) | Stmt::For { .. } | Stmt::If { .. } | Stmt::Let { .. } | Stmt::Alloc { .. } | Stmt::At(..) => {
-            children(stmt).into_iter().all(only_blocks)
+            stmt.children().into_iter().all(only_blocks)
         }
     }
 }
@@ -163,7 +114,7 @@ pub(super) fn prune(stmt: &mut Stmt) {
     if matches!(stmt, Stmt::Block(_)) {
         return;
     }
-    children_mut(stmt).into_iter().for_each(prune);
+    stmt.children_mut().into_iter().for_each(prune);
     if let Stmt::Seq(all) = stmt {
         all.retain(|s| !is_empty(s));
     }
@@ -186,7 +137,7 @@ pub(super) fn remove_block(root: &mut Stmt, name: &str) -> Option<Block> {
 /// Removes what does nothing, inside blocks too.
 fn prune_deep(stmt: &mut Stmt) {
     prune(stmt);
-    for child in children_mut(stmt) {
+    for child in stmt.children_mut() {
         match child {
             Stmt::Block(block) => prune_deep(&mut block.body),
             child => prune_deep(child),
@@ -197,7 +148,7 @@ fn prune_deep(stmt: &mut Stmt) {
 /// The buffers that the tree allocates.
 pub(super) fn allocated(stmt: &Stmt) -> std::collections::BTreeSet<BufId> {
     let mut all = std::collections::BTreeSet::new();
-    each(stmt, &mut |s| all.extend(s.allocates()));
+    stmt.walk(&mut |s| all.extend(s.allocates()));
     all
 }
 

@@ -1,6 +1,7 @@
 //! The functions that random schedules are tried on, as text, each with values for its dims.
 
 /// A function and the dims it is called with.
+#[derive(Clone)]
 pub(crate) struct Kernel {
     pub(crate) name: &'static str,
     pub(crate) text: String,
@@ -51,7 +52,7 @@ pub(crate) fn kernel(
 
 /// Every kernel.
 pub(crate) fn kernels() -> Vec<Kernel> {
-    let own = crate::kernels_buffers::kernels();
+    let own = [crate::kernels_buffers::kernels(), crate::intrinsics::kernels()].concat();
     [elementwise(), products(), windows(), reductions(), rows(), orders(), own].into_iter().flatten().collect()
 }
 

@@ -9,6 +9,7 @@ pub(crate) fn home(primitive: &str) -> Option<&'static str> {
         "decompose_padding" => Some("pads"),
         "cache_inplace" => Some("updates"),
         "pad_einsum" => Some("einsum"),
+        "tensorize" => Some("tensor"),
         "storage_align" | "unsafe_set_dtype" | "set_scope" | "transform_layout" => Some("chain"),
         _ => None,
     }

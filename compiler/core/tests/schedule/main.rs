@@ -1,8 +1,12 @@
 //! Random schedules leave what a function computes as it was.
 
 mod check;
+mod intrinsics;
 mod kernels;
 mod kernels_buffers;
+#[allow(dead_code, reason = "the filetests use more of it")]
+#[path = "../../../../tests/filetests/meaning.rs"]
+mod meaning;
 mod random;
 mod random_buffers;
 
@@ -25,7 +29,11 @@ fn more() -> usize {
 /// Applies a random step; whether it was accepted, or nothing where no arguments could be made.
 fn step(schedule: &mut Schedule<'_>, name: &str, rng: &mut Rng) -> Option<bool> {
     let known = Known::of(schedule);
-    let args = args(name, &known, rng).or_else(|| random_buffers::args(name, &schedule.func(), &known, rng))?;
+    let func = schedule.func();
+    let others = |rng: &mut Rng| {
+        random_buffers::args(name, &func, &known, rng).or_else(|| intrinsics::args(name, &func, &known, rng))
+    };
+    let args = args(name, &known, rng).or_else(|| others(rng))?;
     Some(schedule.apply(name, args).is_ok())
 }
 
@@ -43,7 +51,8 @@ fn shrink(case: &Case, trace: &Trace) -> String {
         if fails(&less) { best = less } else { n += 1 }
     }
     let steps: String = best.to_string().lines().map(|l| format!("; step {l}\n")).collect();
-    let text = format!("; test schedule\n{steps}{}", case.text);
+    let intrinsics = if steps.contains("tensorize") { intrinsics::text() } else { String::new() };
+    let text = format!("; test schedule\n{steps}{}{intrinsics}", case.text);
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("schedule-{}.tir", case.name));
     std::fs::write(&file, &text).expect("the file can be written");
     format!("{}\n{text}", file.display())
@@ -106,6 +115,9 @@ fn each_primitive_alone() {
                     step(&mut schedule, "annotate", &mut rng);
                 }
             }
+            if primitive.name == "tensorize" {
+                intrinsics::prepare(&mut schedule, &mut rng);
+            }
             let before = tir::print(&case.module, &schedule.func());
             match step(&mut schedule, primitive.name, &mut rng) {
                 Some(true) => {
@@ -123,9 +135,6 @@ fn each_primitive_alone() {
         }
         println!("{}: {taken} taken, {refused} refused", primitive.name);
         let all = taken + refused;
-        if all == 0 {
-            continue;
-        }
         if all < 200 || (both_ways(primitive.name) && (taken * 5 < all || refused * 5 < all)) {
             missing.push(format!("{}: {taken} taken, {refused} refused", primitive.name));
         }

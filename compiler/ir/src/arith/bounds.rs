@@ -31,7 +31,7 @@ pub(super) fn nonnegative_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -
     if prover.facts().iter().any(|known| known.covers(&goal)) {
         return true;
     }
-    if *fuel == 0 || e.terms().len() > limits::MONOMIALS {
+    if *fuel == 0 || e.terms().len() > limits::MONOMIALS || !step(prover, e) {
         return false;
     }
     *fuel -= 1;
@@ -45,6 +45,11 @@ pub(super) fn nonnegative_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -
         }
     }
     false
+}
+
+/// Whether a step may be taken, which looks at every node for every fact.
+fn step(prover: &Prover, e: &IntExpr) -> bool {
+    prover.spend(e.size() as usize * (4 + prover.facts().len()) / 4)
 }
 
 /// When facts first named the atom, or the last variable inside of it, which goes after it.
@@ -149,7 +154,7 @@ pub(super) fn constants(prover: &Prover, e: &IntExpr) -> (Option<i64>, Option<i6
 /// Something not above `e`, at worst `e` itself.
 pub(super) fn lower_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -> IntExpr {
     let mut current = e.clone();
-    while *fuel > 0 && current.as_const().is_none() {
+    while *fuel > 0 && current.as_const().is_none() && step(prover, &current) {
         *fuel -= 1;
         let mut atoms: Vec<&Atom> = current.top_atoms().into_iter().collect();
         atoms.sort_by_cached_key(|atom| std::cmp::Reverse(rank(prover, atom)));

@@ -8,6 +8,8 @@ pub(super) const DEGREE: usize = 12;
 pub(super) const DEPTH: u32 = 40;
 /// Nodes of an expression, counted as a tree; past it as with [`DEPTH`].
 pub(super) const SIZE: u32 = 4000;
+/// Work of one query: cells of linear problems, and nodes of expressions that are taken apart.
+pub(super) const WORK: usize = 250_000;
 /// Steps of the substitution of bounds, per query.
 pub(super) const BOUND_STEPS: u32 = 160;
 /// Rows (facts and products of facts) of one linear problem.

@@ -18,7 +18,7 @@ pub(super) fn nonnegative(prover: &Prover, e: &IntExpr) -> bool {
     // All values are integers: above -1 is at least 0. What bounds do not reach, a contradiction with `e < 0` may.
     let least = Rational::int(-1);
     let above = |goal: &IntExpr| {
-        let bound = solve(goal, &rows, Some(least));
+        let bound = solve(prover, goal, &rows, Some(least));
         bound.and_then(|it| it.compare(least)).is_some_and(|it| it.is_gt())
     };
     above(e) || (!e.terms().is_empty() && above(&IntExpr::constant(-1)))
@@ -29,12 +29,12 @@ pub(super) fn lower_bound(prover: &Prover, e: &IntExpr) -> Option<i64> {
     if let Some(value) = e.as_const() {
         return Some(value);
     }
-    solve(e, &rows::collect(prover, e, false), None)?.ceil()
+    solve(prover, e, &rows::collect(prover, e, false), None)?.ceil()
 }
 
 /// The greatest bound, or the first above `enough`.
-fn solve(goal: &IntExpr, rows: &[IntExpr], enough: Option<Rational>) -> Option<Rational> {
-    let mut tableau = Tableau::new(goal, rows)?;
+fn solve(prover: &Prover, goal: &IntExpr, rows: &[IntExpr], enough: Option<Rational>) -> Option<Rational> {
+    let mut tableau = Tableau::new(prover, goal, rows)?;
     tableau.phase_one()?;
     tableau.drive_out()?;
     tableau.phase_two(enough)?;
@@ -65,7 +65,8 @@ fn certify(goal: &IntExpr, rows: &[IntExpr], multipliers: &[Rational]) -> Option
     left.values().all(|it| it.is_zero()).then_some(bound)
 }
 
-struct Tableau {
+struct Tableau<'p> {
+    prover: &'p Prover,
     /// One line per monomial: a coefficient for each row of the problem, then the right side.
     lines: Vec<Vec<Rational>>,
     /// Reduced costs of what is left of the artificial variables, then of the constants.
@@ -78,14 +79,14 @@ struct Tableau {
     goal: Rational,
 }
 
-impl Tableau {
-    fn new(goal: &IntExpr, rows: &[IntExpr]) -> Option<Self> {
+impl<'p> Tableau<'p> {
+    fn new(prover: &'p Prover, goal: &IntExpr, rows: &[IntExpr]) -> Option<Self> {
         let mut index: BTreeMap<&Monomial, usize> = BTreeMap::new();
         for (monomial, _) in goal.terms().iter().chain(rows.iter().flat_map(|row| row.terms())) {
             let next = index.len();
             index.entry(monomial).or_insert(next);
         }
-        if index.len() > limits::MONOMIALS * 2 {
+        if index.len() > limits::MONOMIALS * 2 || !prover.spend(index.len() * rows.len() / 4) {
             return None;
         }
         let width = rows.len();
@@ -113,7 +114,7 @@ impl Tableau {
         cost.push(Rational::ZERO);
         let basis = (width..width + lines.len()).collect();
         let goal = Rational::int(goal.constant_term());
-        Some(Self { lines, infeasible, cost, basis, width, pivots: 0, goal })
+        Some(Self { prover, lines, infeasible, cost, basis, width, pivots: 0, goal })
     }
 
     /// Makes the artificial variables zero; `None` if that cannot be.
@@ -204,7 +205,7 @@ impl Tableau {
 
     fn pivot(&mut self, line: usize, column: usize) -> Option<()> {
         self.pivots += 1;
-        if self.pivots > limits::PIVOTS {
+        if self.pivots > limits::PIVOTS || !self.prover.spend(self.lines.len() * self.width / 4) {
             return None;
         }
         let by = self.lines[line][column];

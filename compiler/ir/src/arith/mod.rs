@@ -30,6 +30,7 @@ mod interval_set;
 mod iter_map;
 mod limits;
 mod linear;
+mod meter;
 mod modular_set;
 mod ops;
 mod parse;

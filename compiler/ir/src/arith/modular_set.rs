@@ -41,6 +41,9 @@ impl ModularSet {
 
     /// Of every value of `e` at which the facts of `prover` hold.
     pub(super) fn of(prover: &Prover, e: &IntExpr) -> Self {
+        if !e.is_plain() && !prover.spend(e.size() as usize) {
+            return Self::ALL;
+        }
         let mut sum = Self::point(e.constant_term());
         for (monomial, coefficient) in e.terms() {
             let atoms = monomial.atoms().iter().map(|atom| of_atom(prover, atom));
@@ -108,17 +111,17 @@ impl ModularSet {
         }
     }
 
-    /// Both at once, if their bases agree modulo what the distances share and the result is small.
+    /// Both at once, if their bases agree modulo what the distances share and 127 bits hold the result.
     fn chinese(self, other: Self) -> Option<Self> {
-        let common = gcd(self.coeff, other.coeff);
-        let all = (self.coeff / common).checked_mul(other.coeff)?;
-        let steps = other.coeff / common;
-        if steps > 4096 {
+        let (common, inverse) = inverse(self.coeff, other.coeff);
+        let apart = other.base.checked_sub(self.base)?;
+        if apart % common != 0 {
             return None;
         }
-        let mut candidates = (0..steps).filter_map(|k| self.base.checked_add(self.coeff.checked_mul(k)?));
-        let base = candidates.find(|it| (it - other.base) % other.coeff == 0)?;
-        Some(Self::new(all, base))
+        let steps = other.coeff / common;
+        let k = (apart / common).rem_euclid(steps).checked_mul(inverse.rem_euclid(steps))?.rem_euclid(steps);
+        let all = self.coeff.checked_mul(steps)?;
+        Some(Self::new(all, self.base.checked_add(self.coeff.checked_mul(k)?)?))
     }
 
     /// Quotients by a positive `c`, rounded down.
@@ -138,7 +141,10 @@ fn of_atom(prover: &Prover, atom: &Atom) -> ModularSet {
         },
         Atom::TruncDiv(..) => match by {
             // Where nothing is rounded, there is one quotient.
-            Some(c) if c > 0 && ModularSet::of(prover, a).is_multiple_of(c as i64) => ModularSet::of(prover, a).over(c),
+            Some(c) if c > 0 => {
+                let of = ModularSet::of(prover, a);
+                if of.is_multiple_of(c as i64) { of.over(c) } else { ModularSet::ALL }
+            }
             Some(_) | None => ModularSet::ALL,
         },
         Atom::FloorMod(..) | Atom::TruncRem(..) => {
@@ -192,6 +198,16 @@ fn remainder(e: &IntExpr) -> Option<(&IntExpr, i64, i64)> {
     let [(monomial, sign @ (1 | -1))] = e.terms() else { return None };
     let (Atom::FloorMod(a, by) | Atom::TruncRem(a, by)) = monomial.single()? else { return None };
     Some((a, by.as_const().filter(|c| *c > 0)?, *sign))
+}
+
+/// The greatest common divisor of two positive numbers, and a factor that makes the first that much modulo the second.
+fn inverse(a: i128, b: i128) -> (i128, i128) {
+    let (mut left, mut right) = ((a, 1), (b, 0));
+    while right.0 != 0 {
+        let quotient = left.0 / right.0;
+        (left, right) = (right, (left.0 - quotient * right.0, left.1 - quotient * right.1));
+    }
+    left
 }
 
 /// Of zero and zero it is zero; of values whose size leaves 127 bits it is 1, which says nothing.

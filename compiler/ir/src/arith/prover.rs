@@ -3,6 +3,7 @@
 use super::const_int_bound::ConstIntBound;
 use super::expr::IntExpr;
 use super::fact::{Fact, tighten};
+use super::meter::Meter;
 use super::modular_set::ModularSet;
 use super::sym::Sym;
 use super::{bounds, congruence, enumerate, limits, linear, rows, simplify, split};
@@ -14,6 +15,8 @@ pub struct Prover {
     facts: Vec<Fact>,
     /// How many facts each open scope began with.
     scopes: Vec<usize>,
+    /// What is left of the work of the query at hand.
+    work: Meter,
 }
 
 impl Prover {
@@ -70,6 +73,7 @@ impl Prover {
 
     /// A product that is above zero of factors that are not below: none is zero.
     fn assume_factors_positive(&mut self, product: &IntExpr) {
+        self.work.begin();
         let ([(monomial, 1..)], 0) = (product.terms(), product.constant_term()) else { return };
         let factors: Vec<IntExpr> = monomial.atoms().iter().map(|atom| atom.clone().into_expr()).collect();
         if factors.len() > 1 && factors.iter().all(|it| bounds::nonnegative(self, it)) {
@@ -96,13 +100,24 @@ impl Prover {
 
     /// The same facts but for one; scopes are not carried over.
     pub(super) fn without(&self, at: usize) -> Self {
-        let mut facts = self.facts.clone();
-        facts.remove(at);
-        Self { facts, scopes: Vec::new() }
+        let mut inner = self.fork();
+        inner.facts.remove(at);
+        inner
+    }
+
+    /// The same facts for a part of the same query; scopes are not carried over.
+    pub(super) fn fork(&self) -> Self {
+        Self { facts: self.facts.clone(), scopes: Vec::new(), work: self.work.share() }
+    }
+
+    /// Whether the query at hand may do so much more work; one that may not gives up.
+    pub(super) fn spend(&self, work: usize) -> bool {
+        self.work.spend(work)
     }
 
     /// `e >= 0`.
     pub fn prove_ge0(&self, e: &IntExpr) -> bool {
+        self.work.begin();
         if let Some(value) = e.as_const() {
             return value >= 0 || self.contradictory();
         }
@@ -141,12 +156,14 @@ impl Prover {
         if difference.is_zero() {
             return true;
         }
+        self.work.begin();
         let difference = simplify::expr(self, &difference);
         difference.is_zero() || (self.prove_ge0(&difference) && self.prove_ge0(&-&difference))
     }
 
     /// `a != b`.
     pub fn prove_ne(&self, a: &IntExpr, b: &IntExpr) -> bool {
+        self.work.begin();
         let difference = simplify::expr(self, &(a - b));
         if let Some(value) = difference.as_const() {
             return value != 0 || self.contradictory();
@@ -160,6 +177,7 @@ impl Prover {
 
     /// `e` is a multiple of `c`; of zero only zero is.
     pub fn prove_divisible(&self, e: &IntExpr, c: i64) -> bool {
+        self.work.begin();
         match c {
             0 => self.prove_eq(e, &IntExpr::constant(0)),
             1 | -1 => true,
@@ -191,11 +209,13 @@ impl Prover {
 
     /// An expression of the same value wherever the facts hold.
     pub fn simplify(&self, e: &IntExpr) -> IntExpr {
+        self.work.begin();
         simplify::expr(self, e)
     }
 
     /// The best symbolic bounds that were found, both inclusive, over what loops and conditions range over.
     pub fn bounds(&self, e: &IntExpr) -> (Option<IntExpr>, Option<IntExpr>) {
+        self.work.begin();
         bounds::symbolic(self, e)
     }
 
@@ -207,11 +227,13 @@ impl Prover {
 
     /// The same as one value.
     pub fn const_int_bound(&self, e: &IntExpr) -> ConstIntBound {
+        self.work.begin();
         ConstIntBound::of(self, e)
     }
 
     /// What was found of `e` modulo a constant.
     pub fn modular_set(&self, e: &IntExpr) -> ModularSet {
+        self.work.begin();
         ModularSet::of(self, &simplify::expr(self, e))
     }
 

@@ -31,7 +31,7 @@ fn under(prover: &Prover, case: Fact, e: &IntExpr, leaves: &mut u32) -> bool {
     if prover.facts().contains(&case.negate()) {
         return true;
     }
-    let mut inner = prover.clone();
+    let mut inner = prover.fork();
     inner.assume(case);
     let e = tighten(&simplify::expr(&inner, e));
     bounds::nonnegative(&inner, &e) || linear::nonnegative(&inner, &e) || nonnegative(&inner, &e, leaves)

@@ -53,6 +53,29 @@ impl Stmt {
         }
     }
 
+    /// The same, to be changed.
+    pub fn children_mut(&mut self) -> Vec<&mut Stmt> {
+        match self {
+            Stmt::Seq(all) => all.iter_mut().collect(),
+            Stmt::For { body, .. }
+            | Stmt::While { body, .. }
+            | Stmt::Let { body, .. }
+            | Stmt::Alloc { body, .. }
+            | Stmt::At(_, body) => vec![body],
+            Stmt::If { then, otherwise, .. } => std::iter::once(&mut **then).chain(otherwise.as_deref_mut()).collect(),
+            Stmt::Block(block) => {
+                let Block { init, body, .. } = &mut **block;
+                init.iter_mut().chain([body]).collect()
+            }
+            Stmt::Store { .. }
+            | Stmt::Evaluate(_)
+            | Stmt::Call { .. }
+            | Stmt::Barrier(_)
+            | Stmt::Assert { .. }
+            | Stmt::Prefetch { .. } => Vec::new(),
+        }
+    }
+
     /// The same with every statement directly inside replaced, in the order in which they run.
     pub fn map_children(self, f: &mut impl FnMut(Stmt) -> Stmt) -> Stmt {
         match self {

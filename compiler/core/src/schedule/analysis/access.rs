@@ -5,8 +5,6 @@ use std::collections::BTreeSet;
 use tenfold_ir::Module;
 use tenfold_ir::tir::{BufId, BufUse, CallArg, Expr, ExprArena, ExprId, Param, Stmt, VarId, operands};
 
-use crate::schedule::tree;
-
 /// One access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::schedule) struct Access {
@@ -38,7 +36,7 @@ impl Accesses {
 /// The accesses of everything in `stmt`, those of predicates, bounds and bindings included, each once.
 pub(in crate::schedule) fn accesses(module: &Module, exprs: &ExprArena, stmt: &Stmt) -> Accesses {
     let mut walk = Walk { module, exprs, seen: BTreeSet::new(), found: Accesses::default() };
-    tree::each(stmt, &mut |s| walk.stmt(s));
+    stmt.walk(&mut |s| walk.stmt(s));
     walk.found
 }
 

@@ -78,11 +78,11 @@ fn raw<'a>(stmt: &'a Stmt, all: &mut Vec<&'a Stmt>) {
     match stmt {
         Stmt::Block(block) if tree::outer_blocks(&block.body).is_empty() => {}
         Stmt::Block(_) | Stmt::Seq(_) | Stmt::For { .. } | Stmt::Alloc { .. } | Stmt::At(..) => {
-            tree::children(stmt).into_iter().for_each(|s| raw(s, all));
+            stmt.children().into_iter().for_each(|s| raw(s, all));
         }
         Stmt::If { .. } | Stmt::Let { .. } | Stmt::While { .. } => {
             all.push(stmt);
-            tree::children(stmt).into_iter().for_each(|s| raw(s, all));
+            stmt.children().into_iter().for_each(|s| raw(s, all));
         }
         Stmt::Store { .. }
         | Stmt::Evaluate(_)

@@ -82,7 +82,7 @@ impl Walk<'_> {
             }
             stmt => {
                 self.here(stmt, inside);
-                tree::children(stmt).into_iter().for_each(|s| self.stmt(s, inside));
+                stmt.children().into_iter().for_each(|s| self.stmt(s, inside));
             }
         }
     }

@@ -3,21 +3,24 @@
 use crate::schedule::args::{Arg, Args, IndexMap};
 use crate::schedule::edit::State;
 use crate::schedule::layout::{self, Way};
-use crate::schedule::table::{Gives, Kind, Out, Outcome, Primitive, required};
+use crate::schedule::table::{Gives, Kind, Out, Outcome, ParamInfo, Primitive, required};
 use crate::schedule::{BlockRV, Schedule, ScheduleError, stage};
 
 pub(super) const PRIMITIVE: Primitive = Primitive {
     name: "reindex_cache_read",
-    params: &[
-        required("block", Kind::Block),
-        required("buffer", Kind::Any),
-        required("scope", Kind::Text),
-        required("map", Kind::Map),
-    ],
+    params: PARAMS,
     gives: Gives::One,
-    run,
+    run: |state, args| copied(state, args, false),
     decides: false,
 };
+
+/// Of both directions.
+pub(super) const PARAMS: &[ParamInfo] = &[
+    required("block", Kind::Block),
+    required("buffer", Kind::Any),
+    required("scope", Kind::Text),
+    required("map", Kind::Map),
+];
 
 impl Schedule<'_> {
     /// Copies what the block reads in memory of `scope`, indexed there as `map` says: it takes the block's iterators
@@ -33,10 +36,12 @@ impl Schedule<'_> {
     }
 }
 
-fn run(state: &mut State<'_>, args: &Args) -> Outcome {
-    let buf = stage::buffer_of(state, args.block(0), args.get(1), false)?;
+/// Copies what the block reads, or writes.
+pub(super) fn copied(state: &mut State<'_>, args: &Args, written: bool) -> Outcome {
+    let buf = stage::buffer_of(state, args.block(0), args.get(1), written)?;
     let scope = stage::scope_named(args.text(2))?;
     let Some(map) = args.map(3) else { return Ok(Vec::new()) };
-    let made = layout::read_from(state, args.block(0), buf, &Way::Map(map), (scope, args.text(2)))?;
+    let copy = if written { layout::write_to } else { layout::read_from };
+    let made = copy(state, args.block(0), buf, &Way::Map(map), (scope, args.text(2)))?;
     Ok(vec![Out::Block(made)])
 }

@@ -1,21 +1,15 @@
 //! `reindex_cache_write(block, buffer, scope, map)`: a copy of what a block writes, laid out as a map of its iterators says.
 
-use crate::schedule::args::{Arg, Args, IndexMap};
-use crate::schedule::edit::State;
-use crate::schedule::layout::{self, Way};
-use crate::schedule::table::{Gives, Kind, Out, Outcome, Primitive, required};
-use crate::schedule::{BlockRV, Schedule, ScheduleError, stage};
+use super::reindex_cache_read::{PARAMS, copied};
+use crate::schedule::args::{Arg, IndexMap};
+use crate::schedule::table::{Gives, Primitive};
+use crate::schedule::{BlockRV, Schedule, ScheduleError};
 
 pub(super) const PRIMITIVE: Primitive = Primitive {
     name: "reindex_cache_write",
-    params: &[
-        required("block", Kind::Block),
-        required("buffer", Kind::Any),
-        required("scope", Kind::Text),
-        required("map", Kind::Map),
-    ],
+    params: PARAMS,
     gives: Gives::One,
-    run,
+    run: |state, args| copied(state, args, true),
     decides: false,
 };
 
@@ -31,12 +25,4 @@ impl Schedule<'_> {
     ) -> Result<BlockRV, ScheduleError> {
         self.step_block("reindex_cache_write", vec![block.into(), buffer.into(), scope.into(), map.into()])
     }
-}
-
-fn run(state: &mut State<'_>, args: &Args) -> Outcome {
-    let buf = stage::buffer_of(state, args.block(0), args.get(1), true)?;
-    let scope = stage::scope_named(args.text(2))?;
-    let Some(map) = args.map(3) else { return Ok(Vec::new()) };
-    let made = layout::write_to(state, args.block(0), buf, &Way::Map(map), (scope, args.text(2)))?;
-    Ok(vec![Out::Block(made)])
 }

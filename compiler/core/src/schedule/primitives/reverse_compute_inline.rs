@@ -147,7 +147,7 @@ fn undisturbed(state: &State<'_>, block: &Block, store: &OneStore, between: BufI
 /// Index and value of the producer's store, which must be one and stand where the block's buffers live.
 fn producer_store(state: &State<'_>, producer: &Block, buf: BufId) -> Result<(Vec<ExprId>, ExprId), Refusal> {
     let mut found = None;
-    tree::each(&producer.body, &mut |s| {
+    producer.body.walk(&mut |s| {
         if let Stmt::Store { buf: b, index, value, .. } = s
             && *b == buf
         {

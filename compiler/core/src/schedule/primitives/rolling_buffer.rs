@@ -46,6 +46,11 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let buf = stage::buffer_of(state, name, args.get(1), true)?;
     stage::require_own(state, buf)?;
     let block = state.get_block(name)?.clone();
+    if block.predicate.is_some() {
+        // The window would be longer than what a turn computes of it.
+        let text = format!("block `{name}` does not run for every index of the window");
+        return Refusal::err(text, "split the loops of the window into factors of their extents");
+    }
     let roll = roll(state, &block, buf)?;
     require_kept(state, name, buf, &roll)?;
     require_read_inside(state, buf, &roll)?;
@@ -127,7 +132,7 @@ fn sliding(state: &State<'_>, block: &Block, axis: usize, turn: VarId, e: &IntEx
 fn require_kept(state: &State<'_>, name: &str, buf: BufId, roll: &Roll) -> Result<(), Refusal> {
     let stmt = state.get_loop(roll.turn)?.stmt();
     let mut inside: BTreeSet<BufId> = tree::allocated(&stmt);
-    tree::each(&stmt, &mut |s| {
+    stmt.walk(&mut |s| {
         if let Stmt::Block(block) = s {
             inside.extend(block.allocs.iter().copied());
         }
@@ -156,7 +161,7 @@ fn used_outside(state: &State<'_>, stmt: &Stmt, buf: BufId, turn: VarId) -> bool
     if tree::is_loop(turn)(stmt) {
         return false;
     }
-    let inner = tree::children(stmt);
+    let inner = stmt.children();
     if inner.is_empty() {
         return accesses(state.module, &state.b.func().exprs, stmt).touch(buf);
     }

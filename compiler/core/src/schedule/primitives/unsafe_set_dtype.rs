@@ -7,7 +7,7 @@ use crate::schedule::args::{Arg, Args};
 use crate::schedule::edit::State;
 use crate::schedule::error::Refusal;
 use crate::schedule::table::{Gives, Kind, Outcome, Primitive, required};
-use crate::schedule::{BlockRV, Schedule, ScheduleError, stage, tree};
+use crate::schedule::{BlockRV, Schedule, ScheduleError, stage};
 
 pub(super) const PRIMITIVE: Primitive = Primitive {
     name: "unsafe_set_dtype",
@@ -65,5 +65,5 @@ fn convert_stores(b: &mut Builder, stmt: &mut Stmt, (old, new): (BufId, BufId)) 
         *buf = new;
         *value = b.cast(b.buf(new).dtype, *value);
     }
-    tree::children_mut(stmt).into_iter().for_each(|s| convert_stores(b, s, (old, new)));
+    stmt.children_mut().into_iter().for_each(|s| convert_stores(b, s, (old, new)));
 }

@@ -54,6 +54,9 @@ impl Work<'_> {
         if let Some(known) = self.done.get(e) {
             return known.clone();
         }
+        if !self.prover.spend(e.size() as usize) {
+            return e.clone();
+        }
         let inside = e.map_operations(&mut |atom| self.atom(atom));
         let made = self.sum(inside);
         self.done.insert(e.clone(), made.clone());
