@@ -32,7 +32,7 @@ fn through(module: Module) {
     let cells = crate::data::ordinary(DType::F32, 64, 1).into_iter().collect();
     let given = vec![Given { cells, strides: Vec::new() }];
     let module = Module { functions: [(again.name.clone(), Function::Relax(again))].into(), ..module };
-    let case = Case { name: module.entry.clone(), given, module, syms: Vec::new() };
+    let case = Case { name: module.entry.clone(), given, module, syms: Vec::new(), wanted: Vec::new() };
     let target = Target::from_triple("x86_64-unknown-linux-gnu", &[]);
     let prepared = interpret::prepare(case, &target).expect("the interpreters agree");
     assert!(prepared.expected.values().flatten().any(Option::is_some));
