@@ -1,6 +1,6 @@
 //! Elementwise operators over special values.
 
-use tenfold_ir::op::{Activation, BinaryOp, CmpOp, ElementOp, Real, UnaryOp};
+use tenfold_ir::op::{Activation, BinaryOp, CmpOp, ElementOp, UnaryOp};
 use tenfold_ir::relax::ValueId;
 use tenfold_ir::{DType, Scalar};
 
@@ -63,27 +63,6 @@ const BINARY: &[BinaryOp] = &[
 const BITWISE: &[BinaryOp] = &[BinaryOp::And, BinaryOp::Or, BinaryOp::Xor, BinaryOp::Shl, BinaryOp::Shr];
 const COMPARE: &[CmpOp] = &[CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
 
-fn activations() -> Vec<Activation> {
-    let r = Real::new;
-    vec![
-        Activation::Relu,
-        Activation::Relu6,
-        Activation::LeakyRelu { alpha: r(0.1) },
-        Activation::Elu { alpha: r(1.5) },
-        Activation::Celu { alpha: r(2.0) },
-        Activation::Selu { alpha: r(1.673_263_2), gamma: r(1.050_701) },
-        Activation::ThresholdedRelu { alpha: r(1.0) },
-        Activation::Gelu,
-        Activation::GeluTanh,
-        Activation::Silu,
-        Activation::Softplus,
-        Activation::Softsign,
-        Activation::HardSigmoid { alpha: r(0.2), beta: r(0.5) },
-        Activation::HardSwish,
-        Activation::Mish,
-    ]
-}
-
 fn label(dtype: DType) -> String {
     dtype.name().to_string()
 }
@@ -128,7 +107,7 @@ fn unary(dtype: DType) -> Vec<Case> {
     for ops in MATH.chunks(7) {
         all.push(over_special(&format!("math_{:?}", ops[0]).to_lowercase(), dtype, &wrap(ops)));
     }
-    for ops in activations().chunks(5) {
+    for ops in Activation::all().chunks(5) {
         let wrapped: Vec<ElementOp> = ops.iter().map(|op| ElementOp::Activation(*op)).collect();
         let word = format!("{:?}", ops[0]).chars().take_while(|c| c.is_alphanumeric()).collect::<String>();
         all.push(over_special(&format!("activation_{}", word.to_lowercase()), dtype, &wrapped));

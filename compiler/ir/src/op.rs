@@ -2,9 +2,14 @@
 //!
 //! Semantics (LANGUAGE.md, "Values") are fixed in [`crate::scalar`]; both interpreters and every back end follow it.
 
+mod activation;
+
 use std::fmt;
 
 use crate::{DType, Scalar};
+
+pub use activation::Activation;
+pub(crate) use activation::{Compose, OPS, activation};
 
 /// An `f64` attribute with equality and hash by bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -156,63 +161,6 @@ pub enum CmpOp {
     Gt,
     /// `>=`
     Ge,
-}
-
-/// Elementwise functions that are compositions of the operators above (ONNX names them).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Activation {
-    /// max(x, 0).
-    Relu,
-    /// clip(x, 0, 6).
-    Relu6,
-    /// x if x >= 0 else alpha x.
-    LeakyRelu {
-        /// Slope below zero.
-        alpha: Real,
-    },
-    /// x if x >= 0 else alpha (exp(x) - 1).
-    Elu {
-        /// Scale below zero.
-        alpha: Real,
-    },
-    /// max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
-    Celu {
-        /// Scale below zero.
-        alpha: Real,
-    },
-    /// gamma * elu(x, alpha).
-    Selu {
-        /// Scale below zero.
-        alpha: Real,
-        /// Scale of all.
-        gamma: Real,
-    },
-    /// x if x > alpha else 0.
-    ThresholdedRelu {
-        /// Threshold.
-        alpha: Real,
-    },
-    /// x Φ(x), by erf.
-    Gelu,
-    /// x Φ(x), by the tanh approximation.
-    GeluTanh,
-    /// x sigmoid(x).
-    Silu,
-    /// log(1 + exp(x)).
-    Softplus,
-    /// x / (1 + |x|).
-    Softsign,
-    /// clip(alpha x + beta, 0, 1).
-    HardSigmoid {
-        /// Slope.
-        alpha: Real,
-        /// Offset.
-        beta: Real,
-    },
-    /// x hard_sigmoid(x) with alpha = 1/6, beta = 1/2.
-    HardSwish,
-    /// x tanh(softplus(x)).
-    Mish,
 }
 
 /// Everything that relax applies element by element with broadcasting.

@@ -1,22 +1,18 @@
 //! Elementwise operators on scalars that carry bounds.
 
 use super::bounded::{self, Bounded};
-use super::compose::{Ops, activation};
 use super::scalar_ops;
-use crate::op::{BinaryOp, CmpOp, ElementOp, UnaryOp};
-use crate::{DType, Scalar};
+use crate::Scalar;
+use crate::op::{BinaryOp, CmpOp, Compose, ElementOp, UnaryOp, activation};
 
 /// Composition over bounded scalars.
 struct Composition;
 
-impl Ops for Composition {
+impl Compose for Composition {
     type Value = Bounded;
-    fn real(&self, dtype: DType, value: f64) -> Bounded {
+    fn real(&self, like: Bounded, value: f64) -> Bounded {
         // For an integer dtype too: the constants of its activations are whole.
-        Bounded::exact(Scalar::float(dtype, value))
-    }
-    fn dtype(&self, x: Bounded) -> DType {
-        x.value.dtype
+        Bounded::exact(Scalar::float(like.value.dtype, value))
     }
     fn unary(&self, op: UnaryOp, x: Bounded) -> Bounded {
         bounded::unary(op, x)
@@ -48,7 +44,7 @@ pub fn element(op: ElementOp, args: &[Bounded]) -> Bounded {
         }
         ElementOp::Prelu => {
             let below = bounded::binary(BinaryOp::Mul, args[1], x);
-            let zero = Composition.real(x.value.dtype, 0.0);
+            let zero = Composition.real(x, 0.0);
             bounded::select(bounded::compare(CmpOp::Ge, x, zero), x, below)
         }
         ElementOp::QMultiplyShift => {

@@ -1,7 +1,6 @@
 //! What both reference interpreters share: scalar semantics, values, and floats that carry an error bound.
 
 pub mod bounded;
-mod compose;
 mod element;
 pub mod scalar_ops;
 mod sum;

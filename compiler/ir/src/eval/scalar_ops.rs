@@ -4,8 +4,7 @@
 //! `f16`, `bf16` and `f32` are computed in `f64` and rounded once: for `+ - * /` and `sqrt` that is the correctly
 //! rounded result, since `f64` has more than twice their bits.
 
-use super::compose::{Ops, activation};
-use crate::op::{BinaryOp, CmpOp, ElementOp, UnaryOp};
+use crate::op::{BinaryOp, CmpOp, Compose, ElementOp, UnaryOp, activation};
 use crate::{DType, Scalar};
 
 /// The result of an operator of one value.
@@ -290,13 +289,10 @@ pub fn q_multiply_shift(x: Scalar, multiplier: Scalar, shift: Scalar) -> Scalar 
 /// Composition over plain scalars.
 struct Plain;
 
-impl Ops for Plain {
+impl Compose for Plain {
     type Value = Scalar;
-    fn real(&self, dtype: DType, value: f64) -> Scalar {
-        Scalar::float(dtype, value)
-    }
-    fn dtype(&self, x: Scalar) -> DType {
-        x.dtype
+    fn real(&self, like: Scalar, value: f64) -> Scalar {
+        Scalar::float(like.dtype, value)
     }
     fn unary(&self, op: UnaryOp, x: Scalar) -> Scalar {
         unary(op, x)

@@ -235,7 +235,7 @@ pub(super) fn bool_attr(call: &OpCall, name: &str, default: bool) -> Result<bool
 }
 
 /// A float, or its default. An integer literal is taken by its value.
-pub(super) fn float_attr(call: &OpCall, name: &str, default: f64) -> Result<Real, OpError> {
+pub(crate) fn float_attr(call: &OpCall, name: &str, default: f64) -> Result<Real, OpError> {
     match call.attrs.get(name) {
         None => Ok(Real::new(default)),
         Some(AttrValue::Float(value)) => Ok(Real::new(*value)),

@@ -1,6 +1,7 @@
-//! Elementwise operators. They broadcast as in NumPy and may also be called on scalars inside `compute`.
+//! Elementwise operators. They broadcast as in NumPy and may also be called on scalars inside `compute`. Those of one
+//! value that are compositions stand in `op/activation.rs`.
 
-use super::call::{float_attr, word_attr};
+use super::call::word_attr;
 use super::{AttrDef, OpDef, OpKind};
 use crate::op::{Activation, BinaryOp, ElementOp, UnaryOp};
 
@@ -30,16 +31,6 @@ macro_rules! binary {
     ($name:literal, $onnx:literal, $signature:literal, $op:ident, $doc:literal) => {
         element!($name, $onnx, $signature, 2, &[], |_| Ok(ElementOp::Binary(BinaryOp::$op)), $doc)
     };
-}
-
-macro_rules! activation {
-    ($name:literal, $onnx:literal, $op:ident, $doc:literal) => {
-        element!($name, $onnx, "x", 1, &[], |_| Ok(ElementOp::Activation(Activation::$op)), $doc)
-    };
-}
-
-const fn alpha(ty: &'static str, doc: &'static str) -> AttrDef {
-    AttrDef { name: "alpha", ty, doc }
 }
 
 pub(super) static TABLE: &[OpDef] = &[
@@ -107,61 +98,7 @@ pub(super) static TABLE: &[OpDef] = &[
         |_| Ok(ElementOp::QMultiplyShift),
         "y = x · multiplier · 2^(shift - 31) of i32, computed exactly, rounded to nearest with ties up, saturating."
     ),
-    activation!("relu", "Relu", Relu, "y = max(x, 0)."),
-    activation!("relu6", "", Relu6, "y = min(max(x, 0), 6)."),
-    element!(
-        "leaky_relu",
-        "LeakyRelu",
-        "x",
-        1,
-        &[alpha("float = 0.01", "slope below 0")],
-        |call| { Ok(ElementOp::Activation(Activation::LeakyRelu { alpha: float_attr(call, "alpha", 0.01)? })) },
-        "y = x if x >= 0, else alpha · x."
-    ),
     element!("prelu", "PRelu", "x, slope", 2, &[], |_| Ok(ElementOp::Prelu), "y = x if x >= 0, else slope · x."),
-    element!(
-        "elu",
-        "Elu",
-        "x",
-        1,
-        &[alpha("float = 1.0", "scale below 0")],
-        |call| { Ok(ElementOp::Activation(Activation::Elu { alpha: float_attr(call, "alpha", 1.0)? })) },
-        "y = x if x >= 0, else alpha · (e^x - 1)."
-    ),
-    element!(
-        "celu",
-        "Celu",
-        "x",
-        1,
-        &[alpha("float = 1.0", "scale below 0")],
-        |call| { Ok(ElementOp::Activation(Activation::Celu { alpha: float_attr(call, "alpha", 1.0)? })) },
-        "y = max(0, x) + min(0, alpha · (e^(x / alpha) - 1))."
-    ),
-    element!(
-        "selu",
-        "Selu",
-        "x",
-        1,
-        &[
-            alpha("float = 1.6732632423543772", "scale below 0"),
-            AttrDef { name: "gamma", ty: "float = 1.0507009873554805", doc: "scale of all" },
-        ],
-        |call| {
-            let alpha = float_attr(call, "alpha", 1.673_263_242_354_377_2)?;
-            let gamma = float_attr(call, "gamma", 1.050_700_987_355_480_5)?;
-            Ok(ElementOp::Activation(Activation::Selu { alpha, gamma }))
-        },
-        "y = gamma · x if x >= 0, else gamma · alpha · (e^x - 1)."
-    ),
-    element!(
-        "thresholded_relu",
-        "ThresholdedRelu",
-        "x",
-        1,
-        &[alpha("float = 1.0", "threshold")],
-        |call| { Ok(ElementOp::Activation(Activation::ThresholdedRelu { alpha: float_attr(call, "alpha", 1.0)? })) },
-        "y = x if x > alpha, else 0."
-    ),
     element!(
         "gelu",
         "Gelu",
@@ -177,22 +114,5 @@ pub(super) static TABLE: &[OpDef] = &[
         },
         "y = x/2 · (1 + erf(x / √2)); approximate: x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))."
     ),
-    activation!("silu", "Swish", Silu, "y = x · sigmoid(x)."),
-    activation!("softplus", "Softplus", Softplus, "y = ln(1 + e^x)."),
-    activation!("softsign", "Softsign", Softsign, "y = x / (1 + |x|)."),
     unary!("sigmoid", "Sigmoid", Sigmoid, "y = 1 / (1 + e^-x)."),
-    element!(
-        "hard_sigmoid",
-        "HardSigmoid",
-        "x",
-        1,
-        &[alpha("float = 0.2", "slope"), AttrDef { name: "beta", ty: "float = 0.5", doc: "offset" },],
-        |call| {
-            let (alpha, beta) = (float_attr(call, "alpha", 0.2)?, float_attr(call, "beta", 0.5)?);
-            Ok(ElementOp::Activation(Activation::HardSigmoid { alpha, beta }))
-        },
-        "y = min(max(alpha · x + beta, 0), 1)."
-    ),
-    activation!("hard_swish", "HardSwish", HardSwish, "y = x · min(max(x / 6 + 1/2, 0), 1)."),
-    activation!("mish", "Mish", Mish, "y = x · tanh(ln(1 + e^x))."),
 ];

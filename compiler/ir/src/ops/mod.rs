@@ -23,6 +23,7 @@ use crate::relax::{Builder, ValueId};
 use crate::{DType, Scalar};
 
 pub use call::check_call;
+pub(crate) use call::float_attr;
 pub(crate) use error::count;
 pub use error::{At, OpError, OpErrorKind, nearest, show_shape, show_tensor, show_type};
 
@@ -137,8 +138,9 @@ impl OpDef {
 
 /// Every operator, family by family.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
-    let tables = [element::TABLE, reduce::TABLE, nn::TABLE, shape::TABLE, gather::TABLE, create::TABLE, later::TABLE];
-    tables.into_iter().flatten()
+    let elementwise = [element::TABLE, crate::op::OPS];
+    let others = [reduce::TABLE, nn::TABLE, shape::TABLE, gather::TABLE, create::TABLE, later::TABLE];
+    elementwise.into_iter().chain(others).flatten()
 }
 
 /// The operator of that name.

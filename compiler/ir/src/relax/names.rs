@@ -1,6 +1,6 @@
 //! What ops are called in text, in reports and in the names of values.
 
-use crate::op::{Activation, ArgOp, BinaryOp, CmpOp, ElementOp, ReduceOp, UnaryOp};
+use crate::op::{ArgOp, BinaryOp, CmpOp, ElementOp, ReduceOp, UnaryOp};
 use crate::relax::Op;
 
 /// The word of an op: `matmul`, `reduce_sum`, `relu`.
@@ -69,7 +69,7 @@ pub fn element_name(op: ElementOp) -> &'static str {
         ElementOp::Unary(op) => unary_name(op),
         ElementOp::Binary(op) => binary_name(op),
         ElementOp::Compare(op) => compare_name(op),
-        ElementOp::Activation(op) => activation_name(op),
+        ElementOp::Activation(op) => op.name(),
         ElementOp::Cast(_) => "cast",
         ElementOp::Select => "select",
         ElementOp::Clip => "clip",
@@ -151,25 +151,5 @@ pub fn compare_name(op: CmpOp) -> &'static str {
         CmpOp::Le => "le",
         CmpOp::Gt => "gt",
         CmpOp::Ge => "ge",
-    }
-}
-
-fn activation_name(op: Activation) -> &'static str {
-    match op {
-        Activation::Relu => "relu",
-        Activation::Relu6 => "relu6",
-        Activation::LeakyRelu { .. } => "leaky_relu",
-        Activation::Elu { .. } => "elu",
-        Activation::Celu { .. } => "celu",
-        Activation::Selu { .. } => "selu",
-        Activation::ThresholdedRelu { .. } => "thresholded_relu",
-        Activation::Gelu => "gelu",
-        Activation::GeluTanh => "gelu_tanh",
-        Activation::Silu => "silu",
-        Activation::Softplus => "softplus",
-        Activation::Softsign => "softsign",
-        Activation::HardSigmoid { .. } => "hard_sigmoid",
-        Activation::HardSwish => "hard_swish",
-        Activation::Mish => "mish",
     }
 }

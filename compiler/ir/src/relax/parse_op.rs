@@ -283,7 +283,7 @@ fn call_tir(attrs: &mut Attrs, ty: &Type) -> Parsed<Op> {
 
 /// Elementwise operators without attributes.
 static PLAIN: &[ElementOp] = &{
-    use ElementOp::{Activation as A, Binary as B, Compare as C, Unary as U};
+    use ElementOp::{Binary as B, Compare as C, Unary as U};
     [
         U(UnaryOp::Neg),
         U(UnaryOp::Not),
@@ -343,15 +343,6 @@ static PLAIN: &[ElementOp] = &{
         C(CmpOp::Le),
         C(CmpOp::Gt),
         C(CmpOp::Ge),
-        A(Activation::Relu),
-        A(Activation::Relu6),
-        A(Activation::Gelu),
-        A(Activation::GeluTanh),
-        A(Activation::Silu),
-        A(Activation::Softplus),
-        A(Activation::Softsign),
-        A(Activation::HardSwish),
-        A(Activation::Mish),
         ElementOp::Select,
         ElementOp::Clip,
         ElementOp::Prelu,
@@ -363,18 +354,11 @@ fn element(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<ElementOp> {
     if let Some(op) = PLAIN.iter().find(|op| element_name(**op) == word) {
         return Ok(*op);
     }
-    Ok(match word {
-        "cast" => ElementOp::Cast(dtype(ty)?),
-        "leaky_relu" => ElementOp::Activation(Activation::LeakyRelu { alpha: attrs.real("alpha")? }),
-        "elu" => ElementOp::Activation(Activation::Elu { alpha: attrs.real("alpha")? }),
-        "celu" => ElementOp::Activation(Activation::Celu { alpha: attrs.real("alpha")? }),
-        "thresholded_relu" => ElementOp::Activation(Activation::ThresholdedRelu { alpha: attrs.real("alpha")? }),
-        "selu" => ElementOp::Activation(Activation::Selu { alpha: attrs.real("alpha")?, gamma: attrs.real("gamma")? }),
-        "hard_sigmoid" => {
-            ElementOp::Activation(Activation::HardSigmoid { alpha: attrs.real("alpha")?, beta: attrs.real("beta")? })
-        }
-        other => return Err(format!("expected an op, found `{other}`")),
-    })
+    if word == "cast" {
+        return Ok(ElementOp::Cast(dtype(ty)?));
+    }
+    let op = Activation::named(word, |name| attrs.real(name))?;
+    op.map(ElementOp::Activation).ok_or_else(|| format!("expected an op, found `{word}`"))
 }
 
 /// Elementwise operators without attributes, for tests that walk over all of them.

@@ -8,7 +8,7 @@ use super::{
     ParamKind, Phase, Place, Plan, PoolOp, Region, SliceAxis, SymKind, TensorType, Type, ValueData, ValueId, Window,
 };
 use crate::arith::IntExpr;
-use crate::op::{Activation, ElementOp, Real};
+use crate::op::{ElementOp, Real};
 use crate::{Loc, Scalar};
 
 /// What a print shows beside the structure.
@@ -354,31 +354,9 @@ fn layout_attributes(layout: ConvLayout, spatial: usize) -> Vec<(&'static str, S
 
 fn element_attributes(op: ElementOp) -> Vec<(&'static str, String)> {
     match op {
-        ElementOp::Activation(
-            Activation::LeakyRelu { alpha }
-            | Activation::Elu { alpha }
-            | Activation::Celu { alpha }
-            | Activation::ThresholdedRelu { alpha },
-        ) => vec![("alpha", real(alpha))],
-        ElementOp::Activation(Activation::Selu { alpha, gamma }) => {
-            vec![("alpha", real(alpha)), ("gamma", real(gamma))]
-        }
-        ElementOp::Activation(Activation::HardSigmoid { alpha, beta }) => {
-            vec![("alpha", real(alpha)), ("beta", real(beta))]
-        }
-        ElementOp::Activation(
-            Activation::Relu
-            | Activation::Relu6
-            | Activation::Gelu
-            | Activation::GeluTanh
-            | Activation::Silu
-            | Activation::Softplus
-            | Activation::Softsign
-            | Activation::HardSwish
-            | Activation::Mish,
-        )
+        ElementOp::Activation(op) => op.attributes().into_iter().map(|(name, value)| (name, real(value))).collect(),
         // The target of a cast is the result's dtype.
-        | ElementOp::Cast(_)
+        ElementOp::Cast(_)
         | ElementOp::Unary(_)
         | ElementOp::Binary(_)
         | ElementOp::Compare(_)
