@@ -24,6 +24,56 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
+impl ParseError {
+    /// What is wrong with a line, at the piece of it that the mistake is about.
+    pub(crate) fn of_line(number: usize, line: &str, wrong: Wrong) -> Self {
+        ParseError { line: number, column: column(line, wrong.address), message: wrong.message }
+    }
+}
+
+/// The column of an address in a line; its first that is not blank if it is no address in it.
+pub(crate) fn column(line: &str, address: usize) -> usize {
+    let first = line.len() - line.trim_start().len();
+    let offset = address.checked_sub(line.as_ptr() as usize).filter(|at| *at <= line.len());
+    line.get(..offset.unwrap_or(first)).map_or(0, |before| before.chars().count() + 1)
+}
+
+/// What is wrong with a piece of a line, and the address of that piece.
+#[derive(Debug)]
+pub(crate) struct Wrong {
+    address: usize,
+    message: String,
+}
+
+impl Wrong {
+    /// At a piece that was cut out of the line.
+    pub(crate) fn at(piece: &str, message: impl Into<String>) -> Self {
+        Wrong { address: piece.as_ptr() as usize, message: message.into() }
+    }
+
+    /// Expected something, and found the piece.
+    pub(crate) fn found(expected: &str, piece: &str) -> Self {
+        Wrong::at(piece, format!("expected {expected}, found `{piece}`"))
+    }
+
+    /// The same; at `piece` if it has no place of its own.
+    pub(crate) fn or_at(self, piece: &str) -> Self {
+        if self.address == 0 { Wrong::at(piece, self.message) } else { self }
+    }
+}
+
+impl From<String> for Wrong {
+    fn from(message: String) -> Self {
+        Wrong { address: 0, message }
+    }
+}
+
+impl From<&str> for Wrong {
+    fn from(message: &str) -> Self {
+        message.to_string().into()
+    }
+}
+
 /// Byte positions of `text` outside quotes, with the depth of brackets there (an opening bracket has the depth
 /// outside it, a closing one too).
 fn depths(text: &str) -> impl Iterator<Item = (usize, char, usize)> {

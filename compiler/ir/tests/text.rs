@@ -52,20 +52,25 @@ fn broken_laws_are_reported() {
 }
 
 #[test]
-fn bad_text_is_refused_with_its_line() {
+fn bad_text_is_refused_at_its_place() {
     let cases = [
-        ("", "line 0: expected `relax @name`, found the end"),
-        ("relax f {", "line 1: expected `relax @name phase imported {`, found `relax f {`"),
-        ("relax @f phase late {", "line 1: expected a phase, found `late`"),
+        ("", "line 1: expected `relax @name`, found the end"),
+        ("relax f {", "line 1:1: expected `relax @name phase imported {`, found `relax f {`"),
+        ("relax @f phase late {", "line 1:16: expected a phase, found `late`"),
         (
             "relax @f phase imported {\n  dataflow {\n    v0: f33 = scalar(value = 1.0)",
-            "line 3: expected a dtype, found `f33`",
+            "line 3:9: expected a dtype, found `f33`",
         ),
-        ("relax @f phase imported {\n  dataflow {\n    v0: f32 = scalar()", "line 3: attribute `value` is missing"),
-        ("relax @f phase imported {\n  dataflow {\n    v0: i8 = scalar(value = 300)", "line 3: `i8` does not hold 300"),
-        ("relax @f phase imported {\n  dataflow {\n    v0: f32 = frob()", "line 3: expected an op, found `frob`"),
-        ("relax @f phase imported {\n  dataflow {\n    v0: f32 = exp(v1, k = 1)", "line 3: `exp` has no attribute `k`"),
-        ("relax @f phase imported {\n  return v", "line 2: expected a number, found ``"),
+        ("relax @f phase imported {\n  dataflow {\n    v0: f32 = scalar()", "line 3:15: attribute `value` is missing"),
+        ("relax @f phase imported {\n  dataflow {\n    v0: i8 = scalar(value = 300)", "line 3:29: `i8` does not hold 300"),
+        ("relax @f phase imported {\n  dataflow {\n    v0: f32 = frob()", "line 3:15: expected an op, found `frob`"),
+        ("relax @f phase imported {\n  dataflow {\n    v0: f32 = exp(v1, k = 1)", "line 3:23: `exp` has no attribute `k`"),
+        (
+            "relax @f phase imported {\n  dataflow {\n    v0: f32 = max(v1, axes = [0, é], keepdims = true)",
+            "line 3:34: expected a number, found `é`",
+        ),
+        ("relax @f phase imported {\n  sym N: dims 0 0 // \"", "line 2:10: expected a kind of symbol, found `dims 0 0`"),
+        ("relax @f phase imported {\n  return v", "line 2:11: expected a number, found ``"),
         ("relax @f phase imported {", "line 1: expected `}`, found the end"),
     ];
     for (text, expected) in cases {

@@ -10,7 +10,7 @@ use super::{
     SymKind, TensorType, Type, ValueData, ValueId,
 };
 use crate::arith::{Fact, IntExpr, Sym};
-use crate::text::{ParseError, bracketed, quoted, split, split_once, strip};
+use crate::text::{ParseError, Wrong, bracketed, quoted, split, split_once, strip};
 use crate::{ConstId, DType, Loc};
 
 /// Reads one function.
@@ -18,9 +18,9 @@ pub fn parse_function(text: &str) -> Result<Function, ParseError> {
     let mut parser = Parser::default();
     for (number, line) in text.lines().enumerate() {
         parser.line = number + 1;
-        let line = strip(line);
-        if !line.is_empty() {
-            parser.statement(line).map_err(|message| ParseError { line: number + 1, column: 0, message })?;
+        let statement = strip(line);
+        if !statement.is_empty() {
+            parser.statement(statement).map_err(|wrong| ParseError::of_line(number + 1, line, wrong))?;
         }
     }
     parser.finish()
@@ -54,11 +54,11 @@ struct Parser {
     open: Vec<(Binding, Region)>,
 }
 
-type Parsed<T> = Result<T, String>;
+type Parsed<T> = Result<T, Wrong>;
 
 impl Parser {
     fn finish(self) -> Result<Function, ParseError> {
-        let fail = |message: String| ParseError { line: self.line, column: 0, message };
+        let fail = |message: String| ParseError { line: self.line.max(1), column: 0, message };
         let Some(mut func) = self.func else { return Err(fail("expected `relax @name`, found the end".into())) };
         if self.at != Where::After {
             return Err(fail("expected `}`, found the end".into()));
@@ -84,7 +84,7 @@ impl Parser {
             Where::Block => self.binding(line),
             Where::Plan if line == "}" => self.close(Where::Function),
             Where::Plan => self.plan(line),
-            Where::After => Err(format!("expected the end, found `{line}`")),
+            Where::After => Err(Wrong::found("the end", line)),
         }
     }
 
@@ -94,17 +94,17 @@ impl Parser {
     }
 
     fn func(&mut self) -> Parsed<&mut Function> {
-        self.func.as_mut().ok_or_else(|| "expected `relax @name`".to_string())
+        self.func.as_mut().ok_or_else(|| "expected `relax @name`".into())
     }
 
     fn header(&mut self, line: &str) -> Parsed<()> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let wrong = || format!("expected `relax @name phase imported {{`, found `{line}`");
+        let wrong = || Wrong::found("`relax @name phase imported {`", line);
         let ["relax", name, "phase", phase, flags @ .., "{"] = words.as_slice() else { return Err(wrong()) };
         if flags.iter().any(|f| !["primitive", "skip_optimization"].contains(f)) {
             return Err(wrong());
         }
-        let name = name.strip_prefix('@').ok_or_else(|| format!("expected `@name`, found `{name}`"))?;
+        let name = name.strip_prefix('@').ok_or_else(|| Wrong::found("`@name`", name))?;
         self.func = Some(Function {
             name: name.to_string(),
             syms: Vec::new(),
@@ -139,7 +139,7 @@ impl Parser {
                 self.close(Where::Plan)
             }
             "}" => self.close(Where::After),
-            _ => Err(format!("expected a statement of a function, found `{line}`")),
+            _ => Err(Wrong::found("a statement of a function", line)),
         }
     }
 
@@ -154,7 +154,7 @@ impl Parser {
             Some((_, region)) => Ok(&mut region.blocks),
             None => match &mut self.func {
                 Some(func) => Ok(&mut func.blocks),
-                None => Err("expected `relax @name`".to_string()),
+                None => Err("expected `relax @name`".into()),
             },
         }
     }
@@ -167,7 +167,7 @@ impl Parser {
                 self.bind(binding)?;
                 self.close(Where::Block)
             }
-            _ => Err(format!("expected `region {{` or `}}`, found `{line}`")),
+            _ => Err(Wrong::found("`region {` or `}`", line)),
         }
     }
 
@@ -176,10 +176,10 @@ impl Parser {
         let rest = rest.trim();
         match word {
             "param" => {
-                let (id, ty) = split_once(rest, ":").ok_or_else(|| format!("expected `v0: type`, found `{rest}`"))?;
+                let (id, ty) = split_once(rest, ":").ok_or_else(|| Wrong::found("`v0: type`", rest))?;
                 let (ty, tail) = ty.split_at(type_end(ty));
                 let id = value_id(id)?;
-                self.value(id, parse_type(ty.trim())?, tail.trim())?;
+                self.value(id, type_of(ty.trim())?, tail.trim())?;
                 self.region()?.params.push(id);
                 Ok(())
             }
@@ -195,25 +195,25 @@ impl Parser {
                 }
                 self.close(Where::Regions)
             }
-            _ => Err(format!("expected a statement of a region, found `{line}`")),
+            _ => Err(Wrong::found("a statement of a region", line)),
         }
     }
 
     fn region(&mut self) -> Parsed<&mut Region> {
-        self.open.last_mut().map(|(_, region)| region).ok_or_else(|| "expected a region".to_string())
+        self.open.last_mut().map(|(_, region)| region).ok_or_else(|| "expected a region".into())
     }
 
     fn bind(&mut self, binding: Binding) -> Parsed<()> {
         match self.blocks()?.last_mut() {
             Some(block) => block.bindings.push(binding),
-            None => return Err("expected a block around the binding".to_string()),
+            None => return Err("expected a block around the binding".into()),
         }
         Ok(())
     }
 
     fn sym(&mut self, text: &str) -> Parsed<()> {
         let (text, loc) = trailing_loc(text)?;
-        let (name, kind) = split_once(text, ":").ok_or("expected `sym N: dim 0 0`")?;
+        let (name, kind) = split_once(text, ":").ok_or_else(|| Wrong::found("`N: dim 0 0`", text))?;
         let words: Vec<&str> = kind.split_whitespace().collect();
         let kind = match words.as_slice() {
             ["dim", param, axis] => SymKind::Dim { param: number(param)?, axis: number(axis)? },
@@ -222,7 +222,7 @@ impl Parser {
             ["stride", param, axis] => SymKind::Stride { param: number(param)?, axis: number(axis)? },
             ["bound", value] => SymKind::Bound(value_id(value)?),
             ["loop", value] => SymKind::Loop(value_id(value)?),
-            _ => return Err(format!("expected a kind of symbol, found `{kind}`")),
+            _ => return Err(Wrong::found("a kind of symbol", kind)),
         };
         self.func()?.syms.push(SymDecl { sym: Sym::new(name), kind, loc });
         Ok(())
@@ -231,9 +231,9 @@ impl Parser {
     fn fact(&mut self, text: &str) -> Parsed<()> {
         let (text, loc) = trailing_loc(text)?;
         let quote = text.find('"').unwrap_or(text.len());
-        let fact = Fact::parse(text[..quote].trim())?;
+        let fact = fact_of(text[..quote].trim())?;
         let text = if quote < text.len() {
-            quoted(&text[quote..]).ok_or("expected a text in quotes")?.0
+            quoted(&text[quote..]).ok_or_else(|| Wrong::found("a text in quotes", &text[quote..]))?.0
         } else {
             String::new()
         };
@@ -249,7 +249,7 @@ impl Parser {
             Some("strided") => ParamKind::Strided,
             Some("state") => ParamKind::State,
             Some("scalar") => ParamKind::Scalar,
-            other => return Err(format!("expected a kind of parameter, found `{}`", other.unwrap_or(""))),
+            other => return Err(Wrong::found("a kind of parameter", other.unwrap_or(""))),
         };
         let position = number(words.next().unwrap_or(""))?;
         self.value(id, ty, words.next().unwrap_or("").trim())?;
@@ -259,14 +259,14 @@ impl Parser {
 
     fn binding(&mut self, line: &str) -> Parsed<()> {
         let (out, ty, call) = definition(line)?;
-        let open = call.find('(').ok_or_else(|| format!("expected `op(…)`, found `{call}`"))?;
-        let (items, tail) = bracketed(&call[open..], '(', ')').ok_or("expected `)`")?;
+        let open = call.find('(').ok_or_else(|| Wrong::found("`op(…)`", call))?;
+        let (items, tail) = bracketed(&call[open..], '(', ')').ok_or_else(|| Wrong::at(&call[open..], "expected `)`"))?;
         let mut args = Vec::new();
         let mut attrs = BTreeMap::new();
         for item in split(items, ',') {
             match split_once(item, " = ") {
                 Some((name, value)) => {
-                    attrs.insert(name.to_string(), value.to_string());
+                    attrs.insert(name, value);
                 }
                 None => args.push(value_id(item)?),
             }
@@ -279,7 +279,7 @@ impl Parser {
             return self.bind(binding);
         }
         if self.open.len() == DEEPEST {
-            return Err(format!("regions nest more than {DEEPEST} deep"));
+            return Err(format!("regions nest more than {DEEPEST} deep").into());
         }
         self.open.push((binding, Region::default()));
         self.close(Where::Regions)
@@ -290,29 +290,29 @@ impl Parser {
         let (mut tail, loc) = trailing_loc(tail)?;
         let mut name = String::new();
         if tail.starts_with('"') {
-            (name, tail) = quoted(tail).ok_or("expected a name in quotes")?;
+            (name, tail) = quoted(tail).ok_or_else(|| Wrong::found("a name in quotes", tail))?;
         }
         let mut range = None;
         if let Some(rest) = tail.strip_prefix("range") {
-            let (inner, after) = bracketed(rest.trim(), '(', ')').ok_or("expected `range(lo, hi)`")?;
-            let [lo, hi] = split(inner, ',')[..] else { return Err("expected `range(lo, hi)`".to_string()) };
-            range = Some((IntExpr::parse(lo)?, IntExpr::parse(hi)?));
+            let (inner, after) = bracketed(rest.trim(), '(', ')').ok_or_else(|| Wrong::found("`range(lo, hi)`", tail))?;
+            let [lo, hi] = split(inner, ',')[..] else { return Err(Wrong::found("`range(lo, hi)`", tail)) };
+            range = Some((int(lo)?, int(hi)?));
             tail = after;
         }
         if !tail.is_empty() {
-            return Err(format!("expected the end of the line, found `{tail}`"));
+            return Err(Wrong::found("the end of the line", tail));
         }
         match self.values.insert(id, ValueData { ty, name, loc, range }) {
             None => Ok(()),
-            Some(_) => Err(format!("v{} is defined twice", id.0)),
+            Some(_) => Err(format!("v{} is defined twice", id.0).into()),
         }
     }
 
     fn plan(&mut self, line: &str) -> Parsed<()> {
-        let (left, right) = split_once(line, " = ").ok_or("expected `v0 = place`")?;
+        let (left, right) = split_once(line, " = ").ok_or_else(|| Wrong::found("`v0 = place`", line))?;
         let plan = self.func()?.plan.get_or_insert_default();
         match left {
-            "workspace" => plan.workspace = Some(IntExpr::parse(right)?),
+            "workspace" => plan.workspace = Some(int(right)?),
             "workspace_bound" => plan.workspace_bound = Some(number(right)?),
             value => {
                 let id = value_id(value)?;
@@ -322,7 +322,7 @@ impl Parser {
                 } else {
                     let at = id.0 as usize;
                     if at > 1 << 24 {
-                        return Err(format!("expected a value, found `{value}`"));
+                        return Err(Wrong::found("a value", value));
                     }
                     if plan.places.len() <= at {
                         plan.places.resize(at + 1, None);
@@ -342,7 +342,7 @@ fn phase_of(word: &str) -> Parsed<Phase> {
         "materialised" => Ok(Phase::Materialised),
         "legalised" => Ok(Phase::Legalised),
         "planned" => Ok(Phase::Planned),
-        other => Err(format!("expected a phase, found `{other}`")),
+        other => Err(Wrong::found("a phase", other)),
     }
 }
 
@@ -355,17 +355,17 @@ fn place(text: &str) -> Parsed<Place> {
         "none" => Ok(Place::None),
         "workspace" => match ints(rest)?.as_slice() {
             [offset, bytes] => Ok(Place::Workspace { offset: offset.clone(), bytes: bytes.clone() }),
-            _ => Err(format!("expected `workspace [offset, bytes]`, found `{text}`")),
+            _ => Err(Wrong::found("`workspace [offset, bytes]`", text)),
         },
-        _ => Err(format!("expected a place, found `{text}`")),
+        _ => Err(Wrong::found("a place", text)),
     }
 }
 
 /// `v7: type = rest`
 fn definition(text: &str) -> Parsed<(ValueId, Type, &str)> {
-    let (left, rest) = split_once(text, " = ").ok_or_else(|| format!("expected `v0: type = …`, found `{text}`"))?;
-    let (id, ty) = split_once(left, ":").ok_or_else(|| format!("expected `v0: type`, found `{left}`"))?;
-    Ok((value_id(id)?, parse_type(ty)?, rest))
+    let (left, rest) = split_once(text, " = ").ok_or_else(|| Wrong::found("`v0: type = …`", text))?;
+    let (id, ty) = split_once(left, ":").ok_or_else(|| Wrong::found("`v0: type`", left))?;
+    Ok((value_id(id)?, type_of(ty)?, rest))
 }
 
 /// `text at 0:3`, or without a place.
@@ -373,7 +373,7 @@ fn trailing_loc(text: &str) -> Parsed<(&str, Loc)> {
     let split = if let Some(rest) = text.strip_prefix("at ") { Some(("", rest)) } else { text.rsplit_once(" at ") };
     // ` at ` may also stand inside a quoted name.
     let Some((before, loc)) = split.filter(|(_, loc)| !loc.contains('"')) else { return Ok((text, Loc::default())) };
-    let (function, node) = loc.split_once(':').ok_or_else(|| format!("expected `function:node`, found `{loc}`"))?;
+    let (function, node) = loc.split_once(':').ok_or_else(|| Wrong::found("`function:node`", loc))?;
     Ok((before.trim(), Loc { function: number(function)?, node: number(node)? }))
 }
 
@@ -393,22 +393,26 @@ fn type_end(text: &str) -> usize {
 }
 
 /// Reads a type.
-pub fn parse_type(text: &str) -> Parsed<Type> {
+pub fn parse_type(text: &str) -> Result<Type, ParseError> {
+    type_of(text).map_err(|wrong| ParseError::of_line(1, text, wrong))
+}
+
+fn type_of(text: &str) -> Parsed<Type> {
     if let Some(rank) = text.strip_prefix("shape").and_then(|rest| bracketed(rest, '(', ')')) {
         return match rank {
             (rank, "") => Ok(Type::Shape(number(rank)?)),
-            (_, rest) => Err(format!("expected the end of the type, found `{rest}`")),
+            (_, rest) => Err(Wrong::found("the end of the type", rest)),
         };
     }
     if let Some((inner, rest)) = bracketed(text, '(', ')') {
         if !rest.is_empty() {
-            return Err(format!("expected the end of the type, found `{rest}`"));
+            return Err(Wrong::found("the end of the type", rest));
         }
-        return Ok(Type::Tuple(split(inner, ',').into_iter().map(parse_type).collect::<Parsed<_>>()?));
+        return Ok(Type::Tuple(split(inner, ',').into_iter().map(type_of).collect::<Parsed<_>>()?));
     }
     let open = text.find('[').unwrap_or(text.len());
     let name = text[..open].trim();
-    let dtype = DType::from_name(name).ok_or_else(|| format!("expected a dtype, found `{name}`"))?;
+    let dtype = DType::from_name(name).ok_or_else(|| Wrong::found("a dtype", name))?;
     let shape = if open < text.len() { ints(&text[open..])? } else { Vec::new() };
     Ok(Type::Tensor(TensorType { dtype, shape }))
 }
@@ -416,24 +420,34 @@ pub fn parse_type(text: &str) -> Parsed<Type> {
 /// `[a, b]` as integer expressions.
 pub(super) fn ints(text: &str) -> Parsed<Vec<IntExpr>> {
     match bracketed(text, '[', ']') {
-        Some((inner, "")) => split(inner, ',').into_iter().map(IntExpr::parse).collect(),
-        Some(_) | None => Err(format!("expected a list in brackets, found `{text}`")),
+        Some((inner, "")) => split(inner, ',').into_iter().map(int).collect(),
+        Some(_) | None => Err(Wrong::found("a list in brackets", text)),
     }
+}
+
+/// An integer expression.
+pub(super) fn int(text: &str) -> Parsed<IntExpr> {
+    IntExpr::parse(text).map_err(|message| Wrong::at(text, message))
+}
+
+/// A fact.
+fn fact_of(text: &str) -> Parsed<Fact> {
+    Fact::parse(text).map_err(|message| Wrong::at(text, message))
 }
 
 /// A number in decimal.
 pub(super) fn number<T: std::str::FromStr>(text: &str) -> Parsed<T> {
-    text.trim().parse().map_err(|_| format!("expected a number, found `{text}`"))
+    text.trim().parse().map_err(|_| Wrong::found("a number", text))
 }
 
 /// `v7`
 fn value_id(text: &str) -> Parsed<ValueId> {
-    let digits = text.strip_prefix('v').ok_or_else(|| format!("expected a value, found `{text}`"))?;
+    let digits = text.strip_prefix('v').ok_or_else(|| Wrong::found("a value", text))?;
     Ok(ValueId(number(digits)?))
 }
 
 /// `c3`
 pub(super) fn const_id(text: &str) -> Parsed<ConstId> {
-    let digits = text.trim().strip_prefix('c').ok_or_else(|| format!("expected a constant, found `{text}`"))?;
+    let digits = text.trim().strip_prefix('c').ok_or_else(|| Wrong::found("a constant", text))?;
     Ok(ConstId(number(digits)?))
 }

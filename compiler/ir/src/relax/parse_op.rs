@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::parse::{const_id, ints, number};
+use super::parse::{const_id, int, ints, number};
 use super::print::linkage_text;
 use super::{
     ConvLayout, DataLayout, Extern, KernelLayout, Linkage, Op, PadMode, PoolOp, SliceAxis, TensorType, Type, Window,
@@ -11,50 +11,50 @@ use super::{
 };
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{Activation, ArgOp, BinaryOp, CmpOp, ElementOp, Real, ReduceOp, UnaryOp};
-use crate::text::{bracketed, quoted, split};
+use crate::text::{Wrong, bracketed, quoted, split};
 use crate::{DType, Scalar};
 
-type Parsed<T> = Result<T, String>;
+type Parsed<T> = Result<T, Wrong>;
 
 /// Attributes that are still to be read.
-struct Attrs(BTreeMap<String, String>);
+struct Attrs<'t>(BTreeMap<&'t str, &'t str>);
 
-impl Attrs {
-    fn take(&mut self, name: &str) -> Parsed<String> {
-        self.0.remove(name).ok_or_else(|| format!("attribute `{name}` is missing"))
+impl<'t> Attrs<'t> {
+    fn take(&mut self, name: &str) -> Parsed<&'t str> {
+        self.0.remove(name).ok_or_else(|| format!("attribute `{name}` is missing").into())
     }
 
     fn number<T: FromStr>(&mut self, name: &str) -> Parsed<T> {
-        number(&self.take(name)?)
+        number(self.take(name)?)
     }
 
     fn numbers<T: FromStr>(&mut self, name: &str) -> Parsed<Vec<T>> {
         let text = self.take(name)?;
-        let (inner, _) = bracketed(&text, '[', ']').ok_or_else(|| format!("expected a list, found `{text}`"))?;
+        let (inner, _) = bracketed(text, '[', ']').ok_or_else(|| Wrong::found("a list", text))?;
         split(inner, ',').into_iter().map(number).collect()
     }
 
     fn expr(&mut self, name: &str) -> Parsed<IntExpr> {
-        IntExpr::parse(&self.take(name)?)
+        int(self.take(name)?)
     }
 
     fn exprs(&mut self, name: &str) -> Parsed<Vec<IntExpr>> {
-        ints(&self.take(name)?)
+        ints(self.take(name)?)
     }
 
     /// A text in quotes.
     fn text(&mut self, name: &str) -> Parsed<String> {
         let text = self.take(name)?;
-        match quoted(&text) {
+        match quoted(text) {
             Some((inner, "")) => Ok(inner),
-            Some(_) | None => Err(format!("expected a text in quotes, found `{text}`")),
+            Some(_) | None => Err(Wrong::found("a text in quotes", text)),
         }
     }
 
     fn linkage(&mut self) -> Parsed<Linkage> {
         let word = self.take("linkage")?;
         let known = [Linkage::Rust, Linkage::C].into_iter().find(|linkage| linkage_text(*linkage) == word);
-        known.ok_or_else(|| format!("expected `rust` or `c`, found `{word}`"))
+        known.ok_or_else(|| Wrong::found("`rust` or `c`", word))
     }
 
     fn has(&self, name: &str) -> bool {
@@ -73,18 +73,18 @@ impl Attrs {
 
     fn symbol(&mut self, name: &str) -> Parsed<String> {
         let text = self.take(name)?;
-        let name = text.strip_prefix('@').ok_or_else(|| format!("expected `@name`, found `{text}`"))?;
+        let name = text.strip_prefix('@').ok_or_else(|| Wrong::found("`@name`", text))?;
         Ok(name.to_string())
     }
 
     fn slice_axes(&mut self, name: &str) -> Parsed<Vec<SliceAxis>> {
         let text = self.take(name)?;
-        let (inner, _) = bracketed(&text, '[', ']').ok_or_else(|| format!("expected a list, found `{text}`"))?;
+        let (inner, _) = bracketed(text, '[', ']').ok_or_else(|| Wrong::found("a list", text))?;
         let axis = |part: &str| match split(part, ':')[..] {
             [begin, extent, step] => {
-                Ok(SliceAxis { begin: IntExpr::parse(begin)?, extent: IntExpr::parse(extent)?, step: number(step)? })
+                Ok(SliceAxis { begin: int(begin)?, extent: int(extent)?, step: number(step)? })
             }
-            _ => Err(format!("expected `begin : extent : step`, found `{part}`")),
+            _ => Err(Wrong::found("`begin : extent : step`", part)),
         };
         split(inner, ',').into_iter().map(axis).collect()
     }
@@ -92,7 +92,7 @@ impl Attrs {
     /// A layout by its name; the plain one is not written.
     fn layout<L: Default>(&mut self, name: &str, parse: impl Fn(&str) -> Option<L>) -> Parsed<L> {
         match self.0.remove(name) {
-            Some(text) => parse(&text).ok_or_else(|| format!("expected a layout in `{name}`, found `{text}`")),
+            Some(text) => parse(text).ok_or_else(|| Wrong::found(&format!("a layout in `{name}`"), text)),
             None => Ok(L::default()),
         }
     }
@@ -108,15 +108,18 @@ impl Attrs {
 }
 
 /// The op of a word; `ty` is the type written for the result, which some ops repeat.
-pub(super) fn parse_op(word: &str, attrs: BTreeMap<String, String>, ty: &Type) -> Parsed<Op> {
-    let mut attrs = Attrs(attrs);
+pub(super) fn parse_op(word: &str, attrs: BTreeMap<&str, &str>, ty: &Type) -> Parsed<Op> {
+    op(word, Attrs(attrs), ty).map_err(|wrong| wrong.or_at(word))
+}
+
+fn op(word: &str, mut attrs: Attrs<'_>, ty: &Type) -> Parsed<Op> {
     let op = match named(word, &mut attrs, ty)? {
         Some(op) => op,
         None => Op::Element(element(word, &mut attrs, ty)?),
     };
     match attrs.0.keys().next() {
         None => Ok(op),
-        Some(name) => Err(format!("`{word}` has no attribute `{name}`")),
+        Some(name) => Err(Wrong::at(name, format!("`{word}` has no attribute `{name}`"))),
     }
 }
 
@@ -124,7 +127,7 @@ pub(super) fn parse_op(word: &str, attrs: BTreeMap<String, String>, ty: &Type) -
 fn dtype(ty: &Type) -> Parsed<DType> {
     match ty {
         Type::Tensor(tensor) => Ok(tensor.dtype),
-        Type::Tuple(_) | Type::Shape(_) => Err(format!("expected the type of a tensor, found `{}`", type_text(ty))),
+        Type::Tuple(_) | Type::Shape(_) => Err(format!("expected the type of a tensor, found `{}`", type_text(ty)).into()),
     }
 }
 
@@ -132,12 +135,12 @@ fn dtype(ty: &Type) -> Parsed<DType> {
 fn results(ty: &Type) -> Parsed<Vec<TensorType>> {
     match ty {
         Type::Tensor(tensor) => Ok(vec![tensor.clone()]),
-        Type::Shape(_) => Err(format!("expected the type of a tensor, found `{}`", type_text(ty))),
+        Type::Shape(_) => Err(format!("expected the type of a tensor, found `{}`", type_text(ty)).into()),
         Type::Tuple(items) => items
             .iter()
             .map(|item| match item {
                 Type::Tensor(tensor) => Ok(tensor.clone()),
-                Type::Tuple(_) | Type::Shape(_) => Err("expected a tuple of tensors".to_string()),
+                Type::Tuple(_) | Type::Shape(_) => Err("expected a tuple of tensors".into()),
             })
             .collect(),
     }
@@ -145,7 +148,7 @@ fn results(ty: &Type) -> Parsed<Vec<TensorType>> {
 
 fn scalar(text: &str, dtype: DType) -> Parsed<Scalar> {
     if let Some(bits) = text.strip_prefix("bits 0x") {
-        let bits = u64::from_str_radix(bits, 16).map_err(|_| format!("expected bits, found `{text}`"))?;
+        let bits = u64::from_str_radix(bits, 16).map_err(|_| Wrong::found("bits", text))?;
         return Ok(Scalar { dtype, bits });
     }
     if dtype.is_bool() {
@@ -156,14 +159,14 @@ fn scalar(text: &str, dtype: DType) -> Parsed<Scalar> {
     }
     let value: i128 = number(text)?;
     let scalar = Scalar::int(dtype, value);
-    if scalar.to_i128() == value { Ok(scalar) } else { Err(format!("`{dtype}` does not hold {value}")) }
+    if scalar.to_i128() == value { Ok(scalar) } else { Err(Wrong::at(text, format!("`{dtype}` does not hold {value}"))) }
 }
 
 /// Ops that are not elementwise.
-fn named(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<Option<Op>> {
+fn named(word: &str, attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<Option<Op>> {
     let op = match word {
-        "const" => Op::Const(const_id(&attrs.take("id")?)?),
-        "scalar" => Op::Scalar(scalar(&attrs.take("value")?, dtype(ty)?)?),
+        "const" => Op::Const(const_id(attrs.take("id")?)?),
+        "scalar" => Op::Scalar(scalar(attrs.take("value")?, dtype(ty)?)?),
         "index_value" => Op::IndexValue { expr: attrs.expr("expr")?, dtype: dtype(ty)? },
         "sum" => reduce(ReduceOp::Sum, attrs)?,
         "prod" => reduce(ReduceOp::Prod, attrs)?,
@@ -186,7 +189,7 @@ fn named(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<Option<Op>> {
         "slice" => Op::Slice { axes: attrs.slice_axes("axes")?, drop: attrs.numbers("drop")? },
         "slice_update" => Op::SliceUpdate { axes: attrs.slice_axes("axes")?, drop: attrs.numbers("drop")? },
         "pad" => Op::Pad {
-            mode: pad_mode(&attrs.take("mode")?)?,
+            mode: pad_mode(attrs.take("mode")?)?,
             before: attrs.exprs("before")?,
             after: attrs.exprs("after")?,
         },
@@ -219,18 +222,18 @@ fn named(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<Option<Op>> {
         "bind_index" => Op::BindIndex(Sym::new(attrs.take("sym")?)),
         "match_shape" => Op::MatchShape { shape: attrs.exprs("shape")? },
         "later" => Op::Later { name: attrs.text("name")?, result: ty.clone() },
-        "assert" => Op::Assert { fact: Fact::parse(&attrs.text("fact")?)?, text: attrs.text("text")? },
+        "assert" => Op::Assert { fact: Fact::parse(&attrs.text("fact")?).map_err(Wrong::from)?, text: attrs.text("text")? },
         "store_state" => Op::StoreState { param: attrs.number("param")? },
         _ => return Ok(None),
     };
     Ok(Some(op))
 }
 
-fn reduce(op: ReduceOp, attrs: &mut Attrs) -> Parsed<Op> {
+fn reduce(op: ReduceOp, attrs: &mut Attrs<'_>) -> Parsed<Op> {
     Ok(Op::Reduce { op, axes: attrs.numbers("axes")?, keepdims: attrs.number("keepdims")? })
 }
 
-fn conv(attrs: &mut Attrs) -> Parsed<Op> {
+fn conv(attrs: &mut Attrs<'_>) -> Parsed<Op> {
     let (window, group) = (attrs.window()?, attrs.number("group")?);
     let spatial = window.kernel.len();
     let data = attrs.layout("data_layout", |text| DataLayout::parse(text, spatial))?;
@@ -238,15 +241,15 @@ fn conv(attrs: &mut Attrs) -> Parsed<Op> {
     Ok(Op::Conv { window, group, layout: ConvLayout { data, kernel } })
 }
 
-fn pool(op: PoolOp, attrs: &mut Attrs) -> Parsed<Op> {
+fn pool(op: PoolOp, attrs: &mut Attrs<'_>) -> Parsed<Op> {
     let (window, ceil_mode) = (attrs.window()?, attrs.number("ceil_mode")?);
     let layout = attrs.layout("layout", |text| DataLayout::parse(text, window.kernel.len()))?;
     Ok(Op::Pool { op, window, ceil_mode, layout })
 }
 
-fn arg_reduce(op: ArgOp, attrs: &mut Attrs) -> Parsed<Op> {
+fn arg_reduce(op: ArgOp, attrs: &mut Attrs<'_>) -> Parsed<Op> {
     let axis = attrs.take("axis")?;
-    let axis = if axis == "all" { None } else { Some(number(&axis)?) };
+    let axis = if axis == "all" { None } else { Some(number(axis)?) };
     Ok(Op::ArgReduce { op, axis, keepdims: attrs.number("keepdims")? })
 }
 
@@ -256,21 +259,21 @@ fn pad_mode(word: &str) -> Parsed<PadMode> {
         "edge" => Ok(PadMode::Edge),
         "reflect" => Ok(PadMode::Reflect),
         "wrap" => Ok(PadMode::Wrap),
-        other => Err(format!("expected a mode of padding, found `{other}`")),
+        other => Err(Wrong::found("a mode of padding", other)),
     }
 }
 
-fn arange(attrs: &mut Attrs, ty: &Type) -> Parsed<Op> {
+fn arange(attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<Op> {
     let Type::Tensor(TensorType { dtype, shape }) = ty else {
-        return Err(format!("expected the type of a tensor, found `{}`", type_text(ty)));
+        return Err(format!("expected the type of a tensor, found `{}`", type_text(ty)).into());
     };
-    let [extent] = shape.as_slice() else { return Err("expected a type of rank 1".to_string()) };
+    let [extent] = shape.as_slice() else { return Err("expected a type of rank 1".into()) };
     Ok(Op::Arange { start: attrs.expr("start")?, step: attrs.expr("step")?, extent: extent.clone(), dtype: *dtype })
 }
 
-fn call_tir(attrs: &mut Attrs, ty: &Type) -> Parsed<Op> {
+fn call_tir(attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<Op> {
     let text = attrs.take("in_place")?;
-    let (inner, _) = bracketed(&text, '[', ']').ok_or_else(|| format!("expected a list, found `{text}`"))?;
+    let (inner, _) = bracketed(text, '[', ']').ok_or_else(|| Wrong::found("a list", text))?;
     let in_place =
         split(inner, ',').into_iter().map(|word| if word == "none" { Ok(None) } else { number(word).map(Some) });
     Ok(Op::CallTir {
@@ -350,7 +353,7 @@ static PLAIN: &[ElementOp] = &{
     ]
 };
 
-fn element(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<ElementOp> {
+fn element(word: &str, attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<ElementOp> {
     if let Some(op) = PLAIN.iter().find(|op| element_name(**op) == word) {
         return Ok(*op);
     }
@@ -358,7 +361,7 @@ fn element(word: &str, attrs: &mut Attrs, ty: &Type) -> Parsed<ElementOp> {
         return Ok(ElementOp::Cast(dtype(ty)?));
     }
     let op = Activation::named(word, |name| attrs.real(name))?;
-    op.map(ElementOp::Activation).ok_or_else(|| format!("expected an op, found `{word}`"))
+    op.map(ElementOp::Activation).ok_or_else(|| Wrong::found("an op", word))
 }
 
 /// Elementwise operators without attributes, for tests that walk over all of them.

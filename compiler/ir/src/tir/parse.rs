@@ -14,7 +14,7 @@ use super::{
     LoopKind, MatchBuffer, Param, Phase, PrimFunc, Region, Scope, Stmt, Ty, VarData, VarId,
 };
 use crate::arith::{Fact, IntExpr, Sym};
-use crate::text::{ParseError, bracketed, split, split_once, strip};
+use crate::text::{ParseError, bracketed, column, split, split_once, strip};
 use crate::{ConstId, DType, Loc, Module};
 
 pub(super) type Parsed<T> = Result<T, String>;
@@ -36,13 +36,6 @@ pub fn parse(module: &Module, text: &str) -> Result<Vec<PrimFunc>, ParseError> {
         funcs.push(parser.func);
     }
     Ok(funcs)
-}
-
-/// The column of an address in a line; its first that is not blank if it is no address in it.
-fn column(line: &str, address: usize) -> usize {
-    let first = line.len() - line.trim_start().len();
-    let offset = address.checked_sub(line.as_ptr() as usize).filter(|at| *at <= line.len());
-    line.get(..offset.unwrap_or(first)).map_or(0, |before| before.chars().count() + 1)
 }
 
 pub(super) struct Parser<'t> {
