@@ -69,6 +69,14 @@ impl Environment {
         })
     }
 
+    /// Takes over what the build script says; the environment's own time limit goes first.
+    pub(crate) fn follow(&mut self, seconds: Option<u64>, settings: &[(String, String)]) {
+        if let (Some(seconds), None) = (seconds, env::var_os("TENFOLD_TIME_LIMIT")) {
+            self.options.seconds = seconds.max(1);
+        }
+        self.options.script = settings.to_vec();
+    }
+
     /// Whether workers print something that the user has asked for.
     pub(crate) fn prints(&self) -> bool {
         let prints = |name: &str| VARIABLES.iter().any(|variable| variable.name == name && variable.prints);

@@ -24,6 +24,7 @@ mod resolve;
 mod roots;
 mod run;
 mod scan;
+mod told;
 mod user;
 mod uses;
 mod walk;
@@ -182,6 +183,7 @@ impl Build {
         worker::start::keep();
         user::set(&self.passes);
         worker::serve_if_worker();
+        told::tell_if_asked(self.time_limit, &self.settings);
         let mut environment = match Environment::of_process() {
             Ok(environment) => environment,
             Err(variable) => {
@@ -189,10 +191,7 @@ impl Build {
                 return;
             }
         };
-        if let (Some(limit), None) = (self.time_limit, std::env::var_os("TENFOLD_TIME_LIMIT")) {
-            environment.options.seconds = limit.as_secs().max(1);
-        }
-        environment.options.script.clone_from(&self.settings);
+        environment.follow(self.time_limit.map(|limit| limit.as_secs()), &self.settings);
         for variable in environment::variables() {
             println!("cargo::rerun-if-env-changed={variable}");
         }

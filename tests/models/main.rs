@@ -33,10 +33,14 @@ fn number(json: &str, key: &str) -> u64 {
     line.split(':').nth(1).map(|n| n.trim().trim_end_matches(',')).and_then(|n| n.parse().ok()).expect("a number")
 }
 
+fn stats(module: Module) -> String {
+    let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
+    answer(&Ask::Stats, module, &context, &[]).expect("it compiles")
+}
+
 fn check(module: Module, most: u64) {
     let name = module.entry.clone();
-    let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
-    let json = answer(&Ask::Stats, module, &context).expect("it compiles");
+    let json = stats(module);
     let [kernels, workspace, live] = ["kernels", "workspace_bytes", "live_bytes"].map(|key| number(&json, key));
     println!("{name}: {kernels} kernels, {workspace} bytes of workspace, {live} bytes alive at most");
     assert!(kernels <= most, "{name} has {kernels} kernels, at most {most} are wanted");
@@ -56,6 +60,29 @@ fn mobilenetv2_has_a_kernel_per_convolution() {
 #[test]
 fn minilm_has_eight_kernels_per_layer() {
     check(graphs::minilm(128, 384, 12, 1536, 6), 6 * 8);
+}
+
+/// Left for a look: `target/tmp/models/NAME.html`.
+fn page(module: Module) {
+    let (name, kernels) = (module.entry.clone(), number(&stats(module.clone()), "kernels"));
+    let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
+    let page = answer(&Ask::Graph, module, &context, &[]).expect("it compiles");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("models");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join(format!("{name}.html")), &page).expect("the file can be written");
+    let boxes = page.matches("<g id=\"node").count() as u64;
+    assert!(boxes > kernels, "{name}: {boxes} boxes for {kernels} kernels");
+    assert!(page.len() < 4 << 20, "{name}: the page has {} bytes", page.len());
+    // weights have no boxes: a drawing as wide as they are many could not be looked at
+    let wide: f64 =
+        page.split("viewBox=\"0 0 ").nth(1).and_then(|t| t.split(' ').next()?.parse().ok()).expect("a width");
+    assert!(wide < 4000.0, "{name}: the drawing is {wide} wide");
+}
+
+#[test]
+fn pages_of_models_can_be_looked_at() {
+    page(graphs::resnet50(1, 224));
+    page(graphs::minilm(128, 384, 12, 1536, 6));
 }
 
 /// Both interpreters and every back end agree.

@@ -49,6 +49,13 @@ pub(crate) enum Command {
         /// Which function.
         function: String,
     },
+    /// The pass that a command fails with.
+    Bisect {
+        /// Which function.
+        function: String,
+        /// The command: a program and its arguments.
+        command: Vec<OsString>,
+    },
     /// One function's picture.
     Graph {
         /// Which function.
@@ -92,12 +99,13 @@ enum Name {
     List,
     Show,
     Diff,
+    Bisect,
     Graph,
     Stats,
 }
 
 impl Name {
-    const ALL: [Self; 6] = [Self::Doctor, Self::List, Self::Show, Self::Diff, Self::Graph, Self::Stats];
+    const ALL: [Self; 7] = [Self::Doctor, Self::List, Self::Show, Self::Diff, Self::Bisect, Self::Graph, Self::Stats];
 
     fn text(self) -> &'static str {
         match self {
@@ -105,6 +113,7 @@ impl Name {
             Self::List => "list",
             Self::Show => "show",
             Self::Diff => "diff",
+            Self::Bisect => "bisect",
             Self::Graph => "graph",
             Self::Stats => "stats",
         }
@@ -116,17 +125,19 @@ impl Name {
             Self::List => help::LIST,
             Self::Show => help::SHOW,
             Self::Diff => help::DIFF,
+            Self::Bisect => help::BISECT,
             Self::Graph => help::GRAPH,
             Self::Stats => help::STATS,
         }
     }
 
-    /// How many values it takes: a function, and two passes.
+    /// How many values it takes: a function, and two passes or a command.
     fn values(self) -> usize {
         match self {
             Self::Doctor | Self::List => 0,
             Self::Show | Self::Graph | Self::Stats => 1,
             Self::Diff => 3,
+            Self::Bisect => usize::MAX,
         }
     }
 }
@@ -146,7 +157,7 @@ struct Rest {
     target: Option<String>,
     features: Features,
     ask: Option<Ask>,
-    values: Vec<String>,
+    values: Vec<OsString>,
     output: Option<PathBuf>,
     json: bool,
 }
@@ -157,14 +168,15 @@ impl Rest {
         match self.ask.replace(ask) {
             None => Ok(()),
             Some(_) => {
-                Err("only one of `--stage`, `--before`, `--after`, `--passes` and `--timing` can be shown".into())
+                Err("only one of `--stage`, `--before`, `--after`, `--passes`, `--timing` and `--remarks` can be shown"
+                    .into())
             }
         }
     }
 
     fn function(&mut self) -> Result<String, String> {
         let missing = "the name of a function is missing; `cargo tenfold list` names them";
-        if self.values.is_empty() { Err(missing.into()) } else { Ok(self.values.remove(0)) }
+        if self.values.is_empty() { Err(missing.into()) } else { value(self.values.remove(0)) }
     }
 }
 
@@ -185,7 +197,7 @@ impl Reader {
                 }
                 (Arg::Value(name), None) => self.command = Some(command(&name.to_string_lossy())?),
                 (Arg::Value(value), Some(name)) if self.rest.values.len() < name.values() => {
-                    self.rest.values.push(value.string().map_err(text)?);
+                    self.rest.values.push(value);
                 }
                 (argument, Some(name)) => {
                     let argument = owned(argument);
@@ -218,6 +230,7 @@ impl Reader {
                 "after" if name == Name::Show => rest.ask(Ask::After(known_pass(value()?)?))?,
                 "passes" if name == Name::Show => rest.ask(Ask::Passes)?,
                 "timing" if name == Name::Show => rest.ask(Ask::Timing)?,
+                "remarks" if name == Name::Show => rest.ask(Ask::Remarks)?,
                 "output" if name == Name::Graph => rest.output = Some(parser.value().map_err(text)?.into()),
                 "json" if matches!(name, Name::List | Name::Stats) => rest.json = true,
                 _ => return Err(argument.unexpected(name)),
@@ -239,12 +252,21 @@ impl Reader {
             }
             Some(Name::Diff) => {
                 let function = rest.function()?;
-                let [a, b] = <[String; 2]>::try_from(std::mem::take(&mut rest.values))
+                let [a, b] = <[OsString; 2]>::try_from(std::mem::take(&mut rest.values))
                     .map_err(|_| "two passes are missing: `cargo tenfold diff FN PASS PASS`".to_string())?;
-                Command::Show { ask: Ask::Diff(known_pass(a)?, known_pass(b)?), function }
+                Command::Show { ask: Ask::Diff(known_pass(value(a)?)?, known_pass(value(b)?)?), function }
+            }
+            Some(Name::Bisect) => {
+                let (function, command) = (rest.function()?, std::mem::take(&mut rest.values));
+                if command.is_empty() {
+                    return Err("a command is missing: `cargo tenfold bisect FN -- COMMAND …`".into());
+                }
+                Command::Bisect { function, command }
             }
             Some(Name::Graph) => Command::Graph { function: rest.function()?, output: rest.output.take() },
-            Some(Name::Stats) => Command::Stats { json: rest.json, function: rest.values.pop() },
+            Some(Name::Stats) => {
+                Command::Stats { json: rest.json, function: rest.values.pop().map(value).transpose()? }
+            }
         };
         let Rest { package, manifest, target, features, .. } = rest;
         Ok(Parsed::Run(Arguments { command, package, manifest, target, features }))
@@ -280,6 +302,11 @@ impl Argument {
             Self::Value(value) => format!("`{name}` has no use for `{value}`"),
         }
     }
+}
+
+/// A value that must be a text.
+fn value(value: OsString) -> Result<String, String> {
+    value.string().map_err(text)
 }
 
 fn text(error: lexopt::Error) -> String {
@@ -348,11 +375,15 @@ mod tests {
             ("show --before 3 f", Ask::Before("3".into())),
             ("show f --passes", Ask::Passes),
             ("show f --timing", Ask::Timing),
+            ("show f --remarks", Ask::Remarks),
             ("diff f PadConv Materialise", Ask::Diff("PadConv".into(), "Materialise".into())),
         ];
         for (line, ask) in asks {
             assert_eq!(run(line).command, Command::Show { ask, function: "f".into() }, "{line}");
         }
+        let command = ["cargo", "test", "--release"].map(OsString::from).to_vec();
+        let bisect = Command::Bisect { function: "f".into(), command };
+        assert_eq!(run("bisect f -- cargo test --release").command, bisect);
         let output = Some(PathBuf::from("x.html"));
         assert_eq!(run("graph f -o x.html").command, Command::Graph { function: "f".into(), output });
         assert_eq!(run("stats --json").command, Command::Stats { json: true, function: None });
@@ -371,11 +402,11 @@ mod tests {
         let cases = [
             (
                 "",
-                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `graph`, `stats`, `check-onnx`, `signature`, `run` or `bench`",
+                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `stats`, `check-onnx`, `signature`, `run` or `bench`",
             ),
             (
                 "lsit",
-                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `graph`, `stats`, `check-onnx`, `signature`, `run` or `bench`",
+                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `stats`, `check-onnx`, `signature`, `run` or `bench`",
             ),
             ("--json", "invalid option '--json'"),
             ("doctor --json", "`doctor` has no option `--json`"),
@@ -387,10 +418,11 @@ mod tests {
             ("show f --after Pad", "there is no pass `Pad`; passes.md lists them"),
             (
                 "show f --passes --timing",
-                "only one of `--stage`, `--before`, `--after`, `--passes` and `--timing` can be shown",
+                "only one of `--stage`, `--before`, `--after`, `--passes`, `--timing` and `--remarks` can be shown",
             ),
             ("diff f PadConv", "two passes are missing: `cargo tenfold diff FN PASS PASS`"),
             ("diff f PadConv PadCon", "there is no pass `PadCon`; a similar name is `PadConv`"),
+            ("bisect f", "a command is missing: `cargo tenfold bisect FN -- COMMAND …`"),
             ("graph", "the name of a function is missing; `cargo tenfold list` names them"),
             ("graph f --json", "`graph` has no option `--json`"),
             ("list --package", "missing argument for option '--package'"),

@@ -11,6 +11,7 @@ Commands:
   list      Names the tensor functions of a package, with their sizes
   show      Prints one function as relax, tir, LLVM IR, assembly or C, or around a pass
   diff      Prints what is different in one function after two passes
+  bisect    Finds the pass that a command fails with
   graph     Draws one function: kernels, shapes, memory over time
   stats     Counts kernels, bytes and copies of one function or of all
   signature   Prints the tensor function of an ONNX model, to paste
@@ -70,7 +71,8 @@ pub(crate) const SHOW: &str = "\
 Prints one function as relax, tir, LLVM IR, assembly or C
 
 Usage: cargo tenfold show [--stage STAGE] [OPTIONS] FN
-       cargo tenfold show --before PASS | --after PASS | --passes | --timing [OPTIONS] FN
+       cargo tenfold show --before PASS | --after PASS | --passes | --timing | --remarks
+                         [OPTIONS] FN
 
 FN is a path, `crate::nn::mlp`, or the end of one, `mlp`. The text goes to stdout, everything else
 to stderr.
@@ -88,6 +90,8 @@ Options:
       --after PASS            The text after a pass
       --passes                The passes that run, and how many lines each takes away and adds
       --timing                How long each pass takes
+      --remarks               Which loops became vectors, were copied out or cut, and why others
+                              were not
   -p, --package NAME          The package, if there are several
       --manifest-path FILE    The Cargo.toml to start from
       --target TRIPLE         The target to compile for, if it is not the host
@@ -117,6 +121,28 @@ Options:
   -h, --help                  Print help
 
 Exit codes: 0 the diff was printed, 1 there is none, 2 the command line is wrong.
+";
+
+/// `cargo tenfold bisect --help`.
+pub(crate) const BISECT: &str = "\
+Finds the pass that a command fails with
+
+Usage: cargo tenfold bisect [OPTIONS] FN -- COMMAND [ARGUMENTS]
+
+The command is started again and again, each time with another value of `TENFOLD_BISECT`, which has
+a build run only so many executions of passes in functions of that name. It must build what it
+tests, as `cargo test` does, and exit with 0 where all is well. What it prints is not shown.
+
+Options:
+  -p, --package NAME          The package, if there are several
+      --manifest-path FILE    The Cargo.toml to start from
+      --target TRIPLE         The target to compile for, if it is not the host
+  -F, --features FEATURES     Features to activate, with commas between them
+      --all-features          Activate all features
+      --no-default-features   Do not activate `default`
+  -h, --help                  Print help
+
+Exit codes: 0 the pass was found, 1 it was not, 2 the command line is wrong.
 ";
 
 /// `cargo tenfold graph --help`.

@@ -4,6 +4,8 @@
 //! alone.
 
 mod arguments;
+mod bisect;
+mod build_script;
 mod cargo;
 mod config;
 mod doctor;
@@ -19,6 +21,7 @@ mod stats;
 
 use arguments::{Arguments, Command, Parsed};
 use std::process::ExitCode;
+use tenfold_core::show::Ask;
 
 /// What a command ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +68,9 @@ fn main() -> ExitCode {
             return Outcome::Usage.into();
         }
     };
+    if script::is_child() {
+        script::follow_build_script();
+    }
     run(&arguments).into()
 }
 
@@ -72,9 +78,11 @@ fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
         Command::Doctor if script::is_child() => doctor::run_trial(),
         Command::Doctor => doctor::run(arguments),
+        Command::Bisect { function, command } if !script::is_child() => bisect::run(arguments, function, command),
         _ if !script::is_child() => script::run(arguments),
         Command::List { json } => list::run(*json),
         Command::Show { ask, function } => show::run(ask, function),
+        Command::Bisect { function, .. } => show::run(&Ask::Executions, function),
         Command::Graph { function, output } => show::graph(function, output.as_deref()),
         Command::Stats { json, function } => stats::run(*json, function.as_deref()),
     }

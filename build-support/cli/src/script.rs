@@ -14,13 +14,14 @@ use crate::arguments::{Arguments, Features};
 use crate::cargo::{self, Depth, Package};
 use crate::config::Config;
 use crate::rustc::Rustc;
-use crate::{Outcome, doctor, output};
+use crate::{Outcome, build_script, doctor, output};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
+use tenfold_build::look;
 
 /// The variable that makes this program the child.
 const VARIABLE: &str = "CARGO_TENFOLD_CHILD";
@@ -42,6 +43,17 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn start(arguments: &Arguments) -> Result<Outcome, String> {
+    let status = command(arguments)?.status();
+    let status = status.map_err(|error| format!("this program cannot be started again: {error}"))?;
+    match status.code() {
+        Some(0) => Ok(Outcome::Good),
+        Some(1) => Ok(Outcome::Bad),
+        Some(_) | None => Err(format!("this is an error of Tenfold, please report it: {status}")),
+    }
+}
+
+/// This program with the same arguments, as the child.
+pub(crate) fn command(arguments: &Arguments) -> Result<Command, String> {
     let graph = cargo::metadata(arguments, Depth::Members)?;
     let package = cargo::choose(&graph, arguments)?;
     let features = active(package, &arguments.features)?;
@@ -56,12 +68,22 @@ fn start(arguments: &Arguments) -> Result<Outcome, String> {
     let out = graph.target_directory.join("tenfold").join(format!("{}-{}", package.name, package.version));
     let out = out.join(format!("{target}-{}", rustc.release));
     fs::create_dir_all(&out).map_err(|error| format!("`{}` cannot be made: {error}", out.display()))?;
-    let status = child(&rustc, &config, &target, package, &features, &out)?.status();
-    let status = status.map_err(|error| format!("this program cannot be started again: {error}"))?;
-    match status.code() {
-        Some(0) => Ok(Outcome::Good),
-        Some(1) => Ok(Outcome::Bad),
-        Some(_) | None => Err(format!("this is an error of Tenfold, please report it: {status}")),
+    let mut child = child(&rustc, &config, &target, package, &features, &out)?;
+    if build_script::chooses(package) {
+        let set = child.get_envs().map(|(name, value)| (name.into(), value.map(Into::into))).collect::<Vec<_>>();
+        match build_script::ask(arguments, package, &set, &out) {
+            Ok(file) => drop(child.env(build_script::VARIABLE, file)),
+            Err(error) => eprintln!("warning: what the build script chooses is not seen: {error}"),
+        }
+    }
+    Ok(child)
+}
+
+/// In the child: follows what the build script chose.
+pub(crate) fn follow_build_script() {
+    let Some(file) = env::var_os(build_script::VARIABLE) else { return };
+    if let Err(error) = look::follow(Path::new(&file)) {
+        eprintln!("warning: what the build script chooses is not seen: {error}");
     }
 }
 

@@ -23,7 +23,8 @@ pub(super) fn of(
     match ask {
         Ask::Stage(stage) => of_stage(*stage, module, context, member, request),
         ask => {
-            let text = show::answer(ask, module, context).map_err(|error| vec![super::diagnostic(error)])?;
+            let passes = super::passes(member, &context.target)?;
+            let text = show::answer(ask, module, context, &passes).map_err(|error| vec![super::diagnostic(error)])?;
             Ok(Compiled { text, ..Compiled::default() })
         }
     }

@@ -9,11 +9,15 @@ mod place;
 use super::{Item, Outcomes, Run};
 use crate::environment::Environment;
 use crate::files::Hashes;
+use crate::told::{self, Told};
+use crate::user;
 use crate::worker::message::Answer;
 use crate::worker::{self, Job};
 use crate::{roots, walk};
 use place::Places;
 use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 use tenfold_core::show::Ask;
 use tenfold_syntax::index::{Artefact, Skipped};
@@ -76,6 +80,20 @@ pub fn serve() {
     worker::serve_if_worker();
 }
 
+/// The variable that has a build script write down what it chose, into the file that it names. The script ends with
+/// code 1.
+pub const TELL: &str = told::VARIABLE;
+
+/// Follows what a build script has written down; none of its text can be read if it is of another version.
+pub fn follow(file: &Path) -> Result<(), String> {
+    let told = Told::read(file).ok_or("the build script's `tenfold-build` is of another version than this program")?;
+    user::borrow(&told);
+    TOLD.get_or_init(|| told);
+    Ok(())
+}
+
+static TOLD: OnceLock<Told> = OnceLock::new();
+
 /// The functions, without a word of how they are compiled.
 pub fn names() -> Result<Functions, String> {
     with_run(|run, skipped| Ok(run.functions(skipped, &Outcomes::new())))
@@ -115,7 +133,10 @@ fn unwritable(error: std::io::Error) -> String {
 }
 
 fn with_run<T>(act: impl FnOnce(&Run<'_>, Vec<Skipped>) -> Result<T, String>) -> Result<T, String> {
-    let environment = Environment::of_process().map_err(|variable| format!("`{variable}` is not set"))?;
+    let mut environment = Environment::of_process().map_err(|variable| format!("`{variable}` is not set"))?;
+    if let Some(told) = TOLD.get() {
+        environment.follow(told.seconds, &told.settings);
+    }
     let directory = environment.out.join("tenfold");
     fs::create_dir_all(directory.join("cache")).map_err(unwritable)?;
     let mut seen = walk::walk(&environment.package, &roots::of(&environment.package));

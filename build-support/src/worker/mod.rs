@@ -7,7 +7,7 @@ pub(crate) mod message;
 mod pool;
 mod serve;
 pub(crate) mod start;
-mod wire;
+pub(crate) mod wire;
 
 pub(crate) use pool::{Job, Workers, run};
 pub(crate) use serve::{panic_text, serve_if_worker};

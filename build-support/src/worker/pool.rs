@@ -181,10 +181,10 @@ struct Worker {
 
 impl Worker {
     fn start(log: &PathBuf) -> io::Result<Self> {
-        let in_main = !user::passes().is_empty();
+        let in_main = user::are_in_main();
         // a file, since a full pipe that nobody reads would stop the child
         let log = File::create(log)?;
-        let mut child = Command::new(std::env::current_exe()?)
+        let mut child = Command::new(user::program()?)
             .env(serve::VARIABLE, if in_main { serve::IN_MAIN } else { serve::BEFORE_MAIN })
             .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::piped())

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_ir::tir::{Elem, Expr, ExprId, PrimFunc, Stmt};
+use tenfold_ir::relax::Op;
+use tenfold_ir::tir::{Elem, Expr, ExprId, PrimFunc, Scope, Stmt};
 use tenfold_ir::{Function, Module};
 
 /// Float operations of one call of the entry, if every loop's extent is a constant. A function such as `exp` counts
@@ -75,12 +76,15 @@ pub(crate) fn weight_bytes(module: &Module) -> u64 {
 pub(crate) fn used_constants(module: &Module) -> BTreeSet<tenfold_ir::ConstId> {
     let mut used = BTreeSet::new();
     for function in module.functions.values() {
-        if let Function::Prim(f) = function {
-            for buffer in &f.buffers {
-                if let tenfold_ir::tir::Scope::Const(id) = buffer.scope {
-                    used.insert(id);
-                }
-            }
+        match function {
+            Function::Prim(f) => used.extend(f.buffers.iter().filter_map(|buffer| match buffer.scope {
+                Scope::Const(id) => Some(id),
+                _ => None,
+            })),
+            Function::Relax(f) => used.extend(f.bindings().filter_map(|binding| match binding.op {
+                Op::Const(id) => Some(id),
+                _ => None,
+            })),
         }
     }
     used

@@ -23,6 +23,7 @@ pub mod target;
 mod text;
 mod timeline;
 mod tir_passes;
+mod without_vectors;
 
 pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage, constant_symbol};
 pub use budget::Budgets;
@@ -32,3 +33,4 @@ pub use externs::{ExternArg, ExternCall, extern_calls};
 pub use pipeline::{PASSES, PIPELINE};
 pub use relax_passes::fuse_ops_by_pattern::{Accepts, ExternPattern, ExternTable, fuse_ops_by_pattern};
 pub use target::{Arch, ObjectFormat, Target};
+pub use without_vectors::without_vectors;

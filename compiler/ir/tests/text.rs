@@ -62,14 +62,23 @@ fn bad_text_is_refused_at_its_place() {
             "line 3:9: expected a dtype, found `f33`",
         ),
         ("relax @f phase imported {\n  dataflow {\n    v0: f32 = scalar()", "line 3:15: attribute `value` is missing"),
-        ("relax @f phase imported {\n  dataflow {\n    v0: i8 = scalar(value = 300)", "line 3:29: `i8` does not hold 300"),
+        (
+            "relax @f phase imported {\n  dataflow {\n    v0: i8 = scalar(value = 300)",
+            "line 3:29: `i8` does not hold 300",
+        ),
         ("relax @f phase imported {\n  dataflow {\n    v0: f32 = frob()", "line 3:15: expected an op, found `frob`"),
-        ("relax @f phase imported {\n  dataflow {\n    v0: f32 = exp(v1, k = 1)", "line 3:23: `exp` has no attribute `k`"),
+        (
+            "relax @f phase imported {\n  dataflow {\n    v0: f32 = exp(v1, k = 1)",
+            "line 3:23: `exp` has no attribute `k`",
+        ),
         (
             "relax @f phase imported {\n  dataflow {\n    v0: f32 = max(v1, axes = [0, é], keepdims = true)",
             "line 3:34: expected a number, found `é`",
         ),
-        ("relax @f phase imported {\n  sym N: dims 0 0 // \"", "line 2:10: expected a kind of symbol, found `dims 0 0`"),
+        (
+            "relax @f phase imported {\n  sym N: dims 0 0 // \"",
+            "line 2:10: expected a kind of symbol, found `dims 0 0`",
+        ),
         ("relax @f phase imported {\n  return v", "line 2:11: expected a number, found ``"),
         ("relax @f phase imported {", "line 1: expected `}`, found the end"),
     ];

@@ -67,12 +67,117 @@ fn a_page_that_needs_nothing_else() {
     for part in ["f32[4, 8]", "Memory over time", "class=\"memory\"", "<rect class=\"c0\""] {
         assert!(text.contains(part), "`{part}` is not in {text}");
     }
-    let loads = ["<script", "<link", "src=", "href=", "url(", "@import"];
-    assert!(loads.iter().all(|load| !text.contains(load)), "{text}");
-    assert_eq!(text.matches("<svg").count(), text.matches("</svg>").count());
-    assert_eq!(text.matches("<g ").count(), text.matches("</g>").count());
+    let names = text.replace("http://www.w3.org/2000/svg", "").replace("url(#", "");
+    let loads = ["<link", "<img", "<iframe", "src=", "href=", "url(", "@import", "import(", "fetch(", "://", "XMLHttp"];
+    assert!(loads.iter().all(|load| !names.contains(load)), "{text}");
+    assert_eq!(unclosed(&text), Ok(()), "{text}");
+    // the graph is three boxes of kernels or two, and each has its text
+    let kernels = text.matches(" data-kernel=\"").count() - text.matches("<details data-kernel=\"").count();
+    assert!((2..=3).contains(&kernels), "{text}");
+    assert!(text.contains("<pre>prim @"), "{text}");
     assert_eq!(package.run("graph net -o net.html").stdout, "");
     assert_eq!(package.read("net.html"), text);
+}
+
+/// The first element that does not end where it should. Script and style hold text alone.
+fn unclosed(page: &str) -> Result<(), String> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page.strip_prefix("<!DOCTYPE html>").ok_or("no doctype")?;
+    while let Some(at) = rest.find('<') {
+        let end = at + rest[at..].find('>').ok_or("a tag has no end")?;
+        let (tag, behind) = (&rest[at + 1..end], &rest[end + 1..]);
+        let name = tag.trim_matches('/').split_whitespace().next().unwrap_or_default();
+        rest = behind;
+        if tag.starts_with('/') {
+            let last = open.pop();
+            if last != Some(name) {
+                return Err(format!("`</{name}>` ends {last:?}"));
+            }
+        } else if !tag.ends_with('/') && name != "meta" {
+            open.push(name);
+        }
+        if matches!(name, "script" | "style") && !tag.starts_with('/') {
+            rest = &rest[rest.find("</").ok_or("no end of a text")?..];
+        }
+    }
+    if open.is_empty() { Ok(()) } else { Err(format!("{open:?} do not end")) }
+}
+
+#[test]
+fn remarks_say_what_became_of_marked_loops() {
+    let marked = |calls: &str| {
+        let schedule = format!("#[schedule(|s| {{ let [i] = s.loops(\"mul\"); {calls} }})]\npub fn");
+        DOUBLE.replace("pub fn", &schedule)
+    };
+    let library =
+        format!("{}mod long {{\n{}}}\n", marked("s.vectorize(i);"), marked("s.unroll(i);").replace("; 4", "; N"));
+    let package =
+        Package::new("passes-remarks", &library.replacen("mod long {\n", "mod long {\nuse tenfold::prelude::*;\n", 1));
+    let package = package.env("TENFOLD_LLVM", "none").env("CC", "/nowhere/cc");
+    let remarks = package.run("show crate::double --remarks");
+    assert_eq!((remarks.code, remarks.stderr.as_str()), (Some(0), ""), "{remarks:?}");
+    assert!(remarks.stdout.contains("applied VectorizeLoop double"), "{remarks:?}");
+    let remarks = package.run("show long::double --remarks");
+    assert!(remarks.stdout.contains("applied UnrollLoop double"), "{remarks:?}");
+}
+
+#[test]
+fn bisecting_names_the_pass() {
+    let package = package("passes-bisect");
+    // a command that fails from the fourth execution on
+    package.write("check.sh", "echo \"$TENFOLD_BISECT\" >> tried.txt\ntest \"${TENFOLD_BISECT#double:}\" -lt 4\n");
+    let found = package.run("bisect double -- sh check.sh");
+    assert_eq!((found.code, found.stderr.as_str()), (Some(0), ""), "{found:?}");
+    let executions = package.run("show double --passes").stdout;
+    assert!(found.stdout.contains(", execution 4 of "), "{found:?} {executions}");
+    assert!(package.read("tried.txt").lines().all(|line| line.starts_with("double:")));
+    let good = package.run("bisect double -- true");
+    assert_eq!(good.code, Some(1), "{good:?}");
+    assert!(good.stderr.contains("the command succeeds with every pass"), "{good:?}");
+    let bad = package.run("bisect double -- false");
+    assert!(bad.stderr.contains("the command fails without any pass"), "{bad:?}");
+    let nowhere = package.run("bisect double -- /nowhere/cmd");
+    assert!(nowhere.stderr.contains("`/nowhere/cmd` does not start"), "{nowhere:?}");
+    assert_eq!(package.run("bisect triple -- true").code, Some(1));
+}
+
+/// The dependencies of build scripts are compiled once for all tests that build.
+fn with_script(name: &str, calls: &str) -> Package {
+    let target = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e/target");
+    let package = package(name).env("CARGO_TARGET_DIR", &target.display().to_string());
+    let lock = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    package.write("Cargo.lock", &std::fs::read_to_string(lock).expect("the lock file is there"));
+    let script = format!(
+        "use tenfold_build::{{Build, PassPhase}};\n\nfn main() {{\n    println!(\"cargo::rerun-if-changed=build.rs\");\n    \
+         Build::new(){calls}.compile();\n}}\n"
+    );
+    package.write("build.rs", &script);
+    package
+}
+
+#[test]
+fn what_a_build_script_chooses_is_seen() {
+    let calls = ".disable(\"DeadCodeElimination\").add_pass(PassPhase::Fusion, \"Mine\", |_, _| Ok(()))";
+    let package = with_script("passes-script", calls);
+    let list = package.run("show double --passes");
+    assert_eq!(list.code, Some(0), "{list:?}");
+    assert!(!list.stdout.contains("DeadCodeElimination"), "{list:?}");
+    assert!(list.stdout.contains("Mine"), "{list:?}");
+    let list = package.run("list --json");
+    assert_eq!(list.code, Some(0), "{list:?}");
+    // a pass that refuses is an error on the function, here as in a build
+    let refuses = ".add_pass(PassPhase::Fusion, \"Never\", |_, _| Err(\"not today\".into()))";
+    let package = with_script("passes-refuses", refuses);
+    let stats = package.run("stats double");
+    assert_eq!(stats.code, Some(1), "{stats:?}");
+    assert!(stats.stderr.contains("the pass `Never` of the build script refuses: not today"), "{stats:?}");
+    // one that does not compile is said, and the rest is shown
+    let package = with_script("passes-broken", ".no_such_method()");
+    let list = package.run("show double --passes");
+    assert_eq!(list.code, Some(0), "{list:?}");
+    let warning = "warning: what the build script chooses is not seen: it cannot be compiled: error";
+    assert!(list.stderr.contains(warning), "{list:?}");
+    assert!(list.stdout.contains("DeadCodeElimination"), "{list:?}");
 }
 
 #[test]

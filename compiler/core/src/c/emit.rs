@@ -9,9 +9,9 @@ use tenfold_ir::{DType, Function, Module};
 
 use super::expr::{storage, use_counts, value_type};
 use super::names::Names;
-use super::vectors::without_vectors;
 
 use crate::backend::constant_symbol;
+use crate::without_vectors;
 
 /// The helpers at the head of every C file: arithmetic that is defined to the last case.
 const PRELUDE: &str = include_str!("prelude.h");

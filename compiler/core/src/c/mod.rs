@@ -6,7 +6,6 @@ mod compile;
 mod emit;
 mod expr;
 mod names;
-mod vectors;
 
 pub use compile::CBackend;
 pub use emit::emit;

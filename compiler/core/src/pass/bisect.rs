@@ -1,6 +1,5 @@
 //! Which execution of a pass breaks a module.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenfold_ir::Module;
@@ -13,37 +12,52 @@ use crate::CompileError;
 #[derive(Clone, Debug)]
 pub struct BisectLimit {
     limit: usize,
-    count: Arc<AtomicUsize>,
-    last: Arc<Mutex<Option<&'static str>>>,
+    /// The only function whose passes are counted; every one if it is empty.
+    function: String,
+    asked: Arc<Mutex<Vec<&'static str>>>,
 }
 
 impl BisectLimit {
     /// The first `limit` executions.
     pub fn new(limit: usize) -> Self {
-        BisectLimit { limit, count: Arc::default(), last: Arc::default() }
+        BisectLimit { limit, function: String::new(), asked: Arc::default() }
+    }
+
+    /// The same in modules of that entry alone; all passes run in others.
+    pub fn of(self, function: &str) -> Self {
+        BisectLimit { function: function.into(), ..self }
+    }
+
+    /// How many executions may run.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The executions that were asked for, run or not.
+    pub fn asked(&self) -> Vec<&'static str> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many executions were asked for, run or not.
     pub fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
+        self.asked().len()
     }
 
     /// The last pass that was let through.
     pub fn last(&self) -> Option<&'static str> {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        self.asked().get(..self.limit.min(self.count()))?.last().copied()
     }
 }
 
 impl PassInstrument for BisectLimit {
-    fn should_run(&mut self, pass: &PassInfo, _module: &Module) -> Result<bool, CompileError> {
-        if registry::find(pass.name).is_some_and(|known| known.lowering) {
+    fn should_run(&mut self, pass: &PassInfo, module: &Module) -> Result<bool, CompileError> {
+        let others = !self.function.is_empty() && self.function != module.entry;
+        if others || registry::find(pass.name).is_some_and(|known| known.lowering) {
             return Ok(true);
         }
-        let may = self.count.fetch_add(1, Ordering::Relaxed) < self.limit;
-        if may {
-            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(pass.name);
-        }
-        Ok(may)
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.push(pass.name);
+        Ok(asked.len() <= self.limit)
     }
 }
 
@@ -64,16 +78,22 @@ pub fn bisect(mut is_good: impl FnMut(BisectLimit) -> bool) -> Option<Suspect> {
     if is_good(all.clone()) || !is_good(BisectLimit::new(0)) {
         return None;
     }
-    let (mut good, mut bad) = (0, all.count());
+    let execution = halve(all.count(), |limit| is_good(BisectLimit::new(limit)));
+    let limit = BisectLimit::new(execution);
+    is_good(limit.clone());
+    limit.last().map(|pass| Suspect { execution, pass })
+}
+
+/// The least number up to `bad` that is bad, where 0 is good and `bad` is not.
+pub fn halve(mut bad: usize, mut is_good: impl FnMut(usize) -> bool) -> usize {
+    let mut good = 0;
     while bad - good > 1 {
         let middle = good + (bad - good) / 2;
-        if is_good(BisectLimit::new(middle)) {
+        if is_good(middle) {
             good = middle;
         } else {
             bad = middle;
         }
     }
-    let limit = BisectLimit::new(bad);
-    is_good(limit.clone());
-    limit.last().map(|pass| Suspect { execution: bad, pass })
+    bad
 }

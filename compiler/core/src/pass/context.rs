@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::config::Config;
 use super::instrument::Instruments;
-use super::{ConfigValue, FlagKey, IntKey, PassInfo, PassInstrument, TextKey, registry};
+use super::{ConfigValue, FlagKey, IntKey, PassInfo, PassInstrument, Remark, TextKey, registry};
 use crate::{CompileError, Target};
 
 /// Says which passes run, with what settings, and who watches them.
@@ -126,6 +126,13 @@ impl PassContext {
     /// runner stops behind it.
     pub fn emit(&self, error: CompileError) {
         self.said().push(error);
+    }
+
+    /// Says what a pass did to a piece of code, or why it did not. What a watcher refuses is among the diagnostics.
+    pub fn remark(&self, make: impl FnOnce() -> Remark) {
+        if let Err(error) = self.instruments.remark(make) {
+            self.emit(error);
+        }
     }
 
     /// Takes the errors that passes have emitted.

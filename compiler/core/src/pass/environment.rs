@@ -1,6 +1,6 @@
 //! What the environment says of passes. Names, syntax and meaning of the variables are one table.
 
-use super::{BisectLimit, DiffPasses, DumpFiles, PassContext, PrintPasses, Timing, Verify, wrong};
+use super::{BisectLimit, DiffPasses, DumpFiles, PassContext, PrintPasses, Remarks, Timing, Verify, wrong};
 use crate::{CompileError, Target};
 
 /// A variable of the environment.
@@ -48,8 +48,8 @@ pub static VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "TENFOLD_BISECT",
-        syntax: "a number",
-        about: "only so many executions of optional passes run, per function",
+        syntax: "a number, or FUNCTION:NUMBER",
+        about: "only so many executions of optional passes run, in each function or in those of that name",
         prints: false,
         set: bisect,
     },
@@ -96,6 +96,13 @@ pub static VARIABLES: &[Variable] = &[
         about: "prints how long each pass took",
         prints: true,
         set: |context, value| switch(value, || context.watch(Box::new(Timing::printing()))),
+    },
+    Variable {
+        name: "TENFOLD_REMARKS",
+        syntax: "0 or 1",
+        about: "prints which loops became vectors, were copied out or cut, and why others were not",
+        prints: true,
+        set: |context, value| switch(value, || context.watch(Box::new(Remarks::printing()))),
     },
 ];
 
@@ -148,8 +155,9 @@ fn config(context: &mut PassContext, value: &str) -> Result<(), CompileError> {
 }
 
 fn bisect(context: &mut PassContext, value: &str) -> Result<(), CompileError> {
-    let limit = value.parse().map_err(|_| wrong("expected a number", None))?;
-    context.watch(Box::new(BisectLimit::new(limit)));
+    let (function, number) = value.rsplit_once(':').unwrap_or(("", value));
+    let limit = number.parse().map_err(|_| wrong("expected a number, or FUNCTION:NUMBER", None))?;
+    context.watch(Box::new(BisectLimit::new(limit).of(function)));
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tenfold_ir::{Loc, Module};
 
-use super::PassInfo;
+use super::{PassInfo, Remark};
 use crate::CompileError;
 
 /// Watches passes. Every method has a default that does nothing.
@@ -30,6 +30,10 @@ pub trait PassInstrument: Send {
     }
     /// After a pass that has run.
     fn run_after_pass(&mut self, _pass: &PassInfo, _module: &Module) -> Result<(), CompileError> {
+        Ok(())
+    }
+    /// A pass that runs says what it did, or why it did not.
+    fn remark(&mut self, _remark: &Remark) -> Result<(), CompileError> {
         Ok(())
     }
 }
@@ -126,6 +130,15 @@ impl Instruments {
 
     pub(super) fn after(&self, pass: &PassInfo, module: &Module) -> Result<(), CompileError> {
         self.with(|list| list.iter_mut().try_for_each(|instrument| instrument.run_after_pass(pass, module)))
+    }
+
+    /// Nothing is made where nobody listens.
+    pub(super) fn remark(&self, make: impl FnOnce() -> Remark) -> Result<(), CompileError> {
+        if self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            return Ok(());
+        }
+        let remark = make();
+        self.with(|list| list.iter_mut().try_for_each(|instrument| instrument.remark(&remark)))
     }
 }
 

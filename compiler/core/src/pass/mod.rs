@@ -15,6 +15,7 @@ mod instrument;
 mod kind;
 mod phase;
 mod registry;
+mod remark;
 mod run;
 mod scope;
 #[cfg(test)]
@@ -24,7 +25,7 @@ mod timing;
 mod user;
 mod verify;
 
-pub use bisect::{BisectLimit, Suspect, bisect};
+pub use bisect::{BisectLimit, Suspect, bisect, halve};
 pub use config::{ConfigKey, ConfigValue, FlagKey, IntKey, TextKey};
 pub use context::PassContext;
 pub use diff::DiffPasses;
@@ -35,6 +36,7 @@ pub use instrument::PassInstrument;
 pub use kind::{Action, FunctionFn, Kind, ModuleFn, Pass, PassInfo, PrimFn};
 pub use phase::PassPhase;
 pub use registry::{config_keys, find, get};
+pub use remark::{Remark, RemarkKind, Remarks};
 pub use run::{run, run_pass};
 pub use scope::PassScope;
 pub use text_diff::unified;

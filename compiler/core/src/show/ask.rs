@@ -17,6 +17,10 @@ pub enum Ask {
     Diff(String, String),
     /// How long each pass takes.
     Timing,
+    /// What passes did to loops, and why they left others alone.
+    Remarks,
+    /// The executions of passes that can be left out, in order: what bisection counts.
+    Executions,
     /// Its numbers, as JSON.
     Stats,
     /// Its picture, as a page.
@@ -33,6 +37,8 @@ impl Ask {
             Ask::Passes => "passes".into(),
             Ask::Diff(a, b) => format!("diff {a} {b}"),
             Ask::Timing => "timing".into(),
+            Ask::Remarks => "remarks".into(),
+            Ask::Executions => "executions".into(),
             Ask::Stats => "stats".into(),
             Ask::Graph => "graph".into(),
         }
@@ -48,6 +54,8 @@ impl Ask {
             ["passes"] => Ask::Passes,
             ["diff", a, b] => Ask::Diff(a.to_string(), b.to_string()),
             ["timing"] => Ask::Timing,
+            ["remarks"] => Ask::Remarks,
+            ["executions"] => Ask::Executions,
             ["stats"] => Ask::Stats,
             ["graph"] => Ask::Graph,
             _ => return None,
@@ -68,6 +76,8 @@ mod tests {
             Ask::Passes,
             Ask::Diff("A".into(), "B".into()),
             Ask::Timing,
+            Ask::Remarks,
+            Ask::Executions,
             Ask::Stats,
             Ask::Graph,
         ];

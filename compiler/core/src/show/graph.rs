@@ -1,10 +1,10 @@
-//! The nodes and edges of a planned function, and where each stands in the picture.
+//! The nodes and edges of a planned function.
 
 use std::collections::BTreeMap;
 
-use tenfold_ir::relax::{self, Op, ValueId, type_text};
+use tenfold_ir::Module;
+use tenfold_ir::relax::{self, Binding, Op, ValueId, type_text};
 use tenfold_ir::tir::{PrimFunc, Stmt};
-use tenfold_ir::{Function, Module};
 
 use super::Planned;
 
@@ -12,8 +12,9 @@ use super::Planned;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Input,
-    Constant,
     Kernel,
+    /// A branch or a loop; what it runs reads from it.
+    Control,
     View,
     Result,
 }
@@ -27,20 +28,19 @@ pub(super) struct Node {
     pub(super) ty: String,
     /// What is in the kernel: the members of its fusion group.
     pub(super) members: Vec<String>,
-    /// Columns to the left that it depends on: its own is one more.
-    pub(super) layer: usize,
-    /// Boxes above it in its layer.
-    pub(super) row: usize,
+    /// The constants that it reads, which have no box: a model has hundreds.
+    pub(super) constants: Vec<String>,
 }
 
-/// The picture's content.
+/// The picture's content. An edge goes from a node to a later one.
 #[derive(Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
     /// Pairs of nodes, with the type of what goes from one to the other.
     pub(super) edges: Vec<(usize, usize, String)>,
     of: BTreeMap<ValueId, usize>,
-    rows: BTreeMap<usize, usize>,
+    /// Name and type of each constant.
+    constants: BTreeMap<ValueId, String>,
 }
 
 impl Graph {
@@ -48,57 +48,50 @@ impl Graph {
         let mut graph = Graph::default();
         let Some(func) = planned.module.relax(&planned.module.entry) else { return graph };
         for param in &func.params {
-            graph.add(func, Kind::Input, param.value, &[], Vec::new());
+            let data = &func.values[param.value.0 as usize];
+            let at = graph.node(func, Kind::Input, data.name.clone(), param.value, &[]);
+            graph.of.insert(param.value, at);
         }
         for binding in func.bindings() {
-            let (kind, members) = match &binding.op {
-                Op::Const(_) => (Kind::Constant, Vec::new()),
-                Op::CallTir { func: kernel, .. } => (Kind::Kernel, members(planned, kernel)),
-                _ => (Kind::View, Vec::new()),
-            };
-            let at = graph.add(func, kind, binding.out, &binding.args, members);
-            match &binding.op {
-                Op::CallTir { func: kernel, .. } => graph.nodes[at].title.clone_from(kernel),
-                Op::Const(id) => graph.nodes[at].title.clone_from(&planned.module.constant(*id).name),
-                op => graph.nodes[at].title = relax::op_name(op).into(),
-            }
+            graph.binding(planned, func, binding);
         }
         for (index, result) in func.results.iter().enumerate() {
-            graph.result(func, index, *result);
+            graph.node(func, Kind::Result, format!("result {index}"), *result, &[*result]);
         }
         graph
     }
 
-    fn add(&mut self, func: &relax::Function, kind: Kind, v: ValueId, args: &[ValueId], members: Vec<String>) -> usize {
-        let data = &func.values[v.0 as usize];
-        let at = self.place(kind, data.name.clone(), type_text(&data.ty), args, members, func);
-        self.of.insert(v, at);
-        at
+    /// The node that makes a value, if it is one of the picture.
+    pub(super) fn maker(&self, v: ValueId) -> Option<usize> {
+        self.of.get(&v).copied()
     }
 
-    fn result(&mut self, func: &relax::Function, index: usize, v: ValueId) {
-        let ty = type_text(&func.values[v.0 as usize].ty);
-        self.place(Kind::Result, format!("result {index}"), ty, &[v], Vec::new(), func);
+    fn binding(&mut self, planned: &Planned, func: &relax::Function, binding: &Binding) {
+        if let Op::Const(id) = &binding.op {
+            let constant = planned.module.constant(*id);
+            let ty = type_text(&func.values[binding.out.0 as usize].ty);
+            self.constants.insert(binding.out, format!("{} {ty}", constant.name));
+            return;
+        }
+        let (kind, title, members) = match &binding.op {
+            Op::CallTir { func: kernel, .. } => (Kind::Kernel, kernel.clone(), members(planned, kernel)),
+            Op::If | Op::For { .. } | Op::While => (Kind::Control, relax::op_name(&binding.op).into(), Vec::new()),
+            op => (Kind::View, relax::op_name(op).into(), Vec::new()),
+        };
+        let at = self.node(func, kind, title, binding.out, &binding.args);
+        self.nodes[at].members = members;
+        self.of.insert(binding.out, at);
+        let handed_in = binding.regions.iter().flat_map(|region| &region.params);
+        self.of.extend(handed_in.map(|param| (*param, at)));
     }
 
-    fn place(
-        &mut self,
-        kind: Kind,
-        title: String,
-        ty: String,
-        args: &[ValueId],
-        members: Vec<String>,
-        func: &relax::Function,
-    ) -> usize {
-        let from: Vec<(usize, ValueId)> = args.iter().filter_map(|arg| Some((*self.of.get(arg)?, *arg))).collect();
-        let layer = from.iter().map(|(node, _)| self.nodes[*node].layer + 1).max().unwrap_or(0);
-        let rows = self.rows.entry(layer).or_insert(0);
-        let node = Node { kind, title, ty, members, layer, row: *rows };
-        *rows += 1;
+    fn node(&mut self, func: &relax::Function, kind: Kind, title: String, v: ValueId, args: &[ValueId]) -> usize {
         let at = self.nodes.len();
-        self.nodes.push(node);
-        let edge = |(node, arg): (usize, ValueId)| (node, at, type_text(&func.values[arg.0 as usize].ty));
-        self.edges.extend(from.into_iter().map(edge));
+        let text = |v: ValueId| type_text(&func.values[v.0 as usize].ty);
+        let constants = args.iter().filter_map(|arg| self.constants.get(arg).cloned()).collect();
+        self.nodes.push(Node { kind, title, ty: text(v), members: Vec::new(), constants });
+        let from = args.iter().filter_map(|arg| Some((*self.of.get(arg)?, at, text(*arg))));
+        self.edges.extend(from.collect::<Vec<_>>());
         at
     }
 }
@@ -110,18 +103,17 @@ fn members(planned: &Planned, kernel: &str) -> Vec<String> {
     group.unwrap_or_else(blocks)
 }
 
+/// The members of a group, which is called like the kernel that was made of it, or without the kernel's number.
 fn group(groups: &Module, kernel: &str) -> Option<Vec<String>> {
-    match groups.functions.get(kernel)? {
-        Function::Relax(f) => Some(
-            f.bindings()
-                .filter_map(|b| match &b.op {
-                    Op::CallTir { func, .. } => Some(func.clone()),
-                    _ => None,
-                })
-                .collect(),
-        ),
-        Function::Prim(_) => None,
-    }
+    let numbered = kernel.rsplit_once('_').filter(|(_, number)| number.bytes().all(|b| b.is_ascii_digit()));
+    let names = [Some(kernel), numbered.map(|(name, _)| name)];
+    let group = names.into_iter().flatten().find_map(|name| groups.relax(name).filter(|f| f.primitive))?;
+    let prefix = format!("{}.", groups.entry);
+    let member = |binding: &Binding| match &binding.op {
+        Op::CallTir { func, .. } => Some(func.strip_prefix(&prefix).unwrap_or(func).to_string()),
+        _ => None,
+    };
+    Some(group.bindings().filter_map(member).collect())
 }
 
 fn blocks(prim: &PrimFunc) -> Vec<String> {

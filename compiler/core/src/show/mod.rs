@@ -4,6 +4,7 @@
 
 mod ask;
 mod graph;
+mod layout;
 mod page;
 mod stats;
 mod svg;
@@ -14,37 +15,36 @@ pub use stats::Stats;
 
 use tenfold_ir::Module;
 
-use crate::pass::{self, PassContext, Timing, unified};
-use crate::{CompileError, PIPELINE};
+use crate::pass::{self, BisectLimit, Pass, PassContext, Remarks, Timing, UserPass, unified};
+use crate::{CompileError, pipeline};
 
-/// What is asked of a module as the front end made it. Stages are a back end's to show.
-pub fn answer(ask: &Ask, module: Module, context: &PassContext) -> Result<String, CompileError> {
+/// What is asked of a module as the front end made it, and of the passes that a user adds. Stages are a back end's to
+/// show.
+pub fn answer(ask: &Ask, module: Module, context: &PassContext, passes: &[UserPass]) -> Result<String, CompileError> {
+    let run = Run { passes: pipeline::with(passes), context };
     match ask {
         Ask::Stage(stage) => Err(pass::wrong(format!("the stage `{}` is a back end's", stage.name()), None)),
-        Ask::Before(pass) => Ok(trace::run(module, context)?.find(pass)?.before.clone()),
-        Ask::After(pass) => Ok(trace::run(module, context)?.find(pass)?.after.clone()),
-        Ask::Passes => Ok(trace::run(module, context)?.list()),
+        Ask::Before(pass) => Ok(trace::run(module, &run)?.find(pass)?.before.clone()),
+        Ask::After(pass) => Ok(trace::run(module, &run)?.find(pass)?.after.clone()),
+        Ask::Passes => Ok(trace::run(module, &run)?.list()),
         Ask::Diff(a, b) => {
-            let trace = trace::run(module, context)?;
+            let trace = trace::run(module, &run)?;
             let titles = (format!("after {a}"), format!("after {b}"));
             let diff = unified(&trace.find(a)?.after, &trace.find(b)?.after, &titles.0, &titles.1);
             Ok(if diff.is_empty() { format!("nothing differs between {a} and {b}\n") } else { diff })
         }
-        Ask::Timing => timing(module, context),
-        Ask::Stats => Ok(stats::Stats::of(&planned(module, context)?).json()),
-        Ask::Graph => page::page(&planned(module, context)?, &context.target),
+        Ask::Timing => run.timing(module),
+        Ask::Remarks => run.remarks(module),
+        Ask::Executions => run.executions(module),
+        Ask::Stats => Ok(stats::Stats::of(&run.planned(module)?).json()),
+        Ask::Graph => page::page(&run.planned(module)?, &context.target),
     }
 }
 
-fn timing(mut module: Module, context: &PassContext) -> Result<String, CompileError> {
-    let (timing, table) = Timing::new();
-    // The context's own watchers would be timed with the passes.
-    let mut quiet = context.clone();
-    quiet.verify = false;
-    quiet.alone();
-    quiet.watch(Box::new(timing));
-    pass::run(PIPELINE, &mut module, &quiet)?;
-    Ok(table.text())
+/// A pipeline and what watches it.
+struct Run<'a> {
+    passes: Vec<Pass>,
+    context: &'a PassContext,
 }
 
 /// What the pipeline has made of a function where every value has a place, and where it is one loop nest per kernel.
@@ -55,13 +55,55 @@ pub(crate) struct Planned {
     pub(crate) groups: Option<Module>,
 }
 
-fn planned(mut module: Module, context: &PassContext) -> Result<Planned, CompileError> {
-    let mut groups = None;
-    for pass in PIPELINE.iter().take_while(|pass| pass.info.name != "LowerEntry") {
-        pass::run(std::slice::from_ref(pass), &mut module, context)?;
-        if pass.info.name == "FuseOps" {
-            groups = Some(module.clone());
-        }
+impl Run<'_> {
+    /// Runs passes with one more watcher.
+    fn watched(
+        &self,
+        module: &mut Module,
+        context: &PassContext,
+        watcher: Box<dyn pass::PassInstrument>,
+    ) -> Result<(), CompileError> {
+        let mut context = context.clone();
+        context.watch(watcher);
+        pass::run(&self.passes, module, &context)
     }
-    Ok(Planned { module, groups })
+
+    /// The context without its own watchers, which would be counted and timed with the passes.
+    fn quiet(&self) -> PassContext {
+        let mut quiet = self.context.clone();
+        quiet.alone();
+        quiet
+    }
+
+    fn timing(&self, mut module: Module) -> Result<String, CompileError> {
+        let (timing, table) = Timing::new();
+        let mut quiet = self.quiet();
+        quiet.verify = false;
+        self.watched(&mut module, &quiet, Box::new(timing))?;
+        Ok(table.text())
+    }
+
+    fn remarks(&self, mut module: Module) -> Result<String, CompileError> {
+        let remarks = Remarks::default();
+        self.watched(&mut module, self.context, Box::new(remarks.clone()))?;
+        let lines: Vec<String> = remarks.all().iter().map(|remark| format!("{remark}\n")).collect();
+        Ok(if lines.is_empty() { "no pass has a remark\n".into() } else { lines.concat() })
+    }
+
+    fn executions(&self, mut module: Module) -> Result<String, CompileError> {
+        let all = BisectLimit::new(usize::MAX);
+        self.watched(&mut module, &self.quiet(), Box::new(all.clone()))?;
+        Ok(all.asked().iter().map(|name| format!("{name}\n")).collect())
+    }
+
+    fn planned(&self, mut module: Module) -> Result<Planned, CompileError> {
+        let mut groups = None;
+        for pass in self.passes.iter().take_while(|pass| pass.info.name != "LowerEntry") {
+            pass::run(std::slice::from_ref(pass), &mut module, self.context)?;
+            if pass.info.name == "FuseOps" {
+                groups = Some(module.clone());
+            }
+        }
+        Ok(Planned { module, groups })
+    }
 }

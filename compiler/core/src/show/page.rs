@@ -1,25 +1,18 @@
 //! The page of a function: one file of HTML that loads nothing.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+
+use tenfold_ir::tir;
 
 use super::Planned;
 use super::graph::{Graph, Kind};
 use super::stats::{Stats, pieces};
-use super::svg::{self, escaped};
+use super::svg::{self, bytes, escaped};
 use crate::{CompileError, Target};
 
-const STYLE: &str = "\
-body { font: 14px sans-serif; margin: 2em; color: #222 }
-table { border-collapse: collapse; margin: 1em 0 } td, th { border: 1px solid #ccc; padding: 3px 9px; text-align: left }
-.scroll { overflow: auto; border: 1px solid #ccc; max-height: 80vh }
-text { font: 12px monospace } .title { font-weight: bold } .type { fill: #555 } .member { fill: #333 }
-.edge { fill: none; stroke: #999 } rect { stroke: #555; fill: #fff }
-.input rect { fill: #dff0d8 } .constant rect { fill: #eee } .kernel rect { fill: #d9e8fb } .group rect { fill: #b9d4f7 }
-.view rect { fill: #fff; stroke-dasharray: 4 } .result rect { fill: #fbe3c8 }
-.memory { border: 1px solid #ccc } .memory rect { stroke: #fff }
-.c0 { fill: #4e79a7 } .c1 { fill: #f28e2b } .c2 { fill: #59a14f } .c3 { fill: #b07aa1 } .c4 { fill: #e15759 }
-.c5 { fill: #76b7b2 }
-";
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
 
 /// The page.
 pub(super) fn page(planned: &Planned, target: &Target) -> Result<String, CompileError> {
@@ -31,53 +24,72 @@ pub(super) fn page(planned: &Planned, target: &Target) -> Result<String, Compile
         escaped(&target.to_string())
     );
     numbers(&mut out, &Stats::of(planned));
-    out += "<h2>Graph</h2>\n<p>A blue box is a kernel with the operators that were joined in it; a dashed one only names \
-            memory. Types stand at boxes and, under the pointer, at arrows.</p>\n";
-    let _ = writeln!(out, "<div class=\"scroll\">\n{}</div>", svg::graph(&graph));
-    memory(&mut out, planned);
-    groups(&mut out, &graph);
-    out += "</body>\n</html>\n";
+    drawing(&mut out, &graph);
+    memory(&mut out, planned, &graph);
+    kernels(&mut out, planned, &graph);
+    let _ = writeln!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>");
     Ok(out)
 }
 
 fn numbers(out: &mut String, stats: &Stats) {
-    let bytes = |n: Option<u64>| n.map_or("no bound".into(), |n| n.to_string());
-    let rows = [
+    let bounded = |n: Option<u64>| n.map_or("no bound".into(), bytes);
+    let mut rows = vec![
         ("kernels", stats.kernels.to_string()),
         ("different kernels", stats.distinct_kernels.to_string()),
-        ("workspace, bytes", bytes(stats.workspace_bytes)),
-        ("workspace over the dims", stats.workspace.clone()),
-        ("most alive at once, bytes", bytes(stats.live_bytes)),
+        ("workspace", bounded(stats.workspace_bytes)),
+        ("most alive at once", bounded(stats.live_bytes)),
         ("copies of inputs", stats.input_copies.to_string()),
         ("copies into results", stats.result_copies.to_string()),
-        ("weights, bytes", stats.weight_bytes.to_string()),
+        ("weights", bytes(stats.weight_bytes)),
     ];
-    *out += "<table>\n";
-    for (name, value) in rows {
-        let _ = writeln!(out, "<tr><th>{name}</th><td>{}</td></tr>", escaped(&value));
+    if stats.workspace.parse::<u64>().is_err() {
+        rows.push(("workspace over the dims, in bytes", stats.workspace.clone()));
     }
-    *out += "</table>\n";
+    let pairs: String =
+        rows.iter().map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(value))).collect();
+    let _ = writeln!(out, "<dl>\n{pairs}</dl>");
 }
 
-fn memory(out: &mut String, planned: &Planned) {
+fn drawing(out: &mut String, graph: &Graph) {
+    *out += "<h2>Graph</h2>\n<p>A blue box is a kernel: its result, the operators that were joined in it (·) and the \
+             constants that it reads (◂). A dashed box only names memory. Drag and turn the wheel to look around; click \
+             a box for its kernel's text.</p>\n";
+    let buttons = [("closer", "+"), ("farther", "−"), ("actual", "1:1"), ("whole", "all")];
+    let buttons = buttons.map(|(act, text)| format!("<button data-act=\"{act}\">{text}</button>")).concat();
+    let _ = writeln!(
+        out,
+        "<div class=\"panes\">\n<div class=\"stage\">\n{}<div class=\"tools\">{buttons}</div>\n</div>\n\
+         <div id=\"detail\">Nothing is chosen.</div>\n</div>",
+        svg::graph(graph)
+    );
+}
+
+fn memory(out: &mut String, planned: &Planned, graph: &Graph) {
     *out += "<h2>Memory over time</h2>\n";
     let Some(func) = planned.module.relax(&planned.module.entry) else { return };
     match pieces(func) {
         None => *out += "<p>A dim without a bound keeps the workspace's offsets from being numbers.</p>\n",
         Some(pieces) if pieces.is_empty() => *out += "<p>Nothing lives in the workspace.</p>\n",
         Some(pieces) => {
-            *out += "<p>Each rectangle is a value: its calls to the right, its bytes of the workspace upwards.</p>\n";
-            *out += &svg::memory(func, &pieces);
+            *out += "<p>Each rectangle is a value: its calls to the right, its bytes of the workspace upwards. Click one \
+                     for the kernel that writes it.</p>\n";
+            *out += &svg::memory(func, graph, &pieces);
         }
     }
 }
 
-fn groups(out: &mut String, graph: &Graph) {
-    *out += "<h2>Kernels</h2>\n<table>\n<tr><th>kernel</th><th>result</th><th>operators</th></tr>\n";
+/// The text of each kernel, once.
+fn kernels(out: &mut String, planned: &Planned, graph: &Graph) {
+    *out += "<h2>Kernels</h2>\n";
+    let mut seen = BTreeSet::new();
     for node in graph.nodes.iter().filter(|n| n.kind == Kind::Kernel) {
-        let members = escaped(&node.members.join(", "));
-        let (title, ty) = (escaped(&node.title), escaped(&node.ty));
-        let _ = writeln!(out, "<tr><td>{title}</td><td>{ty}</td><td>{members}</td></tr>");
+        let Some(prim) = planned.module.prim(&node.title).filter(|_| seen.insert(&node.title)) else { continue };
+        let (title, ty, members) = (escaped(&node.title), escaped(&node.ty), escaped(&node.members.join(", ")));
+        let text = escaped(&tir::print(&planned.module, prim));
+        let _ = writeln!(
+            out,
+            "<details data-kernel=\"{title}\"><summary><b>{title}</b> <span>{ty} · {members}</span></summary>\n\
+             <pre>{text}</pre></details>"
+        );
     }
-    *out += "</table>\n";
 }

@@ -5,13 +5,15 @@ use std::fmt::Write as _;
 use tenfold_ir::relax;
 
 use super::graph::{Graph, Kind, Node};
+use super::layout::{Point, layout};
 use super::stats::Piece;
 
-const WIDTH: usize = 230;
-const GAP: usize = 30;
-const LINE: usize = 15;
-/// Members of a group that are named; the rest are counted.
-const MEMBERS: usize = 8;
+const WIDTH: f64 = 260.0;
+const LINE: f64 = 15.0;
+/// Lines of a kind that a box has; the rest are counted.
+const LINES: usize = 8;
+/// Characters that fit into a box.
+const CHARACTERS: usize = 34;
 
 /// A text as it stands in XML.
 pub(super) fn escaped(text: &str) -> String {
@@ -20,112 +22,148 @@ pub(super) fn escaped(text: &str) -> String {
 
 /// A text cut to what a box holds.
 fn cut(text: &str) -> String {
-    const MOST: usize = 34;
-    if text.chars().count() <= MOST {
+    if text.chars().count() <= CHARACTERS {
         return escaped(text);
     }
-    escaped(&text.chars().take(MOST - 1).chain(['…']).collect::<String>())
+    escaped(&text.chars().take(CHARACTERS - 1).chain(['…']).collect::<String>())
 }
 
-fn lines(node: &Node) -> Vec<String> {
-    let mut all: Vec<String> = node.members.iter().take(MEMBERS).map(|m| format!("· {m}")).collect();
-    if node.members.len() > MEMBERS {
-        all.push(format!("and {} more", node.members.len() - MEMBERS));
+/// The lines of a box, each with its class.
+fn lines(node: &Node) -> Vec<(&'static str, String)> {
+    let mut all = vec![("title", node.title.clone()), ("type", node.ty.clone())];
+    for (class, mark, list) in [("member", "·", &node.members), ("weight", "◂", &node.constants)] {
+        all.extend(list.iter().take(LINES).map(|text| (class, format!("{mark} {text}"))));
+        if list.len() > LINES {
+            all.push((class, format!("and {} more", list.len() - LINES)));
+        }
     }
     all
 }
 
-fn height(node: &Node) -> usize {
-    2 * LINE + 10 + LINE * lines(node).len()
+fn height(node: &Node) -> f64 {
+    LINE * lines(node).len() as f64 + 10.0
 }
 
 /// Boxes in layers from top to bottom, arrows from what is read to what reads it.
 pub(super) fn graph(graph: &Graph) -> String {
-    let layers = graph.nodes.iter().map(|n| n.layer + 1).max().unwrap_or(0);
-    let mut heights = vec![0; layers];
-    graph.nodes.iter().for_each(|n| heights[n.layer] = height(n).max(heights[n.layer]));
-    let tops: Vec<usize> = heights
-        .iter()
-        .scan(GAP, |y, h| {
-            let top = *y;
-            *y += h + 2 * GAP;
-            Some(top)
-        })
-        .collect();
-    let x = |node: &Node| GAP + node.row * (WIDTH + GAP);
-    let wide = graph.nodes.iter().map(|n| x(n) + WIDTH + GAP).max().unwrap_or(0);
-    let high = tops.last().zip(heights.last()).map_or(0, |(top, height)| top + height + GAP);
-    let mut out = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{high}\">\n");
-    for (from, to, ty) in &graph.edges {
-        let (a, b) = (&graph.nodes[*from], &graph.nodes[*to]);
-        let (x0, y0) = (x(a) + WIDTH / 2, tops[a.layer] + height(a));
-        let (x1, y1) = (x(b) + WIDTH / 2, tops[b.layer]);
-        let bend = (y1.saturating_sub(y0) / 2).max(GAP);
-        let path = format!("M{x0} {y0} C{x0} {} {x1} {} {x1} {y1}", y0 + bend, y1.saturating_sub(bend));
+    let sizes: Vec<(f64, f64)> = graph.nodes.iter().map(|node| (WIDTH, height(node))).collect();
+    let edges: Vec<(usize, usize)> = graph.edges.iter().map(|(from, to, _)| (*from, *to)).collect();
+    let layout = layout(&sizes, &edges);
+    let (wide, high) = layout.size;
+    let start = layout.boxes.first().map_or(0.0, |(x, _)| x + WIDTH / 2.0);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide:.0} {high:.0}\" data-start=\"{start:.0}\">\n\
+         <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
+         orient=\"auto\"><path d=\"M0 0 L8 4 L0 8 z\"/></marker></defs>\n"
+    );
+    for ((_, _, ty), route) in graph.edges.iter().zip(&layout.routes) {
+        let path = path(route);
         let _ = writeln!(out, "<path class=\"edge\" d=\"{path}\"><title>{}</title></path>", escaped(ty));
     }
-    for node in &graph.nodes {
-        boxed(&mut out, node, x(node), tops[node.layer]);
+    for (number, node) in graph.nodes.iter().enumerate() {
+        boxed(&mut out, number, node, layout.boxes[number]);
     }
     out + "</svg>\n"
 }
 
-fn boxed(out: &mut String, node: &Node, x: usize, y: usize) {
-    let class = match node.kind {
+/// A line through points that leaves and enters each downwards.
+fn path(route: &[Point]) -> String {
+    let mut path = format!("M{:.0} {:.0}", route[0].0, route[0].1);
+    for pair in route.windows(2) {
+        let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+        let middle = (y0 + y1) / 2.0;
+        let _ = write!(path, " C{x0:.0} {middle:.0} {x1:.0} {middle:.0} {x1:.0} {y1:.0}");
+    }
+    path
+}
+
+fn class(node: &Node) -> &'static str {
+    match node.kind {
         Kind::Input => "input",
-        Kind::Constant => "constant",
         Kind::Kernel if node.members.len() > 1 => "group",
         Kind::Kernel => "kernel",
+        Kind::Control => "control",
         Kind::View => "view",
         Kind::Result => "result",
-    };
-    let title = format!("{}\n{}\n{}", node.title, node.ty, node.members.join("\n"));
-    let _ = writeln!(out, "<g class=\"{class}\"><title>{}</title>", escaped(title.trim_end()));
-    let _ = writeln!(out, "<rect x=\"{x}\" y=\"{y}\" width=\"{WIDTH}\" height=\"{}\" rx=\"5\"/>", height(node));
-    let mut line = |class: &str, number: usize, text: &str| {
-        let (x, y) = (x + 8, y + LINE * number + 2);
-        let _ = writeln!(out, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>", cut(text));
-    };
-    line("title", 1, &node.title);
-    line("type", 2, &node.ty);
-    for (number, member) in lines(node).iter().enumerate() {
-        line("member", number + 3, member);
+    }
+}
+
+fn boxed(out: &mut String, number: usize, node: &Node, (x, y): Point) {
+    let kernel =
+        if node.kind == Kind::Kernel { format!(" data-kernel=\"{}\"", escaped(&node.title)) } else { String::new() };
+    let _ = writeln!(out, "<g id=\"node{number}\" class=\"node {}\" tabindex=\"0\"{kernel}>", class(node));
+    let parts = [&[node.title.clone(), node.ty.clone()], node.members.as_slice(), node.constants.as_slice()];
+    let _ = writeln!(out, "<title>{}</title>", escaped(parts.concat().join("\n").trim_end()));
+    let _ = writeln!(out, "<rect x=\"{x:.0}\" y=\"{y:.0}\" width=\"{WIDTH}\" height=\"{}\" rx=\"5\"/>", height(node));
+    for (n, (class, text)) in lines(node).iter().enumerate() {
+        let y = y + LINE * (n + 1) as f64 + 2.0;
+        let _ = writeln!(out, "<text class=\"{class}\" x=\"{:.0}\" y=\"{y:.0}\">{}</text>", x + 8.0, cut(text));
     }
     *out += "</g>\n";
 }
 
+/// The plot of memory, in pixels.
+const PLOT: (f64, f64) = (1000.0, 320.0);
+
 /// A rectangle per value: time to the right, in calls; bytes of the workspace upwards.
-pub(super) fn memory(func: &relax::Function, pieces: &[Piece]) -> String {
-    const WIDE: f64 = 1000.0;
-    const HIGH: f64 = 320.0;
-    let end = pieces.iter().map(|p| p.life.last + 1).max().unwrap_or(1).max(1) as f64;
-    let top = pieces.iter().map(|p| p.offset + p.bytes).max().unwrap_or(1).max(1) as f64;
+pub(super) fn memory(func: &relax::Function, graph: &Graph, pieces: &[Piece]) -> String {
+    let end = pieces.iter().map(|p| p.life.last + 1).max().unwrap_or(1).max(1);
+    let top = pieces.iter().map(|p| p.offset + p.bytes).max().unwrap_or(1).max(1);
+    let (wide, high) = PLOT;
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory\" width=\"{}\" height=\"{}\">\n",
-        WIDE + 2.0,
-        HIGH + 2.0
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory\" viewBox=\"0 0 {} {}\">\n\
+         <rect class=\"plot\" x=\"0\" y=\"0\" width=\"{wide}\" height=\"{high}\"/>\n",
+        wide + 90.0,
+        high + 24.0
     );
     for (number, piece) in pieces.iter().enumerate() {
-        let (first, last) = (piece.life.first as f64, piece.life.last as f64 + 1.0);
-        let (x, w) = (WIDE * first / end, WIDE * (last - first) / end);
-        let h = HIGH * piece.bytes as f64 / top;
-        let y = HIGH - HIGH * piece.offset as f64 / top - h;
-        let data = &func.values[piece.life.home.0.0 as usize];
-        let title = format!(
-            "{} {}\nbytes {} to {}\nfrom call {} to {}",
-            data.name,
-            relax::type_text(&data.ty),
-            piece.offset,
-            piece.offset + piece.bytes,
-            piece.life.first,
-            piece.life.last
-        );
-        let _ = writeln!(
-            out,
-            "<rect class=\"c{}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"><title>{}</title></rect>",
-            number % 6,
-            escaped(&title)
-        );
+        rectangle(&mut out, func, graph, (number, piece), (end as f64, top as f64));
     }
+    for part in 0..=4_u64 {
+        let y = high - high * part as f64 / 4.0;
+        let at = bytes(top * part / 4);
+        let _ = writeln!(out, "<text class=\"axis\" x=\"{}\" y=\"{:.0}\">{at}</text>", wide + 6.0, y.max(8.0) + 3.0);
+    }
+    let _ = writeln!(out, "<text class=\"axis\" x=\"0\" y=\"{}\">call 0</text>", high + 16.0);
+    let _ = writeln!(out, "<text class=\"axis\" x=\"{wide}\" y=\"{}\" text-anchor=\"end\">{end}</text>", high + 16.0);
     out + "</svg>\n"
+}
+
+fn rectangle(
+    out: &mut String,
+    func: &relax::Function,
+    graph: &Graph,
+    (number, piece): (usize, &Piece),
+    (end, top): (f64, f64),
+) {
+    let (first, last) = (piece.life.first as f64, piece.life.last as f64 + 1.0);
+    let (x, w) = (PLOT.0 * first / end, PLOT.0 * (last - first) / end);
+    let h = PLOT.1 * piece.bytes as f64 / top;
+    let y = PLOT.1 - PLOT.1 * piece.offset as f64 / top - h;
+    let value = piece.life.home.0;
+    let data = &func.values[value.0 as usize];
+    let (name, ty, life) = (&data.name, relax::type_text(&data.ty), &piece.life);
+    let place = format!("bytes {} to {}", piece.offset, piece.offset + piece.bytes);
+    let title = format!("{name} {ty}\n{place}\nfrom call {} to {}", life.first, life.last);
+    let node = graph.maker(value).map_or(String::new(), |node| format!(" data-node=\"node{node}\""));
+    let color = number % 6;
+    let _ = writeln!(
+        out,
+        "<rect class=\"c{color}\"{node} x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"><title>{}</title></rect>",
+        escaped(&title)
+    );
+}
+
+/// A number of bytes as a person reads it.
+pub(super) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    let mut size = count as f64;
+    let mut unit = "bytes";
+    for larger in UNITS {
+        if size < 1024.0 {
+            break;
+        }
+        (size, unit) = (size / 1024.0, larger);
+    }
+    if unit == "bytes" { format!("{count} bytes") } else { format!("{size:.1} {unit}") }
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tenfold_ir::Module;
 
-use crate::pass::{self, PassContext, PassInfo, PassInstrument, unified};
+use super::Run;
+use crate::CompileError;
+use crate::pass::{self, PassInfo, PassInstrument, unified};
 use crate::text::module_text;
-use crate::{CompileError, PIPELINE};
 
 /// One run of a pass.
 pub(super) struct Step {
@@ -47,11 +48,9 @@ impl PassInstrument for Keep {
 }
 
 /// Runs the pipeline.
-pub(super) fn run(mut module: Module, context: &PassContext) -> Result<Trace, CompileError> {
+pub(super) fn run(mut module: Module, run: &Run<'_>) -> Result<Trace, CompileError> {
     let keep = Keep::default();
-    let mut context = context.clone();
-    context.watch(Box::new(keep.clone()));
-    pass::run(PIPELINE, &mut module, &context)?;
+    run.watched(&mut module, run.context, Box::new(keep.clone()))?;
     Ok(Trace(keep.with(std::mem::take)))
 }
 

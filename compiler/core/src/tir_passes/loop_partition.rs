@@ -16,7 +16,7 @@ use tenfold_ir::{Module, Scalar};
 
 use super::rewrite_body;
 use crate::CompileError;
-use crate::pass::{ConfigKey, FlagKey, IntKey, Pass, PassContext, PassPhase};
+use crate::pass::{ConfigKey, FlagKey, IntKey, Pass, PassContext, PassPhase, Remark};
 
 const EVERY: FlagKey =
     FlagKey { name: "LoopPartition.every", default: false, doc: "whether loops are cut that no schedule has marked" };
@@ -38,8 +38,7 @@ pub(crate) const PASS: Pass = Pass::on_prim_func("LoopPartition", &run)
 
 fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
     let cuts = find(&func, context.flag(&EVERY));
-    let largest = context.int(&MAX_SIZE);
-    Ok(rewrite_body(func, |b, body| body.map(&mut |stmt| part(b, stmt, &cuts, largest))))
+    Ok(rewrite_body(func, |b, body| body.map(&mut |stmt| part(b, stmt, &cuts, context))))
 }
 
 /// Where a loop is cut, and what holds in its main part.
@@ -201,10 +200,29 @@ impl Look {
 
 // Cutting.
 
-fn part(b: &mut Builder, stmt: Stmt, cuts: &BTreeMap<VarId, Cut>, largest: i64) -> Stmt {
+/// The cut of a loop, or why it stays whole.
+fn cut_of<'c>(b: &Builder, body: &Stmt, cut: Option<&'c Cut>, largest: i64) -> Result<&'c Cut, String> {
+    let cut = cut.ok_or("no condition in it changes at a place that is known before the loop")?;
+    let size = 3 * size(b, body) as i64;
+    if size > largest {
+        return Err(format!("its parts have {size} statements and expressions, `{}` is {largest}", MAX_SIZE.name));
+    }
+    Ok(cut)
+}
+
+fn part(b: &mut Builder, stmt: Stmt, cuts: &BTreeMap<VarId, Cut>, context: &PassContext) -> Stmt {
     let Stmt::For { var, min, extent, kind, mut annotations, body } = stmt else { return stmt };
+    let asked = marked(&annotations) || cuts.contains_key(&var);
     annotations.retain(|a| *a != Annotation::LoopPartition);
-    let Some(cut) = cuts.get(&var).filter(|_| 3 * size(b, &body) as i64 <= largest) else {
+    let cut = cut_of(b, &body, cuts.get(&var), context.int(&MAX_SIZE));
+    if asked {
+        let (function, place) = (&b.func().name, format!("loop `{}`", b.sym(var)));
+        context.remark(|| match &cut {
+            Ok(_) => Remark::applied(PASS.info.name, function, place, "no condition is asked in its main part"),
+            Err(why) => Remark::missed(PASS.info.name, function, place, why),
+        });
+    }
+    let Ok(cut) = cut else {
         return Stmt::For { var, min, extent, kind, annotations, body };
     };
     let end = plus(b, min, extent);

@@ -12,7 +12,7 @@ use tenfold_ir::tir::{Annotation, Builder, Expr, LoopKind, PrimFunc, Stmt, VarId
 
 use super::rewrite_body;
 use crate::CompileError;
-use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase};
+use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase, Remark};
 use tenfold_ir::tir::copy::{copy, size, substitute};
 
 /// Steps that an unmarked loop may have to be copied out.
@@ -41,22 +41,24 @@ pub(crate) const PASS: Pass = Pass::on_prim_func("UnrollLoop", &run)
     .about("copies out loops marked `unrolled`, and small serial loops where a setting asks for it");
 
 fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
-    let limits = Limits { steps: context.int(&AUTO_MAX_STEP), size: context.int(&MAX_SIZE), explicit: true };
+    let limits = Limits { steps: context.int(&AUTO_MAX_STEP), size: context.int(&MAX_SIZE), explicit: true, context };
     Ok(rewrite_body(func, |b, body| unroll(b, body, limits).0))
 }
 
 #[derive(Clone, Copy)]
-struct Limits {
+struct Limits<'c> {
     /// Of loops without a mark.
     steps: i64,
     size: i64,
     /// Copied out here; else left to the back end.
     explicit: bool,
+    /// Who is told.
+    context: &'c PassContext,
 }
 
-impl Limits {
+impl Limits<'_> {
     /// The limits inside of a loop: what it asks for itself, if it does.
-    fn inside(self, annotations: &mut Vec<Annotation>) -> Limits {
+    fn inside(self, annotations: &mut Vec<Annotation>) -> Self {
         let mut limits = self;
         annotations.retain(|a| match *a {
             Annotation::PragmaUnroll { max_step, explicit } => {
@@ -67,10 +69,23 @@ impl Limits {
         });
         limits
     }
+
+    fn applied(self, b: &Builder, var: VarId, turns: i64) {
+        let what = || format!("copied out {turns} times");
+        self.context.remark(|| Remark::applied(PASS.info.name, &b.func().name, place(b, var), what()));
+    }
+
+    fn missed(self, b: &Builder, var: VarId, why: &dyn Fn() -> String) {
+        self.context.remark(|| Remark::missed(PASS.info.name, &b.func().name, place(b, var), why()));
+    }
+}
+
+fn place(b: &Builder, var: VarId) -> String {
+    format!("loop `{}`", b.sym(var))
 }
 
 /// The statement with loops copied out, and how many steps it has.
-fn unroll(b: &mut Builder, mut stmt: Stmt, limits: Limits) -> (Stmt, i64) {
+fn unroll(b: &mut Builder, mut stmt: Stmt, limits: Limits<'_>) -> (Stmt, i64) {
     let inside = match &mut stmt {
         Stmt::For { annotations, .. } => limits.inside(annotations),
         _ => limits,
@@ -98,9 +113,17 @@ fn unroll(b: &mut Builder, mut stmt: Stmt, limits: Limits) -> (Stmt, i64) {
         if !marked && !limits.explicit {
             return (Stmt::For { var, min, extent, kind: LoopKind::Unrolled, annotations, body }, total);
         }
-        if turns.saturating_mul(size(b, &body) as i64) <= limits.size {
+        let size = turns.saturating_mul(size(b, &body) as i64);
+        if size <= limits.size {
+            limits.applied(b, var, turns);
             return (copies(b, var, min, turns, *body), total);
         }
+        let most = limits.size;
+        limits.missed(b, var, &|| {
+            format!("its copies have {size} statements and expressions, `{}` is {most}", MAX_SIZE.name)
+        });
+    } else if marked {
+        limits.missed(b, var, &|| "its extent is not a constant".into());
     }
     let kind = if marked { LoopKind::Serial } else { kind };
     (Stmt::For { var, min, extent, kind, annotations, body }, total)

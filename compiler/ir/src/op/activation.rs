@@ -253,7 +253,10 @@ mod tests {
             for (x, expected) in [-1.5, 2.0].into_iter().zip(points(op)) {
                 let x = Bounded::exact(Scalar::float(DType::F64, x));
                 let found = eval::element(ElementOp::Activation(op), &[x]);
-                assert!(found.admits(Scalar::float(DType::F64, expected)), "{op:?} of {x:?}: {found:?}, not {expected}");
+                assert!(
+                    found.admits(Scalar::float(DType::F64, expected)),
+                    "{op:?} of {x:?}: {found:?}, not {expected}"
+                );
             }
         }
     }

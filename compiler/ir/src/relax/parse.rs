@@ -260,7 +260,8 @@ impl Parser {
     fn binding(&mut self, line: &str) -> Parsed<()> {
         let (out, ty, call) = definition(line)?;
         let open = call.find('(').ok_or_else(|| Wrong::found("`op(…)`", call))?;
-        let (items, tail) = bracketed(&call[open..], '(', ')').ok_or_else(|| Wrong::at(&call[open..], "expected `)`"))?;
+        let (items, tail) =
+            bracketed(&call[open..], '(', ')').ok_or_else(|| Wrong::at(&call[open..], "expected `)`"))?;
         let mut args = Vec::new();
         let mut attrs = BTreeMap::new();
         for item in split(items, ',') {
@@ -294,7 +295,8 @@ impl Parser {
         }
         let mut range = None;
         if let Some(rest) = tail.strip_prefix("range") {
-            let (inner, after) = bracketed(rest.trim(), '(', ')').ok_or_else(|| Wrong::found("`range(lo, hi)`", tail))?;
+            let (inner, after) =
+                bracketed(rest.trim(), '(', ')').ok_or_else(|| Wrong::found("`range(lo, hi)`", tail))?;
             let [lo, hi] = split(inner, ',')[..] else { return Err(Wrong::found("`range(lo, hi)`", tail)) };
             range = Some((int(lo)?, int(hi)?));
             tail = after;

@@ -81,9 +81,7 @@ impl<'t> Attrs<'t> {
         let text = self.take(name)?;
         let (inner, _) = bracketed(text, '[', ']').ok_or_else(|| Wrong::found("a list", text))?;
         let axis = |part: &str| match split(part, ':')[..] {
-            [begin, extent, step] => {
-                Ok(SliceAxis { begin: int(begin)?, extent: int(extent)?, step: number(step)? })
-            }
+            [begin, extent, step] => Ok(SliceAxis { begin: int(begin)?, extent: int(extent)?, step: number(step)? }),
             _ => Err(Wrong::found("`begin : extent : step`", part)),
         };
         split(inner, ',').into_iter().map(axis).collect()
@@ -127,7 +125,9 @@ fn op(word: &str, mut attrs: Attrs<'_>, ty: &Type) -> Parsed<Op> {
 fn dtype(ty: &Type) -> Parsed<DType> {
     match ty {
         Type::Tensor(tensor) => Ok(tensor.dtype),
-        Type::Tuple(_) | Type::Shape(_) => Err(format!("expected the type of a tensor, found `{}`", type_text(ty)).into()),
+        Type::Tuple(_) | Type::Shape(_) => {
+            Err(format!("expected the type of a tensor, found `{}`", type_text(ty)).into())
+        }
     }
 }
 
@@ -159,7 +159,11 @@ fn scalar(text: &str, dtype: DType) -> Parsed<Scalar> {
     }
     let value: i128 = number(text)?;
     let scalar = Scalar::int(dtype, value);
-    if scalar.to_i128() == value { Ok(scalar) } else { Err(Wrong::at(text, format!("`{dtype}` does not hold {value}"))) }
+    if scalar.to_i128() == value {
+        Ok(scalar)
+    } else {
+        Err(Wrong::at(text, format!("`{dtype}` does not hold {value}")))
+    }
 }
 
 /// Ops that are not elementwise.
@@ -222,7 +226,9 @@ fn named(word: &str, attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<Option<Op>> {
         "bind_index" => Op::BindIndex(Sym::new(attrs.take("sym")?)),
         "match_shape" => Op::MatchShape { shape: attrs.exprs("shape")? },
         "later" => Op::Later { name: attrs.text("name")?, result: ty.clone() },
-        "assert" => Op::Assert { fact: Fact::parse(&attrs.text("fact")?).map_err(Wrong::from)?, text: attrs.text("text")? },
+        "assert" => {
+            Op::Assert { fact: Fact::parse(&attrs.text("fact")?).map_err(Wrong::from)?, text: attrs.text("text")? }
+        }
         "store_state" => Op::StoreState { param: attrs.number("param")? },
         _ => return Ok(None),
     };

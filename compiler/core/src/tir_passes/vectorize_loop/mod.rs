@@ -17,7 +17,7 @@ use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, LoopKind, Phase, PrimFunc, S
 
 use super::rewrite_body;
 use crate::CompileError;
-use crate::pass::{Pass, PassContext, PassPhase};
+use crate::pass::{Pass, PassContext, PassPhase, Remark};
 use tenfold_ir::tir::copy::{copy, substitute};
 
 /// Why a loop stays one of scalars.
@@ -89,10 +89,19 @@ fn loops(b: &mut Builder, stmt: Stmt, refused: &BTreeMap<VarId, Option<Reason>>,
                 Some(reason) => Err(reason),
                 None => vectorize(b, var, min, extent, &body, context.target.vector_bytes()),
             };
+            say(b, var, vector.as_ref().err(), context);
             vector.unwrap_or(Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body })
         }
         other => other,
     }
+}
+
+fn say(b: &Builder, var: VarId, reason: Option<&Reason>, context: &PassContext) {
+    let (function, place) = (&b.func().name, format!("loop `{}`", b.sym(var)));
+    context.remark(|| match reason {
+        None => Remark::applied(PASS.info.name, function, place, "it runs on vectors"),
+        Some(reason) => Remark::missed(PASS.info.name, function, place, reason),
+    });
 }
 
 /// The loop as vectors, or why not.

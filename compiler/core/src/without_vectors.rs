@@ -1,4 +1,4 @@
-//! Vectors as loops over their lanes, which C has and compilers make vectors of.
+//! Vectors as loops over their lanes, for back ends that have none: C has loops, and compilers make vectors of them.
 //!
 //! A statement evaluates all lanes before it writes one: where it reads what it writes, its value waits in an array.
 
@@ -10,7 +10,7 @@ use tenfold_ir::tir::{Access, BufId, Builder, Elem, Expr, ExprId, LoopKind, Prim
 use tenfold_ir::{DType, Module};
 
 /// The module without vectors.
-pub(super) fn without_vectors(module: &Module) -> Module {
+pub fn without_vectors(module: &Module) -> Module {
     let mut module = module.clone();
     for function in module.functions.values_mut() {
         if let tenfold_ir::Function::Prim(func) = function
