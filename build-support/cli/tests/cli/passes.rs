@@ -163,8 +163,6 @@ fn what_a_build_script_chooses_is_seen() {
     assert_eq!(list.code, Some(0), "{list:?}");
     assert!(!list.stdout.contains("DeadCodeElimination"), "{list:?}");
     assert!(list.stdout.contains("Mine"), "{list:?}");
-    let list = package.run("list --json");
-    assert_eq!(list.code, Some(0), "{list:?}");
     // a pass that refuses is an error on the function, here as in a build
     let refuses = ".add_pass(PassPhase::Fusion, \"Never\", |_, _| Err(\"not today\".into()))";
     let package = with_script("passes-refuses", refuses);

@@ -253,7 +253,7 @@ fn emit(cx: &mut Rewriter<'_>, to: &Pattern, caught: &Caught, dtype: DType) -> O
 
 /// The elementwise operator of a word.
 pub(crate) fn element_of(word: &str) -> Option<ElementOp> {
-    relax::plain_elements().iter().copied().find(|op| relax::element_name(*op) == word)
+    relax::plain_element(word)
 }
 
 /// How far a product is looked for.

@@ -1,6 +1,6 @@
 //! The nodes and edges of a planned function.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::Module;
 use tenfold_ir::relax::{self, Binding, Op, ValueId, type_text};
@@ -28,7 +28,7 @@ pub(super) struct Node {
     pub(super) ty: String,
     /// What is in the kernel: the members of its fusion group.
     pub(super) members: Vec<String>,
-    /// The constants that it reads, which have no box: a model has hundreds.
+    /// The constants and weights that it reads, which have no box: a model has hundreds.
     pub(super) constants: Vec<String>,
 }
 
@@ -47,10 +47,15 @@ impl Graph {
     pub(super) fn of(planned: &Planned) -> Graph {
         let mut graph = Graph::default();
         let Some(func) = planned.module.relax(&planned.module.entry) else { return graph };
+        let boxed = boxed_inputs(func);
         for param in &func.params {
             let data = &func.values[param.value.0 as usize];
-            let at = graph.node(func, Kind::Input, data.name.clone(), param.value, &[]);
-            graph.of.insert(param.value, at);
+            if boxed.contains(&param.value) {
+                let at = graph.node(func, Kind::Input, data.name.clone(), param.value, &[]);
+                graph.of.insert(param.value, at);
+            } else {
+                graph.constants.insert(param.value, format!("{} {}", data.name, type_text(&data.ty)));
+            }
         }
         for binding in func.bindings() {
             graph.binding(planned, func, binding);
@@ -94,6 +99,26 @@ impl Graph {
         self.edges.extend(from.collect::<Vec<_>>());
         at
     }
+}
+
+/// The inputs that have a box. Weights of models come as parameters too, hundreds of them: where there are many, those
+/// that are read once beside another value are lines of their reader, as constants are.
+fn boxed_inputs(func: &relax::Function) -> BTreeSet<ValueId> {
+    const FEW: usize = 8;
+    let mut boxed: BTreeSet<ValueId> = func.params.iter().map(|param| param.value).collect();
+    if boxed.len() <= FEW {
+        return boxed;
+    }
+    let mut reads: BTreeMap<ValueId, usize> = BTreeMap::new();
+    let read = func.bindings().flat_map(|binding| &binding.args).chain(&func.results);
+    read.for_each(|arg| *reads.entry(*arg).or_default() += 1);
+    for binding in func.bindings() {
+        // the first operand is what a kernel works on
+        for arg in binding.args.iter().skip(1).filter(|arg| reads.get(arg) == Some(&1)) {
+            boxed.remove(arg);
+        }
+    }
+    boxed
 }
 
 /// The operators that were joined in a kernel, as far as the groups or the kernel's blocks say.

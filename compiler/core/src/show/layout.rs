@@ -140,12 +140,22 @@ impl Grid {
         for layer in self.order(side) {
             let cells = &self.layers[layer];
             let x = |cell: usize| self.cells[cell].x;
-            let wish = |cell: &usize| mean(self.beside(*cell, side), x).unwrap_or(x(*cell));
+            let wish = |cell: &usize| {
+                let all = self.beside(*cell, side);
+                let heavy: Vec<usize> = all.iter().copied().filter(|n| self.shape(*n).1 == 1.0).collect();
+                mean(&heavy, x).or_else(|| mean(all, x)).unwrap_or(x(*cell))
+            };
             let wishes: Vec<f64> = cells.iter().map(wish).collect();
-            let widths: Vec<f64> = cells.iter().map(|cell| self.cells[*cell].width).collect();
-            let placed = nearest(&wishes, &widths);
+            let shapes: Vec<(f64, f64)> = cells.iter().map(|cell| self.shape(*cell)).collect();
+            let placed = nearest(&wishes, &shapes);
             cells.iter().zip(placed).for_each(|(cell, x)| self.cells[*cell].x = x);
         }
+    }
+
+    /// A cell's width and weight. What nothing comes before gives way to the rest, so that chains stay straight.
+    fn shape(&self, cell: usize) -> (f64, f64) {
+        let cell = &self.cells[cell];
+        (cell.width, if cell.above.is_empty() { 0.01 } else { 1.0 })
     }
 
     fn finish(self, sizes: &[Size], edges: &[(usize, usize)]) -> Layout {
@@ -200,26 +210,43 @@ fn mean(of: &[usize], at: impl Fn(usize) -> f64) -> Option<f64> {
     (!of.is_empty()).then(|| of.iter().map(|n| at(*n)).sum::<f64>() / of.len() as f64)
 }
 
-/// The centres that are nearest to the wishes, by least squares, where boxes keep their order and do not meet: what
-/// would meet is pooled and shares the mean of its wishes.
-fn nearest(wishes: &[f64], widths: &[f64]) -> Vec<f64> {
-    let offsets: Vec<f64> = (0..widths.len())
-        .scan(0.0, |left, n| {
-            let centre = *left + widths[n] / 2.0;
-            *left += widths[n] + GAP;
+/// The centres that are nearest to the wishes, by weighted least squares, where boxes keep their order and do not meet:
+/// what would meet is pooled and shares the mean of its wishes. Boxes have a width and a weight.
+fn nearest(wishes: &[f64], shapes: &[(f64, f64)]) -> Vec<f64> {
+    let offsets: Vec<f64> = shapes
+        .iter()
+        .scan(0.0, |left, (width, _)| {
+            let centre = *left + width / 2.0;
+            *left += width + GAP;
             Some(centre)
         })
         .collect();
-    let mut pools: Vec<(f64, usize)> = Vec::new();
-    for (wish, offset) in wishes.iter().zip(&offsets) {
-        let mut pool = (wish - offset, 1);
-        while let Some((sum, count)) = pools.pop_if(|(sum, count)| *sum / *count as f64 >= pool.0 / pool.1 as f64) {
-            pool = (pool.0 + sum, pool.1 + count);
+    let mut pools: Vec<Pool> = Vec::new();
+    for (n, wish) in wishes.iter().enumerate() {
+        let weight = shapes[n].1;
+        let mut pool = Pool { sum: weight * (wish - offsets[n]), weight, count: 1 };
+        while let Some(before) = pools.pop_if(|before| before.mean() >= pool.mean()) {
+            pool.sum += before.sum;
+            pool.weight += before.weight;
+            pool.count += before.count;
         }
         pools.push(pool);
     }
-    let shifts = pools.iter().flat_map(|(sum, count)| std::iter::repeat_n(sum / *count as f64, *count));
+    let shifts = pools.iter().flat_map(|pool| std::iter::repeat_n(pool.mean(), pool.count));
     shifts.zip(offsets).map(|(shift, offset)| shift + offset).collect()
+}
+
+/// Boxes that stand side by side.
+struct Pool {
+    sum: f64,
+    weight: f64,
+    count: usize,
+}
+
+impl Pool {
+    fn mean(&self) -> f64 {
+        self.sum / self.weight
+    }
 }
 
 #[cfg(test)]
@@ -228,8 +255,9 @@ mod tests {
 
     #[test]
     fn wishes_that_meet_share() {
-        assert_eq!(nearest(&[0.0, 1000.0], &[10.0, 10.0]), [0.0, 1000.0]);
-        assert_eq!(nearest(&[0.0, 0.0], &[10.0, 10.0]), [-17.0, 17.0]);
+        assert_eq!(nearest(&[0.0, 1000.0], &[(10.0, 1.0); 2]), [0.0, 1000.0]);
+        assert_eq!(nearest(&[0.0, 0.0], &[(10.0, 1.0); 2]), [-17.0, 17.0]);
+        assert_eq!(nearest(&[0.0, 0.0], &[(10.0, 3.0), (10.0, 1.0)]), [-8.5, 25.5]);
     }
 
     #[test]

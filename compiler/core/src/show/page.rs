@@ -52,7 +52,7 @@ fn numbers(out: &mut String, stats: &Stats) {
 
 fn drawing(out: &mut String, graph: &Graph) {
     *out += "<h2>Graph</h2>\n<p>A blue box is a kernel: its result, the operators that were joined in it (·) and the \
-             constants that it reads (◂). A dashed box only names memory. Drag and turn the wheel to look around; click \
+             weights that it reads (◂). A dashed box only names memory. Drag and turn the wheel to look around; click \
              a box for its kernel's text.</p>\n";
     let buttons = [("closer", "+"), ("farther", "−"), ("actual", "1:1"), ("whole", "all")];
     let buttons = buttons.map(|(act, text)| format!("<button data-act=\"{act}\">{text}</button>")).concat();

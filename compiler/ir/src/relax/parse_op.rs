@@ -290,7 +290,7 @@ fn call_tir(attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<Op> {
     })
 }
 
-/// Elementwise operators without attributes.
+/// Elementwise operators without attributes that are no activations.
 static PLAIN: &[ElementOp] = &{
     use ElementOp::{Binary as B, Compare as C, Unary as U};
     [
@@ -360,8 +360,8 @@ static PLAIN: &[ElementOp] = &{
 };
 
 fn element(word: &str, attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<ElementOp> {
-    if let Some(op) = PLAIN.iter().find(|op| element_name(**op) == word) {
-        return Ok(*op);
+    if let Some(op) = listed(word) {
+        return Ok(op);
     }
     if word == "cast" {
         return Ok(ElementOp::Cast(dtype(ty)?));
@@ -370,7 +370,17 @@ fn element(word: &str, attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<ElementOp> {
     op.map(ElementOp::Activation).ok_or_else(|| Wrong::found("an op", word))
 }
 
-/// Elementwise operators without attributes, for tests that walk over all of them.
+/// Elementwise operators without attributes, for tests that walk over all of them. Activations have a list of their own.
 pub fn plain_elements() -> &'static [ElementOp] {
     PLAIN
+}
+
+/// The elementwise operator of a word, if it has no attributes.
+pub fn plain_element(word: &str) -> Option<ElementOp> {
+    let activation = || Activation::named(word, |_| Err(())).ok().flatten().map(ElementOp::Activation);
+    listed(word).or_else(activation)
+}
+
+fn listed(word: &str) -> Option<ElementOp> {
+    PLAIN.iter().copied().find(|op| element_name(*op) == word)
 }

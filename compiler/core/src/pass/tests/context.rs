@@ -64,7 +64,7 @@ fn values_that_are_wrong_are_one_clear_error() {
         ("TENFOLD_DISABLE", "LowerEntry", "`LowerEntry` cannot be disabled: there is no code without it"),
         ("TENFOLD_CONFIG", "x", "expected `PASS.KEY=VALUE`, found `x`"),
         ("TENFOLD_CONFIG", "PadConv.x=1", "no pass has a setting `PadConv.x`"),
-        ("TENFOLD_BISECT", "-1", "expected a number"),
+        ("TENFOLD_BISECT", "-1", "expected a number, or FUNCTION:NUMBER"),
         ("TENFOLD_VERIFY", "yes", "expected `0` or `1`"),
         ("TENFOLD_TIMING", "2", "expected `0` or `1`"),
         ("TENFOLD_PRINT", "during:PadConv", "expected `before:PASS` or `after:PASS`, found `during:`"),
