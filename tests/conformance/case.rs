@@ -16,6 +16,15 @@ pub(crate) struct Given {
     pub strides: Vec<i64>,
 }
 
+/// What a function is called with once.
+#[derive(Clone)]
+#[allow(dead_code, reason = "the random tests call a function several times")]
+pub(crate) struct Setting {
+    pub syms: Vec<(Sym, i64)>,
+    pub given: Vec<Given>,
+    pub wanted: Vec<Wanted>,
+}
+
 /// A function and its arguments.
 pub(crate) struct Case {
     pub name: String,

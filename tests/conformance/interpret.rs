@@ -10,7 +10,7 @@ use tenfold_ir::relax::{self, ParamKind, SymKind};
 use tenfold_ir::tir::{self, Arg, BufUse, Elem, Param, PrimFunc};
 use tenfold_ir::{DType, Module, Scalar};
 
-use crate::case::{Case, Wanted};
+use crate::case::{Case, Setting, Wanted};
 
 #[path = "outside.rs"]
 pub(crate) mod outside;
@@ -54,44 +54,106 @@ pub(crate) fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
 
 /// The same under settings of passes.
 pub(crate) fn prepare_with(case: Case, context: &PassContext) -> Result<Prepared, String> {
-    let Case { name, mut module, syms, given, wanted } = case;
-    let with_name = |e: String| format!("{name}: {e}");
-    let graph = module.relax(&name).ok_or("no graph")?.clone();
-    let defined = define(&module, &graph, &syms, &given).map_err(|e| format!("{name}: relax: {e}"))?;
-    for wanted in &wanted {
-        check_wanted(wanted, &graph, &defined).map_err(|e| format!("{name}: {e}"))?;
-    }
-    until(&mut module, "", "LowerEntry", context).map_err(with_name)?;
-    let plan = module.relax(&name).and_then(|f| f.plan.clone()).ok_or("no plan")?;
-    let value = |sym: &Sym| syms.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
-    let bytes = plan.workspace.and_then(|w| w.eval(&value)).unwrap_or(0);
-    if let Some(bound) = plan.workspace_bound
-        && (bound as i64) < bytes
-    {
-        return Err(format!("{name}: a workspace of {bytes} bytes is above its bound {bound}"));
-    }
-    until(&mut module, "LowerEntry", "VerifyBounds", context).map_err(with_name)?;
-    round_trip(&module).map_err(|e| format!("{name}: blocks: {e}"))?;
-    let entry = module.prim(&name).ok_or("no entry")?.clone();
-    let actual = actual(&entry, &syms, given.into_iter(), bytes).map_err(with_name)?;
-    let expected = run(&module, &entry, &actual).map_err(|e| format!("{name}: blocks: {e}"))?;
-    let definition = place(&defined, &graph, &actual);
-    for (arg, cells) in &definition {
-        for (n, num) in cells.iter().enumerate() {
-            let found = expected[arg].get(n).copied().flatten().map(|b| b.value);
-            check_defined(*arg, n, *num, found).map_err(|e| format!("{name}: relax and blocks: {e}"))?;
+    let Case { name, module, syms, given, wanted } = case;
+    let prepared = prepare_all(&name, module, vec![Setting { syms, given, wanted }], context)?;
+    prepared.into_iter().next().ok_or_else(|| format!("{name}: nothing to call it with"))
+}
+
+/// What one call is given, and what it gives by each interpreter.
+struct Call {
+    syms: Vec<(Sym, i64)>,
+    given: Vec<crate::case::Given>,
+    defined: relax::Outputs,
+    bytes: i64,
+    actual: Vec<Actual>,
+    expected: BTreeMap<usize, Vec<Option<Bounded>>>,
+    definition: BTreeMap<usize, Vec<Bounded>>,
+}
+
+/// Takes a function through the pipeline once and through the interpreters with everything that it is called with.
+pub(crate) fn prepare_all(
+    name: &str,
+    module: Module,
+    settings: Vec<Setting>,
+    context: &PassContext,
+) -> Result<Vec<Prepared>, String> {
+    let prepared = stages(name, module, settings, context);
+    prepared.map_err(|e| format!("{name}: {e}"))
+}
+
+fn stages(
+    name: &str,
+    mut module: Module,
+    settings: Vec<Setting>,
+    context: &PassContext,
+) -> Result<Vec<Prepared>, String> {
+    let graph = module.relax(name).ok_or("no graph")?.clone();
+    let calls = settings.into_iter().map(|setting| defined(&module, &graph, setting));
+    let mut calls = calls.collect::<Result<Vec<Call>, String>>()?;
+    until(&mut module, "", "LowerEntry", context)?;
+    let plan = module.relax(name).and_then(|f| f.plan.clone()).ok_or("no plan")?;
+    calls.iter_mut().try_for_each(|call| plan_call(call, &plan))?;
+    until(&mut module, "LowerEntry", "VerifyBounds", context)?;
+    round_trip(&module).map_err(|e| format!("blocks: {e}"))?;
+    calls.iter_mut().try_for_each(|call| run_blocks(call, name, &module, &graph))?;
+    until(&mut module, "VerifyBounds", "LowerMath", context)?;
+    calls.iter().try_for_each(|call| same_again(call, name, &module).map_err(|e| format!("blocks and flat: {e}")))?;
+    until(&mut module, "LowerMath", "", context)?;
+    round_trip(&module).map_err(|e| format!("target: {e}"))?;
+    calls.iter().try_for_each(|call| same_again(call, name, &module).map_err(|e| format!("blocks and target: {e}")))?;
+    let prepared = calls.into_iter().map(|call| Prepared {
+        name: name.to_string(),
+        module: module.clone(),
+        actual: call.actual,
+        expected: call.expected,
+        definition: call.definition,
+    });
+    Ok(prepared.collect())
+}
+
+/// A call by the interpreter of relax.
+fn defined(module: &Module, graph: &relax::Function, setting: Setting) -> Result<Call, String> {
+    let Setting { syms, given, wanted } = setting;
+    let defined = define(module, graph, &syms, &given).map_err(|e| format!("relax: {e}"))?;
+    wanted.iter().try_for_each(|wanted| check_wanted(wanted, graph, &defined))?;
+    let (actual, expected, definition) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    Ok(Call { syms, given, defined, bytes: 0, actual, expected, definition })
+}
+
+/// The workspace that a call needs.
+fn plan_call(call: &mut Call, plan: &relax::Plan) -> Result<(), String> {
+    let value = |sym: &Sym| call.syms.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
+    let bytes = plan.workspace.as_ref().and_then(|w| w.eval(&value)).unwrap_or(0);
+    match plan.workspace_bound {
+        Some(bound) if (bound as i64) < bytes => {
+            Err(format!("a workspace of {bytes} bytes is above its bound {bound}"))
+        }
+        Some(_) | None => {
+            call.bytes = bytes;
+            Ok(())
         }
     }
-    until(&mut module, "VerifyBounds", "LowerMath", context).map_err(with_name)?;
-    let flat = module.prim(&name).ok_or("no entry")?.clone();
-    let again = run(&module, &flat, &actual).map_err(|e| format!("{name}: flat: {e}"))?;
-    agree(&expected, &again).map_err(|e| format!("{name}: blocks and flat: {e}"))?;
-    until(&mut module, "LowerMath", "", context).map_err(with_name)?;
-    round_trip(&module).map_err(|e| format!("{name}: target: {e}"))?;
-    let last = module.prim(&name).ok_or("no entry")?.clone();
-    let again = run(&module, &last, &actual).map_err(|e| format!("{name}: target: {e}"))?;
-    agree(&expected, &again).map_err(|e| format!("{name}: blocks and target: {e}"))?;
-    Ok(Prepared { name, module, actual, expected, definition })
+}
+
+/// A call by the interpreter of tir, whose results are what the definition admits.
+fn run_blocks(call: &mut Call, name: &str, module: &Module, graph: &relax::Function) -> Result<(), String> {
+    let entry = module.prim(name).ok_or("no entry")?;
+    call.actual = actual(entry, &call.syms, std::mem::take(&mut call.given).into_iter(), call.bytes)?;
+    call.expected = run(module, entry, &call.actual).map_err(|e| format!("blocks: {e}"))?;
+    call.definition = place(&call.defined, graph, &call.actual);
+    for (arg, cells) in &call.definition {
+        for (n, num) in cells.iter().enumerate() {
+            let found = call.expected[arg].get(n).copied().flatten().map(|b| b.value);
+            check_defined(*arg, n, *num, found).map_err(|e| format!("relax and blocks: {e}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the function gives by now what its blocks gave.
+fn same_again(call: &Call, name: &str, module: &Module) -> Result<(), String> {
+    let entry = module.prim(name).ok_or("no entry")?;
+    agree(&call.expected, &run(module, entry, &call.actual)?)
 }
 
 /// Takes a module of prim-funcs, whose entry is one, through the passes over tir that are left for it.

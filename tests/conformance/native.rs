@@ -50,7 +50,11 @@ fn culprits(batch: &[Prepared], backend: &dyn Backend, target: &Target, folder: 
 /// One module of all: names are unique, constants are those of the cases.
 fn merge(batch: &[Prepared]) -> Module {
     let mut merged = Module { entry: batch[0].name.clone(), ..Module::default() };
-    for case in batch {
+    for (n, case) in batch.iter().enumerate() {
+        // One function called again stands behind its first call.
+        if n > 0 && batch[n - 1].name == case.name {
+            continue;
+        }
         merged.sources.extend(case.module.sources.iter().cloned());
         for (name, function) in &case.module.functions {
             let mut function = function.clone();
@@ -99,6 +103,7 @@ fn shim_source(module: &Module, entries: &[&PrimFunc]) -> String {
         );
     }
     for (index, entry) in entries.iter().enumerate() {
+        let again = index > 0 && entries[index - 1].name == entry.name;
         let types: Vec<&str> = entry.params.iter().map(|p| c_type(entry, p)).collect();
         let args: Vec<String> = types
             .iter()
@@ -107,7 +112,9 @@ fn shim_source(module: &Module, entries: &[&PrimFunc]) -> String {
             .collect();
         let name = &entry.name;
         let types = if types.is_empty() { "void".to_string() } else { types.join(", ") };
-        let _ = writeln!(out, "extern __attribute__((visibility(\"hidden\"))) int32_t {name}({types});");
+        if !again {
+            let _ = writeln!(out, "extern __attribute__((visibility(\"hidden\"))) int32_t {name}({types});");
+        }
         let _ = writeln!(out, "int32_t shim_{index}(void **p) {{ return {name}({}); }}", args.join(", "));
     }
     out

@@ -10,13 +10,12 @@ use crate::data::Random;
 const GRAPHS: u64 = 40;
 const STEPS: usize = 12;
 
-#[allow(dead_code, reason = "the long random test takes graphs one by one")]
 pub(crate) fn cases() -> Vec<Case> {
     (0..GRAPHS).map(|seed| grow(&format!("random_{seed}"), seed, &steps(seed), 4)).collect()
 }
 
 /// The seeds of a graph's steps: what a step does follows from its seed and from what is there.
-pub(crate) fn steps(seed: u64) -> Vec<u64> {
+fn steps(seed: u64) -> Vec<u64> {
     let mut random = Random::new(1000 + seed);
     (0..STEPS * 2).map(|_| random.bits()).collect()
 }
@@ -29,7 +28,7 @@ struct Graph {
 }
 
 /// The graph of these steps; the newest of its values are its results.
-pub(crate) fn grow(name: &str, seed: u64, steps: &[u64], results: usize) -> Case {
+fn grow(name: &str, seed: u64, steps: &[u64], results: usize) -> Case {
     let random = Random::new(1000 + seed);
     let mut g = Graph { m: Make::new(name), random, pool: Vec::new() };
     let dtype = if seed % 5 == 4 { DType::I32 } else { DType::F32 };

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tenfold_core::blob::Module;
 
+mod readers;
 mod targets;
 
 /// A small generator of random numbers, the same on every machine.
@@ -57,7 +58,8 @@ fn change(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
 
 fn fuzz(name: &str) {
     let runs = std::env::var("TENFOLD_FUZZ_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
-    let (_, target) = targets::TARGETS.iter().find(|(it, _)| *it == name).expect("a target of this name");
+    let mut all = targets::TARGETS.iter().chain(readers::READERS);
+    let (_, target) = all.find(|(it, _)| *it == name).expect("a target of this name");
     let corpus = files(&folder("corpus", name));
     assert!(!corpus.is_empty(), "{name} has no corpus");
     corpus.iter().chain(&files(&folder("found", name))).for_each(|bytes| target(bytes));

@@ -13,6 +13,8 @@ mod data;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/interpret.rs"]
 mod interpret;
+#[path = "../random/graph/mod.rs"]
+mod graph;
 #[path = "../conformance/random.rs"]
 mod random;
 #[path = "../conformance/shape.rs"]
@@ -35,6 +37,9 @@ const ORDERS: u64 = 200;
 /// Settings of passes that do nothing without.
 const SETTINGS: [(&str, &str); 3] =
     [("ConvertLayout.data", "NHWC"), ("ConvertLayout.data", "NCHW4c"), ("NarrowDataType.everywhere", "true")];
+
+/// Graphs of the long random test that are among the cases.
+const GRAPHS: u64 = 120;
 
 /// The passes that lower, in their order, and optional ones between them: most near their place, some anywhere.
 fn order(random: &mut Random) -> Vec<Pass> {
@@ -95,8 +100,17 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
 
+/// A graph of every kind of operator and region, with its first arguments.
+fn grown(seed: u64) -> Case {
+    let name = format!("graph_{seed}");
+    let graph::Grown { module, settings } = graph::grow(&name, seed, &graph::steps(seed), 4);
+    let first = settings.into_iter().next().expect("a graph is called at least once");
+    Case { name, module, syms: first.syms, given: first.given, wanted: first.wanted }
+}
+
 fn cases() -> Vec<Case> {
     let mut cases = random::cases();
+    cases.extend((0..GRAPHS).map(grown));
     cases.extend(state::cases());
     cases.extend(shape::cases().into_iter().step_by(7));
     cases

@@ -1,16 +1,20 @@
 //! Random graphs.
 
-use tenfold_ir::relax;
+use tenfold_ir::{Function, relax};
 
-use crate::case::Case;
-use crate::harness::{Source, run};
-use crate::random::{grow, steps};
+use crate::graph::{grow, steps};
+use crate::harness::{Source, Trial, run};
 use crate::shrink::shortest;
 
 struct Graphs;
 
-fn name(seed: u64) -> String {
-    format!("graph_{seed}")
+/// Results of a graph that was not made smaller.
+const RESULTS: usize = 4;
+
+fn trial(seed: u64, steps: &[u64], results: usize) -> Trial {
+    let name = format!("graph_{seed}");
+    let grown = grow(&name, seed, steps, results);
+    Trial { name, module: grown.module, settings: grown.settings }
 }
 
 impl Source for Graphs {
@@ -18,25 +22,85 @@ impl Source for Graphs {
         "graphs"
     }
 
-    fn case(&self, seed: u64) -> Option<Case> {
-        Some(grow(&name(seed), seed, &steps(seed), 4))
+    fn trial(&self, seed: u64) -> Result<Trial, String> {
+        Ok(trial(seed, &steps(seed), RESULTS))
     }
 
-    fn smallest(&self, seed: u64, fails: &mut dyn FnMut(Case) -> Option<String>) -> String {
-        let mut best = (steps(seed), 4);
+    fn smallest(&self, seed: u64, fails: &mut dyn FnMut(&Trial) -> bool) -> String {
+        let mut best = (steps(seed), RESULTS);
         for results in [1, 2] {
-            let shorter = shortest(best.0.clone(), |steps| fails(grow(&name(seed), seed, steps, results)).is_some());
-            if fails(grow(&name(seed), seed, &shorter, results)).is_some() {
+            let shorter = shortest(best.0.clone(), |steps| fails(&trial(seed, steps, results)));
+            if fails(&trial(seed, &shorter, results)) {
                 best = (shorter, results);
                 break;
             }
         }
         let (steps, results) = best;
-        let steps = shortest(steps, |steps| fails(grow(&name(seed), seed, steps, results)).is_some());
-        let case = grow(&name(seed), seed, &steps, results);
-        fails(grow(&name(seed), seed, &steps, results));
-        case.module.relax(&case.name).map(relax::print_function).unwrap_or_default()
+        let steps = shortest(steps, |steps| fails(&trial(seed, steps, results)));
+        let smallest = pruned(trial(seed, &steps, results), fails);
+        fails(&smallest);
+        text(&smallest)
     }
+}
+
+/// The case without what no result needs, and without all settings but one, if it still fails.
+fn pruned(mut trial: Trial, fails: &mut dyn FnMut(&Trial) -> bool) -> Trial {
+    for n in (0..trial.settings.len()).rev() {
+        let mut less = trial.clone();
+        less.settings.remove(n);
+        if !less.settings.is_empty() && fails(&less) {
+            trial = less;
+        }
+    }
+    let mut less = trial.clone();
+    for function in less.module.functions.values_mut() {
+        if let Function::Relax(graph) = function {
+            drop_unread(graph);
+        }
+    }
+    if fails(&less) { less } else { trial }
+}
+
+/// Drops bindings of blocks without effects that nothing reads.
+fn drop_unread(graph: &mut relax::Function) {
+    loop {
+        let uses = graph.uses();
+        let before = graph.bindings().count();
+        let kept = |b: &relax::Binding| uses.count(b.out) > 0 || relax::binding_kind(b) == relax::BlockKind::Effect;
+        let results = graph.results.clone();
+        let symbols: Vec<relax::ValueId> = graph.syms.iter().filter_map(bound_by).collect();
+        relax::bodies_mut(&mut graph.blocks, &mut |blocks| {
+            for block in blocks.iter_mut() {
+                block.bindings.retain(|b| kept(b) || results.contains(&b.out) || symbols.contains(&b.out));
+            }
+            blocks.retain(|block| !block.bindings.is_empty());
+        });
+        if graph.bindings().count() == before {
+            return;
+        }
+    }
+}
+
+fn bound_by(decl: &relax::SymDecl) -> Option<relax::ValueId> {
+    match decl.kind {
+        relax::SymKind::Bound(v) | relax::SymKind::Loop(v) => Some(v),
+        relax::SymKind::Dim { .. } | relax::SymKind::IndexParam { .. } | relax::SymKind::Stride { .. } => None,
+    }
+}
+
+/// The functions of a case, and what the symbols are.
+fn text(trial: &Trial) -> String {
+    let mut text = String::new();
+    for setting in &trial.settings {
+        let syms: Vec<String> = setting.syms.iter().map(|(sym, value)| format!("{sym} = {value}")).collect();
+        text += &format!("// {}\n", syms.join(", "));
+    }
+    for function in trial.module.functions.values() {
+        if let Function::Relax(graph) = function {
+            text += &relax::print_function(graph);
+        }
+    }
+    text
 }
 
 #[test]

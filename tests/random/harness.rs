@@ -1,19 +1,26 @@
-//! Runs cases in batches until time is up.
+//! Runs cases in batches until time is up or enough have run.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use tenfold_core::pass::PassContext;
+use tenfold_core::pass::{DumpFiles, PassContext};
 use tenfold_core::{Backend, PIPELINE, Target};
+use tenfold_ir::Module;
 
-use crate::case::Case;
+use crate::case::Setting;
+use crate::coverage::Coverage;
 use crate::data::Random;
-use crate::interpret::{Prepared, prepare_with};
+use crate::interpret::{Prepared, prepare_all};
 use crate::native;
 
-/// Cases that one object holds.
-const BATCH: u64 = 24;
+/// Functions that one object holds: a C compiler starts once for all of them.
+const BATCH: u64 = 48;
+/// Mistakes of one kind that are made smaller; the others are counted.
+const OF_A_KIND: usize = 2;
+/// Kinds of mistakes after which a run ends.
+const KINDS: usize = 24;
 
 /// Settings that a case may have, the later of two for one key.
 const CONFIG: [(&str, &str); 3] =
@@ -36,6 +43,7 @@ impl Settings {
         if random.below(2) == 0 {
             let optional = PIPELINE.iter().filter(|pass| !pass.lowering).map(|pass| pass.info.name);
             disabled = optional.filter(|_| random.below(3) == 0).collect();
+            disabled.sort_unstable();
             disabled.dedup();
         }
         let config = CONFIG.iter().filter(|_| random.below(3) == 0).copied().collect();
@@ -45,6 +53,9 @@ impl Settings {
     pub(crate) fn context(&self, target: &Target) -> PassContext {
         let mut context = PassContext::new(target.clone());
         context.opt_level = self.opt_level;
+        if let Some(folder) = std::env::var_os("TENFOLD_DUMP") {
+            context.watch(Box::new(DumpFiles::new(folder.into())));
+        }
         for (key, value) in &self.config {
             context.set_text(key, value).expect("the setting is known");
         }
@@ -53,101 +64,252 @@ impl Settings {
         }
         context
     }
+
+    /// The same with one pass less left out.
+    fn without(&self, n: usize) -> Self {
+        let mut less = self.clone();
+        less.disabled.remove(n);
+        less
+    }
+}
+
+/// A function and what it is called with.
+#[derive(Clone)]
+pub(crate) struct Trial {
+    pub(crate) name: String,
+    pub(crate) module: Module,
+    pub(crate) settings: Vec<Setting>,
 }
 
 /// A kind of random case.
 pub(crate) trait Source {
     /// A name for files.
     fn topic(&self) -> &'static str;
-    /// Case number `seed`; none where the generator made what the front end refuses.
-    fn case(&self, seed: u64) -> Option<Case>;
+    /// Case number `seed`, or what is wrong already.
+    fn trial(&self, seed: u64) -> Result<Trial, String>;
+    /// What else there is to say of a run.
+    fn notes(&self) -> String {
+        String::new()
+    }
     /// A smaller case that still `fails`, as text.
-    fn smallest(&self, seed: u64, fails: &mut dyn FnMut(Case) -> Option<String>) -> String;
+    fn smallest(&self, seed: u64, fails: &mut dyn FnMut(&Trial) -> bool) -> String;
+}
+
+/// Where the time goes.
+#[derive(Default)]
+struct Clock {
+    make: Duration,
+    prepare: Duration,
+    backends: Vec<(&'static str, Duration)>,
+}
+
+impl Clock {
+    fn show(&self, cases: usize) {
+        let each = |time: Duration| time.as_secs_f64() * 1e3 / cases.max(1) as f64;
+        let mut line = format!("ms per case: making {:.2}, passes and interpreters {:.2}", each(self.make), each(self.prepare));
+        for (name, time) in &self.backends {
+            line += &format!(", {name} {:.2}", each(*time));
+        }
+        println!("{line}");
+    }
 }
 
 /// Where cases run.
 pub(crate) struct Bench {
-    pub(crate) target: Target,
+    target: Target,
     backends: Vec<Box<dyn Backend>>,
     folder: PathBuf,
 }
 
 impl Bench {
-    fn new(topic: &str) -> Self {
+    pub(crate) fn new(topic: &str) -> Self {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("random").join(topic);
         Bench { target: Target::from_triple(&native::host(), &[]), backends: native::backends(), folder }
     }
 
     /// The case behind the pipeline; a panic is a mistake too.
-    fn prepare(&self, case: Case, settings: &Settings) -> Result<Prepared, String> {
+    fn prepare(&self, trial: &Trial, settings: &Settings) -> Result<Vec<Prepared>, String> {
         let context = settings.context(&self.target);
-        let done = catch_unwind(AssertUnwindSafe(|| prepare_with(case, &context)));
+        let Trial { name, module, settings } = trial.clone();
+        let done = catch_unwind(AssertUnwindSafe(|| prepare_all(&name, module, settings, &context)));
         done.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or(panic.downcast_ref::<&str>().copied());
-            Err(format!("panic: {}", text.unwrap_or("of an unknown kind")))
+            Err(format!("{name}: panic: {}", text.unwrap_or("of an unknown kind")))
         })
     }
 
-    fn compare(&self, prepared: &[Prepared]) -> Vec<String> {
-        let each =
-            |backend: &dyn Backend| native::compare(prepared, backend, &self.target, &self.folder.join(backend.name()));
-        if prepared.is_empty() { Vec::new() } else { self.backends.iter().flat_map(|b| each(&**b)).collect() }
+    fn compare(&self, prepared: &[Prepared], clock: &mut Clock) -> Vec<String> {
+        if prepared.is_empty() {
+            return Vec::new();
+        }
+        let mut errors = Vec::new();
+        for (n, backend) in self.backends.iter().enumerate() {
+            let start = Instant::now();
+            let folder = self.folder.join(backend.name());
+            errors.extend(native::compare(prepared, &**backend, &self.target, &folder));
+            if clock.backends.len() == n {
+                clock.backends.push((backend.name(), Duration::ZERO));
+            }
+            clock.backends[n].1 += start.elapsed();
+        }
+        errors
     }
 
-    /// What is wrong with one case.
-    fn mistake(&self, case: Case, settings: &Settings) -> Option<String> {
-        match self.prepare(case, settings) {
+    /// What is wrong with one case; back ends are asked only if the mistake is theirs.
+    fn mistake(&self, trial: &Trial, settings: &Settings, native: bool) -> Option<String> {
+        match self.prepare(trial, settings) {
             Err(error) => Some(error),
-            Ok(prepared) => self.compare(&[prepared]).into_iter().next(),
+            Ok(prepared) if native => self.compare(&prepared, &mut Clock::default()).into_iter().next(),
+            Ok(_) => None,
         }
     }
 }
 
-fn number(name: &str, otherwise: u64) -> u64 {
+pub(crate) fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Runs cases until time is up; a mistake ends the test.
-pub(crate) fn run(source: &dyn Source) {
-    let bench = Bench::new(source.topic());
-    let end = Instant::now() + Duration::from_secs(number("TENFOLD_RANDOM_SECONDS", 25));
-    let (mut seed, mut cases) = (number("TENFOLD_RANDOM_FROM", 0), 0);
-    while Instant::now() < end {
-        let mut batch = Vec::new();
-        for seed in seed..seed + BATCH {
-            let Some(case) = source.case(seed) else { continue };
-            match bench.prepare(case, &Settings::of(seed)) {
-                Ok(prepared) => batch.push((seed, prepared)),
-                Err(error) => report(&bench, source, seed, &error),
-            }
-        }
-        cases += batch.len();
-        let (seeds, prepared): (Vec<u64>, Vec<Prepared>) = batch.into_iter().unzip();
-        if let Some(error) = bench.compare(&prepared).into_iter().next() {
-            let at = prepared.iter().position(|case| error.contains(&format!(" {}: ", case.name)));
-            report(&bench, source, at.map_or(seed, |at| seeds[at]), &error);
-        }
-        seed += BATCH;
-    }
-    println!("{}: {cases} cases up to {seed} without a mistake", source.topic());
+/// When a run ends.
+pub(crate) struct End {
+    time: Instant,
+    seed: u64,
 }
 
-/// Makes the case smaller, writes it to a file and fails.
-fn report(bench: &Bench, source: &dyn Source, seed: u64, error: &str) -> ! {
-    let mut settings = Settings::of(seed);
-    let mut last = error.to_string();
-    let text = {
-        let mut fails = |case: Case| {
-            let found = bench.mistake(case, &settings);
-            found.inspect(|found| last.clone_from(found))
+impl End {
+    /// What the environment says: so many seconds, or so many cases.
+    pub(crate) fn new(first: u64) -> Self {
+        let cases = number("TENFOLD_RANDOM_CASES", 0);
+        let seconds = number("TENFOLD_RANDOM_SECONDS", if cases > 0 { 1 << 30 } else { 25 });
+        let seed = if cases > 0 { first + cases } else { u64::MAX };
+        End { time: Instant::now() + Duration::from_secs(seconds), seed }
+    }
+
+    pub(crate) fn reached(&self, seed: u64) -> bool {
+        seed >= self.seed || Instant::now() >= self.time
+    }
+}
+
+/// A run so far.
+struct Run<'s> {
+    bench: Bench,
+    source: &'s dyn Source,
+    clock: Clock,
+    coverage: Coverage,
+    /// How often each kind of mistake was made.
+    kinds: BTreeMap<String, usize>,
+    mistakes: Vec<String>,
+}
+
+/// Runs cases until the end; mistakes are made smaller, written to files, and fail the test.
+pub(crate) fn run(source: &dyn Source) {
+    let bench = Bench::new(source.topic());
+    let (clock, coverage) = (Clock::default(), Coverage::default());
+    let mut run = Run { bench, source, clock, coverage, kinds: BTreeMap::new(), mistakes: Vec::new() };
+    let first = number("TENFOLD_RANDOM_FROM", 0);
+    let end = End::new(first);
+    let (mut seed, mut cases) = (first, 0);
+    while !end.reached(seed) && run.kinds.len() < KINDS {
+        let next = (seed + BATCH).min(end.seed);
+        cases += run.batch(seed, next);
+        seed = next;
+    }
+    run.clock.show(cases);
+    run.coverage.show();
+    println!("{}", source.notes());
+    let mistakes: usize = run.kinds.values().sum();
+    run.kinds.iter().for_each(|(kind, count)| println!("{count:>6} {kind}"));
+    println!("{}: {cases} cases from {first} up to {seed}, {mistakes} mistakes", source.topic());
+    assert!(run.mistakes.is_empty(), "{}", run.mistakes.join("\n\n"));
+}
+
+impl Run<'_> {
+    /// Runs the cases of these seeds; gives how many were right.
+    fn batch(&mut self, seed: u64, end: u64) -> usize {
+        let (mut prepared, mut seeds) = (Vec::new(), Vec::new());
+        for seed in seed..end {
+            let start = Instant::now();
+            let trial = match self.source.trial(seed) {
+                Ok(trial) => trial,
+                Err(error) => {
+                    *self.kinds.entry(kind(&error)).or_default() += 1;
+                    self.mistakes.push(format!("case {seed}: {error}"));
+                    continue;
+                }
+            };
+            self.coverage.count(&trial.module, trial.settings.len());
+            let made = Instant::now();
+            self.clock.make += made - start;
+            match self.bench.prepare(&trial, &Settings::of(seed)) {
+                Ok(calls) => {
+                    seeds.extend(calls.iter().map(|_| seed));
+                    prepared.extend(calls);
+                }
+                Err(error) => self.report(seed, error, false),
+            }
+            self.clock.prepare += made.elapsed();
+        }
+        let errors = self.bench.compare(&prepared, &mut self.clock);
+        let mut blamed = Vec::new();
+        for error in errors {
+            let at = prepared.iter().position(|case| error.contains(&format!(" {}: ", case.name)));
+            let at = at.map_or(seed, |at| seeds[at]);
+            if !blamed.contains(&at) {
+                blamed.push(at);
+                self.report(at, error, true);
+            }
+        }
+        seeds.dedup();
+        seeds.len()
+    }
+
+    /// Makes a case smaller and writes it to a file.
+    fn report(&mut self, seed: u64, error: String, native: bool) {
+        let (bench, mut settings, kind) = (&self.bench, Settings::of(seed), kind(&error));
+        let count = self.kinds.entry(kind.clone()).or_default();
+        *count += 1;
+        if *count > OF_A_KIND {
+            return;
+        }
+        let mut last = error;
+        let mut fails = |trial: &Trial, settings: &Settings| match bench.mistake(trial, settings, native) {
+            Some(found) if self::kind(&found) == kind => {
+                last = found;
+                true
+            }
+            Some(_) | None => false,
         };
-        source.smallest(seed, &mut fails)
-    };
-    settings.disabled.sort_unstable();
-    let text = format!("// case {seed}, {settings:?}\n// {}\n{text}", last.replace('\n', "\n// "));
-    let path = bench.folder.join(format!("case_{seed}.txt"));
-    let _ = std::fs::create_dir_all(&bench.folder);
-    let _ = std::fs::write(&path, &text);
-    panic!("{}: case {seed}: {error}\n{}:\n{text}", source.topic(), path.display());
+        let mut smallest = None;
+        let mut keep = |trial: &Trial| {
+            let still = fails(trial, &settings);
+            if still {
+                smallest = Some(trial.clone());
+            }
+            still
+        };
+        let text = self.source.smallest(seed, &mut keep);
+        for n in (0..settings.disabled.len()).rev() {
+            let less = settings.without(n);
+            if smallest.as_ref().is_some_and(|trial| fails(trial, &less)) {
+                settings = less;
+            }
+        }
+        let text = format!("// case {seed}, {settings:?}\n// {}\n{text}", last.replace('\n', "\n// "));
+        let path = bench.folder.join(format!("case_{seed}.txt"));
+        let _ = std::fs::create_dir_all(&bench.folder);
+        let _ = std::fs::write(&path, &text);
+        println!("{}: case {seed}, in {}\n{text}", self.source.topic(), path.display());
+        self.mistakes.push(format!("{}:\n{text}", path.display()));
+    }
+}
+
+/// What sort of mistake it is: its text without numbers and what is in quotes.
+fn kind(error: &str) -> String {
+    let text = error.lines().next().unwrap_or_default();
+    let mut quoted = false;
+    let rest = text.chars().filter(|c| {
+        quoted ^= *c == '`';
+        !quoted && !c.is_ascii_digit()
+    });
+    rest.take(100).collect()
 }

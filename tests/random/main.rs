@@ -17,9 +17,13 @@ mod interpret;
 #[path = "../conformance/native.rs"]
 #[allow(dead_code, reason = "shared with the conformance tests")]
 mod native;
-#[path = "../conformance/random.rs"]
-mod random;
+#[path = "../e2e/package.rs"]
+#[allow(dead_code, reason = "shared with the end-to-end tests")]
+mod package;
 
+mod coverage;
+mod crates;
+mod graph;
 mod graphs;
 mod harness;
 mod program;

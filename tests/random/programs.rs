@@ -1,49 +1,50 @@
 //! Random programs of the language, from their text on.
 
-use tenfold_ir::arith::Sym;
-use tenfold_ir::{DType, Module};
-use tenfold_syntax::elaborate::{ItemAlone, elaborate};
-use tenfold_syntax::{parse_text, render::render};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
-use crate::case::{Case, Given};
-use crate::data::{Random, ordinary};
-use crate::harness::{Source, run};
-use crate::program::Program;
+use tenfold_ir::Module;
+use tenfold_ir::arith::Sym;
+
+use crate::case::Setting;
+use crate::data::Random;
+use crate::harness::{Source, Trial, run};
+use crate::program::{Signature, Written, statements, write};
 use crate::shrink::shortest;
 
-struct Programs;
+/// Programs, and what the front end refused of them.
+#[derive(Default)]
+struct Programs {
+    refused: RefCell<BTreeMap<String, usize>>,
+}
+
+/// Calls of each program.
+const CALLS: usize = 3;
 
 fn name(seed: u64) -> String {
     format!("program_{seed}")
 }
 
-/// The module of a text; the front end must take it.
-fn module(text: &str) -> Module {
-    let parsed = parse_text(text);
-    let mut diagnostics = parsed.diagnostics.clone();
-    let done = parsed.function.as_ref().map(|function| elaborate(function, &ItemAlone));
-    let module = done.and_then(|done| {
-        diagnostics.extend(done.diagnostics);
-        done.module
-    });
-    module.unwrap_or_else(|| panic!("{text}\n{}", render(text, &parsed.spans, &diagnostics)))
+fn trial(seed: u64, statements: &[u64]) -> Result<(Trial, Written), String> {
+    let written = write(&name(seed), seed, statements)?;
+    let signature = Signature::of_seed(seed);
+    let mut random = Random::new(seed);
+    let module = written.module.clone();
+    let settings = settings(&module, &signature, &mut random);
+    Ok((Trial { name: module.entry.clone(), module, settings }, written))
 }
 
-fn case(seed: u64, program: &Program) -> Case {
-    let mut random = Random::new(seed);
-    let (n, m) = (1 + random.below(5), 1 + random.below(5));
-    let mut given =
-        |dtype: DType, count: usize| Given { cells: ordinary(dtype, count, random.bits()), strides: vec![] };
-    let given = vec![
-        given(DType::F32, n * m),
-        given(DType::F32, n * m),
-        given(DType::F32, m),
-        given(DType::I32, n),
-        given(DType::F32, 1),
-    ];
-    let syms = vec![(Sym::new("N"), n as i64), (Sym::new("M"), m as i64)];
-    let module = module(&program.text(&name(seed)));
-    Case { name: module.entry.clone(), module, syms, given, wanted: Vec::new() }
+/// What a program is called with: what its facts admit.
+pub(crate) fn settings(module: &Module, signature: &Signature, random: &mut Random) -> Vec<Setting> {
+    let settings = (0..4 * CALLS).map(|turn| signature.setting(turn, random));
+    settings.filter(|setting| admitted(module, setting)).take(CALLS).collect()
+}
+
+/// Whether the facts of a function hold, so that it may be called.
+fn admitted(module: &Module, setting: &Setting) -> bool {
+    let value = |sym: &Sym| setting.syms.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
+    let facts = module.relax(&module.entry).map(|graph| graph.facts.as_slice()).unwrap_or_default();
+    facts.iter().all(|decl| decl.fact.eval(&value) == Some(true))
 }
 
 impl Source for Programs {
@@ -51,22 +52,32 @@ impl Source for Programs {
         "programs"
     }
 
-    fn case(&self, seed: u64) -> Option<Case> {
-        Some(case(seed, &Program::of(seed)))
+    fn trial(&self, seed: u64) -> Result<Trial, String> {
+        let (trial, written) = trial(seed, &statements(seed))?;
+        for (why, count) in written.refused {
+            *self.refused.borrow_mut().entry(why).or_default() += count;
+        }
+        Ok(trial)
     }
 
-    fn smallest(&self, seed: u64, fails: &mut dyn FnMut(Case) -> Option<String>) -> String {
-        let lets = shortest(Program::of(seed).lets, |lets| {
-            let program = Program { lets: lets.to_vec() };
-            fails(case(seed, &program)).is_some()
-        });
-        let program = Program { lets };
-        fails(case(seed, &program));
-        program.text(&name(seed))
+    fn notes(&self) -> String {
+        let refused = self.refused.borrow();
+        let mut all: Vec<(&usize, &String)> = refused.iter().map(|(why, count)| (count, why)).collect();
+        all.sort_by(|a, b| b.cmp(a));
+        let total: usize = refused.values().sum();
+        let lines: Vec<String> = all.iter().take(24).map(|(count, why)| format!("{count:>6} {why}")).collect();
+        format!("{total} statements were refused\n{}", lines.join("\n"))
+    }
+
+    fn smallest(&self, seed: u64, fails: &mut dyn FnMut(&Trial) -> bool) -> String {
+        let mut holds = |statements: &[u64]| trial(seed, statements).is_ok_and(|(trial, _)| fails(&trial));
+        let least = shortest(statements(seed), &mut holds);
+        holds(&least);
+        trial(seed, &least).map(|(_, written)| written.text).unwrap_or_default()
     }
 }
 
 #[test]
 fn random_programs_at_every_level() {
-    run(&Programs);
+    run(&Programs::default());
 }

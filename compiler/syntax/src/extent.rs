@@ -168,7 +168,7 @@ pub(crate) fn positive(prover: &Prover, a: &IntExpr) -> bool {
 
 /// `e >= 0`.
 pub(crate) fn at_least_zero(e: IntExpr) -> Fact {
-    Fact::NonNegative(e)
+    Fact::ge(&e, &IntExpr::from(0))
 }
 
 /// What a comparison states.

@@ -106,13 +106,20 @@ impl Fuse<'_> {
         }
         let outside: BTreeSet<ValueId> = self.outside.iter().chain(results).copied().collect();
         let copies = copy_movers(&mut self.func, blocks, &outside, self.kinds);
-        let found = self.partition(blocks, &outside, memory);
+        // Copies that no group takes up are one again, and share memory.
+        let changes = |v: ValueId| memory.changes(copies.get(&v).copied().unwrap_or(v));
+        let found = self.partition(blocks, &outside, &changes);
         let alone = self.write(blocks, &found);
         self.drop_copies(blocks, &copies, &alone);
     }
 
-    fn partition(&self, blocks: &[BindingBlock], outside: &BTreeSet<ValueId>, memory: &Memory) -> Vec<Vec<usize>> {
-        let nodes = nodes(&self.func, blocks, outside, memory, self.kinds);
+    fn partition(
+        &self,
+        blocks: &[BindingBlock],
+        outside: &BTreeSet<ValueId>,
+        changes: &dyn Fn(ValueId) -> bool,
+    ) -> Vec<Vec<usize>> {
+        let nodes = nodes(&self.func, blocks, outside, changes, self.kinds);
         let trial = |members: &[usize]| {
             let bindings: Vec<&Binding> = members.iter().map(|m| nodes[*m].binding).collect();
             self.needs_no_memory(&bindings)
@@ -122,7 +129,7 @@ impl Fuse<'_> {
 
     /// Whether the kernels can be one that keeps what lies between them in registers, on the stack or in the result.
     fn needs_no_memory(&self, members: &[&Binding]) -> bool {
-        let Some(grouped) = group(&self.func, "trial", members) else { return false };
+        let Some(grouped) = group(self.module, &self.func, "trial", members) else { return false };
         let key = relax::structural_hash(self.module, &grouped.func);
         if let Some(known) = self.trials.borrow().get(&key) {
             return *known;
@@ -145,7 +152,7 @@ impl Fuse<'_> {
                 continue;
             }
             let name = self.name(&bindings);
-            let Some(grouped) = group(&self.func, &name, &bindings) else { continue };
+            let Some(grouped) = group(self.module, &self.func, &name, &bindings) else { continue };
             calls.extend(bindings.iter().map(|b| (b.out, None)));
             calls.insert(grouped.call.out, Some(grouped.call));
             self.groups.push(grouped.func);

@@ -177,6 +177,13 @@ impl<'a> Entry<'a> {
         self.buffer(&place, &ty)
     }
 
+    /// The element of a scalar, whose place may belong to a tensor of one element.
+    fn only_element(&mut self, buf: BufId) -> tir::ExprId {
+        let index = self.b.func().buffers[buf.0 as usize].shape.iter().map(|_| 0).collect::<Vec<i64>>();
+        let index = index.into_iter().map(|n| self.b.index(n)).collect();
+        self.b.load(buf, index, tir::Access::Proven)
+    }
+
     fn place(&self, v: ValueId) -> Place {
         let plan = self.func.plan.as_ref();
         plan.and_then(|p| p.places.get(v.0 as usize).cloned().flatten()).unwrap_or(Place::None)
@@ -203,7 +210,7 @@ impl<'a> Entry<'a> {
             }
             Op::BindIndex(sym) => {
                 let buf = self.value(binding.args[0]);
-                let loaded = self.b.read_local(buf);
+                let loaded = self.only_element(buf);
                 let value = self.b.to_index(loaded);
                 let var = self.b.var(&sym.to_string(), Ty::index());
                 self.b.bind(var, value);

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use tenfold_ir::DType;
-use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::arith::{Fact, IntExpr, Sym};
 use tenfold_ir::op::{CmpOp, ElementOp};
 use tenfold_ir::relax::{self, Binding, Op, PadMode, SliceAxis, TensorType, Type, ValueId};
 use tenfold_ir::tir::{self, Access, BufId, BufUse, Builder, ExprId, IterKind, Stmt, VarId};
@@ -67,12 +67,19 @@ pub(crate) fn tensor_of(func: &relax::Function, v: ValueId) -> TensorType {
 
 impl<'a> Kernel<'a> {
     /// Starts a kernel called `name`; its index parameters are the symbols that `binding` needs.
-    pub(crate) fn new(func: &'a relax::Function, literals: &'a Literals<'a>, name: &str, binding: &Binding) -> Self {
+    /// `here` is known where it stands.
+    pub(crate) fn new(
+        func: &'a relax::Function,
+        literals: &'a Literals<'a>,
+        name: &str,
+        binding: &Binding,
+        here: &[Fact],
+    ) -> Self {
         let mut kernel = Kernel { func, literals, b: Builder::new(name), inputs: Vec::new(), updated: None };
         let mut syms = BTreeSet::new();
         kernel.collect_syms(binding, &mut syms);
         syms.extend(tensor_of(func, binding.out).shape.iter().flat_map(|d| d.vars()));
-        let facts = relax::known_facts(func, &mut syms);
+        let facts = relax::known_facts(func, &mut syms, here);
         for sym in &syms {
             kernel.b.dim_param(sym);
         }

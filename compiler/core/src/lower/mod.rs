@@ -11,7 +11,7 @@ pub(crate) use kernels::Kernels;
 
 use std::collections::BTreeMap;
 
-use tenfold_ir::arith::IntExpr;
+use tenfold_ir::arith::{Fact, IntExpr};
 use tenfold_ir::relax::{self, Binding, Op, Phase, TensorType, ValueId};
 use tenfold_ir::{Function, Module};
 
@@ -49,6 +49,12 @@ fn legalize(
 ) -> Result<relax::Function, CompileError> {
     let source = func.clone();
     let literals = literals(&source);
+    let mut here: BTreeMap<ValueId, Vec<Fact>> = BTreeMap::new();
+    relax::known_at(&source, &mut |binding, facts| {
+        if !facts.is_empty() {
+            here.insert(binding.out, facts.to_vec());
+        }
+    });
     let mut failed = None;
     func.bindings_mut(|binding| match legal(binding, &source) {
         Err(error) => {
@@ -58,7 +64,8 @@ fn legalize(
         Ok(false) => {
             let data = &source.values[binding.out.0 as usize];
             let base = if data.name.is_empty() { relax::op_name(&binding.op) } else { &data.name };
-            let finished = ops::lower(Kernel::new(&source, &literals, base, binding), binding);
+            let here = here.get(&binding.out).map(Vec::as_slice).unwrap_or_default();
+            let finished = ops::lower(Kernel::new(&source, &literals, base, binding, here), binding);
             *binding = call(binding, finished, &source, module, kernels);
         }
     });

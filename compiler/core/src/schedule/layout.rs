@@ -6,7 +6,7 @@ use tenfold_ir::arith::{Domain, IntExpr, IntervalSet, Prover, Range, Sym, View};
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{Access, Block, BufId, Builder, ExprId, IterVar, Stmt, VarId, Viewer};
 
-use super::analysis::{Digits, injective, uses_var};
+use super::analysis::{Digits, injective, region_of, uses_var};
 use super::args::IndexMap;
 use super::edit::{State, substitute_expr};
 use super::error::Refusal;
@@ -154,6 +154,8 @@ pub(super) fn read_from(
     let new = stage::buffer_like(state, buf, suffix, layout.shape.clone(), scope);
     let name = state.fresh_block(state.buf_name(new));
     let made = copy(state, &name, (buf, &index), (new, &layout), true);
+    // All that the iterators reach is copied, not only what this turn of loops around reads.
+    stage::require_no_holes(state, block, buf, &region_of(state, &made, buf, false))?;
     let name = stage::block_in(&made);
     turn_to(state, block, (buf, new), (true, false), &layout)?;
     stage::put(state, block, made, stage::Side::Before);

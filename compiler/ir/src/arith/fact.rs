@@ -114,7 +114,7 @@ impl Fact {
     pub fn substitute(&self, map: &impl Fn(&Sym) -> Option<IntExpr>) -> Fact {
         let each = |facts: &[Fact]| facts.iter().map(|fact| fact.substitute(map)).collect();
         match self {
-            Fact::NonNegative(e) => Fact::NonNegative(e.substitute(map)),
+            Fact::NonNegative(e) => Fact::NonNegative(tighten(&e.substitute(map))),
             Fact::Zero(e) => Fact::zero(e.substitute(map)),
             Fact::NonZero(e) => Fact::NonZero(signed(e.substitute(map))),
             Fact::Divisible(e, c) => Fact::Divisible(e.substitute(map), *c),

@@ -22,6 +22,8 @@ pub(super) const PIVOTS: u32 = 160;
 pub(super) const REWRITES: u32 = 128;
 /// Conditions of rules that one simplification asks for a proof of.
 pub(super) const PROOFS: u32 = 256;
+/// Ends of minima and maxima that are looked into, per query.
+pub(super) const ENDS: u32 = 24;
 /// Leaves of the tree of case splits, per query.
 pub(super) const LEAVES: u32 = 8;
 /// Values of a range that is split into its points.

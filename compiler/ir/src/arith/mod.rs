@@ -22,6 +22,7 @@ mod congruence;
 mod const_int_bound;
 mod divide;
 mod domain;
+mod ends;
 mod enumerate;
 mod eval;
 mod expr;

@@ -6,7 +6,7 @@ use super::fact::{Fact, tighten};
 use super::meter::Meter;
 use super::modular_set::ModularSet;
 use super::sym::Sym;
-use super::{bounds, congruence, enumerate, limits, linear, rows, simplify, split};
+use super::{bounds, congruence, ends, enumerate, limits, linear, rows, simplify, split};
 
 /// Facts and the questions they answer. A `false` means "not proven", never "proven false".
 #[derive(Clone, Debug, Default)]
@@ -136,6 +136,7 @@ impl Prover {
     fn prove_simplified(&self, e: &IntExpr) -> bool {
         bounds::nonnegative(self, e)
             || linear::nonnegative(self, e)
+            || ends::nonnegative(self, e, &mut { limits::ENDS })
             || split::nonnegative(self, e, &mut { limits::LEAVES })
             || enumerate::nonnegative(self, e)
     }

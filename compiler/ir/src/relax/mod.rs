@@ -10,6 +10,7 @@ mod hash;
 mod infer;
 mod ir;
 mod kernels;
+mod known;
 mod layout;
 mod names;
 mod parse;
@@ -26,6 +27,7 @@ pub use eval::{CallExternal, CallPrim, Callees, Inputs, Outputs, eval, eval_with
 pub use hash::{fnv1a, structural_hash, structurally_equal};
 pub use infer::{broadcast, element_dtype, infer};
 pub use ir::*;
+pub use known::{known_at, region_facts};
 pub use layout::{
     ConvLayout, DataLayout, KernelLayout, Part, in_plain_order, inverse, permutation, plain_shape, stored_shape,
 };

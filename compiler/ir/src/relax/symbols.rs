@@ -81,9 +81,10 @@ fn close_over_facts(facts: &[Fact], syms: &mut BTreeSet<Sym>) {
 }
 
 /// What holds of a function's symbols where a kernel is called: of those that the body binds, only what concerns
-/// symbols that the kernel knows already.
-pub fn known_facts(func: &Function, syms: &mut BTreeSet<Sym>) -> Vec<Fact> {
+/// symbols that the kernel knows already. `here` holds beyond that where it is called.
+pub fn known_facts(func: &Function, syms: &mut BTreeSet<Sym>, here: &[Fact]) -> Vec<Fact> {
     let mut facts = call_facts(func);
+    facts.extend(here.iter().filter(|fact| !facts.contains(fact)).cloned().collect::<Vec<_>>());
     close_over_facts(&facts, syms);
     let bound = |decl: &&SymDecl| matches!(decl.kind, SymKind::Bound(_) | SymKind::Loop(_));
     let inner: BTreeSet<&Sym> = func.syms.iter().filter(bound).map(|decl| &decl.sym).collect();

@@ -60,12 +60,13 @@ impl Memory {
     }
 }
 
-/// The nodes of a body. `outside` are values that something but its bindings reads.
+/// The nodes of a body. `outside` are values that something but its bindings reads; `changes` says of a value whether its
+/// memory is written while it may still be read.
 pub(crate) fn nodes<'b>(
     func: &relax::Function,
     blocks: &'b [BindingBlock],
     outside: &BTreeSet<ValueId>,
-    memory: &Memory,
+    changes: &dyn Fn(ValueId) -> bool,
     kinds: &'b BTreeMap<String, Kind>,
 ) -> Vec<Node<'b>> {
     let bindings: Vec<&Binding> = blocks.iter().flat_map(|b| &b.bindings).collect();
@@ -75,7 +76,7 @@ pub(crate) fn nodes<'b>(
         .map(|b| Node {
             binding: b,
             kind: kind(func, b, kinds),
-            movable: b.args.iter().all(|a| !memory.changes(*a)),
+            movable: b.args.iter().all(|a| !changes(*a)),
             updates: matches!(&b.op, Op::CallTir { in_place, .. } if in_place.iter().any(Option::is_some)),
             readers: Vec::new(),
             escapes: outside.contains(&b.out),

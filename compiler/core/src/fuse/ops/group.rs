@@ -6,6 +6,7 @@ use tenfold_ir::arith::{Fact, IntExpr, Sym};
 use tenfold_ir::relax::{
     self, Binding, BindingBlock, BlockKind, FactDecl, Op, Param, ParamKind, Phase, SymDecl, SymKind, Type, ValueId,
 };
+use tenfold_ir::{Module, tir};
 
 use tenfold_ir::relax::natural;
 
@@ -18,7 +19,12 @@ pub(crate) struct Grouped {
 }
 
 /// The bindings, in order, as a primitive function called `name`. The last one's value is its result.
-pub(crate) fn group(func: &relax::Function, name: &str, members: &[&Binding]) -> Option<Grouped> {
+pub(crate) fn group(
+    module: &Module,
+    func: &relax::Function,
+    name: &str,
+    members: &[&Binding],
+) -> Option<Grouped> {
     let last = members.last()?;
     let made: BTreeSet<ValueId> = members.iter().map(|b| b.out).collect();
     let mut args: Vec<ValueId> = Vec::new();
@@ -27,7 +33,7 @@ pub(crate) fn group(func: &relax::Function, name: &str, members: &[&Binding]) ->
             args.push(*arg);
         }
     }
-    let (syms, facts) = symbols(func, members, &args);
+    let (syms, facts) = symbols(module, func, members, &args);
     let data = |v: &ValueId| func.values[v.0 as usize].clone();
     let loc = data(&last.out).loc;
     let fact = |fact: Fact| FactDecl { text: fact.to_string(), fact, loc };
@@ -64,7 +70,12 @@ fn renumbered(binding: &Binding, number: &BTreeMap<ValueId, ValueId>) -> Binding
 }
 
 /// The symbols that the bindings and the types of their values are made of, and those that facts tie to them.
-fn symbols(func: &relax::Function, members: &[&Binding], args: &[ValueId]) -> (BTreeSet<Sym>, Vec<Fact>) {
+fn symbols(
+    module: &Module,
+    func: &relax::Function,
+    members: &[&Binding],
+    args: &[ValueId],
+) -> (BTreeSet<Sym>, Vec<Fact>) {
     let mut syms: BTreeSet<Sym> = BTreeSet::new();
     for binding in members {
         syms.extend(binding.op.exprs().iter().flat_map(|e| e.vars()));
@@ -76,8 +87,22 @@ fn symbols(func: &relax::Function, members: &[&Binding], args: &[ValueId]) -> (B
         }
         syms.extend(data.range.iter().flat_map(|(lo, hi)| [lo, hi]).flat_map(|e| e.vars()));
     }
-    let facts = relax::known_facts(func, &mut syms);
+    let here: Vec<Fact> = members.iter().flat_map(|binding| facts_of(module, binding)).collect();
+    let facts = relax::known_facts(func, &mut syms, &here);
     (syms, facts)
+}
+
+/// What a called kernel was told, in the symbols of its caller.
+fn facts_of(module: &Module, binding: &Binding) -> Vec<Fact> {
+    let Op::CallTir { func, syms, .. } = &binding.op else { return Vec::new() };
+    let Some(prim) = module.prim(func) else { return Vec::new() };
+    let values = prim.params.iter().filter_map(|p| match p {
+        tir::Param::Value(var) => Some(&prim.vars[var.0 as usize].sym),
+        tir::Param::Buffer(..) | tir::Param::Workspace => None,
+    });
+    let map: BTreeMap<&Sym, &IntExpr> = values.zip(syms).collect();
+    let told = prim.facts.iter().map(|fact| fact.substitute(&|sym| map.get(sym).map(|e| (*e).clone())));
+    told.filter(|fact| !fact.vars().is_empty()).collect()
 }
 
 fn declared(func: &relax::Function, syms: &BTreeSet<Sym>, params: usize) -> Vec<SymDecl> {

@@ -12,7 +12,7 @@ use crate::CompileError;
 impl Entry<'_> {
     pub(super) fn branches(&mut self, binding: &Binding) -> Result<(), CompileError> {
         let flag = self.value(binding.args[0]);
-        let cond = self.b.read_local(flag);
+        let cond = self.only_element(flag);
         let mut sides = Vec::new();
         for region in &binding.regions {
             sides.push(self.captured(|entry| {
@@ -65,7 +65,7 @@ impl Entry<'_> {
             entry.blocks(&condition.blocks)?;
             if let Some(result) = condition.results.first() {
                 let flag = entry.value(*result);
-                let holds = entry.b.read_local(flag);
+                let holds = entry.only_element(flag);
                 entry.b.store(go, Vec::new(), holds);
             }
             let body = entry.captured(|inner| inner.turn(binding.out, body))?;

@@ -43,13 +43,15 @@ pub(super) fn blockize(state: &mut State<'_>, var: VarId) -> Result<String, Refu
     let mut inner = around.block.clone();
     for (n, iter) in around.block.iters.iter().enumerate() {
         let outer = state.b.index_var(&format!("{}_o", state.name(iter.var)));
+        // What no loop changes, an iterator of the block around say, stays inside: the outer block counts from 0.
+        let base = parts.outer[n].base.clone();
         iters.push(IterVar {
             var: outer,
             extent: index(state, &parts.outer_extents[n])?,
             kind: iter.kind,
-            value: index(state, &parts.outer[n].to_expr())?,
+            value: index(state, &(parts.outer[n].to_expr() - &base))?,
         });
-        let high = IntExpr::var(state.b.sym(outer).clone()) * &parts.inner_extents[n];
+        let high = (IntExpr::var(state.b.sym(outer).clone()) + base) * &parts.inner_extents[n];
         inner.iters[n].value = index(state, &(high + parts.inner[n].to_expr()))?;
     }
     inner.predicate = inner_guard;

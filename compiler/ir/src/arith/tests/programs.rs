@@ -54,6 +54,20 @@ fn stages_of_a_transform() {
     proven(&["M >= 0", "S >= 0"], "2*M*S*2 == M*2*S*2");
 }
 
+/// `get_reflected` and `get_clamped`, whose index may be anything.
+#[test]
+fn clamped_and_reflected() {
+    let period = "max(1, 2*M - 2)";
+    let rest = format!("k % {period}");
+    let index = format!("max(0, min(M - 1, min({period} - {rest}, {rest})))");
+    proven(&["M >= 1"], &format!("{index} < M"));
+    proven(&["M >= 1"], &format!("{index} >= 0"));
+    unproven(&["M >= 0"], &format!("{index} < M"));
+    proven(&["M >= 1"], "max(0, min(M - 1, k)) < M");
+    proven(&["M >= 1", "N >= 1"], "min(max(0, j), max(k, M - 1)) >= 0");
+    unproven(&["M >= 1"], "min(max(0, j), k) >= 0");
+}
+
 #[test]
 fn data_in_a_known_range() {
     let label = ["K >= 1", "label >= 0", "label < K"];

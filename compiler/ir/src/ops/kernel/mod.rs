@@ -259,7 +259,7 @@ impl Kernel {
         let (inputs, outputs) = (self.inputs.into_inner(), self.outputs.into_inner());
         let mut b = self.b.into_inner();
         let mut syms = symbols(b.func());
-        let facts = relax::known_facts(graph.function(), &mut syms);
+        let facts = relax::known_facts(graph.function(), &mut syms, &[]);
         for sym in &syms {
             b.dim_param(sym);
         }

@@ -5,6 +5,7 @@ use crate::arith::IntExpr;
 use crate::relax::infer;
 use crate::relax::infer::one_or_tuple_of;
 use crate::relax::print::type_text;
+use crate::relax::region_facts;
 
 impl<'m> Verifier<'m> {
     pub(super) fn binding(&mut self, binding: &'m Binding) {
@@ -67,8 +68,8 @@ impl<'m> Verifier<'m> {
         }
         match (&binding.op, binding.regions.as_slice()) {
             (Op::If, [then, otherwise]) => {
-                self.branch(binding, then);
-                self.branch(binding, otherwise);
+                self.branch(binding, 0, then);
+                self.branch(binding, 1, otherwise);
             }
             (Op::For { var, begin, extent, step }, [body]) => {
                 self.check_expr(binding.out, begin);
@@ -133,12 +134,14 @@ impl<'m> Verifier<'m> {
         values.iter().filter_map(|value| self.ty(*value).cloned()).collect()
     }
 
-    fn branch(&mut self, binding: &'m Binding, region: &'m Region) {
+    fn branch(&mut self, binding: &'m Binding, index: usize, region: &'m Region) {
         if !region.params.is_empty() {
             self.fail(rules::BRANCHES, binding.out, "a branch takes no values");
         }
         let Some(expected) = self.ty(binding.out) else { return };
         self.scoped(|inner| {
+            let known = region_facts(binding, index, &inner.definitions);
+            known.into_iter().for_each(|fact| inner.prover.assume(fact));
             inner.inside(binding, region);
             let found = one_or_tuple_of(inner.types(&region.results));
             if !same_type(&inner.prover, expected, &found) {

@@ -11,7 +11,7 @@ mod rules;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Binding, BindingBlock, BlockKind, Function, Op, ParamKind, Region, SymKind, TensorType, Type, ValueData, ValueId,
+    Binding, BindingBlock, BlockKind, Definitions, Function, Op, ParamKind, Region, SymKind, TensorType, Type, ValueData, ValueId,
     binding_kind, dim,
 };
 use crate::Module;
@@ -38,6 +38,7 @@ pub fn violations(module: &Module, func: &Function) -> Vec<Violation> {
     let mut verifier = Verifier {
         module,
         func,
+        definitions: func.definitions(),
         prover: prover(func),
         bound: vec![false; func.values.len()],
         visible: vec![false; func.values.len()],
@@ -108,6 +109,7 @@ fn binds(func: &Function) -> BTreeMap<ValueId, Vec<Sym>> {
 struct Verifier<'m> {
     module: &'m Module,
     func: &'m Function,
+    definitions: Definitions<'m>,
     prover: Prover,
     /// Values that are bound somewhere.
     bound: Vec<bool>,

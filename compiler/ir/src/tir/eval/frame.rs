@@ -124,8 +124,13 @@ impl<'a, 'm> Frame<'a, 'm> {
     fn bind_param(&mut self, buf: BufId, usage: BufUse, view: View) -> Result<(), String> {
         let mut place = self.place_at(buf, view)?;
         place.writable = usage != BufUse::In;
-        let (cells, name) = (place.cells(), &self.func.buffers[buf.0 as usize].name);
-        let memory = &mut self.machine.memories[view.memory];
+        let data = &self.func.buffers[buf.0 as usize];
+        let (name, memory) = (&data.name, &mut self.machine.memories[view.memory]);
+        if data.strides.as_ref().is_some_and(|strides| strides.len() != place.shape.len()) {
+            // Flat: its strides are in the indices by now, which may reach everything that was given.
+            place.shape = vec![(memory.len() - view.base) / view.unit];
+        }
+        let cells = place.cells();
         if cells.start < 0 || cells.end > memory.len() {
             let found = memory.len();
             return Err(format!("`{name}` needs cells {cells:?}, its argument has {found}"));

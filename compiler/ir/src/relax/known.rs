@@ -1,0 +1,91 @@
+//! What is known inside of a region: a branch runs only if its condition holds, a turn only if there is one.
+
+use super::{Binding, Definitions, Event, Function, Op, ValueId};
+use crate::arith::{Fact, IntExpr};
+use crate::op::{BinaryOp, CmpOp, ElementOp, UnaryOp};
+use crate::{DType, Scalar};
+
+/// Facts that hold in region `index` of a binding. The range of a loop's variable is known from its declaration.
+pub fn region_facts(binding: &Binding, index: usize, definitions: &Definitions<'_>) -> Vec<Fact> {
+    match (&binding.op, binding.args.first()) {
+        (Op::If, Some(cond)) => consequences(*cond, index == 0, definitions),
+        (Op::For { extent, .. }, _) if extent.as_const().is_none() => vec![Fact::ge(extent, &IntExpr::from(1))],
+        _ => Vec::new(),
+    }
+}
+
+/// What follows from a scalar bool being `holds`, as far as it compares integers that no memory holds.
+fn consequences(value: ValueId, holds: bool, definitions: &Definitions<'_>) -> Vec<Fact> {
+    let Some(binding) = definitions.binding(value) else { return Vec::new() };
+    let of = |n: usize, holds: bool| binding.args.get(n).map(|v| consequences(*v, holds, definitions));
+    let both = |holds: bool| [of(0, holds), of(1, holds)].into_iter().flatten().flatten().collect();
+    match &binding.op {
+        Op::Scalar(known) if (known.bits != 0) != holds => vec![never()],
+        Op::Element(ElementOp::Compare(op)) => {
+            let fact = comparison(*op, binding, definitions);
+            fact.map(|fact| if holds { fact } else { fact.negate() }).into_iter().collect()
+        }
+        Op::Element(ElementOp::Unary(UnaryOp::Not)) => of(0, !holds).unwrap_or_default(),
+        Op::Element(ElementOp::Binary(BinaryOp::And)) if holds => both(true),
+        Op::Element(ElementOp::Binary(BinaryOp::Or)) if !holds => both(false),
+        // `a && b` fails, `a || b` holds: one of them does, which is known only if all of both is.
+        Op::Element(ElementOp::Binary(BinaryOp::And | BinaryOp::Or)) => {
+            let sides = [of(0, holds), of(1, holds)].into_iter().flatten();
+            let whole: Vec<Fact> = sides.filter(|side| !side.is_empty()).map(Fact::And).collect();
+            if whole.len() == 2 { vec![Fact::Or(whole)] } else { Vec::new() }
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What does not hold anywhere: nothing there runs.
+fn never() -> Fact {
+    Fact::ge(&IntExpr::from(0), &IntExpr::from(1))
+}
+
+fn comparison(op: CmpOp, binding: &Binding, definitions: &Definitions<'_>) -> Option<Fact> {
+    let [a, b] = binding.args.as_slice() else { return None };
+    let (a, b) = (&integer(*a, definitions)?, &integer(*b, definitions)?);
+    Some(match op {
+        CmpOp::Eq => Fact::eq(a, b),
+        CmpOp::Ne => Fact::ne(a, b),
+        CmpOp::Lt => Fact::lt(a, b),
+        CmpOp::Le => Fact::le(a, b),
+        CmpOp::Gt => Fact::gt(a, b),
+        CmpOp::Ge => Fact::ge(a, b),
+    })
+}
+
+/// A scalar that is an index value or a number.
+fn integer(value: ValueId, definitions: &Definitions<'_>) -> Option<IntExpr> {
+    match &definitions.binding(value)?.op {
+        Op::IndexValue { expr, dtype } if *dtype == DType::I64 => Some(expr.clone()),
+        Op::Scalar(known) if known.dtype.is_int() => number(*known),
+        _ => None,
+    }
+}
+
+fn number(known: Scalar) -> Option<IntExpr> {
+    i64::try_from(known.to_i128()).ok().map(IntExpr::from)
+}
+
+/// Every binding with what is known where it stands, beyond what holds at the call: in branches, in turns, and behind
+/// checks.
+pub fn known_at<'f>(func: &'f Function, f: &mut impl FnMut(&'f Binding, &[Fact])) {
+    let definitions = func.definitions();
+    let mut facts = Vec::new();
+    let mut marks = Vec::new();
+    func.walk(|event| match event {
+        Event::Enter(binding) => f(binding, &facts),
+        Event::Begin(binding, index, _) => {
+            marks.push(facts.len());
+            facts.extend(region_facts(binding, index, &definitions));
+        }
+        Event::End(..) => facts.truncate(marks.pop().unwrap_or(0)),
+        Event::Leave(binding) => {
+            if let Op::Assert { fact, .. } = &binding.op {
+                facts.push(fact.clone());
+            }
+        }
+    });
+}

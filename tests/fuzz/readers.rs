@@ -1,0 +1,65 @@
+//! Readers that are fuzzed: each takes any bytes and must neither panic nor hang nor allocate without bound.
+
+use crate::targets::Target;
+
+/// What reads bytes.
+pub(crate) const READERS: &[Target] = &[("blob", blob), ("safetensors", safetensors), ("npy", npy)];
+
+/// A blob, at an aligned address: whole, or with its hashes made right.
+fn blob(bytes: &[u8]) {
+    let mut room = vec![0_u8; bytes.len() + 16];
+    let start = room.as_ptr().align_offset(16);
+    let aligned = &mut room[start..start + bytes.len()];
+    aligned.copy_from_slice(bytes);
+    walk(aligned);
+    mend(aligned);
+    walk(aligned);
+}
+
+/// Everything that a reader hands out.
+fn walk(bytes: &[u8]) {
+    let Ok(blob) = tenfold::blob::Blob::read(bytes) else { return };
+    let modules: Vec<_> = blob.modules().collect();
+    assert_eq!(modules.len(), blob.len());
+    for (at, module) in modules.iter().enumerate() {
+        assert_eq!(blob.find(module.key).as_ref(), Some(module));
+        assert!(blob.imports(at).all(|child| at < child && child < modules.len()));
+    }
+}
+
+/// Puts right the hashes and lengths that a fuzzer does not guess.
+fn mend(bytes: &mut [u8]) {
+    use tenfold_abi::blob::{ALIGN, HEADER, MAGIC, VERSION, hash};
+    let len = bytes.len() as u64;
+    let Some((head, body)) = bytes.split_at_mut_checked(HEADER) else { return };
+    head[..8].copy_from_slice(&MAGIC);
+    head[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    head[12..16].copy_from_slice(&(ALIGN as u32).to_le_bytes());
+    head[16..24].copy_from_slice(&len.to_le_bytes());
+    head[40..48].fill(0);
+    mend_entries(body);
+    head[32..40].copy_from_slice(&hash(body).to_le_bytes());
+}
+
+fn mend_entries(mut body: &mut [u8]) {
+    use tenfold_abi::blob::{ENTRY, hash, padded};
+    while let Some((head, rest)) = body.split_at_mut_checked(ENTRY) {
+        let word = |at: usize| usize::from_le_bytes(head[at..at + 8].try_into().unwrap_or_default());
+        let (Some(key), Some(payload)) = (padded(word(0)), padded(word(8))) else { return };
+        let len = word(8);
+        let Some((_, rest)) = rest.split_at_mut_checked(key) else { return };
+        let Some((payload, rest)) = rest.split_at_mut_checked(payload) else { return };
+        head[16..24].copy_from_slice(&hash(&payload[..len]).to_le_bytes());
+        body = rest;
+    }
+}
+
+/// A safetensors file.
+fn safetensors(bytes: &[u8]) {
+    tenfold_build::holds_tensor(bytes, Some("w"));
+}
+
+/// An npy file.
+fn npy(bytes: &[u8]) {
+    tenfold_build::holds_tensor(bytes, None);
+}
