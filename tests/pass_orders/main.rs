@@ -10,11 +10,11 @@ mod case;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/data.rs"]
 mod data;
+#[path = "../random/graph/mod.rs"]
+mod graph;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/interpret.rs"]
 mod interpret;
-#[path = "../random/graph/mod.rs"]
-mod graph;
 #[path = "../conformance/random.rs"]
 mod random;
 #[path = "../conformance/shape.rs"]

@@ -41,7 +41,10 @@ impl Coverage {
     }
 
     pub(crate) fn show(&self) {
-        println!("{} functions, {} calls, {} with symbols, {} loop nests", self.cases, self.calls, self.symbolic, self.loops);
+        println!(
+            "{} functions, {} calls, {} with symbols, {} loop nests",
+            self.cases, self.calls, self.symbolic, self.loops
+        );
         let list = |name: &str, count: &usize| format!("{name} {count}");
         let operators: Vec<String> = self.operators.iter().map(|(n, c)| list(n, c)).collect();
         let dtypes: Vec<String> = self.dtypes.iter().map(|(n, c)| list(n, c)).collect();

@@ -61,12 +61,17 @@ fn arguments(functions: &[Function]) -> Vec<u8> {
         Actual::Scalar(value) => value.to_le_bytes(),
         Actual::Index(_) | Actual::Workspace(_) => Vec::new(),
     };
-    functions.iter().flat_map(|f| &f.calls).flat_map(|call| call.actual.iter().flat_map(of).collect::<Vec<u8>>()).collect()
+    functions
+        .iter()
+        .flat_map(|f| &f.calls)
+        .flat_map(|call| call.actual.iter().flat_map(of).collect::<Vec<u8>>())
+        .collect()
 }
 
 /// Builds and runs a crate of these functions; gives the first that is wrong and why.
 fn wrong(name: &str, functions: &[Function]) -> Option<(u64, String)> {
-    let mut library = "//! Random programs.\n#![allow(missing_docs, clippy::all)]\nuse tenfold::prelude::*;\n\n".to_string();
+    let mut library =
+        "//! Random programs.\n#![allow(missing_docs, clippy::all)]\nuse tenfold::prelude::*;\n\n".to_string();
     functions.iter().for_each(|f| library += &f.text);
     let package = Package::bare(name);
     package.write("Cargo.toml", &manifest(name, "2024"));

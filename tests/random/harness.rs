@@ -106,7 +106,8 @@ struct Clock {
 impl Clock {
     fn show(&self, cases: usize) {
         let each = |time: Duration| time.as_secs_f64() * 1e3 / cases.max(1) as f64;
-        let mut line = format!("ms per case: making {:.2}, passes and interpreters {:.2}", each(self.make), each(self.prepare));
+        let mut line =
+            format!("ms per case: making {:.2}, passes and interpreters {:.2}", each(self.make), each(self.prepare));
         for (name, time) in &self.backends {
             line += &format!(", {name} {:.2}", each(*time));
         }

@@ -53,11 +53,7 @@ impl Grow {
         let least = self.random.below(3) as i64;
         let values: Vec<i64> = self.random.pick(&EXTENTS).into_iter().filter(|v| *v >= least).take(3).collect();
         let most = values.iter().copied().max().unwrap_or(0);
-        self.b.declare_sym(SymDecl {
-            sym: sym.clone(),
-            kind: SymKind::Dim { param, axis: 0 },
-            loc: Loc::default(),
-        });
+        self.b.declare_sym(SymDecl { sym: sym.clone(), kind: SymKind::Dim { param, axis: 0 }, loc: Loc::default() });
         let dim = IntExpr::var(sym.clone());
         if least > 0 {
             self.fact(Fact::ge(&dim, &IntExpr::from(least)));

@@ -20,7 +20,11 @@ impl Writer {
             7 => self.call_of_one(dtype, depth),
             8 | 9 => {
                 let holds = self.condition(depth - 1);
-                format!("if {holds} {{ {} }} else {{ {} }}", self.scalar(dtype, depth - 1), self.scalar(dtype, depth - 1))
+                format!(
+                    "if {holds} {{ {} }} else {{ {} }}",
+                    self.scalar(dtype, depth - 1),
+                    self.scalar(dtype, depth - 1)
+                )
             }
             10 | 11 => self.reduction(dtype, depth),
             12 => self.converted(dtype, depth),
@@ -48,9 +52,11 @@ impl Writer {
 
     fn call_of_one(&mut self, dtype: &'static str, depth: u32) -> String {
         let x = self.scalar(dtype, depth - 1);
-        let floats =
-            ["abs", "tanh", "exp", "sqrt", "floor", "square", "sigmoid", "relu", "sin", "cos", "log1p", "round", "sign"];
-        let name = if is_float(dtype) { self.random.pick(&floats) } else { self.random.pick(&["abs", "sign", "square"]) };
+        let floats = [
+            "abs", "tanh", "exp", "sqrt", "floor", "square", "sigmoid", "relu", "sin", "cos", "log1p", "round", "sign",
+        ];
+        let name =
+            if is_float(dtype) { self.random.pick(&floats) } else { self.random.pick(&["abs", "sign", "square"]) };
         if name == "log1p" { format!("log1p(abs({x}))") } else { format!("{name}({x})") }
     }
 
@@ -158,8 +164,12 @@ impl Writer {
 
     /// An index that lies below an extent, if there is one.
     pub(super) fn index_below(&mut self, dim: &str) -> Option<String> {
-        let fits: Vec<String> =
-            self.indices.iter().filter(|(_, below)| below.as_deref() == Some(dim)).map(|(name, _)| name.clone()).collect();
+        let fits: Vec<String> = self
+            .indices
+            .iter()
+            .filter(|(_, below)| below.as_deref() == Some(dim))
+            .map(|(name, _)| name.clone())
+            .collect();
         if let Ok(n) = dim.parse::<usize>()
             && n > 0
             && (fits.is_empty() || self.chance(4))

@@ -93,7 +93,8 @@ pub(crate) fn module(text: &str) -> Result<Module, String> {
 pub(crate) fn write(name: &str, seed: u64, statements: &[u64]) -> Result<Written, String> {
     let signature = Signature::of_seed(seed);
     let main = signature.dtype();
-    let mut w = Writer { random: Random::new(seed), vars: signature.vars(), indices: signature.indices(), fresh: 0, main };
+    let mut w =
+        Writer { random: Random::new(seed), vars: signature.vars(), indices: signature.indices(), fresh: 0, main };
     let (mut body, mut refused) = (String::new(), BTreeMap::new());
     let mut last = check(&signature.text(name, &body, &w.vars))?.map_err(|e| format!("not even nothing: {e}"))?;
     for statement in statements {
@@ -117,7 +118,12 @@ pub(crate) fn write(name: &str, seed: u64, statements: &[u64]) -> Result<Written
 fn first_line(message: &str) -> String {
     let mut quoted = false;
     let text = message.lines().next().unwrap_or_default();
-    text.chars().filter(|c| { quoted ^= *c == '`'; !quoted && !c.is_ascii_digit() }).collect()
+    text.chars()
+        .filter(|c| {
+            quoted ^= *c == '`';
+            !quoted && !c.is_ascii_digit()
+        })
+        .collect()
 }
 
 /// What the front end says of a text; an error if it panics.

@@ -5,9 +5,43 @@ use super::{FLOATS, INTS, Var, Writer, is_float};
 /// Elementwise operators of one value, of numbers and of floats.
 const OF_NUMBERS: &[&str] = &["abs", "sign", "square"];
 const OF_FLOATS: &[&str] = &[
-    "floor", "ceil", "round", "trunc", "sqrt", "exp", "tanh", "sigmoid", "relu", "relu6", "elu", "celu", "selu", "gelu",
-    "silu", "softplus", "softsign", "hard_sigmoid", "hard_swish", "mish", "leaky_relu", "thresholded_relu", "sin", "cos",
-    "tan", "atan", "asinh", "erf", "expm1", "log", "log2", "log1p", "rsqrt", "reciprocal", "exp2", "sinh", "cosh",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "sqrt",
+    "exp",
+    "tanh",
+    "sigmoid",
+    "relu",
+    "relu6",
+    "elu",
+    "celu",
+    "selu",
+    "gelu",
+    "silu",
+    "softplus",
+    "softsign",
+    "hard_sigmoid",
+    "hard_swish",
+    "mish",
+    "leaky_relu",
+    "thresholded_relu",
+    "sin",
+    "cos",
+    "tan",
+    "atan",
+    "asinh",
+    "erf",
+    "expm1",
+    "log",
+    "log2",
+    "log1p",
+    "rsqrt",
+    "reciprocal",
+    "exp2",
+    "sinh",
+    "cosh",
 ];
 
 impl Writer {
@@ -122,7 +156,8 @@ impl Writer {
     /// `let t = compute(…)`, one tensor or two.
     pub(super) fn bind_compute(&mut self) -> String {
         let dtype = if self.chance(3) { self.any_dtype() } else { self.main };
-        let shapes: &[&[&str]] = &[&["N", "M"], &["N", "M"], &["M"], &["N"], &["M", "N"], &["3", "N"], &["N", "M", "2"]];
+        let shapes: &[&[&str]] =
+            &[&["N", "M"], &["N", "M"], &["M"], &["N"], &["M", "N"], &["3", "N"], &["N", "M", "2"]];
         let shape: Vec<String> = self.random.pick(shapes).iter().map(|d| d.to_string()).collect();
         let names = ["i", "j", "l"];
         let known = self.indices.len();

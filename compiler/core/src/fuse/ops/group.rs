@@ -19,12 +19,7 @@ pub(crate) struct Grouped {
 }
 
 /// The bindings, in order, as a primitive function called `name`. The last one's value is its result.
-pub(crate) fn group(
-    module: &Module,
-    func: &relax::Function,
-    name: &str,
-    members: &[&Binding],
-) -> Option<Grouped> {
+pub(crate) fn group(module: &Module, func: &relax::Function, name: &str, members: &[&Binding]) -> Option<Grouped> {
     let last = members.last()?;
     let made: BTreeSet<ValueId> = members.iter().map(|b| b.out).collect();
     let mut args: Vec<ValueId> = Vec::new();

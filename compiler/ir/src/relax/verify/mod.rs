@@ -11,8 +11,8 @@ mod rules;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Binding, BindingBlock, BlockKind, Definitions, Function, Op, ParamKind, Region, SymKind, TensorType, Type, ValueData, ValueId,
-    binding_kind, dim,
+    Binding, BindingBlock, BlockKind, Definitions, Function, Op, ParamKind, Region, SymKind, TensorType, Type,
+    ValueData, ValueId, binding_kind, dim,
 };
 use crate::Module;
 use crate::arith::{IntExpr, Prover, Sym};
