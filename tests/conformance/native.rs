@@ -75,6 +75,11 @@ fn build(batch: &[Prepared], backend: &dyn Backend, target: &Target, folder: &Pa
     std::fs::create_dir_all(folder).map_err(|e| e.to_string())?;
     let module = merge(batch);
     let artefact = backend.build(&module, target, &CodegenOptions::default()).map_err(|e| e.message)?;
+    // No math library, nor anything else that a program need not have.
+    let foreign = tenfold_tests::elf::unexpected(&artefact.object);
+    if !foreign.is_empty() {
+        return Err(format!("the object asks the linker for {}", foreign.join(", ")));
+    }
     let entries: Vec<&PrimFunc> = batch.iter().filter_map(|c| c.module.prim(&c.name)).collect();
     let (object, shims, library) = (folder.join("cases.o"), folder.join("shims.c"), folder.join("cases.so"));
     std::fs::write(&object, &artefact.object).map_err(|e| e.to_string())?;

@@ -1,3 +1,4 @@
 //! Tests that span crates, and what they share.
 
+pub mod elf;
 pub mod tools;

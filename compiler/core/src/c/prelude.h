@@ -5,14 +5,9 @@
 #if defined(__GNUC__)
 #define TF_EXPORT __attribute__((visibility("hidden")))
 #define TF_INLINE static inline __attribute__((always_inline, unused))
-#define tf_sqrt_f32 __builtin_sqrtf
-#define tf_sqrt_f64 __builtin_sqrt
-#define tf_fma_f32 __builtin_fmaf
-#define tf_fma_f64 __builtin_fma
+#define TF_OUT static __attribute__((noinline, unused))
 #define tf_abs_f32 __builtin_fabsf
 #define tf_abs_f64 __builtin_fabs
-#define tf_rem_f32 __builtin_fmodf
-#define tf_rem_f64 __builtin_fmod
 #define TF_INF __builtin_inf()
 #define TF_NAN __builtin_nan("")
 #define TF_PREFETCH(p) __builtin_prefetch(p)
@@ -20,14 +15,9 @@
 #include <math.h>
 #define TF_EXPORT
 #define TF_INLINE static inline
-#define tf_sqrt_f32 sqrtf
-#define tf_sqrt_f64 sqrt
-#define tf_fma_f32 fmaf
-#define tf_fma_f64 fma
+#define TF_OUT static
 #define tf_abs_f32 fabsf
 #define tf_abs_f64 fabs
-#define tf_rem_f32 fmodf
-#define tf_rem_f64 fmod
 #define TF_INF ((double)INFINITY)
 #define TF_NAN ((double)NAN)
 #define TF_PREFETCH(p) ((void)(p))
@@ -37,6 +27,160 @@ TF_INLINE uint32_t tf_bits_f32(float x) { union { float f; uint32_t u; } v; v.f 
 TF_INLINE uint64_t tf_bits_f64(double x) { union { double f; uint64_t u; } v; v.f = x; return v.u; }
 TF_INLINE float tf_f32_bits(uint32_t x) { union { float f; uint32_t u; } v; v.u = x; return v.f; }
 TF_INLINE double tf_f64_bits(uint64_t x) { union { double f; uint64_t u; } v; v.u = x; return v.f; }
+
+/* What would be calls of a math library, bit-exact: S suffix, T type, U word of W bits, F of them the fraction's, BIAS
+   of the exponent. */
+#define TF_EXACT(S, T, U, W, F, BIAS) \
+  /* The exponent of a number that is not 0; its fraction with the hidden bit takes the place of its bits. */ \
+  TF_INLINE int tf_split_##S(U *bits) { \
+    int e = (int)(*bits >> F); \
+    if (e) { *bits = (*bits & (((U)1 << F) - 1)) | (U)1 << F; return e; } \
+    for (e = 1; !(*bits >> F); e--) *bits <<= 1; \
+    return e; \
+  } \
+  /* The remainder of a division that truncates, by subtracting shifted divisors. */ \
+  TF_OUT T tf_rem_##S(T x, T y) { \
+    const U top = (U)1 << (W - 1), inf = (U)(2 * BIAS + 1) << F; \
+    U a = tf_bits_##S(x), b = tf_bits_##S(y), sign = a & top; \
+    int ea, eb; \
+    a &= ~top; \
+    b &= ~top; \
+    if (b == 0 || b > inf || a >= inf) return (T)TF_NAN; \
+    if (a < b) return x; \
+    ea = tf_split_##S(&a); \
+    eb = tf_split_##S(&b); \
+    for (;; a <<= 1, ea--) { \
+      if (a >= b) a -= b; \
+      if (ea <= eb) break; \
+    } \
+    if (a == 0) return tf_##S##_bits(sign); \
+    for (; !(a >> F); ea--) a <<= 1; \
+    a = ea > 0 ? (a & (((U)1 << F) - 1)) | (U)ea << F : a >> (1 - ea); \
+    return tf_##S##_bits(sign | a); \
+  } \
+  /* The square root, a bit at a time, rounded to nearest. */ \
+  TF_OUT T tf_soft_sqrt_##S(T x) { \
+    const U top = (U)1 << (W - 1), inf = (U)(2 * BIAS + 1) << F; \
+    U bits = tf_bits_##S(x), rest = bits & ~top, root = 0, sum = 0, bit = (U)1 << (F + 1); \
+    int e; \
+    if (rest == 0 || bits >= inf) return bits > top && rest <= inf ? (T)TF_NAN : x; \
+    e = tf_split_##S(&rest) - BIAS; \
+    rest <<= 1 + (e & 1); \
+    for (; bit; bit >>= 1, rest <<= 1) { \
+      if (sum + bit > rest) continue; \
+      rest -= sum + bit; \
+      sum += bit + bit; \
+      root += bit; \
+    } \
+    if (rest) root += root & 1; \
+    return tf_##S##_bits((root >> 1) + ((U)(BIAS - 1 + (e - (e & 1)) / 2) << F)); \
+  }
+TF_EXACT(f32, float, uint32_t, 32, 23, 127)
+TF_EXACT(f64, double, uint64_t, 64, 52, 1023)
+
+/* Processors without the instructions. */
+#if defined(__GNUC__) && !(defined(__arm__) && (!defined(__ARM_FP) || !(__ARM_FP & 4))) && \
+    !(defined(__riscv) && !defined(__riscv_flen)) && !defined(__mips_soft_float)
+#define tf_sqrt_f32 __builtin_sqrtf
+#else
+#define tf_sqrt_f32 tf_soft_sqrt_f32
+#endif
+#if defined(__GNUC__) && !(defined(__arm__) && (!defined(__ARM_FP) || !(__ARM_FP & 8))) && \
+    !(defined(__riscv) && (!defined(__riscv_flen) || __riscv_flen < 64)) && !defined(__mips_soft_float)
+#define tf_sqrt_f64 __builtin_sqrt
+#else
+#define tf_sqrt_f64 tf_soft_sqrt_f64
+#endif
+
+#if defined(__FP_FAST_FMAF)
+#define tf_fma_f32 __builtin_fmaf
+#else
+/* The product is exact as a double; a sum rounded to odd may be rounded once more. */
+TF_INLINE float tf_fma_f32(float a, float b, float c) {
+  double p = (double)a * (double)b, z = (double)c;
+  double s = p + z, part = s - p;
+  double lost_p = p - (s - part), lost_z = z - part;
+  double lost = lost_p + lost_z;
+  uint64_t bits = tf_bits_f64(s);
+  if ((lost < 0 || lost > 0) && !(bits & 1u)) bits += (lost > 0) == (s > 0) ? (uint64_t)1 : ~(uint64_t)0;
+  return (float)tf_f64_bits(bits);
+}
+#endif
+#if defined(__FP_FAST_FMA)
+#define tf_fma_f64 __builtin_fma
+#else
+/* 128 bits. */
+typedef struct { uint64_t high, low; } tf_u128;
+TF_INLINE tf_u128 tf_shl128(tf_u128 x, int n) {
+  if (n >= 64) { x.high = x.low << (n - 64); x.low = 0; }
+  else if (n > 0) { x.high = x.high << n | x.low >> (64 - n); x.low <<= n; }
+  return x;
+}
+/* To the right; what is lost is kept as one bit. */
+TF_INLINE tf_u128 tf_shr128(tf_u128 x, int n) {
+  tf_u128 y = x, back;
+  if (n > 127) { y.high = 0; y.low = (x.high | x.low) != 0; return y; }
+  if (n >= 64) { y.low = x.high >> (n - 64); y.high = 0; }
+  else if (n > 0) { y.low = x.low >> n | x.high << (64 - n); y.high = x.high >> n; }
+  back = tf_shl128(y, n);
+  y.low |= back.high != x.high || back.low != x.low;
+  return y;
+}
+TF_INLINE tf_u128 tf_add128(tf_u128 x, tf_u128 y) {
+  x.low += y.low;
+  x.high += y.high + (x.low < y.low);
+  return x;
+}
+TF_INLINE tf_u128 tf_neg128(tf_u128 x) {
+  tf_u128 one = {0, 1};
+  x.high = ~x.high;
+  x.low = ~x.low;
+  return tf_add128(x, one);
+}
+TF_INLINE tf_u128 tf_mul128(uint64_t a, uint64_t b) {
+  const uint64_t half = 0xffffffffu;
+  uint64_t low = (a & half) * (b & half), m = (a >> 32) * (b & half), n = (a & half) * (b >> 32);
+  tf_u128 r;
+  m += low >> 32;
+  n += m & half;
+  r.high = (a >> 32) * (b >> 32) + (m >> 32) + (n >> 32);
+  r.low = n << 32 | (low & half);
+  return r;
+}
+/* Product and addend stand at the left of 128 bits; the smaller moves under the larger, and the sum is rounded. */
+TF_OUT double tf_fma_f64(double a, double b, double c) {
+  const uint64_t top = (uint64_t)1 << 63, inf = (uint64_t)2047 << 52;
+  uint64_t x = tf_bits_f64(a), y = tf_bits_f64(b), z = tf_bits_f64(c), kept, rest;
+  int negative = (int)((x ^ y) >> 63), other = (int)(z >> 63), ep, ez, e, zeros;
+  tf_u128 p, q, sum;
+  x &= ~top;
+  y &= ~top;
+  z &= ~top;
+  if (x >= inf || y >= inf || x == 0 || y == 0) return a * b + c;
+  if (z >= inf) return c + c;
+  ep = tf_split_f64(&x) + tf_split_f64(&y) - 1023;
+  ez = z ? tf_split_f64(&z) : -4096;
+  p = tf_shl128(tf_mul128(x, y), 20);
+  q.high = z << 8;
+  q.low = 0;
+  if (ep < ez) { tf_u128 t = p; int n = negative; p = q; q = t; e = ez; ez = ep; negative = other; other = n; }
+  else e = ep;
+  q = tf_shr128(q, e - ez);
+  sum = tf_add128(p, negative == other ? q : tf_neg128(q));
+  if (sum.high >> 63) { sum = tf_neg128(sum); negative = !negative; }
+  if (!(sum.high | sum.low)) return 0.0;
+  /* The top bit goes to place 126; a value of 1.x at exponent e has it at place 124. */
+  for (zeros = 0; !(sum.high >> 62); zeros++) sum = tf_shl128(sum, 1);
+  e += 2 - zeros;
+  if (e < 1) sum = tf_shr128(sum, 1 - e);
+  kept = sum.high >> 10;
+  rest = sum.high & 1023u;
+  if (rest > 512 || (rest == 512 && (sum.low || (kept & 1)))) kept++;
+  kept += (uint64_t)((e < 1 ? 1 : e) - 1) << 52;
+  if (e > 2046 || kept >= inf) kept = inf;
+  return tf_f64_bits(kept | (negative ? top : 0));
+}
+#endif
 
 /* Halves: values are held as float, rounded to the half after every operation. */
 TF_INLINE uint16_t tf_f16_of(double x) {

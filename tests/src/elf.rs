@@ -1,0 +1,67 @@
+//! What an object asks of the linker.
+
+use std::collections::BTreeSet;
+
+/// Functions that every program has, whatever it links: compilers make calls of them out of loops.
+const MEMORY: [&str; 3] = ["memcpy", "memmove", "memset"];
+
+/// The names that an object of this machine leaves undefined, if it is an ELF object of 64 bits.
+pub fn undefined(object: &[u8]) -> Option<BTreeSet<String>> {
+    if !object.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let number = |at: usize, bytes: usize| -> Option<usize> {
+        let mut all = [0; 8];
+        all[..bytes].copy_from_slice(object.get(at..at + bytes)?);
+        usize::try_from(u64::from_le_bytes(all)).ok()
+    };
+    let (table, size, count) = (number(0x28, 8)?, number(0x3a, 2)?, number(0x3c, 2)?);
+    let section = |n: usize| table + n * size;
+    let symbols = (0..count).map(section).find(|at| number(at + 4, 4) == Some(2))?;
+    let names = number(section(number(symbols + 40, 4)?) + 24, 8)?;
+    let (start, length) = (number(symbols + 24, 8)?, number(symbols + 32, 8)?);
+    let mut found = BTreeSet::new();
+    // The first entry is no symbol.
+    for at in (start..start + length).step_by(24).skip(1).filter(|at| number(at + 6, 2) == Some(0)) {
+        let name = object.get(names + number(at, 4)?..)?;
+        let end = name.iter().position(|byte| *byte == 0)?;
+        found.insert(String::from_utf8_lossy(&name[..end]).into_owned());
+    }
+    Some(found)
+}
+
+/// What an object of this machine asks for that no function of ours may: all but memory functions and its constants.
+pub fn unexpected(object: &[u8]) -> Vec<String> {
+    let ours = |name: &String| {
+        name.starts_with("__tenfold_w_") || name == "_GLOBAL_OFFSET_TABLE_" || MEMORY.contains(&name.as_str())
+    };
+    undefined(object).into_iter().flatten().filter(|name| !ours(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools;
+
+    #[test]
+    fn a_call_of_the_math_library_is_seen() {
+        if !tools::has("cc") || !cfg!(all(target_os = "linux", target_pointer_width = "64")) {
+            return tools::skip("cc", "`apt-get install gcc` installs it");
+        }
+        let folder = std::env::temp_dir().join(format!("tenfold-elf-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let (source, object) = (folder.join("calls.c"), folder.join("calls.o"));
+        let text = "double sin(double); void *memcpy(void *, const void *, unsigned long); extern int __tenfold_w_1;\n\
+                    double f(double x, char *p, char *q, unsigned long n) { memcpy(p, q, n); return sin(x) + __tenfold_w_1; }\n";
+        std::fs::write(&source, text).expect("a file");
+        let mut cc = std::process::Command::new("cc");
+        cc.args(["-O1", "-fno-builtin", "-c", "-o"]).args([&object, &source]);
+        assert!(cc.status().expect("cc starts").success());
+        let object = std::fs::read(&object).expect("an object");
+        let all = undefined(&object).expect("an ELF object");
+        assert!(["sin", "memcpy", "__tenfold_w_1"].iter().all(|name| all.contains(*name)), "{all:?}");
+        assert_eq!(unexpected(&object), ["sin"]);
+        assert_eq!(undefined(b"no object"), None);
+        std::fs::remove_dir_all(&folder).expect("the folder goes");
+    }
+}
