@@ -1,11 +1,13 @@
 //! Expanded math functions against the library's, over samples of every magnitude: the worst error of each in units in
-//! the last place, which must stay under what `tenfold_ir::eval::ulps` states.
+//! the last place, which must stay under what `tenfold_ir::eval::ulps` states. Of halves every operand is a sample; of
+//! `f32` every one is on demand: `cargo test --release --test conformance every_f32 -- --ignored --nocapture`, with
+//! `TENFOLD_F32_STRIDE=1000` each thousandth.
 
 use std::path::PathBuf;
 
 use tenfold_core::pass::{self, PassContext};
 use tenfold_core::{PIPELINE, Target};
-use tenfold_ir::eval::{Bounded, binary_ulps, scalar_ops, ulp, ulps};
+use tenfold_ir::eval::{Bounded, binary_ulps, largest, scalar_ops, ulp, ulps};
 use tenfold_ir::op::{BinaryOp, UnaryOp};
 use tenfold_ir::tir::{Access, BufUse, Builder, IterKind, PrimFunc, Stmt};
 use tenfold_ir::{DType, Function, Module, Scalar};
@@ -62,9 +64,14 @@ fn compiled(name: &str, f: Math, dtype: DType, n: usize, target: &Target) -> Mod
     module
 }
 
-/// Special values, every magnitude, and the range where functions change most.
+/// Special values, every magnitude, and the range where functions change most; of halves all, in some order.
 fn samples(dtype: DType, seed: u64) -> Vec<Scalar> {
     let mut random = Random::new(seed);
+    if dtype.is_half() {
+        let mut all: Vec<Scalar> = (0..1 << 16).map(|bits| Scalar { dtype, bits }).collect();
+        (1..all.len()).rev().for_each(|at| all.swap(at, random.below(at + 1)));
+        return all;
+    }
     let mut all = special(dtype);
     while all.len() < SAMPLES {
         let bits = random.bits();
@@ -90,6 +97,9 @@ fn error(dtype: DType, real: f64, found: f64) -> f64 {
             (found - real).abs() / ulp(dtype, real)
         };
     }
+    // Infinity is the number behind the largest.
+    let most = largest(dtype);
+    let found = if found.is_infinite() && real.is_finite() { (most + ulp(dtype, most)).copysign(found) } else { found };
     (found - real).abs() / ulp(dtype, real)
 }
 
@@ -139,7 +149,7 @@ fn expansions_stay_in_their_bounds() {
     let unary = MATH.iter().map(|op| Math::Unary(*op)).chain([Math::Unary(UnaryOp::Rsqrt)]);
     let functions: Vec<Math> = unary.chain([BinaryOp::Pow, BinaryOp::Atan2].map(Math::Binary)).collect();
     let mut errors = Vec::new();
-    for dtype in [DType::F32, DType::F64] {
+    for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         let inputs: Vec<Vec<Vec<Scalar>>> = functions
             .iter()
             .enumerate()
@@ -172,12 +182,48 @@ fn expansions_stay_in_their_bounds() {
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
+/// Every `f32`, or each so many, through the first back end that there is.
+#[test]
+#[ignore = "takes an hour"]
+fn every_f32_stays_in_its_bound() {
+    let stride = std::env::var("TENFOLD_F32_STRIDE").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let target = Target::from_triple(&native::host(), &[]);
+    let backends = native::backends();
+    let backend = backends.last().expect("a back end");
+    let functions = MATH.iter().map(|op| Math::Unary(*op)).chain([Math::Unary(UnaryOp::Rsqrt)]);
+    let mut errors = Vec::new();
+    for f in functions {
+        let (mut worst, mut count) = (Worst { ulps: 0.0, beyond: 0, at: String::new() }, 0);
+        for (chunk, first) in (0..1_u64 << 32).step_by(stride << 20).enumerate() {
+            let bits = (first..1 << 32).step_by(stride).take(1 << 20);
+            let inputs = vec![bits.map(|bits| Scalar { dtype: DType::F32, bits }).collect::<Vec<_>>()];
+            count += inputs[0].len();
+            let case = prepared("f32", f, DType::F32, &inputs, &target);
+            let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("f32").join(format!("{f:?}{chunk}"));
+            let all = native::outputs(&[case], &**backend, &target, &folder).expect("the function can be built");
+            let found = all[0].chunks_exact(4).map(|b| Scalar::from_le_bytes(DType::F32, b)).collect::<Vec<_>>();
+            let part = measure(f, DType::F32, &inputs, &found);
+            worst.beyond += part.beyond;
+            if part.ulps > worst.ulps {
+                (worst.ulps, worst.at) = (part.ulps, part.at);
+            }
+            let _ = std::fs::remove_dir_all(&folder);
+        }
+        println!("{f:?}: {:.3} ulp of {count} at {}", worst.ulps, worst.at);
+        if worst.beyond > 0 {
+            errors.push(format!("{f:?}: {} beyond, worst {:.3} at {}", worst.beyond, worst.ulps, worst.at));
+        }
+    }
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+}
+
 fn prepared(name: &str, f: Math, dtype: DType, inputs: &[Vec<Scalar>], target: &Target) -> Prepared {
+    let count = inputs[0].len();
     let buffer = |cells: Vec<Option<Scalar>>, usage| Actual::Buffer { dtype, cells, usage };
     let mut actual: Vec<Actual> =
         inputs.iter().map(|i| buffer(i.iter().map(|c| Some(*c)).collect(), BufUse::In)).collect();
-    actual.push(buffer(vec![None; SAMPLES], BufUse::Out));
-    let expected = [(actual.len() - 1, vec![None::<Bounded>; SAMPLES])].into_iter().collect();
-    let module = compiled(name, f, dtype, SAMPLES, target);
+    actual.push(buffer(vec![None; count], BufUse::Out));
+    let expected = [(actual.len() - 1, vec![None::<Bounded>; count])].into_iter().collect();
+    let module = compiled(name, f, dtype, count, target);
     Prepared { name: name.to_string(), module, actual, expected, definition: Default::default() }
 }
