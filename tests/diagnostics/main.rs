@@ -2,6 +2,9 @@
 //! function each. `TENFOLD_BLESS=1` writes `expected.txt`.
 
 mod cargo;
+#[allow(dead_code, reason = "the importer's tests use more of it")]
+#[path = "../../compiler/onnx/tests/support/mod.rs"]
+mod onnx;
 mod weights;
 
 #[test]

@@ -1,5 +1,6 @@
 //! Small files of weights, whole and damaged.
 
+use crate::onnx;
 use std::fs;
 use std::path::Path;
 
@@ -13,8 +14,17 @@ pub(crate) fn write(directory: &Path) {
     write("cut.npy", &bias[..bias.len() - 4]);
     write("fortran.npy", &npy("<f4", true, "(2, 2)", 16));
     write("complex.npy", &npy("<c8", false, "(4,)", 32));
-    write("net.onnx", b"");
+    write("net.onnx", &onnx::model(NET));
+    write("unknown.onnx", &onnx::model("input x: float[4]\ny = Foo(x)\nz = a.b.Bar(y)\noutput z"));
+    write("net.tflite", b"");
 }
+
+const NET: &str = "
+input x: float[batch, 4]
+const w: float[4, 2] = 1, 2, 3, 4, 5, 6, 7, 8
+y = MatMul(x, w)
+output y
+";
 
 /// Three tensors.
 fn digits() -> Vec<u8> {

@@ -62,7 +62,11 @@ impl<'m> Call<'_, 'm> {
     }
 
     fn wrong<T>(&self, name: &str, expected: &str) -> Outcome<T> {
-        fault(format!("expected {expected} for the attribute `{name}`"))
+        let found = match self.attributes.get(name) {
+            Some(AttributeValue::Other(what)) => format!(", found {what}"),
+            Some(_) | None => String::new(),
+        };
+        fault(format!("expected {expected} for the attribute `{name}`{found}"))
     }
 
     /// An integer attribute.

@@ -17,11 +17,6 @@ pub(crate) fn int(value: i64) -> IntExpr {
     IntExpr::from(value)
 }
 
-/// An attribute that is a list of integers.
-pub(crate) fn int_list(values: &[i64]) -> AttrValue {
-    AttrValue::List(values.iter().map(|v| AttrValue::Int(int(*v))).collect())
-}
-
 impl Cx<'_> {
     /// An operator of the language, by name.
     pub(crate) fn operator(&mut self, name: &str, args: Vec<Arg>, attrs: &[(&str, AttrValue)]) -> Outcome<ValueId> {

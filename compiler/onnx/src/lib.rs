@@ -194,7 +194,7 @@ pub fn external_files(bytes: &[u8]) -> Vec<String> {
     external::locations(bytes).unwrap_or_default().into_iter().map(String::from).collect()
 }
 
-/// The operators that are imported: domain and name, in order.
-pub fn operators() -> Vec<(&'static str, &'static str)> {
-    ops::all().map(|op| (op.domain, op.name)).collect()
+/// The operators that are imported: domain, name and the first version that is read, family by family.
+pub fn operators() -> Vec<(&'static str, &'static str, i64)> {
+    ops::all().map(|op| (op.domain, op.name, op.since)).collect()
 }

@@ -31,7 +31,6 @@ pub(crate) struct Snippet {
     params: Vec<String>,
     args: Vec<ValueId>,
     dims: Vec<IntExpr>,
-    facts: Vec<String>,
 }
 
 impl Snippet {
@@ -42,11 +41,6 @@ impl Snippet {
         self.params.push(format!("{name}: {}", tensor_text(ty.dtype, &dims)));
         self.args.push(value);
         dims
-    }
-
-    /// A condition on the dims.
-    pub(crate) fn fact(&mut self, text: String) {
-        self.facts.push(text);
     }
 
     /// The text of an extent.
@@ -63,14 +57,12 @@ impl Snippet {
 
     /// Emits the call. `result` is the result's type, `body` the text between the braces.
     pub(crate) fn call(self, cx: &mut Cx<'_>, result: &str, body: &str) -> Outcome<Vec<ValueId>> {
-        let facts = if self.facts.is_empty() { String::new() } else { format!("(dims({}))", self.facts.join(", ")) };
-        let head = format!("#[tensor_fn{facts}]\nfn ");
         let tail = format!("({}) -> {result} {{\n{body}\n}}", self.params.join(", "));
-        let func = match cx.library.get(&tail).filter(|_| facts.is_empty()) {
+        let func = match cx.library.get(&tail) {
             Some(name) => name.clone(),
             None => {
                 let name = cx.module.unique_name("onnx");
-                define(cx, &name, &format!("{head}{name}{tail}"))?;
+                define(cx, &name, &format!("#[tensor_fn]\nfn {name}{tail}"))?;
                 cx.library.insert(tail, name.clone());
                 name
             }

@@ -17,8 +17,6 @@ pub(crate) enum Value {
     Known(Rc<TensorData>),
     /// Small integers, known as expressions over the dims.
     Ints(Rc<Ints>),
-    /// Tensors in order.
-    Sequence(Vec<Value>),
     /// An operand that was left out, or an optional without a value.
     None,
     /// What a node with an error gives: nothing more is said of it.

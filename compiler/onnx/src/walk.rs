@@ -63,6 +63,9 @@ pub(crate) fn import<'m>(
     options: &'m Options,
 ) -> Result<Import, ImportError> {
     let graph = model.graph.as_ref().ok_or_else(|| ImportError::of("it is no ONNX model: it has no graph"))?;
+    if graph.nodes.len() > MOST_NODES {
+        return Err(ImportError::of(format!("it has more than {MOST_NODES} nodes")));
+    }
     let opsets = opsets(&model.opsets)?;
     let functions = model.functions.iter().map(|f| ((f.domain, f.name, f.overload), f)).collect();
     let name = if options.name.is_empty() { "model" } else { &options.name };
@@ -121,6 +124,7 @@ impl<'m> Cx<'m> {
                 let found = signature.inputs.len();
                 let message = format!("the model has {wanted} inputs ({}), found {found}", names.join(", "));
                 self.report(Problem { place: String::new(), message, about: About::Inputs });
+                inputs.iter().for_each(|input| self.define(input.name, Value::Poison));
                 return Vec::new();
             }
             signature.dims.iter().for_each(|dim| self.b.declare_sym(dim.clone()));
@@ -477,7 +481,6 @@ impl Cx<'_> {
             Value::Known(data) => Ok(data.elem),
             Value::Ints(ints) => Ok(ints.elem),
             Value::Poison => Err(Fault::Poison),
-            Value::Sequence(_) => fault("expected a tensor, found a sequence"),
             Value::None => fault("expected a tensor, found nothing"),
         }
     }
@@ -488,7 +491,7 @@ impl Cx<'_> {
             Value::Node(id, _) => Ok(self.dims(*id)),
             Value::Known(data) => Ok(data.shape.iter().map(|n| int(*n as i64)).collect()),
             Value::Ints(ints) => Ok(ints.shape.iter().map(|n| int(*n as i64)).collect()),
-            Value::Poison | Value::Sequence(_) | Value::None => self.elem(value).map(|_| Vec::new()),
+            Value::Poison | Value::None => self.elem(value).map(|_| Vec::new()),
         }
     }
 
@@ -498,7 +501,7 @@ impl Cx<'_> {
             Value::Node(id, _) => Ok(*id),
             Value::Known(data) => self.constant(data),
             Value::Ints(ints) => self.ints_node(ints),
-            Value::Poison | Value::Sequence(_) | Value::None => self.elem(value).map(|_| ValueId(0)),
+            Value::Poison | Value::None => self.elem(value).map(|_| ValueId(0)),
         }
     }
 
@@ -546,7 +549,7 @@ impl Cx<'_> {
                 let values = scalars.iter().map(|s| int(s.to_i128() as i64)).collect();
                 Some(Ints { elem: data.elem, shape: data.shape.iter().map(|n| *n as usize).collect(), values })
             }
-            Value::Known(_) | Value::Node(..) | Value::Sequence(_) | Value::None | Value::Poison => None,
+            Value::Known(_) | Value::Node(..) | Value::None | Value::Poison => None,
         }
     }
 
@@ -582,7 +585,7 @@ impl Cx<'_> {
                     None => fault("expected constants, found dims; bind the dims"),
                 }
             }
-            Value::Poison | Value::Sequence(_) | Value::None => self.elem(value).and_then(|_| fault("no tensor")),
+            Value::Poison | Value::None => self.elem(value).and_then(|_| fault("no tensor")),
         }
     }
 

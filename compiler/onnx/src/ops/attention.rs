@@ -30,7 +30,7 @@ fn heads(cx: &mut Cx<'_>, x: ValueId, count: Option<i64>) -> Outcome<ValueId> {
 }
 
 /// Heads of keys and values repeated for each query head that shares them.
-fn shared(cx: &mut Cx<'_>, x: ValueId, q_heads: &IntExpr) -> Outcome<ValueId> {
+pub(super) fn shared(cx: &mut Cx<'_>, x: ValueId, q_heads: &IntExpr) -> Outcome<ValueId> {
     let dims = cx.dims(x);
     let (Some(own), Some(wanted)) = (dims[1].as_const(), q_heads.as_const()) else { return Ok(x) };
     if own == wanted || own == 0 || wanted % own != 0 {

@@ -181,6 +181,7 @@ fn for_region<'m>(cx: &mut Cx<'m>, body: &Graph<'m>, extent: IntExpr, carried: V
         args.push(id);
     }
     let var = Sym::new(format!("turn{}", cx.b.sym_count()));
+    cx.b.prover.assume_range(&var, &int(0), &extent);
     // A first walk learns the types of what each turn gives; what it makes is dropped.
     let run = |cx: &mut Cx<'m>, given: Vec<Value>| {
         let index = cx.emit(Op::IndexValue { expr: IntExpr::var(var.clone()), dtype: DType::I64 }, &[])?;

@@ -5,11 +5,15 @@ mod cast;
 mod control;
 mod element;
 mod index;
+mod linear;
 mod loss;
 mod nn;
 mod quant;
+mod recurrent;
 mod reduce;
+mod resize;
 mod shape;
+mod training;
 
 use crate::call::Call;
 use crate::value::{Outcome, Value};
@@ -44,11 +48,15 @@ pub(crate) fn all() -> impl Iterator<Item = &'static OnnxOp> {
         control::TABLE,
         element::TABLE,
         index::TABLE,
+        linear::TABLE,
         loss::TABLE,
         nn::TABLE,
         quant::TABLE,
+        recurrent::TABLE,
         reduce::TABLE,
+        resize::TABLE,
         shape::TABLE,
+        training::TABLE,
     ];
     families.into_iter().flatten()
 }

@@ -209,7 +209,7 @@ fn scale<'m>(
     places: [usize; 3],
     shape: impl Fn(&[IntExpr]) -> Vec<IntExpr>,
 ) -> Outcome<ValueId> {
-    let mut read = |cx: &mut Cx<'m>, i: usize| {
+    let read = |cx: &mut Cx<'m>, i: usize| {
         let s = call.x(cx, places[i])?;
         let s = cx.cast(s, DType::F32)?;
         let dims = cx.dims(s);

@@ -82,3 +82,30 @@ pub fn three(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 4> {
     const B: Tensor<f32, 5> = npy!("weights/bias.npy");
     compute(|n, i| x[[n, i + 1]] * A[[i]] + B[[i]])
 }
+
+#[tensor_fn(onnx = "weights/net.onnx")]
+pub fn model_fits(x: Tensor<f32, B, 4>) -> Tensor<f32, B, 2>;
+
+#[tensor_fn(onnx = "weights/net.onnx")]
+pub fn model_of_another_input(x: Tensor<f32, B, 5>) -> Tensor<f32, B, 2>;
+
+#[tensor_fn(onnx = "weights/net.onnx")]
+pub fn model_of_another_dtype(x: Tensor<f16, B, 4>) -> Tensor<f32, B, 2>;
+
+#[tensor_fn(onnx = "weights/net.onnx")]
+pub fn model_of_another_result(x: Tensor<f32, B, 4>) -> Tensor<f32, B, 3>;
+
+#[tensor_fn(onnx = "weights/net.onnx")]
+pub fn model_with_two_inputs(x: Tensor<f32, B, 4>, y: f32) -> Tensor<f32, B, 2>;
+
+#[tensor_fn(onnx = "weights/net.onnx")]
+pub fn model_with_state(x: &mut Tensor<f32, B, 4>) -> Tensor<f32, B, 2>;
+
+#[tensor_fn(onnx = "weights/unknown.onnx")]
+pub fn model_of_unknown_operators(x: Tensor<f32, 4>) -> Tensor<f32, 4>;
+
+#[tensor_fn(onnx = "weights/bias.npy")]
+pub fn no_model(x: Tensor<f32, 4>) -> Tensor<f32, 4>;
+
+#[tensor_fn(onnx = "weights/none.onnx")]
+pub fn missing_model(x: Tensor<f32, 4>) -> Tensor<f32, 4>;

@@ -7,7 +7,7 @@ pub fn generic<T>(x: Tensor<T, N>) -> Tensor<T, N> {
     x + x
 }
 
-#[tensor_fn(onnx = "weights/net.onnx")]
+#[tensor_fn(tflite = "weights/net.tflite")]
 pub fn model(x: Tensor<f32, B, 4>) -> Tensor<f32, B, 2>;
 
 #[tensor_fn(pool(dtcm = "64K"))]
