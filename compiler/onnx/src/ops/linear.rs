@@ -2,7 +2,7 @@
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp, ReduceOp};
-use tenfold_ir::relax::{Op, PadMode, SliceAxis, ValueId, Window};
+use tenfold_ir::relax::{ConvLayout, Op, PadMode, SliceAxis, ValueId, Window};
 use tenfold_ir::{DType, Scalar};
 
 use super::nn::window;
@@ -227,7 +227,7 @@ fn conv_transpose<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
         pads: vec![0; 2 * n],
         dilations: window.dilations,
     };
-    let y = cx.emit(Op::Conv { window, group }, &args)?;
+    let y = cx.emit(Op::Conv { window, group, layout: ConvLayout::PLAIN }, &args)?;
     cx.one(y)
 }
 

@@ -3,7 +3,7 @@
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
 use tenfold_ir::ops::AttrValue;
-use tenfold_ir::relax::{Op, Region, SliceAxis, SymDecl, SymKind, Type, ValueId};
+use tenfold_ir::relax::{ConvLayout, Op, Region, SliceAxis, SymDecl, SymKind, Type, ValueId};
 use tenfold_ir::{DType, Loc};
 
 use super::shape::flip;
@@ -467,7 +467,7 @@ fn causal_conv<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     args.extend(call.optional(cx, 2)?);
     let Some(group) = channels.as_const() else { return fault("the number of channels must be known") };
     let window = tenfold_ir::relax::Window { kernel: vec![*k], strides: vec![1], pads: vec![0, 0], dilations: vec![1] };
-    let mut y = cx.emit(Op::Conv { window, group }, &args)?;
+    let mut y = cx.emit(Op::Conv { window, group, layout: ConvLayout::PLAIN }, &args)?;
     match call.text("activation", "none")?.as_str() {
         "none" => {}
         "silu" | "swish" => y = cx.op("silu", &[y], &[])?,
