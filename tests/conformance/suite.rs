@@ -19,6 +19,26 @@ fn gathers() {
 }
 
 #[test]
+fn orders() {
+    check("order", crate::ops::order::cases());
+}
+
+#[test]
+fn signals() {
+    check("signal", crate::ops::signal::cases());
+}
+
+#[test]
+fn matrices() {
+    check("linalg", crate::ops::linalg::cases());
+}
+
+#[test]
+fn chances() {
+    check("chance", crate::ops::chance::cases());
+}
+
+#[test]
 fn networks() {
     check("nn", crate::nn::cases());
 }

@@ -54,6 +54,8 @@ pub static PIPELINE: &[Pass] = &[
     fuse_loops::PASS,
     // When kernels have the loops that they run in.
     dataflow_use_inplace_calls::PASS,
+    // When no loops are left to be shared: what is still allocated as a whole needs a place.
+    plan::allocate_workspace::PASS,
     plan::PASS,
     lower::entry::PASS,
     // While indices still have axes.
@@ -95,6 +97,7 @@ pub static PIPELINE: &[Pass] = &[
 
 /// Every pass once, whether the pipeline has it or not: the registry. In the order of the alphabet.
 pub static PASSES: &[Pass] = &[
+    plan::allocate_workspace::PASS,
     annotate_tir_op_pattern::PASS,
     tir::bf16_compute_legalize::PASS,
     graph::canonicalize_cast::PASS,

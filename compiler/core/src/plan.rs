@@ -6,6 +6,7 @@
 //! greedily by size, largest first, each at the lowest offset that is free; else a piece of memory is used again for
 //! a value of the same symbolic size.
 
+pub(crate) mod allocate_workspace;
 mod lives;
 mod merge;
 mod taken;

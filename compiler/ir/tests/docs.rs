@@ -43,10 +43,9 @@ fn page() -> String {
          constants. `?` marks what may be left out. Arithmetic, comparison and logic are Rust's operators, conversion is\n\
          `as`, slices are `x[[i, 1.., ..]]`.\n",
     );
-    let sections: [(&str, Belongs); 3] = [
+    let sections: [(&str, Belongs); 2] = [
         ("Elementwise", |def| matches!(def.kind, OpKind::Element(_))),
         ("On whole tensors", |def| matches!(def.kind, OpKind::Graph(_))),
-        ("Typed, compiled by a later version", |def| matches!(def.kind, OpKind::Later(..))),
     ];
     for (title, belongs) in sections {
         let _ = writeln!(out, "\n## {title}\n");

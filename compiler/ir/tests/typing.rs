@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use tenfold_ir::arith::{Fact, IntExpr, Sym};
-use tenfold_ir::ops::{self, Arg, At, AttrValue, Literal, OpCall, OpKind};
+use tenfold_ir::ops::{self, Arg, At, AttrValue, Literal, OpCall};
 use tenfold_ir::relax::{Builder, ParamKind, SymDecl, SymKind, Type, parse_type, type_text};
 use tenfold_ir::text::{bracketed, quoted, split, split_once};
 use tenfold_ir::{DType, Loc, Scalar};
@@ -102,8 +102,7 @@ fn check(text: &str) -> String {
         Ok(value) => {
             let range = b.range(value).map_or(String::new(), |(lo, hi)| format!(" in {lo}..{hi}"));
             let ty = type_text(b.ty(value));
-            let later = if matches!(def.kind, OpKind::Later(..)) { " (later)" } else { "" };
-            format!("{ty}{range}{later}")
+            format!("{ty}{range}")
         }
         Err(error) => {
             let at = |at: &At| match at {
@@ -147,8 +146,7 @@ fn types_and_errors_are_as_written() {
         }
     }
     for def in ops::all() {
-        let shapeless = matches!(def.kind, OpKind::Later(_, None));
-        assert!(shapeless || seen.get(def.name).is_some_and(|ok| ok.contains(&true)), "no line for `{}`", def.name);
+        assert!(seen.get(def.name).is_some_and(|ok| ok.contains(&true)), "no line for `{}`", def.name);
     }
 }
 

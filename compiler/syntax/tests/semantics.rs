@@ -111,9 +111,9 @@ kmeans: a module
 prefix_sum: a module
 life: a module
 conv_s8: a module
-beam: the operator `top_k` is not compiled yet
-log_mel: the operator `hann_window` is not compiled yet
-kalman: the operator `solve` is not compiled yet
+beam: a module
+log_mel: a module
+kalman: a module
 histogram: a module
 largest: a module
 resize: a module

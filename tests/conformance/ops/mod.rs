@@ -1,6 +1,10 @@
 //! Operators that are kernels or compositions: beside the back ends, each is compared with a computation of its own.
 
+pub(crate) mod chance;
 pub(crate) mod gather;
+pub(crate) mod linalg;
+pub(crate) mod order;
+pub(crate) mod signal;
 
 use tenfold_ir::ops::{Arg, AttrValue};
 use tenfold_ir::relax::ValueId;

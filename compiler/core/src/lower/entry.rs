@@ -250,7 +250,9 @@ impl<'a> Entry<'a> {
             let arg = match param {
                 Param::Value(_) => values.next(),
                 Param::Buffer(_, BufUse::Out) => outputs.next().map(CallArg::Buffer),
-                Param::Buffer(_, BufUse::In | BufUse::InOut) => operands.next().map(CallArg::Buffer),
+                Param::Buffer(_, BufUse::In) => operands.next().map(CallArg::Buffer),
+                // What is updated is an operand; memory that a kernel needs for itself comes last and is a result.
+                Param::Buffer(_, BufUse::InOut) => operands.next().or_else(|| outputs.next()).map(CallArg::Buffer),
                 Param::Workspace => None,
             };
             args.extend(arg);

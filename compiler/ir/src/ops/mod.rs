@@ -5,15 +5,21 @@
 
 mod call;
 mod check;
+mod compose;
 mod create;
+mod cumulative;
 mod element;
 mod error;
+mod fourier;
 mod gather;
 mod kernel;
-mod later;
+mod linalg;
 mod nn;
+mod order;
+mod random;
 mod reduce;
 mod shape;
+mod window;
 
 use std::collections::BTreeMap;
 
@@ -102,9 +108,6 @@ pub enum OpKind {
     Element(ElementFn),
     /// On whole tensors.
     Graph(BuildFn),
-    /// Part of the language, compiled by a later version; the text names what it is. Where a shape rule stands beside
-    /// it, programs that use it type-check, and the build refuses them by name.
-    Later(&'static str, Option<BuildFn>),
 }
 
 /// One operator.
@@ -138,9 +141,22 @@ impl OpDef {
 
 /// Every operator, family by family.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
-    let elementwise = [element::TABLE, crate::op::OPS];
-    let others = [reduce::TABLE, nn::TABLE, shape::TABLE, gather::TABLE, create::TABLE, later::TABLE];
-    elementwise.into_iter().chain(others).flatten()
+    let tables = [
+        element::TABLE,
+        crate::op::OPS,
+        reduce::TABLE,
+        nn::TABLE,
+        shape::TABLE,
+        gather::TABLE,
+        order::TABLE,
+        cumulative::TABLE,
+        fourier::TABLE,
+        window::TABLE,
+        linalg::TABLE,
+        create::TABLE,
+        random::TABLE,
+    ];
+    tables.into_iter().flatten()
 }
 
 /// The operator of that name.
@@ -221,10 +237,6 @@ pub fn apply(b: &mut Builder, def: &OpDef, call: &OpCall) -> Result<ValueId, OpE
             let args = call::values(b, call, usize::from(op == ElementOp::Select))?;
             b.element(op, &args)
         }
-        OpKind::Graph(build) | OpKind::Later(_, Some(build)) => build(b, call),
-        OpKind::Later(what, None) => {
-            let message = format!("`{}` is not compiled yet: {what}", def.name);
-            Err(OpError::new(At::Call, OpErrorKind::Unsupported, message))
-        }
+        OpKind::Graph(build) => build(b, call),
     }
 }

@@ -485,7 +485,7 @@ pub enum Op {
         /// The shape it must have.
         shape: Vec<IntExpr>,
     },
-    /// An operator of [`crate::ops::OpKind::Later`]: typed, so that programs check, and refused by the build.
+    /// What is typed, so that programs check, and refused by the build.
     Later {
         /// Name of the operator.
         name: String,

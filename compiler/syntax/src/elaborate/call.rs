@@ -152,10 +152,10 @@ impl<'a> Elaborator<'a> {
         let made = OpCall { args: Vec::new(), attrs, dtype };
         match def.kind {
             OpKind::Element(make) if self.inside => self.element_call(node, (def, make), made, args, (&nodes, &named)),
-            OpKind::Element(_) | OpKind::Graph(_) | OpKind::Later(..) if !self.inside => {
+            OpKind::Element(_) | OpKind::Graph(_) if !self.inside => {
                 self.graph_call(node, def, made, &args, (&nodes, &named))
             }
-            OpKind::Element(_) | OpKind::Graph(_) | OpKind::Later(..) => self.fail(
+            OpKind::Element(_) | OpKind::Graph(_) => self.fail(
                 node,
                 Code::TensorInClosure,
                 format!("`{name}` works on whole tensors, and this closure holds scalars"),
@@ -300,17 +300,8 @@ impl<'a> Elaborator<'a> {
         }
         self.graph.set_loc(self.loc(node));
         match ops::apply(&mut self.graph, def, &made) {
-            Ok(v) => {
-                if let OpKind::Later(..) = def.kind {
-                    self.refuse(node, format!("the operator `{}`", def.name));
-                }
-                self.unpacked(node, v)
-            }
+            Ok(v) => self.unpacked(node, v),
             Err(error) => {
-                if matches!(def.kind, OpKind::Later(_, None)) && error.kind == ops::OpErrorKind::Unsupported {
-                    self.refuse(node, format!("the operator `{}`", def.name));
-                    return self.error_value();
-                }
                 self.op_error(node, error, nodes, named);
                 Value::Unknown
             }

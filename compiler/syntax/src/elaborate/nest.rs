@@ -65,7 +65,7 @@ impl<'a> Elaborator<'a> {
         }
         match ops::lookup(name).map(|def| def.kind) {
             Some(OpKind::Element(_)) => true,
-            Some(OpKind::Graph(_) | OpKind::Later(..)) => false,
+            Some(OpKind::Graph(_)) => false,
             None => !matches!(name, "compute" | "scan"),
         }
     }

@@ -197,6 +197,11 @@ pub(in crate::ops) struct Buf<'k> {
 }
 
 impl<'k> Buf<'k> {
+    /// The kernel.
+    pub(in crate::ops) fn k(self) -> &'k Kernel {
+        self.k
+    }
+
     /// Its extents.
     pub(in crate::ops) fn shape(self) -> Vec<IntExpr> {
         self.k.b.borrow().buf(self.id).shape.clone()

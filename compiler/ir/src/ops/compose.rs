@@ -1,0 +1,121 @@
+//! Short forms for operators that are compositions of others.
+
+use super::error::OpError;
+use crate::arith::IntExpr;
+use crate::op::{BinaryOp, CmpOp, ElementOp, ReduceOp, UnaryOp};
+use crate::relax::{Builder, Op, SliceAxis, ValueId, dim};
+use crate::{DType, Scalar};
+
+type Made = Result<ValueId, OpError>;
+
+/// One operand.
+pub(super) fn unary(b: &mut Builder, op: UnaryOp, x: ValueId) -> Made {
+    b.element(ElementOp::Unary(op), &[x])
+}
+
+/// Two operands, broadcast.
+pub(super) fn binary(b: &mut Builder, op: BinaryOp, x: ValueId, y: ValueId) -> Made {
+    b.element(ElementOp::Binary(op), &[x, y])
+}
+
+/// `x + y`.
+pub(super) fn add(b: &mut Builder, x: ValueId, y: ValueId) -> Made {
+    binary(b, BinaryOp::Add, x, y)
+}
+
+/// `x - y`.
+pub(super) fn sub(b: &mut Builder, x: ValueId, y: ValueId) -> Made {
+    binary(b, BinaryOp::Sub, x, y)
+}
+
+/// `x * y`.
+pub(super) fn mul(b: &mut Builder, x: ValueId, y: ValueId) -> Made {
+    binary(b, BinaryOp::Mul, x, y)
+}
+
+/// `x / y`.
+pub(super) fn div(b: &mut Builder, x: ValueId, y: ValueId) -> Made {
+    binary(b, BinaryOp::Div, x, y)
+}
+
+/// A comparison.
+pub(super) fn compare(b: &mut Builder, op: CmpOp, x: ValueId, y: ValueId) -> Made {
+    b.element(ElementOp::Compare(op), &[x, y])
+}
+
+/// `x` where the condition holds, else `y`.
+pub(super) fn select(b: &mut Builder, cond: ValueId, x: ValueId, y: ValueId) -> Made {
+    b.element(ElementOp::Select, &[cond, x, y])
+}
+
+/// `x op number`, the number being of x's dtype.
+pub(super) fn with(b: &mut Builder, op: BinaryOp, x: ValueId, number: f64) -> Made {
+    let number = b.scalar(Scalar::float(b.tensor(x).dtype, number));
+    binary(b, op, x, number)
+}
+
+/// Conversion as Rust's `as`; nothing where it has the dtype.
+pub(super) fn cast(b: &mut Builder, dtype: DType, x: ValueId) -> Made {
+    if b.tensor(x).dtype == dtype { Ok(x) } else { b.element(ElementOp::Cast(dtype), &[x]) }
+}
+
+/// Another shape; nothing where it has the shape.
+pub(super) fn reshape(b: &mut Builder, x: ValueId, shape: &[IntExpr]) -> Made {
+    if b.tensor(x).shape == shape { Ok(x) } else { b.emit(Op::Reshape { shape: shape.to_vec() }, &[x]) }
+}
+
+/// Axes permuted; nothing where they stay.
+pub(super) fn transpose(b: &mut Builder, x: ValueId, perm: &[usize]) -> Made {
+    let stays = perm.iter().enumerate().all(|(i, axis)| i == *axis);
+    if stays { Ok(x) } else { b.emit(Op::Transpose { perm: perm.to_vec() }, &[x]) }
+}
+
+/// A reduction.
+pub(super) fn reduce(b: &mut Builder, op: ReduceOp, x: ValueId, axes: &[usize], keepdims: bool) -> Made {
+    b.emit(Op::Reduce { op, axes: axes.to_vec(), keepdims }, &[x])
+}
+
+/// `0, 1, …` along one axis.
+pub(super) fn arange(b: &mut Builder, dtype: DType, extent: &IntExpr) -> Made {
+    b.emit(Op::Arange { start: dim::int(0), step: dim::int(1), extent: extent.clone(), dtype }, &[])
+}
+
+/// An index value as a scalar.
+pub(super) fn index_value(b: &mut Builder, dtype: DType, expr: &IntExpr) -> Made {
+    match dim::as_int(expr) {
+        Some(n) => Ok(b.scalar(Scalar::float(dtype, n as f64))),
+        None => b.emit(Op::IndexValue { expr: expr.clone(), dtype }, &[]),
+    }
+}
+
+/// The part of `x` from `begin` on along an axis, of `extent` elements.
+pub(super) fn part(b: &mut Builder, x: ValueId, axis: usize, begin: &IntExpr, extent: &IntExpr) -> Made {
+    let whole = |extent: &IntExpr| SliceAxis { begin: dim::int(0), extent: extent.clone(), step: 1 };
+    let mut axes: Vec<SliceAxis> = b.tensor(x).shape.iter().map(whole).collect();
+    axes[axis] = SliceAxis { begin: begin.clone(), extent: extent.clone(), step: 1 };
+    b.emit(Op::Slice { axes, drop: Vec::new() }, &[x])
+}
+
+/// Component `i` of a tuple.
+pub(super) fn component(b: &mut Builder, x: ValueId, i: usize) -> Made {
+    b.emit(Op::TupleGet(i), &[x])
+}
+
+/// What halves are computed in, and every other dtype as it is.
+pub(super) fn working(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        other => other,
+    }
+}
+
+/// An axis moved to another place: what `transpose` takes, and what takes it back.
+pub(super) fn moved(rank: usize, from: usize, to: usize) -> (Vec<usize>, Vec<usize>) {
+    let mut perm: Vec<usize> = (0..rank).filter(|axis| *axis != from).collect();
+    perm.insert(to, from);
+    let mut back = vec![0; rank];
+    for (i, axis) in perm.iter().enumerate() {
+        back[*axis] = i;
+    }
+    (perm, back)
+}

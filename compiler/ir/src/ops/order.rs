@@ -1,0 +1,432 @@
+//! Sorting and searching. NaN is greater than every number, and equals keep their order.
+
+use super::call::{axes_attr, axis_attr, bool_attr, index_attr, missing, tensor};
+use super::check::{floats, numbers, rank, same_dtype};
+use super::error::{At, OpError, OpErrorKind, show_tensor};
+use super::kernel::{Buf, Cell, Ex, Kernel};
+use super::{AttrDef, OpCall, OpDef, OpKind};
+use crate::DType;
+use crate::arith::IntExpr;
+use crate::op::BinaryOp;
+use crate::relax::{Builder, TensorType, ValueId, dim};
+
+/// The greatest `k` for which the elements kept are searched from the end; more are sorted.
+const FEW: i64 = 32;
+
+/// Whether `a` surely stands before `b` in ascending or descending order.
+fn before<'k>(a: Ex<'k>, b: Ex<'k>, descending: bool) -> Ex<'k> {
+    let (small, great) = if descending { (b, a) } else { (a, b) };
+    match a.dtype() {
+        Some(dtype) if dtype.is_float() => small.lt(great).or(great.is_nan().and(small.is_nan().not())),
+        Some(DType::Bool) => small.not().and(great),
+        Some(_) | None => small.lt(great),
+    }
+}
+
+/// Values and their places.
+#[derive(Clone, Copy)]
+struct Run<'k> {
+    value: Buf<'k>,
+    place: Buf<'k>,
+}
+
+impl<'k> Run<'k> {
+    fn new(k: &'k Kernel, dtype: DType, n: &IntExpr) -> Self {
+        let n = std::slice::from_ref(n);
+        Run { value: k.temp("value", dtype, n), place: k.temp("place", DType::I64, n) }
+    }
+
+    fn copy(self, to: Ex<'k>, from: Run<'k>, at: Ex<'k>) {
+        self.value.put(&[to], from.value.at(&[at]));
+        self.place.put(&[to], from.place.at(&[at]));
+    }
+}
+
+/// The elements that `key` gives, in order, by merging runs from the bottom up. There is one element at least.
+fn sorted<'k>(k: &'k Kernel, n: &IntExpr, dtype: DType, descending: bool, key: impl Fn(Ex<'k>) -> Ex<'k>) -> Run<'k> {
+    let (a, b) = (Run::new(k, dtype, n), Run::new(k, dtype, n));
+    let n = k.dim(n);
+    k.for_("t", n, |t| {
+        a.value.put(&[t], key(t));
+        a.place.put(&[t], t.cast(DType::I64));
+    });
+    let width = k.cell("width", k.int(1));
+    k.while_(width.now().lt(n), || {
+        merge(k, (a, b), n, width.now(), descending);
+        merge(k, (b, a), n, width.now() * 2, descending);
+        width.set(width.now() * 4);
+    });
+    a
+}
+
+/// Merges neighbouring runs of `width` elements. Ends of runs and the choice are variables, of which a proof need know
+/// nothing: every index is clamped.
+fn merge<'k>(k: &'k Kernel, (from, to): (Run<'k>, Run<'k>), n: Ex<'k>, width: Ex<'k>, descending: bool) {
+    let start = k.cell("start", k.int(0));
+    k.while_(start.now().lt(n), || {
+        let low = start.now();
+        let (middle, high) = (k.cell("middle", (low + width).min(n)), k.cell("high", (low + width * 2).min(n)));
+        let (left, right) = (k.cell("left", low), k.cell("right", middle.now()));
+        k.for_in("t", low, high.now(), |t| {
+            let (i, j) = (left.now(), right.now());
+            let (at, other) = (k.clamped(i, n), k.clamped(j, n));
+            let smaller = before(from.value.at(&[other]), from.value.at(&[at]), descending);
+            let first = k.cell("first", i.lt(middle.now()).and(j.ge(high.now()).or(smaller.not())));
+            let t = k.clamped(t, n);
+            let advance = |cell: Cell<'k>, at: Ex<'k>| {
+                to.copy(t, from, at);
+                cell.set(cell.now() + 1);
+            };
+            k.if_else(first.now(), || advance(left, at), || advance(right, other));
+        });
+        start.set(low + width * 2);
+    });
+}
+
+/// An index with one more axis.
+fn with_axis<'k>(outer: &[Ex<'k>], axis: usize, at: Ex<'k>) -> Vec<Ex<'k>> {
+    [&outer[..axis], &[at], &outer[axis..]].concat()
+}
+
+fn without(shape: &[IntExpr], axis: usize) -> Vec<IntExpr> {
+    [&shape[..axis], &shape[axis + 1..]].concat()
+}
+
+fn sort(b: &mut Builder, call: &OpCall, places: bool) -> Result<ValueId, OpError> {
+    let (x, ty) = tensor(b, call, 0)?;
+    let axis = axis_attr(call, &ty, -1)?;
+    let descending = bool_attr(call, "descending", false)?;
+    let k = Kernel::new(b, if places { "argsort" } else { "sort" });
+    let from = k.input(b, x);
+    let dtype = if places { DType::I64 } else { ty.dtype };
+    let out = k.output(TensorType { dtype, shape: ty.shape.clone() });
+    let n = from.dim(axis);
+    k.block("sort", &without(&ty.shape, axis), |outer| {
+        k.if_(n.ge(1), || {
+            let run = sorted(&k, &ty.shape[axis], ty.dtype, descending, |t| from.at(&with_axis(outer, axis, t)));
+            let all = if places { run.place } else { run.value };
+            k.for_("t", n, |t| out.put(&with_axis(outer, axis, t), all.at(&[t])));
+        });
+    });
+    let value = k.finish(b)?;
+    if places {
+        b.set_range(value, dim::int(0), ty.shape[axis].clone());
+    }
+    Ok(value)
+}
+
+fn top_k(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+    let (x, ty) = tensor(b, call, 0)?;
+    numbers(0, &ty)?;
+    let axis = axis_attr(call, &ty, -1)?;
+    let largest = bool_attr(call, "largest", true)?;
+    let count = index_attr(call, "k")?.ok_or_else(|| missing("k", "5"))?;
+    let inside = dim::at_most(&b.prover, &dim::int(0), &count) && dim::at_most(&b.prover, &count, &ty.shape[axis]);
+    if !inside {
+        let (extent, shown) = (&ty.shape[axis], show_tensor(&ty));
+        let message = format!("`k = {count}` is not proven to lie in 0..={extent}, axis {axis} of `{shown}`");
+        return Err(OpError::new(At::Attr("k".into()), OpErrorKind::Range, message)
+            .help(format!("state a fact: `dims({extent} >= {count})`")));
+    }
+    let mut shape = ty.shape.clone();
+    shape[axis] = count.clone();
+    let k = Kernel::new(b, "top_k");
+    let from = k.input(b, x);
+    let value = k.output(TensorType { dtype: ty.dtype, shape: shape.clone() });
+    let out = Run { value, place: k.output(TensorType { dtype: DType::I64, shape }) };
+    k.block("top_k", &without(&ty.shape, axis), |outer| match dim::as_int(&count) {
+        Some(n) if n <= FEW => keep_best(&k, (from, out), (outer, axis), n, largest),
+        Some(_) | None => k.if_(from.dim(axis).ge(1), || {
+            let run = sorted(&k, &ty.shape[axis], ty.dtype, largest, |t| from.at(&with_axis(outer, axis, t)));
+            k.for_("t", k.dim(&count), |t| {
+                let to = with_axis(outer, axis, t);
+                out.value.put(&to, run.value.at(&[t]));
+                out.place.put(&to, run.place.at(&[t]));
+            });
+        }),
+    });
+    k.finish(b)
+}
+
+/// The `count` best elements, kept in order while all are seen; a new one moves those behind it.
+fn keep_best<'k>(
+    k: &'k Kernel,
+    (from, out): (Buf<'k>, Run<'k>),
+    (outer, axis): (&[Ex<'k>], usize),
+    count: i64,
+    largest: bool,
+) {
+    if count == 0 {
+        return;
+    }
+    let slot = |s: Ex<'k>| with_axis(outer, axis, k.clamped(s, k.int(count)));
+    k.for_("t", from.dim(axis), |t| {
+        let new = from.at(&with_axis(outer, axis, t)).bound("new");
+        let free = k.cell("free", t.min(count));
+        let worse = before(new, out.value.at(&slot(free.now() - 1)), largest);
+        k.while_(free.now().gt(0).and(worse), || {
+            let s = free.now();
+            k.if_(s.lt(count), || {
+                out.value.put(&slot(s), out.value.at(&slot(s - 1)));
+                out.place.put(&slot(s), out.place.at(&slot(s - 1)));
+            });
+            free.set(s - 1);
+        });
+        let s = free.now();
+        k.if_(s.lt(count), || {
+            out.value.put(&slot(s), new);
+            out.place.put(&slot(s), t.cast(DType::I64));
+        });
+    });
+}
+
+/// Where values belong in a sorted vector, by halving.
+fn searchsorted(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+    let (sorted, ty) = tensor(b, call, 0)?;
+    let (values, wanted) = tensor(b, call, 1)?;
+    rank(0, &ty, 1)?;
+    same_dtype(1, &wanted, &ty)?;
+    let right = super::call::word_attr(call, "side", &["left", "right"])? == 1;
+    let k = Kernel::new(b, "searchsorted");
+    let (table, of) = (k.input(b, sorted), k.input(b, values));
+    let out = k.output(TensorType { dtype: DType::I64, shape: wanted.shape });
+    let n = table.dim(0);
+    k.block("searchsorted", &out.shape(), |i| {
+        let value = of.at(i).bound("wanted");
+        let (low, high) = (k.cell("low", k.int(0)), k.cell("high", n));
+        k.if_(n.ge(1), || {
+            k.while_(low.now().lt(high.now()), || {
+                let (lo, hi) = (low.now(), high.now());
+                let middle = k.cell("middle", lo + (hi - lo).euclid(2));
+                let there = table.at(&[k.clamped(middle.now(), n)]);
+                let passed = if right { before(value, there, false).not() } else { before(there, value, false) };
+                k.if_else(passed, || low.set(middle.now() + 1), || high.set(middle.now()));
+            });
+        });
+        out.put(i, low.get().cast(DType::I64));
+    });
+    let value = k.finish(b)?;
+    b.set_range(value, dim::int(0), &ty.shape[0] + &dim::int(1));
+    Ok(value)
+}
+
+/// A count, and what it is of; the places behind the count hold 0.
+fn nonzero(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+    let (x, ty) = tensor(b, call, 0)?;
+    let (axes, total) = (ty.shape.len(), dim::product(&ty.shape));
+    let k = Kernel::new(b, "nonzero");
+    let from = k.input(b, x);
+    let places = k.output(TensorType { dtype: DType::I64, shape: vec![dim::int(axes as i64), total.clone()] });
+    let count = k.output(TensorType { dtype: DType::I64, shape: Vec::new() });
+    k.each("clear", places, |_| places.zero());
+    k.once("nonzero", || {
+        let found = k.cell("found", k.int(0));
+        let extents: Vec<Ex<'_>> = (0..axes).map(|axis| from.dim(axis)).collect();
+        k.for_all("i", &extents, |i| {
+            let value = from.at(i);
+            let holds = if ty.dtype.is_bool() { value } else { value.differs(0) };
+            let at = found.get();
+            k.if_(holds.and(at.ge(0)).and(at.lt(k.dim(&total))), || {
+                for (axis, index) in i.iter().enumerate() {
+                    places.put(&[k.int(axis as i64), at], index.cast(DType::I64));
+                }
+                found.set(at + 1);
+            });
+        });
+        count.put(&[], found.get().cast(DType::I64));
+    });
+    k.finish(b)
+}
+
+fn unique(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+    let (x, ty) = tensor(b, call, 0)?;
+    let total = dim::product(&ty.shape);
+    let flat = super::compose::reshape(b, x, std::slice::from_ref(&total))?;
+    let k = Kernel::new(b, "unique");
+    let from = k.input(b, flat);
+    let values = k.output(TensorType { dtype: ty.dtype, shape: vec![total.clone()] });
+    let count = k.output(TensorType { dtype: DType::I64, shape: Vec::new() });
+    let n = from.dim(0);
+    k.each("clear", values, |_| values.zero());
+    k.once("unique", || {
+        let found = k.cell("found", k.int(0));
+        k.if_(n.ge(1), || {
+            let run = sorted(&k, &total, ty.dtype, false, |t| from.at(&[t]));
+            k.for_("t", n, |t| {
+                let (value, at) = (run.value.at(&[t]), found.get());
+                let last = run.value.at(&[k.clamped(t - 1, n)]);
+                k.if_(t.equals(0).or(before(last, value, false)), || {
+                    values.put(&[k.clamped(at, n)], value);
+                    found.set(at + 1);
+                });
+            });
+        });
+        count.put(&[], found.get().cast(DType::I64));
+    });
+    k.finish(b)
+}
+
+/// The parts along an axis for which a condition holds, moved to the front; what follows is 0.
+fn compress(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+    let (cond, flags) = tensor(b, call, 0)?;
+    let (mut x, mut ty) = tensor(b, call, 1)?;
+    if !flags.dtype.is_bool() {
+        return Err(super::check::dtype_error(0, "bools", &flags).help("compare first: `x != 0`"));
+    }
+    rank(0, &flags, 1)?;
+    let axis = match axes_attr(call, "axis", &ty, 0)? {
+        Some(axes) if axes.len() == 1 => axes[0],
+        Some(_) => return Err(super::check::attr_error("axis", "expected one axis for `axis`")),
+        None => {
+            x = super::compose::reshape(b, x, &[dim::product(&ty.shape)])?;
+            ty = b.tensor(x).clone();
+            0
+        }
+    };
+    let k = Kernel::new(b, "compress");
+    let (from, holds) = (k.input(b, x), k.input(b, cond));
+    let out = k.output(ty.clone());
+    let count = k.output(TensorType { dtype: DType::I64, shape: Vec::new() });
+    k.each("clear", out, |_| out.zero());
+    k.once("compress", || {
+        let found = k.cell("found", k.int(0));
+        k.for_("t", from.dim(axis).binary(BinaryOp::Min, holds.dim(0)), |t| {
+            let to = found.get();
+            k.if_(holds.at(&[t]).and(to.ge(0)).and(to.lt(from.dim(axis))), || {
+                let outer: Vec<Ex<'_>> = without(&ty.shape, axis).iter().map(|extent| k.dim(extent)).collect();
+                k.for_all("i", &outer, |i| out.put(&with_axis(i, axis, to), from.at(&with_axis(i, axis, t))));
+                found.set(to + 1);
+            });
+        });
+        count.put(&[], found.get().cast(DType::I64));
+    });
+    k.finish(b)
+}
+
+/// How many values lie in each of equal parts of a range.
+fn histogram(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+    let (x, ty) = tensor(b, call, 0)?;
+    floats(0, &ty)?;
+    let bins = super::call::int_attr(call, "bins")?.unwrap_or(10);
+    let (low, high) = (super::call::float_attr(call, "min", 0.0)?.get(), super::call::float_attr(call, "max", 1.0)?.get());
+    if bins < 1 || low.partial_cmp(&high) != Some(std::cmp::Ordering::Less) {
+        return Err(super::check::attr_error("bins", "expected 1 or more bins, and `min` below `max`"));
+    }
+    let k = Kernel::new(b, "histogram");
+    let from = k.input(b, x);
+    let out = k.output(TensorType { dtype: DType::I64, shape: vec![dim::int(bins)] });
+    k.each("clear", out, |_| out.zero());
+    k.once("histogram", || {
+        let extents: Vec<Ex<'_>> = (0..ty.shape.len()).map(|axis| from.dim(axis)).collect();
+        k.for_all("i", &extents, |i| {
+            let value = from.at(i);
+            k.if_(value.ge(low).and(value.le(high)), || {
+                let part = ((value - low) * (bins as f64 / (high - low))).cast(DType::I64).index();
+                let at = [k.clamped(part, k.int(bins))];
+                out.put(&at, out.at(&at) + 1);
+            });
+        });
+    });
+    k.finish(b)
+}
+
+macro_rules! graph {
+    ($name:literal, $onnx:literal, $signature:literal, $arity:literal, $attrs:expr, $build:expr, $doc:literal) => {
+        OpDef {
+            name: $name,
+            onnx: $onnx,
+            signature: $signature,
+            arity: ($arity, $arity),
+            attrs: $attrs,
+            typed: false,
+            doc: $doc,
+            kind: OpKind::Graph($build),
+        }
+    };
+}
+
+const AXIS: AttrDef = AttrDef { name: "axis", ty: "int = -1", doc: "the axis; negative counts from the end" };
+const DESCENDING: AttrDef = AttrDef { name: "descending", ty: "bool = false", doc: "the greatest first" };
+
+pub(super) static TABLE: &[OpDef] = &[
+    graph!(
+        "top_k",
+        "TopK",
+        "x",
+        1,
+        &[
+            AttrDef { name: "k", ty: "int", doc: "how many" },
+            AXIS,
+            AttrDef { name: "largest", ty: "bool = true", doc: "the largest, else the smallest" }
+        ],
+        top_k,
+        "The k largest elements along an axis in descending order, and their indices as i64; of equals the first, and NaN is the largest."
+    ),
+    graph!(
+        "sort",
+        "",
+        "x",
+        1,
+        &[AXIS, DESCENDING],
+        |b, call| sort(b, call, false),
+        "Elements in ascending order along an axis; NaN last."
+    ),
+    graph!(
+        "argsort",
+        "",
+        "x",
+        1,
+        &[AXIS, DESCENDING],
+        |b, call| sort(b, call, true),
+        "Indices that sort an axis, as i64; equals keep their order."
+    ),
+    graph!(
+        "searchsorted",
+        "",
+        "sorted, values",
+        2,
+        &[AttrDef { name: "side", ty: "\"left\" | \"right\" = \"left\"", doc: "before or behind elements that are equal" }],
+        searchsorted,
+        "Where values belong in a vector in ascending order, as i64: how many of its elements are smaller."
+    ),
+    graph!(
+        "nonzero",
+        "NonZero",
+        "x",
+        1,
+        &[],
+        nonzero,
+        "Indices of the elements other than 0, [rank, elements], and how many there are; behind them stands 0."
+    ),
+    graph!(
+        "unique",
+        "Unique",
+        "x",
+        1,
+        &[],
+        unique,
+        "The different elements in ascending order, and how many there are; behind them stands 0."
+    ),
+    graph!(
+        "compress",
+        "Compress",
+        "condition, x",
+        2,
+        &[AttrDef { name: "axis", ty: "int = flattened", doc: "the axis that `condition` goes along" }],
+        compress,
+        "The parts of x for which a vector of bools holds, moved to the front, and how many there are; behind them stands 0."
+    ),
+    graph!(
+        "histogram",
+        "",
+        "x",
+        1,
+        &[
+            AttrDef { name: "bins", ty: "int = 10", doc: "number of parts" },
+            AttrDef { name: "min", ty: "float = 0.0", doc: "where the first part begins" },
+            AttrDef { name: "max", ty: "float = 1.0", doc: "where the last part ends, which belongs to it" },
+        ],
+        histogram,
+        "How many elements lie in each of equal parts of a range, as i64; what lies outside is not counted."
+    ),
+];
