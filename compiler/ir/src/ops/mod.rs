@@ -15,6 +15,7 @@ mod gather;
 mod kernel;
 mod linalg;
 mod nn;
+mod norm;
 mod order;
 mod random;
 mod reduce;
@@ -147,6 +148,7 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         reduce::TABLE,
         nn::TABLE,
         shape::TABLE,
+        norm::TABLE,
         gather::TABLE,
         order::TABLE,
         cumulative::TABLE,
