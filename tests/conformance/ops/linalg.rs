@@ -93,9 +93,27 @@ fn systems(dtype: DType, n: usize) -> Case {
             let attrs = [("lower", AttrValue::Bool(lower)), ("unit_diagonal", AttrValue::Bool(unit))];
             let x = m.call("solve_triangular", &args(&[d, rhs]), &attrs);
             let entry = |i: usize, j: usize| match i.cmp(&j) {
-                std::cmp::Ordering::Equal => if unit { 1.0 } else { diagonal[i * n + j] },
-                std::cmp::Ordering::Greater => if lower { diagonal[i * n + j] } else { 0.0 },
-                std::cmp::Ordering::Less => if lower { 0.0 } else { diagonal[i * n + j] },
+                std::cmp::Ordering::Equal => {
+                    if unit {
+                        1.0
+                    } else {
+                        diagonal[i * n + j]
+                    }
+                }
+                std::cmp::Ordering::Greater => {
+                    if lower {
+                        diagonal[i * n + j]
+                    } else {
+                        0.0
+                    }
+                }
+                std::cmp::Ordering::Less => {
+                    if lower {
+                        0.0
+                    } else {
+                        diagonal[i * n + j]
+                    }
+                }
             };
             let triangle: Vec<f64> = (0..n * n).map(|at| entry(at / n, at % n)).collect();
             m.near(x, &solved(&triangle, &y, n, 3), within);
@@ -111,8 +129,10 @@ fn determinant(a: &[f64], n: usize) -> f64 {
         return 1.0;
     }
     let minor = |c: usize| {
-        let rest: Vec<f64> =
-            (1..n).flat_map(|i| (0..n).filter(move |j| *j != c).map(move |j| (i, j))).map(|(i, j)| a[i * n + j]).collect();
+        let rest: Vec<f64> = (1..n)
+            .flat_map(|i| (0..n).filter(move |j| *j != c).map(move |j| (i, j)))
+            .map(|(i, j)| a[i * n + j])
+            .collect();
         determinant(&rest, n - 1)
     };
     (0..n).map(|c| a[c] * minor(c) * if c % 2 == 0 { 1.0 } else { -1.0 }).sum()

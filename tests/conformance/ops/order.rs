@@ -55,7 +55,8 @@ fn along(shape: &[i64], axis: usize) -> Vec<Vec<usize>> {
 fn sorts(dtype: DType) -> Case {
     let mut m = Make::new(&format!("sort_{}", dtype.name()));
     let special = telling(dtype);
-    let many: Vec<Scalar> = special.iter().chain(special.iter().rev()).copied().take(2 * (special.len() / 2 * 2)).collect();
+    let many: Vec<Scalar> =
+        special.iter().chain(special.iter().rev()).copied().take(2 * (special.len() / 2 * 2)).collect();
     let shape = [2, many.len() as i64 / 2];
     let tensors = [
         (m.values(dtype, &shape, &many), shape.to_vec()),

@@ -69,7 +69,8 @@ fn transforms(dtype: DType, n: usize) -> Case {
     }
     let y = m.call("rfft", &args(&[real]), &[]);
     let rows = numbers.chunks(n.max(1)).map(|row| row.iter().map(|c| (c.to_f64(), 0.0)).collect::<Vec<_>>());
-    let rows: Vec<(f64, f64)> = rows.flat_map(|row| dft(&row, false).into_iter().take(half).collect::<Vec<_>>()).collect();
+    let rows: Vec<(f64, f64)> =
+        rows.flat_map(|row| dft(&row, false).into_iter().take(half).collect::<Vec<_>>()).collect();
     if n > 0 {
         m.near(y, &flat(&rows), within);
         results.push(y);
@@ -91,7 +92,8 @@ fn axes() -> Case {
     let y = m.call("fft", &args(&[x]), &[("axis", int(0))]);
     let columns: Vec<Vec<(f64, f64)>> =
         (0..3).map(|c| dft(&(0..6).map(|r| whole[r * 3 + c]).collect::<Vec<_>>(), false)).collect();
-    let wanted: Vec<(f64, f64)> = (0..6).flat_map(|r| (0..3).map(move |c| (r, c))).map(|(r, c)| columns[c][r]).collect();
+    let wanted: Vec<(f64, f64)> =
+        (0..6).flat_map(|r| (0..3).map(move |c| (r, c))).map(|(r, c)| columns[c][r]).collect();
     m.near(y, &flat(&wanted), rounding(DType::F64, 6));
     m.done(&[y])
 }

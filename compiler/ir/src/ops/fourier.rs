@@ -9,10 +9,10 @@ use super::compose::{arange, cast, div, index_value, moved, transpose, unary, wi
 use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::kernel::{Buf, Ex, Kernel};
 use super::{AttrDef, OpCall, OpDef, OpKind};
+use crate::DType;
 use crate::arith::IntExpr;
 use crate::op::{BinaryOp, UnaryOp};
 use crate::relax::{Builder, TensorType, ValueId, dim};
-use crate::DType;
 
 /// The greatest factor whose butterfly is written out.
 const WRITTEN_OUT: i64 = 7;
@@ -317,8 +317,9 @@ fn irfft(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let half = &dim::div_floor(&n, 2) + &dim::int(1);
     if !dim::equal(&b.prover, &half, extent) || !dim::at_most(&b.prover, &dim::int(0), &n) {
         let message = format!("`n = {n}` comes from {half} numbers, found `{extent}` at axis {axis}");
-        return Err(OpError::new(At::Attr("n".into()), OpErrorKind::Dims, message)
-            .help("slice or pad what is transformed"));
+        return Err(
+            OpError::new(At::Attr("n".into()), OpErrorKind::Dims, message).help("slice or pad what is transformed")
+        );
     }
     transformed(b, x, axis, ty.shape.len(), &transform(ty.dtype, Form::ToReal, true, &n))
 }
@@ -335,7 +336,10 @@ fn stft(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let onesided = bool_attr(call, "onesided", true)?;
     let (length, signal) = (&weights.shape[0], &ty.shape[1]);
     if step < 1 {
-        return Err(super::check::attr_error("frame_step", format!("expected 1 or more for `frame_step`, found {step}")));
+        return Err(super::check::attr_error(
+            "frame_step",
+            format!("expected 1 or more for `frame_step`, found {step}"),
+        ));
     }
     if !dim::at_most(&b.prover, length, signal) {
         let message = format!("a frame of {length} is not proven to fit into `{signal}` samples");

@@ -28,12 +28,7 @@ fn swap<'k>(m: Buf<'k>, a: &[Ex<'k>], b: &[Ex<'k>]) {
 
 /// Takes `m` to an upper triangle by elimination with row exchanges; `swapped` and `below` follow it in other matrices.
 /// `below(row, pivot, factor)` is told of every row from which `factor` times the pivot's is taken.
-fn eliminate<'k>(
-    k: &'k Kernel,
-    m: Buf<'k>,
-    swapped: impl Fn(Ex<'k>, Ex<'k>),
-    below: impl Fn(Ex<'k>, Ex<'k>, Ex<'k>),
-) {
+fn eliminate<'k>(k: &'k Kernel, m: Buf<'k>, swapped: impl Fn(Ex<'k>, Ex<'k>), below: impl Fn(Ex<'k>, Ex<'k>, Ex<'k>)) {
     let n = m.dim(0);
     k.for_("pivot", n, |p| {
         let (best, size) = (k.cell("best", p), k.cell("size", m.at(&[p, p]).unary(UnaryOp::Abs)));
@@ -65,7 +60,11 @@ fn substitute<'k>(k: &'k Kernel, (m, y): (Buf<'k>, Buf<'k>), (lower, unit): (boo
         k.for_("column", columns, |c| {
             let rest = k.cell("rest", y.at(&[row, c]));
             let take = |t: Ex<'k>| rest.set(rest.now() - m.at(&[row, t]) * y.at(&[t, c]));
-            if lower { k.for_("t", row, take) } else { k.for_in("t", row + 1, n, take) };
+            if lower {
+                k.for_("t", row, take)
+            } else {
+                k.for_in("t", row + 1, n, take)
+            };
             let value = rest.get();
             y.put(&[row, c], if unit { value } else { value / m.at(&[row, row]) });
         });

@@ -144,7 +144,8 @@ fn group_normalization(b: &mut Builder, call: &OpCall, groups: Option<i64>) -> R
         Some(groups) => {
             let channels = dim::as_int(&ty.shape[1]).filter(|n| groups > 0 && n % groups == 0);
             let Some(channels) = channels else {
-                let message = format!("expected a divisor of the {} channels for `num_groups`, found {groups}", ty.shape[1]);
+                let message =
+                    format!("expected a divisor of the {} channels for `num_groups`, found {groups}", ty.shape[1]);
                 return Err(attr_error("num_groups", message));
             };
             let split = [&ty.shape[..1], &[dim::int(groups), dim::int(channels / groups)], &ty.shape[2..]].concat();
@@ -244,15 +245,7 @@ pub(super) static TABLE: &[OpDef] = &[
         |b, call| variance(b, call, false),
         "y = Σ (x - mean)² / (n - ddof) of floats."
     ),
-    graph!(
-        "std",
-        "",
-        "x",
-        1,
-        &[AXES, KEEPDIMS, DDOF],
-        |b, call| variance(b, call, true),
-        "The square root of `var`."
-    ),
+    graph!("std", "", "x", 1, &[AXES, KEEPDIMS, DDOF], |b, call| variance(b, call, true), "The square root of `var`."),
     graph!(
         "norm",
         "ReduceL2",

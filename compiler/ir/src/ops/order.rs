@@ -308,7 +308,8 @@ fn histogram(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
     floats(0, &ty)?;
     let bins = super::call::int_attr(call, "bins")?.unwrap_or(10);
-    let (low, high) = (super::call::float_attr(call, "min", 0.0)?.get(), super::call::float_attr(call, "max", 1.0)?.get());
+    let (low, high) =
+        (super::call::float_attr(call, "min", 0.0)?.get(), super::call::float_attr(call, "max", 1.0)?.get());
     if bins < 1 || low.partial_cmp(&high) != Some(std::cmp::Ordering::Less) {
         return Err(super::check::attr_error("bins", "expected 1 or more bins, and `min` below `max`"));
     }
@@ -385,7 +386,11 @@ pub(super) static TABLE: &[OpDef] = &[
         "",
         "sorted, values",
         2,
-        &[AttrDef { name: "side", ty: "\"left\" | \"right\" = \"left\"", doc: "before or behind elements that are equal" }],
+        &[AttrDef {
+            name: "side",
+            ty: "\"left\" | \"right\" = \"left\"",
+            doc: "before or behind elements that are equal"
+        }],
         searchsorted,
         "Where values belong in a vector in ascending order, as i64: how many of its elements are smaller."
     ),

@@ -153,7 +153,10 @@ fn dropout(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let seed = seed(b, call, 1)?;
     let ratio = float_attr(call, "ratio", 0.5)?.get();
     if !(0.0..1.0).contains(&ratio) {
-        return Err(super::check::attr_error("ratio", format!("expected 0 or more and below 1 for `ratio`, found {ratio}")));
+        return Err(super::check::attr_error(
+            "ratio",
+            format!("expected 0 or more and below 1 for `ratio`, found {ratio}"),
+        ));
     }
     let drawn = unit(b, seed, 0, &ty.shape, ty.dtype)?;
     let least = b.scalar(Scalar::float(ty.dtype, ratio));
