@@ -3,18 +3,13 @@
 
 use tenfold_ir::DType;
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::ops::{self, Arg, AttrDef, AttrValue, OpCall, OpDef, OpKind};
+use tenfold_ir::ops::{self, Arg, AttrDef, AttrValue, OpCall, OpDef};
 
 use super::Grow;
 
-/// Operators that are compiled.
-fn entries() -> Vec<&'static OpDef> {
-    ops::all().filter(|def| !matches!(def.kind, OpKind::Later(..))).collect()
-}
-
 impl Grow {
     pub(super) fn table_step(&mut self) {
-        let all = entries();
+        let all: Vec<&'static OpDef> = ops::all().collect();
         let def = self.random.pick(&all);
         for _ in 0..3 {
             let call = self.table_call(def);
