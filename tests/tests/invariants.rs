@@ -48,6 +48,46 @@ fn code() -> BTreeMap<String, Vec<String>> {
     all
 }
 
+/// How many lines each function of a file takes, from `fn` to the brace that closes it, which stands below the `fn`.
+fn functions(lines: &[&str]) -> Vec<usize> {
+    let mut all = Vec::new();
+    for (first, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let words: Vec<&str> = code.split_whitespace().take_while(|word| *word != "fn").collect();
+        let qualifiers = |word: &&str| {
+            word.starts_with("pub") || ["const", "unsafe", "extern", "\"C\"", "in", "async"].contains(word)
+        };
+        if !code.contains("fn ") || !words.iter().all(|word| qualifiers(word) || word.ends_with(')')) {
+            continue;
+        }
+        let indent = &line[..line.len() - code.len()];
+        let head = lines[first..].iter().take_while(|l| !l.ends_with(['{', '}', ';'])).count();
+        let opens = lines.get(first + head).is_some_and(|l| l.ends_with('{'));
+        let close = format!("{indent}}}");
+        let body = if opens { lines[first + head..].iter().position(|l| *l == close).unwrap_or(0) } else { 0 };
+        all.push(head + body + 1);
+    }
+    all
+}
+
+#[test]
+fn code_fits_a_screen() {
+    let mut files = Vec::new();
+    sources(&root(), &mut files);
+    let mut all = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a source file is text");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() <= 700, "{} has {} lines, at most 700 are wanted", file.display(), lines.len());
+        all.extend(functions(&lines));
+    }
+    all.sort_unstable();
+    let (median, most) = (all[all.len() / 2], all[all.len() * 9 / 10]);
+    println!("{} functions; median {median} lines, nine in ten at most {most}", all.len());
+    assert!(median <= 12 && most <= 40, "the median function has {median} lines, nine in ten have at most {most}");
+    assert_eq!(functions(&["fn a() {}", "    pub fn b(", "        x: u8,", "    ) {", "        c()", "    }"]), [1, 5]);
+}
+
 #[test]
 fn no_llvm_under_the_macros() {
     let all = dependencies("tenfold-macros", "normal,build");

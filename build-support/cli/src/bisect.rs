@@ -37,8 +37,13 @@ fn search(arguments: &Arguments, function: &str, command: &[OsString]) -> Result
         return Err("the command fails without any pass that can be left out: none of them is the cause".into());
     }
     let mut failed = None;
-    let found =
-        pass::halve(passes.len(), |limit| trial.is_good(limit).unwrap_or_else(|error| failed.insert(error).is_empty()));
+    let found = pass::halve(passes.len(), |limit| match trial.is_good(limit) {
+        Ok(good) => good,
+        Err(error) => {
+            failed = Some(error);
+            false
+        }
+    });
     match failed {
         Some(error) => Err(error),
         None => Ok(trial.tell(found)),

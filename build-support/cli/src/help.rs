@@ -1,5 +1,19 @@
 //! The texts of `--help`.
 
+/// The options that say which package, for which target and with which features.
+macro_rules! package_options {
+    () => {
+        concat!(
+            "  -p, --package NAME          The package, if there are several\n",
+            "      --manifest-path FILE    The Cargo.toml to start from\n",
+            "      --target TRIPLE         The target to compile for, if it is not the host\n",
+            "  -F, --features FEATURES     Features to activate, with commas between them\n",
+            "      --all-features          Activate all features\n",
+            "      --no-default-features   Do not activate `default`\n",
+        )
+    };
+}
+
 /// `cargo tenfold --help`.
 pub(crate) const ALL: &str = "\
 Looks into what Tenfold compiles
@@ -45,7 +59,8 @@ Exit codes: 0 a function can be compiled, 1 it cannot, 2 the command line is wro
 ";
 
 /// `cargo tenfold list --help`.
-pub(crate) const LIST: &str = "\
+pub(crate) const LIST: &str = concat!(
+    "\
 Names the tensor functions of a package, with their sizes
 
 Usage: cargo tenfold list [OPTIONS]
@@ -54,20 +69,19 @@ The functions are found and compiled as the build script does it, in a folder of
 directory that no build reads. Errors are printed with their source, after the table.
 
 Options:
-  -p, --package NAME          The package, if there are several
-      --manifest-path FILE    The Cargo.toml to start from
-      --target TRIPLE         The target to compile for, if it is not the host
-  -F, --features FEATURES     Features to activate, with commas between them
-      --all-features          Activate all features
-      --no-default-features   Do not activate `default`
-      --json                  Print one JSON object
-  -h, --help                  Print help
+",
+    package_options!(),
+    "\
+\x20     --json                  Print one JSON object
+\x20 -h, --help                  Print help
 
 Exit codes: 0 every function is compiled, 1 some are not, 2 the command line is wrong.
-";
+"
+);
 
 /// `cargo tenfold show --help`.
-pub(crate) const SHOW: &str = "\
+pub(crate) const SHOW: &str = concat!(
+    "\
 Prints one function as relax, tir, LLVM IR, assembly or C
 
 Usage: cargo tenfold show [--stage STAGE] [OPTIONS] FN
@@ -92,19 +106,18 @@ Options:
       --timing                How long each pass takes
       --remarks               Which loops became vectors, were copied out or cut, and why others
                               were not
-  -p, --package NAME          The package, if there are several
-      --manifest-path FILE    The Cargo.toml to start from
-      --target TRIPLE         The target to compile for, if it is not the host
-  -F, --features FEATURES     Features to activate, with commas between them
-      --all-features          Activate all features
-      --no-default-features   Do not activate `default`
-  -h, --help                  Print help
+",
+    package_options!(),
+    "\
+\x20 -h, --help                  Print help
 
 Exit codes: 0 the text was printed, 1 there is none, 2 the command line is wrong.
-";
+"
+);
 
 /// `cargo tenfold diff --help`.
-pub(crate) const DIFF: &str = "\
+pub(crate) const DIFF: &str = concat!(
+    "\
 Prints what is different in one function after two passes
 
 Usage: cargo tenfold diff [OPTIONS] FN PASS PASS
@@ -112,19 +125,18 @@ Usage: cargo tenfold diff [OPTIONS] FN PASS PASS
 A unified diff of the texts. A pass is a name or a number in `cargo tenfold show --passes FN`.
 
 Options:
-  -p, --package NAME          The package, if there are several
-      --manifest-path FILE    The Cargo.toml to start from
-      --target TRIPLE         The target to compile for, if it is not the host
-  -F, --features FEATURES     Features to activate, with commas between them
-      --all-features          Activate all features
-      --no-default-features   Do not activate `default`
-  -h, --help                  Print help
+",
+    package_options!(),
+    "\
+\x20 -h, --help                  Print help
 
 Exit codes: 0 the diff was printed, 1 there is none, 2 the command line is wrong.
-";
+"
+);
 
 /// `cargo tenfold bisect --help`.
-pub(crate) const BISECT: &str = "\
+pub(crate) const BISECT: &str = concat!(
+    "\
 Finds the pass that a command fails with
 
 Usage: cargo tenfold bisect [OPTIONS] FN -- COMMAND [ARGUMENTS]
@@ -134,19 +146,18 @@ a build run only so many executions of passes in functions of that name. It must
 tests, as `cargo test` does, and exit with 0 where all is well. What it prints is not shown.
 
 Options:
-  -p, --package NAME          The package, if there are several
-      --manifest-path FILE    The Cargo.toml to start from
-      --target TRIPLE         The target to compile for, if it is not the host
-  -F, --features FEATURES     Features to activate, with commas between them
-      --all-features          Activate all features
-      --no-default-features   Do not activate `default`
-  -h, --help                  Print help
+",
+    package_options!(),
+    "\
+\x20 -h, --help                  Print help
 
 Exit codes: 0 the pass was found, 1 it was not, 2 the command line is wrong.
-";
+"
+);
 
 /// `cargo tenfold graph --help`.
-pub(crate) const GRAPH: &str = "\
+pub(crate) const GRAPH: &str = concat!(
+    "\
 Draws one function: kernels with what was joined in them, shapes, memory over time
 
 Usage: cargo tenfold graph [OPTIONS] FN
@@ -155,35 +166,32 @@ One page of HTML that loads nothing from elsewhere.
 
 Options:
   -o, --output FILE           The file to write, if not stdout
-  -p, --package NAME          The package, if there are several
-      --manifest-path FILE    The Cargo.toml to start from
-      --target TRIPLE         The target to compile for, if it is not the host
-  -F, --features FEATURES     Features to activate, with commas between them
-      --all-features          Activate all features
-      --no-default-features   Do not activate `default`
-  -h, --help                  Print help
+",
+    package_options!(),
+    "\
+\x20 -h, --help                  Print help
 
 Exit codes: 0 the page was written, 1 it was not, 2 the command line is wrong.
-";
+"
+);
 
 /// `cargo tenfold stats --help`.
-pub(crate) const STATS: &str = "\
+pub(crate) const STATS: &str = concat!(
+    "\
 Counts kernels, bytes and copies of one function or of all
 
 Usage: cargo tenfold stats [OPTIONS] [FN]
 
 Options:
       --json                  Print a JSON array
-  -p, --package NAME          The package, if there are several
-      --manifest-path FILE    The Cargo.toml to start from
-      --target TRIPLE         The target to compile for, if it is not the host
-  -F, --features FEATURES     Features to activate, with commas between them
-      --all-features          Activate all features
-      --no-default-features   Do not activate `default`
-  -h, --help                  Print help
+",
+    package_options!(),
+    "\
+\x20 -h, --help                  Print help
 
 Exit codes: 0 all were counted, 1 some were not, 2 the command line is wrong.
-";
+"
+);
 
 /// `cargo tenfold check-onnx --help`.
 pub(crate) const CHECK_ONNX: &str = "\
