@@ -22,8 +22,10 @@ pub(super) enum Kind {
 /// A box of the picture.
 pub(super) struct Node {
     pub(super) kind: Kind,
-    /// The first line.
+    /// The first line; of a kernel, its name without the function's.
     pub(super) title: String,
+    /// The kernel's name; empty for what is none.
+    pub(super) kernel: String,
     /// Its type.
     pub(super) ty: String,
     /// What is in the kernel: the members of its fusion group.
@@ -79,12 +81,17 @@ impl Graph {
             return;
         }
         let (kind, title, members) = match &binding.op {
-            Op::CallTir { func: kernel, .. } => (Kind::Kernel, kernel.clone(), members(planned, kernel)),
+            Op::CallTir { func: kernel, .. } => {
+                (Kind::Kernel, short(&planned.module, kernel).into(), members(planned, kernel))
+            }
             Op::If | Op::For { .. } | Op::While => (Kind::Control, relax::op_name(&binding.op).into(), Vec::new()),
             op => (Kind::View, relax::op_name(op).into(), Vec::new()),
         };
         let at = self.node(func, kind, title, binding.out, &binding.args);
         self.nodes[at].members = members;
+        if let Op::CallTir { func: kernel, .. } = &binding.op {
+            self.nodes[at].kernel.clone_from(kernel);
+        }
         self.of.insert(binding.out, at);
         let handed_in = binding.regions.iter().flat_map(|region| &region.params);
         self.of.extend(handed_in.map(|param| (*param, at)));
@@ -94,7 +101,8 @@ impl Graph {
         let at = self.nodes.len();
         let text = |v: ValueId| type_text(&func.values[v.0 as usize].ty);
         let constants = args.iter().filter_map(|arg| self.constants.get(arg).cloned()).collect();
-        self.nodes.push(Node { kind, title, ty: text(v), members: Vec::new(), constants });
+        let kernel = String::new();
+        self.nodes.push(Node { kind, title, kernel, ty: text(v), members: Vec::new(), constants });
         let from = args.iter().filter_map(|arg| Some((*self.of.get(arg)?, at, text(*arg))));
         self.edges.extend(from.collect::<Vec<_>>());
         at
@@ -112,9 +120,11 @@ fn boxed_inputs(func: &relax::Function) -> BTreeSet<ValueId> {
     let mut reads: BTreeMap<ValueId, usize> = BTreeMap::new();
     let read = func.bindings().flat_map(|binding| &binding.args).chain(&func.results);
     read.for_each(|arg| *reads.entry(*arg).or_default() += 1);
+    let params = boxed.clone();
     for binding in func.bindings() {
-        // the first operand is what a kernel works on
-        for arg in binding.args.iter().skip(1).filter(|arg| reads.get(arg) == Some(&1)) {
+        // beside what was computed all are; else the first one is what the kernel works on
+        let works_on = usize::from(binding.args.iter().all(|arg| params.contains(arg)));
+        for arg in binding.args.iter().skip(works_on).filter(|arg| reads.get(arg) == Some(&1)) {
             boxed.remove(arg);
         }
     }
@@ -133,12 +143,16 @@ fn group(groups: &Module, kernel: &str) -> Option<Vec<String>> {
     let numbered = kernel.rsplit_once('_').filter(|(_, number)| number.bytes().all(|b| b.is_ascii_digit()));
     let names = [Some(kernel), numbered.map(|(name, _)| name)];
     let group = names.into_iter().flatten().find_map(|name| groups.relax(name).filter(|f| f.primitive))?;
-    let prefix = format!("{}.", groups.entry);
     let member = |binding: &Binding| match &binding.op {
-        Op::CallTir { func, .. } => Some(func.strip_prefix(&prefix).unwrap_or(func).to_string()),
+        Op::CallTir { func, .. } => Some(short(groups, func).to_string()),
         _ => None,
     };
     Some(group.bindings().filter_map(member).collect())
+}
+
+/// A kernel's name without the function's.
+fn short<'k>(module: &Module, kernel: &'k str) -> &'k str {
+    kernel.strip_prefix(&module.entry).and_then(|rest| rest.strip_prefix('.')).unwrap_or(kernel)
 }
 
 fn blocks(prim: &PrimFunc) -> Vec<String> {

@@ -83,8 +83,8 @@ fn kernels(out: &mut String, planned: &Planned, graph: &Graph) {
     *out += "<h2>Kernels</h2>\n";
     let mut seen = BTreeSet::new();
     for node in graph.nodes.iter().filter(|n| n.kind == Kind::Kernel) {
-        let Some(prim) = planned.module.prim(&node.title).filter(|_| seen.insert(&node.title)) else { continue };
-        let (title, ty, members) = (escaped(&node.title), escaped(&node.ty), escaped(&node.members.join(", ")));
+        let Some(prim) = planned.module.prim(&node.kernel).filter(|_| seen.insert(&node.kernel)) else { continue };
+        let (title, ty, members) = (escaped(&node.kernel), escaped(&node.ty), escaped(&node.members.join(", ")));
         let text = escaped(&tir::print(&planned.module, prim));
         let _ = writeln!(
             out,

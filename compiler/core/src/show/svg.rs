@@ -90,7 +90,7 @@ fn class(node: &Node) -> &'static str {
 
 fn boxed(out: &mut String, number: usize, node: &Node, (x, y): Point) {
     let kernel =
-        if node.kind == Kind::Kernel { format!(" data-kernel=\"{}\"", escaped(&node.title)) } else { String::new() };
+        if node.kind == Kind::Kernel { format!(" data-kernel=\"{}\"", escaped(&node.kernel)) } else { String::new() };
     let _ = writeln!(out, "<g id=\"node{number}\" class=\"node {}\" tabindex=\"0\"{kernel}>", class(node));
     let parts = [&[node.title.clone(), node.ty.clone()], node.members.as_slice(), node.constants.as_slice()];
     let _ = writeln!(out, "<title>{}</title>", escaped(parts.concat().join("\n").trim_end()));
