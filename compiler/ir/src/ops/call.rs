@@ -270,7 +270,7 @@ fn axis_of(name: &str, axis: i64, x: &TensorType, extra: usize) -> Result<usize,
     if (-rank..rank).contains(&axis) {
         return Ok(axis.rem_euclid(rank) as usize);
     }
-    let message = format!("axis {axis} of `{}`, which has rank {}", show_tensor(x), x.shape.len());
+    let message = format!("`{}` has no axis {axis}: its rank is {}", show_tensor(x), x.shape.len());
     let help =
         if rank == 0 { "a scalar has no axes".to_string() } else { format!("axes go from {} to {}", -rank, rank - 1) };
     Err(OpError::new(At::Attr(name.to_string()), OpErrorKind::Axis, message).help(help))

@@ -21,9 +21,14 @@ fn check_shape(b: &Builder, shape: &[IntExpr]) -> Result<(), OpError> {
     match shape.iter().find(|extent| !dim::at_most(&b.prover, &dim::int(0), extent)) {
         None => Ok(()),
         Some(extent) => {
-            let message = format!("extent `{extent}` is not proven to be 0 or more");
-            Err(OpError::new(At::Arg(0), OpErrorKind::Range, message)
-                .help(format!("state a fact: `dims({extent} >= 0)`")))
+            let (message, help) = match dim::as_int(extent) {
+                Some(n) => (format!("the extent is {n}"), "an extent is 0 or more".into()),
+                None => {
+                    let message = format!("extent `{extent}` is not proven to be 0 or more");
+                    (message, format!("state a fact: `dims({extent} >= 0)`"))
+                }
+            };
+            Err(OpError::new(At::Arg(0), OpErrorKind::Range, message).help(help))
         }
     }
 }

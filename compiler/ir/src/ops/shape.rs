@@ -64,7 +64,7 @@ fn flatten(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let rank = ty.shape.len() as i64;
     let axis = int_attr(call, "axis")?.unwrap_or(1);
     if !(-rank..=rank).contains(&axis) {
-        let message = format!("axis {axis} of `{}`, which has rank {rank}", show_tensor(&ty));
+        let message = format!("`{}` has no axis {axis}: its rank is {rank}", show_tensor(&ty));
         return Err(OpError::new(At::Attr("axis".into()), OpErrorKind::Axis, message)
             .help(format!("axes go from {} to {rank}", -rank)));
     }

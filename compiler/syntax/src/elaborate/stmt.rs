@@ -236,7 +236,8 @@ impl<'a> Elaborator<'a> {
                 }
                 value => {
                     if !value.is_unknown() {
-                        let message = format!("expected a tuple of {}, found {}", items.len(), self.describe(&value));
+                        let message =
+                            format!("expected a tuple of {} values, found {}", items.len(), self.describe(&value));
                         self.fail(pattern.node, Code::TypeMismatch, message, "name as many components as there are");
                     }
                     for item in items {
@@ -354,7 +355,8 @@ impl<'a> Elaborator<'a> {
                 }
                 value => {
                     if !value.is_unknown() {
-                        let message = format!("expected a tuple of {}, found {}", items.len(), self.describe(&value));
+                        let message =
+                            format!("expected a tuple of {} values, found {}", items.len(), self.describe(&value));
                         self.fail(
                             value_node,
                             Code::TypeMismatch,

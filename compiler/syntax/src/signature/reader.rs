@@ -431,6 +431,6 @@ impl<'a> Reader<'a> {
 }
 
 fn not_a_fact(node: NodeId) -> Diagnostic {
-    Diagnostic::new(node, Code::NotAFact, "a fact compares dims and index parameters")
+    Diagnostic::new(node, Code::NotAFact, "this is no fact: a fact compares dims and index parameters")
         .help("write `B <= 64`, `N % 8 == 0`, `pos < S`, or several of these joined by `&&`")
 }

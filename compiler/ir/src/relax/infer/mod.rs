@@ -145,7 +145,7 @@ fn component(index: usize, args: &[Type]) -> Result<Type, OpError> {
 
 /// An error about an axis that is not there.
 pub(crate) fn axis_error(at: At, axis: usize, x: &TensorType) -> OpError {
-    let message = format!("axis {axis} of `{}`, which has rank {}", show(x), x.shape.len());
+    let message = format!("`{}` has no axis {axis}: its rank is {}", show(x), x.shape.len());
     OpError::new(at, OpErrorKind::Axis, message)
 }
 
