@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::ast::{
-    Block, ConstSource, Expr, ExprKind, PatternKind, Range, RangeStep, Stmt, StmtKind, Target, TargetKind, TensorFn,
+    BinaryOp, Block, ConstSource, Expr, ExprKind, Literal, PatternKind, Range, RangeStep, Stmt, StmtKind, Target, TargetKind, TensorFn,
     Type, TypeKind,
 };
 
@@ -111,6 +111,32 @@ fn assigned_target(target: &Target, names: &mut Vec<String>) {
 fn push(name: &str, names: &mut Vec<String>) {
     if !names.iter().any(|n| n == name) {
         names.push(name.to_string());
+    }
+}
+
+/// Whether every assignment to a name in a block adds a small constant that is not negative.
+pub(crate) fn only_grows(block: &Block, name: &str) -> bool {
+    let mut grows = true;
+    each_stmt(block, &mut |stmt| {
+        if let StmtKind::Assign { target, op, value } = &stmt.kind {
+            let mut names = Vec::new();
+            assigned_target(target, &mut names);
+            let plain = matches!(&target.kind, TargetKind::Name(_));
+            grows &= !names.iter().any(|n| n == name) || (plain && adds_little(name, *op, value));
+        }
+    });
+    each_in_block(block, &mut |e| grows &= !matches!(&e.kind, ExprKind::MutRef(of) if of.text == name));
+    grows
+}
+
+/// `k += 2`, `k = k + 2`.
+fn adds_little(name: &str, op: Option<BinaryOp>, value: &Expr) -> bool {
+    let little = |e: &Expr| matches!(&e.kind, ExprKind::Literal(Literal::Int { value: 0..=1024, .. }));
+    let itself = |e: &Expr| matches!(&e.kind, ExprKind::Name(n) if n == name);
+    match (op, &value.kind) {
+        (Some(BinaryOp::Add), _) => little(value),
+        (None, ExprKind::Binary(BinaryOp::Add, a, b)) => (itself(a) && little(b)) || (little(a) && itself(b)),
+        (_, _) => false,
     }
 }
 

@@ -37,5 +37,5 @@ fn the_pages_examples_parse() {
         assert!(errors.is_empty(), "{text}\n{errors}");
         count += 1;
     }
-    assert_eq!(count, 2);
+    assert_eq!(count, 4);
 }

@@ -3,6 +3,7 @@
 
 pub mod corners;
 pub mod graphs;
+pub mod growth;
 pub mod loops;
 pub mod outside;
 pub mod scheduled;

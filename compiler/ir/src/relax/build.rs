@@ -179,6 +179,11 @@ impl Builder {
         }
     }
 
+    /// Puts the bindings of blocks, that a body had, behind what is there.
+    pub fn append_blocks(&mut self, blocks: Vec<BindingBlock>) {
+        blocks.into_iter().flat_map(|block| block.bindings).for_each(|binding| self.append(binding));
+    }
+
     /// A value that a region is handed.
     pub fn region_param(&mut self, ty: Type, name: &str) -> ValueId {
         self.new_value(ty, name.to_string(), self.loc)

@@ -67,7 +67,9 @@ impl<'a> Elaborator<'a> {
             }
             Value::Index(e) => {
                 let start = self.lower(e);
-                Some(Cell::Index(self.kernel.b.local(name, start)))
+                let local = self.kernel.b.local(name, start);
+                self.kernel.b.buf_mut(local).range = self.grown(name, e);
+                Some(Cell::Index(local))
             }
             Value::Fixed(_) | Value::Scalar(_) | Value::Literal(_) => {
                 let start = self.scalar(node, value)?;
@@ -81,6 +83,16 @@ impl<'a> Elaborator<'a> {
                 None
             }
         }
+    }
+
+    /// What is known of an index value that begins as `first` in every turn of every loop: one that begins at a small
+    /// constant, and to which the function only ever adds small constants, is never negative. No program runs for as
+    /// many turns as would take it beyond the end.
+    pub(super) fn grown(&self, name: &str, first: &IntExpr) -> Option<(IntExpr, IntExpr)> {
+        const FIRST: std::ops::RangeInclusive<i64> = 0..=1 << 32;
+        let begins = first.as_const().is_some_and(|n| FIRST.contains(&n));
+        let body = self.frame.function.body.as_ref()?;
+        (begins && search::only_grows(body, name)).then(|| (IntExpr::from(0), IntExpr::from(1 << 61)))
     }
 
     fn read_cell(&mut self, cell: &Cell, name: &str) -> Value<'a> {
@@ -101,6 +113,9 @@ impl<'a> Elaborator<'a> {
         }
         let now = self.kernel.b.read_local(buf);
         let now = self.snapshot(now, name);
+        if let Some(range) = self.kernel.b.buf(buf).range.clone() {
+            self.kernel.ranges.insert(now, range);
+        }
         self.kernel.snapshots.insert(buf, now);
         now
     }

@@ -18,6 +18,7 @@ mod extern_call;
 mod index;
 mod inline;
 mod kernel;
+mod logic;
 mod loops;
 mod nest;
 mod number;

@@ -1,7 +1,7 @@
 //! Arithmetic, comparison, logic and conversion, of index values, literals, elements and tensors alike.
 
 use tenfold_ir::arith::{IntExpr, View};
-use tenfold_ir::op::{self, BinaryOp, CmpOp, ElementOp};
+use tenfold_ir::op::{self, CmpOp, ElementOp};
 use tenfold_ir::ops::Literal;
 use tenfold_ir::relax::{Op, SymDecl, SymKind, ValueId, element_dtype};
 use tenfold_ir::tir::ExprId;
@@ -195,90 +195,6 @@ impl<'a> Elaborator<'a> {
             Some(v) => Value::Tensor(v),
             None => Value::Unknown,
         }
-    }
-
-    /// `a && b`, `a || b`.
-    fn logic(&mut self, node: NodeId, op: ast::BinaryOp, a: &'a Expr, b: &'a Expr) -> Value<'a> {
-        let is_and = op == ast::BinaryOp::And;
-        let x = self.expr(a, None);
-        let cond = self.cond_of(&x);
-        if let Value::Fixed(known) = &x
-            && known.dtype.is_bool()
-        {
-            let y = self.expr(b, None);
-            let Some(truth) = self.truth(b.node, &y) else { return Value::Unknown };
-            let decides = (known.bits != 0) != is_and;
-            let known = if decides { Some(!is_and) } else { None };
-            return match (known, truth) {
-                (Some(known), _) | (None, Truth::Known(known)) => Value::Fixed(Scalar::bool(known)),
-                (None, Truth::Element(_) | Truth::Graph(_)) => y,
-            };
-        }
-        // At graph level both sides are evaluated, so the right side must hold by itself, unless it is only checked.
-        let guarded = self.inside || self.checking > 0;
-        self.read_ahead(b);
-        self.enter();
-        if guarded {
-            let known = if is_and { cond.yes.clone() } else { cond.no.clone() };
-            known.into_iter().for_each(|fact| self.assume(fact));
-        }
-        self.kernel.branches += 1;
-        let (stmt, y) = self.capture(|me| me.expr(b, None));
-        self.kernel.branches -= 1;
-        self.leave();
-        let both = if is_and { cond.and(self.cond_of(&y)) } else { cond.or(self.cond_of(&y)) };
-        let (Some(p), Some(q)) = (self.truth(a.node, &x), self.truth(b.node, &y)) else { return Value::Unknown };
-        let result = match (p, q) {
-            (Truth::Known(p), Truth::Known(q)) => Value::Fixed(Scalar::bool(if is_and { p && q } else { p || q })),
-            (Truth::Known(_), _) => y,
-            (_, Truth::Known(q)) if q == is_and => x,
-            (Truth::Element(p), q) => {
-                let q = self.truth_expr(q);
-                Value::Scalar(self.short_circuit(is_and, p, q, stmt))
-            }
-            (Truth::Graph(p), q) => {
-                let q = match q {
-                    Truth::Known(q) => self.graph.scalar(Scalar::bool(q)),
-                    Truth::Graph(q) => q,
-                    Truth::Element(_) => return Value::Unknown,
-                };
-                let op = if is_and { BinaryOp::And } else { BinaryOp::Or };
-                match self.emit(node, Op::Element(ElementOp::Binary(op)), &[p, q], &[a.node, b.node]) {
-                    Some(v) => Value::Tensor(v),
-                    None => Value::Unknown,
-                }
-            }
-        };
-        self.set_cond(&result, both);
-        result
-    }
-
-    fn truth_expr(&mut self, truth: Truth) -> ExprId {
-        match truth {
-            Truth::Known(t) => self.kernel.scalar(Scalar::bool(t)),
-            Truth::Element(e) => e,
-            Truth::Graph(v) => {
-                let buf = self.kernel.input(&self.graph, v);
-                self.input_now(buf)
-            }
-        }
-    }
-
-    fn short_circuit(&mut self, is_and: bool, p: ExprId, q: ExprId, stmt: tenfold_ir::tir::Stmt) -> ExprId {
-        if is_empty(&stmt) {
-            return if is_and { self.kernel.b.and(p, q) } else { self.kernel.b.or(p, q) };
-        }
-        let local = self.kernel.b.local("both", p);
-        let store = tenfold_ir::tir::Stmt::Store {
-            buf: local,
-            index: Vec::new(),
-            value: q,
-            access: tenfold_ir::tir::Access::Proven,
-        };
-        let cond = if is_and { p } else { self.kernel.b.unary(op::UnaryOp::Not, p) };
-        let then = Box::new(super::compute::flat(vec![stmt, store]));
-        self.push(tenfold_ir::tir::Stmt::If { cond, then, otherwise: None });
-        self.kernel.b.read_local(local)
     }
 
     /// A scalar bool; anything else is reported.

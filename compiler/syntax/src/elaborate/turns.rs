@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::arith::{Fact, IntExpr, Sym};
 use tenfold_ir::ops::Literal;
 use tenfold_ir::relax::{BindingBlock, Op, Region, SliceAxis, SymDecl, SymKind, TensorType, Type, ValueId};
 use tenfold_ir::{DType, Scalar};
@@ -16,6 +16,9 @@ use super::value::{Closure, Value};
 use crate::ast::{Block, Expr, NodeId, Pattern};
 use crate::code::Code;
 use crate::search;
+
+/// The range of an index value that a loop carries, where it has one in every turn.
+type Grown = Option<(IntExpr, IntExpr)>;
 
 /// One turn: from what is carried to what is carried next. `None` where something is erroneous or unknown.
 type Turn<'t, 'a> = dyn FnMut(&mut Elaborator<'a>, Vec<Value<'a>>) -> Option<Vec<Value<'a>>> + 't;
@@ -36,7 +39,10 @@ impl<'a> Elaborator<'a> {
             })
         };
         let first = self.first_values(node, &vars, &mut turn);
-        let last = first.and_then(|first| self.counted(node, &sym, span, first, &mut turn));
+        let last = first.and_then(|first| {
+            let grown = self.grown_vars(&vars, &first);
+            self.counted(node, &sym, span, (first, &grown), &mut turn)
+        });
         self.after_loop(&vars, last);
     }
 
@@ -46,7 +52,10 @@ impl<'a> Elaborator<'a> {
         let mut turn =
             |me: &mut Self, now: Vec<Value<'a>>| me.turn_of(node, &vars, now, |me| drop(me.block(body, None)));
         let first = self.first_values(node, &vars, &mut turn);
-        let last = first.and_then(|first| self.repeated(node, condition, &vars, first, &mut turn));
+        let last = first.and_then(|first| {
+            let grown = self.grown_vars(&vars, &first);
+            self.repeated(node, condition, &vars, (first, &grown), &mut turn)
+        });
         self.after_loop(&vars, last);
     }
 
@@ -74,6 +83,18 @@ impl<'a> Elaborator<'a> {
     fn first_values(&mut self, node: NodeId, vars: &[usize], turn: &mut Turn<'_, 'a>) -> Option<Vec<Value<'a>>> {
         let first: Vec<Value<'a>> = vars.iter().map(|var| self.vars[*var].value.clone()).collect();
         self.typed(node, first, turn)
+    }
+
+    /// What is known of each variable in every turn.
+    fn grown_vars(&self, vars: &[usize], first: &[Value<'a>]) -> Vec<Grown> {
+        let grown = |(var, value): (&usize, &Value<'a>)| match value {
+            Value::Index(e) => self.grown(&self.vars[*var].name, e),
+            Value::Literal(Literal::Int(n)) => {
+                self.grown(&self.vars[*var].name, &IntExpr::from(i64::try_from(*n).ok()?))
+            }
+            _ => None,
+        };
+        vars.iter().zip(first).map(grown).collect()
     }
 
     fn typed(&mut self, node: NodeId, first: Vec<Value<'a>>, turn: &mut Turn<'_, 'a>) -> Option<Vec<Value<'a>>> {
@@ -121,16 +142,16 @@ impl<'a> Elaborator<'a> {
         node: NodeId,
         sym: &Sym,
         span: &Span,
-        first: Vec<Value<'a>>,
+        (first, grown): (Vec<Value<'a>>, &[Grown]),
         turn: &mut Turn<'_, 'a>,
     ) -> Option<Vec<Value<'a>>> {
         let args = self.tensors_of(node, &first)?;
-        let region = self.region(node, &args, &first, turn)?;
+        let region = self.region(node, &args, (&first, grown), turn)?;
         let op = Op::For { var: sym.clone(), begin: IntExpr::from(0), extent: span.raw.clone(), step: 1 };
         let out = self.emit_loop(node, op, &args, vec![region]);
         let loc = self.loc(node);
         self.graph.declare_sym(SymDecl { sym: sym.clone(), kind: SymKind::Loop(out), loc });
-        self.rebuilt_from(node, &first, out, args.len())
+        self.rebuilt_from(node, (&first, grown), out, args.len())
     }
 
     fn repeated(
@@ -138,7 +159,7 @@ impl<'a> Elaborator<'a> {
         node: NodeId,
         condition: &'a Expr,
         vars: &[usize],
-        first: Vec<Value<'a>>,
+        (first, grown): (Vec<Value<'a>>, &[Grown]),
         turn: &mut Turn<'_, 'a>,
     ) -> Option<Vec<Value<'a>>> {
         let args = self.tensors_of(node, &first)?;
@@ -154,12 +175,56 @@ impl<'a> Elaborator<'a> {
             }
         };
         let like = [Value::Fixed(Scalar::bool(true))];
-        let (params, now) = self.open_region(node, &args, &first)?;
+        let (params, now) = self.open_region(node, &args, (&first, grown))?;
         let cond = holds(self, now);
         let cond = self.close_region(node, params, cond, &like)?;
-        let body = self.region(node, &args, &first, turn)?;
+        let mut guarded = |me: &mut Self, now: Vec<Value<'a>>| {
+            me.know_condition(condition, vars, &now);
+            turn(me, now)
+        };
+        let body = self.region(node, &args, (&first, grown), &mut guarded)?;
         let out = self.emit_loop(node, Op::While, &args, vec![cond, body]);
-        self.rebuilt_from(node, &first, out, args.len())
+        self.rebuilt_from(node, (&first, grown), out, args.len())
+    }
+
+    /// What the condition of a loop says of index values that a turn is handed: it holds wherever they are known, so it
+    /// is part of their ranges.
+    fn know_condition(&mut self, condition: &'a Expr, vars: &[usize], now: &[Value<'a>]) {
+        let said = self.rehearse_graph(|me| {
+            for (var, value) in vars.iter().zip(now) {
+                me.vars[*var].value = value.clone();
+            }
+            let value = me.expr(condition, None);
+            me.cond_of(&value).yes
+        });
+        let symbol = |value: &Value<'a>| match value {
+            Value::Index(e) => e.as_var().cloned(),
+            _ => None,
+        };
+        let symbols: Vec<Sym> = now.iter().filter_map(symbol).collect();
+        for fact in said.into_iter().flat_map(conjuncts) {
+            let declared = &self.graph.function().syms;
+            let known = fact.vars().iter().all(|sym| declared.iter().any(|decl| decl.sym == *sym));
+            if known {
+                symbols.iter().for_each(|sym| self.tighten(sym, &fact));
+                self.assume(fact);
+            }
+        }
+    }
+
+    /// Takes an upper bound, over symbols of outside, into the range of a bound symbol.
+    fn tighten(&mut self, sym: &Sym, fact: &Fact) {
+        let Fact::NonNegative(e) = fact else { return };
+        let end = e + &(&IntExpr::var(sym.clone()) + 1);
+        let decl = self.graph.function().syms.iter().find(|decl| decl.sym == *sym);
+        let Some(SymKind::Bound(value)) = decl.map(|decl| decl.kind.clone()) else { return };
+        let outside = |of: &Sym| {
+            let kind = self.graph.function().syms.iter().find(|decl| decl.sym == *of).map(|decl| &decl.kind);
+            matches!(kind, Some(SymKind::Dim { .. } | SymKind::IndexParam { .. }))
+        };
+        if let (true, Some((lo, _))) = (end.vars().iter().all(outside), self.graph.range(value).cloned()) {
+            self.graph.set_range(value, lo, end);
+        }
     }
 
     fn emit_loop(&mut self, node: NodeId, op: Op, args: &[ValueId], regions: Vec<Region>) -> ValueId {
@@ -172,10 +237,10 @@ impl<'a> Elaborator<'a> {
         &mut self,
         node: NodeId,
         args: &[ValueId],
-        like: &[Value<'a>],
+        (like, grown): (&[Value<'a>], &[Grown]),
         turn: &mut Turn<'_, 'a>,
     ) -> Option<Region> {
-        let (params, now) = self.open_region(node, args, like)?;
+        let (params, now) = self.open_region(node, args, (like, grown))?;
         let next = turn(self, now);
         self.close_region(node, params, next, like)
     }
@@ -185,14 +250,15 @@ impl<'a> Elaborator<'a> {
         &mut self,
         node: NodeId,
         args: &[ValueId],
-        like: &[Value<'a>],
+        (like, grown): (&[Value<'a>], &[Grown]),
     ) -> Option<(Vec<ValueId>, Vec<Value<'a>>)> {
         self.graph.open_body(Vec::new());
         self.enter();
         let types: Vec<Type> = args.iter().map(|arg| self.graph.ty(*arg).clone()).collect();
         let params: Vec<ValueId> = types.into_iter().map(|ty| self.graph.region_param(ty, "")).collect();
-        let mut leaves = params.iter().copied();
-        let now = like.iter().map(|value| self.rebuilt(node, value, &mut leaves)).collect();
+        let mut leaves = params.iter().copied().peekable();
+        let now = like.iter().enumerate().map(|(n, value)| self.rebuilt_grown(node, (value, grown.get(n)), &mut leaves));
+        let now = now.collect();
         Some((params, now))
     }
 
@@ -289,9 +355,29 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn rebuilt_from(&mut self, node: NodeId, like: &[Value<'a>], out: ValueId, count: usize) -> Option<Vec<Value<'a>>> {
-        let mut parts = self.parts(node, out, count)?.into_iter();
-        Some(like.iter().map(|value| self.rebuilt(node, value, &mut parts)).collect())
+    /// The same of a variable of a loop, of which something is known.
+    fn rebuilt_grown(
+        &mut self,
+        node: NodeId,
+        (like, grown): (&Value<'a>, Option<&Grown>),
+        leaves: &mut std::iter::Peekable<impl Iterator<Item = ValueId>>,
+    ) -> Value<'a> {
+        if let (Some(Some((lo, hi))), Some(leaf)) = (grown, leaves.peek()) {
+            self.graph.set_range(*leaf, lo.clone(), hi.clone());
+        }
+        self.rebuilt(node, like, leaves)
+    }
+
+    fn rebuilt_from(
+        &mut self,
+        node: NodeId,
+        (like, grown): (&[Value<'a>], &[Grown]),
+        out: ValueId,
+        count: usize,
+    ) -> Option<Vec<Value<'a>>> {
+        let mut parts = self.parts(node, out, count)?.into_iter().peekable();
+        let values = like.iter().enumerate();
+        Some(values.map(|(n, value)| self.rebuilt_grown(node, (value, grown.get(n)), &mut parts)).collect())
     }
 
     fn parts(&mut self, node: NodeId, out: ValueId, count: usize) -> Option<Vec<ValueId>> {
@@ -319,7 +405,7 @@ impl<'a> Elaborator<'a> {
             (!next.is_unknown()).then(|| vec![next])
         };
         let first = self.typed(node, vec![init], &mut turn);
-        let last = first.and_then(|first| self.counted(node, &sym, span, first, &mut turn));
+        let last = first.and_then(|first| self.counted(node, &sym, span, (first, &[]), &mut turn));
         self.or_unknown(last.and_then(|last| last.into_iter().next()))
     }
 
@@ -376,7 +462,7 @@ impl<'a> Elaborator<'a> {
             Some(items)
         };
         let carried = std::iter::once(first).chain(rows).collect();
-        let Some(last) = self.counted(node, &sym, span, carried, &mut turn) else { return self.or_unknown(None) };
+        let Some(last) = self.counted(node, &sym, span, (carried, &[]), &mut turn) else { return self.or_unknown(None) };
         let mut last = last.into_iter();
         let acc = last.next().unwrap_or(Value::Unknown);
         let mut rows = last.filter_map(|value| if let Value::Tensor(v) = value { Some(v) } else { None });
@@ -480,6 +566,14 @@ impl<'a> Elaborator<'a> {
         let results = self.tensors_of(node, values);
         let blocks = self.graph.close_body();
         Some(Region { params: Vec::new(), blocks, results: results? })
+    }
+}
+
+/// The facts that one says together.
+fn conjuncts(fact: Fact) -> Vec<Fact> {
+    match fact {
+        Fact::And(all) => all.into_iter().flat_map(conjuncts).collect(),
+        one => vec![one],
     }
 }
 
