@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::ast::{
-    BinaryOp, Block, ConstSource, Expr, ExprKind, Literal, PatternKind, Range, RangeStep, Stmt, StmtKind, Target, TargetKind, TensorFn,
-    Type, TypeKind,
+    BinaryOp, Block, ConstSource, Expr, ExprKind, Literal, PatternKind, Range, RangeStep, Stmt, StmtKind, Target,
+    TargetKind, TensorFn, Type, TypeKind,
 };
 
 /// Whether the block asks for a shape at run time.

@@ -257,7 +257,8 @@ impl<'a> Elaborator<'a> {
         let types: Vec<Type> = args.iter().map(|arg| self.graph.ty(*arg).clone()).collect();
         let params: Vec<ValueId> = types.into_iter().map(|ty| self.graph.region_param(ty, "")).collect();
         let mut leaves = params.iter().copied().peekable();
-        let now = like.iter().enumerate().map(|(n, value)| self.rebuilt_grown(node, (value, grown.get(n)), &mut leaves));
+        let now =
+            like.iter().enumerate().map(|(n, value)| self.rebuilt_grown(node, (value, grown.get(n)), &mut leaves));
         let now = now.collect();
         Some((params, now))
     }
@@ -462,7 +463,9 @@ impl<'a> Elaborator<'a> {
             Some(items)
         };
         let carried = std::iter::once(first).chain(rows).collect();
-        let Some(last) = self.counted(node, &sym, span, (carried, &[]), &mut turn) else { return self.or_unknown(None) };
+        let Some(last) = self.counted(node, &sym, span, (carried, &[]), &mut turn) else {
+            return self.or_unknown(None);
+        };
         let mut last = last.into_iter();
         let acc = last.next().unwrap_or(Value::Unknown);
         let mut rows = last.filter_map(|value| if let Value::Tensor(v) = value { Some(v) } else { None });
