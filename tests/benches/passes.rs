@@ -1,7 +1,7 @@
 //! How long the passes alone take on graphs of 10 to 10,000 operators, and how much memory: no front end, no code.
 //!
-//! `cargo bench -p tenfold-tests --bench passes`; behind `--`, words that a graph's name must hold one of, and `--table`
-//! for the time of every pass. Ten times the operators may take fourteen times as long: where it prints `over`, a pass
+//! `cargo bench -p tenfold-tests --bench passes`; behind `--`, words that a graph's name must hold one of, `--table` for
+//! the time of every pass, `--models` for that of standard models instead. Ten times the operators may take fourteen times as long: where it prints `over`, a pass
 //! walks over everything inside a walk over everything. Each graph is measured in a process of its own, whose peak of
 //! memory is its alone.
 
@@ -16,6 +16,9 @@ use tenfold_ir::Module;
 #[path = "graphs/mod.rs"]
 mod graphs;
 use graphs::{GRAPHS, graph};
+#[allow(dead_code, reason = "the tests of models use more of it")]
+#[path = "../models/graphs.rs"]
+mod models;
 
 const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
 /// What ten times the operators may cost.
@@ -30,11 +33,24 @@ fn main() {
     {
         return one(name, ops.parse().expect("a number of operators"));
     }
+    if args.iter().any(|a| a == "--models") {
+        model("ResNet-50", &models::resnet50(1, 224));
+        return model("MiniLM", &models::minilm(128, 384, 12, 1536, 6));
+    }
     let words: Vec<&String> = args.iter().filter(|a| !a.starts_with("--")).collect();
     let table = args.iter().any(|a| a == "--table");
     let chosen = GRAPHS.iter().filter(|(name, _)| words.is_empty() || words.iter().any(|w| name.contains(*w)));
     let over = chosen.filter(|(name, _)| !grows_well(name, table)).count();
     println!("{over} graphs over");
+}
+
+/// Prints what each pass takes of a model.
+fn model(name: &str, module: &Module) {
+    let found = run(module);
+    println!("{name}: {:.0} ms", found.total * 1e3);
+    for (pass, time) in found.passes.iter().filter(|(_, time)| *time > NOISE / 2.0) {
+        println!("{:>10.1} ms {:>5.1} %  {pass}", time * 1e3, 100.0 * time / found.total);
+    }
 }
 
 /// Measures one graph at every size, prints what was found, and says whether the bar is met.

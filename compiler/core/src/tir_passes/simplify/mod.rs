@@ -6,6 +6,8 @@
 //! variables that name a literal or another variable are written out. Floats are left as they are: no rule here rounds.
 
 mod fold;
+mod rules;
+mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
