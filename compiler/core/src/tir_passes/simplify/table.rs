@@ -36,7 +36,7 @@ impl Head {
         if word == "choose" {
             return Some(Head::Choose);
         }
-        plain_elements().into_iter().find_map(|op| match *op {
+        plain_elements().iter().find_map(|op| match *op {
             ElementOp::Unary(op) if unary_name(op) == word => Some(Head::Unary(op)),
             ElementOp::Binary(op) if binary_name(op) == word => Some(Head::Binary(op)),
             ElementOp::Compare(op) if compare_name(op) == word => Some(Head::Compare(op)),

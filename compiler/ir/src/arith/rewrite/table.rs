@@ -43,7 +43,7 @@ impl Table {
     /// Reads the rules; one that cannot be read has no effect, and a test reads every one.
     pub(in super::super) fn read<'r>(rules: impl IntoIterator<Item = &'r Rule>) -> Table {
         let mut table = Table::default();
-        for row in rules.into_iter().filter_map(|rule| Row::read(rule)) {
+        for row in rules.into_iter().filter_map(Row::read) {
             match &row.form {
                 Form::Atom(operation) => table.atoms[operation.head as usize].push(row),
                 Form::Sum(_) => table.sums.push(row),
