@@ -261,6 +261,16 @@ impl<'c, 'm> Ir<'c, 'm> {
         self.binary(LLVMOpcode::LLVMSub, a, b)
     }
 
+    /// `a - b` that is known not to overflow, as a signed integer.
+    pub(crate) fn sub_exact(&self, a: Value<'c>, b: Value<'c>) -> Value<'c> {
+        Value::new(llvm!(LLVMBuildNSWSub(self.builder, a.0, b.0, c"".as_ptr())))
+    }
+
+    /// `a * b` that is known not to overflow, as a signed integer.
+    pub(crate) fn mul_exact(&self, a: Value<'c>, b: Value<'c>) -> Value<'c> {
+        Value::new(llvm!(LLVMBuildNSWMul(self.builder, a.0, b.0, c"".as_ptr())))
+    }
+
     /// `a * b`, wrapping.
     pub(crate) fn mul(&self, a: Value<'c>, b: Value<'c>) -> Value<'c> {
         self.binary(LLVMOpcode::LLVMMul, a, b)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use tenfold_ir::arith::{IntExpr, View};
-use tenfold_ir::tir::{BufId, BufUse, CallArg, Elem, Expr, ExprId, Param, PrimFunc, Scope, Stmt, VarId};
+use tenfold_ir::tir::{BufId, BufUse, CallArg, Counters, Elem, Expr, ExprId, Param, PrimFunc, Scope, Stmt, VarId};
 use tenfold_ir::{DType, Function, Module};
 
 use super::expr::{storage, use_counts, value_type};
@@ -95,6 +95,7 @@ pub(super) struct Body<'a> {
     known: Vec<HashMap<ExprId, String>>,
     counts: HashMap<ExprId, u32>,
     temps: usize,
+    pub(super) counters: Counters,
 }
 
 impl<'a> Body<'a> {
@@ -121,6 +122,7 @@ impl<'a> Body<'a> {
             known: vec![HashMap::new()],
             counts: HashMap::new(),
             temps: 0,
+            counters: Counters::default(),
         }
     }
 
@@ -371,6 +373,7 @@ impl<'a> Body<'a> {
         self.braced(|b| {
             b.start(&[min, extent]);
             let (start, count) = (b.value(min), b.value(extent));
+            b.counters.enter(b.func, var, min, extent);
             let name = b.var(var);
             let zero = b.func.literal(min) == Some(0);
             let ty = value_type(b.func.vars[var.0 as usize].ty.elem);

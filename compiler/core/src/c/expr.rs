@@ -154,8 +154,9 @@ impl Body<'_> {
                 unary(*op, operand, elem, &a)
             }
             Expr::Binary(op, a, b) => {
+                let exact = self.counters.exact(self.func, id);
                 let (a, b) = (self.value(*a), self.value(*b));
-                binary(*op, elem, &a, &b)
+                binary(*op, elem, exact, &a, &b)
             }
             Expr::Compare(op, a, b) => {
                 let (a, b) = (self.value(*a), self.value(*b));
@@ -265,14 +266,14 @@ fn unsigned(elem: Elem) -> &'static str {
     }
 }
 
-fn binary(op: BinaryOp, elem: Elem, a: &str, b: &str) -> String {
+fn binary(op: BinaryOp, elem: Elem, exact: bool, a: &str, b: &str) -> String {
     let ty = value_type(elem);
     let float = is_float(elem);
     let helper = |name: &str| rounded(elem, format!("tf_{name}_{}({a}, {b})", suffix(elem)));
     let infix = |sign: &str| {
         if float {
             rounded(elem, format!("({a} {sign} {b})"))
-        } else if elem == Elem::Index {
+        } else if exact || elem == Elem::Index {
             // Index values are proven to stay far from overflow.
             format!("({a} {sign} {b})")
         } else {

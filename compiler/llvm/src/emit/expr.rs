@@ -38,6 +38,13 @@ impl<'c> Body<'_, 'c, '_> {
             }
             Expr::Binary(op, a, b) => {
                 let (x, y) = (self.expr(*a)?, self.expr(*b)?);
+                let exact = self.counters.exact(self.prim, id);
+                match op {
+                    BinaryOp::Add if exact => return Ok(ir.add_exact(x, y)),
+                    BinaryOp::Sub if exact => return Ok(ir.sub_exact(x, y)),
+                    BinaryOp::Mul if exact => return Ok(ir.mul_exact(x, y)),
+                    _ => {}
+                }
                 let done = self.ops.binary(*op, self.kind(*a), false, x, y);
                 done.map_err(|error| unexpanded(&error.0))
             }

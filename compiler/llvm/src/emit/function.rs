@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::{
     arith::Sym,
-    tir::{BufId, CallArg, Elem, Expr, ExprId, LoopKind, Param, PrimFunc, Scope, Stmt, Ty, VarId},
+    tir::{BufId, CallArg, Counters, Elem, Expr, ExprId, LoopKind, Param, PrimFunc, Scope, Stmt, Ty, VarId},
 };
 
 use super::{
@@ -37,6 +37,7 @@ pub(super) struct Body<'a, 'c, 'm> {
     /// Whether the loop around the statement is a reduction: a serial loop inside of one keeps its own order.
     pub(super) in_reduction: bool,
     place: Option<Metadata<'c>>,
+    pub(super) counters: Counters,
 }
 
 impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
@@ -59,6 +60,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             known: vec![BTreeMap::new()],
             in_reduction: false,
             place: None,
+            counters: Counters::default(),
         }
     }
 
@@ -275,6 +277,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         self.known = vec![BTreeMap::new()];
         let first = self.expr(min)?;
         let turns = self.expr(extent)?;
+        self.counters.enter(self.prim, var, min, extent);
         let around = std::mem::replace(&mut self.in_reduction, is_reduction(kind));
         match turns.as_const() {
             Some(..=0) => {}

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_core::{CodegenOptions, Stage, Target};
+use tenfold_core::pass::{self, PassContext};
+use tenfold_core::{CodegenOptions, PIPELINE, Stage, Target};
 use tenfold_ir::{
     DType,
     arith::IntExpr,
     op::{BinaryOp, UnaryOp},
-    tir::{Access, BufUse, Builder, Intrinsic, PrimFunc, Ty},
+    tir::{Access, BufUse, Builder, Intrinsic, Phase, PrimFunc, Ty},
 };
 
 use super::{elementwise, llvm, module};
@@ -189,5 +190,48 @@ fn the_same_bytes_twice() {
         };
         let (first, second) = (build(), build());
         assert!(!first.object.is_empty() && first.object == second.object, "{triple}");
+    }
+}
+
+/// `y[i, j] = x[j, i]` of fixed extents, through the passes of a machine from `NarrowDataType` on.
+fn transposed(triple: &str) -> tenfold_ir::Module {
+    let mut b = Builder::new("transposed");
+    let shape = vec![IntExpr::from(120_000)];
+    let x = b.buffer_param("x", DType::F32, shape.clone(), BufUse::In);
+    let y = b.buffer_param("y", DType::F32, shape, BufUse::Out);
+    let (i, j, rows, columns) = (b.index_var("i"), b.index_var("j"), b.index(300), b.index(400));
+    b.for_(i, rows, |b| {
+        b.for_(j, columns, |b| {
+            let (at_i, at_j) = (b.read(i), b.read(j));
+            let (row, column) = (b.mul(at_i, columns), b.mul(at_j, rows));
+            let (to, from) = (b.add(row, at_j), b.add(column, at_i));
+            let value = b.load(x, vec![from], Access::Proven);
+            b.store(y, vec![to], value);
+        });
+    });
+    b.func_mut().phase = Phase::Flat;
+    b.func_mut().exported = true;
+    let mut module = module(vec![b.finish()]);
+    let from = PIPELINE.iter().position(|pass| pass.info.name == "NarrowDataType").expect("it is in the pipeline");
+    let context = PassContext::new(Target::from_triple(triple, &[]));
+    pass::run(&PIPELINE[from..], &mut module, &context).unwrap_or_else(|error| panic!("{error:?}"));
+    module
+}
+
+#[test]
+fn indices_are_as_wide_as_addresses() {
+    let Some(llvm) = llvm() else { return };
+    for (triple, wide) in [("thumbv7m-none-eabi", false), ("x86_64-unknown-linux-gnu", true)] {
+        let (module, target) = (transposed(triple), Target::from_triple(triple, &[]));
+        let machine = Machine::of(&target).expect("it is in the table");
+        let options = CodegenOptions { texts: vec![Stage::Llvm], ..CodegenOptions::default() };
+        let artefact = backend::build(llvm, &machine, &module, &target, &options).expect("it compiles");
+        let ir = &artefact.texts[&Stage::Llvm];
+        assert_eq!(ir.contains(" i64 "), wide, "{triple}: {ir}");
+        let c = tenfold_core::c::emit(&module);
+        let body = c.rsplit("TF_EXPORT").next().expect("there is a function");
+        assert_eq!(body.contains("int64_t"), wide, "{triple}: {body}");
+        assert_eq!(body.contains("for (int32_t j_1 = 0; j_1 < 400; j_1++)"), !wide, "{triple}: {body}");
+        assert_eq!(body.contains("y[((i_1 * 400) + j_1)] = x[((j_1 * 300) + i_1)];"), !wide, "{triple}: {body}");
     }
 }
