@@ -51,6 +51,7 @@ fn text(found: &Functions) -> String {
             let cells: Vec<&str> = row.iter().map(String::as_str).collect();
             out += &line(&cells, &widths);
             out += &format!("    {}\n", function.signature);
+            out += &over_dims(function);
         }
     }
     if !found.skipped.is_empty() {
@@ -99,10 +100,27 @@ fn row(function: &Function) -> [String; 8] {
         "compiled".into(),
         artefact.code_bytes.to_string(),
         artefact.weight_bytes.to_string(),
-        artefact.workspace_bytes.map_or_else(|| artefact.workspace_expr.clone(), |bytes| bytes.to_string()),
+        artefact.workspace_bytes.map_or_else(|| cell(&artefact.workspace_expr), |bytes| bytes.to_string()),
         number(artefact.stack_bytes),
-        if artefact.flops_expr.is_empty() { "-".into() } else { artefact.flops_expr.clone() },
+        if artefact.flops_expr.is_empty() { "-".into() } else { cell(&artefact.flops_expr) },
     ]
+}
+
+/// Characters that a size may have in its column.
+const SHORT: usize = 16;
+
+/// A size in its column; a long expression over the dims stands below.
+fn cell(size: &str) -> String {
+    if size.len() <= SHORT { size.into() } else { "over dims".into() }
+}
+
+/// The sizes that are too long for their columns.
+fn over_dims(function: &Function) -> String {
+    let Some(artefact) = &function.artefact else { return String::new() };
+    let workspace = artefact.workspace_bytes.map_or(artefact.workspace_expr.as_str(), |_| "");
+    let long = [("workspace", workspace), ("flops", artefact.flops_expr.as_str())];
+    let long = long.into_iter().filter(|(_, size)| size.len() > SHORT);
+    long.map(|(name, size)| format!("    {name}: {size}\n")).collect()
 }
 
 fn line(cells: &[&str], widths: &[usize; 8]) -> String {

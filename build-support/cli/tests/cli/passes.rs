@@ -106,7 +106,7 @@ fn unclosed(page: &str) -> Result<(), String> {
 #[test]
 fn remarks_say_what_became_of_marked_loops() {
     let marked = |calls: &str| {
-        let schedule = format!("#[schedule(|s| {{ let [i] = s.loops(\"mul\"); {calls} }})]\npub fn");
+        let schedule = format!("#[schedule(|s| {{ let [i] = s.loops(\"double\"); {calls} }})]\npub fn");
         DOUBLE.replace("pub fn", &schedule)
     };
     let library =

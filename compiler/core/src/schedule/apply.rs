@@ -57,10 +57,13 @@ fn blocks_of(module: &Module) -> BTreeMap<String, (String, String)> {
     for binding in entry.blocks.iter().flat_map(|b| &b.bindings) {
         let Op::CallTir { func, .. } = &binding.op else { continue };
         let (Some(prim), Some(value)) = (module.prim(func), entry.values.get(binding.out.0 as usize)) else { continue };
-        let name = if value.name.is_empty() { &entry.name } else { &value.name };
-        let last = value.name.is_empty() && !entry.results.contains(&binding.out);
-        if let Some(block) = output_block(module, prim).filter(|_| !last) {
-            all.insert(name.clone(), (func.clone(), block));
+        let Some(block) = output_block(module, prim) else { continue };
+        // The last expression is the function's, whatever passes have called its value.
+        if entry.results.last() == Some(&binding.out) {
+            all.entry(entry.name.clone()).or_insert_with(|| (func.clone(), block.clone()));
+        }
+        if !value.name.is_empty() {
+            all.insert(value.name.clone(), (func.clone(), block));
         }
     }
     all
