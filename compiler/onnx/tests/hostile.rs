@@ -159,6 +159,9 @@ fn external(location: &str, more: &[(&str, &str)]) -> Vec<u8> {
     wrapped(&graph, 17)
 }
 
+/// A location, further entries, and a part of the error.
+type Wrong<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+
 #[test]
 fn external_data_stays_beside_the_model() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("external");
@@ -171,7 +174,7 @@ fn external_data_stays_beside_the_model() {
         import(&bytes, Some(&file), &Options::default()).map(|_| ()).map_err(|e| e.to_string())
     };
     assert_eq!(read(external("w.bin", &[])), Ok(()));
-    let wrong: [(&str, &[(&str, &str)], &str); 8] = [
+    let wrong: [Wrong<'_>; 8] = [
         ("../secret.bin", &[], "outside"),
         ("/etc/passwd", &[], "outside"),
         ("", &[], "outside"),

@@ -5,6 +5,7 @@ pub mod corners;
 pub mod graphs;
 pub mod growth;
 pub mod loops;
+pub mod models;
 pub mod outside;
 pub mod scheduled;
 

@@ -3,6 +3,7 @@
 
 mod doctor;
 mod list;
+mod onnx;
 mod package;
 mod passes;
 mod show;

@@ -54,6 +54,11 @@ impl Package {
         package
     }
 
+    /// A path in it.
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.directory.join(file)
+    }
+
     /// Writes a file.
     pub(crate) fn write(&self, file: &str, text: &str) {
         let path = self.directory.join(file);

@@ -143,11 +143,6 @@ fn masked_softmax(cx: &mut Cx<'_>, x: ValueId) -> Outcome<ValueId> {
     cx.binary(BinaryOp::Div, e, total)
 }
 
-/// Sums of products in a wider type are rounded once.
-fn matmul(cx: &mut Cx<'_>, a: ValueId, b: ValueId) -> Outcome<ValueId> {
-    cx.emit(Op::MatMul, &[a, b])
-}
-
 fn joined<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, past: usize, now: ValueId) -> Outcome<(ValueId, IntExpr)> {
     match call.optional(cx, past)? {
         Some(old) => {
@@ -158,6 +153,50 @@ fn joined<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, past: usize, now: ValueId) -
     }
 }
 
+/// The scale of products of queries and keys: given, or one over the root of the size of a head.
+pub(super) fn scale_of(call: &Call<'_, '_>, size: &IntExpr) -> Outcome<f64> {
+    match (call.float("scale")?.filter(|scale| *scale != 0.0), size.as_const()) {
+        (Some(scale), _) => Ok(f64::from(scale)),
+        (None, Some(size)) => Ok(1.0 / (size as f64).sqrt()),
+        (None, None) => fault("the size of a head must be known; bind the dim"),
+    }
+}
+
+/// `cap · tanh(x / cap)`, if there is a cap.
+fn capped(cx: &mut Cx<'_>, x: ValueId, cap: f64) -> Outcome<ValueId> {
+    if cap <= 0.0 {
+        return Ok(x);
+    }
+    let cap = cx.like(x, cap);
+    let x = cx.binary(BinaryOp::Div, x, cap)?;
+    let x = cx.unary(UnaryOp::Tanh, x)?;
+    cx.binary(BinaryOp::Mul, x, cap)
+}
+
+/// The scores with every bias: of the mask, of positions, of keys that are padding.
+fn biased<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, scores: ValueId, past: &IntExpr) -> Outcome<ValueId> {
+    let (own, dims) = (cx.dtype(scores), cx.dims(scores));
+    let (queries, keys) = (&dims[2], &dims[3]);
+    let mut out = scores;
+    if let Some(mask) = call.optional(cx, 3)? {
+        let bias = mask_bias(cx, mask, keys, own)?;
+        out = cx.binary(BinaryOp::Add, out, bias)?;
+    }
+    let lengths = call.optional(cx, 6)?;
+    let at = positions(cx, queries, keys, past, lengths)?;
+    let mut allowed: Vec<ValueId> = window(cx, call, &at)?.into_iter().collect();
+    if let Some(lengths) = lengths {
+        let batch = cx.dims(lengths)[0].clone();
+        let lengths = cx.reshape(lengths, &[batch, int(1), int(1), int(1)])?;
+        allowed.push(cx.compare(CmpOp::Lt, at.key, lengths)?);
+    }
+    for allowed in allowed {
+        let bias = bias_of(cx, allowed, own)?;
+        out = cx.binary(BinaryOp::Add, out, bias)?;
+    }
+    Ok(out)
+}
+
 fn attention<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (q, k, v) = (call.x(cx, 0)?, call.x(cx, 1)?, call.x(cx, 2)?);
     let flat = cx.rank(q) == 3;
@@ -166,71 +205,33 @@ fn attention<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (present_key, past) = joined(cx, call, 4, k)?;
     let (present_value, _) = joined(cx, call, 5, v)?;
     let dims = cx.dims(q);
-    let [_, head_count, queries, size] = dims.as_slice() else { return fault("expected rank 4") };
-    let keys = cx.dims(present_key)[2].clone();
+    let [_, head_count, _, size] = dims.as_slice() else { return fault("expected rank 4") };
     let (k, v) = (shared(cx, present_key, head_count)?, shared(cx, present_value, head_count)?);
-    let own = cx.dtype(q);
     // Both factors take the root of the scale, which keeps products of halves in range.
-    let scale = match call.float("scale")? {
-        Some(scale) => f64::from(scale),
-        None => match size.as_const() {
-            Some(size) => 1.0 / (size as f64).sqrt(),
-            None => return fault("the size of a head must be known; bind the dim"),
-        },
-    };
-    let root = cx.like(q, scale.sqrt());
-    let q = cx.binary(BinaryOp::Mul, q, root)?;
-    let k = cx.binary(BinaryOp::Mul, k, root)?;
+    let root = cx.like(q, scale_of(call, size)?.sqrt());
+    let (q, k) = (cx.binary(BinaryOp::Mul, q, root)?, cx.binary(BinaryOp::Mul, k, root)?);
     let k = cx.transpose(k, &[0, 1, 3, 2])?;
-    let raw = matmul(cx, q, k)?;
-    let mode = call.int_or("qk_matmul_output_mode", 0)?;
-    let softcap = f64::from(call.float_or("softcap", 0.0)?);
-    let capped = |cx: &mut Cx<'m>, x: ValueId| {
-        if softcap <= 0.0 {
-            return Ok(x);
-        }
-        let cap = cx.like(x, softcap);
-        let x = cx.binary(BinaryOp::Div, x, cap)?;
-        let x = cx.unary(UnaryOp::Tanh, x)?;
-        cx.binary(BinaryOp::Mul, x, cap)
-    };
-    let soft = capped(cx, raw)?;
-    let lengths = call.optional(cx, 6)?;
-    let mut biased = soft;
-    if let Some(mask) = call.optional(cx, 3)? {
-        let bias = mask_bias(cx, mask, &keys, own)?;
-        biased = cx.binary(BinaryOp::Add, biased, bias)?;
-    }
-    let at = positions(cx, queries, &keys, &past, lengths)?;
-    if let Some(allowed) = window(cx, call, &at)? {
-        let bias = bias_of(cx, allowed, own)?;
-        biased = cx.binary(BinaryOp::Add, biased, bias)?;
-    }
-    if let Some(lengths) = lengths {
-        let batch = cx.dims(lengths)[0].clone();
-        let lengths = cx.reshape(lengths, &[batch, int(1), int(1), int(1)])?;
-        let valid = cx.compare(CmpOp::Lt, at.key, lengths)?;
-        let bias = bias_of(cx, valid, own)?;
-        biased = cx.binary(BinaryOp::Add, biased, bias)?;
-    }
+    let raw = cx.emit(Op::MatMul, &[q, k])?;
+    let soft = capped(cx, raw, f64::from(call.float_or("softcap", 0.0)?))?;
+    let biased = biased(cx, call, soft, &past)?;
+    let own = cx.dtype(q);
     let precision = call.int("softmax_precision")?.and_then(Elem::from_code).and_then(Elem::storage);
     let wide = cx.cast(biased, precision.unwrap_or(own))?;
-    let soft_max = masked_softmax(cx, wide)?;
-    let weights = cx.cast(soft_max, own)?;
-    let mut y = matmul(cx, weights, v)?;
+    let weights = masked_softmax(cx, wide)?;
+    let weights = cx.cast(weights, own)?;
+    let mut y = cx.emit(Op::MatMul, &[weights, v])?;
     if flat {
         y = cx.transpose(y, &[0, 2, 1, 3])?;
         let dims = cx.dims(y);
         y = cx.reshape(y, &[dims[0].clone(), dims[1].clone(), &dims[2] * &dims[3]])?;
     }
-    let shown = match mode {
+    let shown = match call.int_or("qk_matmul_output_mode", 0)? {
         0 => raw,
         1 => soft,
         2 => biased,
         _ => weights,
     };
-    let value = |cx: &Cx<'m>, id| cx.plain(id);
-    Ok(vec![value(cx, y), value(cx, present_key), value(cx, present_value), value(cx, shown)])
+    Ok([y, present_key, present_value, shown].map(|id| cx.plain(id)).to_vec())
 }
 
 /// Pairs of elements turned by angles whose cosines and sines are given.

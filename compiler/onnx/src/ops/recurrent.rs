@@ -249,85 +249,131 @@ fn swapped(cx: &mut Cx<'_>, x: ValueId, layout: bool) -> Outcome<ValueId> {
     if layout { cx.transpose(x, &[1, 0, 2]) } else { Ok(x) }
 }
 
+/// The operands of a recurrent network, the sequence first.
+struct Network {
+    kind: Kind,
+    x: ValueId,
+    w: ValueId,
+    r: ValueId,
+    bias: Option<ValueId>,
+    lengths: Option<ValueId>,
+    first_h: Option<ValueId>,
+    first_c: Option<ValueId>,
+    peepholes: Option<ValueId>,
+    length: IntExpr,
+    batch: IntExpr,
+    hidden: IntExpr,
+}
+
+impl Network {
+    fn of<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, kind: Kind, layout: bool) -> Outcome<Network> {
+        let (x, w, r) = (call.x(cx, 0)?, call.x(cx, 1)?, call.x(cx, 2)?);
+        let x = swapped(cx, x, layout)?;
+        let dims = cx.dims(x);
+        let [length, batch, _] = dims.as_slice() else { return fault("expected rank 3") };
+        let state = |cx: &mut Cx<'m>, i: usize| match call.optional(cx, i)? {
+            Some(state) => swapped(cx, state, layout).map(Some),
+            None => Ok(None),
+        };
+        let lstm = kind == Kind::Lstm;
+        Ok(Network {
+            kind,
+            x,
+            w,
+            r,
+            bias: call.optional(cx, 3)?,
+            lengths: call.optional(cx, 4)?,
+            first_h: state(cx, 5)?,
+            first_c: if lstm { state(cx, 6)? } else { None },
+            peepholes: if lstm { call.optional(cx, 7)? } else { None },
+            length: length.clone(),
+            batch: batch.clone(),
+            hidden: cx.dims(r).get(2).cloned().unwrap_or_else(|| int(0)),
+        })
+    }
+
+    /// A state at the beginning: given, or zeros.
+    fn first(&self, cx: &mut Cx<'_>, given: Option<ValueId>, at: usize) -> Outcome<ValueId> {
+        match given {
+            Some(given) => pick(cx, given, at),
+            None => zeros(cx, &[self.batch.clone(), self.hidden.clone()], cx.dtype(self.x)),
+        }
+    }
+
+    /// The biases of the input and of the state.
+    fn biases(&self, cx: &mut Cx<'_>, at: usize) -> Outcome<Option<(ValueId, ValueId)>> {
+        let Some(bias) = self.bias else { return Ok(None) };
+        let (both, size) = (pick(cx, bias, at)?, &self.hidden * int(self.kind.gates()));
+        Ok(Some((cx.part(both, 0, int(0), size.clone())?, cx.part(both, 0, size.clone(), size)?)))
+    }
+
+    /// One direction: every hidden state, the last one, and the last cell.
+    fn run<'m>(&self, cx: &mut Cx<'m>, call: &Call<'_, 'm>, at: usize, back: bool) -> Outcome<[ValueId; 3]> {
+        let (h, c) = (self.first(cx, self.first_h, at)?, self.first(cx, self.first_c, at)?);
+        let (w, r) = (pick(cx, self.w, at)?, pick(cx, self.r, at)?);
+        let (w, r) = (cx.transpose(w, &[1, 0])?, cx.transpose(r, &[1, 0])?);
+        let biases = self.biases(cx, at)?;
+        let peepholes = self.peepholes.map(|p| pick(cx, p, at)).transpose()?;
+        let cell = Cell {
+            kind: self.kind,
+            activations: activations(call, self.kind, at)?,
+            clip: call.float("clip")?,
+            hidden: self.hidden.clone(),
+            linear_before_reset: call.int_or("linear_before_reset", 0)? != 0,
+            input_forget: call.int_or("input_forget", 0)? != 0,
+            r,
+            rb: biases.map(|(_, rb)| rb),
+            peepholes,
+        };
+        let ordered = if back { turned(cx, self.x, self.lengths)? } else { self.x };
+        let mut inputs = cx.emit(Op::MatMul, &[ordered, w])?;
+        if let Some((wb, _)) = biases {
+            inputs = cx.binary(BinaryOp::Add, inputs, wb)?;
+        }
+        let shape = [self.length.clone(), self.batch.clone(), self.hidden.clone()];
+        let y = zeros(cx, &shape, cx.dtype(self.x))?;
+        let out = repeat(cx, &self.length, vec![h, c, y], |cx, t, carried| self.turn(cx, &cell, inputs, t, &carried))?;
+        let [h, c, y] = out[..] else { return fault("a loop gives three values") };
+        Ok([if back { turned(cx, y, self.lengths)? } else { y }, h, c])
+    }
+
+    /// One step; where a batch has ended, its states stay and its output is 0.
+    fn turn(
+        &self,
+        cx: &mut Cx<'_>,
+        cell: &Cell,
+        inputs: ValueId,
+        t: &IntExpr,
+        carried: &[ValueId],
+    ) -> Outcome<Vec<ValueId>> {
+        let [h, c, y] = carried else { return fault("a step carries three values") };
+        let now = step(cx, inputs, t)?;
+        let (mut next_h, mut next_c) = cell.next(cx, now, *h, *c)?;
+        let mut shown = next_h;
+        if let Some(lengths) = self.lengths {
+            let turn = cx.emit(Op::IndexValue { expr: t.clone(), dtype: cx.dtype(lengths) }, &[])?;
+            let lengths = cx.reshape(lengths, &[self.batch.clone(), int(1)])?;
+            let runs = cx.compare(CmpOp::Lt, turn, lengths)?;
+            let zero = cx.like(*h, 0.0);
+            shown = cx.select(runs, next_h, zero)?;
+            (next_h, next_c) = (cx.select(runs, next_h, *h)?, cx.select(runs, next_c, *c)?);
+        }
+        Ok(vec![next_h, next_c, store(cx, *y, shown, t)?])
+    }
+}
+
 fn recurrent<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, kind: Kind) -> Results {
     let layout = call.int_or("layout", 0)? != 0;
-    let (x, w, r) = (call.x(cx, 0)?, call.x(cx, 1)?, call.x(cx, 2)?);
-    let x = swapped(cx, x, layout)?;
-    let (dims, dtype) = (cx.dims(x), cx.dtype(x));
-    let [length, batch, _] = dims.as_slice() else { return fault("expected rank 3") };
-    let hidden = cx.dims(r)[2].clone();
-    let direction = call.text("direction", "forward")?;
-    let backward: &[bool] = match direction.as_str() {
+    let network = Network::of(cx, call, kind, layout)?;
+    let backward: &[bool] = match call.text("direction", "forward")?.as_str() {
         "forward" => &[false],
         "reverse" => &[true],
         "bidirectional" => &[false, true],
         other => return fault(format!("the direction `{other}` is unknown")),
     };
-    let lengths = call.optional(cx, 4)?;
-    let (bias, peepholes) = (call.optional(cx, 3)?, if kind == Kind::Lstm { call.optional(cx, 7)? } else { None });
-    let initial = |cx: &mut Cx<'m>, i: usize| match call.optional(cx, i)? {
-        Some(state) => swapped(cx, state, layout).map(Some),
-        None => Ok(None),
-    };
-    let first_h = initial(cx, 5)?;
-    let first_c = if kind == Kind::Lstm { initial(cx, 6)? } else { None };
     let (mut all, mut last_h, mut last_c) = (Vec::new(), Vec::new(), Vec::new());
     for (at, back) in backward.iter().enumerate() {
-        let state = [batch.clone(), hidden.clone()];
-        let begin = |cx: &mut Cx<'m>, first: Option<ValueId>| match first {
-            Some(first) => pick(cx, first, at),
-            None => zeros(cx, &state, dtype),
-        };
-        let (h, c) = (begin(cx, first_h)?, begin(cx, first_c)?);
-        let weights = pick(cx, w, at)?;
-        let weights = cx.transpose(weights, &[1, 0])?;
-        let own = pick(cx, r, at)?;
-        let r = cx.transpose(own, &[1, 0])?;
-        let halves = match bias {
-            Some(bias) => {
-                let both = pick(cx, bias, at)?;
-                let size = &hidden * int(kind.gates());
-                Some((cx.part(both, 0, int(0), size.clone())?, cx.part(both, 0, size.clone(), size)?))
-            }
-            None => None,
-        };
-        let cell = Cell {
-            kind,
-            activations: activations(call, kind, at)?,
-            clip: call.float("clip")?,
-            hidden: hidden.clone(),
-            linear_before_reset: call.int_or("linear_before_reset", 0)? != 0,
-            input_forget: call.int_or("input_forget", 0)? != 0,
-            r,
-            rb: halves.map(|(_, rb)| rb),
-            peepholes: match peepholes {
-                Some(p) => Some(pick(cx, p, at)?),
-                None => None,
-            },
-        };
-        let ordered = if *back { turned(cx, x, lengths)? } else { x };
-        let mut inputs = cx.emit(Op::MatMul, &[ordered, weights])?;
-        if let Some((wb, _)) = halves {
-            inputs = cx.binary(BinaryOp::Add, inputs, wb)?;
-        }
-        let y = zeros(cx, &[length.clone(), batch.clone(), hidden.clone()], dtype)?;
-        let out = repeat(cx, length, vec![h, c, y], |cx, t, carried| {
-            let [h, c, y] = carried[..] else { return fault("a step carries three values") };
-            let now = step(cx, inputs, t)?;
-            let (mut next_h, mut next_c) = cell.next(cx, now, h, c)?;
-            let mut shown = next_h;
-            if let Some(lengths) = lengths {
-                let turn = cx.emit(Op::IndexValue { expr: t.clone(), dtype: cx.dtype(lengths) }, &[])?;
-                let lengths = cx.reshape(lengths, &[batch.clone(), int(1)])?;
-                let runs = cx.compare(CmpOp::Lt, turn, lengths)?;
-                let zero = cx.like(h, 0.0);
-                shown = cx.select(runs, next_h, zero)?;
-                (next_h, next_c) = (cx.select(runs, next_h, h)?, cx.select(runs, next_c, c)?);
-            }
-            Ok(vec![next_h, next_c, store(cx, y, shown, t)?])
-        })?;
-        let [h, c, y] = out[..] else { return fault("a loop gives three values") };
-        let y = if *back { turned(cx, y, lengths)? } else { y };
+        let [y, h, c] = network.run(cx, call, at, *back)?;
         all.push(y);
         last_h.push(h);
         last_c.push(c);
@@ -396,13 +442,7 @@ fn linear_attention<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (batch, length) = (dims[0].clone(), dims[1].clone());
     let (q, k, v) = (unpacked(cx, query, q_heads)?, unpacked(cx, key, heads)?, unpacked(cx, value, heads)?);
     let (dk, dv) = (cx.dims(k)[3].clone(), cx.dims(v)[3].clone());
-    let scale = match call.float("scale")?.filter(|s| *s != 0.0) {
-        Some(scale) => f64::from(scale),
-        None => match dk.as_const() {
-            Some(n) => 1.0 / (n as f64).sqrt(),
-            None => return fault("the size of a head must be known; bind the dim"),
-        },
-    };
+    let scale = super::attention::scale_of(call, &dk)?;
     let per_head = |cx: &mut Cx<'m>, i: usize| -> Outcome<ValueId> {
         let x = call.x(cx, i)?;
         let last = cx.dims(x)[2].clone();

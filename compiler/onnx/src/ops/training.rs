@@ -25,14 +25,14 @@ fn mixed(cx: &mut Cx<'_>, a: f64, x: ValueId, b: f64, y: ValueId) -> Outcome<Val
     cx.binary(BinaryOp::Add, x, y)
 }
 
-/// The operands behind rate and step, in `groups` of as many tensors.
+/// The operands behind rate and step: one row per tensor that is trained, with what belongs to it.
 fn groups<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, groups: usize) -> Outcome<Vec<Vec<ValueId>>> {
     let rest = call.inputs.len().saturating_sub(2);
-    if rest == 0 || rest % groups != 0 {
+    if rest == 0 || !rest.is_multiple_of(groups) {
         return fault(format!("it has {rest} tensors, which are no {groups} groups"));
     }
     let each = rest / groups;
-    (0..groups).map(|g| (0..each).map(|i| call.x(cx, 2 + g * each + i)).collect()).collect()
+    (0..each).map(|i| (0..groups).map(|g| call.x(cx, 2 + g * each + i)).collect()).collect()
 }
 
 fn adam<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
@@ -43,8 +43,8 @@ fn adam<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let rate = corrected(cx, rate, turn, alpha, beta)?;
     let all = groups(cx, call, 4)?;
     let (mut xs, mut vs, mut hs) = (Vec::new(), Vec::new(), Vec::new());
-    for i in 0..all[0].len() {
-        let (x, g, v, h) = (all[0][i], all[1][i], all[2][i], all[3][i]);
+    for row in all {
+        let [x, g, v, h] = row[..] else { return fault("a tensor has no moments") };
         let g = mixed(cx, norm, x, 1.0, g)?;
         let v = mixed(cx, alpha, v, 1.0 - alpha, g)?;
         let square = cx.unary(UnaryOp::Square, g)?;
@@ -91,8 +91,8 @@ fn momentum<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (rate, turn) = (call.x(cx, 0)?, call.x(cx, 1)?);
     let all = groups(cx, call, 3)?;
     let (mut xs, mut vs) = (Vec::new(), Vec::new());
-    for i in 0..all[0].len() {
-        let (x, g, v) = (all[0][i], all[1][i], all[2][i]);
+    for row in all {
+        let [x, g, v] = row[..] else { return fault("a tensor has no momentum") };
         let g = mixed(cx, norm, x, 1.0, g)?;
         let zero = cx.like(turn, 0.0);
         let later = cx.compare(tenfold_ir::op::CmpOp::Gt, turn, zero)?;
@@ -134,11 +134,7 @@ fn flex_attention<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (q, k, v) = (call.x(cx, 0)?, call.x(cx, 1)?, call.x(cx, 2)?);
     let dims = cx.dims(q);
     let [_, heads, _, size] = dims.as_slice() else { return fault("expected rank 4") };
-    let scale = match (call.float("scale")?, size.as_const()) {
-        (Some(scale), _) => f64::from(scale),
-        (None, Some(size)) => 1.0 / (size as f64).sqrt(),
-        (None, None) => return fault("the size of a head must be known; bind the dim"),
-    };
+    let scale = super::attention::scale_of(call, size)?;
     let (k, v) = (super::attention::shared(cx, k, heads)?, super::attention::shared(cx, v, heads)?);
     let (q, k) = (scaled(cx, q, scale.sqrt())?, scaled(cx, k, scale.sqrt())?);
     let k = cx.transpose(k, &[0, 1, 3, 2])?;

@@ -87,9 +87,13 @@ fn value_info(text: &str) -> Message {
     for dim in dims {
         let mut one = Message::default();
         match dim.parse::<i64>() {
-            Ok(n) => drop(one.int(1, n)),
+            Ok(n) => {
+                one.int(1, n);
+            }
             Err(_) if dim == "?" => {}
-            Err(_) => drop(one.text(2, dim)),
+            Err(_) => {
+                one.text(2, dim);
+            }
         }
         shape.bytes(1, &one.0);
     }
@@ -151,9 +155,13 @@ fn node(line: &str, graphs: &BTreeMap<String, Message>) -> Message {
     let (inputs, attributes) = rest.split_once(')').expect("operands end");
     let mut out = Message::default();
     if !inputs.trim().is_empty() {
-        inputs.split(',').for_each(|name| drop(out.text(1, name.trim())));
+        for name in inputs.split(',') {
+            out.text(1, name.trim());
+        }
     }
-    outputs.split(',').for_each(|name| drop(out.text(2, name.trim())));
+    for name in outputs.split(',') {
+        out.text(2, name.trim());
+    }
     match op.rsplit_once('.') {
         Some((domain, op)) => out.text(4, op).text(7, domain),
         None => out.text(4, op),
@@ -175,15 +183,17 @@ pub(crate) fn model(text: &str) -> Vec<u8> {
         let graph = &mut stack.last_mut().expect("a graph").1;
         match word {
             "opset" => opset = rest.parse().expect("a version"),
-            "input" => drop(graph.bytes(11, &value_info(rest).0)),
-            "output" if rest.contains(':') => drop(graph.bytes(12, &value_info(rest).0)),
-            "output" => drop(graph.bytes(12, &Message::default().text(1, rest).0)),
-            "const" => drop(graph.bytes(5, &tensor(rest).0)),
             "graph" => stack.push((rest.to_string(), Message::default())),
-            "end" => drop(stack.pop().map(|(name, graph)| graphs.insert(name, graph))),
+            "end" => graphs.extend(stack.pop()),
             _ => {
-                let node = node(line, &graphs);
-                graph.bytes(1, &node.0);
+                let (field, message) = match word {
+                    "input" => (11, value_info(rest)),
+                    "output" if rest.contains(':') => (12, value_info(rest)),
+                    "output" => (12, Message::default().text(1, rest).clone()),
+                    "const" => (5, tensor(rest)),
+                    _ => (1, node(line, &graphs)),
+                };
+                graph.bytes(field, &message.0);
             }
         }
     }
