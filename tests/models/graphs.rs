@@ -99,6 +99,35 @@ impl Graph {
     }
 }
 
+/// One product of matrices.
+pub(crate) fn gemm(m: i64, n: i64, k: i64) -> Module {
+    let mut g = Graph::new("gemm");
+    let (a, b) = (g.param(&[m, k]), g.param(&[k, n]));
+    let y = g.emit(Op::MatMul, &[a, b]);
+    g.done(y)
+}
+
+/// 784 pixels, two hidden layers, ten classes.
+pub(crate) fn mlp() -> Module {
+    let mut g = Graph::new("mlp");
+    let x = g.param(&[1, 784]);
+    let x = g.linear(x, 784, 512);
+    let x = g.act(Activation::Relu, x);
+    let x = g.linear(x, 512, 256);
+    let x = g.act(Activation::Relu, x);
+    let y = g.linear(x, 256, 10);
+    g.done(y)
+}
+
+/// One convolution with its activation.
+pub(crate) fn conv(channels: i64, out: i64, k: i64, stride: i64, pixels: i64, groups: i64) -> Module {
+    let mut g = Graph::new("conv");
+    let x = g.param(&[1, channels, pixels, pixels]);
+    let y = g.conv(x, out, k, stride, groups);
+    let y = g.act(Activation::Relu, y);
+    g.done(y)
+}
+
 /// ResNet-50; `width` divides channels, `pixels` is the side of the image.
 pub(crate) fn resnet50(width: i64, pixels: i64) -> Module {
     let mut g = Graph::new("resnet50");

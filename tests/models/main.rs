@@ -8,6 +8,8 @@ mod case;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/data.rs"]
 mod data;
+mod compiled;
+#[allow(dead_code, reason = "the benchmark uses more of it")]
 mod graphs;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/interpret.rs"]
@@ -18,6 +20,7 @@ mod long_graphs;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/native.rs"]
 mod native;
+mod whole;
 
 use std::path::PathBuf;
 

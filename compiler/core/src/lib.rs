@@ -7,6 +7,7 @@ pub mod blob;
 mod budget;
 pub mod c;
 mod compile;
+mod dlight;
 pub mod error;
 mod externs;
 mod flops;

@@ -1,5 +1,6 @@
 //! The pipeline: a table that is read top to bottom. `compiler/docs/passes.md` is made from it.
 
+use crate::dlight;
 use crate::fuse::{
     annotate_tir_op_pattern, dataflow_use_inplace_calls, fuse_loops, fuse_ops, fuse_tir, rewrite_dataflow_reshape,
 };
@@ -51,6 +52,8 @@ pub static PIPELINE: &[Pass] = &[
     rewrite_dataflow_reshape::PASS,
     // Kernels that are part of others now are called no more.
     graph::remove_unused_functions::PASS.in_phase(PassPhase::Fusion),
+    // What a rule has scheduled has its loops, and `FuseLoops` leaves it alone.
+    dlight::PASS,
     fuse_loops::PASS,
     // When kernels have the loops that they run in.
     dataflow_use_inplace_calls::PASS,
@@ -99,6 +102,7 @@ pub static PIPELINE: &[Pass] = &[
 pub static PASSES: &[Pass] = &[
     plan::allocate_workspace::PASS,
     annotate_tir_op_pattern::PASS,
+    dlight::PASS,
     tir::bf16_compute_legalize::PASS,
     graph::canonicalize_cast::PASS,
     graph::canonicalize_ops::PASS,

@@ -1,15 +1,15 @@
 //! Fusion: which kernels become one, and how one kernel's loops are shared.
 
-mod access;
+pub(crate) mod access;
 pub(crate) mod annotate_tir_op_pattern;
 pub(crate) mod dataflow_use_inplace_calls;
 pub(crate) mod fuse_loops;
 pub(crate) mod fuse_ops;
 pub(crate) mod fuse_tir;
 pub(crate) mod import;
-mod loops;
+pub(crate) mod loops;
 mod merge;
 mod ops;
 mod pattern;
 pub(crate) mod rewrite_dataflow_reshape;
-mod stage;
+pub(crate) mod stage;

@@ -20,7 +20,7 @@ use crate::pass::{Pass, PassContext, PassPhase};
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_prim_func("CompactBufferAllocation", &run)
     .in_phase(PassPhase::Loops)
-    .at_level(1)
+    .lowering()
     .about("shrinks allocations to what is used of them");
 
 fn run(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileError> {

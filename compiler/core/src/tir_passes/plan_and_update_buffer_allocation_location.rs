@@ -15,7 +15,7 @@ use crate::pass::{Pass, PassContext, PassPhase};
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_prim_func("PlanAndUpdateBufferAllocationLocation", &run)
     .in_phase(PassPhase::Loops)
-    .at_level(1)
+    .lowering()
     .about("moves allocations inward to the lowest place around all uses");
 
 fn run(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileError> {

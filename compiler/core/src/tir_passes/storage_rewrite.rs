@@ -2,10 +2,11 @@
 //!
 //! Runs on flat tir. Of allocations of one scope and dtype with constant sizes, one takes the memory of another that is
 //! done before it begins; the memory lives at the lowest place around both, and is as large as the larger. What a loop
-//! uses that does not allocate it lives through the whole loop. A few elements stay apart: they are registers. Loops
+//! uses that does not allocate it lives through the whole loop. A few elements stay apart, and so does local memory each
+//! of whose accesses is at a number: they are registers, which a back end finds only while they are used alone. Loops
 //! whose iterations run side by side keep what they allocate inside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
@@ -35,11 +36,40 @@ fn run(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileE
     }
     let mut lives = Lives { func: &func, now: 0, loops: Vec::new(), inside: BTreeMap::new(), spans: BTreeMap::new() };
     lives.stmt(&func.body);
+    let registers = registers(&func);
+    lives.spans.retain(|buf, _| !registers.contains(buf));
     let shared = assign(&func, &lives.spans);
     if shared.is_empty() {
         return Ok(func);
     }
     Ok(rewrite_body(func, |b, body| share(b, body, &shared)))
+}
+
+/// Local memory each of whose accesses is at a number.
+fn registers(func: &PrimFunc) -> BTreeSet<BufId> {
+    let number = |id: &ExprId| match func.exprs.get(*id) {
+        Expr::Index(_) => true,
+        Expr::Ramp(base, _, _) => matches!(func.exprs.get(*base), Expr::Index(_)),
+        _ => false,
+    };
+    let local = |buf: &BufId| func.buffers[buf.0 as usize].scope == Scope::Local;
+    let mut all: BTreeSet<BufId> = (0..func.buffers.len() as u32).map(BufId).filter(local).collect();
+    let mut check = |buf: &BufId, index: &[ExprId]| {
+        if !index.iter().all(number) {
+            all.remove(buf);
+        }
+    };
+    func.body.walk(&mut |stmt| {
+        if let Stmt::Store { buf, index, .. } | Stmt::Prefetch { buf, index } = stmt {
+            check(buf, index);
+        }
+    });
+    for id in func.exprs_in(&func.body) {
+        if let Expr::Load { buf, index, .. } = func.exprs.get(id) {
+            check(buf, index);
+        }
+    }
+    all
 }
 
 /// Bytes of an allocation that may be shared.

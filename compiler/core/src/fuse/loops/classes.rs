@@ -8,7 +8,7 @@ use crate::fuse::access::{Access, Axis, axes};
 use crate::fuse::stage::Staged;
 
 /// Variables in classes, and which pairs of stages depend on each other.
-pub(super) struct Classes {
+pub(crate) struct Classes {
     parent: BTreeMap<VarId, VarId>,
     extents: BTreeMap<VarId, ExprId>,
     /// Per pair of stages that touch the same memory.
@@ -24,7 +24,7 @@ struct Conflict {
 }
 
 impl Classes {
-    pub(super) fn of(staged: &Staged, accesses: &[Vec<Access>]) -> Classes {
+    pub(crate) fn of(staged: &Staged, accesses: &[Vec<Access>]) -> Classes {
         let iters = || staged.stages.iter().flat_map(|s| &s.iters);
         let parent = iters().map(|i| (i.var, i.var)).collect();
         let extents = iters().map(|i| (i.var, i.extent)).collect();
@@ -62,7 +62,7 @@ impl Classes {
     }
 
     /// The class of a variable.
-    pub(super) fn find(&self, mut var: VarId) -> VarId {
+    pub(crate) fn find(&self, mut var: VarId) -> VarId {
         while let Some(up) = self.parent.get(&var)
             && *up != var
         {
@@ -72,7 +72,7 @@ impl Classes {
     }
 
     /// Whether variables run equally far.
-    pub(super) fn same_extent(&self, a: VarId, b: VarId) -> bool {
+    pub(crate) fn same_extent(&self, a: VarId, b: VarId) -> bool {
         self.extents.get(&a) == self.extents.get(&b)
     }
 

@@ -13,11 +13,11 @@ use tenfold_ir::tir::{BufId, VarId};
 use super::access::{Access, accesses};
 use super::fuse_loops::Fused;
 use super::stage::Staged;
-use classes::Classes;
 use place::Place;
 use tree::Node;
 
-pub(super) use write::redirected_loads;
+pub(crate) use classes::Classes;
+pub(crate) use write::{redirected, redirected_loads};
 
 /// Bytes that the buffers of a kernel may take on the stack.
 const STACK: i64 = 1024;

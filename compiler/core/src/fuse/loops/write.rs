@@ -17,7 +17,7 @@ type Redirect<'f> = dyn Fn(&mut Builder, BufId, &[ExprId]) -> Option<(BufId, Vec
 type Replaced<'f> = dyn Fn(&mut Builder, BufId, &[ExprId]) -> Option<ExprId> + 'f;
 
 /// Every load of a statement replaced.
-pub(in crate::fuse) fn redirected_loads(b: &mut Builder, stmt: Stmt, to: &Replaced<'_>) -> Stmt {
+pub(crate) fn redirected_loads(b: &mut Builder, stmt: Stmt, to: &Replaced<'_>) -> Stmt {
     let mut loads = ExprMap::new(|b: &mut Builder, id: ExprId| match b.func().exprs.get(id).clone() {
         Expr::Load { buf, index, .. } => to(b, buf, &index).unwrap_or(id),
         _ => id,
@@ -26,7 +26,7 @@ pub(in crate::fuse) fn redirected_loads(b: &mut Builder, stmt: Stmt, to: &Replac
 }
 
 /// Every access of a statement redirected.
-pub(in crate::fuse) fn redirected(b: &mut Builder, stmt: Stmt, to: &Redirect<'_>) -> Stmt {
+pub(crate) fn redirected(b: &mut Builder, stmt: Stmt, to: &Redirect<'_>) -> Stmt {
     let mut loads = ExprMap::new(|b: &mut Builder, id: ExprId| {
         let Expr::Load { buf, index, access } = b.func().exprs.get(id).clone() else { return id };
         let ty = b.ty(id);

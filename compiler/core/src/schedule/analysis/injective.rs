@@ -19,6 +19,14 @@ impl Digits {
         self.domain.push(sym, Range::new(min, extent));
     }
 
+    /// All loops but one.
+    pub(in crate::schedule) fn without(&self, sym: &Sym) -> Domain {
+        let mut rest = Domain::new();
+        let others = self.domain.loops().iter().filter(|(s, _)| s != sym);
+        others.for_each(|(s, range)| rest.push(s.clone(), range.clone()));
+        rest
+    }
+
     pub(in crate::schedule) fn syms(&self) -> BTreeSet<Sym> {
         self.domain.loops().iter().map(|(sym, _)| sym.clone()).collect()
     }

@@ -7,6 +7,7 @@ mod flow;
 mod injective;
 mod order;
 mod region;
+mod strips;
 
 pub(super) use access::{Accesses, accesses, exprs_of, loads_in, uses_var, vars_of};
 pub(super) use boxes::fills_box;

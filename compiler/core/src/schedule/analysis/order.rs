@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
-use tenfold_ir::tir::{Block, BufId, IterKind, Stmt, VarId};
+use tenfold_ir::tir::{Block, BufId, IterKind, Stmt, VarId, Viewer};
 
 use super::access::{accesses, uses_var};
 use super::class::{Class, class_of, private};
 use super::injective::{Digits, injective};
 use super::region::binding;
+use super::strips::{Walked, in_strips};
 use crate::schedule::edit::State;
 use crate::schedule::error::Refusal;
 use crate::schedule::tree;
@@ -156,7 +157,7 @@ fn apart(state: &State<'_>, top: &Stmt, blocks: &[&Block], vars: &[VarId]) -> Re
             let wanted = vars.iter().map(|v| state.b.sym(*v).clone()).collect();
             injective(&common, &over, &wanted)
         });
-        if !own_turn {
+        if !own_turn && !in_own_strips(state, top, blocks, all, vars) {
             let names: BTreeSet<String> = all.iter().map(|(n, _, _)| format!("`{}`", blocks[*n].name)).collect();
             let names: Vec<String> = names.into_iter().collect();
             return Refusal::err(
@@ -166,6 +167,26 @@ fn apart(state: &State<'_>, top: &Stmt, blocks: &[&Block], vars: &[VarId]) -> Re
         }
     }
     Ok(())
+}
+
+/// Whether along some axis each turn of `vars` stays within a strip of its own.
+fn in_own_strips(state: &State<'_>, top: &Stmt, blocks: &[&Block], all: &[Touch], vars: &[VarId]) -> bool {
+    let prover = Viewer::new(state.b.func()).prover;
+    let mut bound = BTreeSet::new();
+    top.walk(&mut |s| bound.extend(s.bound().into_iter().map(|v| state.b.sym(v).clone())));
+    let fixed = |sym: &Sym| !bound.contains(sym) && !sym.as_str().starts_with('%');
+    let rank = all.iter().map(|(_, _, index)| index.as_ref().map_or(0, Vec::len)).min().unwrap_or(0);
+    vars.iter().all(|var| {
+        let sym = state.b.sym(*var);
+        let walked = |axis: usize, (n, _, index): &Touch| {
+            let inner = loops_with_extents(state, top, blocks[*n]).without(sym);
+            Some(Walked { index: index.as_ref()?.get(axis)?.clone(), inner })
+        };
+        (0..rank).any(|axis| {
+            let along: Vec<Walked> = all.iter().filter_map(|touch| walked(axis, touch)).collect();
+            in_strips(&along, sym, &prover, &fixed)
+        })
+    })
 }
 
 /// The indices of the axes along which all accesses are the same: elements that differ there are others.

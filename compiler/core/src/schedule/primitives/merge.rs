@@ -1,13 +1,14 @@
 //! `merge([loops])`: loops that run one after another become one, if no turn needs more of another than the same turn.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tenfold_ir::tir::{Stmt, VarId};
+use tenfold_ir::tir::{Block, BufId, Stmt, VarId};
 
-use crate::schedule::analysis::{any_order, prover_at};
+use crate::schedule::analysis::{accesses, any_order, prover_at, raw_touches};
 use crate::schedule::args::Args;
 use crate::schedule::edit::{Loop, State, substitute};
 use crate::schedule::error::Refusal;
+use crate::schedule::motion::settle_alloc;
 use crate::schedule::table::{Gives, Kind, Out, Outcome, Primitive, required};
 use crate::schedule::tree;
 use crate::schedule::{LoopRV, Schedule, ScheduleError};
@@ -37,10 +38,29 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         loops.iter().map(|l| substitute(&mut state.b, &BTreeMap::from([(l.var, read)]), l.body.clone())).collect();
     let merged = Loop { var, body: Stmt::Seq(bodies), ..loops[0].clone() }.stmt();
     any_order(state, &merged, &[var])?;
+    let handed_on = handed_on(state, &merged);
     if let Some(Stmt::Seq(all)) = tree::find_mut(&mut state.body, &holds(vars[0])) {
         all.splice(at..at + vars.len(), [merged]);
     }
+    handed_on.into_iter().for_each(|buf| settle_alloc(state, buf));
     Ok(vec![Out::Loop(var)])
+}
+
+/// The buffers that several statements in the loop touch and nothing outside of it does: a turn reads of them what the
+/// same turn has written, so that each turn may have its own.
+fn handed_on(state: &State<'_>, merged: &Stmt) -> Vec<BufId> {
+    let Stmt::For { body, .. } = merged else { return Vec::new() };
+    let touch = |s: &Stmt, buf| accesses(state.module, &state.b.func().exprs, s).touch(buf);
+    let bodies = tree::children(body);
+    let inside = |buf: &BufId| bodies.iter().filter(|s| touch(s, *buf)).count();
+    let outer: Vec<&Block> = tree::outer_blocks(&state.body);
+    let here: BTreeSet<&str> = tree::outer_blocks(merged).into_iter().map(|b| b.name.as_str()).collect();
+    let elsewhere = |buf: BufId| {
+        let others = outer.iter().filter(|b| !here.contains(b.name.as_str()));
+        others.map(|b| Stmt::Block(Box::new((*b).clone()))).any(|s| touch(&s, buf)) || raw_touches(state, buf)
+    };
+    let all = tree::allocated(&state.body).into_iter();
+    all.filter(|buf| inside(buf) > 1 && !elsewhere(*buf)).collect()
 }
 
 fn same_range(state: &State<'_>, loops: &[Loop]) -> Result<(), Refusal> {

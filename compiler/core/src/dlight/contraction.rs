@@ -1,0 +1,35 @@
+//! The rule for contractions: products of matrices, batched or not, and convolutions, with what works on their result.
+//!
+//! One iterator runs in vectors, along which every operand has neighbours or one element for all of them; another one
+//! gives the rows of the tile. Both axes are cut so that all tiles of a part are whole: rows evenly, columns into
+//! tiles, vectors and what is left of a vector. In each part the sum runs around the tile, whose accumulators have
+//! constant places, and what follows element by element is done on the tile. Stages that work on rows of the result
+//! run once per row of tiles, while it is in the cache.
+
+mod choice;
+mod group;
+mod pack;
+mod parts;
+mod steps;
+
+use tenfold_ir::Module;
+use tenfold_ir::tir::PrimFunc;
+
+use super::kernel::{Contraction, contraction};
+use super::machine::Machine;
+use crate::fuse::import::cleaned;
+use crate::fuse::stage::Staged;
+
+/// The kernel in tiles; nothing where it has no contraction, or one that has no vectors.
+pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<PrimFunc> {
+    let mut staged = Staged::of(func)?;
+    let found = contraction(&staged)?;
+    let choice = choice::choose(&staged, &found, machine)?;
+    pack::pack(&mut staged, &found, &choice);
+    let found = contraction(&staged)?;
+    let group = group::Group::of(&mut staged, &found, &choice)?;
+    let (staged, parts) = parts::cut(staged, &group, &choice)?;
+    // A refusal leaves the kernel to the next rule.
+    let scheduled = steps::run(module, staged.join(), &parts).ok()?;
+    Some(PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) })
+}

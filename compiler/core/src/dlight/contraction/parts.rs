@@ -1,0 +1,275 @@
+//! The stages of a group cut into parts whose tiles are whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::tir::{BufId, Builder, IterKind, Scope, Stmt, VarId, Viewer};
+
+use super::Staged;
+use super::choice::Choice;
+use super::group::{Group, OnTile};
+use crate::dlight::cut::{Instead, Range, buffer_like, part};
+use crate::dlight::tiles::{Tile, balanced, columns};
+use crate::fuse::access::{Axis, axes};
+use crate::fuse::stage::Stage;
+
+/// Rows that run in tiles of one height.
+pub(super) struct RowPart {
+    /// The contraction, a part per kind of tile.
+    pub tiles: Vec<TilePart>,
+    /// What works on rows of the result.
+    pub on_rows: Vec<Part>,
+    /// How many loops stand around the rows in every part of it.
+    pub shared: usize,
+    /// Rows of a tile.
+    pub rows: i64,
+}
+
+/// The contraction over a rectangle of its result.
+pub(super) struct TilePart {
+    /// The contraction.
+    pub sum: Part,
+    /// The tile.
+    pub tile: Tile,
+    /// What is done on the tile, and whether each access of it must have a constant place.
+    pub on_tile: Vec<(Part, bool)>,
+}
+
+/// A part of a stage: the name of its block, and which of its loops are which.
+pub(super) struct Part {
+    /// Block.
+    pub name: String,
+    /// Loops around the tile or the rows, outermost first.
+    pub outer: Vec<usize>,
+    /// The loop over rows.
+    pub row: Option<usize>,
+    /// How many of `outer` stand around the loop over rows.
+    pub above: usize,
+    /// The loop over columns.
+    pub column: Option<usize>,
+}
+
+/// Bytes that buffers of one row of tiles may take.
+const LOCAL: i64 = 48 << 10;
+
+/// The kernel with its parts side by side; nothing where what lies between stages is too large for the stack.
+pub(super) fn cut(mut staged: Staged, group: &Group, choice: &Choice) -> Option<(Staged, Vec<RowPart>)> {
+    let rows = row_ranges(&mut staged, group, choice);
+    let columns = column_ranges(&mut staged, group, choice);
+    let mut cutter = Cutter { b: staged.b, names: BTreeSet::new(), allocs: Vec::new(), stages: group.before.clone() };
+    let taken = group.before.iter().chain(&group.after).map(|s| s.name.clone());
+    cutter.names.extend(taken);
+    let mut parts = Vec::new();
+    for (range, height) in &rows {
+        parts.push(cutter.row_part(group, choice, range.as_ref(), *height, &columns)?);
+    }
+    cutter.stages.extend(group.after.iter().cloned());
+    let gone: BTreeSet<BufId> = group.of_rows.iter().copied().chain([group.acc]).collect();
+    let mut allocs: Vec<BufId> = staged.allocs.into_iter().filter(|b| !gone.contains(b)).collect();
+    allocs.extend(cutter.allocs);
+    Some((Staged { b: cutter.b, allocs, stages: cutter.stages }, parts))
+}
+
+struct Cutter {
+    b: Builder,
+    names: BTreeSet<String>,
+    allocs: Vec<BufId>,
+    stages: Vec<Stage>,
+}
+
+type Ranges = BTreeMap<VarId, Range>;
+
+impl Cutter {
+    fn row_part(
+        &mut self,
+        group: &Group,
+        choice: &Choice,
+        range: Option<&Range>,
+        rows: i64,
+        columns: &[(Range, Tile)],
+    ) -> Option<RowPart> {
+        let mut bufs = BTreeMap::new();
+        for buf in &group.of_rows {
+            let new = self.of_rows(group, choice, *buf, rows)?;
+            bufs.insert(*buf, Instead { buf: new, own: false });
+        }
+        let mut tiles = Vec::new();
+        for (columns, tile) in columns {
+            tiles.push(self.tile_part(group, choice, (range, columns), Tile { rows, ..*tile }, &bufs));
+        }
+        let mut on_rows = Vec::new();
+        for (stage, links) in &group.on_rows {
+            let ranges = ranges(links, choice.row, range);
+            let new = self.stage(stage, &ranges, &bufs);
+            let at = |v: &VarId| stage.iters.iter().position(|i| links.get(v) == Some(&i.var));
+            let outer: Vec<usize> = group.shared.iter().filter_map(at).collect();
+            let above = outer.len();
+            on_rows.push(Part { name: new, outer, above, row: choice.row.as_ref().and_then(at), column: None });
+        }
+        Some(RowPart { tiles, on_rows, shared: group.shared.len(), rows })
+    }
+
+    fn tile_part(
+        &mut self,
+        group: &Group,
+        choice: &Choice,
+        (rows, columns): (Option<&Range>, &Range),
+        tile: Tile,
+        bufs: &BTreeMap<BufId, Instead>,
+    ) -> TilePart {
+        let source = &group.contraction;
+        let mut own: Ranges = rows.into_iter().filter_map(|r| Some((choice.row?, r.clone()))).collect();
+        own.insert(choice.column, columns.clone());
+        let mut bufs = bufs.clone();
+        if let Some(new) = self.of_tile(source, group.acc, &own) {
+            bufs.insert(group.acc, Instead { buf: new, own: true });
+        }
+        if let [copy, _, ..] = &group.on_tile[..]
+            && let Stmt::Store { buf, .. } = &copy.stage.body
+        {
+            let back = own.iter().filter_map(|(v, r)| Some((*copy.links.get(v)?, r.clone()))).collect();
+            if let Some(new) = self.of_tile(&copy.stage, *buf, &back) {
+                bufs.insert(*buf, Instead { buf: new, own: true });
+            }
+        }
+        let name = self.stage(source, &own, &bufs);
+        let sum = order(group, choice, name);
+        let on_tile = group.on_tile.iter().map(|on| (self.on_tile(on, &own, &bufs, choice), on.unrolled)).collect();
+        TilePart { sum, tile, on_tile }
+    }
+
+    /// A buffer that a stage writes, with room for ranges of its iterators.
+    fn of_tile(&mut self, stage: &Stage, buf: BufId, own: &Ranges) -> Option<BufId> {
+        let Stmt::Store { index, .. } = &stage.body else { return None };
+        let made = axes(self.b.func(), index);
+        let new = buffer_like(&mut self.b, buf);
+        let data = self.b.buf_mut(new);
+        data.scope = Scope::Local;
+        for (axis, made) in made.iter().enumerate() {
+            if let Axis::Iter(var, _) = made
+                && let Some(range) = own.get(var)
+            {
+                data.shape[axis] = range.size.clone();
+            }
+        }
+        self.allocs.push(new);
+        Some(new)
+    }
+
+    fn on_tile(&mut self, on: &OnTile, own: &Ranges, bufs: &BTreeMap<BufId, Instead>, choice: &Choice) -> Part {
+        let ranges = own.iter().filter_map(|(v, r)| Some((*on.links.get(v)?, r.clone()))).collect();
+        let name = self.stage(&on.stage, &ranges, bufs);
+        let at = |v: VarId| on.stage.iters.iter().position(|i| on.links.get(&v) == Some(&i.var));
+        Part { name, outer: Vec::new(), above: 0, row: choice.row.and_then(at), column: at(choice.column) }
+    }
+
+    /// Adds a part of a stage; its name.
+    fn stage(&mut self, stage: &Stage, ranges: &Ranges, bufs: &BTreeMap<BufId, Instead>) -> String {
+        let names = std::iter::once(stage.name.clone()).chain((1..).map(|n| format!("{}_{n}", stage.name)));
+        let name = names.into_iter().find(|n| !self.names.contains(n)).unwrap_or_default();
+        self.names.insert(name.clone());
+        let new = part(&mut self.b, stage, &name, ranges, bufs);
+        self.stages.push(new);
+        name
+    }
+
+    /// A buffer of which one row of tiles is alive at once.
+    fn of_rows(&mut self, group: &Group, choice: &Choice, buf: BufId, rows: i64) -> Option<BufId> {
+        let source = &group.contraction;
+        let extent = |v: VarId| {
+            let iter = source.iters.iter().find(|i| i.var == v)?;
+            Viewer::new(self.b.func()).int(iter.extent).as_const()
+        };
+        let data = self.b.buf(buf);
+        let whole = data.shape.iter().try_fold(data.dtype.size_bytes() as i64, |n, d| n.checked_mul(d.as_const()?))?;
+        let over: i64 = group.shared.iter().chain(&choice.row).try_fold(1i64, |n, v| n.checked_mul(extent(*v)?))?;
+        if over == 0 || whole / over * rows > LOCAL {
+            return None;
+        }
+        let new = buffer_like(&mut self.b, buf);
+        self.b.buf_mut(new).scope = Scope::Local;
+        self.allocs.push(new);
+        Some(new)
+    }
+}
+
+fn ranges(links: &BTreeMap<VarId, VarId>, row: Option<VarId>, range: Option<&Range>) -> Ranges {
+    let own = row.and_then(|r| links.get(&r));
+    own.copied().zip(range.cloned()).into_iter().collect()
+}
+
+/// Which loop of the contraction is which.
+fn order(group: &Group, choice: &Choice, name: String) -> Part {
+    let source = &group.contraction;
+    let at = |v: VarId| source.iters.iter().position(|i| i.var == v);
+    let spatial = source.iters.iter().enumerate().filter(|(_, i)| i.kind == IterKind::Spatial);
+    let rest =
+        spatial.filter(|(_, i)| i.var != choice.column && Some(i.var) != choice.row && !group.shared.contains(&i.var));
+    let mut outer: Vec<usize> = group.shared.iter().filter_map(|v| at(*v)).collect();
+    let above = outer.len();
+    outer.extend(rest.map(|(n, _)| n));
+    let above = if group.on_rows.is_empty() && !choice.rows_outside { outer.len() } else { above };
+    Part { name, outer, above, row: choice.row.and_then(at), column: at(choice.column) }
+}
+
+/// Ranges of rows with the height of their tiles; one without a range where nothing gives rows.
+fn row_ranges(staged: &mut Staged, group: &Group, choice: &Choice) -> Vec<(Option<Range>, i64)> {
+    let Some(row) = choice.row else { return vec![(None, 1)] };
+    let extent = int(staged, group, row);
+    let most = choice.tile.rows;
+    match extent.as_const() {
+        Some(n) => {
+            let mut begin = 0;
+            let spans = balanced(n, most).into_iter().map(|span| {
+                let range = range(staged, &IntExpr::from(begin), &IntExpr::from(span.extent));
+                begin += span.extent;
+                (Some(range), span.tile)
+            });
+            spans.collect()
+        }
+        None => {
+            let whole = &extent.floor_div(&IntExpr::from(most)) * &IntExpr::from(most);
+            let zero = IntExpr::from(0);
+            let all = [(zero, whole.clone(), most), (whole.clone(), &extent - &whole, 1)];
+            all.into_iter().map(|(begin, size, tile)| (Some(range(staged, &begin, &size)), tile)).collect()
+        }
+    }
+}
+
+/// Ranges of columns with their tiles.
+fn column_ranges(staged: &mut Staged, group: &Group, choice: &Choice) -> Vec<(Range, Tile)> {
+    let extent = int(staged, group, choice.column);
+    let tile = choice.tile;
+    match extent.as_const() {
+        Some(n) => {
+            let mut begin = 0;
+            let parts = columns(n, &tile).into_iter().map(|part| {
+                let size = if part == tile { n / tile.width() * tile.width() } else { part.width() };
+                let range = range(staged, &IntExpr::from(begin), &IntExpr::from(size));
+                begin += size;
+                (range, part)
+            });
+            parts.collect()
+        }
+        None => {
+            let down = |w: i64| &extent.floor_div(&IntExpr::from(w)) * &IntExpr::from(w);
+            let (tiles, vectors) = (down(tile.width()), down(tile.lanes));
+            let one = Tile { vectors: 1, ..tile };
+            let all = [
+                (IntExpr::from(0), tiles.clone(), tile),
+                (tiles.clone(), &vectors - &tiles, one),
+                (vectors.clone(), &extent - &vectors, Tile { lanes: 1, ..one }),
+            ];
+            all.into_iter().map(|(begin, size, tile)| (range(staged, &begin, &size), tile)).collect()
+        }
+    }
+}
+
+fn int(staged: &Staged, group: &Group, var: VarId) -> IntExpr {
+    let iter = group.contraction.iters.iter().find(|i| i.var == var);
+    iter.map_or(IntExpr::from(0), |i| Viewer::new(staged.b.func()).int(i.extent))
+}
+
+fn range(staged: &mut Staged, begin: &IntExpr, extent: &IntExpr) -> Range {
+    Range { begin: staged.b.int_expr(begin), extent: staged.b.int_expr(extent), size: extent.clone() }
+}

@@ -1,0 +1,131 @@
+//! The primitives that make tiles of parts.
+
+use tenfold_ir::Module;
+use tenfold_ir::tir::PrimFunc;
+
+use super::parts::{Part, RowPart, TilePart};
+use crate::dlight::tiles::Tile;
+use crate::schedule::{Arg, LoopRV, Schedule, ScheduleError};
+
+type Step<T> = Result<T, ScheduleError>;
+
+/// Schedules every part.
+pub(super) fn run(module: &Module, func: PrimFunc, parts: &[RowPart]) -> Step<PrimFunc> {
+    let mut s = Schedule::new(module, func);
+    for part in parts {
+        row_part(&mut s, part)?;
+    }
+    Ok(s.finish())
+}
+
+/// A row of tiles, and what follows on its rows in the same loops.
+fn row_part(s: &mut Schedule<'_>, part: &RowPart) -> Step<()> {
+    let mut nests = Vec::new();
+    for tile in &part.tiles {
+        nests.push(tiled(s, tile)?);
+    }
+    if part.on_rows.is_empty() {
+        return Ok(());
+    }
+    for stage in &part.on_rows {
+        nests.push(in_rows(s, stage, part.rows)?);
+    }
+    for level in 0..=part.shared {
+        let loops: Vec<LoopRV> = nests.iter().map(|nest| nest[level]).collect();
+        s.merge(&loops)?;
+    }
+    Ok(())
+}
+
+/// A stage on rows: the loops that it shares, and the one over rows of tiles.
+fn in_rows(s: &mut Schedule<'_>, part: &Part, rows: i64) -> Step<Vec<LoopRV>> {
+    let loops = s.get_loops(part.name.as_str())?;
+    let mut order: Vec<LoopRV> = part.outer.iter().map(|n| loops[*n]).collect();
+    if let Some(row) = part.row {
+        let [outer, _] = split(s, loops[row], &[rows])?[..] else { return Ok(order) };
+        order.push(outer);
+    }
+    s.reorder(&order)?;
+    Ok(order)
+}
+
+/// The contraction in tiles: the loops around the tile that other stages may share.
+fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
+    let (sum, tile) = (&part.sum, part.tile);
+    let loops = s.get_loops(sum.name.as_str())?;
+    let spatial: Vec<usize> = sum.outer.iter().copied().chain(sum.row).chain(sum.column).collect();
+    let reduce: Vec<LoopRV> = (0..loops.len()).filter(|n| !spatial.contains(n)).map(|n| loops[n]).collect();
+    let mut around: Vec<LoopRV> = sum.outer[..sum.above].iter().map(|n| loops[*n]).collect();
+    let mut inside = Vec::new();
+    if let Some(row) = sum.row {
+        let all = split(s, loops[row], &[tile.rows])?;
+        around.push(all[0]);
+        inside.push(all[1]);
+    }
+    let shared = around.clone();
+    around.extend(sum.outer[sum.above..].iter().map(|n| loops[*n]));
+    if let Some(column) = sum.column {
+        let all = split(s, loops[column], &[tile.vectors, tile.lanes])?;
+        around.push(all[0]);
+        inside.extend(&all[1..]);
+    }
+    let order: Vec<LoopRV> = around.iter().chain(&reduce).chain(&inside).copied().collect();
+    s.reorder(&order)?;
+    let Some(place) = around.last().copied() else { return Ok(shared) };
+    for (on, unrolled) in &part.on_tile {
+        s.reverse_compute_at(on.name.as_str(), place)?;
+        on_tile(s, on, tile, around.len(), *unrolled)?;
+    }
+    let block = s.get_block(&sum.name)?;
+    if let Some(first) = reduce.first() {
+        let start = s.decompose_reduction(block, *first)?;
+        let loops = s.get_loops(start)?;
+        in_registers(s, &loops[around.len()..], tile.lanes)?;
+    }
+    in_registers(s, &inside, tile.lanes)?;
+    Ok(shared)
+}
+
+/// What is done on the tile, inside of `around` loops.
+fn on_tile(s: &mut Schedule<'_>, part: &Part, tile: Tile, around: usize, unrolled: bool) -> Step<()> {
+    let loops = s.get_loops(part.name.as_str())?;
+    // Loops of one turn are gone, rows come in the stage's own order.
+    let mut own = loops[around..].to_vec();
+    let has_row = tile.rows > 1 && part.row.is_some();
+    let has_column = tile.width() > 1;
+    let column = match (has_row, has_column) {
+        (_, false) => None,
+        (true, true) if part.column < part.row => Some(own.remove(0)),
+        _ => own.pop(),
+    };
+    let mut order = own;
+    if let Some(column) = column {
+        order.extend(&split(s, column, &[tile.vectors, tile.lanes])?[1..]);
+        s.reorder(&order)?;
+    }
+    if unrolled {
+        return in_registers(s, &order, if column.is_some() { tile.lanes } else { 1 });
+    }
+    match order.last() {
+        Some(last) if column.is_some() && tile.lanes > 1 => s.vectorize(*last),
+        _ => Ok(()),
+    }
+}
+
+/// Writes loops out, the innermost in vectors.
+fn in_registers(s: &mut Schedule<'_>, loops: &[LoopRV], lanes: i64) -> Step<()> {
+    for (n, it) in loops.iter().enumerate() {
+        if n + 1 == loops.len() && lanes > 1 {
+            s.vectorize(*it)?;
+        } else {
+            s.unroll(*it)?;
+        }
+    }
+    Ok(())
+}
+
+/// Splits a loop into an outer one and these.
+fn split(s: &mut Schedule<'_>, it: LoopRV, inner: &[i64]) -> Step<Vec<LoopRV>> {
+    let factors: Vec<Arg> = std::iter::once(Arg::Infer).chain(inner.iter().map(|n| Arg::Int(*n))).collect();
+    s.split(it, &factors)
+}

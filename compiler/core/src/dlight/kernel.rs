@@ -1,0 +1,162 @@
+//! A kernel around one contraction: which stage it is, what it reads, and who works on its result.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::tir::{BufId, Expr, ExprId, IterKind, PrimFunc, Scope, Stmt, VarId, Viewer};
+
+use crate::fuse::access::{Access, Axis, accesses, axes};
+use crate::fuse::stage::{Stage, Staged};
+
+/// A sum of products among a kernel's stages.
+pub(super) struct Contraction {
+    /// Which stage it is.
+    pub stage: usize,
+    /// What it accumulates into.
+    pub acc: BufId,
+    /// How each operand is walked: elements from one value of an iterator to the next.
+    pub operands: Vec<Operand>,
+    /// How the result is.
+    pub result: Operand,
+}
+
+/// How a buffer is walked, and by which index.
+#[derive(Clone)]
+pub(super) struct Operand {
+    /// The buffer.
+    pub buf: BufId,
+    /// The expression that loads an element; of the result, the first index.
+    pub load: ExprId,
+    steps: BTreeMap<VarId, IntExpr>,
+}
+
+impl Operand {
+    /// Whether all values of an iterator read the same element.
+    pub(super) fn ignores(&self, var: VarId) -> bool {
+        self.steps.get(&var).is_none_or(|s| s.as_const() == Some(0))
+    }
+
+    /// Whether an iterator walks from neighbour to neighbour.
+    pub(super) fn along(&self, var: VarId) -> bool {
+        self.steps.get(&var).is_some_and(|s| s.as_const() == Some(1))
+    }
+}
+
+/// The only contraction of a kernel.
+pub(super) fn contraction(staged: &Staged) -> Option<Contraction> {
+    let func = staged.b.func();
+    let mut found = (0..staged.stages.len()).filter_map(|n| of(func, &staged.stages[n], n));
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
+fn of(func: &PrimFunc, stage: &Stage, n: usize) -> Option<Contraction> {
+    stage.init.as_ref()?;
+    let reduces = stage.iters.iter().any(|i| i.kind == IterKind::Reduce);
+    let plain = stage.iters.iter().all(|i| i.kind != IterKind::Ordered);
+    let Stmt::Store { buf: acc, index, value, .. } = &stage.body else { return None };
+    let Expr::Binary(BinaryOp::Add, old, new) = func.exprs.get(*value) else { return None };
+    let own = matches!(func.exprs.get(*old), Expr::Load { buf, index: at, .. } if buf == acc && at == index);
+    if !reduces || !plain || !own || !product(func, *new) || branches(func, *new) {
+        return None;
+    }
+    let mut viewer = Viewer::new(func);
+    let result = walked(&mut viewer, stage, *acc, index)?;
+    let reads: Vec<Access> = accesses(func, stage).into_iter().filter(|a| !a.write && a.buf != *acc).collect();
+    let inner: Vec<ExprId> = func.reachable([*new]);
+    let mut operands = Vec::new();
+    for id in inner {
+        if let Expr::Load { buf, index, .. } = func.exprs.get(id) {
+            operands.push(Operand { load: id, ..walked(&mut viewer, stage, *buf, index)? });
+        }
+    }
+    (operands.len() >= 2 && reads.iter().all(|r| r.buf != *acc)).then_some(Contraction {
+        stage: n,
+        acc: *acc,
+        operands,
+        result,
+    })
+}
+
+/// Whether a value is a product, of whatever dtypes.
+fn product(func: &PrimFunc, id: ExprId) -> bool {
+    match func.exprs.get(id) {
+        Expr::Binary(BinaryOp::Mul, ..) => true,
+        Expr::Cast(_, inner) => product(func, *inner),
+        _ => false,
+    }
+}
+
+/// Whether what is read depends on a condition.
+fn branches(func: &PrimFunc, id: ExprId) -> bool {
+    func.reachable([id]).into_iter().any(|e| matches!(func.exprs.get(e), Expr::If(..) | Expr::Select(..)))
+}
+
+/// How the iterators of a stage walk through a buffer that is laid out in rows.
+fn walked(viewer: &mut Viewer<'_>, stage: &Stage, buf: BufId, index: &[ExprId]) -> Option<Operand> {
+    let data = &viewer.func().buffers[buf.0 as usize];
+    let mut distance = IntExpr::from(1);
+    let mut offset = IntExpr::from(0);
+    for (axis, at) in index.iter().enumerate().rev() {
+        let step = match &data.strides {
+            Some(strides) => strides.get(axis)?.clone(),
+            None => distance.clone(),
+        };
+        offset = &offset + &(&viewer.int(*at) * &step);
+        distance = &distance * &data.shape[axis];
+    }
+    let mut steps = BTreeMap::new();
+    for iter in &stage.iters {
+        let sym = viewer.sym(iter.var);
+        let next = offset.substitute(&|s| (*s == sym).then(|| &IntExpr::var(sym.clone()) + 1));
+        let step = viewer.prover.simplify(&(&next - &offset));
+        // What moves by steps that differ is walked in no direction.
+        let even = !step.vars().iter().any(|s| stage.iters.iter().any(|i| viewer.sym(i.var) == *s));
+        even.then_some(())?;
+        steps.insert(iter.var, step);
+    }
+    Some(Operand { buf, load: index.first().copied().unwrap_or(ExprId(0)), steps })
+}
+
+/// The stage that alone reads the contraction's result, and makes one element of each element.
+pub(super) fn epilogue(staged: &Staged, found: &Contraction) -> Option<(usize, BTreeMap<VarId, VarId>)> {
+    let func = staged.b.func();
+    if func.buffers[found.acc.0 as usize].scope == Scope::Param {
+        return None;
+    }
+    let touches = |s: &Stage| accesses(func, s).iter().any(|a| a.buf == found.acc);
+    let mut users = (0..staged.stages.len()).filter(|n| *n != found.stage && touches(&staged.stages[*n]));
+    let (n, more) = (users.next()?, users.next());
+    let stage = &staged.stages[n];
+    let plain = stage.init.is_none() && stage.iters.iter().all(|i| i.kind == IterKind::Spatial);
+    if more.is_some() || n < found.stage || !plain || !matches!(stage.body, Stmt::Store { .. }) {
+        return None;
+    }
+    Some((n, linked(staged, found, stage)?))
+}
+
+/// The iterator of `stage` for each spatial iterator of the contraction, where it reads the result by one of each.
+fn linked(staged: &Staged, found: &Contraction, stage: &Stage) -> Option<BTreeMap<VarId, VarId>> {
+    let func = staged.b.func();
+    let source = &staged.stages[found.stage];
+    let Stmt::Store { index, .. } = &source.body else { return None };
+    let made = axes(func, index);
+    let mut links = BTreeMap::new();
+    for access in accesses(func, stage).into_iter().filter(|a| a.buf == found.acc) {
+        for (made, read) in made.iter().zip(axes(func, &access.index)) {
+            match (made, read) {
+                (Axis::Iter(p, 0), Axis::Iter(q, 0)) => {
+                    let whole = |s: &Stage, v| s.iters.iter().find(|i| i.var == v).map(|i| i.extent);
+                    if links.insert(*p, q).is_some_and(|old| old != q) || whole(source, *p) != whole(stage, q) {
+                        return None;
+                    }
+                }
+                (Axis::Fixed(a), Axis::Fixed(b)) if *a == b => {}
+                _ => return None,
+            }
+        }
+    }
+    let spatial = source.iters.iter().filter(|i| i.kind == IterKind::Spatial);
+    (links.len() == stage.iters.len() && spatial.count() == links.len()).then_some(links)
+}

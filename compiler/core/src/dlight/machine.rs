@@ -1,0 +1,39 @@
+//! What of a target decides how large tiles are.
+
+use crate::target::{Arch, Target};
+
+/// The numbers of a core.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Machine {
+    /// Bytes of a vector register.
+    pub vector_bytes: i64,
+    /// Vector registers.
+    pub registers: i64,
+    /// Fused multiplications that begin per cycle.
+    pub fmas: i64,
+    /// Cycles until the result of one can be added to.
+    pub latency: i64,
+    /// Loads per cycle.
+    pub loads: i64,
+}
+
+impl Machine {
+    /// The numbers for a target; nothing where it has no vectors, and code is better small.
+    pub(super) fn of(target: &Target) -> Option<Machine> {
+        let vector_bytes = i64::from(target.vector_bytes());
+        let registers = match target.arch {
+            Arch::X86_64 if target.has("avx512f") => 32,
+            Arch::Aarch64 | Arch::Riscv64 => 32,
+            Arch::X86_64 | Arch::Arm | Arch::Riscv32 | Arch::Wasm32 | Arch::Other => 16,
+        };
+        let large = matches!(target.arch, Arch::X86_64 | Arch::Aarch64);
+        let ports = if large { 2 } else { 1 };
+        (vector_bytes > 0 && target.hosted).then_some(Machine {
+            vector_bytes,
+            registers,
+            fmas: ports,
+            latency: 4,
+            loads: ports,
+        })
+    }
+}

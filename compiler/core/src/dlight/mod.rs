@@ -1,0 +1,54 @@
+//! `ApplyDefaultSchedule`: kernels that no schedule was written for get one, so that users tune nothing.
+//!
+//! Rules are tried in order on every kernel that is nothing but stages; the first whose predicate holds and whose
+//! primitives accept makes the kernel. What no rule takes keeps its form, and `FuseLoops` shares its loops. Tile sizes
+//! follow from the target's registers and vectors and from the kernel's extents; there is no table of shapes.
+//!
+//! A kernel with a `#[schedule]` is past phase `blocks` and stays as it is; so does one with `skip_optimization`.
+
+mod contraction;
+mod cut;
+mod kernel;
+mod machine;
+mod tiles;
+
+use tenfold_ir::Module;
+use tenfold_ir::tir::{Phase, PrimFunc};
+
+use crate::CompileError;
+use crate::pass::{Pass, PassContext, PassPhase};
+use machine::Machine;
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_prim_func("ApplyDefaultSchedule", &run)
+    .in_phase(PassPhase::Schedule)
+    .at_level(1)
+    .about("schedules kernels that no schedule was written for, by rules that know the target's registers");
+
+/// One way to schedule a kernel.
+struct Rule {
+    /// Its name.
+    #[allow(dead_code, reason = "rules are data that tests and reports read")]
+    name: &'static str,
+    /// Why it is a good one where it applies.
+    #[allow(dead_code, reason = "rules are data that tests and reports read")]
+    reason: &'static str,
+    /// The kernel under the rule, or nothing where it does not apply.
+    apply: fn(&Module, &PrimFunc, &Machine) -> Option<PrimFunc>,
+}
+
+/// In the order in which they are tried.
+const RULES: &[Rule] = &[Rule {
+    name: "contraction",
+    reason: "a tile of the result in registers reads each operand once per tile, not once per product",
+    apply: contraction::apply,
+}];
+
+fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
+    let Some(machine) = Machine::of(&context.target) else { return Ok(func) };
+    if func.phase != Phase::Blocks || func.exported || func.skip_optimization {
+        return Ok(func);
+    }
+    let scheduled = RULES.iter().find_map(|rule| (rule.apply)(module, &func, &machine));
+    Ok(scheduled.unwrap_or(func))
+}

@@ -1,0 +1,135 @@
+//! How large a tile of the result is kept in registers.
+//!
+//! A tile of `rows` times `vectors` accumulators takes, per step of the sum, a load per vector of the one operand, a
+//! broadcast per row of the other, and a fused multiplication per accumulator. Accumulators, the vectors and one
+//! broadcast must fit into the registers; there must be enough of them to hide the latency.
+
+use super::machine::Machine;
+
+/// A tile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Tile {
+    /// Rows, each with its own broadcast.
+    pub rows: i64,
+    /// Vectors per row.
+    pub vectors: i64,
+    /// Elements of a vector.
+    pub lanes: i64,
+}
+
+impl Tile {
+    /// Elements along the vectors.
+    pub(super) fn width(&self) -> i64 {
+        self.vectors * self.lanes
+    }
+
+    /// Cycles of one step of the sum, times the ports, so that they are whole numbers.
+    fn cycles(&self, machine: &Machine) -> i64 {
+        let work = self.rows * self.vectors * machine.loads;
+        let loads = (self.vectors + self.rows) * machine.fmas;
+        // The first accumulator of a step needs what the step before has added to it.
+        work.max(loads).max(machine.latency * machine.fmas * machine.loads)
+    }
+}
+
+/// A part of an axis: its extent, and the tile's extent along it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Span {
+    /// Elements; unknown ones are what is left of a symbolic extent.
+    pub extent: i64,
+    /// How many of them a tile has.
+    pub tile: i64,
+}
+
+/// Rows in parts of equal tiles: `ceil(extent / most)` tiles, as even as can be.
+pub(super) fn balanced(extent: i64, most: i64) -> Vec<Span> {
+    let count = (extent + most - 1) / most.max(1);
+    if count <= 0 {
+        return Vec::new();
+    }
+    let (small, large) = (extent / count, extent % count);
+    let part = |tiles: i64, tile: i64| Span { extent: tiles * tile, tile };
+    let all = [part(large, small + 1), part(count - large, small)];
+    all.into_iter().filter(|s| s.extent > 0).collect()
+}
+
+/// Columns in whole tiles, then whole vectors, then what is left of a vector.
+pub(super) fn columns(extent: i64, tile: &Tile) -> Vec<Tile> {
+    let whole = extent / tile.width();
+    let rest = extent % tile.width();
+    let (vectors, lanes) = (rest / tile.lanes, rest % tile.lanes);
+    let mut all = Vec::new();
+    if whole > 0 {
+        all.push(*tile);
+    }
+    if vectors > 0 {
+        all.push(Tile { vectors, ..*tile });
+    }
+    if lanes > 0 {
+        all.push(Tile { vectors: 1, lanes, ..*tile });
+    }
+    all
+}
+
+/// The most rows that tiles of so many vectors may have.
+pub(super) fn most_rows(vectors: i64, machine: &Machine) -> i64 {
+    ((machine.registers - 1 - vectors) / vectors).max(1)
+}
+
+/// The vectors per tile that cost the least for a result of this many rows and columns, and that cost per step of the
+/// sum. Extents that are not known count as large.
+pub(super) fn best(rows: Option<i64>, columns: Option<i64>, lanes: i64, machine: &Machine) -> (i64, i64) {
+    const LARGE: i64 = 1 << 10;
+    let (rows, columns) = (rows.unwrap_or(LARGE), columns.unwrap_or(LARGE));
+    let cost = |vectors: i64| -> i64 {
+        let spans = balanced(rows, most_rows(vectors, machine));
+        let tile = Tile { rows: 1, vectors, lanes };
+        let all = self::columns(columns, &tile).into_iter().map(|part| {
+            let tiles = if part == tile { columns / tile.width() } else { 1 };
+            let one = |s: &Span| s.extent / s.tile * Tile { rows: s.tile, ..part }.cycles(machine);
+            tiles * spans.iter().map(one).sum::<i64>()
+        });
+        all.sum()
+    };
+    // No more vectors than a row has, and room for as many accumulators as vectors.
+    let most = ((machine.registers - 2) / 2).min((columns + lanes - 1) / lanes).max(1);
+    let of = |vectors: i64| (cost(vectors), loads(vectors, machine), vectors);
+    (1..=most).map(of).min().map_or((1, 0), |(cost, _, vectors)| (vectors, cost))
+}
+
+/// Loads for as many multiplications as the largest tile of the register count has.
+fn loads(vectors: i64, machine: &Machine) -> i64 {
+    let rows = most_rows(vectors, machine);
+    (vectors + rows) * machine.registers * machine.registers / (rows * vectors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AVX512: Machine = Machine { vector_bytes: 64, registers: 32, fmas: 2, latency: 4, loads: 2 };
+
+    #[test]
+    fn tiles_fit_into_the_registers() {
+        for vectors in 1..=15 {
+            let rows = most_rows(vectors, &AVX512);
+            assert!(rows * vectors + vectors < 32 || rows == 1, "{rows} x {vectors}");
+        }
+    }
+
+    #[test]
+    fn rows_are_even() {
+        assert_eq!(balanced(64, 14), [Span { extent: 52, tile: 13 }, Span { extent: 12, tile: 12 }]);
+        assert_eq!(balanced(7, 14), [Span { extent: 7, tile: 7 }]);
+        assert_eq!(balanced(0, 14), []);
+    }
+
+    #[test]
+    fn a_square_product_takes_few_loads() {
+        let (vectors, _) = best(Some(512), Some(512), 16, &AVX512);
+        assert!((2..=6).contains(&vectors), "{vectors}");
+        // One row: as many accumulators as hide the latency.
+        let (vectors, _) = best(Some(1), Some(512), 16, &AVX512);
+        assert!(vectors >= 8, "{vectors}");
+    }
+}
