@@ -74,7 +74,9 @@ fn main() {
             }
             continue;
         }
-        if wants(name) {
+        if wants(name) && args.iter().any(|a| a == "kernels") {
+            kernels(&make());
+        } else if wants(name) {
             println!("{name}: {:.3} ms", run(&make()) * 1e3);
         }
     }
@@ -95,6 +97,29 @@ fn run(module: &Module) -> f64 {
     time(&compiled)
 }
 
+/// Every kernel of a model by itself.
+fn kernels(module: &Module) {
+    let mut context = PassContext::new(host_target());
+    context.verify = false;
+    let (low, _) = lowered(module, &context);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench").join("kernels");
+    let names = low.functions.keys().filter(|name| **name != low.entry && !name.contains("lower"));
+    for name in names {
+        let mut alone = low.clone();
+        alone.entry.clone_from(name);
+        alone.functions.remove(&low.entry);
+        let Some(tenfold_ir::Function::Prim(func)) = alone.functions.get_mut(name) else { continue };
+        func.exported = true;
+        func.name = "kernel".into();
+        let func = func.clone();
+        alone.functions.clear();
+        alone.functions.insert("kernel".into(), tenfold_ir::Function::Prim(func));
+        alone.entry = "kernel".into();
+        let compiled = compiled(&alone, 0, &*llvm(), &context.target, &folder.join(name));
+        println!("{:>10.1} us {name}", time(&compiled) * 1e6);
+    }
+}
+
 fn time(compiled: &Compiled) -> f64 {
     let mut memory = compiled.memory();
     for (n, m) in memory.iter_mut().enumerate() {
@@ -107,7 +132,7 @@ fn time(compiled: &Compiled) -> f64 {
     compiled.call(&mut memory);
     let once = begin.elapsed().as_secs_f64().max(1e-8);
     let inner = ((2e-4 / once) as usize).clamp(1, 20_000);
-    let outer = ((2.0 / (once * inner as f64)) as usize).clamp(3, 101);
+    let outer = ((0.5 / (once * inner as f64)) as usize).clamp(3, 101);
     let mut times: Vec<f64> = (0..outer)
         .map(|_| {
             let begin = Instant::now();

@@ -5,10 +5,10 @@
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/case.rs"]
 mod case;
+mod compiled;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/data.rs"]
 mod data;
-mod compiled;
 #[allow(dead_code, reason = "the benchmark uses more of it")]
 mod graphs;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]

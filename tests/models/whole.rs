@@ -8,6 +8,10 @@ use crate::{graphs, native};
 
 /// Model, its largest output, and outputs evenly spread from the first to the last: what `reference.py` prints.
 const EXPECTED: [(&str, f32, [f32; 8]); 4] = [
+    ("mlp", 0.586341, [-0.285448, 0.212007, 0.473496, -0.282598, 0.586341, 0.410355, 0.345672, -0.277845]),
+    ("mobilenetv2", 8.22168, [-0.697077, -2.04206, -0.733919, -1.73026, -3.8367, 1.59765, 0.0307221, -0.158343]),
+    ("resnet50", 2087.85, [1317.12, -189.229, -532.291, -853.398, 765.006, -207.262, -298.753, -1479.78]),
+    ("minilm", 0.615181, [0.0290941, 0.272298, -0.026841, 0.0330659, 0.199593, 0.333948, 0.216201, 0.0325785]),
 ];
 
 /// Parameter `number`, as `reference.py` makes it.

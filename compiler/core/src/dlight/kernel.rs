@@ -6,7 +6,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Expr, ExprId, IterKind, PrimFunc, Scope, Stmt, VarId, Viewer};
 
-use crate::fuse::access::{Access, Axis, accesses, axes};
+use crate::fuse::access::{Access, Axis, accesses, axes, names};
 use crate::fuse::stage::{Stage, Staged};
 
 /// A sum of products among a kernel's stages.
@@ -37,9 +37,28 @@ impl Operand {
         self.steps.get(&var).is_none_or(|s| s.as_const() == Some(0))
     }
 
+    /// Elements from one value of an iterator to the next, if that is a number.
+    pub(super) fn step(&self, var: VarId) -> Option<i64> {
+        self.steps.get(&var)?.as_const()
+    }
+
     /// Whether an iterator walks from neighbour to neighbour.
     pub(super) fn along(&self, var: VarId) -> bool {
         self.steps.get(&var).is_some_and(|s| s.as_const() == Some(1))
+    }
+}
+
+impl Operand {
+    /// By how much an iterator moves along the rows of the operand, if along nothing else, and in steps.
+    pub(super) fn rows_by_steps(&self, func: &PrimFunc, var: VarId) -> Option<i64> {
+        const MOST: i64 = 4;
+        let Expr::Load { buf, index, .. } = func.exprs.get(self.load) else { return None };
+        let data = &func.buffers[buf.0 as usize];
+        let (_, outer) = index.split_last()?;
+        data.shape.last()?.as_const()?;
+        let elsewhere = outer.iter().any(|i| names(func, *i, var));
+        let step = self.steps.get(&var)?.as_const()?;
+        (data.strides.is_none() && !elsewhere && (2..=MOST).contains(&step)).then_some(step)
     }
 }
 
@@ -61,7 +80,7 @@ fn of(func: &PrimFunc, stage: &Stage, n: usize) -> Option<Contraction> {
     if !reduces || !plain || !own || !product(func, *new) || branches(func, *new) {
         return None;
     }
-    let mut viewer = Viewer::new(func);
+    let mut viewer = viewer(func, stage);
     let result = walked(&mut viewer, stage, *acc, index)?;
     let reads: Vec<Access> = accesses(func, stage).into_iter().filter(|a| !a.write && a.buf != *acc).collect();
     let inner: Vec<ExprId> = func.reachable([*new]);
@@ -79,10 +98,20 @@ fn of(func: &PrimFunc, stage: &Stage, n: usize) -> Option<Contraction> {
     })
 }
 
-/// Whether a value is a product, of whatever dtypes.
+/// What reads integer expressions that know the ranges of a stage's iterators: products of them are no surprise.
+pub(super) fn viewer<'f>(func: &'f PrimFunc, stage: &Stage) -> Viewer<'f> {
+    let mut viewer = Viewer::new(func);
+    for iter in &stage.iters {
+        let (sym, extent) = (viewer.sym(iter.var), viewer.int(iter.extent));
+        viewer.prover.assume_range(&sym, &IntExpr::from(0), &extent);
+    }
+    viewer
+}
+
+/// Whether a value is a product of two factors, of whatever dtypes; a sum of squares is none.
 fn product(func: &PrimFunc, id: ExprId) -> bool {
     match func.exprs.get(id) {
-        Expr::Binary(BinaryOp::Mul, ..) => true,
+        Expr::Binary(BinaryOp::Mul, a, b) => a != b,
         Expr::Cast(_, inner) => product(func, *inner),
         _ => false,
     }
@@ -111,9 +140,7 @@ fn walked(viewer: &mut Viewer<'_>, stage: &Stage, buf: BufId, index: &[ExprId]) 
         let sym = viewer.sym(iter.var);
         let next = offset.substitute(&|s| (*s == sym).then(|| &IntExpr::var(sym.clone()) + 1));
         let step = viewer.prover.simplify(&(&next - &offset));
-        // What moves by steps that differ is walked in no direction.
-        let even = !step.vars().iter().any(|s| stage.iters.iter().any(|i| viewer.sym(i.var) == *s));
-        even.then_some(())?;
+        // Steps that differ are no number.
         steps.insert(iter.var, step);
     }
     Some(Operand { buf, load: index.first().copied().unwrap_or(ExprId(0)), steps })

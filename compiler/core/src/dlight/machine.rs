@@ -15,6 +15,10 @@ pub(super) struct Machine {
     pub latency: i64,
     /// Loads per cycle.
     pub loads: i64,
+    /// Bytes of one way of the first cache: addresses so far apart share a set.
+    pub way_bytes: i64,
+    /// Its ways.
+    pub ways: i64,
 }
 
 impl Machine {
@@ -34,6 +38,8 @@ impl Machine {
             fmas: ports,
             latency: 4,
             loads: ports,
+            way_bytes: 4 << 10,
+            ways: 8,
         })
     }
 }

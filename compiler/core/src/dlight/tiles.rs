@@ -76,13 +76,25 @@ pub(super) fn most_rows(vectors: i64, machine: &Machine) -> i64 {
     ((machine.registers - 1 - vectors) / vectors).max(1)
 }
 
+/// The most rows whose elements, so many bytes apart, stay in the first cache together: rows at a distance that many
+/// cache lines share fall on few sets.
+pub(super) fn rows_in_cache(bytes_apart: i64, machine: &Machine) -> i64 {
+    let sets_apart = greatest_common_divisor(bytes_apart.max(1), machine.way_bytes);
+    // Two ways of each set are for what else is read.
+    machine.way_bytes / sets_apart * (machine.ways - 2)
+}
+
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
 /// The vectors per tile that cost the least for a result of this many rows and columns, and that cost per step of the
-/// sum. Extents that are not known count as large.
-pub(super) fn best(rows: Option<i64>, columns: Option<i64>, lanes: i64, machine: &Machine) -> (i64, i64) {
+/// sum. Extents that are not known count as large; a tile has no more than `most` rows.
+pub(super) fn best(rows: Option<i64>, columns: Option<i64>, lanes: i64, most: i64, machine: &Machine) -> (i64, i64) {
     const LARGE: i64 = 1 << 10;
     let (rows, columns) = (rows.unwrap_or(LARGE), columns.unwrap_or(LARGE));
     let cost = |vectors: i64| -> i64 {
-        let spans = balanced(rows, most_rows(vectors, machine));
+        let spans = balanced(rows, most_rows(vectors, machine).min(most));
         let tile = Tile { rows: 1, vectors, lanes };
         let all = self::columns(columns, &tile).into_iter().map(|part| {
             let tiles = if part == tile { columns / tile.width() } else { 1 };
@@ -92,9 +104,9 @@ pub(super) fn best(rows: Option<i64>, columns: Option<i64>, lanes: i64, machine:
         all.sum()
     };
     // No more vectors than a row has, and room for as many accumulators as vectors.
-    let most = ((machine.registers - 2) / 2).min((columns + lanes - 1) / lanes).max(1);
+    let widest = ((machine.registers - 2) / 2).min((columns + lanes - 1) / lanes).max(1);
     let of = |vectors: i64| (cost(vectors), loads(vectors, machine), vectors);
-    (1..=most).map(of).min().map_or((1, 0), |(cost, _, vectors)| (vectors, cost))
+    (1..=widest).map(of).min().map_or((1, 0), |(cost, _, vectors)| (vectors, cost))
 }
 
 /// Loads for as many multiplications as the largest tile of the register count has.
@@ -107,7 +119,8 @@ fn loads(vectors: i64, machine: &Machine) -> i64 {
 mod tests {
     use super::*;
 
-    const AVX512: Machine = Machine { vector_bytes: 64, registers: 32, fmas: 2, latency: 4, loads: 2 };
+    const AVX512: Machine =
+        Machine { vector_bytes: 64, registers: 32, fmas: 2, latency: 4, loads: 2, way_bytes: 4096, ways: 8 };
 
     #[test]
     fn tiles_fit_into_the_registers() {
@@ -126,10 +139,10 @@ mod tests {
 
     #[test]
     fn a_square_product_takes_few_loads() {
-        let (vectors, _) = best(Some(512), Some(512), 16, &AVX512);
+        let (vectors, _) = best(Some(512), Some(512), 16, 64, &AVX512);
         assert!((2..=6).contains(&vectors), "{vectors}");
         // One row: as many accumulators as hide the latency.
-        let (vectors, _) = best(Some(1), Some(512), 16, &AVX512);
+        let (vectors, _) = best(Some(1), Some(512), 16, 64, &AVX512);
         assert!(vectors >= 8, "{vectors}");
     }
 }

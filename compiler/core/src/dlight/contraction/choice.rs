@@ -5,7 +5,7 @@ use tenfold_ir::tir::{IterKind, VarId, Viewer};
 
 use super::{Contraction, Machine, Staged};
 use crate::dlight::kernel::Operand;
-use crate::dlight::tiles::{Tile, best, most_rows};
+use crate::dlight::tiles::{Tile, best, most_rows, rows_in_cache};
 use crate::fuse::stage::Stage;
 
 /// The iterators of the tile, and its largest size.
@@ -18,9 +18,18 @@ pub(super) struct Choice {
     /// The tile.
     pub tile: Tile,
     /// The operand that is laid out anew first, so that it has neighbours along the columns.
-    pub packed: Option<usize>,
+    pub packed: Option<(usize, Packing)>,
     /// Whether rows of tiles stand outside of iterators that the row's operand ignores.
     pub rows_outside: bool,
+}
+
+/// How an operand is laid out anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Packing {
+    /// One axis per iterator that walks through it.
+    Iterators,
+    /// Every so manieth element of a row beside the next such one: a window that moves by steps reads neighbours.
+    Phases(i64),
 }
 
 /// The extent of an iterator, if it is a number.
@@ -38,13 +47,13 @@ pub(super) fn choose(staged: &Staged, found: &Contraction, machine: &Machine) ->
     let mut choices = Vec::new();
     for column in spatial.iter().copied().filter(|v| found.result.along(*v)) {
         let Some(packed) = in_vectors(staged, found, column) else { continue };
-        let along = |(n, o): &(usize, &Operand)| o.along(column) || Some(*n) == packed;
+        let along = |(n, o): &(usize, &Operand)| o.along(column) || packed.is_some_and(|(p, _)| p == *n);
         let walked: Vec<&Operand> = found.operands.iter().enumerate().filter(along).map(|(_, o)| o).collect();
         let rows = spatial.iter().copied().filter(|v| *v != column && walked.iter().any(|o| o.ignores(*v)));
         for row in rows.map(Some).chain([None]) {
             let (cycles, choice) = cost(staged, found, (column, row), lanes, machine);
-            let copies = packed.map_or(0, |n| i128::from(elements(staged, stage, &found.operands[n])) * PACKING);
-            if packed.is_none() || cycles + copies < dots(staged, stage, lanes) {
+            let copies = packed.map_or(0, |packed| i128::from(moved(staged, found, packed)) * PACKING);
+            if packed.is_none() || cycles + copies < plain(staged, found, lanes) {
                 choices.push((cycles + copies, Choice { packed, ..choice }));
             }
         }
@@ -56,34 +65,58 @@ pub(super) fn choose(staged: &Staged, found: &Contraction, machine: &Machine) ->
 /// What laying out one element anew costs, in the measure of [`cost`].
 const PACKING: i128 = 8;
 
-/// What the contraction costs, in the measure of [`cost`], where each sum runs in vectors along its own terms, as back
-/// ends do by themselves: two loads per multiplication, and the lanes added up at the end.
-fn dots(staged: &Staged, stage: &Stage, lanes: i64) -> i128 {
+/// What the contraction costs, in the measure of [`cost`], where back ends make what they can of plain loops: each sum
+/// in vectors along its own terms, if these are neighbours in every operand, with the lanes added up at the end; else
+/// a term at a time.
+fn plain(staged: &Staged, found: &Contraction, lanes: i64) -> i128 {
     const ADDING_UP: i128 = 10;
+    let stage = &staged.stages[found.stage];
     let product = |kind: IterKind| -> i128 {
         let all = stage.iters.iter().filter(|i| i.kind == kind);
         all.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product()
     };
-    let terms = product(IterKind::Reduce) / i128::from(lanes) + ADDING_UP;
-    4 * product(IterKind::Spatial) * terms
+    let inner = stage.iters.iter().rfind(|i| i.kind == IterKind::Reduce);
+    let neighbours = inner.is_some_and(|i| found.operands.iter().all(|o| o.along(i.var)));
+    let terms = product(IterKind::Reduce);
+    let each = if neighbours { terms / i128::from(lanes) + ADDING_UP } else { terms };
+    4 * product(IterKind::Spatial) * each
 }
 
 /// Whether the contraction runs in vectors along an iterator: every operand has neighbours along it, or one element for
 /// all of it. One operand may be laid out anew for that; `Some(Some(_))` says which.
-fn in_vectors(staged: &Staged, found: &Contraction, var: VarId) -> Option<Option<usize>> {
+fn in_vectors(staged: &Staged, found: &Contraction, var: VarId) -> Option<Option<(usize, Packing)>> {
     let operands = found.operands.iter().enumerate();
     let mut others = operands.filter(|(_, o)| !o.along(var) && !o.ignores(var)).map(|(n, _)| n);
     let (first, more) = (others.next(), others.next());
     match (first, more) {
         (None, _) => found.operands.iter().any(|o| o.along(var)).then_some(None),
-        (Some(n), None) => {
-            let stage = &staged.stages[found.stage];
-            let size = staged.b.buf(found.operands[n].buf).shape.iter().map(IntExpr::as_const);
-            let size = size.collect::<Option<Vec<i64>>>()?.into_iter().fold(1, i64::saturating_mul);
-            (elements(staged, stage, &found.operands[n]) <= size).then_some(Some(n))
-        }
+        (Some(n), None) => Some(Some((n, packing(staged, found, n, var)?))),
         (Some(_), Some(_)) => None,
     }
+}
+
+/// How an operand gets neighbours along an iterator without growing.
+fn packing(staged: &Staged, found: &Contraction, n: usize, var: VarId) -> Option<Packing> {
+    let (stage, operand) = (&staged.stages[found.stage], &found.operands[n]);
+    if let Some(step) = operand.rows_by_steps(staged.b.func(), var) {
+        return Some(Packing::Phases(step));
+    }
+    (elements(staged, stage, operand) <= size(staged, operand)?).then_some(Packing::Iterators)
+}
+
+/// Elements that are copied.
+fn moved(staged: &Staged, found: &Contraction, (n, packing): (usize, Packing)) -> i64 {
+    let operand = &found.operands[n];
+    match packing {
+        Packing::Iterators => elements(staged, &staged.stages[found.stage], operand),
+        Packing::Phases(_) => size(staged, operand).unwrap_or(i64::MAX),
+    }
+}
+
+/// Elements of an operand's buffer.
+fn size(staged: &Staged, operand: &Operand) -> Option<i64> {
+    let extents = staged.b.buf(operand.buf).shape.iter().map(IntExpr::as_const).collect::<Option<Vec<i64>>>()?;
+    Some(extents.into_iter().fold(1, i64::saturating_mul))
 }
 
 /// Elements that the iterators which walk through an operand name, each once; very many where an extent is no number.
@@ -103,16 +136,26 @@ fn cost(
     let stage = &staged.stages[found.stage];
     let columns = extent(staged, stage, column);
     let rows = row.map_or(Some(1), |r| extent(staged, stage, r));
-    let (vectors, cycles) = best(rows, columns, lanes, machine);
+    let most = row.map_or(i64::MAX, |r| cached(staged, found, r, machine));
+    let (vectors, cycles) = best(rows, columns, lanes, most, machine);
     let others = stage.iters.iter().filter(|i| i.var != column && Some(i.var) != row);
     let times: i128 = others.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product();
-    let mut rows_in_tile = if row.is_some() { most_rows(vectors, machine) } else { 1 };
+    let mut rows_in_tile = if row.is_some() { most_rows(vectors, machine).min(most) } else { 1 };
     if let (Some(n), Some(_)) = (rows, row) {
         rows_in_tile = rows_in_tile.min(n.max(1));
     }
     let tile = Tile { rows: rows_in_tile, vectors, lanes };
     let rows_outside = row.is_some_and(|r| outside(staged, found, r));
     (i128::from(cycles) * times, Choice { column, row, tile, packed: None, rows_outside })
+}
+
+/// The most rows that the first cache holds of the operands that the rows walk through.
+fn cached(staged: &Staged, found: &Contraction, row: VarId, machine: &Machine) -> i64 {
+    let apart = |o: &Operand| {
+        let bytes = staged.b.buf(o.buf).dtype.size_bytes() as i64;
+        o.step(row).filter(|n| *n > 0).map(|n| rows_in_cache(n * bytes, machine))
+    };
+    found.operands.iter().filter_map(apart).min().unwrap_or(i64::MAX)
 }
 
 /// Whether the operand that the rows walk through is larger than the other: then each part of it is read once, and the
