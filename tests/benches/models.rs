@@ -12,10 +12,69 @@ mod graphs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use compiled::{Compiled, compiled, host_target, lowered};
+use compiled::{Compiled, Memory, compiled, host_target, lowered};
 use tenfold_core::Backend;
 use tenfold_core::pass::PassContext;
 use tenfold_ir::Module;
+
+/// Rows, columns and terms of products.
+const SHAPES: [[i64; 3]; 12] = [
+    [8, 8, 8],
+    [16, 16, 16],
+    [32, 32, 32],
+    [64, 64, 64],
+    [128, 128, 128],
+    [256, 256, 256],
+    [512, 512, 512],
+    [33, 33, 33],
+    [37, 53, 71],
+    [17, 200, 333],
+    [127, 127, 127],
+    [13, 512, 512],
+];
+
+/// A product against the same by `matrixmultiply`, both timed in turn.
+fn gemm([m, n, k]: [i64; 3]) {
+    let ours = build(&graphs::gemm(m, n, k));
+    let mut memory = filled(&ours);
+    let (m, n, k) = (m as usize, n as usize, k as usize);
+    let [a, b] = [m * k, k * n].map(|len| vec![0.5f32; len]);
+    let mut c = vec![0f32; m * n];
+    let mut theirs = || {
+        let (rows, columns) = (1, n as isize);
+        // SAFETY: the slices have as many elements as the extents and distances say.
+        unsafe {
+            let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+            matrixmultiply::sgemm(m, k, n, 1.0, a, k as isize, rows, b, columns, rows, 0.0, c, columns, rows);
+        }
+    };
+    let mut pairs: Vec<[f64; 2]> =
+        (0..9).map(|_| [seconds(&mut || ours.call(&mut memory)), seconds(&mut theirs)]).collect();
+    let mut middle = |side: usize| {
+        pairs.sort_by(|a, b| a[side].total_cmp(&b[side]));
+        pairs[pairs.len() / 2][side]
+    };
+    let [ours, theirs] = [middle(0), middle(1)];
+    let rate = |took: f64| 2.0 * (m * n * k) as f64 / took / 1e9;
+    println!(
+        "gemm {m:>4} x {n:>4} x {k:>4}: {:>6.1} GFLOP/s, matrixmultiply {:>6.1}, {:.2} times",
+        rate(ours),
+        rate(theirs),
+        theirs / ours
+    );
+}
+
+/// Seconds of one run, over a few thousandths of a second.
+fn seconds(f: &mut dyn FnMut()) -> f64 {
+    f();
+    let begin = Instant::now();
+    let mut runs = 0;
+    while begin.elapsed().as_secs_f64() < 5e-3 || runs == 0 {
+        (0..8).for_each(|_| f());
+        runs += 8;
+    }
+    begin.elapsed().as_secs_f64() / f64::from(runs)
+}
 
 /// Channels in and out, side of the window, step, side of the image.
 const CONVS: [(i64, i64, i64, i64, i64); 9] = [
@@ -43,10 +102,7 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let wants = |name: &str| args.is_empty() || args.iter().any(|a| a == name);
     if wants("gemm") {
-        for n in [8, 16, 32, 64, 128, 256, 512] {
-            let took = run(&graphs::gemm(n, n, n));
-            println!("gemm {n:>4}: {:>10.3} us {:>8.1} GFLOP/s", took * 1e6, 2.0 * (n * n * n) as f64 / took / 1e9);
-        }
+        SHAPES.iter().for_each(|shape| gemm(*shape));
     }
     if wants("conv") {
         for (ci, co, k, stride, px) in CONVS {
@@ -84,6 +140,11 @@ fn main() {
 
 /// Seconds of a call, the median.
 fn run(module: &Module) -> f64 {
+    time(&build(module))
+}
+
+/// The module as code.
+fn build(module: &Module) -> Compiled {
     let mut context = PassContext::new(host_target());
     context.verify = false;
     let begin = Instant::now();
@@ -94,7 +155,18 @@ fn run(module: &Module) -> f64 {
     let compiled = compiled(&low, workspace, &*llvm(), &context.target, &folder);
     let code = begin.elapsed().as_secs_f64();
     println!("  {}: passes {passes:.2} s, code {code:.2} s, object {} bytes", module.entry, compiled.object);
-    time(&compiled)
+    compiled
+}
+
+/// Memory for every argument, with small numbers in it.
+fn filled(compiled: &Compiled) -> Vec<Memory> {
+    let mut memory = compiled.memory();
+    for (n, m) in memory.iter_mut().enumerate() {
+        for (i, x) in m.floats().iter_mut().enumerate() {
+            *x = ((i * 7 + n * 3) % 17) as f32 / 64.0 - 0.125;
+        }
+    }
+    memory
 }
 
 /// Every kernel of a model by itself.
@@ -121,12 +193,7 @@ fn kernels(module: &Module) {
 }
 
 fn time(compiled: &Compiled) -> f64 {
-    let mut memory = compiled.memory();
-    for (n, m) in memory.iter_mut().enumerate() {
-        for (i, x) in m.floats().iter_mut().enumerate() {
-            *x = ((i * 7 + n * 3) % 17) as f32 / 64.0 - 0.125;
-        }
-    }
+    let mut memory = filled(compiled);
     compiled.call(&mut memory);
     let begin = Instant::now();
     compiled.call(&mut memory);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::relax::{self, Binding, Op, TensorType, Type};
-use tenfold_ir::tir::{BufId, BufUse, Param, Phase, PrimFunc, Scope, Stmt};
+use tenfold_ir::tir::{BufId, BufUse, Param, Phase, PrimFunc, Scope, Stmt, own_accesses};
 use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
@@ -62,20 +62,22 @@ fn hoist(func: &mut PrimFunc) -> Option<Need> {
     if found.is_empty() {
         return None;
     }
+    let mut touched: BTreeSet<BufId> = BTreeSet::new();
+    func.body.walk(&mut |s| touched.extend(own_accesses(func, s).into_iter().map(|a| a.buf)));
     let body = std::mem::replace(&mut func.body, Stmt::nop());
     func.body = body.map(&mut |stmt| match stmt {
         Stmt::Alloc { buf, body } if found.contains(&buf) => *body,
         other => other,
     });
     let mut types = Vec::new();
-    for buf in found {
+    for buf in found.intersection(&touched).copied() {
         let data = &mut func.buffers[buf.0 as usize];
         data.scope = Scope::Param;
         types.push(TensorType { dtype: data.dtype, shape: data.shape.clone() });
         // Not an output: how much of it is written is the kernel's business.
         func.params.push(Param::Buffer(buf, BufUse::InOut));
     }
-    Some(Need { syms, types })
+    (!types.is_empty()).then_some(Need { syms, types })
 }
 
 fn index_param(func: &PrimFunc, param: &Param) -> Option<Sym> {

@@ -1,9 +1,10 @@
-//! `PadConv`: a convolution with padding becomes a `pad` and a convolution without.
+//! `PadConv`: a convolution with padding becomes a `pad` and a convolution without; so does a maximum over windows.
 //!
-//! `conv(x, w, pads = p)  ->  conv(pad(x, 0, p), w)`: the loops lose a condition per tap, and vectorise.
+//! `conv(x, w, pads = p)  ->  conv(pad(x, 0, p), w)`: the loops lose a condition per tap, and vectorise. A maximum is
+//! padded by the least value there is.
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::relax::{self, Binding, Op, PadMode, Part, TensorType, Type, ValueData, ValueId};
+use tenfold_ir::relax::{self, Binding, Op, PadMode, Part, PoolOp, TensorType, Type, ValueData, ValueId};
 use tenfold_ir::{Function, Module, Scalar};
 
 use crate::CompileError;
@@ -13,7 +14,7 @@ use crate::pass::{Pass, PassContext, PassPhase};
 pub(crate) const PASS: Pass = Pass::on_module("PadConv", &pad_conv)
     .in_phase(PassPhase::Graph)
     .at_level(1)
-    .about("takes padding out of the loops of convolutions");
+    .about("takes padding out of the loops of convolutions and of maxima over windows");
 
 /// Runs on the entry.
 pub(crate) fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
@@ -31,13 +32,18 @@ pub(crate) fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), Compi
 
 /// The bindings that replace one.
 fn expand(func: &mut relax::Function, mut conv: Binding) -> Vec<Binding> {
-    let Op::Conv { window, layout, .. } = &mut conv.op else { return vec![conv] };
-    let Type::Tensor(ty) = func.values[conv.args[0].0 as usize].ty.clone() else { return vec![conv] };
+    let operand = conv.args.first().map(|x| func.values[x.0 as usize].ty.clone());
+    let Some(Type::Tensor(ty)) = operand else { return vec![conv] };
+    let (window, data, with) = match &mut conv.op {
+        Op::Conv { window, layout, .. } => (window, layout.data, Scalar::zero(ty.dtype)),
+        Op::Pool { op: PoolOp::Max, window, layout, .. } => (window, *layout, Scalar::least(ty.dtype)),
+        _ => return vec![conv],
+    };
     if window.pads.iter().all(|p| *p == 0) {
         return vec![conv];
     }
     let spatial = window.pads.len() / 2;
-    let parts = layout.data.parts(spatial);
+    let parts = data.parts(spatial);
     let sides = |from: usize| {
         let own = |part: &Part| part.axis().checked_sub(2).map_or(0, |axis| window.pads[from + axis]);
         parts.iter().map(|part| IntExpr::from(own(part))).collect::<Vec<_>>()
@@ -45,11 +51,11 @@ fn expand(func: &mut relax::Function, mut conv: Binding) -> Vec<Binding> {
     let (before, after) = (sides(0), sides(spatial));
     let shape = (0..ty.shape.len()).map(|a| &(&ty.shape[a] + &before[a]) + &after[a]).collect();
     window.pads.fill(0);
-    let zero = value(func, conv.out, TensorType { dtype: ty.dtype, shape: Vec::new() });
+    let filler = value(func, conv.out, TensorType { dtype: ty.dtype, shape: Vec::new() });
     let padded = value(func, conv.out, TensorType { dtype: ty.dtype, shape });
-    let scalar = Binding::new(zero, Op::Scalar(Scalar::zero(ty.dtype)), Vec::new());
+    let scalar = Binding::new(filler, Op::Scalar(with), Vec::new());
     let pad = Op::Pad { mode: PadMode::Constant, before, after };
-    let pad = Binding::new(padded, pad, vec![conv.args[0], zero]);
+    let pad = Binding::new(padded, pad, vec![conv.args[0], filler]);
     conv.args[0] = padded;
     vec![scalar, pad, conv]
 }

@@ -1,6 +1,7 @@
 //! Random schedules leave what a function computes as it was.
 
 mod check;
+mod defaults;
 mod intrinsics;
 mod kernels;
 mod kernels_buffers;

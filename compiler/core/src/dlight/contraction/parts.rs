@@ -10,7 +10,7 @@ use super::choice::Choice;
 use super::group::{Group, OnTile};
 use crate::dlight::cut::{Instead, Range, buffer_like, part};
 use crate::dlight::tiles::{Tile, balanced, columns};
-use crate::fuse::access::{Axis, axes};
+use crate::fuse::access::{Axis, accesses, axes};
 use crate::fuse::stage::Stage;
 
 /// Rows that run in tiles of one height.
@@ -64,9 +64,12 @@ pub(super) fn cut(mut staged: Staged, group: &Group, choice: &Choice) -> Option<
         parts.push(cutter.row_part(group, choice, range.as_ref(), *height, &columns)?);
     }
     cutter.stages.extend(group.after.iter().cloned());
-    let gone: BTreeSet<BufId> = group.of_rows.iter().copied().chain([group.acc]).collect();
-    let mut allocs: Vec<BufId> = staged.allocs.into_iter().filter(|b| !gone.contains(b)).collect();
+    let mut allocs = staged.allocs;
     allocs.extend(cutter.allocs);
+    // What parts have buffers of their own for is gone.
+    let touched = |s: &Stage| accesses(cutter.b.func(), s).into_iter().map(|a| a.buf).collect::<Vec<_>>();
+    let used: BTreeSet<BufId> = cutter.stages.iter().flat_map(touched).collect();
+    allocs.retain(|b| used.contains(b));
     Some((Staged { b: cutter.b, allocs, stages: cutter.stages }, parts))
 }
 

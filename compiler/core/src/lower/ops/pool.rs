@@ -28,8 +28,9 @@ pub(super) fn pool(mut k: Kernel<'_>, binding: &Binding, op: PoolOp, window: &Wi
         };
         let start = k.b.scalar(start);
         let acc = k.b.local("acc", start);
+        let averages = matches!(op, PoolOp::Average { .. });
         let zero = k.b.scalar(Scalar::zero(DType::I32));
-        let count = k.b.local("count", zero);
+        let count = averages.then(|| k.b.local("count", zero));
         let taps = k.vars("r", &kernel);
         k.reduction(&taps, |k| {
             let (at, tap) = (k.read_all(&outer), k.read_all(&taps));
@@ -62,6 +63,7 @@ pub(super) fn pool(mut k: Kernel<'_>, binding: &Binding, op: PoolOp, window: &Wi
             let always = k.b.scalar(Scalar::bool(true));
             let cond = inside.unwrap_or(always);
             k.b.push(Stmt::If { cond, then: Box::new(then), otherwise: None });
+            let Some(count) = count else { return };
             let include_pad = matches!(op, PoolOp::Average { count_include_pad: true });
             let counts = if include_pad { counted.unwrap_or(always) } else { cond };
             let then = k.capture(|k| {
@@ -72,7 +74,7 @@ pub(super) fn pool(mut k: Kernel<'_>, binding: &Binding, op: PoolOp, window: &Wi
             k.b.push(Stmt::If { cond: counts, then: Box::new(then), otherwise: None });
         });
         let mut value = k.b.read_local(acc);
-        if matches!(op, PoolOp::Average { .. }) {
+        if let Some(count) = count {
             let n = k.b.read_local(count);
             let n = k.b.cast(dtype, n);
             value = k.b.div(value, n);

@@ -51,7 +51,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
 fn handed_on(state: &State<'_>, merged: &Stmt) -> Vec<BufId> {
     let Stmt::For { body, .. } = merged else { return Vec::new() };
     let touch = |s: &Stmt, buf| accesses(state.module, &state.b.func().exprs, s).touch(buf);
-    let bodies = tree::children(body);
+    let bodies = body.children();
     let inside = |buf: &BufId| bodies.iter().filter(|s| touch(s, *buf)).count();
     let outer: Vec<&Block> = tree::outer_blocks(&state.body);
     let here: BTreeSet<&str> = tree::outer_blocks(merged).into_iter().map(|b| b.name.as_str()).collect();
