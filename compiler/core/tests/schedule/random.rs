@@ -175,7 +175,7 @@ pub(crate) fn args(name: &str, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>>
         "unannotate" => {
             let key = ["note", "loop_partition", "other"][rng.below(3)];
             vec![
-                known.noted.iter().next_back().filter(|_| rng.chance(60)).cloned().or(known.block(rng))?,
+                known.noted.iter().next_back().filter(|_| rng.chance(75)).cloned().or(known.block(rng))?,
                 Arg::Text(key.into()),
             ]
         }

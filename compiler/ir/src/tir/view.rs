@@ -77,11 +77,21 @@ impl<'f> Viewer<'f> {
     /// The exact value if 64 bits hold it, else whatever the machine makes of it.
     fn held(&mut self, id: ExprId, exact: IntExpr) -> IntExpr {
         if self.fits(&exact) {
+            self.same_as_seen(id, &exact);
             return exact;
         }
         let atom = self.atom(id);
         atom.as_var().iter().for_each(|sym| self.set_wild((*sym).clone()));
         atom
+    }
+
+    /// Before a condition bounded it, an expression may have been seen as whatever the machine makes of it, and
+    /// conditions may speak of that.
+    fn same_as_seen(&mut self, id: ExprId, exact: &IntExpr) {
+        let seen = Sym::new(format!("%{}", id.0));
+        if self.wild.contains(&seen) && self.steady(id) {
+            self.prover.assume_eq(&IntExpr::var(seen), exact);
+        }
     }
 
     /// Whether memory bounds a product: of one buffer there is an axis for each factor that is not small, or one for

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{Block, BufId, IterKind, Stmt, VarId};
+use tenfold_ir::tir::{Block, BufId, IterKind, Stmt, VarId, Viewer};
 
 use crate::schedule::analysis::{
     Class, accesses, bounded_region, class_of, fills_box, private, prover_at, raw_writes, spatial_index, uses_var,
@@ -186,8 +186,13 @@ fn part_of(state: &State<'_>, block: &Block, buf: BufId, var: VarId) -> Result<V
     let inside = state.get_loop(var)?.body;
     let exact = exact_region(state, &inside, buf)?;
     let mut all = Vec::new();
-    for (iter, (min, extent)) in axes.iter().zip(exact) {
+    let written = written_in_all(state, block, buf);
+    for (axis, (iter, (min, extent))) in axes.iter().zip(exact).enumerate() {
         let Some(iter) = iter else { continue };
+        if !reaches(state, block, *iter, &written[axis]) {
+            let text = format!("block `{}` also runs where no turn writes `{buf_name}`", block.name);
+            return Refusal::err(text, "take a block that runs for what its producers write, and for no more");
+        }
         if block.iters.iter().any(|i| i.var == *iter && i.kind != IterKind::Spatial) {
             let text = format!("`{}` of block `{}` is no spatial iterator", state.name(*iter), block.name);
             return Refusal::err(text, "take a loop of whose turns each produces all that the block reduces over");
@@ -195,6 +200,24 @@ fn part_of(state: &State<'_>, block: &Block, buf: BufId, var: VarId) -> Result<V
         all.push((*iter, Part { min, extent }));
     }
     Ok(all)
+}
+
+/// What is written of each axis of a buffer in the scope of a block, all turns of all loops together.
+fn written_in_all(state: &State<'_>, block: &Block, buf: BufId) -> Vec<Option<(IntExpr, IntExpr)>> {
+    let (region, bounded) = bounded_region(state, state.scope_body(&block.name), buf, true);
+    let count = region.axes.len();
+    match (region.begin(), region.extent(), bounded) {
+        (Some(begin), Some(extent), true) => begin.into_iter().zip(extent).map(Some).collect(),
+        _ => vec![None; count],
+    }
+}
+
+/// Whether an iterator goes no further than what is written.
+fn reaches(state: &State<'_>, block: &Block, iter: VarId, written: &Option<(IntExpr, IntExpr)>) -> bool {
+    let Some((begin, extent)) = written else { return false };
+    let prover = Viewer::new(state.b.func()).prover;
+    let last = block.iters.iter().find(|i| i.var == iter).map(|i| state.int(i.extent));
+    last.is_some_and(|last| prover.prove_le(begin, &IntExpr::from(0)) && prover.prove_le(&last, &(begin + extent)))
 }
 
 /// What the blocks in `stmt` write of a buffer, if it is proven to be a rectangle without holes.
