@@ -193,7 +193,8 @@ fn stored(parts: &[relax::Part], plain: &[i64]) -> Vec<tenfold_ir::arith::IntExp
 /// those of the weights and others.
 fn layouts(dtype: DType) -> Vec<Case> {
     use {DataLayout as D, KernelLayout as K};
-    let table: &[(&[i64], &[i64], Window, i64, D, K)] = &[
+    type Row<'a> = (&'a [i64], &'a [i64], Window, i64, D, K);
+    let table: &[Row<'_>] = &[
         (
             &[2, 3, 5, 6],
             &[4, 3, 3, 2],

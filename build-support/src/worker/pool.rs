@@ -129,7 +129,7 @@ impl<'a> Pool<'a> {
         match worker.ask(request, limit) {
             Reply::Answer(answer) => {
                 *slot = Some(worker);
-                answer
+                *answer
             }
             Reply::Late => {
                 worker.kill();
@@ -168,7 +168,7 @@ fn refused(code: Code, text: String) -> Answer {
 }
 
 enum Reply {
-    Answer(Answer),
+    Answer(Box<Answer>),
     Late,
     Dead,
 }
@@ -216,7 +216,7 @@ impl Worker {
             return Reply::Dead;
         }
         match self.answers.recv_timeout(limit) {
-            Ok(bytes) => Answer::from_bytes(&bytes).map_or(Reply::Dead, Reply::Answer),
+            Ok(bytes) => Answer::from_bytes(&bytes).map_or(Reply::Dead, |answer| Reply::Answer(Box::new(answer))),
             Err(RecvTimeoutError::Timeout) => Reply::Late,
             Err(RecvTimeoutError::Disconnected) => Reply::Dead,
         }

@@ -22,6 +22,7 @@ impl Call {
     pub unsafe fn read<T: Element, S: Shape>(&self, first: *const T, extents: S::Extents) -> TensorRef<'_, T, S> {
         let data = match count::<S>(extents) {
             0 => &[],
+            // SAFETY: the caller vouches for as many elements, unwritten while `self` lends them
             elements => unsafe { slice::from_raw_parts(first, elements) },
         };
         TensorRef::trusted(data, extents)
@@ -34,10 +35,10 @@ impl Call {
     /// As of [`Call::read`], and nothing else reads it during the call.
     #[inline]
     #[must_use]
-    #[expect(clippy::mut_from_ref, reason = "the elements are the caller's, lent for as long as this lives")]
     pub unsafe fn update<T: Element, S: Shape>(&self, first: *mut T, extents: S::Extents) -> TensorMut<'_, T, S> {
         let data = match count::<S>(extents) {
             0 => &mut [],
+            // SAFETY: the caller vouches for as many elements, which nothing else reaches while `self` lends them
             elements => unsafe { slice::from_raw_parts_mut(first, elements) },
         };
         TensorMut::trusted(data, extents)
@@ -50,13 +51,13 @@ impl Call {
     /// As of [`Call::update`], but that the elements need not hold anything.
     #[inline]
     #[must_use]
-    #[expect(clippy::mut_from_ref, reason = "the elements are the caller's, lent for as long as this lives")]
     pub unsafe fn fill<T: Element, S: Shape>(&self, first: *mut T, extents: S::Extents) -> TensorMut<'_, T, S> {
         let elements = count::<S>(extents);
-        // all bits 0 is the 0 of every element, and `false`
         if elements > 0 {
+            // SAFETY: the caller vouches for room for as many; all bits 0 is the 0 of every element, and `false`
             unsafe { first.write_bytes(0, elements) };
         }
+        // SAFETY: the elements hold something now, and the rest is what the caller vouches for
         unsafe { self.update(first, extents) }
     }
 }
@@ -142,7 +143,7 @@ impl<'c, T: Element, S: Shape, W: Widens<S>> FromTarget<'c, T, S> for TensorMut<
 impl<'c, T: Element> FromTarget<'c, T, ()> for &'c mut T {
     #[inline]
     fn from_target(view: TensorMut<'c, T, ()>) -> Self {
-        // a tensor of rank 0 has one element
+        // SAFETY: a tensor of rank 0 has one element, which the view had to itself
         unsafe { &mut *view.into_mut_slice().as_mut_ptr() }
     }
 }
@@ -153,7 +154,7 @@ macro_rules! arrays {
         impl<'c, T: Element, $(const $N: usize),+> FromOperand<'c, T, ($(Fixed<$N>,)+)> for &'c $array {
             #[inline]
             fn from_operand(view: TensorRef<'c, T, ($(Fixed<$N>,)+)>) -> Self {
-                // the slice has the product of the extents, which the type says
+                // SAFETY: the slice has the product of the extents, which the type says
                 unsafe { &*view.as_slice().as_ptr().cast() }
             }
         }
@@ -161,6 +162,7 @@ macro_rules! arrays {
         impl<'c, T: Element, $(const $N: usize),+> FromTarget<'c, T, ($(Fixed<$N>,)+)> for &'c mut $array {
             #[inline]
             fn from_target(view: TensorMut<'c, T, ($(Fixed<$N>,)+)>) -> Self {
+                // SAFETY: the slice has the product of the extents, and the view had it to itself
                 unsafe { &mut *view.into_mut_slice().as_mut_ptr().cast() }
             }
         }

@@ -78,7 +78,7 @@ fn others() -> Case {
 fn symbolic() -> Case {
     let mut m = Make::new("random_symbolic");
     let n = m.dim("N", 6, 0, 0);
-    let x = m.input(DType::F32, &[n.clone()]);
+    let x = m.input(DType::F32, std::slice::from_ref(&n));
     let y = m.call("random_uniform", &[seed(9), Arg::Shape(vec![2.into(), n])], &[]);
     m.near(y, &unit(9, 0, 12), 0.0);
     let sum = m.call("cumsum", &args(&[x]), &[]);

@@ -34,7 +34,7 @@ fn matrix(m: &mut Make, dtype: DType, n: usize, seed: u64) -> (ValueId, Vec<f64>
     let mut random = Random::new(seed);
     let value = |i: usize, j: usize, random: &mut Random| {
         let large = if j == (i + 1) % n { 4.0 + i as f64 } else { 0.0 };
-        (large + random.unit()) * if i % 2 == 0 { 1.0 } else { -1.0 }
+        (large + random.unit()) * if i.is_multiple_of(2) { 1.0 } else { -1.0 }
     };
     let all: Vec<f64> = (0..n * n).map(|at| value(at / n, at % n, &mut random)).collect();
     given(m, dtype, &[n as i64, n as i64], &all)

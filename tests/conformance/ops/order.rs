@@ -169,7 +169,7 @@ fn symbolic() -> Case {
     let mut m = Make::new("sort_symbolic");
     let n = m.dim("N", 11, 0, 0);
     let z = m.dim("Z", 0, 1, 0);
-    let x = m.input(DType::F32, &[n.clone()]);
+    let x = m.input(DType::F32, std::slice::from_ref(&n));
     let none = m.input(DType::F32, &[z.clone(), 2.into()]);
     let cells = m.cells(0).to_vec();
     let places = sorted(&cells, false);

@@ -114,6 +114,7 @@ pub fn scalars_of_c(b: bool, i: i8, u: u16, h: f16, f: f32, d: f64) -> Tensor<f6
 }
 
 /// Every kind of scalar as a function of this crate takes it.
+#[expect(clippy::too_many_arguments, reason = "one of each kind")]
 pub fn scalars(b: bool, i: i8, u: u16, h: tenfold::f16, f: f32, d: f64, n: i64, out: &mut [f64; 7]) {
     let bits = f64::from(h.to_bits());
     *out = [f64::from(u8::from(b)), f64::from(i), f64::from(u), bits, f64::from(f), d, n as f64];

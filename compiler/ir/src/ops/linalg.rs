@@ -131,7 +131,7 @@ fn solved(
 
 fn solve(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let system = system(b, call)?;
-    solved(b, "solve", system, |k, m, y| by_elimination(k, m, y))
+    solved(b, "solve", system, by_elimination)
 }
 
 fn by_elimination<'k>(k: &'k Kernel, m: Buf<'k>, y: Buf<'k>) {

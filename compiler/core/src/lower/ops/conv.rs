@@ -2,7 +2,7 @@
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::relax::{Binding, ConvLayout, DataLayout, Part, Window, plain_shape};
+use tenfold_ir::relax::{Binding, ConvLayout, Part, Window, plain_shape};
 use tenfold_ir::tir::ExprId;
 use tenfold_ir::{DType, Scalar};
 
@@ -56,7 +56,7 @@ pub(super) fn conv(mut k: Kernel<'_>, binding: &Binding, window: &Window, group:
 
 fn axes(layout: ConvLayout, group: i64, spatial: usize, (xs, ws): (&[IntExpr], &[IntExpr])) -> Axes {
     let (x, w) = (layout.data.parts(spatial), layout.kernel.parts(spatial));
-    let out = layout.result().unwrap_or(DataLayout::default()).parts(spatial);
+    let out = layout.result().unwrap_or_default().parts(spatial);
     let (x_shape, w_shape) = (plain_shape(&x, xs), plain_shape(&w, ws));
     Axes { x, w, out, x_shape, w_shape, group }
 }

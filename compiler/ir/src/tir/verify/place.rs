@@ -74,7 +74,7 @@ impl Check<'_> {
         if func.exported || func.phase != Phase::Target || func.params.contains(&Param::Workspace) {
             self.fail(rules::EXTERN, "a function outside the module is exported, of another phase or has a workspace");
         }
-        if !func.name.strip_prefix("extern$").is_some_and(|symbol| !symbol.is_empty()) {
+        if func.name.strip_prefix("extern$").is_none_or(str::is_empty) {
             self.fail(rules::EXTERN, format!("`{}` is not `extern$` and a symbol", func.name));
         }
         for buffer in &func.buffers {
