@@ -92,10 +92,13 @@ pub(crate) fn check_stack(options: &Options, used: Option<u64>) -> Option<Compil
             kind: ErrorKind::StackBudget,
             loc,
             message: format!(
-                "the stack must be at most {}, but this back end cannot tell how much is used",
+                "the stack must be at most {}, but it cannot be told how much is used",
                 bytes(budget)
             ),
-            help: Some("build with LLVM (`cargo tenfold doctor` says what was found)".into()),
+            help: Some(
+                "build with LLVM (`cargo tenfold doctor` says what was found); what a function outside takes is not known"
+                    .into(),
+            ),
         }),
     }
 }
