@@ -15,6 +15,7 @@ pub(super) fn expr(prover: &Prover, e: &IntExpr) -> IntExpr {
 /// Variables that a fact equates with something else give way to it.
 fn equalities(prover: &Prover, e: &IntExpr) -> IntExpr {
     let mut current = e.clone();
+    let mut vars = None;
     for fact in prover.facts() {
         let Fact::Zero(zero) = fact else { continue };
         let Some((sym, k)) = zero.terms().iter().rev().find_map(|(monomial, k)| match monomial.single() {
@@ -23,9 +24,13 @@ fn equalities(prover: &Prover, e: &IntExpr) -> IntExpr {
         }) else {
             continue;
         };
+        if !vars.get_or_insert_with(|| current.vars()).contains(sym) {
+            continue;
+        }
         let value = IntExpr::var(sym.clone()) - zero * k;
-        if !value.vars().contains(sym) && current.vars().contains(sym) {
+        if !value.vars().contains(sym) {
             current = current.substitute(&|it| (it == sym).then(|| value.clone()));
+            vars = None;
         }
     }
     current
