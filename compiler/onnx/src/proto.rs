@@ -4,6 +4,8 @@ use crate::wire::{Field, Malformed, Reader, Result};
 
 /// How deep graphs nest in attributes of graphs.
 pub(crate) const DEEPEST: usize = 32;
+/// Nodes that a graph may have; behind them nothing is read.
+pub(crate) const MOST_NODES: usize = 100_000;
 
 /// A model.
 #[derive(Clone, Debug, Default)]
@@ -165,6 +167,9 @@ fn graph(bytes: &[u8], depth: usize) -> Result<Graph<'_>> {
     }
     read(bytes, |g: &mut Graph<'_>, number, field| {
         match number {
+            1 if g.nodes.len() == MOST_NODES => {
+                return Err(Malformed(format!("a graph has more than {MOST_NODES} nodes")));
+            }
             1 => g.nodes.push(node(field.bytes()?, depth)?),
             2 => g.name = field.text()?,
             5 => g.initializers.push(tensor(field.bytes()?)?),

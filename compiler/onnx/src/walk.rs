@@ -11,13 +11,11 @@ use crate::call::Call;
 use crate::elem::Elem;
 use crate::emit::int;
 use crate::error::{About, ImportError, Problem};
-use crate::proto::{self, AttributeValue, Dim, Graph, Node, TypeProto};
+use crate::proto::{self, AttributeValue, Dim, Graph, MOST_NODES, Node, TypeProto};
 use crate::tensor::{self, Elements, Home, TensorData};
 use crate::value::{Fault, Ints, Outcome, Value, fault};
 use crate::{Import, NEWEST_OPSET, OLDEST_OPSET, Options, Parameter, Port, ints, ops};
 
-/// Nodes that are converted at most, those of functions counted at each call.
-const MOST_NODES: usize = 100_000;
 /// How deep functions call functions.
 const DEEPEST_CALL: usize = 32;
 /// Problems that are told at most.
@@ -63,9 +61,6 @@ pub(crate) fn import<'m>(
     options: &'m Options,
 ) -> Result<Import, ImportError> {
     let graph = model.graph.as_ref().ok_or_else(|| ImportError::of("it is no ONNX model: it has no graph"))?;
-    if graph.nodes.len() > MOST_NODES {
-        return Err(ImportError::of(format!("it has more than {MOST_NODES} nodes")));
-    }
     let opsets = opsets(&model.opsets)?;
     let functions = model.functions.iter().map(|f| ((f.domain, f.name, f.overload), f)).collect();
     let name = if options.name.is_empty() { "model" } else { &options.name };

@@ -38,7 +38,7 @@ fn survives(bytes: &[u8]) {
         assert!(!error.to_string().is_empty());
     }
     let (_, _, _) = (declared(bytes), operators_of(bytes), external_files(bytes));
-    assert!(begin.elapsed() < Duration::from_secs(20), "it took {:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(60), "it took {:?}", begin.elapsed());
 }
 
 fn refused(bytes: &[u8], text: &str) {
