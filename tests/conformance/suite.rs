@@ -34,6 +34,16 @@ fn matrices() {
 }
 
 #[test]
+fn norms() {
+    check("moments", crate::ops::moments::cases());
+}
+
+#[test]
+fn images() {
+    check("vision", crate::ops::vision::cases());
+}
+
+#[test]
 fn chances() {
     check("chance", crate::ops::chance::cases());
 }

@@ -3,8 +3,10 @@
 pub(crate) mod chance;
 pub(crate) mod gather;
 pub(crate) mod linalg;
+pub(crate) mod moments;
 pub(crate) mod order;
 pub(crate) mod signal;
+pub(crate) mod vision;
 
 use tenfold_ir::ops::{Arg, AttrValue};
 use tenfold_ir::relax::ValueId;

@@ -183,3 +183,56 @@ pub fn largest(x: Tensor<f32, N>) -> (Tensor<f32, K>, Tensor<i32, K>) {
     }
     (value, place)
 }
+
+/// A step of beam search: best scores, and the beam each came from.
+#[tensor_fn(dims(B = 4, L = 32, V >= 1))]
+pub fn beam(
+    logp: Tensor<f32, B, V>,
+    score: Tensor<f32, B>,
+    step: usize,
+    tokens: &mut Tensor<i32, B, L>,
+) -> (Tensor<f32, B>, Tensor<i64, B>) {
+    assert!(step < L);
+    let (best, flat) = top_k(reshape(logp + reshape(score, [B, 1]), [B * V]), k = B);
+    let parent = flat / (V as i64);
+    tokens[[.., ..]] = take(tokens, parent, axis = 0);
+    tokens[[.., step]] = (flat % (V as i64)) as i32;
+    (best, parent)
+}
+
+/// Log-mel spectrogram; window and filter bank are computed at build time.
+#[tensor_fn(dims(N >= 512))]
+pub fn log_mel(audio: Tensor<f32, N>) -> Tensor<f32, { (N - 352) / 160 }, 40> {
+    const WINDOW: Tensor<f32, 512> = hann_window(512);
+    const MEL: Tensor<f32, 257, 40> = mel_weight_matrix(
+        num_mel_bins = 40,
+        dft_length = 512,
+        sample_rate = 16000,
+        lower_edge_hertz = 20.0,
+        upper_edge_hertz = 8000.0,
+    );
+    let frames = compute([(N - 352) / 160, 512], |f, n| {
+        audio[[160 * f + n]] * WINDOW[[n]]
+    });
+    log(matmul(sum(square(rfft(frames, axis = -1)), axis = -1), MEL) + 1e-6)
+}
+
+/// Kalman filter, predict and update in place.
+#[tensor_fn(dims(N = 4, M = 2))]
+pub fn kalman(
+    x: &mut Tensor<f32, N>,
+    p: &mut Tensor<f32, N, N>,
+    z: Tensor<f32, M>,
+    f: Tensor<f32, N, N>,
+    h: Tensor<f32, M, N>,
+    q: Tensor<f32, N, N>,
+    r: Tensor<f32, M, M>,
+) {
+    let (x1, p1) = (matmul(f, x), matmul(matmul(f, p), transpose(f)) + q);
+    let gain = transpose(solve(
+        matmul(matmul(h, p1), transpose(h)) + r,
+        matmul(h, p1),
+    ));
+    x[[..]] = x1 + matmul(gain, z - matmul(h, x1));
+    p[[.., ..]] = p1 - matmul(gain, matmul(h, p1));
+}

@@ -94,3 +94,12 @@ pub(super) fn some(b: &Builder, extent: &IntExpr) -> bool {
 pub(super) fn attr_error(name: &str, message: impl Into<String>) -> OpError {
     OpError::new(At::Attr(name.to_string()), OpErrorKind::Attribute, message)
 }
+
+/// An error unless an extent of operand `i` is proven to be 1 or more.
+pub(super) fn not_empty(b: &Builder, i: usize, x: &TensorType, extent: &IntExpr) -> Result<(), OpError> {
+    if some(b, extent) {
+        return Ok(());
+    }
+    let message = format!("`{extent}` of `{}` is not proven to be 1 or more", show_tensor(x));
+    Err(OpError::new(At::Arg(i), OpErrorKind::Range, message).help(format!("state a fact: `dims({extent} >= 1)`")))
+}

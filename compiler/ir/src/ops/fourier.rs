@@ -41,10 +41,16 @@ struct Transform {
     dtype: DType,
 }
 
-/// The factors of a length; none that is 4 stands behind another.
+/// The factors of a length: odd ones first, so that what cancels in the last stages cancels exactly.
 fn factors(n: i64) -> Vec<i64> {
-    let (mut rest, mut all) = (n, Vec::new());
-    for p in [4, 2, 3, 5, 7] {
+    let (mut rest, mut all, mut even) = (n, Vec::new(), Vec::new());
+    for p in [4, 2] {
+        while rest > 1 && rest % p == 0 {
+            even.push(p);
+            rest /= p;
+        }
+    }
+    for p in [3, 5, 7] {
         while rest > 1 && rest % p == 0 {
             all.push(p);
             rest /= p;
@@ -61,7 +67,7 @@ fn factors(n: i64) -> Vec<i64> {
     if rest > 1 {
         all.push(rest);
     }
-    all
+    [all, even].concat()
 }
 
 /// `cos` and `-sin` of `2π t / n`: the n-th roots of one.

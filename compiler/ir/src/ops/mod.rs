@@ -20,6 +20,7 @@ mod order;
 mod random;
 mod reduce;
 mod shape;
+mod vision;
 mod window;
 
 use std::collections::BTreeMap;
@@ -155,6 +156,7 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         fourier::TABLE,
         window::TABLE,
         linalg::TABLE,
+        vision::TABLE,
         create::TABLE,
         random::TABLE,
     ];

@@ -11,8 +11,12 @@ mod nn;
 mod quant;
 mod recurrent;
 mod reduce;
+mod signal;
+mod order;
+mod chance;
 mod resize;
 mod shape;
+mod vision;
 mod training;
 
 use crate::call::Call;
@@ -54,8 +58,12 @@ pub(crate) fn all() -> impl Iterator<Item = &'static OnnxOp> {
         quant::TABLE,
         recurrent::TABLE,
         reduce::TABLE,
+        signal::TABLE,
+        order::TABLE,
+        chance::TABLE,
         resize::TABLE,
         shape::TABLE,
+        vision::TABLE,
         training::TABLE,
     ];
     families.into_iter().flatten()
