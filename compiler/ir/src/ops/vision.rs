@@ -7,7 +7,7 @@ use super::error::OpError;
 use super::kernel::{Buf, Ex, Kernel};
 use super::{AttrDef, OpCall, OpDef, OpKind};
 use crate::DType;
-use crate::op::UnaryOp;
+use crate::op::{BinaryOp, UnaryOp};
 use crate::relax::{Builder, TensorType, ValueId, dim};
 
 /// How a coordinate outside is met.
@@ -39,7 +39,7 @@ fn reflected<'k>(k: &'k Kernel, x: Ex<'k>, low: Ex<'k>, high: Ex<'k>) -> Ex<'k> 
         let distance = kept(k, "distance", distance);
         let turns = kept(k, "turns", (distance / range).unary(UnaryOp::Trunc));
         let rest = (distance - turns * range) * sign;
-        let even = (turns - (turns / 2).unary(UnaryOp::Floor) * 2).equals(0);
+        let even = turns.binary(BinaryOp::Rem, 2).equals(0);
         even.select(near + rest, far - rest)
     };
     let (below, above) = (turned(low - x, low, high, 1.0), turned(x - high, high, low, -1.0));
@@ -63,8 +63,8 @@ impl Sampling {
         let x = if self.align { (coordinate + 1) / 2 * (length - 1) } else { ((coordinate + 1) * length - 1) / 2 };
         let x = if self.mode == 1 { x.unary(UnaryOp::Round) } else { x };
         let x = kept(k, "x", x);
-        let (low, high) = if self.align { (length * 0.0, length - 1) } else { (length * 0.0 - 0.5, length - 0.5) };
-        let (low, high) = (kept(k, "low", low), kept(k, "high", high));
+        let low = k.lit(self.dtype, if self.align { 0.0 } else { -0.5 });
+        let high = kept(k, "high", if self.align { length - 1 } else { length - 0.5 });
         let outside = x.lt(low).or(x.gt(high));
         let x = match self.outside {
             Outside::Zeros => x,
@@ -77,7 +77,7 @@ impl Sampling {
         let weights = match self.mode {
             0 => vec![(0, k.lit(self.dtype, 1.0) - part), (1, part)],
             1 => vec![(0, k.lit(self.dtype, 1.0))],
-            _ => [-1, 0, 1, 2].map(|at| (at, cubic(k, part, at, self.dtype))).to_vec(),
+            _ => [-1, 0, 1, 2].map(|at| (at, cubic(k, part, at))).to_vec(),
         };
         let bounds = (low, high, length, extent);
         weights.into_iter().map(|(at, weight)| self.tap(k, base + at, weight, bounds)).collect()
@@ -94,7 +94,8 @@ impl Sampling {
         let (place, inside) = match self.outside {
             Outside::Zeros => (place, Some(kept(k, "inside", place.ge(0).and(place.lt(length))))),
             Outside::Border => (place, None),
-            Outside::Reflection => (reflected(k, place, low, high).unary(UnaryOp::Trunc), None),
+            // A whole place goes to a whole place, but for rounding.
+            Outside::Reflection => (reflected(k, place, low, high).unary(UnaryOp::Round), None),
         };
         let at = kept(k, "at", place.cast(DType::I64)).index();
         Tap { at: k.clamped(at, extent), inside, weight: kept(k, "weight", weight) }
@@ -102,10 +103,9 @@ impl Sampling {
 }
 
 /// The weight of the tap at -1, 0, 1 or 2 from the place before, by the convolution with -0.75.
-fn cubic<'k>(k: &'k Kernel, part: Ex<'k>, at: i64, dtype: DType) -> Ex<'k> {
+fn cubic<'k>(k: &'k Kernel, part: Ex<'k>, at: i64) -> Ex<'k> {
     const A: f64 = -0.75;
     let x = kept(k, "far", (part - at).unary(UnaryOp::Abs));
-    let _ = dtype;
     if matches!(at, 0 | 1) {
         ((x * (A + 2.0) - (A + 3.0)) * x) * x + 1
     } else {

@@ -124,7 +124,7 @@ fn stft<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 }
 
 fn mel_weight_matrix<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let mut one = |cx: &mut Cx<'m>, i: usize| match cx.f64s(call.value(i)?)?.as_slice() {
+    let one = |cx: &mut Cx<'m>, i: usize| match cx.f64s(call.value(i)?)?.as_slice() {
         [x] => Ok(*x),
         found => fault(format!("expected one number, found {}", found.len())),
     };

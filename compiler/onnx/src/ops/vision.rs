@@ -50,7 +50,7 @@ fn roi_align<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 /// How many boxes there are must be known: the result has one row for each.
 fn non_max_suppression<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (boxes, scores) = (call.x(cx, 0)?, call.x(cx, 1)?);
-    let mut number = |cx: &mut Cx<'m>, i: usize| -> Outcome<Option<f64>> {
+    let number = |cx: &mut Cx<'m>, i: usize| -> Outcome<Option<f64>> {
         if !call.has(i) {
             return Ok(None);
         }
