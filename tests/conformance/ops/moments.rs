@@ -64,7 +64,11 @@ fn moments(dtype: DType) -> Case {
         rows.iter().flat_map(|r| r.iter().zip(&scales).map(|(x, s)| x / root(r) * s).collect::<Vec<_>>()).collect();
     m.near(rms, &wanted, 4.0 * within);
     let unit = m.call("lp_normalization", &args(&[x]), &[]);
-    m.near(unit, &rows.iter().flat_map(|r| r.iter().map(|x| x / norm(r)).collect::<Vec<_>>()).collect::<Vec<_>>(), within);
+    m.near(
+        unit,
+        &rows.iter().flat_map(|r| r.iter().map(|x| x / norm(r)).collect::<Vec<_>>()).collect::<Vec<_>>(),
+        within,
+    );
     results.extend([all, rms, unit]);
     m.done(&results)
 }

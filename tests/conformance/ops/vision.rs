@@ -82,7 +82,11 @@ fn grids() -> Case {
     let image = m.values(DType::F32, &[1, 1, 2, 2], &reals(DType::F32, &[1.0, 2.0, 3.0, 4.0]));
     let corner = m.values(DType::F32, &[1, 1, 1, 2], &reals(DType::F32, &[0.5, -0.5]));
     for how in ["linear", "cubic"] {
-        let y = m.call("grid_sample", &args(&[image, corner]), &[("mode", word(how)), ("align_corners", AttrValue::Bool(true))]);
+        let y = m.call(
+            "grid_sample",
+            &args(&[image, corner]),
+            &[("mode", word(how)), ("align_corners", AttrValue::Bool(true))],
+        );
         if how == "linear" {
             m.near(y, &[2.25], 1e-6);
         }

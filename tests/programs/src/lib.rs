@@ -211,9 +211,7 @@ pub fn log_mel(audio: Tensor<f32, N>) -> Tensor<f32, { (N - 352) / 160 }, 40> {
         lower_edge_hertz = 20.0,
         upper_edge_hertz = 8000.0,
     );
-    let frames = compute([(N - 352) / 160, 512], |f, n| {
-        audio[[160 * f + n]] * WINDOW[[n]]
-    });
+    let frames = compute([(N - 352) / 160, 512], |f, n| audio[[160 * f + n]] * WINDOW[[n]]);
     log(matmul(sum(square(rfft(frames, axis = -1)), axis = -1), MEL) + 1e-6)
 }
 
@@ -229,10 +227,7 @@ pub fn kalman(
     r: Tensor<f32, M, M>,
 ) {
     let (x1, p1) = (matmul(f, x), matmul(matmul(f, p), transpose(f)) + q);
-    let gain = transpose(solve(
-        matmul(matmul(h, p1), transpose(h)) + r,
-        matmul(h, p1),
-    ));
+    let gain = transpose(solve(matmul(matmul(h, p1), transpose(h)) + r, matmul(h, p1)));
     x[[..]] = x1 + matmul(gain, z - matmul(h, x1));
     p[[.., ..]] = p1 - matmul(gain, matmul(h, p1));
 }

@@ -43,12 +43,12 @@ fn log_mel() {
     let tau = std::f64::consts::TAU;
     let mel = |hertz: f64| 2595.0 * (1.0 + hertz / 700.0).log10();
     let step = (mel(8000.0) - mel(20.0)) / 42.0;
-    let edge = |i: usize| (513.0 * 700.0 * (10f64.powf((mel(20.0) + i as f64 * step) / 2595.0) - 1.0) / 16000.0).floor();
+    let edge =
+        |i: usize| (513.0 * 700.0 * (10f64.powf((mel(20.0) + i as f64 * step) / 2595.0) - 1.0) / 16000.0).floor();
     let mut expected = Vec::new();
     for f in 0..frames {
-        let x: Vec<f64> = (0..512)
-            .map(|n| f64::from(audio[160 * f + n]) * (0.5 - 0.5 * (tau * n as f64 / 512.0).cos()))
-            .collect();
+        let x: Vec<f64> =
+            (0..512).map(|n| f64::from(audio[160 * f + n]) * (0.5 - 0.5 * (tau * n as f64 / 512.0).cos())).collect();
         let power = |k: usize| {
             let angle = |n: usize| tau * ((k * n) % 512) as f64 / 512.0;
             let re: f64 = x.iter().enumerate().map(|(n, x)| x * angle(n).cos()).sum();

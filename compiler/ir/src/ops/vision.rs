@@ -223,9 +223,13 @@ fn roi_align(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
         super::check::not_empty(b, 0, &ty, &ty.shape[axis])?;
     }
     let size = |name| Ok::<i64, OpError>(int_attr(call, name)?.unwrap_or(1));
-    let (height, width, ratio) = (size("output_height")?, size("output_width")?, int_attr(call, "sampling_ratio")?.unwrap_or(0));
+    let (height, width, ratio) =
+        (size("output_height")?, size("output_width")?, int_attr(call, "sampling_ratio")?.unwrap_or(0));
     if height < 1 || width < 1 || ratio < 0 {
-        return Err(attr_error("output_height", "expected 1 or more for the extents, and 0 or more for `sampling_ratio`"));
+        return Err(attr_error(
+            "output_height",
+            "expected 1 or more for the extents, and 0 or more for `sampling_ratio`",
+        ));
     }
     let max = word_attr(call, "mode", &["avg", "max"])? == 1;
     let half = word_attr(call, "coordinate_transformation_mode", &["half_pixel", "output_half_pixel"])? == 0;
@@ -396,13 +400,21 @@ pub(super) static TABLE: &[OpDef] = &[
         "x, grid",
         2,
         &[
-            AttrDef { name: "mode", ty: "\"linear\" | \"nearest\" | \"cubic\" = \"linear\"", doc: "how elements are blended" },
+            AttrDef {
+                name: "mode",
+                ty: "\"linear\" | \"nearest\" | \"cubic\" = \"linear\"",
+                doc: "how elements are blended"
+            },
             AttrDef {
                 name: "padding_mode",
                 ty: "\"zeros\" | \"border\" | \"reflection\" = \"zeros\"",
                 doc: "what stands outside"
             },
-            AttrDef { name: "align_corners", ty: "bool = false", doc: "whether -1 and 1 are the middles of the outermost elements" },
+            AttrDef {
+                name: "align_corners",
+                ty: "bool = false",
+                doc: "whether -1 and 1 are the middles of the outermost elements"
+            },
         ],
         grid_sample,
         "x at coordinates from -1 to 1, of which the last axis of `grid` holds one per spatial axis, the last axis of x first. No spatial axis is empty."
@@ -415,7 +427,11 @@ pub(super) static TABLE: &[OpDef] = &[
         &[
             AttrDef { name: "output_height", ty: "int = 1", doc: "rows of a result" },
             AttrDef { name: "output_width", ty: "int = 1", doc: "columns of a result" },
-            AttrDef { name: "sampling_ratio", ty: "int = 0", doc: "points per row and column of a part; 0 takes one per element" },
+            AttrDef {
+                name: "sampling_ratio",
+                ty: "int = 0",
+                doc: "points per row and column of a part; 0 takes one per element"
+            },
             AttrDef { name: "spatial_scale", ty: "float = 1.0", doc: "what coordinates are multiplied by" },
             AttrDef { name: "mode", ty: "\"avg\" | \"max\" = \"avg\"", doc: "how points of a part are combined" },
             AttrDef {
@@ -434,9 +450,17 @@ pub(super) static TABLE: &[OpDef] = &[
         2,
         &[
             AttrDef { name: "max_output_boxes_per_class", ty: "int", doc: "the most boxes of a class" },
-            AttrDef { name: "iou_threshold", ty: "float = 0.0", doc: "boxes that overlap a better one more than this go" },
+            AttrDef {
+                name: "iou_threshold",
+                ty: "float = 0.0",
+                doc: "boxes that overlap a better one more than this go"
+            },
             AttrDef { name: "score_threshold", ty: "float = -∞", doc: "scores that are not above this do not count" },
-            AttrDef { name: "center_point_box", ty: "bool = false", doc: "boxes are middle and size (x, y, w, h), else corners (y, x, y, x)" },
+            AttrDef {
+                name: "center_point_box",
+                ty: "bool = false",
+                doc: "boxes are middle and size (x, y, w, h), else corners (y, x, y, x)"
+            },
         ],
         non_max_suppression,
         "(batch, class, box) of the best boxes of each class, the best first, and how many there are; behind them stands 0."

@@ -2,22 +2,22 @@
 
 mod attention;
 mod cast;
+mod chance;
 mod control;
 mod element;
 mod index;
 mod linear;
 mod loss;
 mod nn;
+mod order;
 mod quant;
 mod recurrent;
 mod reduce;
-mod signal;
-mod order;
-mod chance;
 mod resize;
 mod shape;
-mod vision;
+mod signal;
 mod training;
+mod vision;
 
 use crate::call::Call;
 use crate::value::{Outcome, Value};

@@ -93,7 +93,12 @@ fn dft<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     }
     let x = if real { complex(cx, x)? } else { x };
     let y = cx.op(if inverse { "ifft" } else { "fft" }, &[x], &[axis_attr(axis)])?;
-    let y = if onesided { let half = &dims[axis].floor_div(&int(2)) + &int(1); cx.part(y, axis, int(0), half)? } else { y };
+    let y = if onesided {
+        let half = &dims[axis].floor_div(&int(2)) + &int(1);
+        cx.part(y, axis, int(0), half)?
+    } else {
+        y
+    };
     cx.one(y)
 }
 
@@ -152,9 +157,5 @@ fn det<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     cx.one(y)
 }
 
-pub(super) static TABLE: &[OnnxOp] = &[
-    op("DFT", 17, dft),
-    op("Det", 11, det),
-    op("MelWeightMatrix", 17, mel_weight_matrix),
-    op("STFT", 17, stft),
-];
+pub(super) static TABLE: &[OnnxOp] =
+    &[op("DFT", 17, dft), op("Det", 11, det), op("MelWeightMatrix", 17, mel_weight_matrix), op("STFT", 17, stft)];
