@@ -5,10 +5,14 @@ use super::atom::Atom;
 use super::expr::IntExpr;
 use super::fact::tighten;
 use super::prover::Prover;
-use super::{bounds, linear, simplify};
+use super::{bounds, limits, linear, simplify};
 
-/// Whether `e >= 0` follows from the ends of a minimum or maximum in it; `steps` bounds the work.
-pub(super) fn nonnegative(prover: &Prover, e: &IntExpr, steps: &mut u32) -> bool {
+/// Whether `e >= 0` follows from the ends of a minimum or maximum in it. The work is not taken from the query's.
+pub(super) fn nonnegative(prover: &Prover, e: &IntExpr) -> bool {
+    extreme(e).is_some() && ends(&prover.clone(), e, &mut { limits::ENDS })
+}
+
+fn ends(prover: &Prover, e: &IntExpr, steps: &mut u32) -> bool {
     let Some((atom, factor)) = extreme(e) else { return false };
     let (Atom::Min(a, b) | Atom::Max(a, b)) = atom else { return false };
     let rest = e - &(atom.clone().into_expr() * factor);
@@ -23,10 +27,11 @@ fn under(prover: &Prover, e: &IntExpr, steps: &mut u32) -> bool {
     }
     *steps -= 1;
     let e = tighten(&simplify::expr(prover, e));
-    if let Some(value) = e.as_const() {
-        return value >= 0;
+    match e.as_const() {
+        Some(value) => value >= 0,
+        None if extreme(&e).is_some() => ends(prover, &e, steps),
+        None => bounds::nonnegative(prover, &e) || linear::nonnegative(prover, &e),
     }
-    bounds::nonnegative(prover, &e) || linear::nonnegative(prover, &e) || nonnegative(prover, &e, steps)
 }
 
 /// A minimum or maximum that is a term by itself, and its factor.

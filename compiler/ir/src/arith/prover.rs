@@ -134,9 +134,9 @@ impl Prover {
     }
 
     fn prove_simplified(&self, e: &IntExpr) -> bool {
-        bounds::nonnegative(self, e)
+        ends::nonnegative(self, e)
+            || bounds::nonnegative(self, e)
             || linear::nonnegative(self, e)
-            || ends::nonnegative(self, e, &mut { limits::ENDS })
             || split::nonnegative(self, e, &mut { limits::LEAVES })
             || enumerate::nonnegative(self, e)
     }
