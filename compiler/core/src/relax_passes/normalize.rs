@@ -56,5 +56,17 @@ fn joined(blocks: &mut Vec<BindingBlock>) {
 
 fn is_normal(func: &relax::Function) -> bool {
     let nested = |ty: &Type| matches!(ty, Type::Tuple(items) if items.iter().any(|t| matches!(t, Type::Tuple(_))));
-    func.values.iter().all(|data| !nested(&data.ty)) && func.bindings().all(|b| !matches!(b.op, Op::CallFn { .. }))
+    // Calls and shapes are taken apart by `InlineCalls`, which may come later.
+    let later = |op: &Op| {
+        matches!(
+            op,
+            Op::CallFn { .. }
+                | Op::MatchShape { .. }
+                | Op::ShapeOf
+                | Op::Shape { .. }
+                | Op::ShapeToTensor
+                | Op::TensorToShape
+        )
+    };
+    func.values.iter().all(|data| !nested(&data.ty)) && func.bindings().all(|b| !later(&b.op))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{Block, Expr, ExprId, IterKind, LoopKind, Stmt, VarId};
+use tenfold_ir::tir::{Block, Expr, ExprId, IterKind, LoopKind, Stmt, VarId, Viewer};
 
 use super::edit::State;
 use super::error::Refusal;
@@ -43,10 +43,13 @@ pub(super) fn nest_of(state: &State<'_>, name: &str) -> Result<Nest, Refusal> {
     let mut kinds = Vec::new();
     loop {
         match here {
-            Stmt::For { min, kind, body, .. } => {
+            Stmt::For { var, min, extent, kind, body, .. } => {
                 kinds.push(*kind);
                 if state.int(*min) != IntExpr::from(0) {
                     return no(format!("a loop around block `{name}` does not begin at 0"));
+                }
+                if !goes_round(state, &block, driven.get(var), *extent) {
+                    return no(format!("a loop around block `{name}` runs for a part of an iterator alone"));
                 }
                 here = tree::bare(body);
             }
@@ -58,6 +61,13 @@ pub(super) fn nest_of(state: &State<'_>, name: &str) -> Result<Nest, Refusal> {
         return no(format!("a loop around block `{name}` is not serial any more"));
     }
     Ok(Nest { block, top })
+}
+
+/// Whether a loop of this extent drives all of an iterator.
+fn goes_round(state: &State<'_>, block: &Block, iter: Option<&VarId>, extent: ExprId) -> bool {
+    let prover = Viewer::new(state.b.func()).prover;
+    let whole = block.iters.iter().find(|i| Some(&i.var) == iter).map(|i| state.int(i.extent));
+    whole.is_some_and(|whole| prover.prove_le(&whole, &state.int(extent)))
 }
 
 /// The loops and the block over iterators of these extents; the block's body names the iterators.
