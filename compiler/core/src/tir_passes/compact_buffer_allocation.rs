@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::Module;
-use tenfold_ir::arith::{Domain, IntExpr, Range, Rectangle, Sym, touched};
+use tenfold_ir::arith::{Domain, IntExpr, IntervalSet, Prover, Range, Rectangle, Sym, touched};
 use tenfold_ir::tir::{
     Annotation, BufId, BufferData, Builder, Expr, ExprId, ExprMap, Phase, PrimFunc, Scope, Stmt, Viewer, own_accesses,
 };
@@ -128,20 +128,25 @@ fn part(v: &mut Viewer<'_>, stmt: &Stmt, buf: BufId) -> Option<Part> {
     let found = walk.found.filter(|_| !walk.failed)?;
     let old = &v.func().buffers[buf.0 as usize].shape;
     let clipped = found.clip(old, &v.prover);
+    let outer = |e: &IntExpr| e.vars().iter().all(|s| !walk.inside.contains(s) && !s.as_str().starts_with('%'));
     let axes = clipped.axes.iter().zip(old).map(|(axis, old)| {
-        let whole = (IntExpr::from(0), old.clone());
-        let (Some(begin), Some(extent)) = (axis.min(), axis.extent()) else { return whole };
-        let outer = |e: &IntExpr| e.vars().iter().all(|s| !walk.inside.contains(s) && !s.as_str().starts_with('%'));
-        let extent = v.prover.simplify(&extent);
-        match v.prover.const_bounds(&extent).1 {
-            Some(n) if n >= 1 && outer(begin) && old.as_const().is_none_or(|m| n < m) => {
-                (v.prover.simplify(begin), IntExpr::from(n))
-            }
-            _ => whole,
-        }
+        let (begin, extent) = used(axis, &v.prover).filter(|(begin, _)| outer(begin))?;
+        old.as_const().is_none_or(|m| extent < m).then(|| (begin, IntExpr::from(extent)))
     });
+    let axes = axes.zip(old).map(|(axis, old)| axis.unwrap_or_else(|| (IntExpr::from(0), old.clone())));
     let (begin, shape): (Vec<IntExpr>, Vec<IntExpr>) = axes.unzip();
     (shape != *old).then_some(Part { begin, shape })
+}
+
+/// Where what is used of an axis begins, and the most that it takes. It is one element where loops never run: back ends
+/// ask for a number there too.
+fn used(axis: &IntervalSet, prover: &Prover) -> Option<(IntExpr, i64)> {
+    let begin = match axis {
+        IntervalSet::Empty => IntExpr::from(0),
+        IntervalSet::Between { min, .. } => prover.simplify(min.as_ref()?),
+    };
+    let extent = prover.simplify(&axis.extent()?);
+    Some((begin, prover.const_bounds(&extent).1?.max(1)))
 }
 
 struct Walk {
