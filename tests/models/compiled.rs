@@ -31,6 +31,7 @@ pub(crate) struct Compiled {
     /// Bytes of each argument and how it is used.
     pub args: Vec<(usize, BufUse)>,
     /// Bytes of the object.
+    #[allow(dead_code, reason = "the benchmark alone prints it")]
     pub object: usize,
 }
 

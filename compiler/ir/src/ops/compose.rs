@@ -3,7 +3,7 @@
 use super::error::OpError;
 use crate::arith::IntExpr;
 use crate::op::{BinaryOp, CmpOp, ElementOp, ReduceOp, UnaryOp};
-use crate::relax::{Builder, Op, SliceAxis, ValueId, dim};
+use crate::relax::{Builder, Op, ValueId, dim};
 use crate::{DType, Scalar};
 
 type Made = Result<ValueId, OpError>;
@@ -86,19 +86,6 @@ pub(super) fn index_value(b: &mut Builder, dtype: DType, expr: &IntExpr) -> Made
         Some(n) => Ok(b.scalar(Scalar::float(dtype, n as f64))),
         None => b.emit(Op::IndexValue { expr: expr.clone(), dtype }, &[]),
     }
-}
-
-/// The part of `x` from `begin` on along an axis, of `extent` elements.
-pub(super) fn part(b: &mut Builder, x: ValueId, axis: usize, begin: &IntExpr, extent: &IntExpr) -> Made {
-    let whole = |extent: &IntExpr| SliceAxis { begin: dim::int(0), extent: extent.clone(), step: 1 };
-    let mut axes: Vec<SliceAxis> = b.tensor(x).shape.iter().map(whole).collect();
-    axes[axis] = SliceAxis { begin: begin.clone(), extent: extent.clone(), step: 1 };
-    b.emit(Op::Slice { axes, drop: Vec::new() }, &[x])
-}
-
-/// Component `i` of a tuple.
-pub(super) fn component(b: &mut Builder, x: ValueId, i: usize) -> Made {
-    b.emit(Op::TupleGet(i), &[x])
 }
 
 /// What halves are computed in, and every other dtype as it is.

@@ -7,7 +7,7 @@ use crate::DType;
 use crate::Scalar;
 use crate::arith::IntExpr;
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
-use crate::tir::{Access, BufId, Elem, Expr, ExprId, Intrinsic, Stmt, Ty};
+use crate::tir::{Access, BufId, Elem, Expr, ExprId, Stmt};
 
 /// An expression: an element or an index.
 #[derive(Clone, Copy)]
@@ -127,7 +127,7 @@ impl<'k> Ex<'k> {
     }
 
     comparison!(lt Lt, le Le, gt Gt, ge Ge, equals Eq, differs Ne);
-    pair!(min Min, max Max, euclid DivEuclid, modulo RemEuclid, xor Xor, bits_and And, bits_or Or, shl Shl, shr Shr);
+    pair!(min Min, max Max, euclid DivEuclid, modulo RemEuclid);
 
     /// Both hold; the second is asked only if the first does.
     pub(in crate::ops) fn and(self, other: Ex<'k>) -> Ex<'k> {
@@ -164,11 +164,6 @@ impl<'k> Ex<'k> {
     /// An integer's value as an index.
     pub(in crate::ops) fn index(self) -> Ex<'k> {
         self.make(|b| b.to_index(self.id))
-    }
-
-    /// The same bits as a dtype of the same width.
-    pub(in crate::ops) fn bits_as(self, dtype: DType) -> Ex<'k> {
-        self.make(|b| b.call(Intrinsic::Bitcast, vec![self.id], Ty::scalar(dtype)))
     }
 
     /// Whether it is NaN; no integer is.

@@ -16,7 +16,6 @@ pub(super) use ex::{Buf, Cell, Ex};
 
 use super::error::OpError;
 use crate::arith::{IntExpr, Sym};
-use crate::op::BinaryOp;
 use crate::relax::{self, Builder as Graph, Op, TensorType, ValueId};
 use crate::tir::{self, BufId, BufUse, Builder, IterKind, LoopKind, Param, Scope, Stmt, VarId};
 use crate::{DType, Scalar};
@@ -169,11 +168,6 @@ impl Kernel {
         self.looped(LoopKind::Serial, name, (from, to), f);
     }
 
-    /// `for name in 0..extent` that accumulates in any order.
-    pub(super) fn sum_over<'k>(&'k self, name: &str, extent: Ex<'k>, f: impl FnOnce(Ex<'k>)) {
-        self.looped(LoopKind::Reduction, name, (self.int(0), extent), f);
-    }
-
     /// Loops in order over all of `extents`, the last one innermost.
     pub(super) fn for_all<'k>(&'k self, name: &str, extents: &[Ex<'k>], f: impl FnOnce(&[Ex<'k>])) {
         let vars: Vec<VarId> = (0..extents.len()).map(|i| self.variable(&format!("{name}{i}"))).collect();
@@ -225,26 +219,6 @@ impl Kernel {
     /// A block that gives every element of `to` its value.
     pub(super) fn each<'k>(&'k self, name: &str, to: Buf<'k>, f: impl FnOnce(&[Ex<'k>]) -> Ex<'k>) {
         self.block(name, &to.shape(), |i| to.put(i, f(i)));
-    }
-
-    /// `to[i] = to[i] op f(i, r)` over all `r`, from what `to` holds: a reduction in any order.
-    pub(super) fn accumulate<'k>(
-        &'k self,
-        name: &str,
-        to: Buf<'k>,
-        op: BinaryOp,
-        over: &[IntExpr],
-        f: impl FnOnce(&[Ex<'k>], &[Ex<'k>]) -> Ex<'k>,
-    ) {
-        let spatial = self.iterators("i", &to.shape(), IterKind::Spatial);
-        let reduced = self.iterators("r", over, IterKind::Reduce);
-        let (i, r) = (self.values(&spatial), self.values(&reduced));
-        let body = self.captured(|| {
-            let value = f(&i, &r);
-            to.put(&i, to.at(&i).binary(op, value));
-        });
-        let iters: Vec<_> = spatial.into_iter().chain(reduced).collect();
-        self.b.borrow_mut().nest(name, &iters, None, body);
     }
 
     /// A block that runs once: what is pushed in it is done in order.
