@@ -157,7 +157,8 @@ fn unsafe_stands_where_the_design_says() {
         let says_so =
             lines.iter().any(|l| l.contains("allow(unsafe_code, reason") || l.contains("allow(\n    unsafe_code"));
         let is_test = file.contains("/tests/") || file.starts_with("tests/") || file.contains("/benches/");
-        let is_text = file.starts_with("tests/ui/") || file.ends_with("tests/invariants.rs");
+        let written = file.starts_with("tests/ui/") || file.starts_with("tests/e2e/");
+        let is_text = written || file.ends_with("tests/invariants.rs");
         if (says_so && is_test) || is_text {
             continue;
         }
