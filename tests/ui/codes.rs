@@ -34,7 +34,8 @@ fn every_code_has_a_case() {
     for topic in TOPICS {
         files(topic, "stderr").values().for_each(|text| numbers(text, &mut seen));
     }
-    for list in ["tests/diagnostics/expected.txt", "compiler/syntax/tests/data/diagnostics.txt"] {
+    let data = ["diagnostics", "semantics"].map(|name| format!("compiler/syntax/tests/data/{name}.txt"));
+    for list in data.into_iter().chain(["tests/diagnostics/expected.txt".to_string()]) {
         numbers(&fs::read_to_string(root().join(list)).expect("the list is there"), &mut seen);
     }
     let absent = |code: &&Code| !seen.contains(code.number());

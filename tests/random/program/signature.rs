@@ -108,7 +108,7 @@ impl Signature {
         format!("#[tensor_fn{head}]\npub fn {name}({}) -> {ty} {{\n{known}{body}    {value}\n}}\n", params.join(", "))
     }
 
-    /// A call of the program with arguments that are read, its results and states written. Dims are those of buffers.
+    /// A call of the program with arguments that are read, its states and results written. Dims are those of buffers.
     pub(crate) fn call(&self, name: &str, actual: &[Actual]) -> String {
         let (mut read, mut args, mut states) = (String::new(), Vec::new(), String::new());
         let (n, m) = (self.extents(actual), self.params.len());
@@ -142,7 +142,7 @@ impl Signature {
         let call = format!("{name}({})", args.join(", "));
         format!(
             "{read}    let given = {call};\n    match given {{\n        Ok({names}) => {{\n            w.0.push(0);\n\
-             {writes}{states}        }}\n        Err(error) => w.failed(error),\n    }}\n"
+             {states}{writes}        }}\n        Err(error) => w.failed(error),\n    }}\n"
         )
     }
 

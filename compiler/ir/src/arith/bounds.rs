@@ -4,7 +4,7 @@
 //! and is not above `|k|*e`: if it is non-negative, so is `e`. Variables go in the reverse of the order in which facts
 //! introduced them, so loop variables go before the dims that bound them.
 
-use super::atom::Atom;
+use super::atom::{Atom, Monomial};
 use super::expr::IntExpr;
 use super::fact::{Fact, tighten};
 use super::limits;
@@ -66,7 +66,13 @@ fn rank(prover: &Prover, atom: &Atom) -> usize {
     first.map_or(0, |it| it * 2)
 }
 
-/// Expressions not above a positive multiple of `e`, each without `atom`.
+/// The greatest power of an atom in a term.
+fn degree(e: &IntExpr, atom: &Atom) -> usize {
+    let power = |monomial: &Monomial| monomial.atoms().iter().filter(|it| *it == atom).count();
+    e.terms().iter().map(|(monomial, _)| power(monomial)).max().unwrap_or(0)
+}
+
+/// Expressions not above a positive multiple of `e`, each with a lower power of `atom`.
 fn eliminations(prover: &Prover, e: &IntExpr, atom: &Atom, fuel: &mut u32) -> Vec<IntExpr> {
     let factor = factor_of(e, atom);
     let rising = match factor.as_const() {
@@ -83,8 +89,8 @@ fn eliminations(prover: &Prover, e: &IntExpr, atom: &Atom, fuel: &mut u32) -> Ve
             let scaled = e.try_product(&IntExpr::constant(k.checked_abs()?))?;
             scaled.try_sum(&size.try_product(&row)?.try_product(&IntExpr::constant(-1))?)
         })();
-        // A power of the atom leaves it behind.
-        if let Some(lower) = lower.filter(|lower| !lower.top_atoms().contains(atom)) {
+        // A power of the atom leaves a lower one behind, which goes in a later step.
+        if let Some(lower) = lower.filter(|lower| degree(lower, atom) < degree(e, atom)) {
             out.push(tighten(&lower));
         }
     }

@@ -66,6 +66,11 @@ fn clamped_and_reflected() {
     proven(&["M >= 1"], "max(0, min(M - 1, k)) < M");
     proven(&["M >= 1", "N >= 1"], "min(max(0, j), max(k, M - 1)) >= 0");
     unproven(&["M >= 1"], "min(max(0, j), k) >= 0");
+    let next = format!("max(0, min(M - 1, min({period} - (i + 1) % {period}, (i + 1) % {period})))");
+    proven(&["M >= 2", "i >= 0", "i < M"], &format!("{next} < M"));
+    let back = format!("max(0, min(M - 1, min({period} - (N - i - 1) % {period}, (N - i - 1) % {period})))");
+    proven(&["N >= 1", "M >= 2", "i >= 0", "i < N", "j >= 1", "j < M"], &format!("{back} < M"));
+    proven(&["N >= 2", "i >= 0", "i < 3*N*N"], "floormod(i - 1, 3*N*N) < 3*N*N");
 }
 
 #[test]
