@@ -1,4 +1,5 @@
 //! A module as machine code in this process.
+#![allow(unsafe_code, reason = "calls what the back end compiled")]
 
 use std::fmt::Write;
 use std::path::Path;

@@ -111,11 +111,14 @@ impl Signature {
     /// A call of the program with arguments that are read, its states and results written. Dims are those of buffers.
     pub(crate) fn call(&self, name: &str, actual: &[Actual]) -> String {
         let (mut read, mut args, mut states) = (String::new(), Vec::new(), String::new());
-        let (n, m) = (self.extents(actual), self.params.len());
+        let (n, m) = (self.extents(actual), self.operands());
+        let mut next = 0;
         for (at, param) in self.params.iter().enumerate() {
+            let first = next;
+            next += operands(param);
             let Var { dtype, shape, .. } = &param.var;
             let dims: Vec<i64> = shape.iter().map(|d| extent(d, n.0, n.1)).collect();
-            let count = match (&actual[at], param.kind) {
+            let count = match (&actual[first], param.kind) {
                 (Actual::Index(value), _) => {
                     args.push(format!("{value}"));
                     continue;
@@ -125,7 +128,7 @@ impl Signature {
             };
             read += &format!("    let mut p{at} = r.take::<{dtype}>({count});\n");
             args.push(match param.kind {
-                Kind::Strided => format!("&StridedRef::new(&p{at}, {dims:?}, [{}, 1]).unwrap()", dims[1] + 2),
+                Kind::Strided => format!("&StridedRef::new(&p{at}, {dims:?}, [{}, 1], 0).unwrap()", dims[1] + 2),
                 Kind::State => {
                     states += &format!("            w.all(&p{at});\n");
                     format!("&mut DynTensorMut::new(&mut p{at}, {}).unwrap()", list(&dims))
@@ -146,9 +149,14 @@ impl Signature {
         )
     }
 
+    /// How many arguments of compiled code the parameters are.
+    fn operands(&self) -> usize {
+        self.params.iter().map(operands).sum()
+    }
+
     /// N and M, from the index arguments behind the results.
     fn extents(&self, actual: &[Actual]) -> (i64, i64) {
-        let dims: Vec<i64> = actual[self.params.len()..]
+        let dims: Vec<i64> = actual[self.operands()..]
             .iter()
             .filter_map(|a| match a {
                 Actual::Index(value) => Some(*value),
@@ -180,6 +188,14 @@ impl Signature {
             given.push(cells(param, &shape, specials, random));
         }
         Setting { syms, given, wanted: Vec::new() }
+    }
+}
+
+/// How many arguments of compiled code a parameter is: its strides follow it.
+fn operands(param: &Param) -> usize {
+    match param.kind {
+        Kind::Strided => 1 + param.var.shape.len(),
+        Kind::Input | Kind::State | Kind::Index => 1,
     }
 }
 

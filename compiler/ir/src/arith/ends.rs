@@ -29,9 +29,12 @@ fn under(prover: &Prover, e: &IntExpr, steps: &mut u32) -> bool {
     let e = tighten(&simplify::expr(prover, e));
     match e.as_const() {
         Some(value) => value >= 0,
-        // Where neither end is enough, both together may be: a minimum is at most half their sum.
-        None if extreme(&e).is_some() => ends(prover, &e, steps) || linear::nonnegative(prover, &e),
-        None => bounds::nonnegative(prover, &e) || linear::nonnegative(prover, &e),
+        None => {
+            let apart = extreme(&e).is_some() && ends(prover, &e, steps);
+            // Linear arithmetic has work of its own: what looked into the ends before has often spent the rest. Where
+            // neither end is enough, both together may be: a minimum is at most half their sum.
+            apart || bounds::nonnegative(prover, &e) || linear::nonnegative(&prover.clone(), &e)
+        }
     }
 }
 

@@ -70,6 +70,8 @@ fn clamped_and_reflected() {
     proven(&["M >= 2", "i >= 0", "i < M"], &format!("{next} < M"));
     let back = format!("max(0, min(M - 1, min({period} - (N - i - 1) % {period}, (N - i - 1) % {period})))");
     proven(&["N >= 1", "M >= 2", "i >= 0", "i < N", "j >= 1", "j < M"], &format!("{back} < M"));
+    let loops = ["N >= 0", "M >= 0", "at >= 0", "at <= 4", "i >= 0", "i < N", "j >= 1", "j < M"];
+    proven(&loops, &format!("{back} < M"));
     proven(&["N >= 2", "i >= 0", "i < 3*N*N"], "floormod(i - 1, 3*N*N) < 3*N*N");
 }
 
