@@ -104,10 +104,10 @@ fn kalman() {
     let x1 = times(&f, &x0, 4, 4, 1);
     let p1 = plus(times(&times(&f, &p0, 4, 4, 4), &turned(&f, 4, 4), 4, 4, 4), &q, 1.0);
     let hp = times(&h, &p1, 2, 4, 4);
-    let s = plus(times(&hp, &turned(&h, 4, 2), 2, 4, 2), &r, 1.0);
+    let s = plus(times(&hp, &turned(&h, 2, 4), 2, 4, 2), &r, 1.0);
     let d = s[0] * s[3] - s[1] * s[2];
     let inverse = [s[3] / d, -s[1] / d, -s[2] / d, s[0] / d];
-    let gain = turned(&times(&inverse, &hp, 2, 2, 4), 4, 2);
+    let gain = turned(&times(&inverse, &hp, 2, 2, 4), 2, 4);
     let left = plus(wide(&z), &times(&h, &x1, 2, 4, 1), -1.0);
     near(&x, &plus(x1, &times(&gain, &left, 4, 2, 1), 1.0), 1e-4);
     near(p.as_flattened(), &plus(p1, &times(&gain, &hp, 4, 2, 4), -1.0), 1e-4);
