@@ -51,6 +51,9 @@ impl Check<'_> {
             Stmt::For { var, min, extent, body, .. } => {
                 self.expr(*min);
                 self.expr(*extent);
+                if self.is_empty(*extent) {
+                    return;
+                }
                 self.scope(|c| {
                     let (start, count) = (c.viewer.int(*min), c.viewer.int(*extent));
                     let end = &start + &count;
@@ -108,7 +111,16 @@ impl Check<'_> {
         }
     }
 
+    /// Whether what an extent counts never happens: there every index is as good as another, and whoever made it may
+    /// have concluded anything.
+    fn is_empty(&mut self, extent: ExprId) -> bool {
+        self.viewer.int(extent).as_const().is_some_and(|count| count <= 0)
+    }
+
     fn block(&mut self, block: &Block) {
+        if block.iters.iter().any(|iter| self.is_empty(iter.extent)) {
+            return;
+        }
         self.scope(|c| {
             for iter in &block.iters {
                 c.expr(iter.value);
