@@ -269,51 +269,9 @@ fn define(
         }
     }
     let prim = |name: &str, indices: &[i64], inputs: &[Value], results: &[(Value, Option<usize>)]| {
-        call_prim(module, name, indices, inputs, results)
+        tir::eval_values(module, name, indices, inputs, results)
     };
     relax::eval_with(module, graph, &inputs, relax::Callees { prim: &prim, external: &outside::of_relax })
-}
-
-/// A loop-level function that a graph calls.
-fn call_prim(
-    module: &Module,
-    name: &str,
-    indices: &[i64],
-    inputs: &[Value],
-    results: &[(Value, Option<usize>)],
-) -> Result<Vec<Value>, String> {
-    let func = module.prim(name).ok_or("no such function")?;
-    let (mut indices, mut inputs, mut types) = (indices.iter(), inputs.iter(), results.iter());
-    let mut args = Vec::new();
-    for param in &func.params {
-        let missing = "too few arguments";
-        let all = |value: &Value| Arg::Buffer(value.data.iter().map(|cell| Some(*cell)).collect());
-        args.push(match param {
-            Param::Value(var) if func.vars[var.0 as usize].ty.elem == Elem::Index => {
-                Arg::Value(Bounded::index(*indices.next().ok_or(missing)?))
-            }
-            Param::Value(_) => Arg::Value(inputs.next().ok_or(missing)?.data[0]),
-            Param::Buffer(_, BufUse::In) => all(inputs.next().ok_or(missing)?),
-            Param::Buffer(_, BufUse::InOut) => {
-                types.next().ok_or(missing)?;
-                all(inputs.next().ok_or(missing)?)
-            }
-            Param::Buffer(_, BufUse::Out) => {
-                Arg::Buffer(vec![None; types.next().ok_or(missing)?.0.shape.iter().product()])
-            }
-            Param::Workspace => return Err("a callee has no workspace".into()),
-        });
-    }
-    tir::eval(module, func, &mut args)?;
-    let written = func.params.iter().zip(args).filter_map(|(param, arg)| match (param, arg) {
-        (Param::Buffer(_, BufUse::Out | BufUse::InOut), Arg::Buffer(cells)) => Some(cells),
-        (_, _) => None,
-    });
-    let value = |(cells, (ty, _)): (Vec<Option<Bounded>>, &(Value, Option<usize>))| {
-        let data = cells.into_iter().collect::<Option<Vec<_>>>().ok_or("a result is not wholly written")?;
-        Ok(Value { data, ..ty.clone() })
-    };
-    written.zip(results).map(value).collect()
 }
 
 /// Results and states at the positions of the entry's arguments.

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_ir::eval::{Bounded, Value as Tensor};
+use tenfold_ir::eval::Value as Tensor;
 use tenfold_ir::relax::{self, BindingBlock, BlockKind, Callees, Inputs, Op, Region, ValueId, bindings_of};
-use tenfold_ir::tir::{self, Arg, BufUse, Elem as TirElem, Param};
+use tenfold_ir::tir;
 use tenfold_ir::{ConstBytes, Module};
 
 use crate::elem::Elem;
@@ -108,53 +108,11 @@ fn slice(func: &relax::Function, cone: &Cone, result: ValueId) -> relax::Functio
 
 fn run(module: &Module, func: &relax::Function) -> Outcome<Tensor> {
     let prim = |name: &str, indices: &[i64], inputs: &[Tensor], results: &[(Tensor, Option<usize>)]| {
-        call_prim(module, name, indices, inputs, results)
+        tir::eval_values(module, name, indices, inputs, results)
     };
     let external = |path: &str, _: &[Tensor], _: &[Tensor]| Err(format!("`{path}` stands outside the module"));
     let callees = Callees { prim: &prim, external: &external };
     let left = relax::eval_with(module, func, &Inputs::default(), callees);
     let mut left = left.map_err(|e| format!("a value that decides a shape cannot be computed: {e}"))?;
     left.results.pop().ok_or_else(|| Fault::Message("a value that decides a shape cannot be computed".into()))
-}
-
-/// A loop-level function that a graph calls.
-fn call_prim(
-    module: &Module,
-    name: &str,
-    indices: &[i64],
-    inputs: &[Tensor],
-    results: &[(Tensor, Option<usize>)],
-) -> Result<Vec<Tensor>, String> {
-    let func = module.prim(name).ok_or("there is no such function")?;
-    let (mut indices, mut inputs, mut types) = (indices.iter(), inputs.iter(), results.iter());
-    let all = |value: &Tensor| Arg::Buffer(value.data.iter().map(|cell| Some(*cell)).collect());
-    let missing = "too few arguments";
-    let mut args = Vec::new();
-    for param in &func.params {
-        args.push(match param {
-            Param::Value(var) if func.vars[var.0 as usize].ty.elem == TirElem::Index => {
-                Arg::Value(Bounded::index(*indices.next().ok_or(missing)?))
-            }
-            Param::Value(_) => Arg::Value(*inputs.next().and_then(|v| v.data.first()).ok_or(missing)?),
-            Param::Buffer(_, BufUse::In) => all(inputs.next().ok_or(missing)?),
-            Param::Buffer(_, BufUse::InOut) => {
-                types.next().ok_or(missing)?;
-                all(inputs.next().ok_or(missing)?)
-            }
-            Param::Buffer(_, BufUse::Out) => {
-                Arg::Buffer(vec![None; types.next().ok_or(missing)?.0.shape.iter().product()])
-            }
-            Param::Workspace => return Err("a callee has no workspace".into()),
-        });
-    }
-    tir::eval(module, func, &mut args)?;
-    let written = func.params.iter().zip(args).filter_map(|(param, arg)| match (param, arg) {
-        (Param::Buffer(_, BufUse::Out | BufUse::InOut), Arg::Buffer(cells)) => Some(cells),
-        (_, _) => None,
-    });
-    let value = |(cells, (ty, _)): (Vec<Option<Bounded>>, &(Tensor, Option<usize>))| {
-        let data = cells.into_iter().collect::<Option<Vec<_>>>().ok_or("a result is not wholly written")?;
-        Ok(Tensor { data, ..ty.clone() })
-    };
-    written.zip(results).map(value).collect()
 }

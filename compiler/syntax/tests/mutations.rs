@@ -129,7 +129,7 @@ fn programs_with_other_tokens() {
             }
         }
     }
-    let programs = include_str!("data/programs.rs");
+    let programs = include_str!("../../../tests/programs/src/reference.rs");
     for (at, _) in programs.match_indices("#[tensor_fn") {
         let rest = &programs[at..];
         sources.push(rest[..rest.find("\n}\n").map_or(rest.len(), |end| end + 3)].to_string());

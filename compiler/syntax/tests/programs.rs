@@ -5,7 +5,7 @@ use tenfold_syntax::parse_item;
 
 #[test]
 fn programs_parse() {
-    let file = syn::parse_file(include_str!("data/programs.rs")).unwrap();
+    let file = syn::parse_file(include_str!("../../../tests/programs/src/reference.rs")).unwrap();
     let mut count = 0;
     for item in file.items {
         let syn::Item::Fn(mut f) = item else { continue };

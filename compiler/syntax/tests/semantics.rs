@@ -75,7 +75,7 @@ fn every_code_of_meaning_has_a_case() {
 /// What becomes of each program of the language's reference: a module, or the one construct that is not compiled yet.
 #[test]
 fn programs_of_the_reference() {
-    let text = include_str!("data/programs.rs");
+    let text = include_str!("../../../tests/programs/src/reference.rs");
     let starts: Vec<usize> = text.match_indices("#[tensor_fn").map(|(at, _)| at).collect();
     let functions: Vec<&str> = starts
         .iter()

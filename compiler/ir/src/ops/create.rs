@@ -2,7 +2,7 @@
 
 use super::call::{index, shape, value_meeting};
 use super::error::{At, OpError, OpErrorKind};
-use super::{Arg, Literal, OpCall, OpDef, OpKind};
+use super::{Arg, Literal, OpCall, OpDef};
 use crate::arith::IntExpr;
 use crate::op::{CmpOp, ElementOp};
 use crate::relax::{Builder, Op, ValueId, dim};
@@ -115,32 +115,18 @@ fn eye(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     if dtype.is_bool() { Ok(equal) } else { b.element(ElementOp::Cast(dtype), &[equal]) }
 }
 
-macro_rules! typed {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:expr, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: $arity,
-            attrs: &[],
-            typed: true,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
-}
-
 pub(super) static TABLE: &[OpDef] = &[
-    typed!("zeros", "", "shape", (1, 1), |b, call| filled(b, call, "zeros", false), "A tensor of zeros (false)."),
-    typed!("ones", "", "shape", (1, 1), |b, call| filled(b, call, "ones", true), "A tensor of ones (true)."),
-    typed!("full", "", "shape, value", (2, 2), full, "A tensor of one value, whose dtype it takes."),
+    typed!("zeros", "", "shape", (1, 1), &[], |b, call| filled(b, call, "zeros", false), "A tensor of zeros (false)."),
+    typed!("ones", "", "shape", (1, 1), &[], |b, call| filled(b, call, "ones", true), "A tensor of ones (true)."),
+    typed!("full", "", "shape, value", (2, 2), &[], full, "A tensor of one value, whose dtype it takes."),
     typed!(
         "arange",
         "Range",
         "start?, stop, step?",
         (1, 3),
+        &[],
         arange,
         "y[i] = start + i · step for all below stop (above it if step is negative); i64 without a turbofish."
     ),
-    typed!("eye", "EyeLike", "n, m?", (1, 2), eye, "The matrix with 1 where row equals column, else 0."),
+    typed!("eye", "EyeLike", "n, m?", (1, 2), &[], eye, "The matrix with 1 where row equals column, else 0."),
 ];

@@ -3,9 +3,10 @@
 use super::call::{axis_attr, bool_attr, tensor};
 use super::check::numbers;
 use super::compose::working;
+use super::entry::AXIS;
 use super::error::OpError;
 use super::kernel::Kernel;
-use super::{AttrDef, OpCall, OpDef, OpKind};
+use super::{AttrDef, OpCall, OpDef};
 use crate::Scalar;
 use crate::op::BinaryOp;
 use crate::relax::{Builder, ValueId};
@@ -37,30 +38,28 @@ fn cumulative(b: &mut Builder, call: &OpCall, name: &str, op: BinaryOp) -> Resul
 }
 
 const ATTRS: &[AttrDef] = &[
-    AttrDef { name: "axis", ty: "int = -1", doc: "the axis; negative counts from the end" },
+    AXIS,
     AttrDef { name: "exclusive", ty: "bool = false", doc: "whether an element itself does not count" },
     AttrDef { name: "reverse", ty: "bool = false", doc: "from the end of the axis" },
 ];
 
 pub(super) static TABLE: &[OpDef] = &[
-    OpDef {
-        name: "cumsum",
-        onnx: "CumSum",
-        signature: "x",
-        arity: (1, 1),
-        attrs: ATTRS,
-        typed: false,
-        doc: "Running sums along an axis, in order; f16 and bf16 are summed in f32.",
-        kind: OpKind::Graph(|b, call| cumulative(b, call, "cumsum", BinaryOp::Add)),
-    },
-    OpDef {
-        name: "cumprod",
-        onnx: "CumProd",
-        signature: "x",
-        arity: (1, 1),
-        attrs: ATTRS,
-        typed: false,
-        doc: "Running products along an axis, in order; f16 and bf16 are multiplied in f32.",
-        kind: OpKind::Graph(|b, call| cumulative(b, call, "cumprod", BinaryOp::Mul)),
-    },
+    graph!(
+        "cumsum",
+        "CumSum",
+        "x",
+        1,
+        ATTRS,
+        |b, call| cumulative(b, call, "cumsum", BinaryOp::Add),
+        "Running sums along an axis, in order; f16 and bf16 are summed in f32."
+    ),
+    graph!(
+        "cumprod",
+        "CumProd",
+        "x",
+        1,
+        ATTRS,
+        |b, call| cumulative(b, call, "cumprod", BinaryOp::Mul),
+        "Running products along an axis, in order; f16 and bf16 are multiplied in f32."
+    ),
 ];

@@ -2,25 +2,10 @@
 //! value that are compositions stand in `op/activation.rs`.
 
 use super::call::word_attr;
-use super::{AttrDef, OpDef, OpKind};
+use super::{AttrDef, OpDef};
 use crate::op::{Activation, BinaryOp, ElementOp, UnaryOp};
 
 /// A row of the table.
-macro_rules! element {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:literal, $attrs:expr, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: ($arity, $arity),
-            attrs: $attrs,
-            typed: false,
-            doc: $doc,
-            kind: OpKind::Element($build),
-        }
-    };
-}
-
 macro_rules! unary {
     ($name:literal, $onnx:literal, $op:ident, $doc:literal) => {
         element!($name, $onnx, "x", 1, &[], |_| Ok(ElementOp::Unary(UnaryOp::$op)), $doc)

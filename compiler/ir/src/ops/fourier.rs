@@ -6,9 +6,10 @@
 use super::call::{axis_attr, bool_attr, index_attr, tensor};
 use super::check::{floats, some};
 use super::compose::{arange, cast, div, index_value, moved, transpose, unary, with, working};
+use super::entry::AXIS;
 use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::kernel::{Buf, Ex, Kernel};
-use super::{AttrDef, OpCall, OpDef, OpKind};
+use super::{AttrDef, OpCall, OpDef};
 use crate::DType;
 use crate::arith::IntExpr;
 use crate::op::{BinaryOp, UnaryOp};
@@ -368,22 +369,6 @@ fn stft(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     transformed(b, whole, 2, 3, &transform(ty.dtype, Form::Whole, false, length))
 }
 
-macro_rules! graph {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:literal, $attrs:expr, $typed:literal, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: ($arity, $arity),
-            attrs: $attrs,
-            typed: $typed,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
-}
-
-const AXIS: AttrDef = AttrDef { name: "axis", ty: "int = -1", doc: "the axis; negative counts from the end" };
 pub(super) static TABLE: &[OpDef] = &[
     graph!(
         "rfft",
@@ -391,7 +376,6 @@ pub(super) static TABLE: &[OpDef] = &[
         "x",
         1,
         &[AXIS],
-        false,
         rfft,
         "Fourier transform of real numbers along an axis: n / 2 + 1 complex numbers, a last axis of 2."
     ),
@@ -401,7 +385,6 @@ pub(super) static TABLE: &[OpDef] = &[
         "x",
         1,
         &[AXIS, AttrDef { name: "n", ty: "int = 2 · (extent - 1)", doc: "how many real numbers come out" }],
-        false,
         irfft,
         "Inverse of rfft: real numbers from the first half of their transform (complex, a last axis of 2)."
     ),
@@ -411,7 +394,6 @@ pub(super) static TABLE: &[OpDef] = &[
         "x",
         1,
         &[AXIS],
-        false,
         |b, call| fft(b, call, false),
         "Fourier transform of complex numbers (a last axis of 2) along an axis."
     ),
@@ -421,7 +403,6 @@ pub(super) static TABLE: &[OpDef] = &[
         "x",
         1,
         &[AXIS],
-        false,
         |b, call| fft(b, call, true),
         "Inverse Fourier transform of complex numbers (a last axis of 2) along an axis."
     ),
@@ -434,7 +415,6 @@ pub(super) static TABLE: &[OpDef] = &[
             AttrDef { name: "frame_step", ty: "int", doc: "samples from one frame to the next" },
             AttrDef { name: "onesided", ty: "bool = true", doc: "only the first half and one of each transform" },
         ],
-        false,
         stft,
         "Transforms of frames of real signals [batch, samples], each times the window: [batch, frames, numbers, 2]."
     ),

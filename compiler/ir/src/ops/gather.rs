@@ -5,9 +5,10 @@
 
 use super::call::{axis_attr, int_attr, tensor, word_attr};
 use super::check::{attr_error, extent, integers, numbers, rank_at_least, same_dtype, shape, some};
+use super::entry::AXIS;
 use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::kernel::{Buf, Ex, Kernel};
-use super::{AttrDef, OpCall, OpDef, OpKind};
+use super::{AttrDef, OpCall, OpDef};
 use crate::Scalar;
 use crate::arith::IntExpr;
 use crate::relax::{Builder, Op, SliceAxis, TensorType, ValueId, dim};
@@ -318,22 +319,6 @@ fn triangle(b: &mut Builder, call: &OpCall, upper: bool) -> Result<ValueId, OpEr
     k.finish(b)
 }
 
-macro_rules! graph {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:literal, $attrs:expr, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: ($arity, $arity),
-            attrs: $attrs,
-            typed: false,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
-}
-
-const AXIS: AttrDef = AttrDef { name: "axis", ty: "int = -1", doc: "the axis; negative counts from the end" };
 const DIAGONAL: AttrDef = AttrDef { name: "k", ty: "int = 0", doc: "the diagonal, counted upwards from the main one" };
 
 pub(super) static TABLE: &[OpDef] = &[

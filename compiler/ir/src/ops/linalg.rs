@@ -5,7 +5,7 @@ use super::check::{floats, rank_at_least, rank_error, same_dtype, square};
 use super::compose::working;
 use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::kernel::{Buf, Ex, Kernel};
-use super::{AttrDef, OpCall, OpDef, OpKind};
+use super::{AttrDef, OpCall, OpDef};
 use crate::DType;
 use crate::arith::IntExpr;
 use crate::op::UnaryOp;
@@ -321,21 +321,6 @@ fn apply<'k>(k: &'k Kernel, (m, scale): (Buf<'k>, Buf<'k>), j: Ex<'k>, (to, firs
         to.put(&[j, c], to.at(&[j, c]) - part);
         k.for_in("row", j + 1, high, |i| to.put(&[i, c], to.at(&[i, c]) - m.at(&[i, j]) * part));
     });
-}
-
-macro_rules! graph {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:literal, $attrs:expr, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: ($arity, $arity),
-            attrs: $attrs,
-            typed: false,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
 }
 
 pub(super) static TABLE: &[OpDef] = &[

@@ -3,6 +3,9 @@
 //! A bare name in a tensor function is looked up here ([`lookup`]). Names are NumPy's, else ONNX's in snake case.
 //! An operator that works element by element has [`OpKind::Element`] and may also be called inside `compute`.
 
+#[macro_use]
+mod entry;
+
 mod call;
 mod check;
 mod compose;

@@ -2,7 +2,7 @@
 
 use super::call::{bool_attr, int_attr, ints_attr, missing, tensor, values};
 use super::error::{At, OpError, OpErrorKind, show_tensor};
-use super::{AttrDef, OpCall, OpDef, OpKind};
+use super::{AttrDef, OpCall, OpDef};
 use crate::op::ReduceOp;
 use crate::relax::{Builder, ConvLayout, DataLayout, Op, PoolOp, TensorType, ValueId, Window, dim};
 
@@ -82,21 +82,6 @@ fn global_pool(b: &mut Builder, call: &OpCall, op: ReduceOp) -> Result<ValueId, 
             .help("axes are batch, channel, then one or more spatial axes"));
     }
     b.emit(Op::Reduce { op, axes: (2..ty.shape.len()).collect(), keepdims: true }, &[x])
-}
-
-macro_rules! graph {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:expr, $attrs:expr, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: $arity,
-            attrs: $attrs,
-            typed: false,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
 }
 
 pub(super) static TABLE: &[OpDef] = &[

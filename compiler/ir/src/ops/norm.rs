@@ -3,9 +3,10 @@
 use super::call::{axes_attr, axis_attr, bool_attr, float_attr, int_attr, tensor, values};
 use super::check::{attr_error, floats, rank_at_least, same_dtype, shape};
 use super::compose::{add, binary, cast, div, index_value, mul, reduce, reshape, sub, unary, with, working};
+use super::entry::{AXES, AXIS, EPSILON, FIRST_AXIS, KEEPDIMS};
 use super::error::OpError;
 use super::kernel::Kernel;
-use super::{AttrDef, OpCall, OpDef, OpKind};
+use super::{AttrDef, OpCall, OpDef};
 use crate::arith::IntExpr;
 use crate::op::{BinaryOp, ReduceOp, UnaryOp};
 use crate::relax::{Builder, TensorType, ValueId, dim};
@@ -213,27 +214,7 @@ fn lrn(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     cast(b, ty.dtype, value)
 }
 
-macro_rules! graph {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:literal, $attrs:expr, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: ($arity, $arity),
-            attrs: $attrs,
-            typed: false,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
-}
-
-const AXES: AttrDef =
-    AttrDef { name: "axis", ty: "int | list = all", doc: "the axis or axes to reduce; negative counts from the end" };
-const AXIS: AttrDef = AttrDef { name: "axis", ty: "int = -1", doc: "the axis; negative counts from the end" };
-const KEEPDIMS: AttrDef = AttrDef { name: "keepdims", ty: "bool = false", doc: "keep reduced axes with extent 1" };
 const DDOF: AttrDef = AttrDef { name: "ddof", ty: "int = 0", doc: "taken from the count of elements" };
-const EPSILON: AttrDef = AttrDef { name: "epsilon", ty: "float = 1e-5", doc: "added to the variance" };
 
 pub(super) static TABLE: &[OpDef] = &[
     graph!(
@@ -269,10 +250,7 @@ pub(super) static TABLE: &[OpDef] = &[
         "RMSNormalization",
         "x, scale",
         2,
-        &[
-            AttrDef { name: "axis", ty: "int = -1", doc: "first normalised axis" },
-            AttrDef { name: "epsilon", ty: "float = 1e-5", doc: "added to the mean of squares" },
-        ],
+        &[FIRST_AXIS, AttrDef { name: "epsilon", ty: "float = 1e-5", doc: "added to the mean of squares" },],
         rms_normalization,
         "y = x / √(mean(x²) + epsilon) · scale, the mean over the axes from `axis` on."
     ),

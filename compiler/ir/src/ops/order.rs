@@ -2,9 +2,10 @@
 
 use super::call::{axes_attr, axis_attr, bool_attr, index_attr, missing, tensor};
 use super::check::{floats, numbers, rank, same_dtype};
+use super::entry::AXIS;
 use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::kernel::{Buf, Cell, Ex, Kernel};
-use super::{AttrDef, OpCall, OpDef, OpKind};
+use super::{AttrDef, OpCall, OpDef};
 use crate::DType;
 use crate::arith::IntExpr;
 use crate::op::BinaryOp;
@@ -331,22 +332,6 @@ fn histogram(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     k.finish(b)
 }
 
-macro_rules! graph {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:literal, $attrs:expr, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: ($arity, $arity),
-            attrs: $attrs,
-            typed: false,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
-}
-
-const AXIS: AttrDef = AttrDef { name: "axis", ty: "int = -1", doc: "the axis; negative counts from the end" };
 const DESCENDING: AttrDef = AttrDef { name: "descending", ty: "bool = false", doc: "the greatest first" };
 
 pub(super) static TABLE: &[OpDef] = &[

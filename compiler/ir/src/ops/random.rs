@@ -4,7 +4,7 @@ use super::call::{float_attr, shape, tensor, value_meeting};
 use super::check::{dtype_error, floats, rank};
 use super::compose::{add, arange, binary, cast, compare, mul, reshape, unary, with};
 use super::error::{At, OpError, OpErrorKind};
-use super::{Arg, AttrDef, OpCall, OpDef, OpKind};
+use super::{Arg, AttrDef, OpCall, OpDef};
 use crate::arith::IntExpr;
 use crate::op::{ArgOp, BinaryOp, CmpOp, UnaryOp};
 use crate::relax::{Builder, Op, ValueId, dim};
@@ -166,70 +166,55 @@ fn dropout(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     super::compose::select(b, stays, scaled, zero)
 }
 
-macro_rules! random {
-    ($name:literal, $onnx:literal, $signature:literal, $attrs:expr, $typed:literal, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: (2, 2),
-            attrs: $attrs,
-            typed: $typed,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
-}
-
 pub(super) static TABLE: &[OpDef] = &[
-    random!(
+    typed!(
         "random_uniform",
         "RandomUniform",
         "seed, shape",
+        2,
         &[
             AttrDef { name: "low", ty: "float = 0.0", doc: "the least number" },
             AttrDef { name: "high", ty: "float = 1.0", doc: "what all numbers are below" },
         ],
-        true,
         random_uniform,
         "Numbers from 0 to below 1 that depend on the seed and the place alone."
     ),
-    random!(
+    typed!(
         "random_normal",
         "RandomNormal",
         "seed, shape",
+        2,
         &[
             AttrDef { name: "mean", ty: "float = 0.0", doc: "mean" },
             AttrDef { name: "scale", ty: "float = 1.0", doc: "standard deviation" },
         ],
-        true,
         random_normal,
         "Normally distributed numbers that depend on the seed and the place alone."
     ),
-    random!(
+    typed!(
         "bernoulli",
         "Bernoulli",
         "p, seed",
+        2,
         &[],
-        true,
         bernoulli,
         "1 with the probability that each element says, else 0; in the dtype of p without a turbofish."
     ),
-    random!(
+    typed!(
         "multinomial",
         "Multinomial",
         "x, seed",
+        2,
         &[AttrDef { name: "sample_size", ty: "int = 1", doc: "how many are drawn per row" }],
-        true,
         multinomial,
         "Classes drawn with replacement by the logarithms of their weights, a row each; i64 without a turbofish. The axis of classes must be proven non-empty."
     ),
-    random!(
+    graph!(
         "dropout",
         "Dropout",
         "x, seed",
+        2,
         &[AttrDef { name: "ratio", ty: "float = 0.5", doc: "probability of 0" }],
-        false,
         dropout,
         "Elements set to 0 by chance, the others divided by 1 - ratio."
     ),

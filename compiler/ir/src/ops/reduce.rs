@@ -1,17 +1,14 @@
 //! Reductions over axes, and the operators along one axis.
 
 use super::call::{axes_attr, axis_attr, bool_attr, float_attr, tensor, values};
+use super::entry::{AXES, AXIS, EPSILON, FIRST_AXIS, KEEPDIMS};
 use super::error::OpError;
-use super::{AttrDef, OpCall, OpDef, OpKind};
+use super::{AttrDef, OpCall, OpDef};
 use crate::op::{ArgOp, ReduceOp};
 use crate::relax::{Builder, Op, ValueId};
 
-const AXES: AttrDef =
-    AttrDef { name: "axis", ty: "int | list = all", doc: "the axis or axes to reduce; negative counts from the end" };
-const AXIS: AttrDef = AttrDef { name: "axis", ty: "int = -1", doc: "the axis; negative counts from the end" };
 const ONE_OR_ALL: AttrDef =
     AttrDef { name: "axis", ty: "int = all", doc: "the axis; without it the index into the flattened tensor" };
-const KEEPDIMS: AttrDef = AttrDef { name: "keepdims", ty: "bool = false", doc: "keep reduced axes with extent 1" };
 
 fn reduce(b: &mut Builder, call: &OpCall, op: ReduceOp) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
@@ -50,31 +47,13 @@ fn batch_normalization(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpErro
 
 macro_rules! reduction {
     ($name:literal, $onnx:literal, $op:ident, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: "x",
-            arity: (1, 1),
-            attrs: &[AXES, KEEPDIMS],
-            typed: false,
-            doc: $doc,
-            kind: OpKind::Graph(|b, call| reduce(b, call, ReduceOp::$op)),
-        }
+        graph!($name, $onnx, "x", 1, &[AXES, KEEPDIMS], |b, call| reduce(b, call, ReduceOp::$op), $doc)
     };
 }
 
 macro_rules! extreme {
     ($name:literal, $onnx:literal, $op:ident, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: "x",
-            arity: (1, 1),
-            attrs: &[ONE_OR_ALL, KEEPDIMS],
-            typed: false,
-            doc: $doc,
-            kind: OpKind::Graph(|b, call| arg_reduce(b, call, ArgOp::$op)),
-        }
+        graph!($name, $onnx, "x", 1, &[ONE_OR_ALL, KEEPDIMS], |b, call| arg_reduce(b, call, ArgOp::$op), $doc)
     };
 }
 
@@ -98,47 +77,40 @@ pub(super) static TABLE: &[OpDef] = &[
         ArgMin,
         "Index of the smallest element as i64; the first of equals, or the first NaN. The axis must be proven non-empty."
     ),
-    OpDef {
-        name: "softmax",
-        onnx: "Softmax",
-        signature: "x",
-        arity: (1, 1),
-        attrs: &[AXIS],
-        typed: false,
-        doc: "y = e^(x - m) / Σ e^(x - m) along the axis, m the largest x.",
-        kind: OpKind::Graph(|b, call| softmax(b, call, false)),
-    },
-    OpDef {
-        name: "log_softmax",
-        onnx: "LogSoftmax",
-        signature: "x",
-        arity: (1, 1),
-        attrs: &[AXIS],
-        typed: false,
-        doc: "y = x - m - ln Σ e^(x - m) along the axis, m the largest x.",
-        kind: OpKind::Graph(|b, call| softmax(b, call, true)),
-    },
-    OpDef {
-        name: "batch_normalization",
-        onnx: "BatchNormalization",
-        signature: "x, scale, bias, mean, variance",
-        arity: (5, 5),
-        attrs: &[AttrDef { name: "epsilon", ty: "float = 1e-5", doc: "added to the variance" }],
-        typed: false,
-        doc: "y = (x - mean) · (scale / √(variance + epsilon)) + bias, one number of each per channel, which is axis 1. f16 and bf16 are computed in f32 and rounded once.",
-        kind: OpKind::Graph(batch_normalization),
-    },
-    OpDef {
-        name: "layer_normalization",
-        onnx: "LayerNormalization",
-        signature: "x, scale, bias?",
-        arity: (2, 3),
-        attrs: &[
-            AttrDef { name: "axis", ty: "int = -1", doc: "first normalised axis" },
-            AttrDef { name: "epsilon", ty: "float = 1e-5", doc: "added to the variance" },
-        ],
-        typed: false,
-        doc: "y = (x - mean) / √(variance + epsilon) · scale + bias, mean and variance over the axes from `axis` on.",
-        kind: OpKind::Graph(layer_normalization),
-    },
+    graph!(
+        "softmax",
+        "Softmax",
+        "x",
+        1,
+        &[AXIS],
+        |b, call| softmax(b, call, false),
+        "y = e^(x - m) / Σ e^(x - m) along the axis, m the largest x."
+    ),
+    graph!(
+        "log_softmax",
+        "LogSoftmax",
+        "x",
+        1,
+        &[AXIS],
+        |b, call| softmax(b, call, true),
+        "y = x - m - ln Σ e^(x - m) along the axis, m the largest x."
+    ),
+    graph!(
+        "batch_normalization",
+        "BatchNormalization",
+        "x, scale, bias, mean, variance",
+        5,
+        &[EPSILON],
+        batch_normalization,
+        "y = (x - mean) · (scale / √(variance + epsilon)) + bias, one number of each per channel, which is axis 1. f16 and bf16 are computed in f32 and rounded once."
+    ),
+    graph!(
+        "layer_normalization",
+        "LayerNormalization",
+        "x, scale, bias?",
+        (2, 3),
+        &[FIRST_AXIS, EPSILON,],
+        layer_normalization,
+        "y = (x - mean) / √(variance + epsilon) · scale + bias, mean and variance over the axes from `axis` on."
+    ),
 ];

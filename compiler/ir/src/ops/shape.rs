@@ -5,7 +5,7 @@ use super::call::{
     word_attr,
 };
 use super::error::{At, OpError, OpErrorKind, show_tensor};
-use super::{AttrDef, AttrValue, OpCall, OpDef, OpKind};
+use super::{AttrDef, AttrValue, OpCall, OpDef};
 use crate::Scalar;
 use crate::arith::IntExpr;
 use crate::relax::{Builder, Op, PadMode, SliceAxis, TensorType, ValueId, dim};
@@ -253,21 +253,6 @@ fn pad_value(b: &mut Builder, call: &OpCall, x: &TensorType) -> Result<ValueId, 
             Ok(b.scalar(Scalar::float(x.dtype, value.get())))
         }
     }
-}
-
-macro_rules! graph {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:expr, $attrs:expr, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: $arity,
-            attrs: $attrs,
-            typed: false,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
 }
 
 pub(super) static TABLE: &[OpDef] = &[

@@ -5,7 +5,7 @@ use super::check::{attr_error, floats, integers, rank, same_dtype, shape};
 use super::compose::{cast, working};
 use super::error::OpError;
 use super::kernel::{Buf, Ex, Kernel};
-use super::{AttrDef, OpCall, OpDef, OpKind};
+use super::{AttrDef, OpCall, OpDef};
 use crate::DType;
 use crate::op::{BinaryOp, UnaryOp};
 use crate::relax::{Builder, TensorType, ValueId, dim};
@@ -376,21 +376,6 @@ fn non_max_suppression(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpErro
         count.put(&[], found.now().cast(DType::I64));
     });
     k.finish(b)
-}
-
-macro_rules! graph {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:literal, $attrs:expr, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: ($arity, $arity),
-            attrs: $attrs,
-            typed: false,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
 }
 
 pub(super) static TABLE: &[OpDef] = &[

@@ -3,7 +3,7 @@
 use super::call::bool_attr;
 use super::compose::{arange, cast, compare, div, index_value, select, sub, unary, with};
 use super::error::{At, OpError, OpErrorKind};
-use super::{AttrDef, OpCall, OpDef, OpKind};
+use super::{AttrDef, OpCall, OpDef};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::relax::{Builder, Op, ValueId, dim};
 use crate::{DType, Scalar};
@@ -99,56 +99,38 @@ fn within(b: &mut Builder, x: ValueId, low: (CmpOp, ValueId), high: (CmpOp, Valu
     super::compose::binary(b, BinaryOp::And, low, high)
 }
 
-macro_rules! graph {
-    ($name:literal, $onnx:literal, $signature:literal, $arity:literal, $attrs:expr, $typed:literal, $build:expr, $doc:literal) => {
-        OpDef {
-            name: $name,
-            onnx: $onnx,
-            signature: $signature,
-            arity: ($arity, $arity),
-            attrs: $attrs,
-            typed: $typed,
-            doc: $doc,
-            kind: OpKind::Graph($build),
-        }
-    };
-}
-
 const PERIODIC: AttrDef =
     AttrDef { name: "periodic", ty: "bool = true", doc: "whether the period is n, else n - 1 (symmetric)" };
 
 pub(super) static TABLE: &[OpDef] = &[
-    graph!(
+    typed!(
         "hann_window",
         "HannWindow",
         "n",
         1,
         &[PERIODIC],
-        true,
         |b, call| window(b, call, &[0.5, -0.5]),
         "The Hann window of n samples: 0.5 - 0.5 cos(2π t / n)."
     ),
-    graph!(
+    typed!(
         "hamming_window",
         "HammingWindow",
         "n",
         1,
         &[PERIODIC],
-        true,
         |b, call| window(b, call, &[25.0 / 46.0, -21.0 / 46.0]),
         "The Hamming window of n samples: 25/46 - 21/46 cos(2π t / n)."
     ),
-    graph!(
+    typed!(
         "blackman_window",
         "BlackmanWindow",
         "n",
         1,
         &[PERIODIC],
-        true,
         |b, call| window(b, call, &[0.42, -0.5, 0.08]),
         "The Blackman window of n samples: 0.42 - 0.5 cos(2π t / n) + 0.08 cos(4π t / n)."
     ),
-    graph!(
+    typed!(
         "mel_weight_matrix",
         "MelWeightMatrix",
         "",
@@ -160,7 +142,6 @@ pub(super) static TABLE: &[OpDef] = &[
             AttrDef { name: "lower_edge_hertz", ty: "float", doc: "lowest frequency" },
             AttrDef { name: "upper_edge_hertz", ty: "float", doc: "highest frequency" },
         ],
-        true,
         mel_weight_matrix,
         "Weights that turn a power spectrum into mel bands, [dft_length / 2 + 1, num_mel_bins]."
     ),

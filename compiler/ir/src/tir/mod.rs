@@ -26,7 +26,7 @@ pub(crate) use annotation_text::quote;
 pub use bounds::{Unproven, unproven, verify_bounds};
 pub use build::Builder;
 pub use counter::Counters;
-pub use eval::{Arg, CallExtern, eval, eval_with};
+pub use eval::{Arg, CallExtern, eval, eval_values, eval_with};
 pub use hash::{structural_hash, structurally_equal};
 pub use ir::*;
 pub use parse::parse;

@@ -12,6 +12,7 @@ mod race;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod values;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,8 @@ use crate::{ConstId, Module};
 use frame::Frame;
 use memory::{Memory, View};
 use race::Races;
+
+pub use values::eval_values;
 
 /// An argument, as the parameter at its place asks for.
 #[derive(Clone, PartialEq, Debug)]
