@@ -1,9 +1,11 @@
 //! Files that functions read at build time: weights and models.
 //!
-//! Their names start at the package's root and stay inside it, links resolved. A file's content is hashed once and
+//! Their names start at the package's root, or in `$OUT_DIR`, and stay inside it, links resolved. A file's content is hashed once and
 //! then known by its length and time.
 
 use crate::hash;
+use crate::uses::FileUse;
+use crate::weights::shards;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -23,8 +25,20 @@ pub(crate) enum Refusal {
     Unreadable(String),
 }
 
+/// How names of files begin that the package's build script makes: they lie in the directory that cargo gives it.
+pub(crate) const OUT_DIR: &str = "$OUT_DIR/";
+
 /// The file of a name in a package.
 pub(crate) fn locate(package: &Path, name: &str) -> Result<PathBuf, Refusal> {
+    match (name.strip_prefix(OUT_DIR), std::env::var_os("OUT_DIR")) {
+        (Some(made), Some(out)) => inside(Path::new(&out), made),
+        (Some(_), None) => Err(Refusal::Missing),
+        (None, _) => inside(package, name),
+    }
+}
+
+/// The file of a name in a directory.
+fn inside(directory: &Path, name: &str) -> Result<PathBuf, Refusal> {
     let relative = Path::new(name);
     let mut depth = 0_usize;
     for component in relative.components() {
@@ -37,14 +51,14 @@ pub(crate) fn locate(package: &Path, name: &str) -> Result<PathBuf, Refusal> {
             }
         }
     }
-    let path = package.join(relative);
+    let path = directory.join(relative);
     let unreadable = |error: std::io::Error| Refusal::Unreadable(error.to_string());
     let real = match path.canonicalize() {
         Ok(real) => real,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(Refusal::Missing),
         Err(error) => return Err(unreadable(error)),
     };
-    let root = package.canonicalize().map_err(unreadable)?;
+    let root = directory.canonicalize().map_err(unreadable)?;
     if !real.starts_with(&root) {
         return Err(Refusal::Link);
     }
@@ -54,8 +68,19 @@ pub(crate) fn locate(package: &Path, name: &str) -> Result<PathBuf, Refusal> {
     Ok(path)
 }
 
-/// The files that a model keeps its data in, by names that start at the package's root.
-pub(crate) fn beside_model(package: &Path, model: &str) -> Vec<String> {
+/// The files that a file names in turn, by names that start at the package's root: the data of a model, the parts of
+/// split weights.
+pub(crate) fn named_by(package: &Path, used: &FileUse) -> Vec<String> {
+    if used.model {
+        beside_model(package, &used.file)
+    } else if shards::is_index(&used.file) {
+        shards::all(package, &used.file)
+    } else {
+        Vec::new()
+    }
+}
+
+fn beside_model(package: &Path, model: &str) -> Vec<String> {
     let bytes = locate(package, model).ok().and_then(|path| fs::read(path).ok()).unwrap_or_default();
     let folder = Path::new(model).parent().unwrap_or(Path::new(""));
     let names = tenfold_onnx::external_files(&bytes).into_iter();
@@ -96,7 +121,7 @@ impl Hashes {
         let path = match locate(package, name) {
             Ok(path) => path,
             Err(refusal) => {
-                if refusal == Refusal::Missing {
+                if refusal == Refusal::Missing && !name.starts_with(OUT_DIR) {
                     self.watch.insert(package.join(name));
                 }
                 return format!("{refusal:?}");

@@ -199,9 +199,7 @@ impl<'a> Run<'a> {
             for used in &item.read.uses.files {
                 let hash = hashes.of(&environment.package, &used.file);
                 key.field(used.file.as_bytes()).field(hash.as_bytes());
-                for file in
-                    used.model.then(|| files::beside_model(&environment.package, &used.file)).into_iter().flatten()
-                {
+                for file in files::named_by(&environment.package, used) {
                     key.field(file.as_bytes()).field(hashes.of(&environment.package, &file).as_bytes());
                 }
             }

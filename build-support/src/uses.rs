@@ -81,7 +81,9 @@ impl Uses {
             StmtKind::Const { ty, source, .. } => {
                 self.ty(ty);
                 match source {
-                    ConstSource::Safetensors { file, .. } | ConstSource::Npy { file } => {
+                    ConstSource::Safetensors { file, .. }
+                    | ConstSource::Npz { file, .. }
+                    | ConstSource::Npy { file } => {
                         self.file(&file.value);
                     }
                     ConstSource::Value(value) => self.expr(value),

@@ -14,10 +14,14 @@ pub(crate) fn write(directory: &Path) {
     write("cut.npy", &bias[..bias.len() - 4]);
     write("fortran.npy", &npy("<f4", true, "(2, 2)", 16));
     write("complex.npy", &npy("<c8", false, "(4,)", 32));
+    write("packed.npz", include_bytes!("../fuzz/corpus/npz/packed"));
+    write("split.index.json", INDEX);
     write("net.onnx", &onnx::model(NET));
     write("unknown.onnx", &onnx::model("input x: float[4]\ny = Foo(x)\nz = a.b.Bar(y)\noutput z"));
     write("net.tflite", b"");
 }
+
+const INDEX: &[u8] = br#"{"weight_map": {"fc1.weight": "digits.safetensors", "fc3.weight": "rest.safetensors"}}"#;
 
 const NET: &str = "
 input x: float[batch, 4]

@@ -3,7 +3,8 @@
 use crate::targets::Target;
 
 /// What reads bytes.
-pub(crate) const READERS: &[Target] = &[("blob", blob), ("safetensors", safetensors), ("npy", npy)];
+pub(crate) const READERS: &[Target] =
+    &[("blob", blob), ("safetensors", safetensors), ("npy", npy), ("npz", npz), ("index", index)];
 
 /// A blob, at an aligned address: whole, or with its hashes made right.
 fn blob(bytes: &[u8]) {
@@ -56,10 +57,20 @@ fn mend_entries(mut body: &mut [u8]) {
 
 /// A safetensors file.
 fn safetensors(bytes: &[u8]) {
-    tenfold_build::holds_tensor(bytes, Some("w"));
+    tenfold_build::holds_tensor(bytes, "safetensors");
 }
 
 /// An npy file.
 fn npy(bytes: &[u8]) {
-    tenfold_build::holds_tensor(bytes, None);
+    tenfold_build::holds_tensor(bytes, "npy");
+}
+
+/// An npz file.
+fn npz(bytes: &[u8]) {
+    tenfold_build::holds_tensor(bytes, "npz");
+}
+
+/// The index of safetensors files.
+fn index(bytes: &[u8]) {
+    tenfold_build::holds_tensor(bytes, "json");
 }

@@ -115,6 +115,16 @@ fn npy() {
 }
 
 #[test]
+fn npz() {
+    fuzz("npz");
+}
+
+#[test]
+fn index() {
+    fuzz("index");
+}
+
+#[test]
 fn blobs_read_back_as_they_are_written() {
     let module = |key: &str, len: usize, imports: &[usize]| Module {
         key: key.to_string(),

@@ -6,6 +6,7 @@ The bound of an element is C * eps * (the same formula with every term replaced 
 operations on the longest way from an input to the result, each of which may err by half a unit in the last place.
 """
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -200,5 +201,36 @@ def largest():
     save("largest", {"x": x}, {"value": exact(x[place]), "place": exact(place.astype(np.int32))})
 
 
-for program in (norm, attend, bilateral, fir, fft512, prefix_sum, life, conv_s8, resize, biquads, kmeans, histogram, largest):
+def safetensors(path, tensors):
+    """As the library writes it, which knows no bf16 of NumPy's: name -> (dtype, shape, bytes)."""
+    header, data = {}, b""
+    for name, (dtype, shape, content) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+def weights():
+    """Weights of every width in two files of one index, and in an archive of NumPy's."""
+    folder = here / "split"
+    folder.mkdir(exist_ok=True)
+    x, a, b, c = f32(7, 4), f32(4, 8).astype(np.float16), f32(8), rng.integers(-128, 128, (8, 3), dtype=np.int8)
+    b = (b.view(np.uint32) & 0xFFFF0000).view(np.float32)
+    scale = f32(3)
+    bf16 = (b.view(np.uint32) >> 16).astype(np.uint16)
+    safetensors(folder / "model-00001-of-00002.safetensors", {"odd": ("U8", (1,), b"?"), "a": ("F16", a.shape, a.tobytes())})
+    safetensors(folder / "model-00002-of-00002.safetensors", {"b": ("BF16", b.shape, bf16.tobytes())})
+    places = {"odd": 1, "a": 1, "b": 2}
+    places = {name: f"model-{n:05}-of-00002.safetensors" for name, n in places.items()}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}, indent=1) + "\n")
+    np.savez(folder / "rest.npz", **{"c": c, "layer/scale": scale})
+    wx, wa, wb, wc, ws = wide(x, a, b, c, scale)
+    y = np.maximum(wx @ wa + wb, 0) @ wc * ws
+    size = (np.abs(wx) @ np.abs(wa) + np.abs(wb)) @ np.abs(wc) * np.abs(ws)
+    save("split", {"x": x}, {"y": (y, EPS * 2 * 16 * size)})
+
+
+for program in (norm, attend, bilateral, fir, fft512, prefix_sum, life, conv_s8, resize, biquads, kmeans, histogram, largest, weights):
     program()

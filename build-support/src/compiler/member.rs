@@ -110,6 +110,7 @@ impl Environment for Member {
         let (file, wanted, name) = match source {
             ConstSource::Npy { file } => (file, Wanted::Npy, &file.value),
             ConstSource::Safetensors { file, tensor } => (file, Wanted::Safetensors(&tensor.value), &tensor.value),
+            ConstSource::Npz { file, tensor } => (file, Wanted::Npz(&tensor.value), &tensor.value),
             ConstSource::Value(_) => return ConstLookup::Unknown,
         };
         let found = weights::find(&self.package, &file.value, wanted);
@@ -118,7 +119,11 @@ impl Environment for Member {
             Ok(data) => ConstLookup::Found(data),
             Err(failure) => {
                 let node = match source {
-                    ConstSource::Safetensors { tensor, .. } if failure.is_of_tensor() => tensor.node,
+                    ConstSource::Safetensors { tensor, .. } | ConstSource::Npz { tensor, .. }
+                        if failure.is_of_tensor() =>
+                    {
+                        tensor.node
+                    }
                     _ => file.node,
                 };
                 let error = Diagnostic::new(node, failure.code, failure.message);

@@ -5,6 +5,8 @@
 mod json;
 mod npy;
 mod safetensors;
+pub(crate) mod shards;
+mod zip;
 
 use crate::files::{self, Refusal};
 use std::fs::File;
@@ -63,47 +65,60 @@ impl Failure {
 pub(crate) enum Wanted<'a> {
     /// The one in a `.npy` file.
     Npy,
-    /// The one of this name in a safetensors file.
+    /// The one of this name in a `.npz` file.
+    Npz(&'a str),
+    /// The one of this name in a safetensors file, or in the index of several.
     Safetensors(&'a str),
 }
 
 /// The tensor of a file whose name starts at the package's root.
 pub(crate) fn find(package: &Path, name: &str, wanted: Wanted<'_>) -> Result<Found, Failure> {
+    match wanted {
+        Wanted::Safetensors(tensor) if shards::is_index(name) => {
+            let shard = shards::of_tensor(package, name, tensor)?;
+            let found = find_in(package, &shard, wanted);
+            found.map_err(|why| Failure { message: format!("{}; `{name}` names it", why.message), ..why })
+        }
+        Wanted::Safetensors(_) | Wanted::Npz(_) | Wanted::Npy => find_in(package, name, wanted),
+    }
+}
+
+/// Likewise, in this very file.
+fn find_in(package: &Path, name: &str, wanted: Wanted<'_>) -> Result<Found, Failure> {
     let path = files::locate(package, name).map_err(|refusal| refused(package, name, &refusal))?;
     let damaged = |error: io::Error| Failure::damaged(name, error);
     let mut file = File::open(&path).map_err(damaged)?;
     let length = file.metadata().map_err(damaged)?.len();
     let header = header(&mut file, length, wanted).map_err(|why| why.failure(name))?;
-    let bytes = header.bytes();
-    match bytes {
+    match header.bytes() {
         Some(bytes) if header.lies_within(bytes, length) => {
             Ok(Found { path, dtype: header.dtype, shape: header.shape, offset: header.offset, length: bytes })
         }
-        Some(bytes) => Err(Failure::damaged(
-            name,
-            format!(
-                "{} with extents {:?} takes {bytes} bytes, and there are {}",
-                header.dtype,
-                header.shape,
-                header.length.unwrap_or(u64::MAX).min(length.saturating_sub(header.offset))
-            ),
-        )),
+        Some(bytes) => Err(Failure::damaged(name, header.too_few(bytes, length))),
         None => Err(Failure::damaged(name, "its extents are too large")),
     }
 }
 
-fn header(file: &mut impl Read, length: u64, wanted: Wanted<'_>) -> Result<Header, Why> {
+fn header(file: &mut (impl Read + Seek), length: u64, wanted: Wanted<'_>) -> Result<Header, Why> {
     match wanted {
         Wanted::Npy => npy::read(file),
+        Wanted::Npz(array) => zip::read(file, length, array),
         Wanted::Safetensors(tensor) => safetensors::read(file, length, tensor),
     }
 }
 
-/// Whether bytes are a file that holds a tensor, of safetensors the one of this name. The readers' fuzzers call this.
+/// Whether bytes are a file that holds a tensor, of kinds with names the one called `w`; an index names its file. The
+/// readers' fuzzers call this.
 #[doc(hidden)]
-pub fn holds_tensor(mut bytes: &[u8], tensor: Option<&str>) -> bool {
+pub fn holds_tensor(bytes: &[u8], extension: &str) -> bool {
+    let wanted = match extension {
+        "json" => return shards::place(bytes, "w").is_ok(),
+        "npy" => Wanted::Npy,
+        "npz" => Wanted::Npz("w"),
+        _ => Wanted::Safetensors("w"),
+    };
     let length = bytes.len() as u64;
-    let header = header(&mut bytes, length, tensor.map_or(Wanted::Npy, Wanted::Safetensors));
+    let header = header(&mut io::Cursor::new(bytes), length, wanted);
     header.is_ok_and(|it| it.bytes().is_some_and(|bytes| it.lies_within(bytes, length)))
 }
 
@@ -120,6 +135,12 @@ impl Header {
     /// How many bytes the tensor has, if that is a number.
     fn bytes(&self) -> Option<u64> {
         self.shape.iter().try_fold(self.dtype.size_bytes() as u64, |n, extent| n.checked_mul(*extent))
+    }
+
+    /// That there are fewer bytes than the extents say, in a file of `length`.
+    fn too_few(&self, bytes: u64, length: u64) -> String {
+        let there = self.length.unwrap_or(u64::MAX).min(length.saturating_sub(self.offset));
+        format!("{} with extents {:?} takes {bytes} bytes, and there are {there}", self.dtype, self.shape)
     }
 
     /// Whether so many bytes lie in a file of `length`, and are those that the file sets aside.
@@ -187,7 +208,10 @@ pub(crate) fn refused(package: &Path, name: &str, refusal: &Refusal) -> Failure 
         Refusal::Missing => Failure {
             code: Code::FileMissing,
             message: format!("there is no file `{name}`"),
-            help: beside(package, name).map_or(root, |near| format!("did you mean `{near}`?")),
+            help: match name.starts_with(files::OUT_DIR) {
+                true => "the build script writes it before it calls `tenfold_build::compile()`".into(),
+                false => beside(package, name).map_or(root, |near| format!("did you mean `{near}`?")),
+            },
         },
         Refusal::Unreadable(why) => Failure::damaged(name, why),
     }
@@ -212,114 +236,4 @@ pub(crate) fn range(path: &Path, offset: u64, length: u64) -> io::Result<impl Re
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    fn package(name: &str, files: &[(&str, &[u8])]) -> PathBuf {
-        let directory = std::env::temp_dir().join(format!("tenfold-weights-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&directory);
-        fs::create_dir_all(&directory).unwrap();
-        for (file, bytes) in files {
-            fs::write(directory.join(file), bytes).unwrap();
-        }
-        directory
-    }
-
-    fn safetensors(header: &str, data: usize) -> Vec<u8> {
-        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-        bytes.extend(header.as_bytes());
-        bytes.resize(bytes.len() + data, 0);
-        bytes
-    }
-
-    const GOOD: &str = r#"{"__metadata__":{"a":"b"},"fc1.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"é\"\u00e9":{"dtype":"BF16","shape":[],"data_offsets":[24,26]}}"#;
-
-    #[test]
-    fn tensors_by_name() {
-        let file = safetensors(GOOD, 26);
-        let directory = package("safetensors", &[("w.safetensors", &file)]);
-        let find = |name| find(&directory, "w.safetensors", Wanted::Safetensors(name));
-        let weight = find("fc1.weight").unwrap();
-        assert_eq!((weight.dtype, weight.shape, weight.length), (DType::F32, vec![2, 3], 24));
-        assert_eq!(weight.offset, 8 + GOOD.len() as u64);
-        assert_eq!(find("é\"é").unwrap().shape, [0; 0]);
-        let failure = find("fc1.wieght").unwrap_err();
-        assert_eq!(failure.code, Code::TensorMissing);
-        assert_eq!(failure.help, "did you mean `fc1.weight`?");
-        fs::remove_dir_all(directory).unwrap();
-    }
-
-    #[test]
-    fn damaged_files_are_errors() {
-        let good = safetensors(GOOD, 26);
-        let directory = package("damaged", &[]);
-        let path = directory.join("w.safetensors");
-        let find = || find(&directory, "w.safetensors", Wanted::Safetensors("fc1.weight"));
-        for end in (0..8 + GOOD.len() + 24).step_by(3) {
-            fs::write(&path, &good[..end]).unwrap();
-            assert!(find().is_err(), "{end}");
-        }
-        for (from, to) in [
-            ("[2,3]", "[2,4]"),
-            ("[2,3]", "[18446744073709551615,3]"),
-            ("[0,24]", "[24,0]"),
-            ("[0,24]", "[99999999999,99999999999]"),
-            ("F32", "F33"),
-            ("{", "["),
-        ] {
-            fs::write(&path, safetensors(&GOOD.replacen(from, to, 9), 26)).unwrap();
-            assert!(find().is_err(), "{from} {to}");
-        }
-        fs::write(&path, u64::MAX.to_le_bytes()).unwrap();
-        assert!(find().is_err());
-        fs::remove_dir_all(directory).unwrap();
-    }
-
-    fn npy(header: &str, data: usize) -> Vec<u8> {
-        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-        bytes.extend((header.len() as u16).to_le_bytes());
-        bytes.extend(header.as_bytes());
-        bytes.resize(bytes.len() + data, 0);
-        bytes
-    }
-
-    #[test]
-    fn npy_files() {
-        let directory = package("npy", &[]);
-        let path = directory.join("a.npy");
-        let find = |header: &str, data| {
-            fs::write(&path, npy(header, data)).unwrap();
-            find(&directory, "a.npy", Wanted::Npy)
-        };
-        let good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n";
-        assert_eq!(find(good, 24).unwrap().shape, [2, 3]);
-        assert_eq!(find(&good.replace("(2, 3)", "(6,)"), 24).unwrap().shape, [6]);
-        assert_eq!(find(&good.replace("(2, 3)", "()"), 4).unwrap().shape, [0; 0]);
-        assert_eq!(find(&good.replace("<f4", "|u1"), 6).unwrap().dtype, DType::U8);
-        for (from, to) in [
-            ("<f4", ">f4"),
-            ("<f4", "<c8"),
-            ("False", "True"),
-            ("(2, 3)", "(2, -3)"),
-            ("(2, 3)", "(99999999999, 99999999999)"),
-            ("'shape'", "'shap'"),
-        ] {
-            let failure = find(&good.replace(from, to), 24).unwrap_err();
-            assert_eq!(failure.code, Code::FileDamaged, "{from} {to}");
-        }
-        assert!(find(good, 23).is_err());
-        fs::remove_dir_all(directory).unwrap();
-    }
-
-    #[test]
-    fn names_that_lead_nowhere() {
-        let directory = package("names", &[("weights.npy", b"")]);
-        let code = |name| find(&directory, name, Wanted::Npy).unwrap_err();
-        assert_eq!(code("../w.npy").code, Code::FileOutside);
-        let missing = code("wieghts.npy");
-        assert_eq!(missing.code, Code::FileMissing);
-        assert_eq!(missing.help, "did you mean `weights.npy`?");
-        fs::remove_dir_all(directory).unwrap();
-    }
-}
+mod tests;

@@ -94,7 +94,7 @@ codes! {
         "The number of tokens of one function is limited, so that no input makes the build run out of memory. Split the function, and read large constants from a file."
     "T0119" ConstSource
         "this is not the value of a constant"
-        "A constant is `safetensors!(\"file\", \"name\")`, `npy!(\"file\")`, an array, or an expression over constants."
+        "A constant is `safetensors!(\"file\", \"name\")`, `npz!(\"file\", \"name\")`, `npy!(\"file\")`, an array, or an expression over constants."
     "T0120" EmptyRange
         "a range lacks an end, or has a form that is not known"
         "A loop and a reduction run over `a..b`. The ends may be left out only among the indices of a slice; `b` is never part of the range."
@@ -208,7 +208,7 @@ codes! {
     // T05: constants and files.
     "T0501" FileOutside
         "a file lies outside of the package"
-        "The path of a file starts at the package's root and stays inside it, links resolved, so that a package says all that it is built from."
+        "The path of a file starts at the package's root and stays inside it, links resolved, so that a package says all that it is built from. What its build script makes lies in `$OUT_DIR/`."
     "T0502" FileMissing
         "there is no such file"
         "The path of a file starts at the package's root, where `Cargo.toml` lies, and not at the source file."
@@ -217,7 +217,7 @@ codes! {
         "The file is not what its reader takes it for, is cut short, or holds something that Tenfold does not read. The text says which."
     "T0504" TensorMissing
         "the file has no tensor of this name"
-        "A safetensors file holds tensors by name. The text lists the nearest names in it."
+        "A safetensors file, the index of several, and an npz file hold tensors by name. The text lists the nearest names in it."
     "T0505" ConstMismatch
         "the constant has another type than is written"
         "The dtype and the extents that are written for a constant are those that its file holds. A wrong type would read other numbers."

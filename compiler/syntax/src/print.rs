@@ -205,6 +205,7 @@ fn const_source(source: &ConstSource) -> String {
         ConstSource::Safetensors { file, tensor } => {
             format!("safetensors!({}, {})", quoted(&file.value), quoted(&tensor.value))
         }
+        ConstSource::Npz { file, tensor } => format!("npz!({}, {})", quoted(&file.value), quoted(&tensor.value)),
         ConstSource::Npy { file } => format!("npy!({})", quoted(&file.value)),
         ConstSource::Value(e) => expr(e),
     }

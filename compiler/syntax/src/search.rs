@@ -281,7 +281,7 @@ fn each_in_stmt(stmt: &Stmt, see: &mut dyn FnMut(&Expr)) {
             each_in_type(ty, see);
             match source {
                 ConstSource::Value(value) => each_expr(value, see),
-                ConstSource::Safetensors { .. } | ConstSource::Npy { .. } => {}
+                ConstSource::Safetensors { .. } | ConstSource::Npz { .. } | ConstSource::Npy { .. } => {}
             }
         }
         StmtKind::Assert { condition, .. } => each_expr(condition, see),

@@ -8,5 +8,6 @@ pub mod models;
 pub mod outside;
 mod reference;
 pub mod scheduled;
+pub mod weights;
 
 pub use reference::*;

@@ -182,6 +182,13 @@ fn histogram() {
 }
 
 #[test]
+fn split_weights() {
+    let x = rows::<f32, 4>(&load("split", "x").f32());
+    let y = programs::weights::split(&x).expect("the dims agree");
+    close("split", "y", y.as_slice());
+}
+
+#[test]
 fn largest() {
     let (value, place) = programs::largest(&load("largest", "x").f32()).expect("the dims agree");
     equal("largest", value.as_slice(), &load("largest", "value").f32());

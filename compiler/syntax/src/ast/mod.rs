@@ -420,6 +420,13 @@ pub enum ConstSource {
         /// `"name"`, of the tensor in the file.
         tensor: Text,
     },
+    /// `npz!("file", "name")`.
+    Npz {
+        /// `"file"`, from the package root.
+        file: Text,
+        /// `"name"`, of the array in the file.
+        tensor: Text,
+    },
     /// `npy!("file")`.
     Npy {
         /// `"file"`, from the package root.

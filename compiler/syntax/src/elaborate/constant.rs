@@ -32,11 +32,13 @@ impl<'a> Elaborator<'a> {
     fn constant(&mut self, name: &'a Name, ty: Option<&Type>, source: &'a ConstSource, ty_node: NodeId) -> Value<'a> {
         let node = match source {
             ConstSource::Value(value) => value.node,
-            ConstSource::Safetensors { file, .. } | ConstSource::Npy { file } => file.node,
+            ConstSource::Safetensors { file, .. } | ConstSource::Npz { file, .. } | ConstSource::Npy { file } => {
+                file.node
+            }
         };
         match source {
             ConstSource::Value(value) => self.constant_value(name, ty, value, ty_node),
-            ConstSource::Safetensors { .. } | ConstSource::Npy { .. } => {
+            ConstSource::Safetensors { .. } | ConstSource::Npz { .. } | ConstSource::Npy { .. } => {
                 let Some(Type::Tensor(ty)) = ty else { return Value::Unknown };
                 match self.frame.environment.constant(source, node) {
                     ConstLookup::Unknown => {

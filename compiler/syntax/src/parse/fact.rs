@@ -35,6 +35,10 @@ impl Cx {
                 let file = self.text(file);
                 ConstSource::Safetensors { file, tensor: self.text(tensor) }
             }
+            ("npz", Ok([file, tensor])) => {
+                let file = self.text(file);
+                ConstSource::Npz { file, tensor: self.text(tensor) }
+            }
             ("npy", Ok([file])) => ConstSource::Npy { file: self.text(file) },
             _ => {
                 let node = self.node(expr_ends(e));
@@ -42,7 +46,7 @@ impl Cx {
                     node,
                     Code::ConstSource,
                     "this is not the value of a constant",
-                    "write `safetensors!(\"file\", \"name\")`, `npy!(\"file\")`, an array or an expression",
+                    "write `safetensors!(\"file\", \"name\")`, `npz!(\"file\", \"name\")`, `npy!(\"file\")`, an array or an expression",
                 );
                 ConstSource::Value(Expr { node, kind: ExprKind::Error })
             }

@@ -44,6 +44,7 @@ pub(super) fn expression(e: &syn::Expr) -> (&'static str, &'static str) {
 pub(super) fn macro_call(name: &str) -> (String, &'static str) {
     let help = match name {
         "safetensors" => "write `const W: Tensor<f32, 64, 32> = safetensors!(\"file\", \"name\");` as a statement",
+        "npz" => "write `const W: Tensor<f32, 64, 32> = npz!(\"file\", \"name\");` as a statement",
         "npy" => "write `const W: Tensor<f32, 64, 32> = npy!(\"file\");` as a statement",
         "assert" => "write it as a first statement: `assert!(pos < S, \"text\");`",
         "assert_eq" | "debug_assert_eq" => "write `assert!(a == b, \"text\");` as a first statement",
@@ -57,10 +58,10 @@ pub(super) fn macro_call(name: &str) -> (String, &'static str) {
             "return what you want to see as a further result"
         }
         "include_bytes" | "include_str" | "include" => "write `const W: Tensor<f32, N> = npy!(\"file\");`",
-        _ => "a body may use `assert!`, `extern_call!`, `safetensors!` and `npy!`",
+        _ => "a body may use `assert!`, `extern_call!`, `safetensors!`, `npz!` and `npy!`",
     };
     match name {
-        "safetensors" | "npy" => (format!("`{name}!` is the value of a `const`"), help),
+        "safetensors" | "npz" | "npy" => (format!("`{name}!` is the value of a `const`"), help),
         "assert" => (format!("`{name}!` is a statement"), help),
         _ => (format!("there is no `{name}!`"), help),
     }

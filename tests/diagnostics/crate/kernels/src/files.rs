@@ -58,6 +58,29 @@ pub fn wrong_tensor(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 2> {
 }
 
 #[tensor_fn]
+pub fn split(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 2> {
+    const W: Tensor<f32, 4, 3> = safetensors!("weights/split.index.json", "fc1.weight");
+    const B: Tensor<f32, 2> = safetensors!("weights/split.index.json", "fc1.bias");
+    const C: Tensor<f32, 2> = safetensors!("weights/split.index.json", "fc3.weight");
+    matmul(x, W) + B + C
+}
+
+#[tensor_fn]
+pub fn archive(x: Tensor<f32, 2, 3>) -> Tensor<f32, 2, 3> {
+    const W: Tensor<f32, 2, 3> = npz!("weights/packed.npz", "w");
+    const V: Tensor<f32, 2, 3> = npz!("weights/packed.npz", "v");
+    const U: Tensor<f32, 2, 3> = npz!("weights/bias.npy", "u");
+    x + W + V + U
+}
+
+#[tensor_fn]
+pub fn not_made(x: Tensor<f32, 4>) -> Tensor<f32, 4> {
+    const W: Tensor<f32, 4> = npy!("$OUT_DIR/none.npy");
+    const V: Tensor<f32, 4> = npy!("$OUT_DIR/../none.npy");
+    x + W + V
+}
+
+#[tensor_fn]
 pub fn wrong_shape(x: Tensor<f32, N, 2>) -> Tensor<f32, N, 4> {
     const W: Tensor<f32, 2, 4> = safetensors!("weights/digits.safetensors", "fc1.weight");
     matmul(x, W)
