@@ -18,15 +18,19 @@ pub(super) struct Merged {
 impl Merged {
     /// Decides what is merged.
     pub(super) fn new(func: &relax::Function, homes: &Homes, times: &Timeline, lives: &[Life]) -> Merged {
+        let busy = lives.iter().map(|life| (life.home, vec![(life.first, life.last)])).collect();
         let lives = lives.iter().map(|life| (life.home, (life.first, life.last))).collect();
         let mut merger = Merger {
             homes,
             times,
             lives,
+            busy,
+            members: BTreeMap::new(),
             fixed: fixed(func),
             reads: reads(func, homes, times),
             out: Merged::default(),
         };
+        func.bindings().filter(|b| matches!(b.op, Op::If)).for_each(|b| merger.branch(b));
         for binding in func.bindings() {
             match binding.op {
                 Op::For { .. } | Op::While => {
@@ -71,6 +75,36 @@ impl Merged {
     }
 }
 
+/// When a home holds what is still to be read, both ends included.
+type Busy = Vec<(Tick, Tick)>;
+
+/// What holds of a branch's own memory: something only from where a region hands it on, whichever of them ran.
+fn chosen_busy(ends: &[Tick], leave: Tick, last: Tick) -> Busy {
+    let mut busy: Busy = ends.iter().map(|end| (*end, *end)).collect();
+    busy.push((leave, last.max(leave)));
+    busy
+}
+
+/// The times without those after `from` and before `to`.
+fn with_hole(busy: &Busy, from: Tick, to: Tick) -> Busy {
+    let cut = |(first, last): &(Tick, Tick)| {
+        let before = (*first <= from).then(|| (*first, from.min(*last)));
+        let after = (*last >= to).then(|| (to.max(*first), *last));
+        [before, after].into_iter().flatten().collect::<Busy>()
+    };
+    busy.iter().flat_map(cut).collect()
+}
+
+/// Whether two homes hold something at once. Those that hand their value on may do it at `one` tick.
+fn collide(a: &Busy, b: &Busy, one: bool) -> bool {
+    a.iter().any(|(first, last)| {
+        b.iter().any(|(other, end)| {
+            let (from, to) = (first.max(other), last.min(end));
+            if one { from < to } else { from <= to }
+        })
+    })
+}
+
 /// Parameters and constants, whose memory is given.
 fn fixed(func: &relax::Function) -> BTreeSet<ValueId> {
     let constants = func.bindings().filter(|b| matches!(b.op, Op::Const(_))).map(|b| b.out);
@@ -94,12 +128,48 @@ struct Merger<'f> {
     homes: &'f Homes,
     times: &'f Timeline,
     lives: BTreeMap<Home, (Tick, Tick)>,
+    busy: BTreeMap<Home, Busy>,
+    /// The homes of which one stands for all, by that one; one that is alone is left out.
+    members: BTreeMap<Home, Vec<Home>>,
     fixed: BTreeSet<ValueId>,
     reads: BTreeMap<Home, Vec<Tick>>,
     out: Merged,
 }
 
 impl Merger<'_> {
+    /// What the value of an `if` has of its own holds nothing while a branch runs.
+    fn branch(&mut self, binding: &Binding) {
+        let Some(leave) = self.times.leaves.get(&binding.out).copied() else { return };
+        let count = binding.regions.len();
+        let ends: Vec<Tick> = (0..count).filter_map(|i| Some(self.times.regions.get(&(binding.out, i))?.1)).collect();
+        let results = binding.regions.first().map_or(0, |region| region.results.len());
+        for home in (0..results).map(|index| (binding.out, index)) {
+            if let Some((_, last)) = self.lives.get(&home) {
+                self.busy.insert(home, chosen_busy(&ends, leave, *last));
+            }
+        }
+    }
+
+    /// Merges `from` with `to`, where its value is handed on, unless homes merged with them before would collide.
+    fn merge(&mut self, from: Home, to: Home) {
+        let group = |home: Home| {
+            let root = self.out.root(home);
+            self.members.get(&root).cloned().unwrap_or_else(|| vec![root])
+        };
+        let (left, right) = (group(from), group(to));
+        if left.contains(&to) {
+            return;
+        }
+        let none = Busy::new();
+        let busy = |home: &Home| self.busy.get(home).unwrap_or(&none);
+        let collides = left.iter().any(|a| right.iter().any(|b| collide(busy(a), busy(b), *a == from && *b == to)));
+        if !collides {
+            self.members.remove(&self.out.root(from));
+            self.out.merge(from, to);
+            self.members.insert(self.out.root(to), [left, right].concat());
+        }
+    }
+
     /// A first value that nothing else reads is made where the loop carries it.
     fn firsts(&mut self, binding: &Binding) {
         let begin = self.times.made[binding.out.0 as usize];
@@ -108,7 +178,7 @@ impl Merger<'_> {
             let once = binding.args.iter().filter(|other| self.homes.get(**other) == home).count() == 1;
             let dies = self.lives.get(&home).is_some_and(|(_, last)| *last == begin);
             if once && dies && !self.fixed.contains(&home.0) {
-                self.out.merge(home, carried);
+                self.merge(home, carried);
             }
         }
     }
@@ -127,7 +197,13 @@ impl Merger<'_> {
             let old = self.reads.get(&carried).map_or(0, |ticks| last_before(ticks, end));
             let first_value = || self.first_of(region, home, carried);
             if old < made || (old == made && first_value()) {
-                self.out.merge(home, carried);
+                // From its last read on what is carried holds nothing, until the turn hands on.
+                let whole = self.busy.get(&carried).cloned().unwrap_or_default();
+                self.busy.insert(carried, with_hole(&whole, old, end));
+                self.merge(home, carried);
+                if self.out.root(home) != self.out.root(carried) {
+                    self.busy.insert(carried, whole);
+                }
             }
         }
     }
@@ -138,7 +214,7 @@ impl Merger<'_> {
         for (index, result) in region.results.iter().enumerate() {
             let (home, given) = (self.homes.get(*result), self.homes.part((binding.out, index)));
             if given.0 == binding.out && self.made_for(region, home, span) {
-                self.out.merge(home, given);
+                self.merge(home, given);
             }
         }
     }
