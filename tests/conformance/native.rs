@@ -267,8 +267,12 @@ pub(crate) fn host() -> String {
 
 /// The back ends that this machine has.
 pub(crate) fn backends() -> Vec<Box<dyn Backend>> {
+    backends_in(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance-c"))
+}
+
+/// The same, which write in a folder of the caller's: functions of one name are one file there.
+pub(crate) fn backends_in(folder: PathBuf) -> Vec<Box<dyn Backend>> {
     let mut all: Vec<Box<dyn Backend>> = Vec::new();
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance-c");
     if tenfold_tests::tools::has("cc") {
         all.push(Box::new(tenfold_core::c::CBackend { folder, host: host() }));
     } else {

@@ -119,13 +119,24 @@ impl Clock {
 pub(crate) struct Bench {
     target: Target,
     backends: Vec<Box<dyn Backend>>,
+    /// Cases that fail.
     folder: PathBuf,
+    /// What the back ends make: each run has its own, so that two may run at once.
+    objects: PathBuf,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.objects);
+    }
 }
 
 impl Bench {
     pub(crate) fn new(topic: &str) -> Self {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("random").join(topic);
-        Bench { target: Target::from_triple(&native::host(), &[]), backends: native::backends(), folder }
+        let objects = folder.join(format!("run-{}", std::process::id()));
+        let backends = native::backends_in(objects.join("source"));
+        Bench { target: Target::from_triple(&native::host(), &[]), backends, folder, objects }
     }
 
     /// The case behind the pipeline; a panic is a mistake too.
@@ -147,7 +158,7 @@ impl Bench {
         let mut errors = Vec::new();
         for (n, backend) in self.backends.iter().enumerate() {
             let start = Instant::now();
-            let folder = self.folder.join(backend.name());
+            let folder = self.objects.join(backend.name());
             errors.extend(native::compare(prepared, &**backend, &self.target, &folder));
             if clock.backends.len() == n {
                 clock.backends.push((backend.name(), Duration::ZERO));

@@ -1,12 +1,16 @@
 //! Runs the C compiler.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use tenfold_ir::Module;
 
 use super::emit;
 use crate::backend::{Artefact, Backend, BackendError, CodegenOptions, Stage};
 use crate::target::Target;
+
+/// What was found out about C compilers: clones share it. To ask whether one takes a flag is to start it.
+static KNOWN: LazyLock<cc::Build> = LazyLock::new(cc::Build::new);
 
 /// The C back end.
 #[derive(Clone, Debug)]
@@ -63,7 +67,7 @@ impl CBackend {
     }
 
     fn command(&self, target: &Target) -> Result<std::process::Command, BackendError> {
-        let mut build = cc::Build::new();
+        let mut build = KNOWN.clone();
         build
             .cargo_metadata(false)
             .cargo_warnings(false)
