@@ -23,8 +23,8 @@ pub(crate) struct Known {
     pub(crate) blocks: Vec<String>,
     /// The loops of each block.
     pub(crate) loops: Vec<Vec<Rv>>,
-    /// Places that bear a note.
-    pub(crate) noted: Vec<Arg>,
+    /// Places that were annotated, and with what.
+    pub(crate) noted: Vec<(Arg, Arg)>,
     /// Producers and consumers.
     pub(crate) pairs: Vec<(usize, usize)>,
 }
@@ -42,7 +42,7 @@ impl Known {
             }
         }
         let noted = schedule.trace().steps.iter().filter(|s| s.primitive == "annotate");
-        let noted = noted.filter_map(|s| s.args.first().cloned()).collect();
+        let noted = noted.filter_map(|s| Some((s.args.first()?.clone(), s.args.get(1)?.clone()))).collect();
         Known { blocks, loops, noted, pairs }
     }
 
@@ -173,11 +173,13 @@ pub(crate) fn args(name: &str, known: &Known, rng: &mut Rng) -> Option<Vec<Arg>>
             vec![place, Arg::Text(key.into()), value]
         }
         "unannotate" => {
-            let key = ["note", "loop_partition", "other"][rng.below(3)];
-            vec![
-                known.noted.iter().next_back().filter(|_| rng.chance(75)).cloned().or(known.block(rng))?,
-                Arg::Text(key.into()),
-            ]
+            let key = Arg::Text(["note", "loop_partition", "other"][rng.below(3)].into());
+            let (place, noted) = known.noted.last().cloned().or_else(|| Some((known.block(rng)?, key.clone())))?;
+            match rng.below(4) {
+                0 => vec![known.block(rng)?, key],
+                1 => vec![place, key],
+                _ => vec![place, noted],
+            }
         }
         "loop_partition" => {
             let sizes = (0..1 + rng.below(2)).map(|_| Arg::Int(rng.below(5) as i64)).collect();
