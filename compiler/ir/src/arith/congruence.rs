@@ -40,3 +40,15 @@ pub(super) fn above(prover: &Prover, e: &IntExpr) -> Option<IntExpr> {
     let gap = i64::try_from(class.coeff - 1 - class.base).ok()?;
     (class.coeff > 1 && gap > 0).then(|| e + gap)
 }
+
+/// What `e >= 0` says beyond itself where `e` is a multiple with an offset: an even number above 0 is at least 2.
+pub(super) fn raised(bound: &Fact, multiple: &Fact) -> Option<Fact> {
+    let (Fact::NonNegative(e), Fact::Divisible(f, c)) = (bound, multiple) else { return None };
+    let offset = match () {
+        () if e.terms() == f.terms() => f.constant_term(),
+        () if e.terms() == (-f).terms() => f.constant_term().checked_neg()?,
+        () => return None,
+    };
+    let excess = e.constant_term().checked_sub(offset)?.checked_rem_euclid(*c)?;
+    (excess > 0 && *c > 0).then(|| Fact::NonNegative(e - excess))
+}

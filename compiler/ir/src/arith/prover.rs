@@ -36,9 +36,14 @@ impl Prover {
     }
 
     fn remember(&mut self, fact: Fact) {
-        if !self.facts.iter().any(|known| known.covers(&fact)) {
-            self.facts.push(fact);
+        if self.facts.iter().any(|known| known.covers(&fact)) {
+            return;
         }
+        let pairs =
+            self.facts.iter().flat_map(|known| [congruence::raised(known, &fact), congruence::raised(&fact, known)]);
+        let raised: Vec<Fact> = pairs.flatten().collect();
+        self.facts.push(fact);
+        raised.into_iter().for_each(|fact| self.remember(fact));
     }
 
     /// `a >= b` holds.

@@ -39,6 +39,16 @@ pub(super) fn of_atom(prover: &Prover, atom: &Atom, fuel: &mut u32) -> Vec<IntEx
         }
     }
     meaning(prover, atom, fuel, &mut out);
+    tightest(out)
+}
+
+/// The rows but those of which a later one is a higher bound of the same sum: few rows of an atom are tried.
+fn tightest(rows: Vec<IntExpr>) -> Vec<IntExpr> {
+    let mut out: Vec<IntExpr> = Vec::with_capacity(rows.len());
+    for row in rows {
+        out.retain(|it| it.terms() != row.terms() || it.constant_term() < row.constant_term());
+        out.push(row);
+    }
     out
 }
 

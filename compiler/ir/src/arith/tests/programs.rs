@@ -187,3 +187,17 @@ fn a_fact_is_found_among_many_about_its_variable() {
     proven(&facts, "floormod(floormod(i + j, 3), N) < N");
     proven(&facts, "floormod(floormod(i + j, 3), N) >= 0");
 }
+
+#[test]
+fn a_bound_rises_to_the_next_multiple() {
+    let dims = ["N >= 0", "M >= 0", "N >= 2", "M >= 1", "M % 2 == 0"];
+    let loops = ["i_l >= 0", "i_l < M", "j_l >= 0", "j_l < N", "i >= 0", "i < M", "i == i_l", "j >= 0", "j < N"];
+    let facts = [&dims[..], &loops[..], &["j == j_l"]].concat();
+    proven(&facts, "floormod(j - i, 3) < M*N");
+    proven(&facts, "floormod(j - i, 4) < M*N");
+    unproven(&facts, "floormod(j - i, 5) < M*N");
+    proven(&["(n + 1) % 4 == 0", "n >= 4", "n <= 13"], "n >= 7");
+    proven(&["n >= 4", "n <= 13", "(n + 1) % 4 == 0"], "n <= 11");
+    proven(&["n <= 13", "(3 - n) % 4 == 0"], "n <= 11");
+    unproven(&["n <= 13", "(3 - n) % 4 == 0"], "n <= 10");
+}
