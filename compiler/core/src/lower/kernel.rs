@@ -425,7 +425,9 @@ impl<'a> Kernel<'a> {
         }
         let args: Vec<ValueId> = self.inputs.iter().map(|(v, _)| *v).collect();
         let in_place = self.updated.and_then(|u| args.iter().position(|a| *a == u));
-        Finished { prim: self.b.finish(), args, syms, in_place }
+        let mut prim = self.b.finish();
+        prim.state_dims(&relax::dims(self.func));
+        Finished { prim, args, syms, in_place }
     }
 }
 

@@ -37,6 +37,6 @@ pub use parse_op::{plain_element, plain_elements};
 pub use print::{PrintOptions, print_function, print_with, scalar_text, type_text};
 pub use random::{Random, random_module};
 pub use rewrite::renumbered;
-pub use symbols::{call_facts, known_facts, natural, range_facts, ranges};
+pub use symbols::{call_facts, dims, known_facts, natural, range_facts, ranges};
 pub use verify::{RULES, Rule, Violation, prover, verify, violations};
 pub use walk::{Bindings, Definition, Definitions, Event, User, Uses, bindings_mut, bindings_of, bodies_mut, walk};

@@ -14,6 +14,12 @@ pub fn natural(kind: &SymKind) -> bool {
     }
 }
 
+/// The symbols that axes of parameters are called after.
+pub fn dims(func: &Function) -> BTreeSet<Sym> {
+    let dims = func.syms.iter().filter(|decl| matches!(decl.kind, SymKind::Dim { .. }));
+    dims.map(|decl| decl.sym.clone()).collect()
+}
+
 /// What holds at the call: the function's facts, and that dims are not negative.
 pub fn call_facts(func: &Function) -> Vec<Fact> {
     let natural = func.syms.iter().filter(|decl| natural(&decl.kind));

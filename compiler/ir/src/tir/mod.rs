@@ -6,6 +6,7 @@ mod bounds;
 mod build;
 pub mod copy;
 mod counter;
+mod dims;
 mod element;
 mod eval;
 mod hash;

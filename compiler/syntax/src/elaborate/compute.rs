@@ -347,7 +347,8 @@ impl<'a> Elaborator<'a> {
         func.params.extend(own.map(|out| Param::Buffer(out.buf, BufUse::Out)));
         func.loc = self.loc(node);
         func.strict = self.strict();
-        let prim = b.finish();
+        let mut prim = b.finish();
+        prim.state_dims(&relax::dims(self.graph.function()));
         let name = prim.name.clone();
         let op = Op::CallTir {
             func: name.clone(),

@@ -245,7 +245,9 @@ impl Kernel {
         let own = outputs.iter().filter(|(buf, _)| inputs.iter().all(|(_, id)| id != buf));
         func.params.extend(own.map(|(buf, _)| Param::Buffer(*buf, BufUse::Out)));
         let syms = arguments(func);
-        let func = graph.add_kernel(b.finish());
+        let mut prim = b.finish();
+        prim.state_dims(&relax::dims(graph.function()));
+        let func = graph.add_kernel(prim);
         let op = Op::CallTir {
             func,
             syms,
