@@ -133,12 +133,14 @@ fn a_small_mobilenetv2_computes_what_it_says() {
 
 #[test]
 fn a_small_resnet50_computes_the_same_in_other_layouts() {
+    computes_in(graphs::resnet50(32, 32), "NCHW");
     computes_in(graphs::resnet50(32, 32), "NHWC");
     computes_in(graphs::resnet50(32, 32), "NCHW4c");
 }
 
 #[test]
 fn a_small_mobilenetv2_computes_the_same_in_other_layouts() {
+    computes_in(graphs::mobilenetv2(16, 32), "NCHW");
     computes_in(graphs::mobilenetv2(16, 32), "NHWC");
     computes_in(graphs::mobilenetv2(16, 32), "NCHW4c");
 }

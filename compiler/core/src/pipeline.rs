@@ -52,6 +52,8 @@ pub static PIPELINE: &[Pass] = &[
     rewrite_dataflow_reshape::PASS,
     // Kernels that are part of others now are called no more.
     graph::remove_unused_functions::PASS.in_phase(PassPhase::Fusion),
+    // The rules of the next pass say how they will read constants.
+    dlight::prepack_weights::PASS,
     // What a rule has scheduled has its loops, and `FuseLoops` leaves it alone.
     dlight::PASS,
     fuse_loops::PASS,
@@ -75,6 +77,8 @@ pub static PIPELINE: &[Pass] = &[
     // On plain loops, while an index has an axis to be compared with.
     tir::instrument_bound_checkers::PASS,
     tir::flatten_buffer::PASS,
+    // Where a block has been cut into panels the quotients are gone, and a vector of neighbours can be seen.
+    tir::simplify::PASS,
     // First on flat loops: conditions of loops are decided before they keep a vector from being made.
     tir::loop_partition::PASS,
     // On one index per access, where a vector of neighbours can be seen.
@@ -147,6 +151,7 @@ pub static PASSES: &[Pass] = &[
     graph::pad_conv::PASS,
     tir::plan_and_update_buffer_allocation_location::PASS,
     plan::PASS,
+    dlight::prepack_weights::PASS,
     tir::remove_no_op::PASS,
     graph::remove_unused_functions::PASS,
     rewrite_dataflow_reshape::PASS,

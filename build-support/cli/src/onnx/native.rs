@@ -36,7 +36,7 @@ pub(crate) fn backend() -> Result<Box<dyn Backend>, String> {
 /// Compiles a model and links the program into a folder.
 pub(crate) fn build(import: Import, backend: &dyn Backend, target: &Target, folder: &Path) -> Result<Program, String> {
     let Import { module, inputs, outputs } = import;
-    let context = PassContext::new(target.clone());
+    let context = PassContext::from_env(target.clone(), &|name| env::var(name).ok()).map_err(|e| e.message)?;
     let options = Options { symbol: ENTRY.into(), ..Options::default() };
     let made = compile(module, &context, &options, backend);
     let made = made.map_err(|errors| {

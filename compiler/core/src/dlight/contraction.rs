@@ -9,11 +9,15 @@
 mod choice;
 mod group;
 mod pack;
+mod panels;
 mod parts;
 mod steps;
 
+use std::collections::BTreeSet;
+
 use tenfold_ir::Module;
-use tenfold_ir::tir::PrimFunc;
+use tenfold_ir::relax::Part;
+use tenfold_ir::tir::{BufId, PrimFunc};
 
 use super::kernel::{Contraction, contraction};
 use super::machine::Machine;
@@ -24,7 +28,7 @@ use crate::fuse::stage::Staged;
 pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<PrimFunc> {
     let mut staged = Staged::of(func)?;
     let found = contraction(&staged)?;
-    let choice = choice::choose(&staged, &found, machine)?;
+    let choice = choice::choose(&staged, &found, machine, &BTreeSet::new())?;
     pack::pack(&mut staged, &found, &choice);
     let found = contraction(&staged)?;
     let group = group::Group::of(&mut staged, &found, &choice)?;
@@ -32,4 +36,21 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Opti
     // A refusal leaves the kernel to the next rule.
     let scheduled = steps::run(module, staged.join(), &parts).ok()?;
     Some(PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) })
+}
+
+/// The kernel with one of its constant operands in panels, which operand that is, and how it lies then; nothing where
+/// tiles read none of them in panels, or one that lies so already.
+pub(super) fn prepacked(
+    func: &PrimFunc,
+    machine: &Machine,
+    constant: &BTreeSet<BufId>,
+) -> Option<(PrimFunc, BufId, Vec<Part>)> {
+    let mut staged = Staged::of(func)?;
+    let found = contraction(&staged)?;
+    let choice = choice::choose(&staged, &found, machine, constant)?;
+    let (n, choice::Packing::Panels) = choice.packed? else { return None };
+    let parts = panels::laid(&staged, &found, n, &choice)?;
+    let buf = found.operands[n].buf;
+    panels::read(&mut staged, &found, n, &parts);
+    Some((staged.join(), buf, parts))
 }

@@ -28,6 +28,8 @@ pub(super) struct Operand {
     pub buf: BufId,
     /// The expression that loads an element; of the result, the first index.
     pub load: ExprId,
+    /// The iterator along which it lies in panels, and how wide these are; a tile reads one panel.
+    pub panel: Option<(VarId, i64)>,
     steps: BTreeMap<VarId, IntExpr>,
 }
 
@@ -135,15 +137,34 @@ fn walked(viewer: &mut Viewer<'_>, stage: &Stage, buf: BufId, index: &[ExprId]) 
         offset = &offset + &(&viewer.int(*at) * &step);
         distance = &distance * &data.shape[axis];
     }
+    let panel = panel(viewer.func(), index);
     let mut steps = BTreeMap::new();
     for iter in &stage.iters {
+        if panel.is_some_and(|(v, _)| v == iter.var) {
+            steps.insert(iter.var, IntExpr::from(1));
+            continue;
+        }
         let sym = viewer.sym(iter.var);
         let next = offset.substitute(&|s| (*s == sym).then(|| &IntExpr::var(sym.clone()) + 1));
         let step = viewer.prover.simplify(&(&next - &offset));
         // Steps that differ are no number.
         steps.insert(iter.var, step);
     }
-    Some(Operand { buf, load: index.first().copied().unwrap_or(ExprId(0)), steps })
+    Some(Operand { buf, load: index.first().copied().unwrap_or(ExprId(0)), panel, steps })
+}
+
+/// The iterator whose quotient and remainder an index has, the remainder last, and the divisor.
+fn panel(func: &PrimFunc, index: &[ExprId]) -> Option<(VarId, i64)> {
+    let cut = |id: &ExprId, op: BinaryOp| match func.exprs.get(*id) {
+        Expr::Binary(found, v, w) if *found == op => match (func.exprs.get(*v), func.exprs.get(*w)) {
+            (Expr::Var(v), Expr::Index(w)) => Some((*v, *w)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (last, rest) = index.split_last()?;
+    let inside = cut(last, BinaryOp::RemEuclid)?;
+    rest.iter().any(|id| cut(id, BinaryOp::DivEuclid) == Some(inside)).then_some(inside)
 }
 
 /// The stage that alone reads the contraction's result, and makes one element of each element.

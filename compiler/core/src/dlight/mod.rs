@@ -10,13 +10,14 @@ mod contraction;
 mod cut;
 mod kernel;
 mod machine;
+pub(crate) mod prepack_weights;
 mod tiles;
 
 use tenfold_ir::Module;
 use tenfold_ir::tir::{Phase, PrimFunc};
 
 use crate::CompileError;
-use crate::pass::{Pass, PassContext, PassPhase};
+use crate::pass::{Pass, PassContext, PassPhase, Remark};
 use machine::Machine;
 
 /// The pass.
@@ -28,10 +29,8 @@ pub(crate) const PASS: Pass = Pass::on_prim_func("ApplyDefaultSchedule", &run)
 /// One way to schedule a kernel.
 struct Rule {
     /// Its name.
-    #[allow(dead_code, reason = "rules are data that tests and reports read")]
     name: &'static str,
     /// Why it is a good one where it applies.
-    #[allow(dead_code, reason = "rules are data that tests and reports read")]
     reason: &'static str,
     /// The kernel under the rule, or nothing where it does not apply.
     apply: fn(&Module, &PrimFunc, &Machine) -> Option<PrimFunc>,
@@ -49,6 +48,12 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
     if func.phase != Phase::Blocks || func.exported || func.skip_optimization {
         return Ok(func);
     }
-    let scheduled = RULES.iter().find_map(|rule| (rule.apply)(module, &func, &machine));
-    Ok(scheduled.unwrap_or(func))
+    let scheduled = RULES.iter().find_map(|rule| Some((rule, (rule.apply)(module, &func, &machine)?)));
+    context.remark(|| match &scheduled {
+        Some((rule, _)) => {
+            Remark::applied(PASS.info.name, &func.name, format!("rule `{}`", rule.name), rule.reason)
+        }
+        None => Remark::missed(PASS.info.name, &func.name, String::new(), "no rule takes it"),
+    });
+    Ok(scheduled.map_or(func, |(_, scheduled)| scheduled))
 }

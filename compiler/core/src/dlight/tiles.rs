@@ -91,22 +91,33 @@ fn greatest_common_divisor(a: i64, b: i64) -> i64 {
 /// The vectors per tile that cost the least for a result of this many rows and columns, and that cost per step of the
 /// sum. Extents that are not known count as large; a tile has no more than `most` rows.
 pub(super) fn best(rows: Option<i64>, columns: Option<i64>, lanes: i64, most: i64, machine: &Machine) -> (i64, i64) {
-    const LARGE: i64 = 1 << 10;
-    let (rows, columns) = (rows.unwrap_or(LARGE), columns.unwrap_or(LARGE));
-    let cost = |vectors: i64| -> i64 {
-        let spans = balanced(rows, most_rows(vectors, machine).min(most));
-        let tile = Tile { rows: 1, vectors, lanes };
-        let all = self::columns(columns, &tile).into_iter().map(|part| {
-            let tiles = if part == tile { columns / tile.width() } else { 1 };
-            let one = |s: &Span| s.extent / s.tile * Tile { rows: s.tile, ..part }.cycles(machine);
-            tiles * spans.iter().map(one).sum::<i64>()
-        });
-        all.sum()
-    };
     // No more vectors than a row has, and room for as many accumulators as vectors.
-    let widest = ((machine.registers - 2) / 2).min((columns + lanes - 1) / lanes).max(1);
-    let of = |vectors: i64| (cost(vectors), loads(vectors, machine), vectors);
+    let whole = (columns.unwrap_or(LARGE) + lanes - 1) / lanes;
+    let widest = ((machine.registers - 2) / 2).min(whole).max(1);
+    let of = |vectors: i64| (cost(rows, columns, (vectors, lanes), most, machine), loads(vectors, machine), vectors);
     (1..=widest).map(of).min().map_or((1, 0), |(cost, _, vectors)| (vectors, cost))
+}
+
+/// Extents that are not known.
+const LARGE: i64 = 1 << 10;
+
+/// What tiles of so many vectors cost per step of the sum, for a result as for [`best`].
+pub(super) fn cost(
+    rows: Option<i64>,
+    columns: Option<i64>,
+    (vectors, lanes): (i64, i64),
+    most: i64,
+    machine: &Machine,
+) -> i64 {
+    let (rows, columns) = (rows.unwrap_or(LARGE), columns.unwrap_or(LARGE));
+    let spans = balanced(rows, most_rows(vectors, machine).min(most));
+    let tile = Tile { rows: 1, vectors, lanes };
+    let all = self::columns(columns, &tile).into_iter().map(|part| {
+        let tiles = if part == tile { columns / tile.width() } else { 1 };
+        let one = |s: &Span| s.extent / s.tile * Tile { rows: s.tile, ..part }.cycles(machine);
+        tiles * spans.iter().map(one).sum::<i64>()
+    });
+    all.sum()
 }
 
 /// Loads for as many multiplications as the largest tile of the register count has.

@@ -1,7 +1,9 @@
 //! `ConvertLayout`: convolutions, and what stands around them, on other layouts of memory.
 //!
-//! Opt-in: `ConvertLayout.data` names the layout of data, `NHWC` or blocks such as `NCHW16c`, and `ConvertLayout.kernel`
-//! that of weights. Every convolution takes them; blocks are the largest divisor of the channels that is no larger.
+//! `ConvertLayout.data` names the layout of data, `NHWC` or blocks such as `NCHW16c`, and `ConvertLayout.kernel` that of
+//! weights. Where neither is set, each function's own convolutions decide: channels come last where most of the work
+//! then runs in whole vectors of channels, which need no window to be laid out anew and no stride to be skipped. Every
+//! convolution takes the layout; blocks are the largest divisor of the channels that is no larger.
 //! Elementwise operators, pools, batch norms, reductions, concatenations and padding go on in the layout that they are
 //! given, so that data is laid out anew (a `reshape` and a `transpose`) only where it comes in and goes out, and before
 //! operators that have no layouts. Transforms of constants are computed by `FoldConstant` and `LiftTransformParams`,
@@ -13,21 +15,21 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::relax::{
-    Binding, ConvLayout, DataLayout, KernelLayout, Op, Part, PoolOp, ValueId, Window, in_plain_order, inverse,
-    permutation, plain_shape, stored_shape,
+    Binding, ConvLayout, DataLayout, Function as RelaxFunction, KernelLayout, Op, Part, PoolOp, Type, ValueId, Window,
+    in_plain_order, inverse, permutation, plain_shape, stored_shape,
 };
 use tenfold_ir::{Function, Module};
 
 use super::rewrite::{Rewriter, Visit, rewrite_one};
 use super::simplify_inference::normalised;
-use crate::CompileError;
 use crate::pass::{ConfigKey, Pass, PassContext, PassPhase, TextKey, wrong};
+use crate::{CompileError, Target};
 
 /// Layout of data.
 const DATA: TextKey = TextKey {
     name: "ConvertLayout.data",
     default: "",
-    doc: "layout of convolutions, `NHWC` or in blocks as `NCHW16c`; nothing changes where it is empty",
+    doc: "layout of convolutions, `NCHW`, `NHWC` or in blocks as `NCHW16c`; what suits the target where it is empty",
 };
 
 /// Layout of weights.
@@ -42,19 +44,55 @@ pub(crate) const PASS: Pass = Pass::on_module("ConvertLayout", &convert_layout)
     .in_phase(PassPhase::Graph)
     .at_level(1)
     .reads(&[ConfigKey::Text(&DATA), ConfigKey::Text(&KERNEL)])
-    .about("lays out what convolutions read and write in another order, where a setting asks for it");
+    .about("lays out what convolutions read and write in another order, where vectors run along channels");
 
 /// Runs on every relax function.
 pub(crate) fn convert_layout(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
-    let Some(wanted) = wanted(context)? else { return Ok(()) };
-    let graphs = module.functions.iter().filter(|(_, f)| matches!(f, Function::Relax(_)));
-    for name in graphs.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-        rewrite_one(module, &name, &mut Convert { wanted, known: vec![BTreeMap::new()] });
+    let set = wanted(context)?;
+    let graphs = module.functions.iter().filter_map(|(name, f)| match f {
+        Function::Relax(f) => Some((name.clone(), set.unwrap_or_else(|| suited(f, &context.target)))),
+        Function::Prim(_) => None,
+    });
+    for (name, wanted) in graphs.collect::<Vec<_>>() {
+        if wanted != ConvLayout::PLAIN {
+            rewrite_one(module, &name, &mut Convert { wanted, known: vec![BTreeMap::new()] });
+        }
     }
     Ok(())
 }
 
-/// The layouts that settings ask for, if they do.
+/// Channels last where, weighed by their products, most convolutions have whole vectors of channels.
+fn suited(func: &RelaxFunction, target: &Target) -> ConvLayout {
+    let mut balance: i128 = 0;
+    if target.hosted && target.vector_bytes() > 0 {
+        for binding in func.bindings() {
+            balance += weight(func, binding, target).unwrap_or(0);
+        }
+    }
+    if balance > 0 {
+        ConvLayout { data: DataLayout::ChannelsLast, kernel: KernelLayout::OutLast }
+    } else {
+        ConvLayout::PLAIN
+    }
+}
+
+/// Products of a convolution, negative where vectors along channels would not be whole, or channels of several groups.
+fn weight(func: &RelaxFunction, binding: &Binding, target: &Target) -> Option<i128> {
+    let Op::Conv { group, layout: ConvLayout::PLAIN, .. } = binding.op else { return None };
+    let ty = |v: ValueId| match &func.values[v.0 as usize].ty {
+        Type::Tensor(ty) => Some(ty),
+        Type::Tuple(_) | Type::Shape(_) => None,
+    };
+    let (out, weights) = (ty(binding.out)?, ty(binding.args[1])?);
+    let extents = |shape: &[IntExpr]| shape.iter().map(|d| i128::from(d.as_const().unwrap_or(1))).product::<i128>();
+    let products = extents(&out.shape) * extents(&weights.shape[1..]);
+    let channels = weights.shape[0].as_const()?;
+    let lanes = i64::from(target.vector_bytes()) / out.dtype.size_bytes() as i64;
+    let apart = group == 1 || weights.shape[1].as_const() == Some(1);
+    Some(if apart && channels >= lanes { products } else { -products })
+}
+
+/// The layouts that settings ask for, if they do; the plain one may be asked for.
 fn wanted(context: &PassContext) -> Result<Option<ConvLayout>, CompileError> {
     let (data, kernel) = (context.text(&DATA), context.text(&KERNEL));
     if data.is_empty() && kernel.is_empty() {
@@ -79,7 +117,7 @@ fn wanted(context: &PassContext) -> Result<Option<ConvLayout>, CompileError> {
     if layout.result().is_none() {
         return refuse(&KERNEL, kernel, "blocks where the data has them, and no others");
     }
-    Ok(Some(layout).filter(|layout| *layout != ConvLayout::PLAIN))
+    Ok(Some(layout))
 }
 
 /// A value as it lies in a layout.

@@ -1,11 +1,14 @@
 //! Which iterators of a contraction become rows and columns of the tile.
 
-use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{IterKind, VarId, Viewer};
+use std::collections::BTreeSet;
 
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::tir::{BufId, IterKind, VarId, Viewer};
+
+use super::panels::in_panels;
 use super::{Contraction, Machine, Staged};
 use crate::dlight::kernel::Operand;
-use crate::dlight::tiles::{Tile, best, most_rows, rows_in_cache};
+use crate::dlight::tiles::{self, Tile, best, most_rows, rows_in_cache};
 use crate::fuse::stage::Stage;
 
 /// The iterators of the tile, and its largest size.
@@ -30,6 +33,8 @@ pub(super) enum Packing {
     Iterators,
     /// Every so manieth element of a row beside the next such one: a window that moves by steps reads neighbours.
     Phases(i64),
+    /// When the program is built: all that a tile reads of it, term by term.
+    Panels,
 }
 
 /// The extent of an iterator, if it is a number.
@@ -38,15 +43,25 @@ pub(super) fn extent(staged: &Staged, stage: &Stage, var: VarId) -> Option<i64> 
     Viewer::new(staged.b.func()).int(iter.extent).as_const()
 }
 
-/// The choice that costs the fewest cycles; nothing where no iterator can run in vectors.
-pub(super) fn choose(staged: &Staged, found: &Contraction, machine: &Machine) -> Option<Choice> {
+/// The choice that costs the fewest cycles; nothing where no iterator can run in vectors. Of choices that cost the same
+/// it is the one whose rows are the nearest. Buffers that are `constant` are laid out anew for nothing.
+pub(super) fn choose(
+    staged: &Staged,
+    found: &Contraction,
+    machine: &Machine,
+    constant: &BTreeSet<BufId>,
+) -> Option<Choice> {
     let stage = &staged.stages[found.stage];
     let bytes = staged.b.buf(found.acc).dtype.size_bytes() as i64;
     let lanes = (machine.vector_bytes / bytes).max(1);
     let spatial: Vec<VarId> = stage.iters.iter().filter(|i| i.kind == IterKind::Spatial).map(|i| i.var).collect();
     let mut choices = Vec::new();
+    let panel = found.operands.iter().find_map(|o| o.panel);
     for column in spatial.iter().copied().filter(|v| found.result.along(*v)) {
-        let Some(packed) = in_vectors(staged, found, column) else { continue };
+        if panel.is_some_and(|(v, _)| v != column) {
+            continue;
+        }
+        let Some(packed) = in_vectors(staged, found, column, constant) else { continue };
         let along = |(n, o): &(usize, &Operand)| o.along(column) || packed.is_some_and(|(p, _)| p == *n);
         let walked: Vec<&Operand> = found.operands.iter().enumerate().filter(along).map(|(_, o)| o).collect();
         let rows = spatial.iter().copied().filter(|v| *v != column && walked.iter().any(|o| o.ignores(*v)));
@@ -54,12 +69,19 @@ pub(super) fn choose(staged: &Staged, found: &Contraction, machine: &Machine) ->
             let (cycles, choice) = cost(staged, found, (column, row), lanes, machine);
             let copies = packed.map_or(0, |packed| i128::from(moved(staged, found, packed)) * PACKING);
             if packed.is_none() || cycles + copies < plain(staged, found, lanes) {
-                choices.push((cycles + copies, Choice { packed, ..choice }));
+                let apart = row.map_or(0, |r| rows_apart(found, r));
+                choices.push((cycles + copies, apart, Choice { packed, ..choice }));
             }
         }
     }
-    let (_, best) = choices.into_iter().min_by_key(|(cost, _)| *cost)?;
+    let (_, _, best) = choices.into_iter().min_by_key(|(cost, apart, _)| (*cost, *apart))?;
     Some(best)
+}
+
+/// Elements between rows, of the operand where they are the furthest.
+fn rows_apart(found: &Contraction, row: VarId) -> i64 {
+    let apart = |o: &Operand| if o.ignores(row) { 0 } else { o.step(row).map_or(i64::MAX, i64::abs) };
+    found.operands.iter().map(apart).max().unwrap_or(0)
 }
 
 /// What laying out one element anew costs, in the measure of [`cost`].
@@ -84,12 +106,23 @@ fn plain(staged: &Staged, found: &Contraction, lanes: i64) -> i128 {
 
 /// Whether the contraction runs in vectors along an iterator: every operand has neighbours along it, or one element for
 /// all of it. One operand may be laid out anew for that; `Some(Some(_))` says which.
-fn in_vectors(staged: &Staged, found: &Contraction, var: VarId) -> Option<Option<(usize, Packing)>> {
+fn in_vectors(
+    staged: &Staged,
+    found: &Contraction,
+    var: VarId,
+    constant: &BTreeSet<BufId>,
+) -> Option<Option<(usize, Packing)>> {
+    let free = |n: &usize| constant.contains(&found.operands[*n].buf) && in_panels(staged, found, *n, var).is_some();
     let operands = found.operands.iter().enumerate();
     let mut others = operands.filter(|(_, o)| !o.along(var) && !o.ignores(var)).map(|(n, _)| n);
     let (first, more) = (others.next(), others.next());
     match (first, more) {
-        (None, _) => found.operands.iter().any(|o| o.along(var)).then_some(None),
+        (None, _) => {
+            let mut along = (0..found.operands.len()).filter(|n| found.operands[*n].along(var));
+            let any = along.clone().next().is_some();
+            any.then(|| along.find(free).map(|n| (n, Packing::Panels)))
+        }
+        (Some(n), None) if free(&n) => Some(Some((n, Packing::Panels))),
         (Some(n), None) => Some(Some((n, packing(staged, found, n, var)?))),
         (Some(_), Some(_)) => None,
     }
@@ -110,6 +143,7 @@ fn moved(staged: &Staged, found: &Contraction, (n, packing): (usize, Packing)) -
     match packing {
         Packing::Iterators => elements(staged, &staged.stages[found.stage], operand),
         Packing::Phases(_) => size(staged, operand).unwrap_or(i64::MAX),
+        Packing::Panels => 0,
     }
 }
 
@@ -137,7 +171,11 @@ fn cost(
     let columns = extent(staged, stage, column);
     let rows = row.map_or(Some(1), |r| extent(staged, stage, r));
     let most = row.map_or(i64::MAX, |r| cached(staged, found, r, machine));
-    let (vectors, cycles) = best(rows, columns, lanes, most, machine);
+    let panel = found.operands.iter().find_map(|o| o.panel).map(|(_, width)| (width / lanes).max(1));
+    let (vectors, cycles) = match panel {
+        Some(vectors) => (vectors, tiles::cost(rows, columns, (vectors, lanes), most, machine)),
+        None => best(rows, columns, lanes, most, machine),
+    };
     let others = stage.iters.iter().filter(|i| i.var != column && Some(i.var) != row);
     let times: i128 = others.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product();
     let mut rows_in_tile = if row.is_some() { most_rows(vectors, machine).min(most) } else { 1 };

@@ -32,22 +32,26 @@ pub(super) fn pack(staged: &mut Staged, found: &Contraction, choice: &Choice) {
     let packed = match packing {
         Packing::Iterators => Some(by_iterators(staged, &source, operand, choice)),
         Packing::Phases(step) => in_phases(staged, &source, operand, choice, step),
+        Packing::Panels => None,
     };
     let Some(packed) = packed else { return };
     staged.allocs.push(packed.buf);
+    read_instead(staged, found.stage, operand.load, (packed.buf, packed.read));
     let b = &mut staged.b;
-    let new = b.load(packed.buf, packed.read, Access::Proven);
-    let stage = &mut staged.stages[found.stage];
-    let body = std::mem::replace(&mut stage.body, Stmt::nop());
-    let old = operand.load;
-    let mut instead = ExprMap::new(move |_: &mut Builder, id| if id == old { new } else { id });
-    stage.body = instead.stmt(b, body);
     let body = Stmt::Store { buf: packed.buf, index: packed.at, value: packed.from, access: Access::Proven };
     let plain = |i: Iter| Iter { kind: IterKind::Spatial, order: LoopKind::Serial, ..i };
     let iters = packed.iters.into_iter().map(plain).collect();
     let copy = Stage { name: format!("{}_packed", source.name), iters, init: None, body, loc: source.loc };
     let fresh = part(b, &copy, &copy.name, &BTreeMap::new(), &BTreeMap::new());
     staged.stages.insert(found.stage, fresh);
+}
+
+/// Lets a stage read an element of another buffer, or of another place.
+pub(super) fn read_instead(staged: &mut Staged, stage: usize, old: ExprId, (buf, index): (BufId, Vec<ExprId>)) {
+    let new = staged.b.load(buf, index, Access::Proven);
+    let body = std::mem::replace(&mut staged.stages[stage].body, Stmt::nop());
+    let mut instead = ExprMap::new(move |_: &mut Builder, id| if id == old { new } else { id });
+    staged.stages[stage].body = instead.stmt(&mut staged.b, body);
 }
 
 fn buffer(b: &mut Builder, like: BufId, shape: Vec<IntExpr>) -> BufId {

@@ -155,6 +155,9 @@ fn plain_channel(k: &mut Kernel<'_>, axes: &Axes, at: &[ExprId], weight: &[ExprI
     if axes.group == 1 {
         return tap;
     }
+    if depthwise(axes) {
+        return whole(k, &axes.out, at, 1);
+    }
     let per_group = axes.w_shape[0].trunc_div(&IntExpr::from(axes.group));
     let (per_group, channels) = (k.b.int_expr(&per_group), k.b.int_expr(&axes.w_shape[1]));
     let out = whole(k, &axes.out, at, 1);
