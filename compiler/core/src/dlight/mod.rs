@@ -50,9 +50,7 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
     }
     let scheduled = RULES.iter().find_map(|rule| Some((rule, (rule.apply)(module, &func, &machine)?)));
     context.remark(|| match &scheduled {
-        Some((rule, _)) => {
-            Remark::applied(PASS.info.name, &func.name, format!("rule `{}`", rule.name), rule.reason)
-        }
+        Some((rule, _)) => Remark::applied(PASS.info.name, &func.name, format!("rule `{}`", rule.name), rule.reason),
         None => Remark::missed(PASS.info.name, &func.name, String::new(), "no rule takes it"),
     });
     Ok(scheduled.map_or(func, |(_, scheduled)| scheduled))

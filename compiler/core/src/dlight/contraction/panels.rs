@@ -17,7 +17,12 @@ use crate::fuse::access::{Axis, accesses, axes};
 
 /// The axis of an operand for each iterator that walks through it, if each axis is walked by one, from end to end, and
 /// nobody else reads the operand.
-pub(super) fn in_panels(staged: &Staged, found: &Contraction, n: usize, column: VarId) -> Option<BTreeMap<VarId, usize>> {
+pub(super) fn in_panels(
+    staged: &Staged,
+    found: &Contraction,
+    n: usize,
+    column: VarId,
+) -> Option<BTreeMap<VarId, usize>> {
     let (func, operand) = (staged.b.func(), &found.operands[n]);
     let Expr::Load { buf, index, .. } = func.exprs.get(operand.load) else { return None };
     let stage = &staged.stages[found.stage];
