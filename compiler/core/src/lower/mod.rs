@@ -17,6 +17,7 @@ use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
+use crate::relax_passes::widened;
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("LegalizeOps", &legalize_ops)
@@ -49,6 +50,7 @@ fn legalize(
 ) -> Result<relax::Function, CompileError> {
     let source = func.clone();
     let literals = literals(&source);
+    let narrow = widened::sources(&source);
     let mut here: BTreeMap<ValueId, Vec<Fact>> = BTreeMap::new();
     relax::known_at(&source, &mut |binding, facts| {
         if !facts.is_empty() {
@@ -65,7 +67,9 @@ fn legalize(
             let data = &source.values[binding.out.0 as usize];
             let base = if data.name.is_empty() { relax::op_name(&binding.op) } else { &data.name };
             let here = here.get(&binding.out).map(Vec::as_slice).unwrap_or_default();
-            let finished = ops::lower(Kernel::new(&source, &literals, base, binding, here), binding);
+            let narrower = widened::reading_narrow(binding, &narrow);
+            let of = narrower.as_ref().unwrap_or(binding);
+            let finished = ops::lower(Kernel::new(&source, &literals, base, of, here), of);
             *binding = call(binding, finished, &source, module, kernels);
         }
     });

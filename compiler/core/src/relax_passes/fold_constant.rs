@@ -4,7 +4,7 @@
 //! where operands and result have at most 1 MB each and the work is small; `LiftTransformParams` moves larger ones.
 //! A result is folded while it has at most 16 times the bytes of its operands, or at most 64 MB; a table computed from
 //! nothing (`arange`, `full`) at most 64 KB, for it costs flash. One value all over stays a `full`, which costs
-//! nothing. Phase: before the operators become kernels.
+//! nothing; integers that a product widens as it reads them stay narrow. Phase: before the operators become kernels.
 
 use tenfold_ir::eval::Value;
 use tenfold_ir::relax::{self, Binding, Builder, Inputs, Op, TensorType, ValueId};
@@ -12,6 +12,7 @@ use tenfold_ir::{Module, Scalar};
 
 use super::const_data::may_grow;
 use super::rewrite::{Rewriter, rewrite};
+use super::widened;
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
 
@@ -32,7 +33,11 @@ const DEPTH: usize = 8;
 
 /// Runs on every relax function.
 pub(crate) fn fold_constant(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
-    rewrite(module, &mut binding);
+    let factors = widened::factors(module);
+    rewrite(module, &mut |cx: &mut Rewriter<'_>, b: &Binding| match factors.contains(&(cx.func.name.clone(), b.out)) {
+        true => None,
+        false => binding(cx, b),
+    });
     Ok(())
 }
 

@@ -30,3 +30,4 @@ mod simplify_rules;
 #[cfg(test)]
 mod tests;
 pub(crate) mod to_mixed_precision;
+pub(crate) mod widened;

@@ -45,6 +45,7 @@ pub(super) fn conv(mut k: Kernel<'_>, binding: &Binding, window: &Window, group:
         let value = match inside {
             None => loaded,
             Some(ok) => {
+                let loaded = k.b.cast(ty.dtype, loaded);
                 let zero = k.b.scalar(Scalar::zero(ty.dtype));
                 k.b.if_(ok, loaded, zero)
             }

@@ -1,0 +1,118 @@
+//! Products of integers that are stored narrower: conversions which lose nothing stay beside the product, which reads
+//! the narrow elements and widens each as it loads it. Weights of 8 bits then take 8 bits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenfold_ir::op::ElementOp;
+use tenfold_ir::relax::{self, Binding, Op, ParamKind, Type, ValueId};
+use tenfold_ir::{Function, Module};
+
+/// What a conversion of integers reads that widens them and keeps each value.
+fn narrow(func: &relax::Function, binding: &Binding) -> Option<ValueId> {
+    let Op::Element(ElementOp::Cast(to)) = binding.op else { return None };
+    let source = *binding.args.first()?;
+    let Type::Tensor(from) = &func.values[source.0 as usize].ty else { return None };
+    let keeps = from.dtype.is_int() && to.is_int() && from.dtype.size_bytes() < to.size_bytes();
+    let signs = !from.dtype.is_signed() || to.is_signed();
+    (keeps && signs && !from.shape.is_empty()).then_some(source)
+}
+
+fn is_product(op: &Op) -> bool {
+    matches!(op, Op::MatMul | Op::Conv { .. })
+}
+
+/// Conversions that products alone read, as factors, by the name of their function.
+pub(crate) fn factors(module: &Module) -> BTreeSet<(String, ValueId)> {
+    let mut out = BTreeSet::new();
+    for (name, func) in relax_functions(module) {
+        let mut found: BTreeSet<ValueId> =
+            func.bindings().filter(|b| narrow(func, b).is_some()).map(|b| b.out).collect();
+        for binding in func.bindings() {
+            let own = if is_product(&binding.op) { 2 } else { 0 };
+            let results = binding.regions.iter().flat_map(|r| &r.results);
+            for read in binding.args.iter().skip(own).chain(results) {
+                found.remove(read);
+            }
+        }
+        for result in &func.results {
+            found.remove(result);
+        }
+        out.extend(found.into_iter().map(|v| (name.clone(), v)));
+    }
+    out
+}
+
+fn relax_functions(module: &Module) -> impl Iterator<Item = (&String, &relax::Function)> {
+    module.functions.iter().filter_map(|(name, function)| match function {
+        Function::Relax(func) => Some((name, func)),
+        Function::Prim(_) => None,
+    })
+}
+
+/// What products may read in the place of widened factors.
+///
+/// Where something is written in place, an element may have changed when the product reads it: then only constants and
+/// inputs are read so.
+pub(crate) fn sources(func: &relax::Function) -> BTreeMap<ValueId, ValueId> {
+    let writes = func.bindings().any(|b| !is_still(&b.op));
+    let inputs = func.params.iter().filter(|p| p.kind == ParamKind::Input).map(|p| p.value);
+    let constants = func.bindings().filter(|b| matches!(b.op, Op::Const(_))).map(|b| b.out);
+    let steady: BTreeSet<ValueId> = inputs.chain(constants).collect();
+    let found = func.bindings().filter_map(|b| Some((b.out, narrow(func, b)?)));
+    found.filter(|(_, source)| !writes || steady.contains(source)).collect()
+}
+
+/// Whether an op writes into no memory but its result's.
+fn is_still(op: &Op) -> bool {
+    match op {
+        Op::CallTir { in_place, .. } => in_place.iter().all(Option::is_none),
+        Op::SliceUpdate { .. }
+        | Op::CallFn { .. }
+        | Op::CallDps { .. }
+        | Op::CallPacked { .. }
+        | Op::If
+        | Op::For { .. }
+        | Op::While
+        | Op::Later { .. }
+        | Op::StoreState { .. } => false,
+        Op::Const(_)
+        | Op::Scalar(_)
+        | Op::IndexValue { .. }
+        | Op::Element(_)
+        | Op::Reduce { .. }
+        | Op::ArgReduce { .. }
+        | Op::MatMul
+        | Op::Softmax { .. }
+        | Op::BatchNorm { .. }
+        | Op::LayerNorm { .. }
+        | Op::Reshape { .. }
+        | Op::Transpose { .. }
+        | Op::BroadcastTo { .. }
+        | Op::Concat { .. }
+        | Op::Slice { .. }
+        | Op::Pad { .. }
+        | Op::Conv { .. }
+        | Op::Pool { .. }
+        | Op::Full { .. }
+        | Op::Arange { .. }
+        | Op::ShapeOf
+        | Op::Shape { .. }
+        | Op::ShapeToTensor
+        | Op::TensorToShape
+        | Op::Tuple
+        | Op::TupleGet(_)
+        | Op::BindIndex(_)
+        | Op::MatchShape { .. }
+        | Op::Assert { .. } => true,
+    }
+}
+
+/// A product that reads narrow factors where it can.
+pub(crate) fn reading_narrow(binding: &Binding, sources: &BTreeMap<ValueId, ValueId>) -> Option<Binding> {
+    if !is_product(&binding.op) {
+        return None;
+    }
+    let mut out = binding.clone();
+    out.args.iter_mut().take(2).for_each(|arg| *arg = sources.get(arg).copied().unwrap_or(*arg));
+    (out.args != binding.args).then_some(out)
+}
