@@ -104,6 +104,9 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
             }
             Arg::Long("threads") if measures => {
                 model.threads = parser.value().and_then(|v| v.parse()).map_err(text)?;
+                if model.threads == 0 {
+                    return Err("a call takes one thread at least: write `--threads 1`".into());
+                }
             }
             Arg::Value(value) if model.path.as_os_str().is_empty() => model.path = value.into(),
             other => return Err(other.unexpected().to_string()),
@@ -147,6 +150,7 @@ mod tests {
             ("check-onnx", "the folder of the cases is missing"),
             ("run", "the file of the model is missing"),
             ("signature m.onnx --json", "invalid option '--json'"),
+            ("bench m.onnx --threads 0", "a call takes one thread at least: write `--threads 1`"),
             ("run m.onnx --dim N", "write `--dim NAME=NUMBER`"),
         ];
         for (line, expected) in cases {

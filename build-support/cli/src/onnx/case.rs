@@ -66,15 +66,50 @@ fn attempt(folder: &Path, backend: &dyn Backend, target: &Target, scratch: &Path
     if sets.is_empty() {
         return Ok(Verdict::Skipped("it has no data".into()));
     }
+    let names: Vec<String> = declared(&bytes).map_err(|e| e.to_string())?.0.into_iter().map(|d| d.name).collect();
+    let mut built: Option<Built> = None;
     for set in sets {
         let (inputs, outputs) = (tensors(&set, "input")?, tensors(&set, "output")?);
-        let (imported, given) = specialised(&bytes, &model, &inputs)?;
-        let ports = imported.outputs.clone();
-        let program = native::build(imported, backend, target, scratch)?;
-        let (results, _) = program.call(&given, None, LIMIT)?;
-        compare(&ports, &results, &outputs, tolerance)?;
+        let built = match built.take().filter(|built| built.takes(&inputs)) {
+            Some(same) => built.insert(same),
+            None => built.insert(Built::of(&bytes, &model, &names, &inputs, &|import| {
+                native::build(import, backend, target, scratch)
+            })?),
+        };
+        let given = given(&built.inputs, &names, &inputs)?;
+        let (results, _) = built.program.call(&given, None, LIMIT)?;
+        compare(&built.outputs, &results, &outputs, tolerance)?;
     }
     Ok(Verdict::Passed)
+}
+
+/// A compiled model, for inputs of these shapes.
+struct Built {
+    shapes: Vec<Vec<u64>>,
+    /// Whether values of inputs are part of it.
+    special: bool,
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+    program: native::Program,
+}
+
+impl Built {
+    fn of(
+        bytes: &[u8],
+        path: &Path,
+        names: &[String],
+        inputs: &[TensorData],
+        build: &dyn Fn(Import) -> Result<native::Program, String>,
+    ) -> Result<Built, String> {
+        let (imported, special) = specialised(bytes, path, names, inputs)?;
+        let shapes = inputs.iter().map(|data| data.shape.clone()).collect();
+        let ports = (imported.inputs.clone(), imported.outputs.clone());
+        Ok(Built { shapes, special, inputs: ports.0, outputs: ports.1, program: build(imported)? })
+    }
+
+    fn takes(&self, inputs: &[TensorData]) -> bool {
+        !self.special && self.shapes.iter().eq(inputs.iter().map(|data| &data.shape))
+    }
 }
 
 fn data_sets(folder: &Path) -> Vec<PathBuf> {
@@ -91,10 +126,9 @@ fn tensors(set: &Path, kind: &str) -> Result<Vec<TensorData>, String> {
     files.map(read).collect()
 }
 
-/// The model for inputs of these shapes. An input whose value decides a shape is a constant of the function: what is
-/// compiled has the shapes of its results in its signature.
-fn specialised(bytes: &[u8], path: &Path, inputs: &[TensorData]) -> Result<(Import, Vec<Vec<u8>>), String> {
-    let names: Vec<String> = declared(bytes).map_err(|e| e.to_string())?.0.into_iter().map(|d| d.name).collect();
+/// The model for inputs of these shapes, and whether it holds values of theirs: an input whose value decides a shape is
+/// a constant of the function, since what is compiled has the shapes of its results in its signature.
+fn specialised(bytes: &[u8], path: &Path, names: &[String], inputs: &[TensorData]) -> Result<(Import, bool), String> {
     let mut options = Options { name: "model".into(), ..Options::default() };
     for (name, data) in names.iter().zip(inputs) {
         options.shapes.insert(name.clone(), data.shape.clone());
@@ -103,29 +137,29 @@ fn specialised(bytes: &[u8], path: &Path, inputs: &[TensorData]) -> Result<(Impo
         }
     }
     loop {
-        match import(bytes, Some(path), &options) {
-            Ok(imported) => {
-                let of = |port: &Port| {
-                    let at = names.iter().position(|name| *name == port.name);
-                    let data = at.and_then(|at| inputs.get(at));
-                    let data = data.ok_or_else(|| format!("there is no data for the input `{}`", port.name))?;
-                    data.bytes().map(|bytes| bytes.to_vec())
-                };
-                let given = imported.inputs.iter().map(of).collect::<Result<Vec<_>, String>>()?;
-                return Ok((imported, given));
-            }
-            Err(error) => {
-                let before = options.values.len();
-                for name in &error.wanted {
-                    let data = names.iter().position(|n| n == name).and_then(|at| inputs.get(at));
-                    options.values.extend(data.map(|data| (name.clone(), data.clone())));
-                }
-                if options.values.len() == before {
-                    return Err(error.to_string());
-                }
-            }
+        let error = match import(bytes, Some(path), &options) {
+            Ok(imported) => return Ok((imported, !options.values.is_empty())),
+            Err(error) => error,
+        };
+        let before = options.values.len();
+        for name in &error.wanted {
+            let data = names.iter().position(|n| n == name).and_then(|at| inputs.get(at));
+            options.values.extend(data.map(|data| (name.clone(), data.clone())));
+        }
+        if options.values.len() == before {
+            return Err(error.to_string());
         }
     }
+}
+
+/// The bytes of the parameters.
+fn given(ports: &[Port], names: &[String], inputs: &[TensorData]) -> Result<Vec<Vec<u8>>, String> {
+    let of = |port: &Port| {
+        let data = names.iter().position(|name| *name == port.name).and_then(|at| inputs.get(at));
+        let data = data.ok_or_else(|| format!("there is no data for the input `{}`", port.name))?;
+        data.bytes().map(|bytes| bytes.to_vec())
+    };
+    ports.iter().map(of).collect()
 }
 
 fn compare(ports: &[Port], results: &[Vec<u8>], expected: &[TensorData], tolerance: Tolerance) -> Result<(), String> {

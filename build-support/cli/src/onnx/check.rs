@@ -39,7 +39,7 @@ pub(crate) struct Check {
 /// Does a worker's part, if this process is one.
 pub(crate) fn worker() -> Option<Outcome> {
     let scratch = PathBuf::from(env::var_os(VARIABLE)?);
-    let backend = match native::backend() {
+    let backend = match native::backend(&scratch) {
         Ok(backend) => backend,
         Err(error) => {
             output::complain(&error);

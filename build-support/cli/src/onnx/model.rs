@@ -33,6 +33,9 @@ pub(crate) struct Model {
     pub(crate) threads: usize,
 }
 
+/// Why more threads than one do not help.
+const ONE_THREAD: &str = "a call runs on one thread: no rule of the default schedules makes loops parallel\n";
+
 /// How long a model may run.
 const LIMIT: Duration = Duration::from_secs(3600);
 
@@ -73,8 +76,11 @@ fn compiled(model: &Model, options: &Options, folder: &Path) -> Result<(Program,
     let imported = read(&model.path, options).map_err(|e| e.to_string())?;
     let import = begin.elapsed().as_secs_f64() * 1e3;
     let (inputs, outputs) = (imported.inputs.clone(), imported.outputs.clone());
+    for (place, why) in &imported.notes {
+        output::complain(&format!("{place} stays an operator of floats: {why}"));
+    }
     let begin = Instant::now();
-    let backend = native::backend()?;
+    let backend = native::backend(folder)?;
     let program = native::build(imported, &*backend, &host(), folder)?;
     let compile = begin.elapsed().as_secs_f64() * 1e3;
     Ok((program, inputs, outputs, Times { import, compile }))
@@ -168,13 +174,15 @@ fn attempt_bench(model: &Model) -> Result<String, String> {
             "max_ms": greatest,
             "calls": calls as u64,
             "threads": 1,
+            "threads_asked": model.threads,
             "import_ms": import,
             "compile_ms": compile,
         });
         format!("{object}\n")
     } else {
+        let asked = if model.threads > 1 { ONE_THREAD } else { "" };
         format!(
-            "imported in {import:.0} ms, compiled in {compile:.0} ms\n\
+            "{asked}imported in {import:.0} ms, compiled in {compile:.0} ms\n\
              {median:.3} ms per call, from {least:.3} to {greatest:.3} over {calls} calls on one thread\n"
         )
     })

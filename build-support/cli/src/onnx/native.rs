@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
+use tenfold_core::c::CBackend;
 use tenfold_core::pass::PassContext;
 use tenfold_core::{Backend, Options, Target, compile, constant_symbol};
 use tenfold_ir::{ConstBytes, ConstData};
@@ -26,16 +27,21 @@ pub(crate) struct Program {
     outputs: Vec<Port>,
 }
 
-/// LLVM as a build finds it.
-pub(crate) fn backend() -> Result<Box<dyn Backend>, String> {
-    let found = find(&Env::from_process());
+/// LLVM as a build finds it, or the C back end where `TENFOLD_LLVM` asks for none; that one writes below `folder`.
+pub(crate) fn backend(folder: &Path) -> Result<Box<dyn Backend>, String> {
+    let environment = Env::from_process();
+    if environment.choice.as_deref().is_some_and(|choice| choice == "none") {
+        let host = Target::host().triple;
+        return Ok(Box::new(CBackend { folder: folder.join("c"), host }));
+    }
+    let found = find(&environment);
     let llvm = load(&found).map_err(|error| format!("{error}; `cargo tenfold doctor` says what is missing"))?;
     Ok(Box::new(LlvmBackend::new(llvm, &found)))
 }
 
 /// Compiles a model and links the program into a folder.
 pub(crate) fn build(import: Import, backend: &dyn Backend, target: &Target, folder: &Path) -> Result<Program, String> {
-    let Import { module, inputs, outputs } = import;
+    let Import { module, inputs, outputs, .. } = import;
     let context = PassContext::from_env(target.clone(), &|name| env::var(name).ok()).map_err(|e| e.message)?;
     let options = Options { symbol: ENTRY.into(), ..Options::default() };
     let made = compile(module, &context, &options, backend);
