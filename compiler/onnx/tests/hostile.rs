@@ -80,10 +80,12 @@ fn extents_beyond_memory() {
 /// A kilobyte that would fold to terabytes.
 #[test]
 fn folding_bombs() {
-    let big = "const s: int64[3] = 1000000, 1000000, 1000000\nconst one: float[1] = 1.0\ny = Expand(one, s)\n";
+    let expand = |n: u32| format!("const s: int64[3] = {n}, {n}, {n}\nconst one: float[1] = 1.0\ny = Expand(one, s)\n");
+    let big = expand(10_000);
     let shape = "z = ReduceSum(y) {keepdims = 0}\nc = Cast(z) {to = 7}\nconst a: int64[1] = 0\n\
                  u = Unsqueeze(c, a)\nr = Reshape(one, u)\noutput r";
     refused(&model(&format!("{big}{shape}")), "too much work");
+    refused(&model(&format!("{}output y", expand(1_000_000))), "would have the extents");
     let range = "const a: float[] = 0.0\nconst b: float[] = 1e30\nconst c: float[] = 1.0\ny = Range(a, b, c)\noutput y";
     refused(&model(range), "values");
     let tile = "input x: float[2]\nconst n: int64[1] = 4611686018427387904\ny = Tile(x, n)\n\
