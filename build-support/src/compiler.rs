@@ -28,7 +28,7 @@ pub(crate) use sources::version;
 pub(crate) fn compile(request: &Request) -> Answer {
     fault::have(request);
     match attempt(request) {
-        Ok(compiled) => Answer::Compiled(compiled),
+        Ok(compiled) => Answer::Compiled(Box::new(compiled)),
         Err(diagnostics) => Answer::Refused(diagnostics),
     }
 }
@@ -39,8 +39,8 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         return Err(Vec::new());
     };
     let elaborated = elaborate(&member.tree, &*member);
-    let module = match (&member.tree.attributes.model, elaborated.module) {
-        (_, Some(module)) => module,
+    let (module, remarks) = match (&member.tree.attributes.model, elaborated.module) {
+        (_, Some(module)) => (module, Vec::new()),
         (Some(of), None) if elaborated.diagnostics.is_empty() => model::module(&member, of)?,
         (_, None) => return Err(elaborated.diagnostics.into_iter().collect()),
     };
@@ -49,8 +49,9 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
     let target = target(request);
     let context = context(target, request).map_err(|error| vec![diagnostic(error)])?;
     if let Some(ask) = &request.text {
-        return text::of(ask, module, &context, &member, request);
+        return text::of(ask, module, &remarks, &context, &member, request);
     }
+    remarks.iter().for_each(|remark| context.remark(|| remark.clone()));
     let options = Options {
         codegen: CodegenOptions { lines: member.lines.clone(), ..CodegenOptions::default() },
         budgets: budgets(&member.tree.attributes.budgets),
@@ -77,6 +78,7 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         code_bytes: 0,
         constants,
         times: vec![("front end".into(), millis(front)), ("passes and code".into(), millis(begin.elapsed() - front))],
+        remarks: remarks.iter().map(ToString::to_string).collect(),
         text: String::new(),
     })
 }

@@ -36,6 +36,8 @@ pub(crate) struct Line {
     pub(crate) time: Duration,
     /// Milliseconds by stage, when it was compiled.
     pub(crate) stages: Vec<(String, u64)>,
+    /// What an importer left as it was, when it was compiled.
+    pub(crate) remarks: Vec<String>,
     /// Bytes of workspace, if bounded.
     pub(crate) workspace: Option<u64>,
     /// Bytes of constants.
@@ -99,6 +101,9 @@ impl Report {
             for (stage, time) in &line.stages {
                 let _ = writeln!(out, "          {time:>9} ms  {stage}");
             }
+            for remark in &line.remarks {
+                let _ = writeln!(out, "          {remark}");
+            }
         }
         out
     }
@@ -115,8 +120,9 @@ impl Report {
                     .iter()
                     .map(|(stage, time)| format!("{}: {time}", quoted(stage)))
                     .collect();
+                let remarks: Vec<_> = line.remarks.iter().map(|remark| quoted(remark)).collect();
                 format!(
-                    "    {{\"name\": {}, \"symbol\": {}, \"status\": \"{}\", \"ms\": {}, \"workspace\": {}, \"weights\": {}, \"stack\": {}, \"stages\": {{{}}}}}",
+                    "    {{\"name\": {}, \"symbol\": {}, \"status\": \"{}\", \"ms\": {}, \"workspace\": {}, \"weights\": {}, \"stack\": {}, \"stages\": {{{}}}, \"remarks\": [{}]}}",
                     quoted(&line.name),
                     quoted(&line.symbol),
                     line.status.name(),
@@ -124,7 +130,8 @@ impl Report {
                     number(line.workspace),
                     line.weights,
                     number(line.stack),
-                    stages.join(", ")
+                    stages.join(", "),
+                    remarks.join(", ")
                 )
             })
             .collect();

@@ -518,6 +518,7 @@ impl<'a> Run<'a> {
                 status: Status::Refused,
                 time: outcome.map_or(Duration::ZERO, |outcome| outcome.time),
                 stages: Vec::new(),
+                remarks: Vec::new(),
                 workspace: None,
                 weights: 0,
                 stack: None,
@@ -527,6 +528,7 @@ impl<'a> Run<'a> {
                 line.status = *status;
                 if *status == Status::Compiled {
                     line.stages.clone_from(&compiled.times);
+                    line.remarks.clone_from(&compiled.remarks);
                 }
                 line.workspace = compiled.workspace_bytes;
                 line.weights = compiled.constants.iter().map(|(_, bytes)| bytes).sum();

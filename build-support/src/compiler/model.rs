@@ -3,6 +3,7 @@
 use super::member::Member;
 use crate::files;
 use crate::weights;
+use tenfold_core::pass::Remark;
 use tenfold_ir::relax::{FactDecl, SymDecl, SymKind, prover};
 use tenfold_ir::{Loc, Module};
 use tenfold_onnx::{About, Elem, Import, Options, Parameter, Port};
@@ -10,8 +11,11 @@ use tenfold_syntax::ast::{Model, NodeId};
 use tenfold_syntax::signature::{SigKind, SigParam, SigResult, Signature};
 use tenfold_syntax::{Code, Diagnostic, signature};
 
+/// What the importer says of a model: nodes of floats between quantisations that could not become integers.
+const IMPORT: &str = "OnnxImport";
+
 /// Imports the model, whose inputs and outputs must be those that are written.
-pub(super) fn module(member: &Member, model: &Model) -> Result<Module, Vec<Diagnostic>> {
+pub(super) fn module(member: &Member, model: &Model) -> Result<(Module, Vec<Remark>), Vec<Diagnostic>> {
     let name = &model.file.value;
     let path = files::locate(member.package(), name).map_err(|refusal| {
         let failure = weights::refused(member.package(), name, &refusal);
@@ -32,7 +36,17 @@ pub(super) fn module(member: &Member, model: &Model) -> Result<Module, Vec<Diagn
         told.collect::<Vec<_>>()
     })?;
     let errors = compare(&imported, &written, model);
-    if errors.is_empty() { Ok(imported.module) } else { Err(errors) }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let function = &imported.module.entry;
+    let notes = imported.notes.iter();
+    let remarks = notes.map(|(place, why)| Remark::missed(IMPORT, function, place.clone(), stays(why))).collect();
+    Ok((imported.module, remarks))
+}
+
+fn stays(why: &str) -> String {
+    format!("it stays an operator of floats: {why}")
 }
 
 fn mismatch(node: NodeId, message: String) -> Diagnostic {

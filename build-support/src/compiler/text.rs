@@ -5,7 +5,7 @@
 use super::backend;
 use super::member::Member;
 use crate::worker::message::{Compiled, Request};
-use tenfold_core::pass::PassContext;
+use tenfold_core::pass::{PassContext, Remark};
 use tenfold_core::show::{self, Ask};
 use tenfold_core::{Artefact, Backend, BackendError, Budgets, CodegenOptions, Options, Stage, Target, c};
 use tenfold_ir::Module;
@@ -16,12 +16,18 @@ use tenfold_syntax::{Code, Diagnostic};
 pub(super) fn of(
     ask: &Ask,
     module: Module,
+    remarks: &[Remark],
     context: &PassContext,
     member: &Member,
     request: &Request,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     match ask {
         Ask::Stage(stage) => of_stage(*stage, module, context, member, request),
+        Ask::Remarks if !remarks.is_empty() => {
+            let rest = of(ask, module, &[], context, member, request)?;
+            let own: String = remarks.iter().map(|remark| format!("{remark}\n")).collect();
+            Ok(Compiled { text: own + &rest.text, ..rest })
+        }
         ask => {
             let passes = super::passes(member, &context.target)?;
             let text = show::answer(ask, module, context, &passes).map_err(|error| vec![super::diagnostic(error)])?;

@@ -76,7 +76,7 @@ pub(crate) struct Options {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     /// Its object lies where it was asked for.
-    Compiled(Compiled),
+    Compiled(Box<Compiled>),
     /// What is wrong with it.
     Refused(Vec<Diagnostic>),
 }
@@ -102,6 +102,8 @@ pub(crate) struct Compiled {
     pub(crate) constants: Vec<(String, u64)>,
     /// Milliseconds by stage.
     pub(crate) times: Vec<(String, u64)>,
+    /// What an importer left as it was, and why.
+    pub(crate) remarks: Vec<String>,
     /// The text that was asked for.
     pub(crate) text: String,
 }
@@ -203,6 +205,7 @@ impl Answer {
                         put.number(*value);
                     });
                 }
+                put.texts(&compiled.remarks);
                 put.text(&compiled.text);
             }
             Self::Refused(diagnostics) => {
@@ -227,7 +230,7 @@ impl Answer {
         let mut take = Take::new(bytes);
         let node = |number: u64| u32::try_from(number).ok().map(NodeId);
         let answer = match take.number()? {
-            0 => Self::Compiled(Compiled {
+            0 => Self::Compiled(Box::new(Compiled {
                 workspace_bytes: take.option(Take::number)?,
                 workspace_expr: take.text()?,
                 code_bytes: take.number()?,
@@ -237,8 +240,9 @@ impl Answer {
                 shims: take.list(|take| Shim::parse(&take.text()?))?,
                 constants: take.list(|take| Some((take.text()?, take.number()?)))?,
                 times: take.list(|take| Some((take.text()?, take.number()?)))?,
+                remarks: take.texts()?,
                 text: take.text()?,
-            }),
+            })),
             1 => Self::Refused(take.list(|take| {
                 Some(Diagnostic {
                     node: node(take.number()?)?,
@@ -278,13 +282,14 @@ mod tests {
         let bytes = request.to_bytes();
         assert_eq!(Request::from_bytes(&bytes), Some(request));
         let answers = [
-            Answer::Compiled(Compiled {
+            Answer::Compiled(Box::new(Compiled {
                 code_bytes: 5,
                 stack_bytes: Some(8),
                 shims: Shim::parse("s 3 crate::f in:f32:?,8 out:i64:").into_iter().collect(),
                 constants: vec![("w".into(), 4)],
+                remarks: vec!["missed".into()],
                 ..Compiled::default()
-            }),
+            })),
             Answer::Refused(vec![Diagnostic::new(NodeId(3), Code::Internal, "m").help("h").label(NodeId(0), "l")]),
         ];
         for answer in answers {

@@ -10,6 +10,7 @@ use crate::value::{Fault, Outcome, Value, fault};
 use crate::walk::Cx;
 
 /// A node with what its names mean.
+#[derive(Clone)]
 pub(crate) struct Call<'c, 'm> {
     pub(crate) node: &'c Node<'m>,
     /// Version of the operator set that the graph imports.

@@ -17,6 +17,7 @@ mod fold;
 mod ints;
 mod ops;
 mod proto;
+mod qdq;
 mod snippet;
 mod tensor;
 mod value;
@@ -98,6 +99,8 @@ pub struct Import {
     pub inputs: Vec<Port>,
     /// Its results, in order.
     pub outputs: Vec<Port>,
+    /// Nodes whose operands were dequantised and that could not become operators of integers, with the reasons.
+    pub notes: Vec<(String, String)>,
 }
 
 /// The newest operator set that is known.

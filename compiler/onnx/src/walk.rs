@@ -12,6 +12,7 @@ use crate::elem::Elem;
 use crate::emit::int;
 use crate::error::{About, ImportError, Problem};
 use crate::proto::{self, AttributeValue, Dim, Graph, MOST_NODES, Node, TypeProto};
+use crate::qdq::{Quantization, on_integers};
 use crate::tensor::{self, Elements, Home, TensorData};
 use crate::value::{Fault, Ints, Outcome, Value, fault};
 use crate::{Import, NEWEST_OPSET, OLDEST_OPSET, Options, Parameter, Port, ints, ops};
@@ -22,6 +23,8 @@ const DEEPEST_CALL: usize = 32;
 const MOST_PROBLEMS: usize = 50;
 /// Integers that are followed as expressions at most.
 const MOST_INTS: usize = 1024;
+/// Elements that a result has at most.
+const MOST_ELEMENTS: i64 = 1 << 40;
 /// Axes that a tensor has at most.
 const MOST_AXES: usize = 32;
 
@@ -41,6 +44,8 @@ pub(crate) struct Cx<'m> {
     pub(crate) module: Module,
     /// Names of the inputs that are parameters.
     pub(crate) params: BTreeMap<ValueId, String>,
+    /// What is known of quantised tensors.
+    pub(crate) quant: Quantization,
     /// Functions written in the language, by their text.
     pub(crate) library: BTreeMap<String, String>,
     home: Home<'m>,
@@ -68,6 +73,7 @@ pub(crate) fn import<'m>(
         b: Builder::new(name),
         module: Module { entry: name.to_string(), sources: vec![name.to_string()], ..Module::default() },
         params: BTreeMap::new(),
+        quant: Quantization::default(),
         library: BTreeMap::new(),
         home,
         options,
@@ -271,7 +277,7 @@ impl<'m> Cx<'m> {
                 self.problem("", format!("it has more than {MOST_NODES} nodes"));
                 return;
             }
-            let results = match self.node_results(node) {
+            let results = match self.node_results(node).and_then(|results| self.of_fair_size(results)) {
                 Ok(results) => results,
                 Err(fault) => {
                     self.blame(node, fault);
@@ -286,6 +292,22 @@ impl<'m> Cx<'m> {
                 }
             }
         }
+    }
+
+    /// Results, unless one of them has more elements than memory can hold, or fewer than none.
+    fn of_fair_size(&self, results: Vec<Value>) -> Outcome<Vec<Value>> {
+        for value in &results {
+            let Value::Node(id, _) = value else { continue };
+            let dims = self.dims(*id);
+            let known = dims.iter().filter_map(IntExpr::as_const);
+            let count = known.clone().try_fold(1i64, i64::checked_mul);
+            // What depends on no dim and is no number has overflowed.
+            let overflows = dims.iter().any(|d| d.as_const().is_none() && d.vars().is_empty());
+            if overflows || known.clone().any(|n| n < 0) || count.is_none_or(|n| n > MOST_ELEMENTS) {
+                return fault(format!("its result would have the extents {dims:?}"));
+            }
+        }
+        Ok(results)
     }
 
     fn blame(&mut self, node: &Node<'m>, fault: Fault) {
@@ -323,7 +345,10 @@ impl<'m> Cx<'m> {
             return Ok(results);
         }
         match entry {
-            Some(entry) if version >= entry.since => (entry.convert)(self, &call),
+            Some(entry) if version >= entry.since => match on_integers(self, &call, entry.convert)? {
+                Some(results) => Ok(results),
+                None => (entry.convert)(self, &call),
+            },
             Some(entry) => fault(format!("it is of operator set {}, and the model imports {version}", entry.since)),
             None => Ok(Vec::new()),
         }
@@ -444,12 +469,13 @@ impl<'m> Cx<'m> {
         let results: Vec<ValueId> = outputs.iter().map(|(_, id)| *id).collect();
         let func = self.b.finish(&results);
         self.module.functions.insert(func.name.clone(), Function::Relax(func));
-        Ok(Import { module: self.module, inputs, outputs: outputs.into_iter().map(|(port, _)| port).collect() })
+        let outputs = outputs.into_iter().map(|(port, _)| port).collect();
+        Ok(Import { module: self.module, inputs, outputs, notes: self.quant.notes })
     }
 }
 
 /// How a node is named in texts.
-fn place(node: &Node<'_>) -> String {
+pub(crate) fn place(node: &Node<'_>) -> String {
     let name = match (node.name, node.outputs.first()) {
         ("", Some(output)) => format!("that gives `{output}`"),
         ("", None) => String::new(),

@@ -57,3 +57,21 @@ fn operators_become_those_of_the_language() {
 fn problems_are_all_told() {
     check("problems.txt");
 }
+
+/// Sixty models that nobody should trust: each is refused, with one problem, at once.
+#[test]
+fn hostile_models_are_refused() {
+    check("hostile.txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hostile.txt");
+    let text = std::fs::read_to_string(path).expect("the file can be read");
+    let models: Vec<_> = text.split("=== ").skip(1).filter_map(|case| case.split_once('\n')).collect();
+    assert!(models.len() >= 60, "there are {}", models.len());
+    for (title, rest) in models {
+        let model = rest.split("---\n").next().unwrap_or_default();
+        let begin = std::time::Instant::now();
+        let error = import(&support::model(model), None, &Options::default()).err();
+        let problems = error.map_or(0, |error| error.problems.len());
+        assert_eq!(problems, 1, "{title}");
+        assert!(begin.elapsed().as_secs() < 10, "{title}: {:?}", begin.elapsed());
+    }
+}

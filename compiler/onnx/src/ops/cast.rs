@@ -92,7 +92,7 @@ pub(super) fn decoded(cx: &mut Cx<'_>, x: ValueId, from: Elem) -> Outcome<ValueI
 }
 
 /// A vector of constants.
-pub(super) fn table(cx: &mut Cx<'_>, dtype: DType, values: &[f64]) -> Outcome<ValueId> {
+pub(crate) fn table(cx: &mut Cx<'_>, dtype: DType, values: &[f64]) -> Outcome<ValueId> {
     let bytes: Vec<u8> = values.iter().flat_map(|v| Scalar::float(dtype, *v).to_le_bytes()).collect();
     let data = Elements::Bytes(ConstBytes::Inline(bytes.into()));
     cx.constant(&TensorData { elem: Elem::of(dtype), shape: vec![values.len() as u64], data })

@@ -5,7 +5,7 @@ use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::ops::AttrValue;
 use tenfold_ir::relax::Op;
 
-use super::{OnnxOp, op};
+use super::{Convert, OnnxOp, op};
 use crate::call::Call;
 use crate::emit::int;
 use crate::value::{Outcome, Value, fault};
@@ -169,6 +169,37 @@ fn optional_has_element<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     cx.one(y)
 }
 
+/// An optional that holds something is that.
+fn optional_get_element<'m>(_: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    Ok(vec![call.value(0)?.clone()])
+}
+
+/// Columns of the last axis.
+fn array_feature_extractor<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let ((x, elem), places) = (call.any(cx, 0)?, call.x(cx, 1)?);
+    let Some(last) = cx.rank(x).checked_sub(1) else { return fault("a scalar has no features") };
+    let count = crate::snippet::product(&cx.dims(places));
+    let places = cx.reshape(places, &[count])?;
+    let mut y = cx.op("take", &[x, places], &[axis_attr(last)])?;
+    if last == 0 {
+        y = cx.expand_dims(y, 0)?;
+    }
+    Ok(vec![Value::Node(y, elem)])
+}
+
+/// 1 above a threshold, else 0.
+fn binarizer<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let x = call.x(cx, 0)?;
+    let threshold = cx.like(x, f64::from(call.float_or("threshold", 0.0)?));
+    let above = cx.compare(CmpOp::Gt, x, threshold)?;
+    let y = cx.cast(above, cx.dtype(x))?;
+    cx.one(y)
+}
+
+const fn ml(name: &'static str, convert: Convert) -> OnnxOp {
+    OnnxOp { domain: "ai.onnx.ml", name, since: 1, convert }
+}
+
 fn hardmax<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let x = call.x(cx, 0)?;
     let dims = cx.dims(x);
@@ -193,6 +224,8 @@ fn hardmax<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 }
 
 pub(super) static TABLE: &[OnnxOp] = &[
+    ml("ArrayFeatureExtractor", array_feature_extractor),
+    ml("Binarizer", binarizer),
     op("Compress", 9, compress),
     op("CumProd", 26, |cx, call| cumulative(cx, call, true)),
     op("CumSum", 11, |cx, call| cumulative(cx, call, false)),
@@ -202,7 +235,9 @@ pub(super) static TABLE: &[OnnxOp] = &[
     op("Hardmax", 1, hardmax),
     op("NonZero", 9, non_zero),
     op("OptionalHasElement", 15, optional_has_element),
+    op("OptionalGetElement", 15, optional_get_element),
     op("ReverseSequence", 10, reverse_sequence),
+    op("Scatter", 9, scatter_elements),
     op("ScatterElements", 11, scatter_elements),
     op("ScatterND", 11, scatter_nd),
     op("TensorScatter", 24, tensor_scatter),

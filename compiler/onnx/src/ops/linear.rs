@@ -59,6 +59,10 @@ fn einsum<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
         Some(text) => labels(&text, most)?,
         None => implied(&left, most)?,
     };
+    let missing = |c: &&char| !terms.iter().any(|t: &Term| t.labels.contains(c));
+    if let Some(letter) = result.iter().find(missing) {
+        return fault(format!("`{equation}` gives an axis `{letter}` that no operand has"));
+    }
     let mut terms = terms.into_iter();
     let Some(mut sum) = terms.next() else { return fault("it has no operand") };
     let mut rest: Vec<Term> = terms.collect();

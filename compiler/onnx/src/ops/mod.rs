@@ -19,6 +19,10 @@ mod signal;
 mod training;
 mod vision;
 
+pub(crate) use cast::table;
+pub(crate) use nn::window;
+pub(crate) use quant::limits;
+
 use crate::call::Call;
 use crate::value::{Outcome, Value};
 use crate::walk::Cx;

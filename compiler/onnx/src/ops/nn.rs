@@ -8,7 +8,7 @@ use tenfold_ir::{DType, Scalar};
 use super::{OnnxOp, op};
 use crate::call::Call;
 use crate::emit::int;
-use crate::snippet::product;
+use crate::snippet::{Snippet, product, tensor_text};
 use crate::value::{Outcome, Value, fault};
 use crate::walk::Cx;
 
@@ -44,7 +44,7 @@ fn gemm<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 }
 
 /// The window of a convolution or a pool over an input of these spatial extents.
-pub(super) fn window(call: &Call<'_, '_>, spatial: &[IntExpr], kernel: Vec<i64>) -> Outcome<Window> {
+pub(crate) fn window(call: &Call<'_, '_>, spatial: &[IntExpr], kernel: Vec<i64>) -> Outcome<Window> {
     let n = spatial.len();
     let list = |name: &str, default: i64, count: usize| -> Outcome<Vec<i64>> {
         let list = call.ints(name)?.unwrap_or_else(|| vec![default; count]);
@@ -123,12 +123,54 @@ fn average_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 }
 
 fn max_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    if call.wants(1) {
-        return fault("the indices of a maximum pool are not supported");
-    }
     let x = call.x(cx, 0)?;
     let y = pool(cx, call, x, PoolOp::Max)?;
-    cx.one(y)
+    if !call.wants(1) {
+        return cx.one(y);
+    }
+    let places = places_of_maxima(cx, call, x, y)?;
+    Ok(vec![cx.plain(y), cx.plain(places)])
+}
+
+/// Where in the operand, flattened, the maxima of a pool stand; of equals the first in the window.
+fn places_of_maxima<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId, y: ValueId) -> Outcome<ValueId> {
+    let (dims, out) = (cx.fixed(x)?, cx.fixed(y)?);
+    let window = window(call, &spatial(cx, x)?, kernel_shape(call)?)?;
+    let n = window.kernel.len();
+    let wide = if matches!(cx.dtype(x), DType::F64 | DType::I64 | DType::U64) { DType::F64 } else { DType::F32 };
+    let mut text = Snippet::default();
+    let values = cx.cast(x, wide)?;
+    text.tensor(cx, "x", values);
+    let tap = |axis: usize| {
+        let inner: i64 = window.kernel[axis + 1..].iter().product();
+        let (k, step, stride, pad) =
+            (window.kernel[axis], window.dilations[axis], window.strides[axis], window.pads[axis]);
+        format!("i{axis} * {stride} + t / {inner} % {k} * {step} - {pad}")
+    };
+    let taps: Vec<String> = (0..n).map(tap).collect();
+    // The place along an axis, and elements from one to the next in the order that is asked for.
+    let backward = call.int_or("storage_order", 0)? != 0;
+    let step = |axis: usize| -> i64 {
+        let inner = if backward { &dims[2..2 + axis] } else { &dims[3 + axis..] };
+        inner.iter().product()
+    };
+    let terms: String = (0..n)
+        .map(|axis| format!(" + minimum(maximum({}, 0), {} - 1) * {}", taps[axis], dims[axis + 2], step(axis)))
+        .collect();
+    let shape: Vec<String> = out.iter().map(i64::to_string).collect();
+    let names: String = (0..n).map(|axis| format!(", i{axis}")).collect();
+    let body = format!(
+        "compute([{}], |b, c{names}| {{
+            let t = argmax(0..{}, |t| x.get_or([b, c, {}], {wide}::NEG_INFINITY));
+            ((b * {} + c) * {}{terms}) as i64
+        }})",
+        shape.join(", "),
+        window.kernel.iter().product::<i64>(),
+        taps.join(", "),
+        dims[1],
+        dims[2..].iter().product::<i64>(),
+    );
+    text.one(cx, &tensor_text(DType::I64, &shape), &body)
 }
 
 fn global_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, op: ReduceOp) -> Results {

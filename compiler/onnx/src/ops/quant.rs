@@ -11,13 +11,17 @@ use super::{OnnxOp, op};
 use crate::call::Call;
 use crate::elem::Elem;
 use crate::emit::int;
+use crate::qdq::{Quantized, conv_sum, product_sum};
 use crate::value::{Outcome, Value, fault};
 use crate::walk::Cx;
 
 type Results = Outcome<Vec<Value>>;
 
+/// Scales and zero points that are looked at, at most.
+const MOST_SCALES: usize = 1 << 16;
+
 /// The least and greatest integer of a type.
-fn limits(elem: Elem) -> Option<(i64, i64)> {
+pub(crate) fn limits(elem: Elem) -> Option<(i64, i64)> {
     let storage = elem.storage().filter(|d| d.is_int())?;
     let bits = elem.packed_bits() as u32;
     match (elem.small_float().is_none(), storage.is_signed()) {
@@ -59,17 +63,58 @@ fn along<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId, p: ValueId) -> Ou
 
 fn quantize<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (x, scale) = (call.x(cx, 0)?, call.any(cx, 1)?);
-    let scale_value = decoded(cx, scale.0, scale.1)?;
     let zero = if call.has(2) { Some(call.any(cx, 2)?) } else { None };
     let asked = call.int("output_dtype")?.and_then(Elem::from_code);
     let to = zero.map(|(_, elem)| elem).or(asked).unwrap_or(Elem::Uint8);
     let precision = call.int("precision")?.filter(|code| *code != 0).and_then(Elem::from_code).and_then(Elem::storage);
-    let scale = along(cx, call, x, scale_value)?;
-    let wide = precision.unwrap_or(if cx.dtype(x).is_float() { cx.dtype(x) } else { DType::F32 });
-    let (x, scale) = (cx.cast(x, wide)?, cx.cast(scale, wide)?);
-    let scaled = cx.binary(BinaryOp::Div, x, scale)?;
+    if let Some(same) = already(cx, call, to)? {
+        return Ok(vec![Value::Node(same, to)]);
+    }
+    let scaled = match rescaled(cx, call, x)?.filter(|_| precision.is_none()) {
+        Some(scaled) => scaled,
+        None => {
+            let scale = decoded(cx, scale.0, scale.1)?;
+            let scale = along(cx, call, x, scale)?;
+            let wide = precision.unwrap_or(if cx.dtype(x).is_float() { cx.dtype(x) } else { DType::F32 });
+            let (x, scale) = (cx.cast(x, wide)?, cx.cast(scale, wide)?);
+            cx.binary(BinaryOp::Div, x, scale)?
+        }
+    };
     let y = quantised(cx, call, scaled, zero, to)?;
     Ok(vec![Value::Node(y, to)])
+}
+
+/// The integers that the operand was dequantised from, if they are what quantising it gives.
+fn already<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, to: Elem) -> Outcome<Option<ValueId>> {
+    let (scale, zero) = parameters(call)?;
+    let of = cx.quantized(call.value(0)?);
+    Ok(of.filter(|of| of.elem == to && of.scale == scale && of.zero == zero && scale.len() == 1).map(|of| of.q))
+}
+
+/// A scaled integer over the scale, by one factor.
+fn rescaled<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId) -> Outcome<Option<ValueId>> {
+    let (scale, _) = parameters(call)?;
+    let (Some(of), [scale]) = (cx.scaled(x), scale.as_slice()) else { return Ok(None) };
+    let factors: Vec<f32> = of.scale.iter().map(|factor| factor / scale).collect();
+    let sum = cx.cast(of.sum, DType::F32)?;
+    let factors = cx.factors(&factors, of.axis, cx.rank(of.sum))?;
+    cx.binary(BinaryOp::Mul, sum, factors).map(Some)
+}
+
+/// The scales and the zero points of a quantisation, as many of each, if they are known; else none of either.
+fn parameters(call: &Call<'_, '_>) -> Outcome<(Vec<f32>, Vec<i64>)> {
+    let numbers = |i: usize, elem: fn(Elem) -> bool| match call.inputs.get(i) {
+        Some(Value::Known(data)) if elem(data.elem) => data.scalars(MOST_SCALES),
+        _ => None,
+    };
+    let none = (Vec::new(), Vec::new());
+    let Some(scales) = numbers(1, |elem| elem == Elem::Float) else { return Ok(none) };
+    let zeros = if call.has(2) { numbers(2, |elem| limits(elem).is_some()) } else { Some(Vec::new()) };
+    let Some(zeros) = zeros.filter(|zeros| zeros.is_empty() || zeros.len() == scales.len()) else { return Ok(none) };
+    let scale: Vec<f32> = scales.iter().map(|s| s.to_f64() as f32).collect();
+    let mut zero: Vec<i64> = zeros.iter().map(|z| z.to_i128() as i64).collect();
+    zero.resize(scale.len(), 0);
+    Ok((scale, zero))
 }
 
 /// Rounds, adds the zero point, saturates.
@@ -115,6 +160,10 @@ fn dequantize<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let ((x, elem), (scale, scale_elem)) = (call.any(cx, 0)?, call.any(cx, 1)?);
     let asked = call.int("output_dtype")?.filter(|code| *code != 0).and_then(Elem::from_code);
     let result = asked.and_then(Elem::storage);
+    if let Some(of) = known(cx, call, (x, elem))?.filter(|_| result.is_none_or(|dtype| dtype == DType::F32)) {
+        let y = cx.dequantized(of)?;
+        return cx.one(y);
+    }
     let scale = decoded(cx, scale, scale_elem)?;
     let result = result.unwrap_or(cx.dtype(scale));
     let mut y = if limits(elem).is_some() { cx.cast(x, DType::I32)? } else { decoded(cx, x, elem)? };
@@ -130,6 +179,21 @@ fn dequantize<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let y = cx.binary(BinaryOp::Mul, y, scale)?;
     let y = cx.cast(y, result)?;
     cx.one(y)
+}
+
+/// What is dequantised, if its scales and zero points are known and it has one for all or one per extent of an axis.
+fn known<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, (q, elem): (ValueId, Elem)) -> Outcome<Option<Quantized>> {
+    let (scale, zero) = parameters(call)?;
+    let (rank, own) = (cx.rank(q), cx.shape(call.value(1)?)?.len());
+    if scale.is_empty() || limits(elem).is_none() || own > 1 || call.int_or("block_size", 0)? != 0 {
+        return Ok(None);
+    }
+    let axis = if scale.len() == 1 { 0 } else { call.axis(1, rank)? };
+    if scale.len() > 1 && cx.dims(q)[axis].as_const() != Some(scale.len() as i64) {
+        return Ok(None);
+    }
+    let data = if let Value::Known(data) = call.value(0)? { Some(data.clone()) } else { None };
+    Ok(Some(Quantized { q, elem, scale, zero, axis, data, turned: false }))
 }
 
 /// `x - zero` in 32 bits; `row` is the axis that a vector of zero points goes along.
@@ -165,14 +229,48 @@ fn row(dims: &[IntExpr]) -> Vec<IntExpr> {
     dims.to_vec()
 }
 
+/// An integer operand whose zero points are known, along `axis` if there are several.
+fn operand<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, i: usize, zero: usize, axis: usize) -> Outcome<Option<Quantized>> {
+    let (q, elem) = call.any(cx, i)?;
+    let zeros = match call.inputs.get(zero) {
+        None | Some(Value::None) => vec![0],
+        Some(Value::Known(data)) => match data.scalars(MOST_SCALES) {
+            Some(zeros) => zeros.iter().map(|z| z.to_i128() as i64).collect(),
+            None => return Ok(None),
+        },
+        Some(_) => return Ok(None),
+    };
+    let fits = zeros.len() == 1 || cx.dims(q).get(axis).and_then(IntExpr::as_const) == Some(zeros.len() as i64);
+    let data = if let Value::Known(data) = call.value(i)? { Some(data.clone()) } else { None };
+    let of = Quantized { q, elem, scale: vec![1.0; zeros.len()], zero: zeros, axis, data, turned: false };
+    Ok(Some(of).filter(|_| fits && elem.is_plain()))
+}
+
+/// `Σ (a - zero) (b - zero)` of operands `[a, its zero point, b, its zero point]`.
+fn integer_product<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, places: [usize; 4]) -> Outcome<ValueId> {
+    let [a, a_zero, b, b_zero] = places;
+    let columns = cx.shape(call.value(b)?)?.len().saturating_sub(1);
+    if let (Some(left), Some(right)) = (operand(cx, call, a, a_zero, 0)?, operand(cx, call, b, b_zero, columns)?)
+        && left.zero.len() == 1
+    {
+        return product_sum(cx, &left, &right);
+    }
+    let (a, b) = (centred(cx, call, a, a_zero, column)?, centred(cx, call, b, b_zero, row)?);
+    cx.emit(Op::MatMul, &[a, b])
+}
+
 fn matmul_integer<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let (a, b) = (centred(cx, call, 0, 2, column)?, centred(cx, call, 1, 3, row)?);
-    let y = cx.emit(Op::MatMul, &[a, b])?;
+    let y = integer_product(cx, call, [0, 2, 1, 3])?;
     cx.one(y)
 }
 
 fn integer_conv<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, places: [usize; 4]) -> Outcome<ValueId> {
     let [x, x_zero, w, w_zero] = places;
+    if let (Some(x), Some(w)) = (operand(cx, call, x, x_zero, 1)?, operand(cx, call, w, w_zero, 0)?)
+        && x.zero.len() == 1
+    {
+        return conv_sum(cx, call, &x, &w);
+    }
     let per_filter = |rank: usize| move |dims: &[IntExpr]| [dims, &vec![int(1); rank - 1]].concat();
     let w_rank = cx.shape(call.value(w)?)?.len().max(1);
     let x = centred(cx, call, x, x_zero, row)?;
@@ -231,8 +329,7 @@ fn scalar_zero<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, i: usize) -> Outcome<(V
 }
 
 fn qlinear_matmul<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let (a, b) = (centred(cx, call, 0, 2, column)?, centred(cx, call, 3, 5, row)?);
-    let product = cx.emit(Op::MatMul, &[a, b])?;
+    let product = integer_product(cx, call, [0, 2, 3, 5])?;
     let scale = scale(cx, call, [1, 4, 6], row)?;
     let zero = scalar_zero(cx, call, 7)?;
     requantised(cx, product, scale, zero)

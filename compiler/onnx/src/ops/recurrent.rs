@@ -365,6 +365,11 @@ impl Network {
 fn recurrent<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, kind: Kind) -> Results {
     let layout = call.int_or("layout", 0)? != 0;
     let network = Network::of(cx, call, kind, layout)?;
+    if let (Some(asked), Some(own)) = (call.int("hidden_size")?, network.hidden.as_const())
+        && asked != own
+    {
+        return fault(format!("`hidden_size` is {asked}, and its weights are for {own}"));
+    }
     let backward: &[bool] = match call.text("direction", "forward")?.as_str() {
         "forward" => &[false],
         "reverse" => &[true],

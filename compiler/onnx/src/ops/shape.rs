@@ -105,6 +105,9 @@ fn unsqueeze<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     };
     let rank = dims.len() + axes.len();
     let new = axes.into_iter().map(|axis| axis_of(axis, rank)).collect::<Outcome<Vec<_>>>()?;
+    if (1..new.len()).any(|i| new[..i].contains(&new[i])) {
+        return fault(format!("the axes {new:?} stand there twice"));
+    }
     let shape: Vec<IntExpr> =
         (0..rank).map(|i| if new.contains(&i) { int(1) } else { dims.next().unwrap_or_else(|| int(1)) }).collect();
     let y = cx.reshape(x, &shape)?;

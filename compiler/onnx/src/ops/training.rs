@@ -109,6 +109,35 @@ fn momentum<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     Ok(xs.into_iter().chain(vs).map(|v| cx.plain(v)).collect())
 }
 
+fn adagrad<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let number = |name: &str, default: f32| call.float_or(name, default).map(f64::from);
+    let (decay, norm, epsilon) =
+        (number("decay_factor", 0.0)?, number("norm_coefficient", 0.0)?, number("epsilon", 0.0)?);
+    let (rate, turn) = (call.x(cx, 0)?, call.x(cx, 1)?);
+    // The rate falls with the number of steps.
+    let turns = cx.cast(turn, cx.dtype(rate))?;
+    let one = cx.like(rate, 1.0);
+    let slower = scaled(cx, turns, decay)?;
+    let slower = cx.binary(BinaryOp::Add, slower, one)?;
+    let rate = cx.binary(BinaryOp::Div, rate, slower)?;
+    let (mut xs, mut hs) = (Vec::new(), Vec::new());
+    for row in groups(cx, call, 3)? {
+        let [x, g, h] = row[..] else { return fault("a tensor has no sum of squares") };
+        let g = mixed(cx, norm, x, 1.0, g)?;
+        let square = cx.unary(UnaryOp::Square, g)?;
+        let h = cx.binary(BinaryOp::Add, h, square)?;
+        let root = cx.unary(UnaryOp::Sqrt, h)?;
+        let epsilon = cx.like(root, epsilon);
+        let divisor = cx.binary(BinaryOp::Add, root, epsilon)?;
+        let direction = cx.binary(BinaryOp::Div, g, divisor)?;
+        let rate = cx.cast(rate, cx.dtype(x))?;
+        let move_by = cx.binary(BinaryOp::Mul, direction, rate)?;
+        xs.push(cx.binary(BinaryOp::Sub, x, move_by)?);
+        hs.push(h);
+    }
+    Ok(xs.into_iter().chain(hs).map(|v| cx.plain(v)).collect())
+}
+
 /// A window by the weights of its cosines.
 fn cosines<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, weights: &[f64]) -> Results {
     let size = cx.i64s(call.value(0)?)?.first().copied().unwrap_or(0);
@@ -174,6 +203,7 @@ const fn preview(domain: &'static str, name: &'static str, convert: Convert) -> 
 }
 
 pub(super) static TABLE: &[OnnxOp] = &[
+    preview("ai.onnx.preview.training", "Adagrad", adagrad),
     preview("ai.onnx.preview.training", "Adam", adam),
     preview("ai.onnx.preview.training", "Momentum", momentum),
     preview("ai.onnx.preview", "FlexAttention", flex_attention),

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! opset 17
-//! input x: float[B, 3, ?]
+//! input x: float[B, 3, ?]      a type without a name is `type77`, by its code
 //! const s: int64[2] = 0, -1
 //! y, z = Op(x, s) {axis = 1, perm = [0, 1], alpha = 0.5, mode = "edge", body = graph g}
 //! output y
@@ -70,7 +70,9 @@ const ELEMS: [&str; 16] = [
 ];
 
 fn code(elem: &str) -> i64 {
-    ELEMS.iter().position(|name| *name == elem).unwrap_or_else(|| panic!("no element type {elem}")) as i64
+    let number = elem.strip_prefix("type").and_then(|number| number.parse().ok());
+    let known = ELEMS.iter().position(|name| *name == elem).map(|at| at as i64);
+    number.or(known).unwrap_or_else(|| panic!("no element type {elem}"))
 }
 
 /// `name: elem[dims]`.
@@ -114,6 +116,8 @@ pub(crate) fn tensor(text: &str) -> Message {
             "float" => raw.extend(value.parse::<f32>().expect("a float").to_le_bytes()),
             "int64" => raw.extend(value.parse::<i64>().expect("an integer").to_le_bytes()),
             "int32" => raw.extend(value.parse::<i32>().expect("an integer").to_le_bytes()),
+            "int8" => raw.push(value.parse::<i8>().expect("a byte") as u8),
+            _ if elem.starts_with("type") => raw.push(value.parse().expect("a byte")),
             "uint8" | "bool" => raw.push(value.parse().expect("a byte")),
             other => panic!("no values of {other}"),
         }

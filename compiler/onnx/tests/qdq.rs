@@ -1,0 +1,175 @@
+//! Models between `QuantizeLinear` and `DequantizeLinear`: they become operators of integers, and give what exact
+//! arithmetic on the integers gives.
+
+mod support;
+
+use tenfold_ir::DType;
+use tenfold_ir::eval::Value;
+use tenfold_ir::relax::{self, Inputs, Op};
+use tenfold_onnx::{Import, Options, import};
+
+const HEAD: &str = "opset 19
+const sx: float[] = 0.5
+const zx: uint8[] = 7
+x = DequantizeLinear(q, sx, zx)
+";
+
+const TAIL: &str = "const sy: float[] = 2.0
+const zy: uint8[] = 100
+z = QuantizeLinear(y, sy, zy)
+output z
+";
+
+/// A model of `q: uint8[dims]`, whose middle is between the two.
+fn imported(dims: &str, middle: &str) -> Import {
+    let text = format!("input q: uint8[{dims}]\n{HEAD}{middle}{TAIL}");
+    import(&support::model(&text), None, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// Dtypes of what sums products or chooses in the graph.
+fn dtypes(import: &Import) -> Vec<DType> {
+    let func = import.module.relax(&import.module.entry).expect("the entry");
+    let sums = |op: &Op| matches!(op, Op::MatMul | Op::Conv { .. } | Op::Pool { .. } | Op::Reduce { .. });
+    let found = func.bindings().filter(|b| sums(&b.op));
+    found.filter_map(|b| func.values[b.out.0 as usize].ty.tensor()).map(|ty| ty.dtype).collect()
+}
+
+/// The first result on bytes, by the interpreter.
+fn run(import: &Import, x: &[u8]) -> Vec<i64> {
+    let func = import.module.relax(&import.module.entry).expect("the entry");
+    let extents = import.inputs[0].shape.iter().map(|d| d.as_const().expect("a number") as usize);
+    let value = Value::from_bytes(DType::U8, &extents.collect::<Vec<_>>(), x).expect("as many bytes");
+    let inputs = Inputs { values: vec![value], ..Inputs::default() };
+    let left = relax::eval(&import.module, func, &inputs).expect("it runs");
+    left.results[0].data.iter().map(|cell| cell.value.to_i128() as i64).collect()
+}
+
+/// What quantising gives: to the nearest, ties to even, with the zero point, as a byte.
+fn quantised(x: f64) -> i64 {
+    ((x / 2.0).round_ties_even() as i64 + 100).clamp(0, 255)
+}
+
+/// What `q` stands for.
+fn number(q: u8) -> f64 {
+    0.5 * (f64::from(q) - 7.0)
+}
+
+fn bytes(n: usize) -> Vec<u8> {
+    (0..n).map(|i| (i * 89 + 13) as u8).collect()
+}
+
+/// Weights `[2, 2, 2, 2]` with a scale per filter, and a bias in the scales of the sums.
+const FILTERS: &str = "const qw: int8[2, 2, 2, 2] = 1,-2,3,-4,5,-6,7,-8,9,-10,11,-12,13,-14,15,-128
+const sw: float[2] = 0.25, 0.0625
+const zw: int8[2] = 0, 0
+w = DequantizeLinear(qw, sw, zw) {axis = 0}
+const qb: int32[2] = 40, -300
+const sb: float[2] = 0.125, 0.03125
+b = DequantizeLinear(qb, sb) {axis = 0}
+";
+
+/// `[1, 2, 3, 3]` by these weights, a border of one zero around it.
+fn convolved(q: &[u8]) -> Vec<f64> {
+    let w = |i: usize| [1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12, 13, -14, 15, -128][i] as f64;
+    let mut out = Vec::new();
+    for f in 0..2 {
+        let (scale, bias) = ([0.25, 0.0625][f], [5.0, -9.375][f]);
+        for (i, j) in (0..16).map(|at| (at / 4, at % 4)) {
+            let taps = (0..8).map(|t| (t / 4, i + t / 2 % 2, j + t % 2, w(f * 8 + t) * scale));
+            let inside = taps.filter(|(_, y, x, _)| (1..=3).contains(y) && (1..=3).contains(x));
+            let sum: f64 = inside.map(|(c, y, x, w)| number(q[c * 9 + (y - 1) * 3 + x - 1]) * w).sum();
+            out.push(sum + bias);
+        }
+    }
+    out
+}
+
+#[test]
+fn a_convolution_is_one_of_integers() {
+    let found = imported("1, 2, 3, 3", &format!("{FILTERS}y = Conv(x, w, b) {{pads = [1; 1; 1; 1]}}\n"));
+    assert_eq!((dtypes(&found), &found.notes), (vec![DType::I32], &Vec::new()));
+    let q = bytes(18);
+    assert_eq!(run(&found, &q), convolved(&q).into_iter().map(quantised).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_follows_element_by_element_stays_beside_it() {
+    let middle = format!("{FILTERS}c = Conv(x, w, b) {{pads = [1; 1; 1; 1]}}\ny = Relu(c)\n");
+    let found = imported("1, 2, 3, 3", &middle);
+    assert_eq!(dtypes(&found), [DType::I32]);
+    let q = bytes(18);
+    let expected: Vec<i64> = convolved(&q).into_iter().map(|y| quantised(y.max(0.0))).collect();
+    assert_eq!(run(&found, &q), expected);
+}
+
+#[test]
+fn products_of_matrices_are_of_integers() {
+    let matrix = "const qw: int8[2, 3] = 1,-2,3,-4,5,-128
+const sw: float[2] = 0.5, 0.25
+w = DequantizeLinear(qw, sw) {axis = 0}
+const c: float[2] = 3.0, -1.5
+";
+    let gemm = imported("2, 3", &format!("{matrix}y = Gemm(x, w, c) {{transB = 1}}\n"));
+    assert_eq!((dtypes(&gemm), &gemm.notes), (vec![DType::I32], &Vec::new()));
+    let turned = "const qw: uint8[3, 2] = 1,4,2,5,3,255\nconst sw: float[2] = 0.5, 0.25\nconst zw: uint8[2] = 3, 200
+w = DequantizeLinear(qw, sw, zw) {axis = 1}\ny = MatMul(x, w)\n";
+    let matmul = imported("2, 3", turned);
+    assert_eq!((dtypes(&matmul), &matmul.notes), (vec![DType::I32], &Vec::new()));
+    let q = bytes(6);
+    let with = |w: [[f64; 3]; 2], c: [f64; 2]| -> Vec<i64> {
+        let at = |i: usize, j: usize| (0..3).map(|k| number(q[i * 3 + k]) * w[j][k]).sum::<f64>() + c[j];
+        (0..4).map(|n| quantised(at(n / 2, n % 2))).collect()
+    };
+    assert_eq!(run(&gemm, &q), with([[0.5, -1.0, 1.5], [-1.0, 1.25, -32.0]], [3.0, -1.5]));
+    assert_eq!(run(&matmul, &q), with([[-1.0, -0.5, 0.0], [-49.0, -48.75, 13.75]], [0.0, 0.0]));
+}
+
+#[test]
+fn two_activations_multiply_as_integers() {
+    let found = imported("2, 2", "t = Transpose(x)\ny = MatMul(x, t)\n");
+    assert_eq!(dtypes(&found), [DType::I32]);
+    let q = [7, 9, 255, 0];
+    let at = |i: usize, j: usize| (0..2).map(|k| number(q[i * 2 + k]) * number(q[j * 2 + k])).sum::<f64>();
+    assert_eq!(run(&found, &q), (0..4).map(|n| quantised(at(n / 2, n % 2))).collect::<Vec<_>>());
+}
+
+#[test]
+fn pools_and_movements_work_on_the_integers() {
+    let maxima = imported("1, 1, 4, 4", "p = MaxPool(x) {kernel_shape = [2; 2], strides = [2; 2]}\ny = Flatten(p)\n");
+    assert_eq!(dtypes(&maxima), [DType::U8]);
+    let q = bytes(16);
+    let block = |b: usize| [0, 1, 4, 5].map(|o| q[b / 2 * 8 + b % 2 * 2 + o]);
+    let all = |f: &dyn Fn([u8; 4]) -> f64| (0..4).map(|b| quantised(f(block(b)))).collect::<Vec<_>>();
+    assert_eq!(run(&maxima, &q), all(&|b| b.map(number).into_iter().fold(f64::MIN, f64::max)));
+    let means = imported("1, 1, 4, 4", "y = AveragePool(x) {kernel_shape = [2; 2], strides = [2; 2]}\n");
+    assert_eq!(dtypes(&means), [DType::I32]);
+    assert_eq!(run(&means, &q), all(&|b| b.map(number).iter().sum::<f64>() / 4.0));
+    let mean = imported("1, 1, 4, 4", "y = GlobalAveragePool(x)\n");
+    assert_eq!(dtypes(&mean), [DType::I32]);
+    assert_eq!(run(&mean, &q), [quantised(q.iter().map(|q| number(*q)).sum::<f64>() / 16.0)]);
+}
+
+/// What is quantised as it was needs no arithmetic at all.
+#[test]
+fn the_same_quantisation_again_is_nothing() {
+    let text = format!(
+        "input q: uint8[2, 3]\n{HEAD}y = Reshape(x, s)\nconst s: int64[2] = 3, 2\nz = QuantizeLinear(y, sx, zx)\noutput z\n"
+    );
+    let found = import(&support::model(&text), None, &Options::default()).expect("it is read");
+    let func = found.module.relax(&found.module.entry).expect("the entry");
+    let made = func.bindings().find(|b| b.out == func.results[0]).map(|b| b.op.clone());
+    assert!(matches!(made, Some(Op::Reshape { .. })), "{made:?}");
+}
+
+#[test]
+fn a_sum_that_stays_one_of_floats_says_why() {
+    let cases = [
+        ("const w: float[3, 2] = 1,2,3,4,5,6\ny = MatMul(x, w)\n", "its second operand was not dequantised"),
+        ("f = Neg(x)\nt = Transpose(x)\ny = MatMul(f, t)\n", "its first operand was not dequantised"),
+        ("t = Transpose(x)\ny = Gemm(x, t) {alpha = 0.5}\n", "`alpha` and `beta` are not 1"),
+    ];
+    for (middle, why) in cases {
+        let found = imported("2, 3", middle);
+        assert!(found.notes.iter().any(|(_, note)| note.contains(why)), "{why}: {:?}", found.notes);
+    }
+}
