@@ -104,8 +104,8 @@ Options:
       --after PASS            The text after a pass
       --passes                The passes that run, and how many lines each takes away and adds
       --timing                How long each pass takes
-      --remarks               Which loops became vectors, were copied out or cut, and why others
-                              were not
+      --remarks               Which kernels became one, which rule scheduled them, which loops
+                              became vectors, were copied out or cut, and why others were not
 ",
     package_options!(),
     "\

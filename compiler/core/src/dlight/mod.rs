@@ -1,17 +1,19 @@
 //! `ApplyDefaultSchedule`: kernels that no schedule was written for get one, so that users tune nothing.
 //!
 //! Rules are tried in order on every kernel that is nothing but stages; the first whose predicate holds and whose
-//! primitives accept makes the kernel. What no rule takes keeps its form, and `FuseLoops` shares its loops. Tile sizes
-//! follow from the target's registers and vectors and from the kernel's extents; there is no table of shapes.
+//! primitives accept makes the kernel. The last one takes every kernel. Tile sizes follow from the target's registers
+//! and vectors and from the kernel's extents; there is no table of shapes.
 //!
 //! A kernel with a `#[schedule]` is past phase `blocks` and stays as it is; so does one with `skip_optimization`.
 
 mod contraction;
 mod cut;
+mod fallback;
 mod kernel;
 mod machine;
 pub(crate) mod prepack_weights;
 mod tiles;
+mod walk;
 
 use tenfold_ir::Module;
 use tenfold_ir::tir::{Phase, PrimFunc};
@@ -37,11 +39,18 @@ struct Rule {
 }
 
 /// In the order in which they are tried.
-const RULES: &[Rule] = &[Rule {
-    name: "contraction",
-    reason: "a tile of the result in registers reads each operand once per tile, not once per product",
-    apply: contraction::apply,
-}];
+const RULES: &[Rule] = &[
+    Rule {
+        name: "contraction",
+        reason: "a tile of the result in registers reads each operand once per tile, not once per product",
+        apply: contraction::apply,
+    },
+    Rule {
+        name: "fallback",
+        reason: "stages that share loops pass each value on while it is at hand, and neighbours make vectors",
+        apply: fallback::apply,
+    },
+];
 
 fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
     let Some(machine) = Machine::of(&context.target) else { return Ok(func) };

@@ -39,13 +39,20 @@ pub(crate) struct Fused {
     pub strided: bool,
 }
 
+/// Bytes that the buffers of a kernel may take on the stack.
+const STACK: i64 = 1024;
+
 /// A kernel with shared loops; `None` where it is not made of stages.
 pub(crate) fn fused(func: &PrimFunc) -> Option<Fused> {
-    let staged = Staged::of(func)?;
-    let by_rows = Fusion::new(staged.clone(), true).run();
+    Some(fused_stages(Staged::of(func)?, STACK))
+}
+
+/// Stages with shared loops, and so many bytes of buffers on the stack at most.
+pub(crate) fn fused_stages(staged: Staged, stack: i64) -> Fused {
+    let by_rows = Fusion::new(staged.clone(), true).run(stack);
     if by_rows.spilled == 0 {
-        return Some(by_rows);
+        return by_rows;
     }
-    let by_elements = Fusion::new(staged, false).run();
-    Some(if by_elements.spilled == 0 { by_elements } else { by_rows })
+    let by_elements = Fusion::new(staged, false).run(stack);
+    if by_elements.spilled == 0 { by_elements } else { by_rows }
 }

@@ -21,7 +21,7 @@ use super::ops::group::group;
 use super::ops::partition::{Limits, Partition};
 use super::pattern::Kind;
 use crate::CompileError;
-use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase};
+use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase, Remark};
 
 /// Kernels that may become one.
 const MAX_DEPTH: IntKey =
@@ -60,6 +60,7 @@ fn fuse_ops(module: &mut Module, context: &PassContext) -> Result<(), CompileErr
             module,
             kinds: &kinds,
             limits,
+            context,
             groups: Vec::new(),
             outside: BTreeSet::new(),
             trials: RefCell::default(),
@@ -79,6 +80,7 @@ struct Fuse<'m> {
     module: &'m Module,
     kinds: &'m BTreeMap<String, Kind>,
     limits: Limits,
+    context: &'m PassContext,
     groups: Vec<relax::Function>,
     /// What the function hands out, and what symbols are bound to.
     outside: BTreeSet<ValueId>,
@@ -124,7 +126,29 @@ impl Fuse<'_> {
             let bindings: Vec<&Binding> = members.iter().map(|m| nodes[*m].binding).collect();
             self.needs_no_memory(&bindings)
         };
-        Partition::new(&nodes, self.limits, &trial).run()
+        let mut partition = Partition::new(&nodes, self.limits, &trial);
+        let found = partition.run();
+        let named = |n: &usize| kernel_of(nodes[*n].binding);
+        for members in &found {
+            let read = members.last().is_some_and(|n| !nodes[*n].readers.is_empty());
+            self.say(&partition, members, &members.iter().filter_map(named).collect::<Vec<_>>(), read);
+        }
+        found
+    }
+
+    /// What became one kernel, and why not more, where a kernel reads it.
+    fn say(&self, partition: &Partition<'_, '_>, members: &[usize], names: &[&str], read: bool) {
+        let (pass, func) = (PASS.info.name, &self.func.name);
+        let Some(last) = names.last() else { return };
+        if names.len() > 1 {
+            let what = || format!("one kernel of {}", names.join(", "));
+            self.context.remark(|| Remark::applied(pass, func, format!("`{last}`"), what()));
+        }
+        if read {
+            let why = || partition.apart(members).map_or_else(String::new, |why| why.to_string());
+            let what = || format!("not part of what reads it: {}", why());
+            self.context.remark(|| Remark::missed(pass, func, format!("`{last}`"), what()));
+        }
     }
 
     /// Whether the kernels can be one that keeps what lies between them in registers, on the stack or in the result.
@@ -166,12 +190,9 @@ impl Fuse<'_> {
 
     /// `f.fused_a_b_c`, after what the kernels compute.
     fn name(&self, members: &[&Binding]) -> String {
-        let names = members.iter().filter_map(|b| match &b.op {
-            relax::Op::CallTir { func, .. } => func.rsplit('.').next().map(str::to_string),
-            _ => None,
-        });
-        let short: Vec<String> = names.collect();
-        let (first, last) = (short.first().cloned().unwrap_or_default(), short.last().cloned().unwrap_or_default());
+        let mut names = members.iter().filter_map(|b| kernel_of(b));
+        let first = names.next().unwrap_or_default();
+        let last = names.next_back().unwrap_or(first);
         format!("{}.fused{}_{first}_{last}", self.func.name, self.groups.len())
     }
 
@@ -195,5 +216,13 @@ impl Fuse<'_> {
             binding.args.iter_mut().for_each(to);
             binding.regions.iter_mut().for_each(|r| r.results.iter_mut().for_each(to));
         });
+    }
+}
+
+/// The kernel that a binding calls, without the function it was made for.
+fn kernel_of(binding: &Binding) -> Option<&str> {
+    match &binding.op {
+        relax::Op::CallTir { func, .. } => func.rsplit('.').next(),
+        _ => None,
     }
 }

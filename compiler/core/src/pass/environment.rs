@@ -100,7 +100,7 @@ pub static VARIABLES: &[Variable] = &[
     Variable {
         name: "TENFOLD_REMARKS",
         syntax: "0 or 1",
-        about: "prints which loops became vectors, were copied out or cut, and why others were not",
+        about: "prints which kernels became one, which rule scheduled them and which loops became vectors, were copied out or cut, and why others were not",
         prints: true,
         set: |context, value| switch(value, || context.watch(Box::new(Remarks::printing()))),
     },

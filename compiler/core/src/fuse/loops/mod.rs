@@ -19,9 +19,6 @@ use tree::Node;
 pub(crate) use classes::Classes;
 pub(crate) use write::{redirected, redirected_loads};
 
-/// Bytes that the buffers of a kernel may take on the stack.
-const STACK: i64 = 1024;
-
 /// A kernel whose stages are to share loops.
 pub(crate) struct Fusion {
     staged: Staged,
@@ -44,12 +41,12 @@ impl Fusion {
         Fusion { staged, columns, accesses, classes, places: BTreeMap::new() }
     }
 
-    /// Shares loops, places buffers, and puts the function together.
-    pub(crate) fn run(mut self) -> Fused {
+    /// Shares loops, places buffers, of which so many bytes may lie on the stack, and puts the function together.
+    pub(crate) fn run(mut self, stack: i64) -> Fused {
         let all: Vec<usize> = (0..self.staged.stages.len()).collect();
         let tree: Vec<Node> = self.tree(&all, &BTreeSet::new());
         let paths = tree::paths(&tree, all.len());
-        self.place(&paths);
+        self.place(&paths, stack);
         let spilled = self.places.values().filter(|p| **p == Place::Memory).count();
         let strided = self.strided(&paths);
         Fused { func: self.write(&tree), spilled, strided }

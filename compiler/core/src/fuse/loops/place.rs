@@ -7,7 +7,7 @@ use tenfold_ir::tir::{BufId, BufUse, Param, VarId};
 
 use super::classes::only;
 use super::tree::{Step, common};
-use super::{Fusion, STACK};
+use super::Fusion;
 use crate::fuse::access::{Access, Axis, axes};
 
 /// Where a buffer lives.
@@ -39,14 +39,14 @@ pub(super) struct From {
 
 impl Fusion {
     /// Decides for every buffer: scalars first, then what fits into the result, then what fits on the stack.
-    pub(super) fn place(&mut self, paths: &[Vec<Step>]) {
+    pub(super) fn place(&mut self, paths: &[Vec<Step>], stack: i64) {
         let allocs = self.staged.allocs.clone();
         for buf in &allocs {
             let place = self.shrunk(*buf, paths, 0);
             self.places.insert(*buf, place);
         }
         self.use_result(paths);
-        let mut left = STACK;
+        let mut left = stack;
         for buf in &allocs {
             if self.places[buf] == Place::Memory {
                 let place = self.shrunk(*buf, paths, left);

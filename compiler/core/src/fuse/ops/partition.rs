@@ -1,5 +1,7 @@
 //! Which nodes become one kernel: rules over patterns, from the inside out.
 
+use std::fmt;
+
 use tenfold_ir::tir::OpPattern;
 
 use super::dominators::Dominators;
@@ -76,6 +78,36 @@ const RULES: &[Rule] = &[
     },
 ];
 
+/// Why a group is not taken up by what reads it, from what is seen first to what is seen last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Apart {
+    /// Nothing alone reads it.
+    NoReader,
+    /// What it is or what reads it is no kernel, or changes memory.
+    Effect,
+    /// No rule joins such patterns.
+    Patterns,
+    /// Something on the way to its reader is of another pattern, or changes memory.
+    Way,
+    /// A value in the middle is read elsewhere, or there are too many kernels or operands.
+    Limits,
+    /// Together they would need memory of their own.
+    Memory,
+}
+
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Apart::NoReader => "no kernel reads it, or several that nothing brings together",
+            Apart::Effect => "it or what reads it is no kernel, or writes memory that others read",
+            Apart::Patterns => "no rule joins kernels of these patterns",
+            Apart::Way => "what lies between it and its reader cannot be part of one kernel",
+            Apart::Limits => "a value in the middle is read elsewhere, or there are too many kernels or operands",
+            Apart::Memory => "what is handed on would need memory of its own, or rows would be walked across",
+        })
+    }
+}
+
 /// A set of nodes that become one kernel.
 #[derive(Clone, Debug)]
 struct Group {
@@ -111,7 +143,7 @@ impl<'p, 'b> Partition<'p, 'b> {
     }
 
     /// The groups, each a list of nodes in order, in the order of their last nodes.
-    pub(crate) fn run(mut self) -> Vec<Vec<usize>> {
+    pub(crate) fn run(&mut self) -> Vec<Vec<usize>> {
         let phases = RULES.iter().map(|r| r.phase).max().unwrap_or(0);
         for phase in 0..=phases {
             for n in 0..self.nodes.len() {
@@ -132,25 +164,38 @@ impl<'p, 'b> Partition<'p, 'b> {
     }
 
     fn apply(&mut self, rule: &Rule, n: usize) {
+        if let Ok((roots, members)) = self.tried(rule, n) {
+            self.join(&roots, members);
+        }
+    }
+
+    /// The groups that a rule joins, and their nodes.
+    fn tried(&self, rule: &Rule, n: usize) -> Result<(Vec<usize>, Vec<usize>), Apart> {
         let from = &self.groups[self.find(n)];
         // Only what leaves a group can be taken up by another.
-        if from.members.last() != Some(&n) || !self.may_move(&from.members) || !(rule.from)(&from.side) {
-            return;
+        if from.members.last() != Some(&n) || !self.may_move(&from.members) {
+            return Err(Apart::Effect);
         }
-        let Some((sink, read)) = self.dominators.parent(n) else { return };
+        let (sink, read) = self.dominators.parent(n).ok_or(Apart::NoReader)?;
         let into = &self.groups[self.find(sink)];
-        if read > rule.read || self.nodes[sink].kind.is_none() || !(rule.into)(&into.side) {
-            return;
+        if self.nodes[sink].kind.is_none() {
+            return Err(Apart::Effect);
         }
-        let Some(mut roots) = self.way(n, sink, rule.way) else { return };
+        if read > rule.read || !(rule.from)(&from.side) || !(rule.into)(&into.side) {
+            return Err(Apart::Patterns);
+        }
+        let mut roots = self.way(n, sink, rule.way).ok_or(Apart::Way)?;
         roots.extend([self.find(n), self.find(sink)]);
         roots.sort_unstable();
         roots.dedup();
-        if let Some(members) = self.joined(&roots)
-            && (!rule.trial || (self.trial)(&members))
-        {
-            self.join(&roots, members);
-        }
+        let members = self.joined(&roots).ok_or(Apart::Limits)?;
+        if rule.trial && !(self.trial)(&members) { Err(Apart::Memory) } else { Ok((roots, members)) }
+    }
+
+    /// Why a group of nodes is not part of what reads it: how far the rule got that got farthest.
+    pub(crate) fn apart(&self, members: &[usize]) -> Option<Apart> {
+        let last = *members.last()?;
+        RULES.iter().filter_map(|rule| self.tried(rule, last).err()).max()
     }
 
     /// Groups may run later if all of their nodes may, and none writes into an operand.

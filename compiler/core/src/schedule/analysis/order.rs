@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
-use tenfold_ir::tir::{Block, BufId, IterKind, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{Block, BufId, IterKind, IterVar, Stmt, VarId, Viewer};
 
 use super::access::{accesses, uses_var};
 use super::class::{Class, class_of, private};
@@ -34,7 +34,8 @@ pub(in crate::schedule) fn any_order(state: &State<'_>, top: &Stmt, vars: &[VarI
 pub(in crate::schedule) fn independent(state: &State<'_>, top: &Stmt, var: VarId) -> Result<(), Refusal> {
     let name = state.name(var);
     let blocks = only_movable(state, top)?;
-    for block in &blocks {
+    let others: Vec<&Block> = blocks.iter().copied().filter(|b| !own_elements(state, top, b, var)).collect();
+    for block in &others {
         class_of(state, block)?;
         for iter in block.iters.iter().filter(|i| uses_var(&state.b.func().exprs, i.value, var)) {
             if iter.kind != IterKind::Spatial {
@@ -47,7 +48,7 @@ pub(in crate::schedule) fn independent(state: &State<'_>, top: &Stmt, var: VarId
         }
     }
     let lives_inside = tree::allocated(top);
-    for block in &blocks {
+    for block in &others {
         let shared: Vec<BufId> =
             written_outside(state, block).into_iter().filter(|b| !lives_inside.contains(b)).collect();
         let Some(buf) = shared.first() else { continue };
@@ -62,6 +63,27 @@ pub(in crate::schedule) fn independent(state: &State<'_>, top: &Stmt, var: VarId
         }
     }
     apart(state, top, &blocks, &[var])
+}
+
+/// Whether every turn of the loop `var` touches elements of its own of all that the block writes, whatever its class.
+fn own_elements(state: &State<'_>, top: &Stmt, block: &Block, var: VarId) -> bool {
+    let exprs = &state.b.func().exprs;
+    let in_order = |i: &IterVar| match i.kind {
+        IterKind::Spatial => false,
+        IterKind::Reduce => uses_var(exprs, i.value, var),
+        IterKind::Ordered => true,
+    };
+    let waits = |s: &Stmt| match s {
+        Stmt::Assert { .. } | Stmt::Barrier(_) => true,
+        Stmt::Block(b) => !b.matches.is_empty(),
+        _ => false,
+    };
+    if block.iters.iter().any(in_order) || tree::any(&Stmt::Block(Box::new(block.clone())), &waits) {
+        return false;
+    }
+    let touched = touched(state, top, &[block]);
+    let mut written = touched.values().filter(|all| all.iter().any(|(_, write, _)| *write));
+    written.all(|all| own_turn(state, top, &[block], all, &[var]))
 }
 
 /// The blocks of a tree, all of what it does being in blocks.
@@ -129,6 +151,26 @@ type Touch = (usize, bool, Option<Vec<IntExpr>>);
 /// Refuses where one turn of `vars` may touch an element that another turn writes. Elements of buffers that live
 /// inside of the loops do not count, nor those that one block alone touches.
 fn apart(state: &State<'_>, top: &Stmt, blocks: &[&Block], vars: &[VarId]) -> Result<(), Refusal> {
+    for (buf, all) in &touched(state, top, blocks) {
+        let written = all.iter().any(|(_, write, _)| *write);
+        let shared = all.iter().any(|(n, _, _)| *n != all[0].0);
+        if !written || !shared {
+            continue;
+        }
+        if !own_turn(state, top, blocks, all, vars) && !in_own_strips(state, top, blocks, all, vars) {
+            let names: BTreeSet<String> = all.iter().map(|(n, _, _)| format!("`{}`", blocks[*n].name)).collect();
+            let names: Vec<String> = names.into_iter().collect();
+            return Refusal::err(
+                format!("blocks {} share `{}` between turns of the loop", names.join(" and "), state.buf_name(*buf)),
+                "move one of the blocks out of the loop first",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The accesses of blocks to buffers that live outside of the loops and of the blocks.
+fn touched(state: &State<'_>, top: &Stmt, blocks: &[&Block]) -> BTreeMap<BufId, Vec<Touch>> {
     let inner = tree::allocated(top);
     let mut touched: BTreeMap<BufId, Vec<Touch>> = BTreeMap::new();
     for (n, block) in blocks.iter().enumerate() {
@@ -145,28 +187,17 @@ fn apart(state: &State<'_>, top: &Stmt, blocks: &[&Block], vars: &[VarId]) -> Re
             touched.entry(access.buf).or_default().push((n, write, index));
         }
     }
-    for (buf, all) in &touched {
-        let written = all.iter().any(|(_, write, _)| *write);
-        let shared = all.iter().any(|(n, _, _)| *n != all[0].0);
-        if !written || !shared {
-            continue;
-        }
-        let common = common_axes(all);
-        let own_turn = all.iter().all(|(n, _, _)| {
-            let over = loops_with_extents(state, top, blocks[*n]);
-            let wanted = vars.iter().map(|v| state.b.sym(*v).clone()).collect();
-            injective(&common, &over, &wanted)
-        });
-        if !own_turn && !in_own_strips(state, top, blocks, all, vars) {
-            let names: BTreeSet<String> = all.iter().map(|(n, _, _)| format!("`{}`", blocks[*n].name)).collect();
-            let names: Vec<String> = names.into_iter().collect();
-            return Refusal::err(
-                format!("blocks {} share `{}` between turns of the loop", names.join(" and "), state.buf_name(*buf)),
-                "move one of the blocks out of the loop first",
-            );
-        }
-    }
-    Ok(())
+    touched
+}
+
+/// Whether turns that differ in `vars` touch elements that differ along an axis which all accesses index alike.
+fn own_turn(state: &State<'_>, top: &Stmt, blocks: &[&Block], all: &[Touch], vars: &[VarId]) -> bool {
+    let common = common_axes(all);
+    all.iter().all(|(n, _, _)| {
+        let over = loops_with_extents(state, top, blocks[*n]);
+        let wanted = vars.iter().map(|v| state.b.sym(*v).clone()).collect();
+        injective(&common, &over, &wanted)
+    })
 }
 
 /// Whether along some axis each turn of `vars` stays within a strip of its own.

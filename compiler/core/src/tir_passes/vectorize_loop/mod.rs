@@ -1,7 +1,8 @@
 //! `VectorizeLoop`: loops marked `vectorized` become vector statements.
 //!
 //! Runs on flat tir; before that phase it does nothing. A loop of a few lanes becomes one vector of each statement, a
-//! longer one (or one of unknown extent) a serial loop over vectors as wide as the target's and a serial rest. What
+//! longer one a serial loop over vectors as wide as the target's and one shorter vector of what is left, one of unknown
+//! extent such a loop and a serial rest. What
 //! cannot run side by side ([`Reason`]) becomes a serial loop. Statements run one after the other over all lanes, which
 //! is the same, as no iteration reads or writes what another one writes.
 
@@ -147,7 +148,7 @@ fn widest(b: &Builder, body: &Stmt) -> u32 {
     touched.into_iter().map(|buf| b.buf(buf).dtype.size_bytes() as u32).max().unwrap_or(1)
 }
 
-/// A serial loop over vectors, and what is left in scalars.
+/// A serial loop over vectors, and what is left: a shorter vector, or scalars where nobody knows how many they are.
 fn strips(b: &mut Builder, var: VarId, min: ExprId, extent: ExprId, body: &Stmt, width: u16) -> Result<Stmt, Reason> {
     let (zero, lanes) = (b.index(0), b.index(i64::from(width)));
     let turns = match *b.func().exprs.get(extent) {
@@ -165,14 +166,20 @@ fn strips(b: &mut Builder, var: VarId, min: ExprId, extent: ExprId, body: &Stmt,
     let first = lanes::plus(b, min, offset);
     let vectors = lanes::vector(b, var, first, width, body)?;
     let vectors = Stmt::loop_(outer, zero, whole, LoopKind::Serial, vectors);
-    if *b.func().exprs.get(rest) == Expr::Index(0) {
-        return Ok(vectors);
+    let left = match *b.func().exprs.get(rest) {
+        Expr::Index(0) => return Ok(vectors),
+        Expr::Index(n) => n,
+        _ => 0,
+    };
+    let done = lanes::times(b, whole, lanes);
+    let start = lanes::plus(b, min, done);
+    if left > 1 {
+        let tail = lanes::vector(b, var, start, left as u16, body)?;
+        return Ok(Stmt::seq([vectors, tail]));
     }
     let last = b.index_var(&name);
     let at = b.read(last);
     let tail = copy(b, body, &BTreeMap::from([(var, at)]));
-    let done = lanes::times(b, whole, lanes);
-    let start = lanes::plus(b, min, done);
     let tail = Stmt::loop_(last, start, rest, LoopKind::Serial, tail);
     Ok(Stmt::seq([vectors, tail]))
 }

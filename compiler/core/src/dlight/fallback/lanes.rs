@@ -1,0 +1,256 @@
+//! Reductions along rows in lanes: a vector of partial results, of which each takes every so manieth element, and which
+//! are reduced at the end. That is what `rfactor` does, for rows of any length: whole vectors first, then what is left.
+//!
+//! Several vectors hide how long an operation takes until the next one may begin. Floats of strict functions keep their
+//! order.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::Scalar;
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::tir::{
+    Access, BufId, Builder, Expr, ExprId, ExprMap, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer,
+};
+
+use crate::dlight::machine::Machine;
+use crate::dlight::walk::step;
+use crate::fuse::stage::{Iter, Stage, Staged};
+
+/// Expressions of a term up to which one vector of them does not keep the machine busy.
+const CHEAP: usize = 12;
+
+/// Puts every reduction along a row into lanes; whether there was one.
+pub(super) fn rows(staged: &mut Staged, machine: &Machine) -> bool {
+    let mut changed = false;
+    for stage in std::mem::take(&mut staged.stages) {
+        match Row::of(staged.b.func(), &stage, machine) {
+            Some(row) => {
+                changed = true;
+                row.in_lanes(staged, &stage);
+            }
+            None => staged.stages.push(stage),
+        }
+    }
+    changed
+}
+
+/// A reduction whose terms are neighbours.
+struct Row {
+    acc: BufId,
+    index: Vec<ExprId>,
+    op: BinaryOp,
+    term: ExprId,
+    start: ExprId,
+    /// The iterator along the row.
+    along: VarId,
+    extent: IntExpr,
+    /// Elements of a vector.
+    lanes: i64,
+    /// Vectors of partial results.
+    vectors: i64,
+}
+
+impl Row {
+    fn of(func: &PrimFunc, stage: &Stage, machine: &Machine) -> Option<Row> {
+        let Some(Stmt::Store { value: start, .. }) = &stage.init else { return None };
+        let Stmt::Store { buf: acc, index, value, .. } = &stage.body else { return None };
+        let (op, term) = accumulated(func, *acc, index, *value)?;
+        let dtype = func.buffers[acc.0 as usize].dtype;
+        if func.strict && dtype.is_float() || stage.iters.iter().any(|i| i.kind == IterKind::Ordered) {
+            return None;
+        }
+        let along = stage.iters.iter().rfind(|i| i.kind == IterKind::Reduce)?;
+        if !neighbours(func, term, along.var) {
+            return None;
+        }
+        let extent = Viewer::new(func).int(along.extent);
+        let lanes = machine.vector_bytes / dtype.size_bytes() as i64;
+        let most = if func.reachable([term]).len() <= CHEAP { machine.latency } else { 1 };
+        let vectors = extent.as_const().map_or(most, |n| (n / lanes).min(most));
+        let pays = lanes > 1 && extent.as_const().is_none_or(|n| n >= 2 * lanes);
+        let (acc, index, start) = (*acc, index.clone(), *start);
+        pays.then_some(Row { acc, index, op, term, start, along: along.var, extent, lanes, vectors })
+    }
+
+    /// The stages in the place of the reduction: partial results, their vectors in one, and the result.
+    fn in_lanes(&self, staged: &mut Staged, stage: &Stage) {
+        let width = self.lanes * self.vectors;
+        let mut all = self.buffer(staged, stage, width);
+        for part in self.parts(&mut staged.b, width) {
+            let part = self.partial(&mut staged.b, stage, all, part);
+            staged.stages.push(part);
+        }
+        if self.vectors > 1 {
+            let one = self.buffer(staged, stage, self.lanes);
+            let folded = self.folded(&mut staged.b, stage, all, one);
+            staged.stages.push(folded);
+            all = one;
+        }
+        let total = self.total(&mut staged.b, stage, all);
+        staged.stages.push(total);
+    }
+
+    /// A buffer for so many partial results of each element.
+    fn buffer(&self, staged: &mut Staged, stage: &Stage, width: i64) -> BufId {
+        let viewer = &mut Viewer::new(staged.b.func());
+        let mut shape: Vec<IntExpr> = spatial(stage).map(|i| viewer.int(i.extent)).collect();
+        shape.push(IntExpr::from(width));
+        let data = staged.b.buf(self.acc).clone();
+        let buf = staged.b.buffer(&format!("{}_lanes", data.name), data.dtype, shape, Scope::Global);
+        staged.allocs.push(buf);
+        buf
+    }
+
+    /// The row in whole tiles, then whole vectors, then what is left of one.
+    fn parts(&self, b: &mut Builder, width: i64) -> Vec<Part> {
+        let down = |w: i64| &self.extent.floor_div(&IntExpr::from(w)) * &IntExpr::from(w);
+        let (tiles, vectors) = (down(width), down(self.lanes));
+        let one = IntExpr::from(1);
+        let parts = [
+            (IntExpr::from(0), self.extent.floor_div(&IntExpr::from(width)), IntExpr::from(width)),
+            (tiles.clone(), (&vectors - &tiles).floor_div(&IntExpr::from(self.lanes)), IntExpr::from(self.lanes)),
+            (vectors.clone(), one, &self.extent - &vectors),
+        ];
+        let some = parts.into_iter().filter(|(_, turns, lanes)| ![turns, lanes].iter().any(|e| e.as_const() == Some(0)));
+        let part = |(n, (begin, turns, lanes)): (usize, (IntExpr, IntExpr, IntExpr))| Part {
+            first: n == 0,
+            begin: b.int_expr(&begin),
+            turns: b.int_expr(&turns),
+            lanes: b.int_expr(&lanes),
+        };
+        some.enumerate().map(part).collect()
+    }
+
+    /// What starts a partial result: nothing but the operation's unit, or, where repeating it changes nothing, the start.
+    fn unit(&self, b: &mut Builder) -> ExprId {
+        let dtype = b.buf(self.acc).dtype;
+        match self.op {
+            BinaryOp::Add => b.scalar(Scalar::zero(dtype)),
+            BinaryOp::Mul => b.scalar(Scalar::one(dtype)),
+            _ => self.start,
+        }
+    }
+
+    /// Partial results over a part of the row.
+    fn partial(&self, b: &mut Builder, stage: &Stage, all: BufId, part: Part) -> Stage {
+        let (mut iters, mut to) = renamed(b, stage.iters.iter().filter(|i| i.var != self.along));
+        let (turn, lane) = (b.index_var("turn"), b.index_var("lane"));
+        iters.push(Iter { var: turn, extent: part.turns, kind: IterKind::Reduce, order: LoopKind::Reduction });
+        iters.push(Iter { var: lane, extent: part.lanes, kind: IterKind::Spatial, order: LoopKind::Serial });
+        let (turn, lane) = (b.read(turn), b.read(lane));
+        let scaled = b.mul(turn, part.lanes);
+        let begin = if part.first { scaled } else { b.add(part.begin, scaled) };
+        let here = b.add(begin, lane);
+        to.insert(self.along, here);
+        let at: Vec<ExprId> = spatial(stage).map(|i| to[&i.var]).chain([lane]).collect();
+        let (term, unit) = (self.term, self.unit(b));
+        let [term, unit] = [term, unit].map(|e| renamed_expr(b, &to, e));
+        let old = b.load(all, at.clone(), Access::Proven);
+        let value = b.binary(self.op, old, term);
+        let store = |value| Stmt::Store { buf: all, index: at.clone(), value, access: Access::Proven };
+        let init = part.first.then(|| store(unit));
+        Stage { name: b.fresh_name(&format!("{}_lanes", stage.name)), iters, init, body: store(value), loc: stage.loc }
+    }
+
+    /// All vectors of partial results in one, in pairs.
+    fn folded(&self, b: &mut Builder, stage: &Stage, all: BufId, one: BufId) -> Stage {
+        let (mut iters, to) = renamed(b, spatial(stage));
+        let lane = b.index_var("lane");
+        let extent = b.index(self.lanes);
+        iters.push(Iter { var: lane, extent, kind: IterKind::Spatial, order: LoopKind::Serial });
+        let lane = b.read(lane);
+        let outer: Vec<ExprId> = spatial(stage).map(|i| to[&i.var]).collect();
+        let mut values: Vec<ExprId> = Vec::new();
+        for n in 0..self.vectors {
+            let first = b.index(n * self.lanes);
+            let at = if n == 0 { lane } else { b.add(first, lane) };
+            values.push(b.load(all, outer.iter().copied().chain([at]).collect(), Access::Proven));
+        }
+        while values.len() > 1 {
+            values = values.chunks(2).map(|pair| pair.iter().copied().reduce(|x, y| b.binary(self.op, x, y)))
+                .flatten().collect();
+        }
+        let index = outer.into_iter().chain([lane]).collect();
+        let body = Stmt::Store { buf: one, index, value: values[0], access: Access::Proven };
+        Stage { name: b.fresh_name(&format!("{}_folded", stage.name)), iters, init: None, body, loc: stage.loc }
+    }
+
+    /// The reduction over one vector of partial results.
+    fn total(&self, b: &mut Builder, stage: &Stage, one: BufId) -> Stage {
+        let mut iters: Vec<Iter> = spatial(stage).cloned().collect();
+        let lane = b.index_var("lane");
+        let extent = b.index(self.lanes);
+        iters.push(Iter { var: lane, extent, kind: IterKind::Reduce, order: LoopKind::Reduction });
+        let at: Vec<VarId> = iters.iter().map(|i| i.var).collect();
+        let at = at.into_iter().map(|v| b.read(v)).collect();
+        let old = b.load(self.acc, self.index.clone(), Access::Proven);
+        let term = b.load(one, at, Access::Proven);
+        let value = b.binary(self.op, old, term);
+        let body = Stmt::Store { buf: self.acc, index: self.index.clone(), value, access: Access::Proven };
+        Stage { iters, body, ..stage.clone() }
+    }
+}
+
+/// A part of a row: where it begins, and vectors of how many lanes.
+struct Part {
+    first: bool,
+    begin: ExprId,
+    turns: ExprId,
+    lanes: ExprId,
+}
+
+fn spatial(stage: &Stage) -> impl Iterator<Item = &Iter> {
+    stage.iters.iter().filter(|i| i.kind == IterKind::Spatial)
+}
+
+/// The operation by which a value is accumulated into its own place, and what is.
+fn accumulated(func: &PrimFunc, acc: BufId, index: &[ExprId], value: ExprId) -> Option<(BinaryOp, ExprId)> {
+    let Expr::Binary(op, a, b) = *func.exprs.get(value) else { return None };
+    let own = |e: ExprId| matches!(func.exprs.get(e), Expr::Load { buf, index: at, .. } if *buf == acc && at == index);
+    let term = if own(a) { b } else { a };
+    let again = func.reachable([term]).into_iter().any(|e| matches!(func.exprs.get(e), Expr::Load { buf, .. } if *buf == acc));
+    let known = matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::Max | BinaryOp::Min);
+    (known && (own(a) || own(b)) && !again).then_some((op, term))
+}
+
+/// Whether what a term reads are neighbours along an iterator, or one element for all of it, and never depends on a
+/// condition.
+fn neighbours(func: &PrimFunc, term: ExprId, along: VarId) -> bool {
+    let viewer = &mut Viewer::new(func);
+    let sym = viewer.sym(along);
+    let mut any = false;
+    for id in func.reachable([term]) {
+        match func.exprs.get(id) {
+            Expr::If(..) => return false,
+            Expr::Load { buf, index, .. } => match step(viewer, *buf, index, &sym) {
+                Some(0) => {}
+                Some(1) => any = true,
+                Some(_) | None => return false,
+            },
+            _ => {}
+        }
+    }
+    any
+}
+
+/// Iterators of their own for a new stage, and what stands for the old ones.
+fn renamed<'i>(b: &mut Builder, iters: impl Iterator<Item = &'i Iter>) -> (Vec<Iter>, BTreeMap<VarId, ExprId>) {
+    let mut to = BTreeMap::new();
+    let mut new = Vec::new();
+    for iter in iters {
+        let name = b.sym(iter.var).to_string();
+        let var = b.index_var(&name);
+        to.insert(iter.var, b.read(var));
+        new.push(Iter { var, ..iter.clone() });
+    }
+    (new, to)
+}
+
+fn renamed_expr(b: &mut Builder, to: &BTreeMap<VarId, ExprId>, e: ExprId) -> ExprId {
+    let rename = |b: &mut Builder, id: ExprId| match b.func().exprs.get(id) {
+        Expr::Var(v) => to.get(v).copied().unwrap_or(id),
+        _ => id,
+    };
+    ExprMap::new(rename).expr(b, e)
+}
