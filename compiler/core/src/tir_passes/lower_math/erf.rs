@@ -1,11 +1,34 @@
-//! The error function, by fdlibm's rational approximations on four intervals.
+//! The error function: of f32 by two polynomials, of f64 by fdlibm's rational approximations on four intervals.
 
-use tenfold_ir::op::CmpOp::{Ge, Lt};
+use tenfold_ir::op::CmpOp::{Ge, Gt, Lt};
 use tenfold_ir::op::UnaryOp;
 use tenfold_ir::tir::ExprId;
 
-use super::exp::exp;
+use super::exp::{exp, exp_of_small};
 use super::kit::Kit;
+
+/// erf(t) / t - 1 over powers of t^2 for t up to [`SPLIT`], least squares weighted towards the largest error.
+const SMALL: [f64; 6] = [
+    1.283_791_512_250_900_3e-1,
+    -3.761_248_588_562_012e-1,
+    1.128_172_129_392_623_9e-1,
+    -2.676_312_252_879_142_8e-2,
+    4.988_002_125_173_807e-3,
+    -5.964_245_065_115_392e-4,
+];
+/// -ln(1 - erf(t)) / t over powers of t from [`SPLIT`] up to [`ONE`], the same way.
+const LARGE: [f64; 6] = [
+    1.128_511_905_670_166,
+    6.357_265_114_784_241e-1,
+    1.052_510_738_372_802_7e-1,
+    -2.288_308_553_397_655_5e-2,
+    3.212_817_478_924_989_7e-3,
+    -2.137_263_218_173_757_2e-4,
+];
+/// Where the first polynomial ends.
+const SPLIT: f64 = 0.9277;
+/// From here on it rounds to 1.
+const ONE: f64 = 3.95;
 
 const PP: [f64; 5] = [
     1.283_791_670_955_125_6e-1,
@@ -89,6 +112,28 @@ fn ratio(k: &mut Kit<'_>, x: ExprId, top: &[f64], below: &[f64]) -> ExprId {
 
 /// Error function.
 pub(super) fn erf(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    if k.double() { double(k, x) } else { single(k, x) }
+}
+
+/// Of f32: t + t P(t^2), or 1 - exp(-t Q(t)). A NaN fails every comparison and stays one.
+fn single(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let (size, one) = (k.abs(x), k.c(1.0));
+    let most = k.c(ONE);
+    let t = k.where_c(size, Gt, ONE, most, size);
+    let square = k.mul(t, t);
+    let small = k.poly(square, &SMALL);
+    let small = k.mad(small, t, t);
+    let exponent = k.poly(t, &LARGE);
+    let exponent = k.mul(exponent, t);
+    let exponent = k.neg(exponent);
+    let rest = exp_of_small(k, exponent);
+    let large = k.sub(one, rest);
+    let value = k.where_c(t, Lt, SPLIT, small, large);
+    k.with_sign(value, x)
+}
+
+/// Of f64.
+fn double(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
     let z = k.mul(x, x);
     let small = ratio(k, z, &PP, &QQ);

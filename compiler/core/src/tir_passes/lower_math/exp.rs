@@ -69,6 +69,14 @@ pub(super) fn exp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     k.scale(p, n)
 }
 
+/// e to the x where the result is a normal number.
+pub(super) fn exp_of_small(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let (n, r) = reduce(k, x);
+    let (one, grown) = (k.c(1.0), kernel(k, r));
+    let (p, power) = (k.add(one, grown), k.power_of_two(n));
+    k.mul(p, power)
+}
+
 /// 2 to the x: the fraction is exact, so only its product with ln 2 rounds.
 pub(super) fn exp2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (lo, hi) = if k.double() { (-1080.0, 1030.0) } else { (-155.0, 130.0) };
