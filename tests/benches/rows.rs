@@ -28,7 +28,12 @@ struct Kernel {
 }
 
 const KERNELS: &[Kernel] = &[
-    Kernel { name: "add_bias_relu", body: "v2: f32[M, N] = add(v0, v1)\nv3: f32[M, N] = relu(v2)", moved: 2.0, peer: relu },
+    Kernel {
+        name: "add_bias_relu",
+        body: "v2: f32[M, N] = add(v0, v1)\nv3: f32[M, N] = relu(v2)",
+        moved: 2.0,
+        peer: relu,
+    },
     Kernel { name: "gelu", body: "v2: f32[M, N] = gelu(v0)", moved: 2.0, peer: gelu },
     Kernel { name: "softmax", body: "v2: f32[M, N] = softmax(v0, axis = 1)", moved: 2.0, peer: softmax },
     Kernel {
@@ -51,9 +56,24 @@ const KERNELS: &[Kernel] = &[
     },
     Kernel { name: "sum_rows", body: "v2: f32[M] = sum(v0, axes = [1], keepdims = false)", moved: 1.0, peer: sum_rows },
     Kernel { name: "max_rows", body: "v2: f32[M] = max(v0, axes = [1], keepdims = false)", moved: 1.0, peer: max_rows },
-    Kernel { name: "argmax", body: "v2: i64[M] = argmax(v0, axis = 1, keepdims = false) range(0, N)", moved: 1.0, peer: argmax },
-    Kernel { name: "sum_columns", body: "v2: f32[N] = sum(v0, axes = [0], keepdims = false)", moved: 1.0, peer: sum_columns },
-    Kernel { name: "softmax_columns", body: "v2: f32[M, N] = softmax(v0, axis = 0)", moved: 2.0, peer: softmax_columns },
+    Kernel {
+        name: "argmax",
+        body: "v2: i64[M] = argmax(v0, axis = 1, keepdims = false) range(0, N)",
+        moved: 1.0,
+        peer: argmax,
+    },
+    Kernel {
+        name: "sum_columns",
+        body: "v2: f32[N] = sum(v0, axes = [0], keepdims = false)",
+        moved: 1.0,
+        peer: sum_columns,
+    },
+    Kernel {
+        name: "softmax_columns",
+        body: "v2: f32[M, N] = softmax(v0, axis = 0)",
+        moved: 2.0,
+        peer: softmax_columns,
+    },
     Kernel { name: "transpose", body: "v2: f32[N, M] = transpose(v0, perm = [1, 0])", moved: 2.0, peer: transpose },
 ];
 
@@ -144,11 +164,12 @@ fn module(kernel: &Kernel, m: i64, n: i64) -> Module {
             "N" => n.to_string(),
             other => other.to_string(),
         };
-        text.split_inclusive(|c: char| !c.is_alphanumeric()).map(|part| {
-            let end = part.find(|c: char| !c.is_alphanumeric()).unwrap_or(part.len());
-            format!("{}{}", numbers(&part[..end]), &part[end..])
-        })
-        .collect::<String>()
+        text.split_inclusive(|c: char| !c.is_alphanumeric())
+            .map(|part| {
+                let end = part.find(|c: char| !c.is_alphanumeric()).unwrap_or(part.len());
+                format!("{}{}", numbers(&part[..end]), &part[end..])
+            })
+            .collect::<String>()
     };
     let result = kernel.body.rsplit('\n').next().and_then(|line| line.trim().split(':').next()).unwrap_or_default();
     let text = format!(

@@ -112,7 +112,8 @@ impl Row {
             (tiles.clone(), (&vectors - &tiles).floor_div(&IntExpr::from(self.lanes)), IntExpr::from(self.lanes)),
             (vectors.clone(), one, &self.extent - &vectors),
         ];
-        let some = parts.into_iter().filter(|(_, turns, lanes)| ![turns, lanes].iter().any(|e| e.as_const() == Some(0)));
+        let some =
+            parts.into_iter().filter(|(_, turns, lanes)| ![turns, lanes].iter().any(|e| e.as_const() == Some(0)));
         let part = |(n, (begin, turns, lanes)): (usize, (IntExpr, IntExpr, IntExpr))| Part {
             first: n == 0,
             begin: b.int_expr(&begin),
@@ -168,8 +169,11 @@ impl Row {
             values.push(b.load(all, outer.iter().copied().chain([at]).collect(), Access::Proven));
         }
         while values.len() > 1 {
-            values = values.chunks(2).map(|pair| pair.iter().copied().reduce(|x, y| b.binary(self.op, x, y)))
-                .flatten().collect();
+            values = values
+                .chunks(2)
+                .map(|pair| pair.iter().copied().reduce(|x, y| b.binary(self.op, x, y)))
+                .flatten()
+                .collect();
         }
         let index = outer.into_iter().chain([lane]).collect();
         let body = Stmt::Store { buf: one, index, value: values[0], access: Access::Proven };
@@ -209,7 +213,8 @@ fn accumulated(func: &PrimFunc, acc: BufId, index: &[ExprId], value: ExprId) -> 
     let Expr::Binary(op, a, b) = *func.exprs.get(value) else { return None };
     let own = |e: ExprId| matches!(func.exprs.get(e), Expr::Load { buf, index: at, .. } if *buf == acc && at == index);
     let term = if own(a) { b } else { a };
-    let again = func.reachable([term]).into_iter().any(|e| matches!(func.exprs.get(e), Expr::Load { buf, .. } if *buf == acc));
+    let again =
+        func.reachable([term]).into_iter().any(|e| matches!(func.exprs.get(e), Expr::Load { buf, .. } if *buf == acc));
     let known = matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::Max | BinaryOp::Min);
     (known && (own(a) || own(b)) && !again).then_some((op, term))
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, BufUse, Param, VarId};
 
+use super::Fusion;
 use super::classes::only;
 use super::tree::{Step, common};
-use super::Fusion;
 use crate::fuse::access::{Access, Axis, axes};
 
 /// Where a buffer lives.
