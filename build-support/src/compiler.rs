@@ -18,7 +18,7 @@ use tenfold_core::pass::{PassContext, UserPass};
 use tenfold_core::{Budgets, CodegenOptions, CompileError, ErrorKind, Options, Target};
 use tenfold_ir::Loc;
 use tenfold_syntax::ast::{Budget, BudgetOf, NodeId};
-use tenfold_syntax::elaborate::elaborate;
+use tenfold_syntax::elaborate::elaborate_instance;
 use tenfold_syntax::{Code, Diagnostic};
 
 pub(crate) use backend::identity;
@@ -38,10 +38,10 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
     let Some(member) = Member::of(request) else {
         return Err(Vec::new());
     };
-    let elaborated = elaborate(&member.tree, &*member);
+    let elaborated = elaborate_instance(&member.tree, &member, &member.instance);
     let (module, remarks) = match (&member.tree.attributes.model, elaborated.module) {
         (_, Some(module)) => (module, Vec::new()),
-        (Some(of), None) if elaborated.diagnostics.is_empty() => model::module(&member, of)?,
+        (Some(of), None) if elaborated.diagnostics.is_empty() => model::module(&member, of, &member.instance)?,
         (_, None) => return Err(elaborated.diagnostics.into_iter().collect()),
     };
     let own = shims::of_source(&module, &request.symbol);
@@ -124,7 +124,7 @@ fn budgets(written: &[Budget]) -> Budgets {
 /// An error of the pipeline at its node; what lies in a callee stands at the function.
 fn diagnostic(error: CompileError) -> Diagnostic {
     let code = match error.kind {
-        ErrorKind::Unsupported => Code::NotCompiled,
+        ErrorKind::Extern => Code::ExternCall,
         ErrorKind::WorkspaceBudget => Code::WorkspaceBudget,
         ErrorKind::WeightsBudget => Code::WeightsBudget,
         ErrorKind::StackBudget => Code::StackBudget,

@@ -7,6 +7,7 @@ use crate::uses::{self, Uses};
 use proc_macro2::TokenStream;
 use std::str::FromStr as _;
 use tenfold_syntax::parse_item;
+use tenfold_syntax::signature::{Instance, instances};
 
 /// What the item alone says.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,8 @@ pub(crate) struct Read {
     pub(crate) is_sound: bool,
     /// Whether what is said of it names lines, so that it is compiled anew where it moves.
     pub(crate) shows_lines: bool,
+    /// Its instances; an empty one if it is not generic.
+    pub(crate) instances: Vec<Instance>,
 }
 
 /// None if the text is no function at all, which is rustc's to report.
@@ -35,5 +38,6 @@ pub(crate) fn read(function: &Function) -> Option<Read> {
         uses: uses::of(&tree),
         is_sound: parsed.diagnostics.is_empty(),
         shows_lines: !tree.attributes.budgets.is_empty(),
+        instances: instances(&tree),
     })
 }

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use tenfold_syntax::Code;
 use tenfold_syntax::diagnostic::Diagnostic;
 use tenfold_syntax::index::{Artefact, Entry, Index, Root, SkipReason, Skipped};
+use tenfold_syntax::signature::{Instance, errors_of_all};
 
 /// Digits of a key that stand in names.
 const SHORT: usize = 16;
@@ -39,10 +40,12 @@ pub(crate) struct Done {
     pub(crate) warnings: Vec<String>,
 }
 
-/// A function on its way.
+/// A function on its way; of a generic one, an instance. The instances of one function stand side by side.
 struct Item {
     found: Found,
     read: Read,
+    /// Its number among the instances.
+    instance: usize,
     key: String,
     errors: Vec<Diagnostic>,
 }
@@ -53,6 +56,11 @@ impl Item {
         let modules = self.found.function.place.modules.iter();
         let parts = modules.map(String::as_str).chain([self.read.name.as_str()]);
         parts.fold(String::from("crate"), |path, part| path + "::" + part)
+    }
+
+    /// Which values it has for the generic parameters.
+    fn generics(&self) -> &Instance {
+        &self.read.instances[self.instance]
     }
 }
 
@@ -101,7 +109,18 @@ fn read_all(seen: &mut Seen) -> Vec<Item> {
     let mut items = Vec::new();
     for found in std::mem::take(&mut seen.found) {
         match front::read(&found.function) {
-            Some(read) => items.push(Item { found, read, key: String::new(), errors: Vec::new() }),
+            Some(read) => {
+                let of = |instance| Item {
+                    found: found.clone(),
+                    read: read.clone(),
+                    instance,
+                    key: String::new(),
+                    errors: Vec::new(),
+                };
+                // what cannot be compiled has one entry
+                let count = if read.is_sound { read.instances.len() } else { 1 };
+                items.extend((0..count).map(of));
+            }
             None => {
                 seen.skipped.insert(Skipped {
                     file: found.file,
@@ -175,6 +194,7 @@ impl<'a> Run<'a> {
                 &environment.options.fault,
                 &item.read.name,
                 &item.read.fingerprint,
+                &item.generics().to_string(),
             ] {
                 key.field(part.as_bytes());
             }
@@ -316,6 +336,7 @@ impl<'a> Run<'a> {
         let object = self.directory.join("cache").join(format!("{}.o", item.key));
         Request {
             symbol: self.symbol(item),
+            instance: item.instance as u64,
             object: object.to_string_lossy().into_owned(),
             archives: self.directory.to_string_lossy().into_owned(),
             functions,
@@ -363,15 +384,39 @@ impl<'a> Run<'a> {
         let mut blocked = vec![false; self.items.len()];
         for number in resolve::order(&self.resolved) {
             blocked[number] = self.resolved[number].edges.iter().any(|edge| {
-                let outcome = outcomes.get(&self.items[edge.callee].key);
-                let compiled = outcome.is_some_and(|o| matches!(o.answer, Answer::Compiled(_)));
-                blocked[edge.callee] || !self.is_sound(edge.callee) || !compiled
+                let compiled = |number: usize| {
+                    let outcome = outcomes.get(&self.items[number].key);
+                    outcome.is_some_and(|o| matches!(o.answer, Answer::Compiled(_)))
+                };
+                let all = self.instances_from(edge.callee);
+                blocked[edge.callee] || !self.is_sound(edge.callee) || !all.into_iter().all(compiled)
             });
         }
         blocked
     }
 
+    /// The instances of a function, whose first one is given.
+    fn instances_from(&self, first: usize) -> std::ops::Range<usize> {
+        let more = self.items[first + 1..].iter().take_while(|item| item.instance > 0);
+        first..first + 1 + more.count()
+    }
+
+    /// An entry for each function: what its instances have.
     fn entries(&self, outcomes: &Outcomes) -> Vec<Entry> {
+        let each = self.instance_entries(outcomes);
+        let firsts = (0..each.len()).filter(|number| self.items[*number].instance == 0);
+        let whole = |first: usize| {
+            let all = self.instances_from(first);
+            let errors = |n: usize| (self.items[n].generics().clone(), each[n].diagnostics.clone());
+            let diagnostics: Vec<_> = errors_of_all(all.clone().map(errors).collect()).into_iter().collect();
+            let sound = diagnostics.is_empty();
+            let artefacts = all.filter(|_| sound).flat_map(|n| each[n].artefacts.clone()).collect();
+            Entry { diagnostics, artefacts, ..each[first].clone() }
+        };
+        firsts.map(whole).collect()
+    }
+
+    fn instance_entries(&self, outcomes: &Outcomes) -> Vec<Entry> {
         let blocked = self.blocked(outcomes);
         let items = self.items.iter().enumerate();
         items
@@ -384,13 +429,13 @@ impl<'a> Run<'a> {
                     file: item.found.file.clone(),
                     line: item.found.function.line,
                     associated: item.found.function.associated,
-                    artefact: None,
+                    artefacts: Vec::new(),
                     diagnostics: item.errors.clone(),
                 };
                 let outcome = outcomes.get(&item.key).filter(|_| self.is_sound(number));
                 match outcome.map(|outcome| &outcome.answer) {
                     Some(Answer::Compiled(compiled)) => {
-                        entry.artefact = Some(self.artefact(item, compiled));
+                        entry.artefacts.push(self.artefact(item, compiled));
                     }
                     Some(Answer::Refused(diagnostics)) => {
                         // what a callee's own errors lead to is not said again
@@ -513,7 +558,7 @@ impl<'a> Run<'a> {
             let mut path = item.found.function.place.modules.clone();
             path.push(item.read.name.clone());
             let mut line = Line {
-                name: path.join("::"),
+                name: path.join("::") + &item.generics().turbofish(),
                 symbol: String::new(),
                 status: Status::Refused,
                 time: outcome.map_or(Duration::ZERO, |outcome| outcome.time),

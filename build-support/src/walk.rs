@@ -13,7 +13,7 @@ use tenfold_syntax::index::{SkipReason, Skipped};
 const DEPTH: usize = 64;
 
 /// A tensor function and where it was found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Found {
     /// Its text.
     pub(crate) function: Function,

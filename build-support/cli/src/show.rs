@@ -93,10 +93,16 @@ pub(crate) fn full(function: &Function) -> String {
     format!("{}{rest}", function.krate)
 }
 
-/// Whether the name is the path or its end, at a `::`.
+/// Whether the name is the path or its end, at a `::`; a generic function without values is the first of its instances.
 fn fits(function: &Function, name: &str) -> bool {
     let ends = |path: &str| path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"));
-    !name.is_empty() && (ends(&function.path) || ends(&full(function)))
+    let full = full(function);
+    !name.is_empty() && [&function.path, &full].into_iter().any(|path| ends(path) || ends(without_values(path)))
+}
+
+/// `crate::axpy` of `crate::axpy::<f32>`.
+fn without_values(path: &str) -> &str {
+    path.split("::<").next().unwrap_or(path)
 }
 
 fn unknown(found: &Functions, name: &str) -> String {
@@ -106,7 +112,7 @@ fn unknown(found: &Functions, name: &str) -> String {
     if found.functions.is_empty() {
         return format!("there is no function `{name}`: the package has no tensor function");
     }
-    let last = |path: &str| path.rsplit("::").next().unwrap_or_default().to_string();
+    let last = |path: &str| without_values(path).rsplit("::").next().unwrap_or_default().to_string();
     let names: Vec<String> = found.functions.iter().map(|function| last(&function.path)).collect();
     let near = tenfold_ir::ops::nearest(&last(name), names.iter().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("; a similar name is `{near}`"));

@@ -7,9 +7,11 @@ use proc_macro2::TokenStream;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::str::FromStr as _;
+use tenfold_ir::Module;
 use tenfold_syntax::ast::{self, ConstSource, NodeId, TensorFn};
 use tenfold_syntax::elaborate::{Callee, ConstLookup, Environment};
-use tenfold_syntax::{Diagnostic, parse_item};
+use tenfold_syntax::signature::{Instance, instances};
+use tenfold_syntax::{Code, Diagnostic, parse_item};
 
 /// A function and what it calls.
 pub(super) struct Member {
@@ -17,6 +19,8 @@ pub(super) struct Member {
     pub(super) tree: TensorFn,
     /// The source's line of each node.
     pub(super) lines: Vec<u32>,
+    /// Which instance is asked for.
+    pub(super) instance: Instance,
     path: String,
     symbol: String,
     package: PathBuf,
@@ -28,9 +32,14 @@ pub(super) struct Member {
 
 impl Member {
     /// The function that is asked for; none if a text in the request cannot be read, which the macro reports.
-    pub(super) fn of(request: &Request) -> Option<Rc<Self>> {
+    pub(super) fn of(request: &Request) -> Option<Self> {
         let mut made = vec![None; request.functions.len()];
-        Self::make(request, 0, &mut made)
+        let whole = Self::make(request, 0, &mut made)?;
+        drop(made);
+        let mut member = Rc::into_inner(whole)?;
+        let instance = usize::try_from(request.instance).ok()?;
+        member.instance = instances(&member.tree).into_iter().nth(instance)?;
+        Some(member)
     }
 
     /// Calls make no cycles: the request has none.
@@ -63,6 +72,7 @@ impl Member {
         Some(Self {
             lines: (0..parsed.spans.len()).map(line).collect(),
             tree,
+            instance: Instance::default(),
             path: source.path.clone(),
             symbol: source.symbol.clone(),
             package: package.to_path_buf(),
@@ -104,6 +114,14 @@ impl Environment for Member {
 
     fn symbol(&self) -> &str {
         &self.symbol
+    }
+
+    fn model(&self, instance: &Instance) -> Option<Result<Module, Diagnostic>> {
+        let of = self.tree.attributes.model.as_ref()?;
+        let made = super::model::module(self, of, instance).map(|(module, _)| module);
+        Some(made.map_err(|errors| errors.into_iter().next().unwrap_or_else(|| {
+            Diagnostic::new(NodeId::FUNCTION, Code::Model, "its signature has errors")
+        })))
     }
 
     fn constant(&self, source: &ConstSource, _node: NodeId) -> ConstLookup {

@@ -8,20 +8,24 @@ use tenfold_ir::relax::{FactDecl, SymDecl, SymKind, prover};
 use tenfold_ir::{Loc, Module};
 use tenfold_onnx::{About, Elem, Import, Options, Parameter, Port};
 use tenfold_syntax::ast::{Model, NodeId};
-use tenfold_syntax::signature::{SigKind, SigParam, SigResult, Signature};
-use tenfold_syntax::{Code, Diagnostic, signature};
+use tenfold_syntax::signature::{Instance, SigKind, SigParam, SigResult, Signature, signature_of};
+use tenfold_syntax::{Code, Diagnostic};
 
 /// What the importer says of a model: nodes of floats between quantisations that could not become integers.
 const IMPORT: &str = "OnnxImport";
 
 /// Imports the model, whose inputs and outputs must be those that are written.
-pub(super) fn module(member: &Member, model: &Model) -> Result<(Module, Vec<Remark>), Vec<Diagnostic>> {
+pub(super) fn module(
+    member: &Member,
+    model: &Model,
+    instance: &Instance,
+) -> Result<(Module, Vec<Remark>), Vec<Diagnostic>> {
     let name = &model.file.value;
     let path = files::locate(member.package(), name).map_err(|refusal| {
         let failure = weights::refused(member.package(), name, &refusal);
         vec![Diagnostic::new(model.file.node, failure.code, failure.message).help(failure.help)]
     })?;
-    let (Some(written), _) = signature(&member.tree) else { return Err(Vec::new()) };
+    let (Some(written), _) = signature_of(&member.tree, instance) else { return Err(Vec::new()) };
     let options =
         Options { name: member.tree.name.text.clone(), signature: Some(declared(&written)?), ..Options::default() };
     let imported = tenfold_onnx::read(&path, &options);

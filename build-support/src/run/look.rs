@@ -30,7 +30,7 @@ pub use place::Place;
 pub struct Function {
     /// The crate that it belongs to: `lib:digits`, `test:smoke`, `doctest:src/lib.rs:7`.
     pub krate: String,
-    /// Its path there: `crate::nn::mlp`.
+    /// Its path there: `crate::nn::mlp`; of a generic one, an instance: `crate::nn::axpy::<f32>`.
     pub path: String,
     /// Relative to the package, `/` between components.
     pub file: String,
@@ -147,18 +147,18 @@ fn with_run<T>(act: impl FnOnce(&Run<'_>, Vec<Skipped>) -> Result<T, String>) ->
 
 impl Run<'_> {
     fn functions(&self, skipped: Vec<Skipped>, outcomes: &Outcomes) -> Functions {
-        let entries = self.entries(outcomes);
+        let entries = self.instance_entries(outcomes);
         let functions = self.items.iter().zip(entries).map(|(item, entry)| {
             let mut errors = self.errors_of_item(item);
             errors.extend(self.placed(item, &entry.diagnostics));
             Function {
                 krate: item.found.krate.clone(),
-                path: item.path(),
+                path: item.path() + &item.generics().turbofish(),
                 file: item.found.file.clone(),
                 line: item.found.function.line + place::doctest_line(&item.found.krate),
                 signature: place::signature(&item.found.function.text),
                 associated: item.found.function.associated,
-                artefact: entry.artefact,
+                artefact: entry.artefacts.into_iter().next(),
                 errors,
             }
         });

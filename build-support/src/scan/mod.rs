@@ -76,7 +76,7 @@ pub(crate) enum Included {
 }
 
 /// A function with our attribute.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Function {
     /// Its name as written; `$name` inside `macro_rules!`.
     pub(crate) name: String,

@@ -15,6 +15,8 @@ pub(crate) struct Request {
     pub(crate) object: String,
     /// The directory for archives of constants.
     pub(crate) archives: String,
+    /// Which instance of it.
+    pub(crate) instance: u64,
     /// It, then everything it calls, directly or not.
     pub(crate) functions: Vec<Source>,
     /// The directory that the names of files start from.
@@ -115,6 +117,7 @@ impl Request {
         put.text(&self.symbol);
         put.text(&self.object);
         put.text(&self.archives);
+        put.number(self.instance);
         put.list(&self.functions, |put, source| {
             put.text(&source.argument);
             put.text(&source.text);
@@ -154,6 +157,7 @@ impl Request {
             symbol: take.text()?,
             object: take.text()?,
             archives: take.text()?,
+            instance: take.number()?,
             functions: take.list(|take| {
                 Some(Source {
                     argument: take.text()?,
@@ -275,6 +279,7 @@ mod tests {
                 line: 7,
                 calls: vec![(vec!["self".into(), "g".into()], 1)],
             }],
+            instance: 2,
             text: Some(Ask::Passes),
             target: Target { triple: "t".into(), host: "h".into(), cfg: vec![("ARCH".into(), "x".into())] },
             ..Request::default()

@@ -5,8 +5,8 @@ use tenfold_ir::Loc;
 /// What kind of error it is; the front end's table of codes has one code for each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ErrorKind {
-    /// Known to the language, not compiled yet.
-    Unsupported,
+    /// A call of a function outside that has no form.
+    Extern,
     /// The workspace is larger than the budget.
     WorkspaceBudget,
     /// The constants are larger than the budget.

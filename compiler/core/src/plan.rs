@@ -263,7 +263,7 @@ pub(crate) fn prover(func: &relax::Function) -> Prover {
 
 fn unbounded(func: &relax::Function, life: &Life, extent: &IntExpr) -> CompileError {
     CompileError {
-        kind: ErrorKind::Unsupported,
+        kind: ErrorKind::Limit,
         loc: func.values[life.home.0.0 as usize].loc,
         message: format!("an extent, `{extent}`, is known only when the function runs, and nothing bounds it"),
         help: Some("memory is given before the call: bound the value, `minimum(n, 64)` or `clip(n, 0, 64)`".into()),

@@ -100,7 +100,7 @@ codes! {
         "A loop and a reduction run over `a..b`. The ends may be left out only among the indices of a slice; `b` is never part of the range."
     "T0121" GenericInstances
         "the instances of a generic parameter do not fit"
-        "Every generic parameter is given its values in the attribute, `#[tensor_fn(T = [f32, f16])]` for `fn f<T>`, and each of these names one."
+        "Every generic parameter is given its values in the attribute, `#[tensor_fn(T = [f32, f16])]` for `fn f<T>`, and each of these names one. A call from another tensor function means one of the instances: by a turbofish, `self::f::<f32>(x)`, or by its operands."
 
     // T02: names, types and dtypes.
     "T0201" UnknownName

@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 pub const PATH: &str = "tenfold/index";
 
 /// The first line. Its number goes up with each change that an older reader would misunderstand.
-const MAGIC: &str = "tenfold-index 2";
+const MAGIC: &str = "tenfold-index 3";
 
 /// The last line: a file without it was cut short.
 const END: &str = "\nend\n";
@@ -145,8 +145,8 @@ pub struct Entry {
     pub line: u32,
     /// Whether it stands in an `impl` or a `trait`, where no module can stand beside it.
     pub associated: bool,
-    /// What there is to link; none if there are errors.
-    pub artefact: Option<Artefact>,
+    /// What there is to link, one for each instance; none if there are errors.
+    pub artefacts: Vec<Artefact>,
     /// What is wrong with it and cannot be seen in the item alone.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -154,7 +154,7 @@ pub struct Entry {
 impl Entry {
     /// Whether the macro would print the same for both.
     pub fn same_outcome(&self, other: &Self) -> bool {
-        self.associated == other.associated && self.artefact == other.artefact && self.diagnostics == other.diagnostics
+        self.associated == other.associated && self.artefacts == other.artefacts && self.diagnostics == other.diagnostics
     }
 }
 
@@ -282,7 +282,7 @@ impl Entry {
         if self.associated {
             line("associated", "true");
         }
-        if let Some(artefact) = &self.artefact {
+        for artefact in &self.artefacts {
             artefact.print(line);
         }
         for diagnostic in &self.diagnostics {
@@ -306,7 +306,7 @@ impl Entry {
             "line" => self.line = value.parse().ok()?,
             "associated" => self.associated = value == "true",
             "symbol" => {
-                self.artefact = Some(Artefact { symbol: value.into(), ..Artefact::default() });
+                self.artefacts.push(Artefact { symbol: value.into(), ..Artefact::default() });
             }
             "error" => {
                 let (node, rest) = numbered(value)?;
@@ -320,7 +320,7 @@ impl Entry {
                 let labels = &mut self.diagnostics.last_mut()?.labels;
                 labels.push((node, text.into()));
             }
-            _ => self.artefact.as_mut()?.take(key, value)?,
+            _ => self.artefacts.last_mut()?.take(key, value)?,
         }
         Some(())
     }
@@ -420,7 +420,7 @@ mod tests {
                     root: "lib:digits".into(),
                     file: "src/with space.rs".into(),
                     line: 3,
-                    artefact: Some(Artefact {
+                    artefacts: vec![Artefact {
                         symbol: "__tenfold_digits_blur".into(),
                         archives: vec!["tenfold_digits_1".into(), "tenfold_w_2".into()],
                         workspace_bytes: Some(64),
@@ -431,7 +431,7 @@ mod tests {
                         flops_expr: "0".into(),
                         checks: vec!["pos < S: \"full\"".into()],
                         shims: Shim::parse("s 3 crate::f in:f32:?,8 out:i64:").into_iter().collect(),
-                    }),
+                    }],
                     ..Entry::default()
                 },
                 Entry {

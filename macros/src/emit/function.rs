@@ -9,7 +9,7 @@ impl Emit<'_> {
     /// Inside of `with_alloc!`, which keeps it where the runtime has a heap.
     pub(super) fn function(&self) -> TokenStream {
         let krate = &self.names.krate;
-        let outer = &self.parsed.outer;
+        let outer = self.outer;
         let (docs, attributes, vis) = (&outer.docs, &outer.attributes, &outer.visibility);
         let name = &self.names.function;
         let params = self.params();
@@ -47,15 +47,18 @@ impl Emit<'_> {
         quote!(#krate::Tensor<#of>)
     }
 
-    fn result_type(&self) -> TokenStream {
+    /// What the call gives.
+    pub(super) fn output(&self) -> TokenStream {
         let krate = &self.names.krate;
         let types: Vec<_> = self.signature.results.iter().map(|result| self.owned_type(result)).collect();
         let value = self.tuple(&types);
-        match (self.signature.fallible, self.signature.results.is_empty()) {
-            (true, _) => quote!(-> ::core::result::Result<#value, #krate::Error>),
-            (false, true) => quote!(),
-            (false, false) => quote!(-> #value),
-        }
+        if self.signature.fallible { quote!(::core::result::Result<#value, #krate::Error>) } else { value }
+    }
+
+    fn result_type(&self) -> TokenStream {
+        let output = self.output();
+        let is_unit = !self.signature.fallible && self.signature.results.is_empty();
+        if is_unit { quote!() } else { quote!(-> #output) }
     }
 
     /// One thing alone, unless the signature has a tuple.

@@ -7,6 +7,7 @@
 mod call;
 mod expr;
 mod function;
+mod generic;
 mod module;
 mod names;
 mod shim;
@@ -15,10 +16,10 @@ mod unknown;
 use names::Names;
 use proc_macro2::TokenStream;
 use quote::quote;
-use tenfold_syntax::Parsed;
+use tenfold_syntax::{Outer, Parsed};
 use tenfold_syntax::ast::TensorFn;
 use tenfold_syntax::index::{Artefact, Entry};
-use tenfold_syntax::signature::{Signature, signature};
+use tenfold_syntax::signature::{Signature, signatures};
 
 /// What a function becomes, with the code that the build script made for it, if any.
 pub(crate) fn emit(parsed: &Parsed, entry: Option<&Entry>) -> TokenStream {
@@ -26,16 +27,22 @@ pub(crate) fn emit(parsed: &Parsed, entry: Option<&Entry>) -> TokenStream {
         return TokenStream::new();
     };
     let associated = crate::is_associated(parsed, entry);
-    let (Some(signature), _) = signature(function) else {
+    let Some(all) = signatures(function) else {
         return unknown::emit(parsed, function, associated);
     };
     if associated || has_one_name_twice(function) {
         return unknown::emit(parsed, function, associated);
     }
-    let artefact = entry.and_then(|entry| entry.artefact.as_ref());
-    let emit = Emit { names: Names::new(function, &signature, parsed), signature: &signature, parsed, artefact };
-    let (function, module, shims) = (emit.function(), emit.module(), emit.shims());
-    quote!(#function #module #shims)
+    let artefacts = entry.map_or(&[][..], |entry| &entry.artefacts);
+    match all.as_slice() {
+        [(instance, signature)] if instance.is_empty() => {
+            let names = Names::new(function, signature, parsed);
+            let emit = Emit { names, signature, parsed, outer: &parsed.outer, artefact: artefacts.first() };
+            let (function, module, shims) = (emit.function(), emit.module(), emit.shims());
+            quote!(#function #module #shims)
+        }
+        all => generic::emit(parsed, function, all, artefacts),
+    }
 }
 
 /// Whether two parameters are called the same, of which rustc would complain once more.
@@ -49,5 +56,7 @@ struct Emit<'a> {
     names: Names,
     signature: &'a Signature,
     parsed: &'a Parsed,
+    /// What the items carry over.
+    outer: &'a Outer,
     artefact: Option<&'a Artefact>,
 }

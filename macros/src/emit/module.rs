@@ -7,12 +7,13 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use tenfold_abi::DType;
 use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_syntax::Outer;
 use tenfold_syntax::signature::SigKind;
 
 impl Emit<'_> {
     pub(super) fn module(&self) -> TokenStream {
         let krate = &self.names.krate;
-        let (vis, name) = (&self.parsed.outer.visibility, &self.names.module);
+        let (vis, name) = (&self.outer.visibility, &self.names.module);
         let doc = format!("Sizes of `{}`, and its calls that allocate nothing.", self.names.function);
         let abi = tenfold_abi::ABI_VERSION;
         let tracked = self.tracked();
@@ -63,13 +64,7 @@ impl Emit<'_> {
 
     /// The conditions that are still on the item, for a compiler that leaves them there.
     pub(super) fn cfgs(&self) -> Vec<&TokenStream> {
-        let attributes = self.parsed.outer.attributes.iter();
-        attributes
-            .filter(|a| {
-                let text = a.to_string().replace(' ', "");
-                text.starts_with("#[cfg(")
-            })
-            .collect()
+        cfgs_of(&self.parsed.outer)
     }
 
     /// The index among rustc's inputs: for cargo's and for compiler caches' lists of files.
@@ -395,6 +390,12 @@ impl Emit<'_> {
             }
         }
     }
+}
+
+/// The conditions among what the items carry over.
+pub(super) fn cfgs_of(outer: &Outer) -> Vec<&TokenStream> {
+    let is_cfg = |a: &&TokenStream| a.to_string().replace(' ', "").starts_with("#[cfg(");
+    outer.attributes.iter().filter(is_cfg).collect()
 }
 
 /// Up to a whole number of lines of the workspace.

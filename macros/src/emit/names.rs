@@ -54,6 +54,12 @@ impl Names {
         }
     }
 
+    /// Those of an instance, which stands in its function's module.
+    pub(super) fn of_instance(function: &TensorFn, signature: &Signature, parsed: &Parsed, name: &str) -> Self {
+        let name = own(name);
+        Self { function: name.clone(), module: name, ..Self::new(function, signature, parsed) }
+    }
+
     /// The type of an element.
     pub(super) fn dtype(&self, dtype: DType) -> TokenStream {
         let krate = &self.krate;
@@ -79,8 +85,19 @@ impl Names {
 
     /// A parameter's type in the function and in `into`.
     pub(super) fn argument(&self, param: &SigParam, fallible: bool) -> TokenStream {
+        self.argument_of(param, fallible, &self.dtype(param.dtype), &self.shape(&param.dims))
+    }
+
+    /// The same with an element and a shape of another name.
+    pub(super) fn argument_of(
+        &self,
+        param: &SigParam,
+        fallible: bool,
+        dtype: &TokenStream,
+        shape: &TokenStream,
+    ) -> TokenStream {
         let krate = &self.krate;
-        let of = self.of(param.dtype, &param.dims);
+        let of = quote!(#dtype, #shape);
         let sized = quote!(?::core::marker::Sized);
         match (param.kind, fallible) {
             (SigKind::Input, true) => quote!(&(impl #krate::AsTensor<#of> + #sized)),
@@ -89,7 +106,7 @@ impl Names {
             (SigKind::Strided, false) => quote!(&(impl #krate::AsFixedStrided<#of> + #sized)),
             (SigKind::State, true) => quote!(&mut (impl #krate::AsTensorMut<#of> + #sized)),
             (SigKind::State, false) => quote!(&mut (impl #krate::AsFixedMut<#of> + #sized)),
-            (SigKind::Scalar, _) => self.dtype(param.dtype),
+            (SigKind::Scalar, _) => dtype.clone(),
             (SigKind::Index { unsigned: true }, _) => quote!(usize),
             (SigKind::Index { unsigned: false }, _) => quote!(isize),
         }
@@ -126,7 +143,7 @@ pub(super) fn identifier(text: &str, span: Span) -> Ident {
 }
 
 /// `::tenfold`, or what `crate = …` says.
-fn krate(function: &TensorFn) -> TokenStream {
+pub(super) fn krate(function: &TensorFn) -> TokenStream {
     let Some(path) = &function.attributes.krate else {
         return quote!(::tenfold);
     };

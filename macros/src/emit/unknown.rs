@@ -17,6 +17,7 @@ pub(super) fn emit(parsed: &Parsed, function: &TensorFn, associated: bool) -> To
         let name = format_ident!("p{place}");
         quote!(#name: impl ::core::marker::Sized)
     });
+    let generics = super::generic::parameters(parsed, function, &quote!());
     let module = (!associated).then(|| {
         quote! {
             #[doc = "Of a function with errors."]
@@ -28,7 +29,7 @@ pub(super) fn emit(parsed: &Parsed, function: &TensorFn, associated: bool) -> To
         #(#docs)*
         #(#attributes)*
         #[allow(dead_code, unused_variables, unreachable_code)]
-        #vis fn #name(#(#receiver,)* #(#params),*) -> ! {
+        #vis fn #name<#generics>(#(#receiver,)* #(#params),*) -> ! {
             ::core::panic!("this tensor function has errors")
         }
         #module

@@ -38,3 +38,10 @@ pub fn rows(x: Tensor<f32, M, N>) -> (Tensor<f32, M>, Tensor<f32, M>, Tensor<f32
 pub fn far(x: Tensor<f32, 4>, n: isize) -> Tensor<f32, 4> {
     compute(|i| x.get_or([n + i + 1], -1.0))
 }
+
+/// Bits of index values, of the graph and in a closure; the result is an index value again.
+#[tensor_fn]
+pub fn bits(x: Tensor<i64, 8>, n: usize, m: isize) -> (Tensor<i64, 8>, i64, i64) {
+    let mixed = (n ^ 5) + (n << 2) - (m >> 1);
+    (compute(|i| x[[i ^ 1]] + ((n & i) as i64)), mixed as i64, ((m | 6) & 12) as i64)
+}

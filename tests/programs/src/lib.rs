@@ -1,6 +1,7 @@
 //! Programs of the language, compiled as a user writes them; the tests compare them with NumPy, or with Rust.
 
 pub mod corners;
+pub mod generic;
 pub mod graphs;
 pub mod growth;
 pub mod loops;

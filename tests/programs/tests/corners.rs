@@ -38,3 +38,15 @@ fn an_index_value_does_not_wrap() {
     assert_eq!(corners::far(&[1.0, 2.0, 3.0, 4.0], isize::MAX).into_vec(), [-1.0; 4]);
     assert_eq!(corners::far(&[1.0, 2.0, 3.0, 4.0], 1).into_vec(), [3.0, 4.0, -1.0, -1.0]);
 }
+
+#[test]
+fn index_values_have_bits() {
+    let x = [0i64, 10, 20, 30, 40, 50, 60, 70];
+    for (n, m) in [(0usize, 0isize), (6, -9), (13, 21)] {
+        let (y, mixed, masked) = corners::bits(&x, n, m).expect("nothing is asked");
+        let wanted: Vec<i64> = (0..8usize).map(|i| x[i ^ 1] + (n & i) as i64).collect();
+        assert_eq!(y.as_slice(), wanted);
+        assert_eq!(mixed, ((n ^ 5) + (n << 2)) as i64 - (m >> 1) as i64);
+        assert_eq!(masked, ((m | 6) & 12) as i64);
+    }
+}

@@ -40,3 +40,12 @@ fn a_model_of_fixed_extents_cannot_fail() {
     let x = [1.0f32, -2.0, 3.0, -4.0];
     assert_eq!(models::row(&[x]).as_slice(), expected(x));
 }
+
+#[test]
+fn models_are_called_by_others() {
+    let x = [[1.0f32, 2.0, 3.0, 4.0], [-1.0, 0.0, 1.0, 0.0]];
+    let (y, total) = models::both(&x).expect("two rows are few enough");
+    let rows: Vec<f32> = x.iter().flat_map(|row| expected(row.map(|x| x * 2.0))[..3].to_vec()).collect();
+    assert_eq!(y.as_slice(), rows);
+    assert_eq!(total, expected([1.0, 2.0, 3.0, 4.0]).iter().sum::<f32>());
+}

@@ -108,9 +108,7 @@ fn legal(binding: &Binding, func: &relax::Function) -> Result<bool, CompileError
             Err(CompileError::internal(loc, format!("`{name}` was not normalised")))
         }
         Op::Later { name, .. } => {
-            let mut error = CompileError::internal(loc, format!("`{name}` is not compiled yet"));
-            error.kind = crate::ErrorKind::Unsupported;
-            Err(error)
+            Err(CompileError::internal(loc, format!("`{name}` stands for a value that nothing is known of")))
         }
         Op::CallFn { func: callee, .. } => {
             Err(CompileError::internal(loc, format!("the call of `{callee}` was not inlined")))

@@ -59,7 +59,7 @@ pub(super) fn try_body(func: PrimFunc, f: impl FnOnce(&mut Builder, Stmt) -> Mad
 /// Why a function cannot be compiled for threads.
 pub(super) fn refuse(func: &PrimFunc, message: impl Into<String>, help: &str) -> CompileError {
     let message = format!("`{}`: {}", func.name, message.into());
-    CompileError { kind: ErrorKind::Unsupported, loc: func.loc, message, help: Some(help.into()) }
+    CompileError { kind: ErrorKind::Schedule, loc: func.loc, message, help: Some(help.into()) }
 }
 
 /// Whether an expression is the same for all threads that differ in `varying`: it names none of them, and reads no memory.

@@ -39,8 +39,6 @@ pub enum OpErrorKind {
     Axis,
     /// An extent that must be proven non-empty, or a range not proven inside.
     Range,
-    /// Known to the language, not compiled yet.
-    Unsupported,
 }
 
 /// A mistake in a call of an operator: expected, found, next step.

@@ -14,7 +14,7 @@ use crate::ast::{Expr, Name, NodeId, TensorFn, TypeKind};
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::extent::{self, DimName};
-use crate::signature::{self, GenericValue, SigKind, Signature};
+use crate::signature::{self, Instance, SigKind, Signature};
 
 /// The function whose body is being walked: the one compiled, or a callee written out in it.
 pub(super) struct Frame<'a> {
@@ -22,7 +22,7 @@ pub(super) struct Frame<'a> {
     pub(super) environment: &'a dyn Environment,
     pub(super) names: Names,
     pub(super) dims: BTreeMap<String, IntExpr>,
-    pub(super) generics: BTreeMap<String, GenericValue>,
+    pub(super) generics: Instance,
     /// Index into [`Module::sources`].
     pub(super) source: u32,
 }
@@ -80,7 +80,7 @@ impl<'a> Elaborator<'a> {
         function: &'a TensorFn,
         environment: &'a dyn Environment,
         signature: &Signature,
-        generics: BTreeMap<String, GenericValue>,
+        generics: Instance,
     ) -> Self {
         let name = &function.name.text;
         let mut me = Elaborator {
@@ -254,8 +254,8 @@ impl<'a> Elaborator<'a> {
         if let Some(dim) = self.frame.dims.get(name) {
             return DimName::Is(dim.clone());
         }
-        if let Some(GenericValue::Const(value)) = self.frame.generics.get(name) {
-            return DimName::Is(IntExpr::from(*value));
+        if let Some(value) = self.frame.generics.constant(name) {
+            return DimName::Is(IntExpr::from(value));
         }
         DimName::Missing(self.frame.dims.keys().cloned().collect())
     }
@@ -417,7 +417,6 @@ impl<'a> Elaborator<'a> {
             OpErrorKind::Attribute => Code::Attribute,
             OpErrorKind::Axis => Code::Axis,
             OpErrorKind::Range => Code::MaybeEmpty,
-            OpErrorKind::Unsupported => Code::NotCompiled,
         };
         let mut diagnostic = Diagnostic::new(place(&error.at), code, error.message.clone());
         diagnostic.help = error.help;

@@ -182,8 +182,8 @@ impl<'a> Elaborator<'a> {
         if let Some(dim) = self.frame.dims.get(name) {
             return Value::Index(dim.clone());
         }
-        if let Some(crate::signature::GenericValue::Const(value)) = self.frame.generics.get(name) {
-            return Value::Index(IntExpr::from(*value));
+        if let Some(value) = self.frame.generics.constant(name) {
+            return Value::Index(IntExpr::from(value));
         }
         self.unknown_name(node, name)
     }

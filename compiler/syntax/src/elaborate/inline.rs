@@ -12,13 +12,21 @@ use super::value::{Value, VariableKind};
 use crate::ast::{Call, Expr, ExprKind, NodeId, TensorFn};
 use crate::code::Code;
 use crate::diagnostic::Diagnostic;
-use crate::signature::{self, SigKind, SigParam, Signature};
+use crate::signature::{self, Instance, SigKind, SigParam, Signature};
 
 /// An argument: its value, and the caller's variable if it is state.
-struct Argument<'a> {
-    value: Value<'a>,
+pub(super) struct Argument<'a> {
+    pub(super) value: Value<'a>,
     state: Option<usize>,
     node: NodeId,
+}
+
+/// A function that is called: its tree, what names mean in it, its absolute path and which instance of it.
+pub(super) struct Callable<'a> {
+    pub(super) function: &'a TensorFn,
+    pub(super) environment: &'a dyn super::Environment,
+    pub(super) path: String,
+    pub(super) instance: Instance,
 }
 
 impl<'a> Elaborator<'a> {
@@ -51,13 +59,13 @@ impl<'a> Elaborator<'a> {
                     );
                 }
                 let args = self.call_arguments(call);
-                let (signature, _) = signature::signature(function);
-                let Some(signature) = signature else { return self.error_value() };
-                if function.body.is_none() {
-                    self.refuse(e.node, format!("the call of a model, `{}`", call.callee));
-                    return self.error_value();
+                if !function.generics.is_empty() && args.iter().any(|arg| arg.value.is_unknown()) {
+                    return Value::Unknown;
                 }
-                self.written_out(e.node, call, (function, environment, path), &signature, args)
+                let Some(instance) = self.instance_of(call, function, &args) else { return Value::Unknown };
+                let (signature, _) = signature::signature_of(function, &instance);
+                let Some(signature) = signature else { return self.error_value() };
+                self.written_out(e.node, call, Callable { function, environment, path, instance }, &signature, args)
             }
         }
     }
@@ -95,7 +103,7 @@ impl<'a> Elaborator<'a> {
         &mut self,
         node: NodeId,
         call: &'a Call,
-        (function, environment, path): (&'a TensorFn, &'a dyn super::Environment, String),
+        callee: Callable<'a>,
         signature: &Signature,
         args: Vec<Argument<'a>>,
     ) -> Value<'a> {
@@ -128,8 +136,11 @@ impl<'a> Elaborator<'a> {
         {
             return Value::Unknown;
         }
+        if callee.function.body.is_none() {
+            return self.model_call(node, call, &callee, signature, (&dims, values));
+        }
         let states: Vec<Option<usize>> = args.iter().map(|arg| arg.state).collect();
-        self.body_of(node, call, (function, environment, path), signature, (dims, values, states))
+        self.body_of(node, call, callee, signature, (dims, values, states))
     }
 
     /// An argument as its parameter takes it; binds dims and index values.
@@ -273,16 +284,17 @@ impl<'a> Elaborator<'a> {
         &mut self,
         node: NodeId,
         call: &Call,
-        (function, environment, path): (&'a TensorFn, &'a dyn super::Environment, String),
+        callee: Callable<'a>,
         signature: &Signature,
         (dims, values, states): (BTreeMap<Sym, IntExpr>, Vec<Value<'a>>, Vec<Option<usize>>),
     ) -> Value<'a> {
+        let Callable { function, environment, path, instance } = callee;
         let Some(body) = &function.body else { return Value::Unknown };
         let source = self.source(&path);
         let mut named: BTreeMap<String, IntExpr> =
             signature.fixed.iter().map(|(name, n)| (name.clone(), IntExpr::from(*n))).collect();
         named.extend(signature.dims.iter().filter_map(|d| Some((d.sym.to_string(), dims.get(&d.sym)?.clone()))));
-        let frame = Frame { function, environment, names: Vec::new(), dims: named, generics: BTreeMap::new(), source };
+        let frame = Frame { function, environment, names: Vec::new(), dims: named, generics: instance, source };
         let outer = std::mem::replace(&mut self.frame, frame);
         let diagnostics = std::mem::take(&mut self.diagnostics);
         let refused = self.refused.take();
@@ -338,7 +350,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The number of a callee among the module's sources.
-    fn source(&mut self, path: &str) -> u32 {
+    pub(super) fn source(&mut self, path: &str) -> u32 {
         let found = self.module.sources.iter().position(|s| s == path);
         let index = found.unwrap_or_else(|| {
             self.module.sources.push(path.to_string());

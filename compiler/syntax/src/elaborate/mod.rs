@@ -15,11 +15,13 @@ mod constant;
 mod cx;
 mod expr;
 mod extern_call;
+mod generic;
 mod index;
 mod inline;
 mod kernel;
 mod logic;
 mod loops;
+mod model;
 mod nest;
 mod number;
 mod operator;
@@ -35,7 +37,7 @@ use tenfold_ir::{ConstData, Module};
 use crate::ast::{self, ConstSource, NodeId, TensorFn};
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::signature::{GenericValue, Signature, instances, signature_of};
+use crate::signature::{Instance, Signature, errors_of_all, instances, signature_of};
 use cx::Elaborator;
 
 /// What a function means outside of its own item.
@@ -44,6 +46,11 @@ pub trait Environment {
     fn callee(&self, path: &ast::Path) -> Callee<'_>;
     /// The constant that a macro of the source names.
     fn constant(&self, source: &ConstSource, node: NodeId) -> ConstLookup;
+    /// The module of an instance whose body is a model in a file, or the first of its errors; none if no file can be
+    /// read here.
+    fn model(&self, _instance: &Instance) -> Option<Result<Module, Diagnostic>> {
+        None
+    }
     /// The symbol of the function whose names these are, from which those of its shims are made; empty if nothing is
     /// linked.
     fn symbol(&self) -> &str {
@@ -106,34 +113,40 @@ pub struct Elaborated {
     pub diagnostics: Diagnostics,
 }
 
-/// Checks a function and builds its module.
+/// Checks a function, every instance of it, and builds the module of the first.
 pub fn elaborate<'a>(function: &'a TensorFn, environment: &'a dyn Environment) -> Elaborated {
-    let mut all = instances(function);
-    let first = if all.is_empty() { Default::default() } else { all.remove(0) };
-    let mut done = instance(function, environment, &first);
-    for other in &all {
-        done.diagnostics.extend(instance(function, environment, other).diagnostics);
-    }
-    refuse(function, &mut done.diagnostics);
-    done.diagnostics.sort();
+    let mut all = instances(function).into_iter();
+    let first = all.next().unwrap_or_default();
+    let mut done = elaborate_instance(function, environment, &first);
+    let errors = |done: &mut Elaborated| std::mem::take(&mut done.diagnostics).into_iter().collect();
+    let mut found = vec![(first, errors(&mut done))];
+    found.extend(all.map(|instance| {
+        let errors = errors(&mut elaborate_instance(function, environment, &instance));
+        (instance, errors)
+    }));
+    done.diagnostics = errors_of_all(found);
     if !done.diagnostics.is_empty() {
         done.module = None;
     }
     done
 }
 
-fn instance<'a>(
+/// Checks one instance of a function and builds its module.
+pub fn elaborate_instance<'a>(
     function: &'a TensorFn,
     environment: &'a dyn Environment,
-    generics: &std::collections::BTreeMap<String, GenericValue>,
+    instance: &Instance,
 ) -> Elaborated {
-    let (signature, mut diagnostics) = signature_of(function, generics);
+    let (signature, mut diagnostics) = signature_of(function, instance);
     let mut module = None;
     if let (Some(signature), Some(_)) = (&signature, &function.body) {
-        let (built, found) = Elaborator::new(function, environment, signature, generics.clone()).run(signature);
+        let (built, found) = Elaborator::new(function, environment, signature, instance.clone()).run(signature);
         diagnostics.extend(found);
         module = built;
     }
+    refuse(function, &mut diagnostics);
+    diagnostics.sort();
+    let module = module.filter(|_| diagnostics.is_empty());
     Elaborated { signature, module, diagnostics }
 }
 
@@ -142,9 +155,6 @@ fn refuse(function: &TensorFn, diagnostics: &mut Diagnostics) {
     let mut refuse = |node, what: &str| {
         diagnostics.report(not_compiled(node, what));
     };
-    if let Some(generic) = function.generics.first() {
-        refuse(generic.node, "a generic tensor function");
-    }
     if let Some(model) = function.attributes.model.as_ref().filter(|model| model.format == ast::ModelFormat::Tflite) {
         refuse(model.node, "a tflite model as the body");
     }

@@ -175,13 +175,19 @@ impl<'a> Elaborator<'a> {
         }
         let ElementOp::Binary(binary) = element_of(op) else { return Value::Unknown };
         if !self.inside {
-            self.refuse(node, format!("`{}` of index values that are not constant", op.symbol()));
-            let sym = self.fresh_sym("bits");
-            return Value::Index(IntExpr::var(sym));
+            return self.index_bits(node, binary, a, b);
         }
         let (x, y) = (self.lower(a), self.lower(b));
         let e = self.kernel.b.binary(binary, x, y);
         Value::Index(self.atom(e, "bits"))
+    }
+
+    /// What integer expressions have no form for is computed as an `i64` of the graph and taken by its value.
+    fn index_bits(&mut self, node: NodeId, op: op::BinaryOp, a: &IntExpr, b: &IntExpr) -> Value<'a> {
+        let mut side = |e: &IntExpr| self.emit(node, Op::IndexValue { expr: e.clone(), dtype: DType::I64 }, &[], &[]);
+        let (Some(x), Some(y)) = (side(a), side(b)) else { return Value::Unknown };
+        let Some(bits) = self.emit(node, Op::Element(ElementOp::Binary(op)), &[x, y], &[]) else { return Value::Unknown };
+        self.bind_index(node, bits, "bits").map_or(Value::Unknown, Value::Index)
     }
 
     fn compare_index(&mut self, node: NodeId, op: CmpOp, a: &IntExpr, b: &IntExpr) -> Value<'a> {

@@ -9,10 +9,11 @@ use super::cx::{Cx, Ends, ends, text_of};
 use super::stmt::string_of;
 use super::types::{bare_type, plain_ident};
 use crate::ast::{
-    ExprKind, Generic, GenericKind, Instances, Literal, Name, NodeId, Param, Passing, Schedule, TensorFn, Type,
+    ExprKind, Generic, GenericKind, Instances, Name, NodeId, Param, Passing, Schedule, TensorFn, Type,
     TypeKind,
 };
 use crate::code::Code;
+use crate::signature::{Instance, dtype, generic_value};
 use crate::diagnostic::Diagnostic;
 
 /// A function whose body is still tokens, so that an error in it leaves the rest readable.
@@ -339,12 +340,21 @@ impl Cx {
             );
             return;
         };
-        for value in &instances.values {
-            let fits = match generic.kind {
-                GenericKind::Dtype => matches!(value.kind, ExprKind::Name(_) | ExprKind::Error),
-                GenericKind::Const => matches!(value.kind, ExprKind::Literal(Literal::Int { .. }) | ExprKind::Error),
-            };
-            if !fits {
+        let mut seen = Vec::new();
+        for value in instances.values.iter().filter(|value| !matches!(value.kind, ExprKind::Error)) {
+            if let (GenericKind::Dtype, ExprKind::Name(text)) = (generic.kind, &value.kind)
+                && let Err(error) = dtype(&Name { node: value.node, text: text.clone() }, &Instance::default())
+            {
+                self.diagnostics.report(error);
+                continue;
+            }
+            let known = generic_value(generic.kind, value);
+            if let Some(again) = known.filter(|known| seen.contains(known)) {
+                let message = format!("`{name} = {again}` is given twice");
+                self.refuse(value.node, Code::GenericInstances, message, "leave one of them out");
+            }
+            seen.extend(known);
+            if known.is_none() {
                 self.diagnostics.report(
                     Diagnostic::new(value.node, Code::GenericInstances, format!("this is not a value of `{name}`"))
                         .label(generic.node, "declared here")

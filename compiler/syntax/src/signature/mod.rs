@@ -3,19 +3,21 @@
 //! The macro prints Rust from it and the build script compiles by it, so both see the same dims in the same order. It
 //! knows nothing of the body beyond its asserts and whether it asks for a shape at run time.
 
+mod instances;
 mod reader;
-
-use std::collections::BTreeMap;
 
 use tenfold_abi::DType;
 use tenfold_ir::arith::{Fact, IntExpr, Prover, Sym};
 use tenfold_ir::ops::nearest;
 
-use crate::ast::{Expr, ExprKind, GenericKind, Literal, Name, NodeId, TensorFn};
+use crate::ast::{Name, NodeId, TensorFn};
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::extent;
 use reader::Reader;
+
+pub(crate) use instances::{generic_value, values_of};
+pub use instances::{GenericValue, Instance, errors_of_all, instances, signatures};
 
 /// The greatest rank of a tensor.
 pub const MAX_RANK: usize = 8;
@@ -165,15 +167,11 @@ impl Signature {
 
 /// The signature of a function; `None` if an error in it leaves nothing to go by.
 pub fn signature(function: &TensorFn) -> (Option<Signature>, Diagnostics) {
-    signature_of(function, &BTreeMap::new())
+    signature_of(function, &Instance::default())
 }
 
-/// The signature of one instance: `generics` gives each generic parameter its value, the first of the attribute if it
-/// is absent.
-pub(crate) fn signature_of(
-    function: &TensorFn,
-    generics: &BTreeMap<String, GenericValue>,
-) -> (Option<Signature>, Diagnostics) {
+/// The signature of one instance; of the first one where `generics` has no value for a parameter.
+pub fn signature_of(function: &TensorFn, generics: &Instance) -> (Option<Signature>, Diagnostics) {
     let mut reader = Reader::new(function, generics);
     reader.fixed_dims();
     reader.bind();
@@ -181,53 +179,6 @@ pub(crate) fn signature_of(
     reader.params();
     reader.results();
     reader.finish()
-}
-
-/// What a generic parameter stands for in an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GenericValue {
-    /// `T = [f32, f16]`.
-    Dtype(DType),
-    /// `K = [3, 5]`.
-    Const(i64),
-}
-
-/// The instances of a function: every choice of values, the last parameter varying fastest; one empty choice if it is
-/// not generic.
-pub(crate) fn instances(function: &TensorFn) -> Vec<BTreeMap<String, GenericValue>> {
-    let mut all = vec![BTreeMap::new()];
-    for generic in &function.generics {
-        let list = function.attributes.instances.iter().find(|i| i.name.text == generic.name.text);
-        let values = list.into_iter().flat_map(|list| &list.values);
-        let mut values: Vec<GenericValue> = values.filter_map(|v| generic_value(generic.kind, v)).collect();
-        if values.is_empty() {
-            match generic.kind {
-                // it is reported that it has no values; with any at all the rest can be checked
-                GenericKind::Dtype => values.push(GenericValue::Dtype(DType::F32)),
-                GenericKind::Const => continue,
-            }
-        }
-        let choices = |so_far: BTreeMap<String, GenericValue>| {
-            let with = |value: &GenericValue| {
-                let mut next = so_far.clone();
-                next.insert(generic.name.text.clone(), *value);
-                next
-            };
-            values.iter().map(with).collect::<Vec<_>>()
-        };
-        all = all.into_iter().flat_map(choices).collect();
-    }
-    all
-}
-
-fn generic_value(kind: GenericKind, value: &Expr) -> Option<GenericValue> {
-    match (kind, &value.kind) {
-        (GenericKind::Dtype, ExprKind::Name(name)) => DType::from_name(name).map(GenericValue::Dtype),
-        (GenericKind::Const, ExprKind::Literal(Literal::Int { value, .. })) => {
-            i64::try_from(*value).ok().map(GenericValue::Const)
-        }
-        (GenericKind::Dtype | GenericKind::Const, _) => None,
-    }
 }
 
 /// The storage types that only `as` reads and writes.
@@ -254,9 +205,9 @@ const ELSEWHERE: [(&str, &str); 16] = [
 ];
 
 /// A dtype by name, or what is wrong with it.
-pub(crate) fn dtype(name: &Name, generics: &BTreeMap<String, GenericValue>) -> Result<DType, Diagnostic> {
+pub(crate) fn dtype(name: &Name, generics: &Instance) -> Result<DType, Diagnostic> {
     if let Some(GenericValue::Dtype(dtype)) = generics.get(&name.text) {
-        return Ok(*dtype);
+        return Ok(dtype);
     }
     if let Some(dtype) = DType::from_name(&name.text) {
         return Ok(dtype);

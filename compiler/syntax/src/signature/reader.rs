@@ -7,7 +7,7 @@ use tenfold_ir::arith::{Fact, IntExpr, Prover, Sym};
 use tenfold_ir::ops::nearest;
 
 use super::{
-    DimBinding, DimCheck, Fixed, GenericValue, MAX_RANK, SigFact, SigKind, SigParam, SigResult, Signature, dtype,
+    DimBinding, DimCheck, Fixed, Instance, MAX_RANK, SigFact, SigKind, SigParam, SigResult, Signature, dtype,
     instances,
 };
 use crate::ast::{
@@ -21,7 +21,7 @@ use crate::search;
 /// Reads a signature.
 pub(super) struct Reader<'a> {
     function: &'a TensorFn,
-    generics: BTreeMap<String, GenericValue>,
+    generics: Instance,
     fixed: BTreeMap<String, Fixed>,
     /// First places of the named dims.
     bound: BTreeMap<String, (usize, usize, NodeId)>,
@@ -38,12 +38,11 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(function: &'a TensorFn, generics: &BTreeMap<String, GenericValue>) -> Self {
-        let mut all = instances(function).into_iter().next().unwrap_or_default();
-        all.extend(generics.iter().map(|(name, value)| (name.clone(), *value)));
+    pub(super) fn new(function: &'a TensorFn, generics: &Instance) -> Self {
+        let first = || instances(function).into_iter().next().unwrap_or_default();
         Reader {
             function,
-            generics: all,
+            generics: if generics.is_empty() { first() } else { generics.clone() },
             fixed: BTreeMap::new(),
             bound: BTreeMap::new(),
             unknown: Vec::new(),
@@ -134,7 +133,7 @@ impl<'a> Reader<'a> {
         for (axis, dim) in dims.iter().enumerate() {
             let ExprKind::Name(name) = &dim.kind else { continue };
             let is_dim = name.starts_with(char::is_uppercase);
-            if !is_dim || self.fixed.contains_key(name) || self.generics.contains_key(name) {
+            if !is_dim || self.fixed.contains_key(name) || self.generics.get(name).is_some() {
                 continue;
             }
             if !self.bound.contains_key(name) {
@@ -397,8 +396,8 @@ impl<'a> Reader<'a> {
         if let Some(fixed) = self.fixed.get(name) {
             return DimName::Is(IntExpr::from(fixed.value));
         }
-        if let Some(GenericValue::Const(value)) = self.generics.get(name) {
-            return DimName::Is(IntExpr::from(*value));
+        if let Some(value) = self.generics.constant(name) {
+            return DimName::Is(IntExpr::from(value));
         }
         if self.bound.contains_key(name) || self.index.iter().any(|n| n == name) {
             return DimName::Is(IntExpr::var(Sym::new(name)));

@@ -79,7 +79,7 @@ impl Entry<'_> {
             return Ok(());
         }
         Err(CompileError {
-            kind: ErrorKind::Unsupported,
+            kind: ErrorKind::Extern,
             loc,
             message: format!("`{}` is called with operands of one type here and of another before", callee.path),
             help: Some("a function outside has one type: write one for each".into()),

@@ -32,3 +32,16 @@ pub fn wrong_rank(s: &mut [f32; 4]) {
 pub fn wrong_state(s: &mut [f32; 5]) {
     let _ = named(&[[1.0f32; 4]; 2], s);
 }
+
+#[tensor_fn(T = [f32, f64], K = [2])]
+pub fn generic<T, const K: usize>(x: Tensor<T, K>) -> Tensor<T, K> {
+    x * x
+}
+
+pub fn missing_dtype() {
+    let _ = generic::<i32, 2>(&[1, 2]);
+}
+
+pub fn missing_constant() {
+    let _ = generic::<f32, 3>(&[1.0, 2.0, 3.0]);
+}

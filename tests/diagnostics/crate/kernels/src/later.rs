@@ -2,11 +2,6 @@
 
 use tenfold::prelude::*;
 
-#[tensor_fn(T = [f32, f64])]
-pub fn generic<T>(x: Tensor<T, N>) -> Tensor<T, N> {
-    x + x
-}
-
 #[tensor_fn(tflite = "weights/net.tflite")]
 pub fn model(x: Tensor<f32, B, 4>) -> Tensor<f32, B, 2>;
 
@@ -29,14 +24,4 @@ pub fn precision(x: Tensor<f32, 4, 4>) -> Tensor<f32, 4, 4> {
 pub fn section(x: Tensor<f32, 4>) -> Tensor<f32, 4> {
     const B: Tensor<f32, 4> = npy!("weights/bias.npy");
     x + B
-}
-
-#[tensor_fn]
-pub fn bits(x: Tensor<f32, 4>, n: usize) -> Tensor<f32, 4> {
-    x * ((n ^ 1) as f32)
-}
-
-#[tensor_fn]
-pub fn calls(x: Tensor<f32, 4>, n: usize) -> Tensor<f32, 4> {
-    self::bits(x, n)
 }

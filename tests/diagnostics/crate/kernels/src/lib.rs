@@ -6,5 +6,6 @@ pub mod budgets;
 pub mod calls;
 pub mod cfgs;
 pub mod files;
+pub mod generics;
 pub mod later;
 pub mod scheduled;
