@@ -43,5 +43,5 @@ pub fn far(x: Tensor<f32, 4>, n: isize) -> Tensor<f32, 4> {
 #[tensor_fn]
 pub fn bits(x: Tensor<i64, 8>, n: usize, m: isize) -> (Tensor<i64, 8>, i64, i64) {
     let mixed = (n ^ 5) + (n << 2) - (m >> 1);
-    (compute(|i| x[[i ^ 1]] + ((n & i) as i64)), mixed as i64, ((m | 6) & 12) as i64)
+    (compute(|i| x.get_clamped([i ^ 1]) + ((n & i) as i64)), mixed as i64, ((m | 6) & 12) as i64)
 }
