@@ -159,7 +159,9 @@ pub fn errors_of_all(found: Vec<(Instance, Vec<Diagnostic>)>) -> Diagnostics {
     }
     for (mut error, instances) in with {
         if !everywhere(&error) {
-            error.message += &format!(", with `{}`", instances.join("`, `"));
+            // behind the first line: what follows is a table
+            let end = error.message.find('\n').unwrap_or(error.message.len());
+            error.message.insert_str(end, &format!(", with `{}`", instances.join("`, `")));
         }
         all.report(error);
     }

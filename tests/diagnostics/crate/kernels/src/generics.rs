@@ -39,11 +39,11 @@ pub fn no_dtype(x: Tensor<f32, N>) -> Tensor<f32, N> {
 
 #[tensor_fn]
 pub fn no_generic(x: Tensor<f32, N>) -> Tensor<f32, N> {
-    self::plain::<f32>(x)
+    self::whole::<f32>(x)
 }
 
 #[tensor_fn]
-pub fn plain(x: Tensor<f32, N>) -> Tensor<f32, N> {
+pub fn whole(x: Tensor<f32, N>) -> Tensor<f32, N> {
     x
 }
 
