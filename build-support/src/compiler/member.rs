@@ -119,9 +119,12 @@ impl Environment for Member {
     fn model(&self, instance: &Instance) -> Option<Result<Module, Diagnostic>> {
         let of = self.tree.attributes.model.as_ref()?;
         let made = super::model::module(self, of, instance).map(|(module, _)| module);
-        Some(made.map_err(|errors| errors.into_iter().next().unwrap_or_else(|| {
-            Diagnostic::new(NodeId::FUNCTION, Code::Model, "its signature has errors")
-        })))
+        Some(made.map_err(|errors| {
+            errors
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| Diagnostic::new(NodeId::FUNCTION, Code::Model, "its signature has errors"))
+        }))
     }
 
     fn constant(&self, source: &ConstSource, _node: NodeId) -> ConstLookup {

@@ -154,7 +154,9 @@ pub struct Entry {
 impl Entry {
     /// Whether the macro would print the same for both.
     pub fn same_outcome(&self, other: &Self) -> bool {
-        self.associated == other.associated && self.artefacts == other.artefacts && self.diagnostics == other.diagnostics
+        self.associated == other.associated
+            && self.artefacts == other.artefacts
+            && self.diagnostics == other.diagnostics
     }
 }
 

@@ -138,10 +138,12 @@ impl Generic<'_> {
         let types = self.varying().map(|(number, param)| {
             let (element, shape) = (element(number), shape(number));
             let bound = if fallible { quote!(Shape) } else { quote!(FixedShape) };
-            let shape = is_tensor(param).then(|| quote!(
-                #[doc = "Its axes."]
-                type #shape: #krate::#bound;
-            ));
+            let shape = is_tensor(param).then(|| {
+                quote!(
+                    #[doc = "Its axes."]
+                    type #shape: #krate::#bound;
+                )
+            });
             quote!(
                 #[doc = "The elements of an argument."]
                 type #element: #krate::Element;

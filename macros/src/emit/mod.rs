@@ -16,10 +16,10 @@ mod unknown;
 use names::Names;
 use proc_macro2::TokenStream;
 use quote::quote;
-use tenfold_syntax::{Outer, Parsed};
 use tenfold_syntax::ast::TensorFn;
 use tenfold_syntax::index::{Artefact, Entry};
 use tenfold_syntax::signature::{Signature, signatures};
+use tenfold_syntax::{Outer, Parsed};
 
 /// What a function becomes, with the code that the build script made for it, if any.
 pub(crate) fn emit(parsed: &Parsed, entry: Option<&Entry>) -> TokenStream {

@@ -60,7 +60,8 @@ impl<'a> Elaborator<'a> {
     fn joined(&mut self, other: Module, path: &str) -> String {
         let count = self.module.functions.keys().filter(|name| name.contains('.')).count();
         let name_of = |name: &str| format!("{}.{count}.{name}", other.entry);
-        let constants: Vec<ConstId> = other.constants.iter().map(|data| self.module.add_constant(data.clone())).collect();
+        let constants: Vec<ConstId> =
+            other.constants.iter().map(|data| self.module.add_constant(data.clone())).collect();
         let moved = |id: &mut ConstId| *id = constants[id.0 as usize];
         let loc = Loc { function: self.source(path), node: NodeId::FUNCTION.0 };
         let entry = name_of(&other.entry);

@@ -186,7 +186,9 @@ impl<'a> Elaborator<'a> {
     fn index_bits(&mut self, node: NodeId, op: op::BinaryOp, a: &IntExpr, b: &IntExpr) -> Value<'a> {
         let mut side = |e: &IntExpr| self.emit(node, Op::IndexValue { expr: e.clone(), dtype: DType::I64 }, &[], &[]);
         let (Some(x), Some(y)) = (side(a), side(b)) else { return Value::Unknown };
-        let Some(bits) = self.emit(node, Op::Element(ElementOp::Binary(op)), &[x, y], &[]) else { return Value::Unknown };
+        let Some(bits) = self.emit(node, Op::Element(ElementOp::Binary(op)), &[x, y], &[]) else {
+            return Value::Unknown;
+        };
         self.bind_index(node, bits, "bits").map_or(Value::Unknown, Value::Index)
     }
 

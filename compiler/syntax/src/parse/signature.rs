@@ -9,12 +9,11 @@ use super::cx::{Cx, Ends, ends, text_of};
 use super::stmt::string_of;
 use super::types::{bare_type, plain_ident};
 use crate::ast::{
-    ExprKind, Generic, GenericKind, Instances, Name, NodeId, Param, Passing, Schedule, TensorFn, Type,
-    TypeKind,
+    ExprKind, Generic, GenericKind, Instances, Name, NodeId, Param, Passing, Schedule, TensorFn, Type, TypeKind,
 };
 use crate::code::Code;
-use crate::signature::{Instance, dtype, generic_value};
 use crate::diagnostic::Diagnostic;
+use crate::signature::{Instance, dtype, generic_value};
 
 /// A function whose body is still tokens, so that an error in it leaves the rest readable.
 pub(super) struct Shell {

@@ -16,8 +16,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::extent;
 use reader::Reader;
 
-pub(crate) use instances::{generic_value, values_of};
 pub use instances::{GenericValue, Instance, errors_of_all, instances, signatures};
+pub(crate) use instances::{generic_value, values_of};
 
 /// The greatest rank of a tensor.
 pub const MAX_RANK: usize = 8;

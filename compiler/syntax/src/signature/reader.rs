@@ -7,8 +7,7 @@ use tenfold_ir::arith::{Fact, IntExpr, Prover, Sym};
 use tenfold_ir::ops::nearest;
 
 use super::{
-    DimBinding, DimCheck, Fixed, Instance, MAX_RANK, SigFact, SigKind, SigParam, SigResult, Signature, dtype,
-    instances,
+    DimBinding, DimCheck, Fixed, Instance, MAX_RANK, SigFact, SigKind, SigParam, SigResult, Signature, dtype, instances,
 };
 use crate::ast::{
     self, BinaryOp, Expr, ExprKind, FactKind, Layout, Name, NodeId, Passing, StmtKind, TensorFn, TypeKind,
