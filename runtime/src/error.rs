@@ -166,6 +166,16 @@ pub enum Error {
     },
     /// The entry point failed in a way that is not the caller's; state may have changed.
     Kernel(Status),
+    /// A file of weights cannot be read.
+    File {
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// No file of weights holds a tensor of this name.
+    NoTensor {
+        /// The name.
+        name: &'static str,
+    },
     /// A module holds no function of this name.
     NoFunction,
     /// A function has no variant of this name, or the processor cannot run it.
@@ -214,6 +224,8 @@ impl fmt::Display for Error {
             }
             Self::OutOfMemory { bytes } => write!(f, "no memory is left for {bytes} bytes"),
             Self::Kernel(status) => fmt::Display::fmt(&status, f),
+            Self::File { why } => write!(f, "the file cannot be read: {why}"),
+            Self::NoTensor { name } => write!(f, "no file holds a tensor `{name}`"),
             Self::NoFunction => f.write_str("the module holds no function of this name"),
             Self::NoVariant => f.write_str("the function has no variant of this name, or this processor cannot run it"),
             Self::Count { what, expected, found } => {

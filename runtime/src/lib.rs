@@ -10,6 +10,7 @@
 //!   by features, `ndarray`, `half` and `bytemuck`;
 //! - results are a [`Tensor`] with feature `alloc`, or written in place by the function's `into`,
 //!   which never allocates and takes its memory from a [`Workspace`];
+//! - weights that a program loads when it runs are [`Safetensors`], used in place;
 //! - what can go wrong in a call is an [`Error`] that names the parameter, the axis and the dim.
 //!
 //! ```
@@ -31,7 +32,7 @@
 //!
 //! | feature | brings |
 //! |---|---|
-//! | `std` (default) | `alloc` |
+//! | `std` (default) | `alloc`, `AlignedBytes::read` |
 //! | `alloc` | [`Tensor`], functions that return one, [`DynWorkspace`] |
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `ndarray` | `ndarray`'s arrays and views as arguments |
@@ -44,6 +45,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod aligned;
 mod argument;
 pub mod blob;
 mod device;
@@ -57,6 +59,7 @@ mod module;
 pub mod prelude;
 #[doc(hidden)]
 pub mod rt;
+mod safetensors;
 mod shape;
 mod signature;
 #[cfg(feature = "alloc")]
@@ -64,6 +67,9 @@ mod tensor;
 mod view;
 mod workspace;
 
+pub use aligned::Aligned;
+#[cfg(feature = "alloc")]
+pub use aligned::AlignedBytes;
 pub use argument::{AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut};
 #[cfg(feature = "alloc")]
 pub use device::DeviceTensor;
@@ -74,6 +80,7 @@ pub use element::{Element, Is};
 pub use error::{Error, Mismatch};
 pub use float::{bf16, f16};
 pub use module::{Function, Module};
+pub use safetensors::Safetensors;
 pub use shape::{Admits, AdmitsAll, Dim, Dyn, Fixed, FixedShape, IntoDim, IntoShape, Shape};
 pub use signature::{Kind, Param, Signature, Variant};
 pub use tenfold_abi::{DType, DeviceKind, Status};

@@ -11,6 +11,7 @@ pub use crate::{
         scalar, shl, shr, state, strided, sub, target, trunc_div, value, workspace,
     },
     module::{Args, FunctionInfo, function},
+    safetensors::weight,
 };
 pub use core::{concat, stringify};
 

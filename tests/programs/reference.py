@@ -201,6 +201,74 @@ def largest():
     save("largest", {"x": x}, {"value": exact(x[place]), "place": exact(place.astype(np.int32))})
 
 
+def beam():
+    logp, score, tokens = f32(4, 11), f32(4), rng.integers(0, 11, (4, 32), dtype=np.int32)
+    step = 5
+    total = (logp + score[:, None]).ravel()
+    flat = np.argsort(-total, kind="stable")[:4]
+    new = tokens[flat // 11]
+    new[:, step] = flat % 11
+    inputs = {"logp": logp, "score": score, "tokens": tokens, "step": np.array([step], np.int32)}
+    results = {"best": exact(total[flat]), "parent": exact((flat // 11).astype(np.int64)), "new": exact(new)}
+    save("beam", inputs, results)
+
+
+def mel_matrix(bands, n, rate, low, high):
+    """ONNX MelWeightMatrix."""
+    mel = lambda hertz: 2595 * np.log10(1 + hertz / 700)
+    edges = 700 * (10 ** ((mel(low) + np.arange(bands + 2) * (mel(high) - mel(low)) / (bands + 2)) / 2595) - 1)
+    edges = np.floor((n + 1) * edges / rate).astype(int)
+    matrix = np.zeros((n // 2 + 1, bands))
+    for band in range(bands):
+        begin, peak, end = edges[band : band + 3]
+        if peak == begin:
+            matrix[peak, band] = 1
+        else:
+            matrix[begin : peak + 1, band] = (np.arange(begin, peak + 1) - begin) / (peak - begin)
+        if end != peak:
+            matrix[peak:end, band] = (end - np.arange(peak, end)) / (end - peak)
+    return matrix
+
+
+def log_mel():
+    audio = f32(1000)
+    frames = (1000 - 352) // 160
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(512) / 512)
+    x = np.stack([audio[160 * f : 160 * f + 512].astype(np.float64) for f in range(frames)]) * window
+    z, matrix = np.fft.rfft(x), mel_matrix(40, 512, 16000, 20, 8000)
+    energy = (z.real**2 + z.imag**2) @ matrix + 1e-6
+    # a transform of n numbers sums log2 n times, window and twiddles are rounded; then a square, two sums, a logarithm
+    slack = EPS * (4 * 9 + 8) * np.sqrt((x * x).sum(-1, keepdims=True))
+    apart = (2 * np.abs(z) * slack + slack**2 + EPS * 4 * np.abs(z) ** 2) @ matrix + EPS * 257 * energy
+    y = np.log(energy)
+    save("log_mel", {"audio": audio}, {"y": (y, apart / energy + EPS * 4 * np.abs(y))})
+
+
+def kalman():
+    x, z = f32(4), f32(2)
+    f, q, p = (np.eye(4, dtype=np.float32) + f32(4, 4) * np.float32(0.1) for _ in range(3))
+    h, r = f32(2, 4), np.eye(2, dtype=np.float32) * 2
+
+    def step(x, p, z, f, h, q, r):
+        x1, p1 = f @ x, f @ p @ f.T + q
+        gain = np.linalg.solve(h @ p1 @ h.T + r, h @ p1).T
+        return x1 + gain @ (z - h @ x1), p1 - gain @ (h @ p1)
+
+    exact_x, exact_p = step(*wide(x, p, z, f, h, q, r))
+    # magnitudes all the way; the system's condition says how much its rounding grows
+    ax, ap, az, af, ah, aq, ar = (np.abs(a) for a in wide(x, p, z, f, h, q, r))
+    x1, p1 = af @ ax, af @ ap @ af.T + aq
+    s = wide(h)[0] @ (wide(f)[0] @ wide(p)[0] @ wide(f)[0].T + wide(q)[0]) @ wide(h)[0].T + wide(r)[0]
+    gain = (np.abs(np.linalg.inv(s)) @ (ah @ p1)).T
+    grow = np.linalg.cond(s) * (1 + np.abs(np.linalg.inv(s)) @ (ah @ p1 @ ah.T + ar)).max()
+    bound = EPS * 4 * 8 * grow
+    results = {
+        "new_x": (exact_x, bound * (x1 + gain @ (az + ah @ x1))),
+        "new_p": (exact_p, bound * (p1 + gain @ (ah @ p1))),
+    }
+    save("kalman", {"x": x, "p": p, "z": z, "f": f, "h": h, "q": q, "r": r}, results)
+
+
 def safetensors(path, tensors):
     """As the library writes it, which knows no bf16 of NumPy's: name -> (dtype, shape, bytes)."""
     header, data = {}, b""
@@ -226,11 +294,17 @@ def weights():
     places = {name: f"model-{n:05}-of-00002.safetensors" for name, n in places.items()}
     (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}, indent=1) + "\n")
     np.savez(folder / "rest.npz", **{"c": c, "layer/scale": scale})
+    rest = {
+        "layer/scale": ("F32", scale.shape, scale.tobytes()),
+        "a": ("F16", a.shape, a.tobytes()),
+        "c": ("I8", c.shape, c.tobytes()),
+    }
+    safetensors(folder / "rest.safetensors", rest)
     wx, wa, wb, wc, ws = wide(x, a, b, c, scale)
     y = np.maximum(wx @ wa + wb, 0) @ wc * ws
     size = (np.abs(wx) @ np.abs(wa) + np.abs(wb)) @ np.abs(wc) * np.abs(ws)
     save("split", {"x": x}, {"y": (y, EPS * 2 * 16 * size)})
 
 
-for program in (norm, attend, bilateral, fir, fft512, prefix_sum, life, conv_s8, resize, biquads, kmeans, histogram, largest, weights):
+for program in (norm, attend, bilateral, fir, fft512, prefix_sum, life, conv_s8, resize, biquads, kmeans, histogram, largest, weights, beam, log_mel, kalman):
     program()

@@ -64,7 +64,7 @@ codes! {
         "Inside of a tensor function, `#[unroll]` may stand on a `for`, and doc comments and `#[rustfmt::skip]` anywhere. `cfg` may not stand inside: the build script and rustc could disagree about it. Put it on the whole function."
     "T0109" AttributeArgument
         "this argument of `#[tensor_fn]` is not known"
-        "`#[tensor_fn(…)]` takes `dims(…)`, `workspace <= …`, `weights <= …`, `stack <= …`, `pool(…)`, `weights(section = …)`, `numerics = …`, `precision = …`, `targets(…)`, `onnx = …`, `tflite = …`, `crate = …`, `module = …`, and the values of a generic parameter, `T = [f32, f16]`."
+        "`#[tensor_fn(…)]` takes `dims(…)`, `workspace <= …`, `weights <= …`, `stack <= …`, `pool(…)`, `params(…)`, `weights(section = …)`, `numerics = …`, `precision = …`, `targets(…)`, `onnx = …`, `tflite = …`, `crate = …`, `module = …`, and the values of a generic parameter, `T = [f32, f16]`."
     "T0110" AttributeTwice
         "this is given twice"
         "An argument of `#[tensor_fn]`, a schedule for one target, or a named attribute of a call may be given once."
@@ -155,6 +155,10 @@ codes! {
     "T0217" ExternCall
         "this call of a function outside is not as the language has it"
         "`let y: Tensor<f32, N> = extern_call!(crate::smooth, x, 3);` has the type that is written and updates nothing; as a statement, `extern_call!(crate::log, x, &mut s);`, it is an effect and gives nothing. A function of C is called by its name inside of `unsafe`."
+
+    "T0218" LoadedParam
+        "this parameter cannot be read from a file of weights"
+        "`params(w1, b1 = \"fc1.bias\")` names inputs of the function that are tensors without gaps, each once. The module beside the function has a struct `Params` of them, which `Params::load` fills from safetensors files when the program runs."
 
     // T03: shapes and broadcasting.
     "T0301" Rank

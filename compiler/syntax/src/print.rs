@@ -76,6 +76,10 @@ fn attribute_text(a: &Attributes) -> String {
     for pool in &a.pools {
         parts.push((pool.node, format!("pool({} = {})", ident(&pool.name.text), pool.size.bytes)));
     }
+    for param in &a.params {
+        let tensor = param.tensor.iter().map(|tensor| format!(" = {}", quoted(&tensor.value)));
+        parts.push((param.node, format!("params({}{})", ident(&param.name.text), tensor.collect::<String>())));
+    }
     for target in &a.targets {
         parts.push((target.node, format!("targets({})", quoted(&target.value))));
     }

@@ -55,7 +55,7 @@ impl Emit<'_> {
         if self.signature.fallible { quote!(::core::result::Result<#value, #krate::Error>) } else { value }
     }
 
-    fn result_type(&self) -> TokenStream {
+    pub(super) fn result_type(&self) -> TokenStream {
         let output = self.output();
         let is_unit = !self.signature.fallible && self.signature.results.is_empty();
         if is_unit { quote!() } else { quote!(-> #output) }

@@ -99,8 +99,8 @@ impl Generic<'_> {
         let doc = format!("The instances of `{}`.", self.function.name.text);
         let cfgs = cfgs_of(&self.parsed.outer);
         let instances = self.emits.iter().map(|emit| {
-            let (function, module) = (emit.function(), emit.module());
-            quote!(#function #module)
+            let (function, module, load) = (emit.function(), emit.module(), emit.call_of_params());
+            quote!(#function #module #load)
         });
         let choice = self.choice();
         let (the_trait, impls) = (self.the_trait(), self.impls());

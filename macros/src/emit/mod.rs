@@ -10,6 +10,7 @@ mod function;
 mod generic;
 mod module;
 mod names;
+mod params;
 mod shim;
 mod unknown;
 
@@ -39,7 +40,8 @@ pub(crate) fn emit(parsed: &Parsed, entry: Option<&Entry>) -> TokenStream {
             let names = Names::new(function, signature, parsed);
             let emit = Emit { names, signature, parsed, outer: &parsed.outer, artefact: artefacts.first() };
             let (function, module, shims) = (emit.function(), emit.module(), emit.shims());
-            quote!(#function #module #shims)
+            let load = emit.call_of_params();
+            quote!(#function #module #load #shims)
         }
         all => generic::emit(parsed, function, all, artefacts),
     }

@@ -24,6 +24,7 @@ impl Emit<'_> {
             quote!(#bind #workspace)
         });
         let run = self.run();
+        let params = self.params_struct();
         let cfgs = self.cfgs();
         quote! {
             #(#cfgs)*
@@ -42,6 +43,7 @@ impl Emit<'_> {
                 #sizes
                 #value
                 #into
+                #params
 
                 /// Parameters, results and facts.
                 #[must_use]
@@ -259,7 +261,19 @@ impl Emit<'_> {
         }
     }
 
-    fn workspace_type(&self) -> TokenStream {
+    /// `r0: &mut impl AsTensorMut<…>, …`.
+    pub(super) fn result_params(&self) -> TokenStream {
+        let krate = &self.names.krate;
+        let results = self.signature.results.iter().zip(&self.names.results);
+        let types = results.map(|(result, r)| {
+            let of = self.names.of(result.dtype, &result.dims);
+            let bound = if self.signature.fallible { quote!(AsTensorMut) } else { quote!(AsFixedMut) };
+            quote!(#r: &mut (impl #krate::#bound<#of> + ?::core::marker::Sized))
+        });
+        quote!(#(#types,)*)
+    }
+
+    pub(super) fn workspace_type(&self) -> TokenStream {
         let krate = &self.names.krate;
         match self.workspace_bytes() {
             Some(_) => quote!(&mut Workspace),
@@ -272,13 +286,8 @@ impl Emit<'_> {
         let krate = &self.names.krate;
         let (params, ws, inputs) = (self.params(), &self.names.ws, self.inputs());
         let fallible = self.signature.fallible;
-        let results = self.signature.results.iter().zip(&self.names.results);
-        let types = results.map(|(result, r)| {
-            let of = self.names.of(result.dtype, &result.dims);
-            let bound = if fallible { quote!(AsTensorMut) } else { quote!(AsFixedMut) };
-            quote!(#r: &mut (impl #krate::#bound<#of> + ?::core::marker::Sized))
-        });
-        let takes = quote!(#params #(#types,)*);
+        let types = self.result_params();
+        let takes = quote!(#params #types);
         let ws_type = self.workspace_type();
         let results = self.signature.results.iter().enumerate();
         if !fallible {

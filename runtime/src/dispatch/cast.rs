@@ -22,6 +22,18 @@ pub(crate) fn cast_mut<T: Element, U: Is<T>>(slice: &mut [U]) -> &mut [T] {
     unsafe { from_raw_parts_mut(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
+/// Bytes as the elements that lie there. None if they are not aligned, no whole number of elements, or not elements:
+/// bools are 0 and 1, and what a file holds has its lowest byte first.
+pub(crate) fn elements<T: Element>(bytes: &[u8]) -> Option<&[T]> {
+    let turned = cfg!(target_endian = "big") && size_of::<T>() > 1;
+    if turned || T::DTYPE.is_bool() && bytes.iter().any(|byte| *byte > 1) {
+        return None;
+    }
+    // SAFETY: any bits are an integer or a float, and those of bools are checked.
+    let (before, elements, after) = unsafe { bytes.align_to() };
+    (before.is_empty() && after.is_empty()).then_some(elements)
+}
+
 /// All bytes of a workspace, those that fill it up to its alignment as well.
 pub(crate) fn whole<const BYTES: usize>(workspace: &mut Workspace<BYTES>) -> &mut [MaybeUninit<u8>] {
     let bytes = size_of_val(workspace);

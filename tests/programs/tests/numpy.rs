@@ -18,6 +18,9 @@ impl Data {
     fn i32(&self) -> Vec<i32> {
         self.bytes.chunks_exact(4).map(|c| i32::from_le_bytes(c.try_into().expect("four bytes"))).collect()
     }
+    fn i64(&self) -> Vec<i64> {
+        self.bytes.chunks_exact(8).map(|c| i64::from_le_bytes(c.try_into().expect("eight bytes"))).collect()
+    }
     fn i8(&self) -> Vec<i8> {
         self.bytes.iter().map(|b| b.cast_signed()).collect()
     }
@@ -179,6 +182,36 @@ fn histogram() {
     let bins = programs::histogram(&image).expect("the dims agree");
     let expected: Vec<u32> = load("histogram", "bins").i32().iter().map(|n| n.cast_unsigned()).collect();
     equal("histogram", bins.as_slice(), &expected);
+}
+
+#[test]
+fn beam() {
+    let get = |name| load("beam", name);
+    let logp: [[f32; 11]; 4] = rows::<f32, 11>(&get("logp").f32()).try_into().expect("four beams");
+    let mut tokens: [[i32; 32]; 4] = rows::<i32, 32>(&get("tokens").i32()).try_into().expect("four beams");
+    let step = usize::try_from(get("step").i32()[0]).expect("a step");
+    let (best, parent) = programs::beam(&logp, &array::<4>(&get("score").f32()), step, &mut tokens).expect("a step");
+    equal("beam", best.as_slice(), &get("best").f32());
+    equal("beam", parent.as_slice(), &get("parent").i64());
+    equal("beam", tokens.as_flattened(), &get("new").i32());
+}
+
+#[test]
+fn log_mel() {
+    let y = programs::log_mel(&load("log_mel", "audio").f32()).expect("the dims agree");
+    close("log_mel", "y", y.as_slice());
+}
+
+#[test]
+fn kalman() {
+    let get = |name| load("kalman", name).f32();
+    let four = |name| -> [[f32; 4]; 4] { rows::<f32, 4>(&get(name)).try_into().expect("four rows") };
+    let h: [[f32; 4]; 2] = rows::<f32, 4>(&get("h")).try_into().expect("two rows");
+    let r: [[f32; 2]; 2] = rows::<f32, 2>(&get("r")).try_into().expect("two rows");
+    let (mut x, mut p) = (array::<4>(&get("x")), four("p"));
+    programs::kalman(&mut x, &mut p, &array::<2>(&get("z")), &four("f"), &h, &four("q"), &r);
+    close("kalman", "new_x", &x);
+    close("kalman", "new_p", p.as_flattened());
 }
 
 #[test]

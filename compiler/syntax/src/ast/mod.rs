@@ -103,6 +103,8 @@ pub struct Attributes {
     pub budgets: Vec<Budget>,
     /// `pool(dtcm = "64K", psram = "8M")`, in source order.
     pub pools: Vec<Pool>,
+    /// `params(w1, b1 = "fc1.bias")`, in source order.
+    pub params: Vec<LoadedParam>,
     /// `weights(section = ".qspi")`.
     pub weights_section: Option<Text>,
     /// `numerics = "strict"`.
@@ -190,6 +192,17 @@ pub struct Pool {
     pub name: Name,
     /// `"64K"`.
     pub size: Size,
+}
+
+/// A parameter that is read from a file of weights when the program runs: `b1 = "fc1.bias"`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedParam {
+    /// Its place.
+    pub node: NodeId,
+    /// `b1`.
+    pub name: Name,
+    /// `"fc1.bias"`, the tensor in the file; the parameter's own name if there is none.
+    pub tensor: Option<Text>,
 }
 
 /// A model file: `onnx = "net.onnx"`.

@@ -7,7 +7,8 @@ use super::recover::{chunks, closed};
 use super::stmt::string_of;
 use super::types::expr_ident;
 use crate::ast::{
-    Attributes, Budget, BudgetOf, Expr, Fact, FactKind, Instances, Model, ModelFormat, NodeId, Path, Pool, Size, Text,
+    Attributes, Budget, BudgetOf, Expr, Fact, FactKind, Instances, LoadedParam, Model, ModelFormat, NodeId, Path, Pool,
+    Size, Text,
 };
 use crate::code::Code;
 
@@ -47,6 +48,10 @@ impl Cx {
                     let targets = c.args.iter().filter_map(|e| self.text_value(e, Code::AttributeArgument, help));
                     attributes.targets.extend(targets.collect::<Vec<_>>());
                 }
+                Some("params") => {
+                    let params = c.args.iter().filter_map(|e| self.loaded_param(e)).collect::<Vec<_>>();
+                    attributes.params.extend(params);
+                }
                 Some("weights") => self.weights_section(c, attributes),
                 _ => self.unknown_argument(expr_ends(e), &c.func),
             },
@@ -63,9 +68,10 @@ impl Cx {
         let words: String = quote::ToTokens::to_token_stream(e).to_string();
         let name = expr_ident(e).map(text_of);
         let (message, help) = match name.as_deref() {
-            Some("dims" | "pool") => {
-                (format!("`{words}` needs arguments"), "write `dims(K = 8, B <= 64)` or `pool(dtcm = \"64K\")`")
-            }
+            Some("dims" | "pool" | "params") => (
+                format!("`{words}` needs arguments"),
+                "write `dims(K = 8, B <= 64)`, `pool(dtcm = \"64K\")` or `params(w, b = \"fc.bias\")`",
+            ),
             Some("workspace" | "weights" | "stack") => {
                 (format!("`{words}` is a bound"), "write `workspace <= \"64K\"`")
             }
@@ -121,6 +127,26 @@ impl Cx {
             "write `pool(dtcm = \"64K\", psram = \"8M\")`",
         );
         None
+    }
+
+    fn loaded_param(&mut self, e: &syn::Expr) -> Option<LoadedParam> {
+        let e = bare(e);
+        let node = self.node(expr_ends(e));
+        let help = "write `params(w, b = \"fc.bias\")`: parameters, with their names in the file where these differ";
+        let (name, tensor) = match e {
+            syn::Expr::Assign(a) => (expr_ident(&a.left), Some(&a.right)),
+            _ => (expr_ident(e), None),
+        };
+        let Some(ident) = name else {
+            self.refuse(node, Code::AttributeArgument, "this is not a parameter", help);
+            return None;
+        };
+        let name = self.name(ident);
+        let tensor = match tensor {
+            Some(text) => Some(self.text_value(text, Code::AttributeArgument, help)?),
+            None => None,
+        };
+        Some(LoadedParam { node, name, tensor })
     }
 
     fn weights_section(&mut self, c: &syn::ExprCall, attributes: &mut Attributes) {

@@ -45,6 +45,8 @@ pub struct Signature {
     pub bounds: Vec<(Sym, i64)>,
     /// Dims that the attribute fixes.
     pub fixed: Vec<(String, i64)>,
+    /// The parameters that are read from files of weights, by their places in `params`, with the names of the tensors.
+    pub loaded: Vec<(usize, String)>,
 }
 
 /// A parameter.
@@ -177,6 +179,7 @@ pub fn signature_of(function: &TensorFn, generics: &Instance) -> (Option<Signatu
     reader.bind();
     reader.facts();
     reader.params();
+    reader.loaded();
     reader.results();
     reader.finish()
 }

@@ -59,6 +59,7 @@ impl<'a> Reader<'a> {
                 fallible: false,
                 bounds: Vec::new(),
                 fixed: Vec::new(),
+                loaded: Vec::new(),
             },
             diagnostics: Diagnostics::default(),
             broken: false,
@@ -246,6 +247,44 @@ impl<'a> Reader<'a> {
                 Some(param) => self.signature.params.push(param),
                 None => self.broken = true,
             }
+        }
+    }
+
+    /// `params(w1, b1 = "fc1.bias")`.
+    pub(super) fn loaded(&mut self) {
+        for loaded in &self.function.attributes.params {
+            match self.loaded_place(&loaded.name) {
+                Ok(place) => {
+                    let tensor = loaded.tensor.as_ref().map_or(&loaded.name.text, |tensor| &tensor.value);
+                    self.signature.loaded.push((place, tensor.clone()));
+                }
+                // a parameter that is not known is reported
+                Err(_) if self.broken => {}
+                Err(error) => self.report(error),
+            }
+        }
+    }
+
+    /// The place of a parameter that may be read from a file.
+    fn loaded_place(&self, name: &Name) -> Result<usize, Diagnostic> {
+        let error = |text: String| Diagnostic::new(name.node, Code::LoadedParam, text);
+        let params = &self.signature.params;
+        let Some(place) = params.iter().position(|param| param.name == name.text) else {
+            let near = nearest(&name.text, params.iter().map(|param| param.name.as_str()));
+            let help = near.map_or("name parameters of the function".into(), |near| format!("did you mean `{near}`?"));
+            return Err(error(format!("there is no parameter `{}`", name.text)).help(help));
+        };
+        let refused = |what: &str| {
+            let message = format!("`{}` is {what}, and a file of weights holds tensors without gaps", name.text);
+            Err(error(message).help("pass it at each call: take it out of `params(…)`"))
+        };
+        match params[place].kind {
+            SigKind::Input if self.signature.loaded.iter().all(|(known, _)| *known != place) => Ok(place),
+            SigKind::Input => Err(error(format!("`{}` is named twice", name.text)).help("leave one of them out")),
+            SigKind::State => refused("state"),
+            SigKind::Strided => refused("an input with strides"),
+            SigKind::Scalar => refused("a scalar"),
+            SigKind::Index { .. } => refused("an index value"),
         }
     }
 
