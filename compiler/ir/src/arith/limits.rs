@@ -8,7 +8,7 @@ pub(super) const DEGREE: usize = 12;
 pub(super) const DEPTH: u32 = 40;
 /// Nodes of an expression, counted as a tree; past it as with [`DEPTH`].
 pub(super) const SIZE: u32 = 4000;
-/// Work of one query: cells of linear problems, and nodes of expressions that are taken apart.
+/// Work of one query, and again of the proof behind its simplification: cells of linear problems, and nodes of expressions that are taken apart.
 pub(super) const WORK: usize = 250_000;
 /// Steps of the substitution of bounds, per query.
 pub(super) const BOUND_STEPS: u32 = 160;
@@ -18,6 +18,8 @@ pub(super) const ROWS: usize = 72;
 pub(super) const MONOMIALS: usize = 48;
 /// Pivots of one linear problem.
 pub(super) const PIVOTS: u32 = 160;
+/// How often what equalities put in place of variables is looked at again.
+pub(super) const EQUALITIES: u32 = 3;
 /// Rules applied by one simplification.
 pub(super) const REWRITES: u32 = 128;
 /// Conditions of rules that one simplification asks for a proof of.

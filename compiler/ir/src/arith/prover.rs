@@ -135,6 +135,8 @@ impl Prover {
         if let Some(value) = e.as_const() {
             return value >= 0 || self.contradictory();
         }
+        // Conditions of rules that do not hold may have taken all of it.
+        self.work.begin();
         self.prove_simplified(&e) || congruence::above(self, &e).is_some_and(|above| self.prove_simplified(&above))
     }
 

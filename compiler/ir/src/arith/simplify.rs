@@ -3,6 +3,7 @@
 use super::atom::Atom;
 use super::expr::IntExpr;
 use super::fact::Fact;
+use super::limits;
 use super::prover::Prover;
 use super::rewrite::{simplified, table};
 
@@ -12,8 +13,21 @@ pub(super) fn expr(prover: &Prover, e: &IntExpr) -> IntExpr {
     if current.is_plain() { current } else { simplified(prover, table(), &current) }
 }
 
-/// Variables that a fact equates with something else give way to it.
+/// Variables that a fact equates with something else give way to it, of which an earlier fact may say more.
 fn equalities(prover: &Prover, e: &IntExpr) -> IntExpr {
+    let mut current = e.clone();
+    for _ in 0..limits::EQUALITIES {
+        let next = replaced(prover, &current);
+        if next == current {
+            break;
+        }
+        current = next;
+    }
+    current
+}
+
+/// The same, each fact looked at once.
+fn replaced(prover: &Prover, e: &IntExpr) -> IntExpr {
     let mut current = e.clone();
     let mut vars = None;
     for fact in prover.facts() {

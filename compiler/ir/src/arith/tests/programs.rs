@@ -201,3 +201,10 @@ fn a_bound_rises_to_the_next_multiple() {
     proven(&["n <= 13", "(3 - n) % 4 == 0"], "n <= 11");
     unproven(&["n <= 13", "(3 - n) % 4 == 0"], "n <= 10");
 }
+
+#[test]
+fn an_equality_says_more_of_what_another_gave() {
+    let outer = ["N >= 1", "o >= 0", "o < 1", "o == 0", "a >= 0", "a < N", "i >= 0", "i < N", "i == N*o + a"];
+    proven(&outer, "floordiv(i, 3) < floordiv(N + 2, 3)");
+    assert_eq!(given(&outer).simplify(&e("floordiv(i, 3)")), e("floordiv(a, 3)"));
+}
