@@ -51,6 +51,14 @@ use tenfold_ir::Module;
 use tenfold_syntax::index::Index;
 
 /// Compiles the tensor functions of the package whose build script calls this.
+///
+/// ```no_run
+/// // in `main` of build.rs
+/// tenfold_build::compile();
+/// ```
+///
+/// It never panics and never ends the process: what is wrong with a function is an error at the function, once rustc
+/// meets it.
 pub fn compile() {
     Build::new().compile();
 }
@@ -101,7 +109,8 @@ impl Build {
         self
     }
 
-    /// Passes of a higher level do not run; 2 by default, 3 is the highest.
+    /// Passes of a higher level do not run; 2 by default, 3 is the highest. What [`Build`] is told wrongly (a level, a
+    /// pass or a setting that there is not) is an error at every function.
     pub fn opt_level(self, level: u32) -> Self {
         self.set("TENFOLD_OPT_LEVEL", level.to_string())
     }

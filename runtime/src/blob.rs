@@ -22,6 +22,12 @@ pub struct Blob<'a> {
 }
 
 /// One module.
+///
+/// ```
+/// use tenfold::blob::BlobModule;
+///
+/// assert!(!BlobModule { key: "nvptx", payload: &[] }.is_host());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlobModule<'a> {
     /// What it is for, such as `nvptx`; [`BlobModule::is_host`] tells the host's own.
@@ -38,6 +44,12 @@ impl BlobModule<'_> {
 }
 
 /// Why bytes are no blob.
+///
+/// ```
+/// use tenfold::blob::{Blob, BlobError};
+///
+/// assert_eq!(Blob::read(&[0; 64]).unwrap_err(), BlobError::Magic);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlobError {

@@ -54,6 +54,14 @@ pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Is<Se
 
 /// Holds for a type that is stored exactly as the element `T` is: `T` itself and, with feature
 /// `half`, `half`'s floats for ours.
+///
+/// ```
+/// use tenfold::Is;
+///
+/// fn stored_as<T>(_: impl Is<T>) {}
+///
+/// stored_as::<f32>(1.0_f32);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the elements are `{Self}` where the tensor function takes `{T}`",
     label = "elements of another type or rank",

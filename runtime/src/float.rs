@@ -35,6 +35,13 @@ pub struct bf16(u16);
 
 impl f16 {
     /// The nearest value, ties to even; what is too large is an infinity.
+    ///
+    /// ```
+    /// use tenfold::f16;
+    ///
+    /// assert_eq!(f16::from_f32(0.1).to_f32(), 0.099_975_586);
+    /// assert_eq!(f16::from_f32(1e6).to_f32(), f32::INFINITY);
+    /// ```
     #[must_use]
     pub const fn from_f32(value: f32) -> Self {
         let bits = value.to_bits();
@@ -80,6 +87,13 @@ impl f16 {
 
 impl bf16 {
     /// The nearest value, ties to even; what is too large is an infinity.
+    ///
+    /// ```
+    /// use tenfold::bf16;
+    ///
+    /// assert_eq!(bf16::from_f32(0.1).to_f32(), 0.100_097_656);
+    /// assert_eq!(bf16::from_f32(3.4e38).to_f32(), f32::INFINITY);
+    /// ```
     #[must_use]
     pub const fn from_f32(value: f32) -> Self {
         let bits = value.to_bits();

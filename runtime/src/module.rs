@@ -22,7 +22,18 @@ pub struct FunctionInfo {
     pub call: fn(&mut Args<'_, '_, '_>) -> Result<(), Error>,
 }
 
-/// A tensor function as a value.
+/// A tensor function as a value: `saxpy::FUNCTION` of a tensor function `saxpy`.
+///
+/// ```ignore
+/// use tenfold::{Arg, view, view_mut};
+///
+/// let mut z = [0.0_f32; 2];
+/// let x = Arg::input(view(&[1.0_f32, 2.0], [2])?);
+/// let y = Arg::input(view(&[10.0_f32, 20.0], [2])?);
+/// let args = &mut [Arg::scalar(2.0_f32), x, y];
+/// saxpy::FUNCTION.call_alloc(args, &mut [view_mut(&mut z, [2])?.into()])?;
+/// assert_eq!(z, [12.0, 24.0]);
+/// ```
 #[derive(Clone, Copy)]
 pub struct Function(FunctionInfo);
 

@@ -12,14 +12,40 @@ mod sealed {
 }
 
 /// An axis whose extent is known when the program runs.
+///
+/// ```
+/// use tenfold::{Dim, Dyn, Tensor};
+///
+/// assert_eq!(Dyn::EXTENT, None);
+/// let x: Tensor<i32, (Dyn,)> = vec![1, 2, 3].into();
+/// assert_eq!(x.shape(), [3]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Dyn;
 
 /// An axis of `N` elements.
+///
+/// ```
+/// use tenfold::{Dim, Fixed, Tensor};
+///
+/// assert_eq!(Fixed::<3>::EXTENT, Some(3));
+/// let x: Tensor<i32, (Fixed<3>,)> = [1, 2, 3].into();
+/// assert_eq!(x.shape(), [3]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fixed<const N: usize>;
 
 /// One axis of a [`Shape`]: [`Dyn`] or [`Fixed<N>`](Fixed).
+///
+/// ```
+/// use tenfold::{Dim, Dyn, Fixed};
+///
+/// fn says<D: Dim>(_: D) -> bool {
+///     D::EXTENT.is_some()
+/// }
+///
+/// assert!(says(Fixed::<4>) && !says(Dyn));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an axis of a shape",
     note = "an axis is `tenfold::Dyn` or `tenfold::Fixed<N>`"
@@ -43,6 +69,21 @@ impl<const N: usize> Dim for Fixed<N> {
 ///
 /// [`Dyn`] admits every axis. [`Fixed<N>`](Fixed) admits itself, and [`Dyn`], whose extent is then
 /// checked at the call; another fixed extent does not compile.
+///
+/// ```
+/// use tenfold::{Admits, Dim, Dyn, Fixed};
+///
+/// fn pass<Takes: Admits<Given>, Given: Dim>(_: Takes, _: Given) {}
+///
+/// pass(Dyn, Fixed::<3>);
+/// pass(Fixed::<3>, Dyn);
+/// ```
+///
+/// ```compile_fail
+/// # use tenfold::{Admits, Dim, Fixed};
+/// # fn pass<Takes: Admits<Given>, Given: Dim>(_: Takes, _: Given) {}
+/// pass(Fixed::<3>, Fixed::<4>);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "an axis is `{Given}` where the tensor function takes `{Self}`",
     label = "an axis has another extent than the signature says"
@@ -58,6 +99,14 @@ impl<const N: usize> Admits<Dyn> for Fixed<N> {}
 
 /// Holds where a tensor of the shape `Given` may be passed for this shape: axis by axis,
 /// [`Admits`].
+///
+/// ```
+/// use tenfold::{AdmitsAll, Dyn, Fixed, Shape};
+///
+/// fn pass<Takes: AdmitsAll<Given>, Given: Shape>(_: Takes, _: Given) {}
+///
+/// pass((Dyn, Fixed::<3>), (Fixed::<2>, Dyn));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a tensor has the axes `{Given}` where the tensor function takes `{Self}`",
     label = "a tensor of another rank"
@@ -120,6 +169,14 @@ pub trait Shape: Copy + Default + fmt::Debug + Send + Sync + sealed::Shape + 'st
 }
 
 /// A [`Shape`] whose every axis is [`Fixed`].
+///
+/// ```
+/// use tenfold::{Fixed, FixedShape};
+///
+/// type Matrix = (Fixed<2>, Fixed<3>);
+/// assert_eq!(Matrix::FIXED, [2, 3]);
+/// assert_eq!(Matrix::ELEMENTS, 6);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has an axis whose extent is not fixed",
     note = "every axis must be `tenfold::Fixed<N>`"
@@ -133,6 +190,12 @@ pub trait FixedShape: Shape {
 
 /// What names an extent in [`view`](crate::view): a `usize`, or [`Fixed<N>`](Fixed) so that the
 /// type says it too.
+///
+/// ```
+/// use tenfold::{Fixed, IntoDim};
+///
+/// assert_eq!(5.extent(), Fixed::<5>.extent());
+/// ```
 pub trait IntoDim: Copy {
     /// The axis as a type.
     type Dim: Dim;
@@ -156,6 +219,12 @@ impl<const N: usize> IntoDim for Fixed<N> {
 
 /// What names a shape in [`view`](crate::view): `[n, 64]`, or `(n, Fixed::<64>)` so that the type
 /// says what is fixed.
+///
+/// ```
+/// use tenfold::{Fixed, IntoShape};
+///
+/// assert_eq!([3, 64].extents(), (3, Fixed::<64>).extents());
+/// ```
 pub trait IntoShape {
     /// The shape as a type.
     type Shape: Shape;

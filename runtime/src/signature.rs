@@ -29,6 +29,13 @@ pub struct Signature {
 }
 
 /// A parameter or a result.
+///
+/// ```
+/// use tenfold::{DType, Kind, Param};
+///
+/// let x = Param { name: "x", kind: Kind::State, dtype: Some(DType::F32), dims: &["N", "2"] };
+/// assert_eq!(x.to_string(), "&mut Tensor<f32, N, 2>");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Param {
     /// The name; `result`, `result.0`, … for results.
@@ -42,6 +49,13 @@ pub struct Param {
 }
 
 /// What a parameter or a result is.
+///
+/// ```
+/// use tenfold::{Kind, Param};
+///
+/// let n = Param { name: "n", kind: Kind::Usize, dtype: None, dims: &[] };
+/// assert_eq!(n.to_string(), "usize");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -75,6 +89,11 @@ impl Kind {
 }
 
 /// One of the codes that a function is compiled to, each for processors with certain features.
+///
+/// ```
+/// let wide = tenfold::Variant { name: "x86-64-v3", features: &["avx2", "fma"] };
+/// assert!(wide.features.contains(&"avx2"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// The name, such as `x86-64-v3`.

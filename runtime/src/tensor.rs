@@ -39,6 +39,15 @@ pub struct Tensor<T: Element, S: Shape> {
 impl<T: Element, S: Shape> Tensor<T, S> {
     /// The tensor of these elements in row-major order.
     ///
+    /// ```
+    /// use tenfold::{Dyn, Tensor};
+    ///
+    /// let x: Tensor<i32, (Dyn, Dyn)> = Tensor::new(vec![1, 2, 3, 4], [2, 2])?;
+    /// assert_eq!(x, [[1, 2], [3, 4]]);
+    /// assert!(Tensor::<i32, (Dyn,)>::new(vec![1, 2], [3]).is_err());
+    /// # Ok::<(), tenfold::Mismatch>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// The extents are not those of the type, or not as many as there are elements.
@@ -58,18 +67,28 @@ impl<T: Element, S: Shape> Tensor<T, S> {
     ///
     /// # Errors
     ///
-    /// The extents are not those of the type, or more than memory holds.
+    /// The extents are not those of the type, or their elements are more than a vector may hold. Where the allocator
+    /// has not as much memory, the program ends as with `vec!`.
     pub fn full(extents: S::Extents, value: T) -> Result<Self, Mismatch> {
         let extents = S::check(extents.as_ref())?;
-        let len = elements(extents.as_ref()).ok_or(Mismatch::Elements { shape: None, found: 0 })?;
+        let holds = |len: &usize| len.checked_mul(size_of::<T>()).is_some_and(|bytes| bytes <= isize::MAX as usize);
+        let len = elements(extents.as_ref()).filter(holds).ok_or(Mismatch::Elements { shape: None, found: 0 })?;
         Ok(Self { data: vec![value; len], extents })
     }
 
     /// A tensor of zeros.
     ///
+    /// ```
+    /// use tenfold::{Dyn, Tensor};
+    ///
+    /// assert_eq!(Tensor::<u8, (Dyn, Dyn)>::zeros([1, 2])?, [[0, 0]]);
+    /// assert!(Tensor::<f64, (Dyn,)>::zeros([usize::MAX / 2]).is_err());
+    /// # Ok::<(), tenfold::Mismatch>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// The extents are not those of the type, or more than memory holds.
+    /// As [`full`](Self::full).
     pub fn zeros(extents: S::Extents) -> Result<Self, Mismatch> {
         Self::full(extents, T::default())
     }
@@ -87,6 +106,14 @@ impl<T: Element, S: Shape> Tensor<T, S> {
     }
 
     /// The elements in row-major order.
+    ///
+    /// ```
+    /// use tenfold::Tensor;
+    ///
+    /// let mut x = Tensor::from([[1, 2], [3, 4]]);
+    /// x.as_mut_slice().reverse();
+    /// assert_eq!(x, [[4, 3], [2, 1]]);
+    /// ```
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data
     }
@@ -98,6 +125,13 @@ impl<T: Element, S: Shape> Tensor<T, S> {
     }
 
     /// The tensor, borrowed.
+    ///
+    /// ```
+    /// use tenfold::Tensor;
+    ///
+    /// let x = Tensor::from([[1, 2], [3, 4]]);
+    /// assert_eq!(x.view().get([1, 0]), Some(&3));
+    /// ```
     #[must_use]
     pub fn view(&self) -> TensorRef<'_, T, S> {
         TensorRef::trusted(&self.data, self.extents)
@@ -109,6 +143,15 @@ impl<T: Element, S: Shape> Tensor<T, S> {
     }
 
     /// The same tensor with extents that another type says.
+    ///
+    /// ```
+    /// use tenfold::{Dyn, Fixed, Tensor};
+    ///
+    /// let x: Tensor<i32, (Dyn,)> = vec![1, 2].into();
+    /// let y: Tensor<i32, (Fixed<2>,)> = x.clone().with_shape()?;
+    /// assert!(x.with_shape::<(Fixed<3>,)>().is_err());
+    /// # Ok::<(), tenfold::Mismatch>(())
+    /// ```
     ///
     /// # Errors
     ///

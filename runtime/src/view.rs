@@ -62,6 +62,16 @@ pub fn view<T: Element, X: IntoShape>(data: &[T], shape: X) -> Result<TensorRef<
 
 /// A slice with a shape, to be written; see [`view`].
 ///
+/// ```
+/// use tenfold::view_mut;
+///
+/// let mut data = [0; 4];
+/// let mut square = view_mut(&mut data, [2, 2])?;
+/// square[[1, 0]] = 5;
+/// assert_eq!(data, [0, 0, 5, 0]);
+/// # Ok::<(), tenfold::Mismatch>(())
+/// ```
+///
 /// # Errors
 ///
 /// The shape has another number of elements than the slice.
@@ -108,6 +118,12 @@ impl<'a, T: Element, S: Shape> TensorRef<'a, T, S> {
     }
 
     /// The same elements with a stride per axis.
+    ///
+    /// ```
+    /// let x = tenfold::view(&[1, 2, 3, 4, 5, 6], [2, 3])?;
+    /// assert_eq!(x.strided().strides(), [3, 1]);
+    /// # Ok::<(), tenfold::Mismatch>(())
+    /// ```
     #[must_use]
     pub fn strided(&self) -> StridedRef<'a, T, S> {
         StridedRef::row_major(self.data, self.extents)

@@ -102,6 +102,18 @@ impl fmt::Debug for DynWorkspace {
 ///
 /// It holds for every [`Workspace`], for `DynWorkspace`, and for slices of `MaybeUninit<u8>`, of
 /// which the part from the first aligned byte on is used.
+///
+/// ```
+/// use core::mem::MaybeUninit;
+/// use tenfold::{AsWorkspace, Workspace};
+///
+/// fn bytes(workspace: &mut (impl AsWorkspace + ?Sized)) -> usize {
+///     workspace.bytes().len()
+/// }
+///
+/// assert_eq!(bytes(&mut Workspace::<256>::new()), 256);
+/// assert_eq!(bytes(&mut [MaybeUninit::uninit(); 100]), 100);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as a workspace",
     note = "a workspace is `tenfold::Workspace<BYTES>`, `tenfold::DynWorkspace` or `[MaybeUninit<u8>]`"

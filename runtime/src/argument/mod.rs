@@ -127,6 +127,18 @@ pub trait AsFixed<T: Element, S: FixedShape> {
 }
 
 /// [`AsTensorMut`] where the type says every extent, so that nothing can fail.
+///
+/// ```
+/// use tenfold::{AsFixedMut, Fixed};
+///
+/// fn clear(y: &mut (impl AsFixedMut<u8, (Fixed<2>, Fixed<2>)> + ?Sized)) {
+///     y.as_fixed_mut().as_mut_slice().fill(0);
+/// }
+///
+/// let mut y = [[1, 2], [3, 4]];
+/// clear(&mut y);
+/// assert_eq!(y, [[0, 0], [0, 0]]);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tensor of `{T}` whose type says that its axes are `{S}` and that can be written",
     label = "not the tensor that the signature takes",
@@ -138,6 +150,16 @@ pub trait AsFixedMut<T: Element, S: FixedShape> {
 }
 
 /// [`AsStrided`] where the type says every extent, so that nothing can fail.
+///
+/// ```
+/// use tenfold::{AsFixedStrided, Fixed};
+///
+/// fn last(x: &(impl AsFixedStrided<f32, (Fixed<2>, Fixed<3>)> + ?Sized)) -> Option<f32> {
+///     x.as_fixed_strided().get([1, 2]).copied()
+/// }
+///
+/// assert_eq!(last(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), Some(6.0));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a strided tensor of `{T}` whose type says that its axes are `{S}`",
     label = "not the tensor that the signature takes",

@@ -8,6 +8,12 @@ use crate::{DeviceKind, Error};
 use alloc::vec::Vec;
 
 /// The processor that calls.
+///
+/// ```
+/// use tenfold::{Cpu, Device, DeviceKind};
+///
+/// assert_eq!(Cpu.kind(), DeviceKind::Cpu);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cpu;
 

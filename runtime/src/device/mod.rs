@@ -82,6 +82,14 @@ pub trait Device: sealed::Sealed + Sized {
 }
 
 /// Work on a device that runs in order. It may be sent to another thread but not shared.
+///
+/// ```
+/// use tenfold::{Cpu, Device};
+///
+/// let stream = Cpu.stream()?;
+/// stream.synchronize()?;
+/// # Ok::<(), tenfold::Error>(())
+/// ```
 pub struct Stream<'d, D: Device> {
     device: &'d D,
     not_sync: PhantomData<Cell<()>>,
