@@ -3,6 +3,7 @@
 //! Semantics (LANGUAGE.md, "Values") are fixed in [`crate::scalar`]; both interpreters and every back end follow it.
 
 mod activation;
+mod takes;
 
 use std::fmt;
 
@@ -10,6 +11,7 @@ use crate::{DType, Scalar};
 
 pub use activation::Activation;
 pub(crate) use activation::{Compose, OPS, activation};
+pub use takes::Takes;
 
 /// An `f64` attribute with equality and hash by bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use super::{Elem, Expr, ExprId, Intrinsic, PrimFunc, Ty};
 use crate::DType;
-use crate::op::{BinaryOp, UnaryOp};
+use crate::op::{BinaryOp, Takes, UnaryOp};
 
 /// An expression as a reader knows it, cut where it is long.
 pub(super) fn describe(func: &PrimFunc, id: ExprId) -> String {
@@ -71,47 +71,22 @@ fn shuffle(vectors: &[Ty], lanes: &[u16]) -> Result<Ty, String> {
     }
 }
 
-fn unary(op: UnaryOp, a: Ty) -> Result<Ty, String> {
-    let dtype = match a.elem {
+/// The dtype whose laws an element has.
+fn dtype(a: Ty) -> DType {
+    match a.elem {
         Elem::Scalar(dtype) => dtype,
         Elem::Index => DType::I64,
-    };
-    let (ok, what) = match op {
-        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Square => (!dtype.is_bool(), "a number"),
-        UnaryOp::Not => (!dtype.is_float(), "an integer or `bool`"),
-        UnaryOp::Floor
-        | UnaryOp::Ceil
-        | UnaryOp::Round
-        | UnaryOp::Trunc
-        | UnaryOp::Sqrt
-        | UnaryOp::Rsqrt
-        | UnaryOp::Reciprocal
-        | UnaryOp::Exp
-        | UnaryOp::Exp2
-        | UnaryOp::Expm1
-        | UnaryOp::Log
-        | UnaryOp::Log2
-        | UnaryOp::Log10
-        | UnaryOp::Log1p
-        | UnaryOp::Sin
-        | UnaryOp::Cos
-        | UnaryOp::Tan
-        | UnaryOp::Asin
-        | UnaryOp::Acos
-        | UnaryOp::Atan
-        | UnaryOp::Sinh
-        | UnaryOp::Cosh
-        | UnaryOp::Tanh
-        | UnaryOp::Asinh
-        | UnaryOp::Acosh
-        | UnaryOp::Atanh
-        | UnaryOp::Erf
-        | UnaryOp::Sigmoid
-        | UnaryOp::IsNan
-        | UnaryOp::IsInf
-        | UnaryOp::IsFinite => (dtype.is_float(), "a float"),
-    };
-    if !ok {
+    }
+}
+
+fn unary(op: UnaryOp, a: Ty) -> Result<Ty, String> {
+    if !op.takes().holds(dtype(a)) {
+        let what = match op.takes() {
+            Takes::Number => "a number",
+            Takes::Float => "a float",
+            Takes::Integer => "an integer",
+            Takes::BoolOrInteger => "an integer or `bool`",
+        };
         return Err(format!("expected {what}, found `{a}`"));
     }
     Ok(match op {
@@ -121,25 +96,17 @@ fn unary(op: UnaryOp, a: Ty) -> Result<Ty, String> {
 }
 
 fn binary(op: BinaryOp, a: Ty) -> Result<Ty, String> {
-    let (float, bool) = match a.elem {
-        Elem::Scalar(dtype) => (dtype.is_float(), dtype.is_bool()),
-        Elem::Index => (false, false),
+    // The larger of two bools is whether one holds.
+    if op.takes().holds(dtype(a)) || matches!(op, BinaryOp::Min | BinaryOp::Max) {
+        return Ok(a);
+    }
+    let what = match op.takes() {
+        Takes::Number => "numbers",
+        Takes::Float => "floats",
+        Takes::Integer => "integers",
+        Takes::BoolOrInteger => "integers or `bool`",
     };
-    let (ok, what) = match op {
-        BinaryOp::Add
-        | BinaryOp::Sub
-        | BinaryOp::Mul
-        | BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::DivEuclid
-        | BinaryOp::RemEuclid
-        | BinaryOp::Pow => (!bool, "numbers"),
-        BinaryOp::Min | BinaryOp::Max => (true, "numbers"),
-        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => (!float, "integers or `bool`"),
-        BinaryOp::Shl | BinaryOp::Shr => (!float && !bool, "integers"),
-        BinaryOp::Atan2 => (float, "floats"),
-    };
-    if ok { Ok(a) } else { Err(format!("expected {what}, found `{a}`")) }
+    Err(format!("expected {what}, found `{a}`"))
 }
 
 fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {

@@ -3,50 +3,26 @@
 use super::{scalar, show};
 use crate::DType;
 use crate::arith::Prover;
-use crate::op::{Activation, BinaryOp, ElementOp, UnaryOp};
+use crate::op::{Activation, ElementOp, Takes, UnaryOp};
 use crate::ops::{At, OpError, OpErrorKind, count};
 use crate::relax::TensorType;
 use crate::relax::infer::shape::broadcast;
 
-/// Sets of dtypes that an operator takes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Any,
-    Number,
-    Float,
-    Integer,
-    BoolOrInteger,
+fn expected(takes: Takes) -> &'static str {
+    match takes {
+        Takes::Number => "numbers",
+        Takes::Float => "floats",
+        Takes::Integer => "integers",
+        Takes::BoolOrInteger => "bools or integers",
+    }
 }
 
-impl Class {
-    fn takes(self, dtype: DType) -> bool {
-        match self {
-            Class::Any => true,
-            Class::Number => !dtype.is_bool(),
-            Class::Float => dtype.is_float(),
-            Class::Integer => dtype.is_int(),
-            Class::BoolOrInteger => !dtype.is_float(),
-        }
-    }
-
-    fn expected(self) -> &'static str {
-        match self {
-            Class::Any => "any dtype",
-            Class::Number => "numbers",
-            Class::Float => "floats",
-            Class::Integer => "integers",
-            Class::BoolOrInteger => "bools or integers",
-        }
-    }
-
-    fn help(self) -> &'static str {
-        match self {
-            Class::Any => "",
-            Class::Number => "convert first: `x as u8`",
-            Class::Float => "convert first: `x as f32`",
-            Class::Integer => "convert first: `x as i32`",
-            Class::BoolOrInteger => "convert first: `x as i32`, or compare: `x != 0.0`",
-        }
+fn help(takes: Takes) -> &'static str {
+    match takes {
+        Takes::Number => "convert first: `x as u8`",
+        Takes::Float => "convert first: `x as f32`",
+        Takes::Integer => "convert first: `x as i32`",
+        Takes::BoolOrInteger => "convert first: `x as i32`, or compare: `x != 0.0`",
     }
 }
 
@@ -59,41 +35,15 @@ pub(crate) fn arity(op: ElementOp) -> usize {
     }
 }
 
-fn class(op: ElementOp) -> Class {
+/// The dtypes that an operator takes; none if it takes all.
+fn takes(op: ElementOp) -> Option<Takes> {
     match op {
-        ElementOp::Unary(op) => unary_class(op),
-        ElementOp::Binary(op) => match op {
-            BinaryOp::Add
-            | BinaryOp::Sub
-            | BinaryOp::Mul
-            | BinaryOp::Div
-            | BinaryOp::Rem
-            | BinaryOp::DivEuclid
-            | BinaryOp::RemEuclid
-            | BinaryOp::Pow
-            | BinaryOp::Min
-            | BinaryOp::Max => Class::Number,
-            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => Class::BoolOrInteger,
-            BinaryOp::Shl | BinaryOp::Shr => Class::Integer,
-            BinaryOp::Atan2 => Class::Float,
-        },
-        ElementOp::Activation(Activation::Relu | Activation::Relu6) | ElementOp::Clip => Class::Number,
-        ElementOp::Activation(_) | ElementOp::Prelu => Class::Float,
-        ElementOp::Compare(_) | ElementOp::Cast(_) | ElementOp::Select => Class::Any,
-        ElementOp::QMultiplyShift => Class::Integer,
-    }
-}
-
-fn unary_class(op: UnaryOp) -> Class {
-    use UnaryOp as U;
-    match op {
-        U::Neg | U::Abs | U::Sign | U::Square => Class::Number,
-        U::Not => Class::BoolOrInteger,
-        U::Floor | U::Ceil | U::Round | U::Trunc | U::Sqrt | U::Rsqrt | U::Reciprocal => Class::Float,
-        U::Exp | U::Exp2 | U::Expm1 | U::Log | U::Log2 | U::Log10 | U::Log1p => Class::Float,
-        U::Sin | U::Cos | U::Tan | U::Asin | U::Acos | U::Atan => Class::Float,
-        U::Sinh | U::Cosh | U::Tanh | U::Asinh | U::Acosh | U::Atanh => Class::Float,
-        U::Erf | U::Sigmoid | U::IsNan | U::IsInf | U::IsFinite => Class::Float,
+        ElementOp::Unary(op) => Some(op.takes()),
+        ElementOp::Binary(op) => Some(op.takes()),
+        ElementOp::Activation(Activation::Relu | Activation::Relu6) | ElementOp::Clip => Some(Takes::Number),
+        ElementOp::Activation(_) | ElementOp::Prelu => Some(Takes::Float),
+        ElementOp::Compare(_) | ElementOp::Cast(_) | ElementOp::Select => None,
+        ElementOp::QMultiplyShift => Some(Takes::Integer),
     }
 }
 
@@ -110,11 +60,11 @@ fn result_dtype(op: ElementOp, args: &[TensorType]) -> Result<DType, OpError> {
         return Err(OpError::new(At::Call, OpErrorKind::Arity, message));
     }
     let first = if op == ElementOp::Select { check_condition(&args[0])? } else { 0 };
-    let class = class(op);
+    let takes = takes(op);
     for (i, arg) in args.iter().enumerate().skip(first) {
-        if !class.takes(arg.dtype) {
-            let message = format!("expected {}, found `{}`", class.expected(), show(arg));
-            return Err(OpError::new(At::Arg(i), OpErrorKind::DType, message).help(class.help()));
+        if let Some(takes) = takes.filter(|takes| !takes.holds(arg.dtype)) {
+            let message = format!("expected {}, found `{}`", expected(takes), show(arg));
+            return Err(OpError::new(At::Arg(i), OpErrorKind::DType, message).help(help(takes)));
         }
         if op == ElementOp::QMultiplyShift && arg.dtype != DType::I32 {
             let message = format!("expected `i32`, found `{}`", show(arg));
