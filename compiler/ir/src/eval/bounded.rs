@@ -107,10 +107,28 @@ pub fn unary(op: UnaryOp, a: Bounded) -> Bounded {
     if !value.dtype.is_float() || propagated == f64::INFINITY {
         return Bounded::new(value, propagated);
     }
-    let own = own_error(value, ulps(op));
+    let own = if is_limit(a, value) { 0.0 } else { own_error(value, ulps(op)) };
     let total = if propagated == 0.0 { Bounded::exact(value) } else { inexact(value, propagated) };
-    let contracted = if op == UnaryOp::Square { ulp(value.dtype, value.to_f64()) / 2.0 } else { 0.0 };
+    let contracted = if op == UnaryOp::Square { lost(a, a, value) } else { 0.0 };
     Bounded { error: total.error + own, contracted, ..total }
+}
+
+/// Whether an expansion gives this value to the bit: 0, ±1 and infinities at 0, at 1 and at the infinities.
+fn is_limit(a: Bounded, value: Scalar) -> bool {
+    let (x, y) = (a.real(), value.to_f64());
+    a.is_exact() && (x == 0.0 || x == 1.0 || x.is_infinite()) && (y == 0.0 || y.abs() == 1.0 || y.is_infinite())
+}
+
+/// What a product loses by being rounded.
+fn lost(a: Bounded, b: Bounded, value: Scalar) -> f64 {
+    let product = value.to_f64();
+    let half = ulp(value.dtype, product) / 2.0;
+    // What is lost of smaller products is no f64.
+    let small = product != 0.0 && product.abs() < 1e-290;
+    if !a.is_exact() || !b.is_exact() || !product.is_finite() || small {
+        return half;
+    }
+    a.real().mul_add(b.real(), -product).abs().min(half)
 }
 
 /// What an expansion adds to one rounding.
@@ -234,7 +252,7 @@ pub fn binary(op: BinaryOp, a: Bounded, b: Bounded) -> Bounded {
         propagated = 0.0;
     }
     let total = inexact(value, propagated);
-    let contracted = if op == BinaryOp::Mul { ulp(value.dtype, value.to_f64()) / 2.0 } else { 0.0 };
+    let contracted = if op == BinaryOp::Mul { lost(a, b, value) } else { 0.0 };
     Bounded { error: total.error + own_error(value, binary_ulps(op)), contracted, ..total }
 }
 
@@ -334,6 +352,25 @@ mod tests {
         let s = binary(BinaryOp::Sub, p, f(0.03));
         let fused = f64::from(0.1f32.mul_add(0.3, -0.03));
         assert!(s.admits(Scalar::float(DType::F32, fused)));
+    }
+
+    #[test]
+    fn a_product_that_is_not_rounded_loses_nothing() {
+        let p = binary(BinaryOp::Mul, f(1.5), f(-2.25));
+        assert!(binary(BinaryOp::Sub, p, f(0.1)).is_exact());
+        let tiny = f(f64::from(f32::from_bits(3)));
+        let lost = binary(BinaryOp::Mul, tiny, f(0.5));
+        assert_eq!(lost.contracted, f64::from(f32::from_bits(1)) / 2.0);
+    }
+
+    #[test]
+    fn limits_are_exact() {
+        let least = unary(UnaryOp::Sigmoid, f(f64::NEG_INFINITY));
+        assert!(least.is_exact() && least.get() == 0.0);
+        assert!(unary(UnaryOp::Exp, f(0.0)).is_exact());
+        assert!(unary(UnaryOp::Log, f(1.0)).is_exact());
+        assert!(!unary(UnaryOp::Atan, f(f64::INFINITY)).is_exact());
+        assert!(!unary(UnaryOp::Exp, f(-1000.0)).is_exact());
     }
 
     #[test]

@@ -155,7 +155,9 @@ pub(crate) fn binary_real(op: BinaryOp, a: f64, b: f64, dtype: DType) -> f64 {
         BinaryOp::Div => a / b,
         BinaryOp::Rem => a % b,
         BinaryOp::DivEuclid => {
-            let quotient = Scalar::float(dtype, a / b).to_f64().trunc();
+            // 16-bit floats are computed in f32.
+            let wide = if dtype.is_half() { DType::F32 } else { dtype };
+            let quotient = Scalar::float(wide, a / b).to_f64().trunc();
             match a % b < 0.0 {
                 true if b > 0.0 => quotient - 1.0,
                 true => quotient + 1.0,

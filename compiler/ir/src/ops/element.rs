@@ -57,12 +57,18 @@ pub(super) static TABLE: &[OpDef] = &[
         "Pow",
         "x, y",
         Pow,
-        "z = x^y. Of integers wrapping; a negative exponent gives x^|y| divided into 1."
+        "z = x^y. Of integers wrapping; a negative exponent gives 1 divided by x^|y|, which is 0 unless x is 1 or -1."
     ),
     binary!("maximum", "Max", "x, y", Max, "The larger of two elements; NaN if either is."),
     binary!("minimum", "Min", "x, y", Min, "The smaller of two elements; NaN if either is."),
     binary!("atan2", "", "y, x", Atan2, "The angle of the point (x, y): arctan(y / x) in the right quadrant."),
-    binary!("div_euclid", "", "x, y", DivEuclid, "Quotient whose remainder is not negative; x / 0 = 0 of integers."),
+    binary!(
+        "div_euclid",
+        "",
+        "x, y",
+        DivEuclid,
+        "Quotient whose remainder is not negative; x / 0 = 0 of integers. Of floats x / y is rounded first, as by Rust's."
+    ),
     binary!("rem_euclid", "", "x, y", RemEuclid, "Remainder in 0..|y|; x % 0 = x of integers."),
     element!(
         "select",

@@ -70,7 +70,7 @@ fn mel_weight_matrix(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError>
 fn numbers(b: &mut Builder, all: impl Iterator<Item = f64>) -> Result<ValueId, OpError> {
     let mut cells = Vec::new();
     for number in all {
-        let number = b.scalar(Scalar::float(DType::F32, number));
+        let number = b.scalar(Scalar::float(DType::F64, number));
         cells.push(super::compose::reshape(b, number, &[dim::int(1), dim::int(1)])?);
     }
     b.emit(Op::Concat { axis: 1 }, &cells)
@@ -78,10 +78,10 @@ fn numbers(b: &mut Builder, all: impl Iterator<Item = f64>) -> Result<ValueId, O
 
 /// A triangle per band: up from its first number to its middle, and down to its last.
 fn bands(b: &mut Builder, [low, center, high]: [ValueId; 3], spectrum: i64) -> Result<ValueId, OpError> {
-    let number = arange(b, DType::F32, &dim::int(spectrum))?;
+    let number = arange(b, DType::F64, &dim::int(spectrum))?;
     let number = super::compose::reshape(b, number, &[dim::int(spectrum), dim::int(1)])?;
-    let one = b.scalar(Scalar::one(DType::F32));
-    let zero = b.scalar(Scalar::zero(DType::F32));
+    let one = b.scalar(Scalar::one(DType::F64));
+    let zero = b.scalar(Scalar::zero(DType::F64));
     let (width, passed) = (sub(b, center, low)?, sub(b, number, low)?);
     let flat = compare(b, CmpOp::Eq, center, low)?;
     let rising = div(b, passed, width)?;

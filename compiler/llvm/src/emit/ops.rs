@@ -235,12 +235,7 @@ impl<'c> Ops<'_, 'c, '_> {
             Kind::Half { brain } => {
                 let (a, b) = (self.extend(brain, a), self.extend(brain, b));
                 // Each operation rounds to 16 bits, so there is nothing to contract or reorder.
-                let wide = if op == BinaryOp::DivEuclid {
-                    let quotient = self.round_half(brain, self.ir.fdiv(a, b));
-                    self.float_div_euclid(a, b, self.extend(brain, quotient))
-                } else {
-                    self.float_binary(op, Freedom::default(), a, b)?
-                };
+                let wide = self.float_binary(op, Freedom::default(), a, b)?;
                 Ok(self.round_half(brain, wide))
             }
             Kind::Float { .. } => self.float_binary(op, self.free(any_order), a, b),
@@ -365,7 +360,7 @@ impl<'c> Ops<'_, 'c, '_> {
                 let up = ir.fadd(Freedom::default(), rest, self.abs(b));
                 ir.select(ir.fcmp(Real::LLVMRealOLT, rest, zero), up, rest)
             }
-            BinaryOp::DivEuclid => self.float_div_euclid(a, b, ir.fdiv(a, b)),
+            BinaryOp::DivEuclid => self.float_div_euclid(a, b),
             BinaryOp::Min => self.extreme(false, a, b),
             BinaryOp::Max => self.extreme(true, a, b),
             BinaryOp::And
@@ -379,11 +374,11 @@ impl<'c> Ops<'_, 'c, '_> {
     }
 
     /// The quotient, cut to an integer and moved where the remainder is negative.
-    fn float_div_euclid(&self, a: Value<'c>, b: Value<'c>, quotient: Value<'c>) -> Value<'c> {
+    fn float_div_euclid(&self, a: Value<'c>, b: Value<'c>) -> Value<'c> {
         let ir = self.ir;
         let constant = |value| ir.const_float(a.ty(), value);
         let rest = self.helper(Helper::Fmod, &[a, b]);
-        let whole = self.round(UnaryOp::Trunc, quotient);
+        let whole = self.round(UnaryOp::Trunc, ir.fdiv(a, b));
         let down = ir.fcmp(Real::LLVMRealOGT, b, constant(0.0));
         let step = ir.select(down, constant(-1.0), constant(1.0));
         let moved = ir.fadd(Freedom::default(), whole, step);
