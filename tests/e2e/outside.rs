@@ -152,7 +152,8 @@ fn a_pattern_of_the_build_script_goes_to_a_function_of_the_crate() {
     package.cargo(&["run"]).ok();
     package.write("build.rs", &script("crate::slow::dense"));
     let outcome = package.cargo(&["build"]).err();
-    assert!(outcome.stderr.contains("cannot find module or crate `slow`") || outcome.stderr.contains("slow"));
+    assert!(outcome.stderr.contains("error[E0433]"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("`slow`"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("pub fn mlp("), "it stands at the function\n{}", outcome.stderr);
 }
 

@@ -117,6 +117,7 @@ mod tests {
 
     #[test]
     fn the_table_agrees_with_rustc() {
+        let mut known = 0;
         for row in ROWS {
             let out = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
                 .args(["--print", "target-spec-json", "-Zunstable-options", "--target", row.rust])
@@ -128,6 +129,7 @@ mod tests {
                 eprintln!("skipped: this rustc does not know `{}`", row.rust);
                 continue;
             }
+            known += 1;
             let get = |key| fact(&json, key).unwrap_or_default();
             assert!(row.llvm.starts_with(&get("llvm-target")), "{}: {json}", row.rust);
             let cpu = fact(&json, "cpu").unwrap_or_else(|| "generic".into());
@@ -142,15 +144,12 @@ mod tests {
             };
             assert_eq!(row.code_model, model, "{}", row.rust);
         }
+        assert!(known > ROWS.len() / 2, "rustc knows {known} of {} targets", ROWS.len());
     }
 
     #[test]
     fn every_row_opens() {
-        let found = crate::find(&crate::Env::from_process());
-        let Ok(llvm) = crate::load(&found) else {
-            eprintln!("skipped: no LLVM");
-            return;
-        };
+        let Some(llvm) = crate::tests::llvm() else { return };
         for row in ROWS {
             let target = Target::from_triple(row.rust, &[]);
             let machine = Machine::of(&target).expect("it is in the table");

@@ -27,7 +27,7 @@ use tenfold_ir::{
 use crate::{Llvm, Rung, backend, machine::FloatUnit, machine::Machine};
 
 /// LLVM, unless it is switched off or absent where it need not be present.
-fn llvm() -> Option<Llvm> {
+pub(crate) fn llvm() -> Option<Llvm> {
     let found = crate::find(&crate::Env::from_process());
     let off = env::var_os("TENFOLD_LLVM").is_some_and(|value| value == "none");
     let must = env::var_os("TENFOLD_REQUIRE_TOOLS").is_some_and(|value| value == "1");
