@@ -40,10 +40,12 @@ pub(crate) struct Case {
 pub(crate) struct Wanted {
     /// Which result.
     pub value: ValueId,
+    /// What is called, for texts.
+    pub label: &'static str,
     /// Its elements.
     pub cells: Vec<Scalar>,
-    /// How far the interpreter may be from them, relative to the largest; 0 where nothing rounds.
-    pub within: f64,
+    /// How far the interpreter may be from each of them; 0 where nothing rounds.
+    pub slack: Vec<f64>,
 }
 
 /// Builds a case: a relax builder that keeps what each parameter is given.
@@ -119,6 +121,11 @@ impl Make {
     /// An input of these values.
     pub(crate) fn values(&mut self, dtype: DType, shape: &[i64], cells: &[Scalar]) -> ValueId {
         self.param(ParamKind::Input, dtype, fixed(shape), cells.to_vec())
+    }
+
+    /// An input of these values, some of whose extents are dims.
+    pub(crate) fn of(&mut self, dtype: DType, shape: &[IntExpr], cells: &[Scalar]) -> ValueId {
+        self.param(ParamKind::Input, dtype, shape.to_vec(), cells.to_vec())
     }
 
     /// A state of ordinary values.
@@ -215,16 +222,25 @@ impl Make {
         &self.given[param].cells
     }
 
+    /// A result must have these elements, each within its slack.
+    pub(crate) fn wants(&mut self, value: ValueId, label: &'static str, cells: Vec<Scalar>, slack: Vec<f64>) {
+        self.wanted.push(Wanted { value, label, cells, slack });
+    }
+
     /// A result must have exactly these elements.
     pub(crate) fn exactly(&mut self, value: ValueId, cells: Vec<Scalar>) {
-        self.wanted.push(Wanted { value, cells, within: 0.0 });
+        let slack = vec![0.0; cells.len()];
+        self.wants(value, "", cells, slack);
     }
 
     /// A result must have these elements within a part of the largest of them, which the operator's roundings explain.
     pub(crate) fn near(&mut self, value: ValueId, numbers: &[f64], within: f64) {
         let dtype = self.b.tensor(value).dtype;
-        let cells = numbers.iter().map(|x| Scalar::float(dtype, *x)).collect();
-        self.wanted.push(Wanted { value, cells, within });
+        let cells: Vec<Scalar> = numbers.iter().map(|x| Scalar::float(dtype, *x)).collect();
+        let finite = cells.iter().map(|c| c.to_f64().abs()).filter(|x| x.is_finite());
+        let slack = within * finite.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+        let slack = vec![slack; cells.len()];
+        self.wants(value, "", cells, slack);
     }
 
     /// Ends the function.

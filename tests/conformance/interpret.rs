@@ -115,7 +115,10 @@ fn stages(
 fn defined(module: &Module, graph: &relax::Function, setting: Setting) -> Result<Call, String> {
     let Setting { syms, given, wanted } = setting;
     let defined = define(module, graph, &syms, &given).map_err(|e| format!("relax: {e}"))?;
-    wanted.iter().try_for_each(|wanted| check_wanted(wanted, graph, &defined))?;
+    let wrong: Vec<String> = wanted.iter().filter_map(|w| check_wanted(w, graph, &defined).err()).collect();
+    if !wrong.is_empty() {
+        return Err(wrong.join("\n"));
+    }
     let (actual, expected, definition) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     Ok(Call { syms, given, defined, bytes: 0, actual, expected, definition })
 }
@@ -220,22 +223,18 @@ fn round_trip(module: &Module) -> Result<(), String> {
 
 /// A result must be what the test computes, and known: a bound that admits anything says nothing.
 fn check_wanted(wanted: &Wanted, graph: &relax::Function, defined: &relax::Outputs) -> Result<(), String> {
+    let label = wanted.label;
     let Some(at) = graph.results.iter().position(|v| *v == wanted.value) else { return Err("no such result".into()) };
     let found = &defined.results[at];
     if found.data.len() != wanted.cells.len() {
-        return Err(format!("result {at} has {} elements, wanted {}", found.data.len(), wanted.cells.len()));
+        return Err(format!("{label}: result {at} has {} elements, wanted {}", found.data.len(), wanted.cells.len()));
     }
-    let finite = wanted.cells.iter().map(|c| c.to_f64().abs()).filter(|x| x.is_finite());
-    let largest = finite.fold(0.0, f64::max);
     for (n, (found, cell)) in found.data.iter().zip(&wanted.cells).enumerate() {
-        let slack = wanted.within * largest.max(f64::MIN_POSITIVE);
-        let bound = Bounded::new(*cell, slack);
-        if !bound.admits(found.value) || found.is_unknown() {
-            let (found, error) = (show(found.value), found.error);
-            return Err(format!(
-                "result {at}, element {n}: wanted {} within {slack:e}, found {found} ± {error:e}",
-                show(*cell)
-            ));
+        let slack = wanted.slack[n];
+        if !Bounded::new(*cell, slack).admits(found.value) || found.is_unknown() {
+            let (cell, found, error) = (show(*cell), show(found.value), found.error);
+            let place = format!("{label}: result {at}, element {n}");
+            return Err(format!("{place}: wanted {cell} within {slack:e}, found {found} ± {error:e}"));
         }
     }
     Ok(())

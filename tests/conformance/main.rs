@@ -14,3 +14,4 @@ mod random;
 mod shape;
 mod state;
 mod suite;
+mod table;

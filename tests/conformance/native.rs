@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use libloading::Library;
 use tenfold_core::{Backend, CodegenOptions, Target, constant_symbol};
@@ -294,6 +295,7 @@ pub(crate) fn backends_in(folder: PathBuf) -> Vec<Box<dyn Backend>> {
 pub(crate) fn run(cases: Vec<crate::case::Case>, topic: &str) -> Vec<String> {
     let target = Target::from_triple(&host(), &[]);
     let count = cases.len();
+    let start = Instant::now();
     let (mut prepared, mut errors) = (Vec::new(), Vec::new());
     let mut seen = BTreeMap::new();
     for case in cases {
@@ -303,10 +305,13 @@ pub(crate) fn run(cases: Vec<crate::case::Case>, topic: &str) -> Vec<String> {
             Err(e) => errors.push(e),
         }
     }
+    let mut times = format!("{:.1} s passes and interpreters", start.elapsed().as_secs_f64());
     for backend in backends() {
+        let start = Instant::now();
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance").join(topic).join(backend.name());
         errors.extend(compare(&prepared, &*backend, &target, &folder));
+        times += &format!(", {:.1} s {}", start.elapsed().as_secs_f64(), backend.name());
     }
-    println!("{topic}: {count} functions, {} mistakes", errors.len());
+    println!("{topic}: {count} functions, {} mistakes, {times}", errors.len());
     errors
 }
