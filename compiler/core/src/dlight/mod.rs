@@ -11,6 +11,7 @@ mod cut;
 mod fallback;
 mod kernel;
 mod machine;
+mod movement;
 pub(crate) mod prepack_weights;
 mod tiles;
 mod walk;
@@ -44,6 +45,11 @@ const RULES: &[Rule] = &[
         name: "contraction",
         reason: "a tile of the result in registers reads each operand once per tile, not once per product",
         apply: contraction::apply,
+    },
+    Rule {
+        name: "movement",
+        reason: "a tile uses every cache line of both sides as a whole while it is there",
+        apply: movement::apply,
     },
     Rule {
         name: "fallback",
