@@ -1,7 +1,7 @@
 //! Contractions, reductions, normalisation, convolution, pooling.
 
 use tenfold_ir::DType;
-use tenfold_ir::op::{ArgOp, Real, ReduceOp};
+use tenfold_ir::op::{ArgOp, BinaryOp, ElementOp, Real, ReduceOp};
 use tenfold_ir::relax::{self, ConvLayout, DataLayout, KernelLayout, Op, PoolOp, Window};
 
 use crate::case::{Case, Make, fixed};
@@ -19,6 +19,9 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
         all.push(rows(dtype));
+    }
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::I8] {
+        all.extend(long_rows(dtype));
     }
     all.push(booleans());
     all.push(symbolic());
@@ -255,6 +258,36 @@ fn booleans() -> Case {
 }
 
 /// Dims that are known when the function is called, one of them 0.
+/// Rows of several vectors and a part of one, whose ends nothing else meets: with as many elements as every number of
+/// lanes divides, with fewer, and as many as a dim says.
+fn long_rows(dtype: DType) -> Vec<Case> {
+    let case = |n: i64, symbolic: bool| {
+        let mut m = Make::new(&format!("long_rows_{n}_{}{}", dtype.name(), if symbolic { "_symbolic" } else { "" }));
+        let extent = if symbolic { m.dim("N", n, 0, 1) } else { n.into() };
+        let x = m.input(dtype, &[3.into(), extent]);
+        let mut results: Vec<_> = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min]
+            .into_iter()
+            .map(|op| m.reduce(op, x, &[1], false))
+            .collect();
+        results.push(m.reduce(ReduceOp::Sum, x, &[0], false));
+        results.push(m.reduce(ReduceOp::Max, x, &[0, 1], true));
+        let twice = m.element(ElementOp::Binary(BinaryOp::Add), &[x, x]);
+        results.push(twice);
+        if dtype.is_float() {
+            results.push(m.reduce(ReduceOp::Mean, twice, &[1], true));
+            for (axis, log) in [(1, false), (1, true), (0, false)] {
+                results.push(m.emit(Op::Softmax { axis, log }, &[x]));
+            }
+            if !symbolic {
+                let scale = m.input(dtype, &fixed(&[n]));
+                results.push(m.emit(Op::LayerNorm { axis: 1, epsilon: Real::new(1e-3) }, &[x, scale]));
+            }
+        }
+        m.done(&results)
+    };
+    vec![case(131, false), case(128, false), case(33, false), case(131, true)]
+}
+
 fn symbolic() -> Case {
     let mut m = Make::new("symbolic");
     let b = m.dim("B", 3, 0, 0);

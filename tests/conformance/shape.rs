@@ -14,6 +14,9 @@ pub(crate) fn cases() -> Vec<Case> {
         all.push(slices(dtype));
         all.push(padding(dtype));
     }
+    for dtype in [DType::I8, DType::F16, DType::F32, DType::F64] {
+        all.push(turned(dtype));
+    }
     all.push(creation());
     all.push(states());
     all.push(swapped_states());
@@ -38,6 +41,21 @@ fn movement(dtype: DType) -> Case {
     let last = m.emit(Op::Concat { axis: 2 }, &[x, x]);
     let back = m.emit(Op::Transpose { perm: vec![1, 2, 0] }, &[t]);
     m.done(&[t, r, tr, b, joined, last, back, x, c])
+}
+
+/// Axes long enough for tiles, and with something left of them.
+fn turned(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("turned_{}", dtype.name()));
+    let x = m.input(dtype, &fixed(&[40, 67]));
+    let y = m.input(dtype, &fixed(&[2, 65, 3, 33]));
+    let wide = m.input(dtype, &fixed(&[64, 128]));
+    let results = [
+        m.emit(Op::Transpose { perm: vec![1, 0] }, &[x]),
+        m.emit(Op::Transpose { perm: vec![0, 2, 3, 1] }, &[y]),
+        m.emit(Op::Transpose { perm: vec![3, 1, 0, 2] }, &[y]),
+        m.emit(Op::Transpose { perm: vec![1, 0] }, &[wide]),
+    ];
+    m.done(&results)
 }
 
 fn axis(begin: i64, extent: i64, step: i64) -> SliceAxis {
