@@ -1,6 +1,7 @@
 //! Elementwise operators over special values.
 
 use tenfold_ir::op::{Activation, BinaryOp, CmpOp, ElementOp, UnaryOp};
+use tenfold_ir::ops::Arg;
 use tenfold_ir::relax::ValueId;
 use tenfold_ir::{DType, Scalar};
 
@@ -73,8 +74,11 @@ pub(crate) fn cases() -> Vec<Case> {
         all.extend(unary(dtype));
         all.extend(binary(dtype));
         all.push(casts(dtype));
+        all.push(over_special("store", dtype, &DType::STORED.map(ElementOp::Cast)));
         all.push(selection(dtype));
     }
+    all.extend(DType::STORED.map(loaded));
+    all.push(reinterpreted());
     all.push(broadcasting());
     all.push(quantised());
     all.push(scalars());
@@ -145,6 +149,44 @@ fn casts(dtype: DType) -> Case {
     let ops: Vec<ElementOp> =
         DType::ALL.iter().filter(|to| **to != dtype && **to != DType::Bool).map(|to| ElementOp::Cast(*to)).collect();
     over_special("cast", dtype, &ops)
+}
+
+/// Bits of floats as integers and back, signs and infinities included.
+fn reinterpreted() -> Case {
+    let mut m = Make::new("bit_cast");
+    let mut results = Vec::new();
+    let pairs =
+        [(DType::F32, DType::U32), (DType::F64, DType::I64), (DType::U16, DType::I16), (DType::U32, DType::F32)];
+    for (from, to) in pairs {
+        let as_to = |v: &Scalar| Scalar { dtype: to, bits: v.bits };
+        // The bits of NaN may change on the way.
+        let plain = |v: &Scalar| !v.to_f64().is_nan() && !as_to(v).to_f64().is_nan();
+        let values: Vec<Scalar> = special(from).into_iter().filter(plain).collect();
+        let x = m.values(from, &[values.len() as i64], &values);
+        let y = m.typed("bit_cast", Some(to), &[Arg::Value(x)], &[]);
+        m.exactly(y, values.iter().map(as_to).collect());
+        results.push(y);
+    }
+    m.done(&results)
+}
+
+/// Every value of a dtype that is stored only, converted to every other, chosen and moved.
+fn loaded(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("load_{}", label(dtype)));
+    let codes: Vec<Scalar> = match dtype {
+        DType::I4 => (-8..8).map(|v| Scalar::int(dtype, v)).collect(),
+        DType::U4 => (0..16).map(|v| Scalar::int(dtype, v)).collect(),
+        _ => (0..256).map(|bits| Scalar { dtype, bits }).collect(),
+    };
+    let n = codes.len() as i64;
+    let x = m.values(dtype, &[n], &codes);
+    let others = DType::ALL.into_iter().chain(DType::STORED).filter(|to| *to != dtype && *to != DType::Bool);
+    let mut results: Vec<ValueId> = others.map(|to| m.element(ElementOp::Cast(to), &[x])).collect();
+    let backwards: Vec<Scalar> = codes.iter().rev().copied().collect();
+    let y = m.values(dtype, &[n], &backwards);
+    let mask = m.input(DType::Bool, &fixed(&[n]));
+    results.push(m.element(ElementOp::Select, &[mask, x, y]));
+    m.done(&results)
 }
 
 fn selection(dtype: DType) -> Case {

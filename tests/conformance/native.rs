@@ -133,8 +133,9 @@ fn c_type(entry: &PrimFunc, param: &Param) -> &'static str {
     match entry.vars[var.0 as usize].ty.elem {
         Elem::Index => "ptrdiff_t",
         Elem::Scalar(dtype) => match dtype {
-            DType::Bool | DType::U8 => "uint8_t",
-            DType::I8 => "int8_t",
+            DType::Bool | DType::U8 | DType::U4 => "uint8_t",
+            DType::F8E4M3FN | DType::F8E4M3FNUZ | DType::F8E5M2 | DType::F8E5M2FNUZ => "uint8_t",
+            DType::I8 | DType::I4 => "int8_t",
             DType::I16 => "int16_t",
             DType::U16 | DType::F16 | DType::BF16 => "uint16_t",
             DType::I32 => "int32_t",

@@ -130,7 +130,7 @@ fn tensor(text: &str) -> Result<(DType, Vec<u64>, Vec<Scalar>), String> {
     let wrong = || format!("expected `dtype[shape] = values`, found `{text}`");
     let (ty, values) = text.split_once('=').ok_or_else(wrong)?;
     let (name, shape) = ty.trim().split_once('[').ok_or_else(wrong)?;
-    let dtype = DType::from_name(name).ok_or_else(wrong)?;
+    let dtype = DType::from_any_name(name).ok_or_else(wrong)?;
     let shape = shape.trim_end_matches(']').split(',').map(str::trim).filter(|d| !d.is_empty());
     let shape = shape.map(|d| d.parse().map_err(|_| wrong())).collect::<Result<Vec<u64>, _>>()?;
     let values = values.split_whitespace();

@@ -97,6 +97,8 @@ pub static PIPELINE: &[Pass] = &[
     tir::rewrite_unsafe_select::PASS,
     // Behind all that reason about indices: arithmetic of 32 bits is not known to be exact.
     tir::narrow_data_type::PASS,
+    // Its conversions round, which `LowerMath` writes out where a target cannot.
+    tir::fp8_compute_legalize::PASS,
     tir::lower_math::PASS,
     // Behind `LowerMath`, which makes arithmetic of math.
     tir::bf16_compute_legalize::PASS,
@@ -119,6 +121,7 @@ pub static PASSES: &[Pass] = &[
     graph::dead_code::PASS,
     graph::dynamic_to_static::PASS,
     graph::eliminate_common_subexpr::PASS,
+    tir::fp8_compute_legalize::PASS,
     graph::fast_math::PASS,
     tir::flatten_buffer::PASS,
     graph::fold_batch_norm::PASS,

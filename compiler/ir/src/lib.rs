@@ -7,6 +7,7 @@
 pub mod arith;
 pub mod constant;
 pub mod eval;
+pub mod float8;
 pub mod loc;
 pub mod module;
 pub mod module_text;

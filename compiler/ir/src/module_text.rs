@@ -100,7 +100,7 @@ fn constant(text: &str, sidecar: &[u8]) -> Result<ConstData, String> {
     let (name, rest) = quoted(rest).ok_or_else(wrong)?;
     let (dtype, rest) = rest.split_once('[').ok_or_else(wrong)?;
     let (shape, rest) = rest.split_once(']').ok_or_else(wrong)?;
-    let dtype = DType::from_name(dtype.trim()).ok_or_else(|| format!("expected a dtype, found `{dtype}`"))?;
+    let dtype = DType::from_any_name(dtype.trim()).ok_or_else(|| format!("expected a dtype, found `{dtype}`"))?;
     let extents = shape.split(',').map(str::trim).filter(|d| !d.is_empty());
     let shape = extents.map(|d| d.parse().map_err(|_| wrong())).collect::<Result<Vec<u64>, _>>()?;
     let bytes = bytes(rest.trim(), sidecar)?;

@@ -253,7 +253,13 @@ impl ReduceOp {
             | DType::I64
             | DType::U64
             | DType::F32
-            | DType::F64 => dtype,
+            | DType::F64
+            | DType::F8E4M3FN
+            | DType::F8E4M3FNUZ
+            | DType::F8E5M2
+            | DType::F8E5M2FNUZ
+            | DType::I4
+            | DType::U4 => dtype,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Scalar values of every dtype, by their bits.
 
 use crate::DType;
+use crate::float8::Float8;
 
 /// A value of a dtype, as its bits in the low end of a `u64`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -16,6 +17,15 @@ fn mask(bits: u64, bytes: usize) -> u64 {
     if bytes >= 8 { bits } else { bits & ((1 << (8 * bytes)) - 1) }
 }
 
+/// An integer reduced modulo the width of a dtype, of 4 bits too; those have a byte, which their sign fills.
+fn wrapped(dtype: DType, value: i128) -> u64 {
+    match dtype {
+        DType::I4 => ((value as i8) << 4 >> 4) as u64,
+        DType::U4 => value as u64 & 15,
+        _ => value as u64,
+    }
+}
+
 impl Scalar {
     /// A bool.
     pub fn bool(value: bool) -> Self {
@@ -24,12 +34,12 @@ impl Scalar {
 
     /// An integer reduced modulo its width, or, for a float dtype, the nearest float; for bool, whether it is not 0.
     pub fn int(dtype: DType, value: i128) -> Self {
-        if dtype.is_float() {
+        if dtype.is_float() || dtype.is_float8() {
             Scalar::float(dtype, value as f64)
         } else if dtype == DType::Bool {
             Scalar::bool(value != 0)
         } else {
-            Scalar { dtype, bits: mask(value as u64, dtype.size_bytes()) }
+            Scalar { dtype, bits: mask(wrapped(dtype, value), dtype.size_bytes()) }
         }
     }
 
@@ -49,6 +59,11 @@ impl Scalar {
             DType::U32 => u64::from(value as u32),
             DType::I64 => value as i64 as u64,
             DType::U64 => value as u64,
+            DType::I4 => (value as i8).clamp(-8, 7) as u64,
+            DType::U4 => u64::from((value as u8).min(15)),
+            DType::F8E4M3FN | DType::F8E4M3FNUZ | DType::F8E5M2 | DType::F8E5M2FNUZ => {
+                Float8::of(dtype).map_or(0, |format| u64::from(format.code(value)))
+            }
         };
         Scalar { dtype, bits: mask(bits, dtype.size_bytes()) }
     }
@@ -67,7 +82,11 @@ impl Scalar {
     pub fn least(dtype: DType) -> Self {
         match dtype {
             DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Scalar::float(dtype, f64::NEG_INFINITY),
-            DType::Bool | DType::U8 | DType::U16 | DType::U32 | DType::U64 => Scalar::zero(dtype),
+            DType::F8E4M3FN | DType::F8E4M3FNUZ | DType::F8E5M2 | DType::F8E5M2FNUZ => {
+                Scalar { dtype, bits: Float8::of(dtype).map_or(0, |format| u64::from(format.least())) }
+            }
+            DType::I4 => Scalar::int(dtype, -8),
+            DType::Bool | DType::U4 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => Scalar::zero(dtype),
             DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
                 Scalar { dtype, bits: 1 << (8 * dtype.size_bytes() - 1) }
             }
@@ -78,6 +97,11 @@ impl Scalar {
     pub fn greatest(dtype: DType) -> Self {
         match dtype {
             DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Scalar::float(dtype, f64::INFINITY),
+            DType::F8E4M3FN | DType::F8E4M3FNUZ | DType::F8E5M2 | DType::F8E5M2FNUZ => {
+                Scalar { dtype, bits: Float8::of(dtype).map_or(0, |format| u64::from(format.greatest())) }
+            }
+            DType::I4 => Scalar::int(dtype, 7),
+            DType::U4 => Scalar::int(dtype, 15),
             DType::Bool => Scalar::bool(true),
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => Scalar::int(dtype, -1),
             DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
@@ -93,7 +117,12 @@ impl Scalar {
             DType::F32 => f64::from(f32::from_bits(self.bits as u32)),
             DType::F16 => f16_to_f64(self.bits as u16),
             DType::BF16 => f64::from(f32::from_bits((self.bits as u32) << 16)),
+            DType::F8E4M3FN | DType::F8E4M3FNUZ | DType::F8E5M2 | DType::F8E5M2FNUZ => {
+                Float8::of(self.dtype).map_or(0.0, |format| format.value(self.bits as u8))
+            }
             DType::Bool
+            | DType::I4
+            | DType::U4
             | DType::I8
             | DType::U8
             | DType::I16
@@ -108,12 +137,19 @@ impl Scalar {
     /// As an integer: exact for integers and bools; floats as Rust's `as i128`.
     pub fn to_i128(self) -> i128 {
         match self.dtype {
-            DType::Bool | DType::U8 | DType::U16 | DType::U32 | DType::U64 => i128::from(self.bits),
-            DType::I8 => i128::from(self.bits as i8),
+            DType::Bool | DType::U4 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => i128::from(self.bits),
+            DType::I4 | DType::I8 => i128::from(self.bits as i8),
             DType::I16 => i128::from(self.bits as i16),
             DType::I32 => i128::from(self.bits as i32),
             DType::I64 => i128::from(self.bits as i64),
-            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => self.to_f64() as i128,
+            DType::F16
+            | DType::BF16
+            | DType::F32
+            | DType::F64
+            | DType::F8E4M3FN
+            | DType::F8E4M3FNUZ
+            | DType::F8E5M2
+            | DType::F8E5M2FNUZ => self.to_f64() as i128,
         }
     }
 

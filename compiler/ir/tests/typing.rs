@@ -32,7 +32,7 @@ fn builder() -> Builder {
 
 fn dtype_word(text: &str) -> bool {
     let word: String = text.chars().take_while(char::is_ascii_alphanumeric).collect();
-    DType::from_name(&word).is_some()
+    DType::from_any_name(&word).is_some()
 }
 
 fn tensor(b: &mut Builder, text: &str) -> tenfold_ir::relax::ValueId {

@@ -80,13 +80,15 @@ impl Elem {
         TABLE.iter().find(|row| row.0 == self).map_or("", |row| row.1)
     }
 
-    /// The dtype that its elements are kept in: 8-bit and 4-bit floats as their bits, narrow integers widened to
-    /// 8 bits. Strings and complex numbers have none.
+    /// The dtype that its elements are kept in: 4-bit floats and exponents as their bits, integers of 2 bits widened to 8.
+    /// Strings and complex numbers have none.
     pub fn storage(self) -> Option<DType> {
         Some(match self {
             Float => DType::F32,
-            Uint8 | Uint4 | Uint2 => DType::U8,
-            Int8 | Int4 | Int2 => DType::I8,
+            Uint8 | Uint2 => DType::U8,
+            Int8 | Int2 => DType::I8,
+            Uint4 => DType::U4,
+            Int4 => DType::I4,
             Uint16 => DType::U16,
             Int16 => DType::I16,
             Int32 => DType::I32,
@@ -97,7 +99,11 @@ impl Elem {
             Uint32 => DType::U32,
             Uint64 => DType::U64,
             Bfloat16 => DType::BF16,
-            Float8e4m3fn | Float8e4m3fnuz | Float8e5m2 | Float8e5m2fnuz | Float8e8m0 | Float4e2m1 => DType::U8,
+            Float8e4m3fn => DType::F8E4M3FN,
+            Float8e4m3fnuz => DType::F8E4M3FNUZ,
+            Float8e5m2 => DType::F8E5M2,
+            Float8e5m2fnuz => DType::F8E5M2FNUZ,
+            Float8e8m0 | Float4e2m1 => DType::U8,
             String | Complex64 | Complex128 => return None,
         })
     }
@@ -118,10 +124,16 @@ impl Elem {
             DType::BF16 => Bfloat16,
             DType::F32 => Float,
             DType::F64 => Double,
+            DType::F8E4M3FN => Float8e4m3fn,
+            DType::F8E4M3FNUZ => Float8e4m3fnuz,
+            DType::F8E5M2 => Float8e5m2,
+            DType::F8E5M2FNUZ => Float8e5m2fnuz,
+            DType::I4 => Int4,
+            DType::U4 => Uint4,
         }
     }
 
-    /// Whether a dtype of the language is this type, so that operators compute with it.
+    /// Whether a dtype is this type: operators compute with it, or at least move it.
     pub fn is_plain(self) -> bool {
         self.storage().is_some_and(|dtype| Elem::of(dtype) == self)
     }

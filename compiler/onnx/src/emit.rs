@@ -30,6 +30,13 @@ impl Cx<'_> {
         self.operator(name, args.iter().map(|a| Arg::Value(*a)).collect(), attrs)
     }
 
+    /// An operator of the language on one tensor, with a dtype in a turbofish.
+    pub(crate) fn typed(&mut self, name: &str, dtype: DType, x: ValueId) -> Outcome<ValueId> {
+        let Some(def) = ops::lookup(name) else { return fault(format!("the language has no operator `{name}`")) };
+        let call = OpCall { args: vec![Arg::Value(x)], dtype: Some(dtype), ..OpCall::default() };
+        Ok(ops::apply(&mut self.b, def, &call)?)
+    }
+
     /// An op of relax.
     pub(crate) fn emit(&mut self, op: Op, args: &[ValueId]) -> Outcome<ValueId> {
         Ok(self.b.emit(op, args)?)

@@ -149,7 +149,7 @@ fn typed(tensor: &proto::Tensor<'_>, elem: Elem, storage: DType, count: usize) -
             expect(values.len(), count, "integers")?;
             out.extend(values.iter().flat_map(|v| v.to_le_bytes()[..storage.size_bytes()].to_vec()));
         }
-        DType::Bool | DType::I8 | DType::U8 if bits < 8 => {
+        DType::I4 | DType::U4 | DType::Bool | DType::I8 | DType::U8 if bits < 8 => {
             expect(tensor.int32s.len(), (count * bits).div_ceil(8), "packed integers")?;
             let packed: Vec<u8> = tensor.int32s.iter().map(|v| *v as u8).collect();
             return Ok(unpack(elem, &packed, count));
@@ -158,7 +158,19 @@ fn typed(tensor: &proto::Tensor<'_>, elem: Elem, storage: DType, count: usize) -
             expect(tensor.int32s.len(), count, "integers")?;
             out.extend(tensor.int32s.iter().map(|v| u8::from(*v != 0)));
         }
-        DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::I32 | DType::F16 | DType::BF16 => {
+        DType::I8
+        | DType::U8
+        | DType::I16
+        | DType::U16
+        | DType::I32
+        | DType::F16
+        | DType::BF16
+        | DType::I4
+        | DType::U4
+        | DType::F8E4M3FN
+        | DType::F8E4M3FNUZ
+        | DType::F8E5M2
+        | DType::F8E5M2FNUZ => {
             expect(tensor.int32s.len(), count, "integers")?;
             out.extend(tensor.int32s.iter().flat_map(|v| v.to_le_bytes()[..storage.size_bytes()].to_vec()));
         }

@@ -45,10 +45,22 @@ pub enum DType {
     F32 = 12,
     /// IEEE 754 binary64.
     F64 = 13,
+    /// A float of 8 bits: 4 of exponent, 3 of fraction, no infinities. Stored only.
+    F8E4M3FN = 64,
+    /// The same with another bias and neither infinities nor a minus zero. Stored only.
+    F8E4M3FNUZ = 65,
+    /// A float of 8 bits: 5 of exponent, 2 of fraction, as IEEE 754 would have it. Stored only.
+    F8E5M2 = 66,
+    /// The same with another bias and neither infinities nor a minus zero. Stored only.
+    F8E5M2FNUZ = 67,
+    /// A signed integer of 4 bits, in a byte. Stored only.
+    I4 = 68,
+    /// An unsigned integer of 4 bits, in a byte. Stored only.
+    U4 = 69,
 }
 
 impl DType {
-    /// Every type, in the order of their codes.
+    /// Every type that is computed with, in the order of their codes.
     pub const ALL: [Self; 13] = [
         Self::Bool,
         Self::I8,
@@ -65,6 +77,11 @@ impl DType {
         Self::F64,
     ];
 
+    /// Every type that is stored and not computed with, in the order of their codes: values are converted from it and to
+    /// it, and moved.
+    pub const STORED: [Self; 6] =
+        [Self::F8E4M3FN, Self::F8E4M3FNUZ, Self::F8E5M2, Self::F8E5M2FNUZ, Self::I4, Self::U4];
+
     /// The code that stands in objects and blobs.
     #[must_use]
     pub const fn code(self) -> u8 {
@@ -74,10 +91,13 @@ impl DType {
     /// The type of a code.
     #[must_use]
     pub const fn from_code(code: u8) -> Option<Self> {
-        if code == 0 || code as usize > Self::ALL.len() {
-            return None;
+        if code != 0 && code as usize <= Self::ALL.len() {
+            return Some(Self::ALL[code as usize - 1]);
         }
-        Some(Self::ALL[code as usize - 1])
+        if code >= 64 && ((code - 64) as usize) < Self::STORED.len() {
+            return Some(Self::STORED[code as usize - 64]);
+        }
+        None
     }
 
     /// The name in a signature, which is Rust's where Rust has the type.
@@ -97,20 +117,33 @@ impl DType {
             Self::BF16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::F8E4M3FN => "f8e4m3fn",
+            Self::F8E4M3FNUZ => "f8e4m3fnuz",
+            Self::F8E5M2 => "f8e5m2",
+            Self::F8E5M2FNUZ => "f8e5m2fnuz",
+            Self::I4 => "i4",
+            Self::U4 => "u4",
         }
     }
 
-    /// The type of a name.
+    /// The type of a name, those that are stored only among them.
+    #[must_use]
+    pub fn from_any_name(name: &str) -> Option<Self> {
+        Self::from_name(name).or_else(|| Self::STORED.into_iter().find(|dtype| dtype.name() == name))
+    }
+
+    /// The type of a name, of those that are computed with.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
 
-    /// How many bits of an element carry its value: 1 for `bool`.
+    /// How many bits of an element carry its value: 1 for `bool`, 4 for `i4` and `u4`.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
             Self::Bool => 1,
+            Self::I4 | Self::U4 => 4,
             _ => self.size_bytes() as u32 * 8,
         }
     }
@@ -120,6 +153,7 @@ impl DType {
     pub const fn size_bytes(self) -> usize {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
+            Self::F8E4M3FN | Self::F8E4M3FNUZ | Self::F8E5M2 | Self::F8E5M2FNUZ | Self::I4 | Self::U4 => 1,
             Self::I16 | Self::U16 | Self::F16 | Self::BF16 => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
             Self::I64 | Self::U64 | Self::F64 => 8,
@@ -147,16 +181,28 @@ impl DType {
         matches!(self, Self::F16 | Self::BF16)
     }
 
-    /// Whether this is an integer; `bool` is none.
+    /// Whether this is stored and not computed with.
+    #[must_use]
+    pub const fn is_stored(self) -> bool {
+        self.is_float8() || matches!(self, Self::I4 | Self::U4)
+    }
+
+    /// Whether this is a float of 8 bits.
+    #[must_use]
+    pub const fn is_float8(self) -> bool {
+        matches!(self, Self::F8E4M3FN | Self::F8E4M3FNUZ | Self::F8E5M2 | Self::F8E5M2FNUZ)
+    }
+
+    /// Whether this is an integer that is computed with; `bool` is none.
     #[must_use]
     pub const fn is_int(self) -> bool {
-        !self.is_float() && !self.is_bool()
+        !self.is_float() && !self.is_bool() && !self.is_stored()
     }
 
     /// Whether this is an integer or a float that has a sign.
     #[must_use]
     pub const fn is_signed(self) -> bool {
-        self.is_float() || matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+        self.is_float() || self.is_float8() || matches!(self, Self::I4 | Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
     /// Whether this is `bool`.

@@ -236,7 +236,7 @@ fn attempt_signature(model: &Model) -> Result<String, String> {
 
 /// A port as a type of the language.
 fn tensor(port: &Port) -> Result<String, String> {
-    let dtype = port.elem.storage().filter(|dtype| Elem::of(*dtype) == port.elem);
+    let dtype = port.elem.storage().filter(|dtype| Elem::of(*dtype) == port.elem && !dtype.is_stored());
     let dtype = dtype.ok_or_else(|| format!("`{}` is {}, which a signature cannot hold", port.name, port.elem))?;
     let dims: String = port
         .shape

@@ -15,8 +15,9 @@ use super::emit::Body;
 /// The C type that holds an element in memory.
 pub(super) fn storage(dtype: DType) -> &'static str {
     match dtype {
-        DType::Bool | DType::U8 => "uint8_t",
-        DType::I8 => "int8_t",
+        DType::Bool | DType::U8 | DType::U4 => "uint8_t",
+        DType::F8E4M3FN | DType::F8E4M3FNUZ | DType::F8E5M2 | DType::F8E5M2FNUZ => "uint8_t",
+        DType::I8 | DType::I4 => "int8_t",
         DType::I16 => "int16_t",
         DType::U16 | DType::F16 | DType::BF16 => "uint16_t",
         DType::I32 => "int32_t",
@@ -71,7 +72,8 @@ pub(super) fn literal(s: Scalar) -> String {
         DType::I64 => format!("INT64_C({})", s.to_i128()),
         DType::U64 => format!("UINT64_C({})", s.to_i128()),
         DType::U32 => format!("{}u", s.to_i128()),
-        DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::I32 => s.to_i128().to_string(),
+        DType::F8E4M3FN | DType::F8E4M3FNUZ | DType::F8E5M2 | DType::F8E5M2FNUZ => s.bits.to_string(),
+        DType::I4 | DType::U4 | DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::I32 => s.to_i128().to_string(),
     }
 }
 

@@ -58,11 +58,19 @@ fn bits(dtype: DType) -> (bool, u32) {
         DType::F16 => (true, 11),
         DType::F32 => (true, 24),
         DType::F64 => (true, 53),
+        DType::I4 => (true, 3),
+        DType::U4 => (false, 4),
+        DType::F8E4M3FN | DType::F8E4M3FNUZ => (true, 4),
+        DType::F8E5M2 | DType::F8E5M2FNUZ => (true, 3),
     }
 }
 
 /// Whether `wide` holds every value of `narrow`.
 pub(crate) fn holds(wide: DType, narrow: DType) -> bool {
+    if wide.is_float8() || narrow.is_float8() {
+        // Every float of 16 bits or more holds those of 8; what floats of 8 bits hold themselves is not asked.
+        return wide == narrow || wide.is_float();
+    }
     if narrow.is_float() {
         // f16 and bf16 hold values that the other does not.
         return wide == narrow || (wide.is_float() && wide.size_bytes() > narrow.size_bytes());

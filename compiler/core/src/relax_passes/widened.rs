@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::op::ElementOp;
 use tenfold_ir::relax::{self, Binding, Op, ParamKind, Type, ValueId};
-use tenfold_ir::{Function, Module};
+use tenfold_ir::{DType, Function, Module};
 
 /// What a conversion of integers reads that widens them and keeps each value.
 fn narrow(func: &relax::Function, binding: &Binding) -> Option<ValueId> {
     let Op::Element(ElementOp::Cast(to)) = binding.op else { return None };
     let source = *binding.args.first()?;
     let Type::Tensor(from) = &func.values[source.0 as usize].ty else { return None };
-    let keeps = from.dtype.is_int() && to.is_int() && from.dtype.size_bytes() < to.size_bytes();
+    let nibble = matches!(from.dtype, DType::I4 | DType::U4);
+    let keeps = (from.dtype.is_int() || nibble) && to.is_int() && from.dtype.size_bytes() < to.size_bytes();
     let signs = !from.dtype.is_signed() || to.is_signed();
     (keeps && signs && !from.shape.is_empty()).then_some(source)
 }

@@ -4,6 +4,7 @@ pub(crate) mod bf16_compute_legalize;
 pub(crate) mod compact_buffer_allocation;
 pub(crate) mod convert_blocks_to_opaque;
 pub(crate) mod flatten_buffer;
+pub(crate) mod fp8_compute_legalize;
 pub(crate) mod hoist_if_then_else;
 pub(crate) mod inject_double_buffer;
 pub(crate) mod inject_prefetch;

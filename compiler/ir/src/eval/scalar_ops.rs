@@ -266,7 +266,7 @@ pub fn compare(op: CmpOp, a: Scalar, b: Scalar) -> bool {
 
 /// Conversion as Rust's `as`: floats to integers saturate, NaN becomes 0, integers wrap, floats round to nearest.
 pub fn cast(to: DType, x: Scalar) -> Scalar {
-    match (x.dtype.is_float(), to) {
+    match (x.dtype.is_float() || x.dtype.is_float8(), to) {
         (true, _) => Scalar::float(to, x.to_f64()),
         // By way of f64 the value would be rounded twice.
         (false, DType::F32) => Scalar::float(to, f64::from(x.to_i128() as f32)),

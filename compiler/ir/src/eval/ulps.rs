@@ -68,7 +68,13 @@ fn format(dtype: DType) -> Option<(i32, i32)> {
         | DType::I32
         | DType::U32
         | DType::I64
-        | DType::U64 => None,
+        | DType::U64
+        | DType::F8E4M3FN
+        | DType::F8E4M3FNUZ
+        | DType::F8E5M2
+        | DType::F8E5M2FNUZ
+        | DType::I4
+        | DType::U4 => None,
     }
 }
 
@@ -97,7 +103,13 @@ pub fn largest(dtype: DType) -> f64 {
         | DType::I32
         | DType::U32
         | DType::I64
-        | DType::U64 => f64::INFINITY,
+        | DType::U64
+        | DType::F8E4M3FN
+        | DType::F8E4M3FNUZ
+        | DType::F8E5M2
+        | DType::F8E5M2FNUZ
+        | DType::I4
+        | DType::U4 => f64::INFINITY,
     }
 }
 

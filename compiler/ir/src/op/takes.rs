@@ -20,10 +20,10 @@ impl Takes {
     /// Whether the dtype is one of the set.
     pub fn holds(self, dtype: DType) -> bool {
         match self {
-            Takes::Number => !dtype.is_bool(),
+            Takes::Number => dtype.is_int() || dtype.is_float(),
             Takes::Float => dtype.is_float(),
             Takes::Integer => dtype.is_int(),
-            Takes::BoolOrInteger => !dtype.is_float(),
+            Takes::BoolOrInteger => dtype.is_bool() || dtype.is_int(),
         }
     }
 }

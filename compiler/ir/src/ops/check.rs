@@ -28,7 +28,7 @@ pub(super) fn integers(i: usize, x: &TensorType) -> Result<(), OpError> {
 
 /// An error if operand `i` holds bools.
 pub(super) fn numbers(i: usize, x: &TensorType) -> Result<(), OpError> {
-    if x.dtype.is_bool() {
+    if x.dtype.is_bool() || x.dtype.is_stored() {
         return Err(dtype_error(i, "numbers", x).help("convert first: `x as u8`"));
     }
     Ok(())

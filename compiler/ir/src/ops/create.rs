@@ -1,11 +1,12 @@
 //! Operators that make tensors of a shape.
 
-use super::call::{index, shape, value_meeting};
+use super::call::{index, shape, tensor, value_meeting};
 use super::error::{At, OpError, OpErrorKind};
+use super::kernel::Kernel;
 use super::{Arg, Literal, OpCall, OpDef};
 use crate::arith::IntExpr;
 use crate::op::{CmpOp, ElementOp};
-use crate::relax::{Builder, Op, ValueId, dim};
+use crate::relax::{Builder, Op, TensorType, ValueId, dim};
 use crate::{DType, Scalar};
 
 /// The turbofish, or an error that shows one.
@@ -115,6 +116,25 @@ fn eye(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     if dtype.is_bool() { Ok(equal) } else { b.element(ElementOp::Cast(dtype), &[equal]) }
 }
 
+/// The bits of each element as another dtype of their width.
+fn bit_cast(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+    let to = dtype(call, "bit_cast")?;
+    let (x, ty) = tensor(b, call, 0)?;
+    let from = ty.dtype;
+    if from.is_bool() || to.is_bool() || from.size_bytes() != to.size_bytes() {
+        let message = format!("`{from}` and `{to}` are no numbers of one width");
+        return Err(OpError::new(At::Arg(0), OpErrorKind::DType, message).help("`as` converts values"));
+    }
+    if from.is_int() && to.is_int() {
+        return b.element(ElementOp::Cast(to), &[x]);
+    }
+    let k = Kernel::new(b, "bit_cast");
+    let source = k.input(b, x);
+    let out = k.output(TensorType { dtype: to, shape: ty.shape });
+    k.each("bit_cast", out, |i| source.at(i).bits_as(to));
+    k.finish(b)
+}
+
 pub(super) static TABLE: &[OpDef] = &[
     typed!("zeros", "", "shape", (1, 1), &[], |b, call| filled(b, call, "zeros", false), "A tensor of zeros (false)."),
     typed!("ones", "", "shape", (1, 1), &[], |b, call| filled(b, call, "ones", true), "A tensor of ones (true)."),
@@ -127,6 +147,15 @@ pub(super) static TABLE: &[OpDef] = &[
         &[],
         arange,
         "y[i] = start + i · step for all below stop (above it if step is negative); i64 without a turbofish."
+    ),
+    typed!(
+        "bit_cast",
+        "BitCast",
+        "x",
+        (1, 1),
+        &[],
+        bit_cast,
+        "The bits of x as another dtype of its width: `bit_cast::<u32>(x)` of `f32`."
     ),
     typed!("eye", "EyeLike", "n, m?", (1, 2), &[], eye, "The matrix with 1 where row equals column, else 0."),
 ];

@@ -414,7 +414,7 @@ fn type_of(text: &str) -> Parsed<Type> {
     }
     let open = text.find('[').unwrap_or(text.len());
     let name = text[..open].trim();
-    let dtype = DType::from_name(name).ok_or_else(|| Wrong::found("a dtype", name))?;
+    let dtype = DType::from_any_name(name).ok_or_else(|| Wrong::found("a dtype", name))?;
     let shape = if open < text.len() { ints(&text[open..])? } else { Vec::new() };
     Ok(Type::Tensor(TensorType { dtype, shape }))
 }

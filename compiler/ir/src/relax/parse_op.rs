@@ -154,7 +154,7 @@ fn scalar(text: &str, dtype: DType) -> Parsed<Scalar> {
     if dtype.is_bool() {
         return number(text).map(Scalar::bool);
     }
-    if dtype.is_float() {
+    if dtype.is_float() || dtype.is_float8() {
         return number(text).map(|value| Scalar::float(dtype, value));
     }
     let value: i128 = number(text)?;

@@ -62,7 +62,7 @@ pub fn scalar_text(value: Scalar) -> String {
     if value.dtype.is_bool() {
         return (value.bits != 0).to_string();
     }
-    if !value.dtype.is_float() {
+    if !value.dtype.is_float() && !value.dtype.is_float8() {
         return value.to_i128().to_string();
     }
     let real = value.to_f64();

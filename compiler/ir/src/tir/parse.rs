@@ -445,7 +445,7 @@ fn ints(text: &str) -> Parsed<Vec<IntExpr>> {
 }
 
 pub(super) fn dtype(name: &str) -> Parsed<DType> {
-    DType::from_name(name).ok_or_else(|| format!("expected a dtype, found `{name}`"))
+    DType::from_any_name(name).ok_or_else(|| format!("expected a dtype, found `{name}`"))
 }
 
 fn phase(word: &str) -> Parsed<Phase> {

@@ -96,7 +96,11 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
             return Ok(self.push(Expr::Index(value)));
         }
         self.parser.look(text);
-        let suffix = DType::ALL.into_iter().filter(|d| text.ends_with(d.name())).max_by_key(|d| d.name().len());
+        let suffix = DType::ALL
+            .into_iter()
+            .chain(DType::STORED)
+            .filter(|d| text.ends_with(d.name()))
+            .max_by_key(|d| d.name().len());
         let dtype = suffix.ok_or_else(|| format!("expected a number, found `{text}`"))?;
         let digits = &text[..text.len() - dtype.name().len()];
         let wrong = || format!("expected a number of `{dtype}`, found `{text}`");
@@ -118,7 +122,7 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
         if let ("true" | "false", false) = (name, self.rest().starts_with(['(', '['])) {
             return Ok(self.push(Expr::Const(Scalar::bool(name == "true"))));
         }
-        if let (Some(dtype), true) = (DType::from_name(name), self.eat(":")) {
+        if let (Some(dtype), true) = (DType::from_any_name(name), self.eat(":")) {
             let digits = self.word(|c| c.is_ascii_hexdigit());
             let bits =
                 u64::from_str_radix(digits, 16).map_err(|_| format!("expected bits in hex, found `{digits}`"))?;

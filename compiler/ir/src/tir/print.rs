@@ -136,6 +136,9 @@ pub fn literal(s: Scalar) -> String {
     if s.dtype == crate::DType::Bool {
         return if s.bits == 0 { "false".into() } else { "true".into() };
     }
+    if s.dtype.is_float8() {
+        return format!("{name}:{:x}", s.bits);
+    }
     if !s.dtype.is_float() {
         return format!("{}{name}", s.to_i128());
     }

@@ -32,9 +32,9 @@ pub(super) fn expected(func: &PrimFunc, expr: &Expr) -> Result<Ty, String> {
         Expr::Const(s) => Ok(Ty::scalar(s.dtype)),
         Expr::Index(_) => Ok(Ty::index()),
         Expr::Var(v) => Ok(func.vars.get(v.0 as usize).ok_or("no such variable")?.ty),
-        Expr::Unary(op, a) => unary(*op, ty(a)),
-        Expr::Binary(op, a, b) => binary(*op, same(a, b)?),
-        Expr::Compare(_, a, b) => Ok(bools(same(a, b)?.lanes)),
+        Expr::Unary(op, a) => unary(*op, computed(ty(a))?),
+        Expr::Binary(op, a, b) => binary(*op, computed(same(a, b)?)?),
+        Expr::Compare(_, a, b) => Ok(bools(computed(same(a, b)?)?.lanes)),
         Expr::If(c, a, b) if ty(c) == Ty::bool() => same(a, b),
         Expr::Select(c, a, b) if ty(c) == Ty::bool() || ty(c) == bools(ty(a).lanes) => same(a, b),
         Expr::If(c, ..) | Expr::Select(c, ..) => Err(format!("expected a condition of `bool`, found `{}`", ty(c))),
@@ -68,6 +68,14 @@ fn shuffle(vectors: &[Ty], lanes: &[u16]) -> Result<Ty, String> {
     match u16::try_from(lanes.len()) {
         Ok(lanes) if lanes > 0 => Ok(Ty { elem: first.elem, lanes }),
         Ok(_) | Err(_) => Err(format!("a shuffle to {} lanes", lanes.len())),
+    }
+}
+
+/// The type, unless its elements are stored only.
+fn computed(ty: Ty) -> Result<Ty, String> {
+    match ty.elem {
+        Elem::Scalar(dtype) if dtype.is_stored() => Err(format!("arithmetic on `{dtype}`, which is stored only")),
+        Elem::Scalar(_) | Elem::Index => Ok(ty),
     }
 }
 

@@ -49,6 +49,11 @@ impl Kind {
             DType::Bool => Kind::Bool,
             DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Int { signed: true, bits: dtype.bits() },
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Int { signed: false, bits: dtype.bits() },
+            // As their bytes: `FP8ComputeLegalize` has written out what computes with them.
+            DType::I4 => Kind::Int { signed: true, bits: 8 },
+            DType::U4 | DType::F8E4M3FN | DType::F8E4M3FNUZ | DType::F8E5M2 | DType::F8E5M2FNUZ => {
+                Kind::Int { signed: false, bits: 8 }
+            }
             DType::F16 => Kind::Half { brain: false },
             DType::BF16 => Kind::Half { brain: true },
             DType::F32 | DType::F64 => Kind::Float { bits: dtype.bits() },

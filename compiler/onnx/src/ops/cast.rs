@@ -1,5 +1,6 @@
 //! Conversions of types, those to and from the types that the language only stores among them.
 
+use tenfold_ir::float8::Float8;
 use tenfold_ir::op::{BinaryOp, CmpOp, ReduceOp, UnaryOp};
 use tenfold_ir::relax::ValueId;
 use tenfold_ir::{ConstBytes, DType, Scalar};
@@ -65,18 +66,44 @@ pub(super) fn convert(cx: &mut Cx<'_>, x: ValueId, from: Elem, to: Elem, roundin
         let zero = cx.like(x, 0.0);
         return cx.compare(CmpOp::Ne, x, zero);
     }
+    if target.is_float8() {
+        return encoded(cx, x, target, rounding);
+    }
+    if matches!(to, Elem::Int4 | Elem::Uint4) {
+        // By way of 32 bits a float wraps as an integer does.
+        let x = cx.cast(x, DType::I32)?;
+        return cx.cast(x, target);
+    }
     if to.is_plain() {
         return cx.cast(x, target);
     }
     match (to.small_float(), to) {
-        (Some(float), _) => encoded(cx, x, float, rounding),
+        (Some(float), _) => by_table(cx, x, float, rounding),
         (None, Elem::Float8e8m0) => powers_of_two(cx, x, &rounding.mode),
         (None, _) => narrowed(cx, x, to.packed_bits(), target),
     }
 }
 
+/// A float of 8 bits; what is too large becomes the largest, if it is to saturate.
+fn encoded(cx: &mut Cx<'_>, x: ValueId, to: DType, rounding: &Rounding) -> Outcome<ValueId> {
+    let x = if cx.dtype(x).is_float() { x } else { cx.cast(x, DType::F32)? };
+    let Some(format) = Float8::of(to).filter(|_| rounding.saturate) else { return cx.cast(x, to) };
+    let most = format.value(format.most);
+    let (low, high) = (cx.like(x, -most), cx.like(x, most));
+    let x = cx.binary(BinaryOp::Max, x, low)?;
+    let x = cx.binary(BinaryOp::Min, x, high)?;
+    cx.cast(x, to)
+}
+
 /// The numbers that the elements stand for, in a dtype that operators compute with.
 pub(super) fn decoded(cx: &mut Cx<'_>, x: ValueId, from: Elem) -> Outcome<ValueId> {
+    let dtype = cx.dtype(x);
+    if dtype.is_float8() {
+        return cx.cast(x, DType::F32);
+    }
+    if dtype.is_stored() {
+        return cx.cast(x, if dtype.is_signed() { DType::I8 } else { DType::U8 });
+    }
     let value = |code: u8| match from.small_float() {
         Some(float) => float.value(code),
         None if code == 255 => f64::NAN,
@@ -108,7 +135,7 @@ fn rank(cx: &mut Cx<'_>, x: ValueId, table: ValueId) -> Outcome<ValueId> {
 }
 
 /// Codes of small floats, to the nearest with ties to even.
-fn encoded(cx: &mut Cx<'_>, x: ValueId, float: SmallFloat, rounding: &Rounding) -> Outcome<ValueId> {
+fn by_table(cx: &mut Cx<'_>, x: ValueId, float: SmallFloat, rounding: &Rounding) -> Outcome<ValueId> {
     let x = cx.cast(x, if cx.dtype(x) == DType::F64 { DType::F64 } else { DType::F32 })?;
     let (thresholds, overflow) = thresholds(float, cx.dtype(x));
     let largest = thresholds.len() as u8;
@@ -197,4 +224,17 @@ fn narrowed(cx: &mut Cx<'_>, x: ValueId, bits: usize, target: DType) -> Outcome<
     cx.cast(back, target)
 }
 
-pub(super) static TABLE: &[OnnxOp] = &[op("Cast", 6, cast), op("CastLike", 15, cast_like)];
+/// The bits as another type of their width; a bool is a byte.
+fn bit_cast<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    let code = call.int_or("to", 0)?;
+    let known = Elem::from_code(code).and_then(|to| Some((to, to.storage()?)));
+    let Some((to, dtype)) = known else { return fault(format!("it asks for the type {code}")) };
+    let mut x = call.x(cx, 0)?;
+    if cx.dtype(x).is_bool() {
+        x = cx.cast(x, DType::U8)?;
+    }
+    let y = if cx.dtype(x) == dtype { x } else { cx.typed("bit_cast", dtype, x)? };
+    Ok(vec![Value::Node(y, to)])
+}
+
+pub(super) static TABLE: &[OnnxOp] = &[op("BitCast", 26, bit_cast), op("Cast", 6, cast), op("CastLike", 15, cast_like)];

@@ -107,8 +107,14 @@ fn bit_shift<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (below, none) = (cx.compare(CmpOp::Lt, b, width)?, cx.like(b, 0.0));
     let natural = cx.compare(CmpOp::Ge, b, none)?;
     let inside = cx.binary(BinaryOp::And, below, natural)?;
-    let zero = cx.like(a, 0.0);
-    let y = cx.select(inside, shifted, zero)?;
+    // To the right a signed integer leaves its sign.
+    let outside = if op == BinaryOp::Shr && cx.dtype(a).is_signed() {
+        let most = cx.like(b, f64::from(cx.dtype(b).bits() - 1));
+        cx.binary(op, a, most)?
+    } else {
+        cx.like(a, 0.0)
+    };
+    let y = cx.select(inside, shifted, outside)?;
     cx.one(y)
 }
 

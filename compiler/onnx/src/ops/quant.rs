@@ -22,11 +22,12 @@ const MOST_SCALES: usize = 1 << 16;
 
 /// The least and greatest integer of a type.
 pub(crate) fn limits(elem: Elem) -> Option<(i64, i64)> {
-    let storage = elem.storage().filter(|d| d.is_int())?;
     let bits = elem.packed_bits() as u32;
-    match (elem.small_float().is_none(), storage.is_signed()) {
-        (true, true) if bits < 64 => Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
-        (true, false) if bits < 64 => Some((0, (1 << bits) - 1)),
+    match elem {
+        Elem::Int2 | Elem::Int4 | Elem::Int8 | Elem::Int16 | Elem::Int32 => {
+            Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
+        }
+        Elem::Uint2 | Elem::Uint4 | Elem::Uint8 | Elem::Uint16 | Elem::Uint32 => Some((0, (1 << bits) - 1)),
         _ => None,
     }
 }

@@ -416,7 +416,12 @@ fn space_to_depth<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     }
     let (rows, columns) = (h.floor_div(&int(b)), w.floor_div(&int(b)));
     let y = cx.reshape(x, &[n.clone(), c.clone(), rows.clone(), int(b), columns.clone(), int(b)])?;
-    let y = cx.transpose(y, &[0, 3, 5, 1, 2, 4])?;
+    let perm = match call.text("mode", "DCR")?.as_str() {
+        "DCR" => [0, 3, 5, 1, 2, 4],
+        "CRD" => [0, 1, 3, 5, 2, 4],
+        other => return fault(format!("the mode `{other}` is neither DCR nor CRD")),
+    };
+    let y = cx.transpose(y, &perm)?;
     let y = cx.reshape(y, &[n.clone(), c * int(b * b), rows, columns])?;
     moved(y, elem)
 }

@@ -354,7 +354,13 @@ fn precision(dtype: DType) -> Option<i32> {
         | DType::I32
         | DType::U32
         | DType::I64
-        | DType::U64 => None,
+        | DType::U64
+        | DType::F8E4M3FN
+        | DType::F8E4M3FNUZ
+        | DType::F8E5M2
+        | DType::F8E5M2FNUZ
+        | DType::I4
+        | DType::U4 => None,
     }
 }
 
@@ -371,7 +377,13 @@ fn least_exponent(dtype: DType) -> Option<i32> {
         | DType::I32
         | DType::U32
         | DType::I64
-        | DType::U64 => None,
+        | DType::U64
+        | DType::F8E4M3FN
+        | DType::F8E4M3FNUZ
+        | DType::F8E5M2
+        | DType::F8E5M2FNUZ
+        | DType::I4
+        | DType::U4 => None,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::DType;
 use crate::Scalar;
 use crate::arith::IntExpr;
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
-use crate::tir::{Access, BufId, Elem, Expr, ExprId, Stmt};
+use crate::tir::{Access, BufId, Elem, Expr, ExprId, Intrinsic, Stmt, Ty};
 
 /// An expression: an element or an index.
 #[derive(Clone, Copy)]
@@ -159,6 +159,11 @@ impl<'k> Ex<'k> {
     /// Conversion as Rust's `as`.
     pub(in crate::ops) fn cast(self, dtype: DType) -> Ex<'k> {
         self.make(|b| b.cast(dtype, self.id))
+    }
+
+    /// Its bits as another dtype of its width.
+    pub(in crate::ops) fn bits_as(self, dtype: DType) -> Ex<'k> {
+        self.make(|b| b.call(Intrinsic::Bitcast, vec![self.id], Ty::scalar(dtype)))
     }
 
     /// An integer's value as an index.

@@ -11,7 +11,7 @@ mod window;
 
 use crate::DType;
 use crate::arith::{IntExpr, Prover};
-use crate::op::ReduceOp;
+use crate::op::{ElementOp, ReduceOp};
 use crate::ops::{At, OpError, OpErrorKind, count, show_type};
 use crate::relax::{Op, TensorType, Type, dim};
 
@@ -21,6 +21,7 @@ pub use shape::broadcast;
 /// The result type of `op` on operands of types `args`; `None` where the op does not determine it (a constant, or what
 /// the regions of an `if` hand back).
 pub fn infer(prover: &Prover, op: &Op, args: &[Type]) -> Result<Option<Type>, OpError> {
+    refuse_stored(op, args)?;
     let tensors = || tensors(args);
     let one = || tensors().and_then(|t| exactly::<1>(&t).map(|[x]| x.clone()));
     let ty = match op {
@@ -82,6 +83,30 @@ pub fn infer(prover: &Prover, op: &Op, args: &[Type]) -> Result<Option<Type>, Op
         }
     };
     Ok(Some(Type::Tensor(ty)))
+}
+
+/// An error if an op computes with elements that are stored only: those are moved, chosen and converted.
+fn refuse_stored(op: &Op, args: &[Type]) -> Result<(), OpError> {
+    let computes = match op {
+        Op::Element(element) => !matches!(element, ElementOp::Cast(_) | ElementOp::Select),
+        Op::Reduce { .. }
+        | Op::ArgReduce { .. }
+        | Op::MatMul
+        | Op::Softmax { .. }
+        | Op::BatchNorm { .. }
+        | Op::LayerNorm { .. }
+        | Op::Conv { .. }
+        | Op::Pool { .. } => true,
+        _ => false,
+    };
+    let stored = |ty: &Type| ty.tensor().is_some_and(|tensor| tensor.dtype.is_stored());
+    match args.iter().position(stored).filter(|_| computes) {
+        None => Ok(()),
+        Some(at) => {
+            let message = format!("`{}` is stored, and no operator computes with its elements", show_type(&args[at]));
+            Err(OpError::new(At::Arg(at), OpErrorKind::DType, message).help("convert first: `x as f32`"))
+        }
+    }
 }
 
 /// The type of a scalar.
