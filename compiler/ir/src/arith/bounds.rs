@@ -21,7 +21,16 @@ pub(super) fn nonnegative(prover: &Prover, e: &IntExpr) -> bool {
     low.as_const().is_some_and(|value| value >= 0) || nonnegative_within(prover, e, &mut { limits::BOUND_STEPS })
 }
 
-/// The same within `fuel` steps.
+/// The same within `fuel` steps, of which a quarter may go into the one path.
+pub(super) fn sign_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -> bool {
+    let mut part = *fuel / 4;
+    *fuel -= part;
+    let low = lower_within(prover, e, &mut part);
+    *fuel += part;
+    low.as_const().is_some_and(|value| value >= 0) || nonnegative_within(prover, e, fuel)
+}
+
+/// The same, turning back where a path leads nowhere.
 pub(super) fn nonnegative_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -> bool {
     if let Some(value) = e.as_const() {
         return value >= 0;

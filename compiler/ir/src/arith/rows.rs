@@ -83,7 +83,7 @@ fn meaning(prover: &Prover, atom: &Atom, fuel: &mut u32, out: &mut Vec<IntExpr>)
             }
             let whole = b * a.floor_div(b) + &it - a;
             out.extend([it.clone(), b - 1 - &it, -&whole, whole]);
-            if bounds::nonnegative_within(prover, a, fuel) {
+            if bounds::sign_within(prover, a, fuel) {
                 out.push(a - it);
             }
         }

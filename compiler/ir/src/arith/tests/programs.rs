@@ -208,3 +208,14 @@ fn an_equality_says_more_of_what_another_gave() {
     proven(&outer, "floordiv(i, 3) < floordiv(N + 2, 3)");
     assert_eq!(given(&outer).simplify(&e("floordiv(i, 3)")), e("floordiv(a, 3)"));
 }
+
+#[test]
+fn a_remainder_is_not_above_a_dividend_whose_sign_one_path_shows() {
+    let dims = ["N >= 1", "M >= 1", "i >= 0", "i < M"];
+    let loops = ["a >= 0", "a < 4", "b >= 0", "b < 5", "c >= 0", "c < floordiv(N + 19, 20)", "j >= 0", "j < N"];
+    let at = ["j == 5*a*floordiv(N + 19, 20) + b*floordiv(N + 19, 20) + c"];
+    let inside = ["5*a*floordiv(N + 19, 20) + b*floordiv(N + 19, 20) + c < N"];
+    let facts = [&dims[..], &loops[..], &at[..], &inside[..]].concat();
+    proven(&facts, "floormod(j, 2) < min(1, N - 1) + 1");
+    proven(&facts, "floormod(j, 2) <= N - 1");
+}
