@@ -166,12 +166,11 @@ def ordered(x, axis, descending):
 
 def orders():
     x, special = some(3, 5, step=4, modulus=9), np.array([[1.0, NAN, -INF, 1.0, INF], [NAN, 0.5, NAN, -1.0, 0.5]])
-    for descending in (False, True):
-        for axis in (0, -1):
-            places = ordered(x, axis, descending)
-            attributes = f"axis = {axis}, descending = {'true' if descending else 'false'}"
-            case(f"sort(x, {attributes})", "numbers", np.take_along_axis(x, places, axis), x=x)
-            case(f"argsort(x, {attributes})", "numbers", I(places), x=x)
+    for descending, axis in ((False, 0), (True, -1)):
+        places = ordered(x, axis, descending)
+        attributes = f"axis = {axis}, descending = {'true' if descending else 'false'}"
+        case(f"sort(x, {attributes})", "numbers", np.take_along_axis(x, places, axis), x=x)
+        case(f"argsort(x, {attributes})", "numbers", I(places), x=x)
         places = ordered(special, -1, descending)
         attributes = f"descending = {'true' if descending else 'false'}"
         case(f"sort(x, {attributes})", "floats", np.take_along_axis(special, places, -1), x=special)

@@ -211,6 +211,17 @@ def sample(x, coordinates, mode, padding, align):
     return total
 
 
+ALIGN = {
+    ("linear", "zeros"): (False, True),
+    ("linear", "border"): (False,),
+    ("linear", "reflection"): (True,),
+    ("nearest", "zeros"): (False,),
+    ("nearest", "border"): (True,),
+    ("nearest", "reflection"): (False,),
+    ("cubic", "zeros"): (True,),
+    ("cubic", "border"): (False,),
+    ("cubic", "reflection"): (False,),
+}
 FEW = [("linear", "zeros", False), ("nearest", "border", True), ("cubic", "reflection", False)]
 
 
@@ -220,10 +231,10 @@ def grids():
     grid = np.array([[-1.0, -1.0], [-0.6875, 0.3125], [0.0625, 0.1875], [0.9375, -0.4375], [1.3125, 0.5625], [-1.8125, 1.6875]])
     for mode in ("linear", "nearest", "cubic"):
         for padding in ("zeros", "border", "reflection"):
-            for align in (False, True):
+            # Each way of blending and of padding; they are large kernels, so that of other dtypes than f32 there are few.
+            for align in ALIGN[mode, padding]:
                 y = [[[[sample(x[0, c], (v, u), mode, padding, align) for u, v in grid]] for c in range(2)]]
                 attributes = f'mode = "{mode}", padding_mode = "{padding}", align_corners = {str(align).lower()}'
-                # A kernel each, and large ones: of the other dtypes a mode with one kind of padding.
                 on = "floats" if (mode, padding, align) in FEW else "f32"
                 case(f"grid_sample(x, g, {attributes})", on, y, "12", x=x, g=grid.reshape(1, 1, 6, 2))
     y = x.copy()
@@ -246,32 +257,34 @@ def bilinear(x, y, u, largest):
     return max(parts) if largest else sum(parts)
 
 
+def part(x, box, at, half, ratio, largest):
+    """Part `at` of 2 x 3 of a box, of samples between four elements each."""
+    left, top, right, bottom = box * 0.5 - (0.5 if half else 0.0)
+    width, height = (right - left, bottom - top) if half else (max(right - left, 1.0), max(bottom - top, 1.0))
+    rows, columns = height / 2, width / 3
+    down, across = ratio or math.ceil(rows), ratio or math.ceil(columns)
+    y, u = top + at[0] * rows, left + at[1] * columns
+    values = [
+        bilinear(x, y + (i + 0.5) * rows / down, u + (j + 0.5) * columns / across, largest)
+        for i in range(down)
+        for j in range(across)
+    ]
+    return max(values) if largest else sum(values) / max(len(values), 1)
+
+
 def regions():
     x = reals(2, 2, 5, 6)
     rois = np.array([[0.5, 0.75, 4.0, 3.5], [-1.0, -0.5, 2.5, 7.0], [1.0, 1.0, 1.25, 1.5]])
     which = [1, 0, 1]
-    for mode in ("avg", "max"):
-        for half in (True, False):
-            for ratio in (2, 0):
-                y = np.zeros((3, 2, 2, 3))
-                for n, box in enumerate(rois):
-                    left, top, right, bottom = box * 0.5 - (0.5 if half else 0.0)
-                    width, height = (right - left, bottom - top) if half else (max(right - left, 1.0), max(bottom - top, 1.0))
-                    rows, columns = height / 2, width / 3
-                    steps = (ratio or math.ceil(rows), ratio or math.ceil(columns))
-                    for c in range(2):
-                        for r in range(2):
-                            for q in range(3):
-                                values = [bilinear(x[which[n], c], top + r * rows + (i + 0.5) * rows / steps[0],
-                                                   left + q * columns + (j + 0.5) * columns / steps[1], mode == "max")
-                                          for i in range(steps[0]) for j in range(steps[1])]
-                                y[n, c, r, q] = max(values) if mode == "max" else sum(values) / max(len(values), 1)
-                transformation = "half_pixel" if half else "output_half_pixel"
-                attributes = f'output_height = 2, output_width = 3, sampling_ratio = {ratio}, spatial_scale = 0.5, mode = "{mode}"'
-                call = f'roi_align(x, r, i, {attributes}, coordinate_transformation_mode = "{transformation}")'
-                # Coordinates of a few roundings, by which neighbours of up to 4 are weighed.
-                on = "floats" if (mode == "max") == (ratio == 0) == half else "f32"
-                case(call, on, y, "16", x=x, r=rois, i=Typed("i64", which))
+    for mode, half, ratio, on in (("avg", False, 2, "floats"), ("max", True, 0, "floats"), ("avg", True, 0, "f32"), ("max", False, 2, "f32")):
+        y = np.zeros((3, 2, 2, 3))
+        for n, c, r, q in np.ndindex(*y.shape):
+            y[n, c, r, q] = part(x[which[n], c], rois[n], (r, q), half, ratio, mode == "max")
+        transformation = "half_pixel" if half else "output_half_pixel"
+        attributes = f'output_height = 2, output_width = 3, sampling_ratio = {ratio}, spatial_scale = 0.5, mode = "{mode}"'
+        call = f'roi_align(x, r, i, {attributes}, coordinate_transformation_mode = "{transformation}")'
+        # Coordinates of a few roundings, by which neighbours of up to 4 are weighed.
+        case(call, on, y, "16", x=x, r=rois, i=Typed("i64", which))
     y = np.array([[[[NAN, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, INF]]]])
     spots = [[0.5, 0.5, 1.0, 1.0], [1.5, 1.5, 3.0, 3.0], [1.5, 0.5, 2.0, 1.0]]
     case("roi_align(x, r, i, sampling_ratio = 1)", "floats", [[[[NAN]]], [[[INF]]], [[[1.0]]]], "8", x=y, r=spots, i=Typed("i64", [0, 0, 0]))
