@@ -1,5 +1,6 @@
 //! Elementwise operators over special values.
 
+use tenfold_ir::eval::ulps;
 use tenfold_ir::op::{Activation, BinaryOp, CmpOp, ElementOp, UnaryOp};
 use tenfold_ir::ops::Arg;
 use tenfold_ir::relax::ValueId;
@@ -8,61 +9,10 @@ use tenfold_ir::{DType, Scalar};
 use crate::case::{Case, Make, fixed};
 use crate::data::{special, telling};
 
-const ROUNDING: &[UnaryOp] = &[
-    UnaryOp::Neg,
-    UnaryOp::Abs,
-    UnaryOp::Sign,
-    UnaryOp::Floor,
-    UnaryOp::Ceil,
-    UnaryOp::Round,
-    UnaryOp::Trunc,
-    UnaryOp::Sqrt,
-    UnaryOp::Rsqrt,
-    UnaryOp::Reciprocal,
-    UnaryOp::Square,
-    UnaryOp::IsNan,
-    UnaryOp::IsInf,
-    UnaryOp::IsFinite,
-];
-
-pub(crate) const MATH: &[UnaryOp] = &[
-    UnaryOp::Exp,
-    UnaryOp::Exp2,
-    UnaryOp::Expm1,
-    UnaryOp::Log,
-    UnaryOp::Log2,
-    UnaryOp::Log10,
-    UnaryOp::Log1p,
-    UnaryOp::Sin,
-    UnaryOp::Cos,
-    UnaryOp::Tan,
-    UnaryOp::Asin,
-    UnaryOp::Acos,
-    UnaryOp::Atan,
-    UnaryOp::Sinh,
-    UnaryOp::Cosh,
-    UnaryOp::Tanh,
-    UnaryOp::Asinh,
-    UnaryOp::Acosh,
-    UnaryOp::Atanh,
-    UnaryOp::Erf,
-    UnaryOp::Sigmoid,
-];
-
-const BINARY: &[BinaryOp] = &[
-    BinaryOp::Add,
-    BinaryOp::Sub,
-    BinaryOp::Mul,
-    BinaryOp::Div,
-    BinaryOp::Rem,
-    BinaryOp::DivEuclid,
-    BinaryOp::RemEuclid,
-    BinaryOp::Pow,
-    BinaryOp::Min,
-    BinaryOp::Max,
-];
-const BITWISE: &[BinaryOp] = &[BinaryOp::And, BinaryOp::Or, BinaryOp::Xor, BinaryOp::Shl, BinaryOp::Shr];
-const COMPARE: &[CmpOp] = &[CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
+/// Functions that are written out, and so are not correctly rounded.
+pub(crate) fn math() -> Vec<UnaryOp> {
+    UnaryOp::ALL.iter().copied().filter(|op| ulps(*op) > 0.5).collect()
+}
 
 fn label(dtype: DType) -> String {
     dtype.name().to_string()
@@ -96,19 +46,13 @@ fn over_special(name: &str, dtype: DType, ops: &[ElementOp]) -> Case {
 
 fn unary(dtype: DType) -> Vec<Case> {
     let wrap = |ops: &[UnaryOp]| ops.iter().map(|op| ElementOp::Unary(*op)).collect::<Vec<_>>();
-    if dtype == DType::Bool {
-        return vec![over_special("unary", dtype, &wrap(&[UnaryOp::Not]))];
-    }
+    let rounded = |op: &&UnaryOp| op.takes().holds(dtype) && ulps(**op) <= 0.5;
+    let rounded: Vec<UnaryOp> = UnaryOp::ALL.iter().filter(rounded).copied().collect();
+    let mut all = vec![over_special("rounding", dtype, &wrap(&rounded))];
     if !dtype.is_float() {
-        let signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
-        let mut ops = vec![UnaryOp::Not, UnaryOp::Square];
-        if signed {
-            ops.extend([UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Sign]);
-        }
-        return vec![over_special("unary", dtype, &wrap(&ops))];
+        return all;
     }
-    let mut all = vec![over_special("rounding", dtype, &wrap(ROUNDING))];
-    for ops in MATH.chunks(7) {
+    for ops in math().chunks(7) {
         all.push(over_special(&format!("math_{:?}", ops[0]).to_lowercase(), dtype, &wrap(ops)));
     }
     for ops in Activation::all().chunks(5) {
@@ -123,17 +67,8 @@ fn unary(dtype: DType) -> Vec<Case> {
 fn binary(dtype: DType) -> Vec<Case> {
     let values = telling(dtype);
     let n = values.len() as i64;
-    let mut ops: Vec<ElementOp> = COMPARE.iter().map(|op| ElementOp::Compare(*op)).collect();
-    if dtype == DType::Bool {
-        ops.extend([BinaryOp::And, BinaryOp::Or, BinaryOp::Xor].map(ElementOp::Binary));
-    } else {
-        ops.extend(BINARY.iter().map(|op| ElementOp::Binary(*op)));
-        if dtype.is_float() {
-            ops.push(ElementOp::Binary(BinaryOp::Atan2));
-        } else {
-            ops.extend(BITWISE.iter().map(|op| ElementOp::Binary(*op)));
-        }
-    }
+    let mut ops: Vec<ElementOp> = CmpOp::ALL.iter().map(|op| ElementOp::Compare(*op)).collect();
+    ops.extend(BinaryOp::ALL.iter().filter(|op| op.takes().holds(dtype)).map(|op| ElementOp::Binary(*op)));
     let halves: Vec<&[ElementOp]> = ops.chunks(8).collect();
     let make = |(i, ops): (usize, &[ElementOp])| {
         let mut m = Make::new(&format!("pairs{i}_{}", label(dtype)));

@@ -34,135 +34,154 @@ impl fmt::Debug for Real {
     }
 }
 
-/// Operators of one value. The result has the operand's dtype, except for the `is_*` tests, which give `bool`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum UnaryOp {
-    /// `-x`; integers wrap.
-    Neg,
-    /// `!x`: logical on bool, bitwise on integers.
-    Not,
-    /// Absolute value; `abs(MIN)` wraps to `MIN`.
-    Abs,
-    /// -1, 0 or 1; NaN stays NaN.
-    Sign,
-    /// Towards negative infinity.
-    Floor,
-    /// Towards positive infinity.
-    Ceil,
-    /// To nearest, ties to even.
-    Round,
-    /// Towards zero.
-    Trunc,
-    /// Square root.
-    Sqrt,
-    /// 1 / sqrt(x).
-    Rsqrt,
-    /// 1 / x.
-    Reciprocal,
-    /// x * x.
-    Square,
-    /// e to the x.
-    Exp,
-    /// 2 to the x.
-    Exp2,
-    /// exp(x) - 1.
-    Expm1,
-    /// Natural logarithm.
-    Log,
-    /// Logarithm to base 2.
-    Log2,
-    /// Logarithm to base 10.
-    Log10,
-    /// log(1 + x).
-    Log1p,
-    /// Sine.
-    Sin,
-    /// Cosine.
-    Cos,
-    /// Tangent.
-    Tan,
-    /// Arc sine.
-    Asin,
-    /// Arc cosine.
-    Acos,
-    /// Arc tangent.
-    Atan,
-    /// Hyperbolic sine.
-    Sinh,
-    /// Hyperbolic cosine.
-    Cosh,
-    /// Hyperbolic tangent.
-    Tanh,
-    /// Inverse hyperbolic sine.
-    Asinh,
-    /// Inverse hyperbolic cosine.
-    Acosh,
-    /// Inverse hyperbolic tangent.
-    Atanh,
-    /// Error function.
-    Erf,
-    /// 1 / (1 + exp(-x)).
-    Sigmoid,
-    /// Whether x is NaN.
-    IsNan,
-    /// Whether x is infinite.
-    IsInf,
-    /// Whether x is neither NaN nor infinite.
-    IsFinite,
+/// An enum of operators, and the list of them.
+macro_rules! operators {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $op:ident,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum $name {
+            $($(#[$doc])* $op,)+
+        }
+
+        impl $name {
+            /// Every one, in the order of their declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$op),+];
+        }
+    };
 }
 
-/// Operators of two values of one dtype, which is the result's.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum BinaryOp {
-    /// Sum.
-    Add,
-    /// Difference.
-    Sub,
-    /// Product.
-    Mul,
-    /// Quotient; of integers towards zero, `x / 0 = 0`, `MIN / -1 = MIN`.
-    Div,
-    /// Remainder with the dividend's sign; of integers `x % 0 = x`.
-    Rem,
-    /// Euclidean quotient; `x / 0 = 0`.
-    DivEuclid,
-    /// Euclidean remainder; `x % 0 = x`.
-    RemEuclid,
-    /// Power.
-    Pow,
-    /// The smaller; propagates NaN.
-    Min,
-    /// The larger; propagates NaN.
-    Max,
-    /// And: logical on bool, bitwise on integers.
-    And,
-    /// Or.
-    Or,
-    /// Exclusive or.
-    Xor,
-    /// Shift left; count modulo the width.
-    Shl,
-    /// Shift right, arithmetic if signed; count modulo the width.
-    Shr,
-    /// Arc tangent of y / x.
-    Atan2,
+operators! {
+    /// Operators of one value. The result has the operand's dtype, except for the `is_*` tests, which give `bool`.
+    UnaryOp {
+        /// `-x`; integers wrap.
+        Neg,
+        /// `!x`: logical on bool, bitwise on integers.
+        Not,
+        /// Absolute value; `abs(MIN)` wraps to `MIN`.
+        Abs,
+        /// -1, 0 or 1; NaN stays NaN.
+        Sign,
+        /// Towards negative infinity.
+        Floor,
+        /// Towards positive infinity.
+        Ceil,
+        /// To nearest, ties to even.
+        Round,
+        /// Towards zero.
+        Trunc,
+        /// Square root.
+        Sqrt,
+        /// 1 / sqrt(x).
+        Rsqrt,
+        /// 1 / x.
+        Reciprocal,
+        /// x * x.
+        Square,
+        /// e to the x.
+        Exp,
+        /// 2 to the x.
+        Exp2,
+        /// exp(x) - 1.
+        Expm1,
+        /// Natural logarithm.
+        Log,
+        /// Logarithm to base 2.
+        Log2,
+        /// Logarithm to base 10.
+        Log10,
+        /// log(1 + x).
+        Log1p,
+        /// Sine.
+        Sin,
+        /// Cosine.
+        Cos,
+        /// Tangent.
+        Tan,
+        /// Arc sine.
+        Asin,
+        /// Arc cosine.
+        Acos,
+        /// Arc tangent.
+        Atan,
+        /// Hyperbolic sine.
+        Sinh,
+        /// Hyperbolic cosine.
+        Cosh,
+        /// Hyperbolic tangent.
+        Tanh,
+        /// Inverse hyperbolic sine.
+        Asinh,
+        /// Inverse hyperbolic cosine.
+        Acosh,
+        /// Inverse hyperbolic tangent.
+        Atanh,
+        /// Error function.
+        Erf,
+        /// 1 / (1 + exp(-x)).
+        Sigmoid,
+        /// Whether x is NaN.
+        IsNan,
+        /// Whether x is infinite.
+        IsInf,
+        /// Whether x is neither NaN nor infinite.
+        IsFinite,
+    }
 }
 
-/// Comparisons; NaN is unordered.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum CmpOp {
-    /// `==`
-    Eq,
-    /// `!=`
-    Ne,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
+operators! {
+    /// Operators of two values of one dtype, which is the result's.
+    BinaryOp {
+        /// Sum.
+        Add,
+        /// Difference.
+        Sub,
+        /// Product.
+        Mul,
+        /// Quotient; of integers towards zero, `x / 0 = 0`, `MIN / -1 = MIN`.
+        Div,
+        /// Remainder with the dividend's sign; of integers `x % 0 = x`.
+        Rem,
+        /// Euclidean quotient; `x / 0 = 0`.
+        DivEuclid,
+        /// Euclidean remainder; `x % 0 = x`.
+        RemEuclid,
+        /// Power.
+        Pow,
+        /// The smaller; propagates NaN.
+        Min,
+        /// The larger; propagates NaN.
+        Max,
+        /// And: logical on bool, bitwise on integers.
+        And,
+        /// Or.
+        Or,
+        /// Exclusive or.
+        Xor,
+        /// Shift left; count modulo the width.
+        Shl,
+        /// Shift right, arithmetic if signed; count modulo the width.
+        Shr,
+        /// Arc tangent of y / x.
+        Atan2,
+    }
+}
+
+operators! {
+    /// Comparisons; NaN is unordered.
+    CmpOp {
+        /// `==`
+        Eq,
+        /// `!=`
+        Ne,
+        /// `<`
+        Lt,
+        /// `<=`
+        Le,
+        /// `>`
+        Gt,
+        /// `>=`
+        Ge,
+    }
 }
 
 /// Everything that relax applies element by element with broadcasting.
@@ -187,6 +206,16 @@ pub enum ElementOp {
     /// `q_multiply_shift(x, multiplier, shift)` of i32: `x * multiplier * 2^(shift - 31)`, rounded to nearest with
     /// ties up, saturating.
     QMultiplyShift,
+}
+
+impl ElementOp {
+    /// Every one without attributes that is no activation; those have a list of their own.
+    pub fn plain() -> impl Iterator<Item = Self> {
+        let unary = UnaryOp::ALL.iter().copied().map(Self::Unary);
+        let binary = BinaryOp::ALL.iter().copied().map(Self::Binary);
+        let compare = CmpOp::ALL.iter().copied().map(Self::Compare);
+        unary.chain(binary).chain(compare).chain([Self::Select, Self::Clip, Self::Prelu, Self::QMultiplyShift])
+    }
 }
 
 /// Reductions over axes or ranges.

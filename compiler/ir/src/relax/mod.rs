@@ -33,7 +33,7 @@ pub use layout::{
 };
 pub use names::{binary_name, compare_name, element_name, op_name, unary_name};
 pub use parse::{parse_function, parse_type};
-pub use parse_op::{plain_element, plain_elements};
+pub use parse_op::plain_element;
 pub use print::{PrintOptions, print_function, print_with, scalar_text, type_text};
 pub use random::{Random, random_module};
 pub use rewrite::renumbered;

@@ -10,7 +10,7 @@ use super::{
     element_name, type_text,
 };
 use crate::arith::{Fact, IntExpr, Sym};
-use crate::op::{Activation, ArgOp, BinaryOp, CmpOp, ElementOp, Real, ReduceOp, UnaryOp};
+use crate::op::{Activation, ArgOp, ElementOp, Real, ReduceOp};
 use crate::text::{Wrong, bracketed, quoted, split};
 use crate::{DType, Scalar};
 
@@ -290,75 +290,6 @@ fn call_tir(attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<Op> {
     })
 }
 
-/// Elementwise operators without attributes that are no activations.
-static PLAIN: &[ElementOp] = &{
-    use ElementOp::{Binary as B, Compare as C, Unary as U};
-    [
-        U(UnaryOp::Neg),
-        U(UnaryOp::Not),
-        U(UnaryOp::Abs),
-        U(UnaryOp::Sign),
-        U(UnaryOp::Floor),
-        U(UnaryOp::Ceil),
-        U(UnaryOp::Round),
-        U(UnaryOp::Trunc),
-        U(UnaryOp::Sqrt),
-        U(UnaryOp::Rsqrt),
-        U(UnaryOp::Reciprocal),
-        U(UnaryOp::Square),
-        U(UnaryOp::Exp),
-        U(UnaryOp::Exp2),
-        U(UnaryOp::Expm1),
-        U(UnaryOp::Log),
-        U(UnaryOp::Log2),
-        U(UnaryOp::Log10),
-        U(UnaryOp::Log1p),
-        U(UnaryOp::Sin),
-        U(UnaryOp::Cos),
-        U(UnaryOp::Tan),
-        U(UnaryOp::Asin),
-        U(UnaryOp::Acos),
-        U(UnaryOp::Atan),
-        U(UnaryOp::Sinh),
-        U(UnaryOp::Cosh),
-        U(UnaryOp::Tanh),
-        U(UnaryOp::Asinh),
-        U(UnaryOp::Acosh),
-        U(UnaryOp::Atanh),
-        U(UnaryOp::Erf),
-        U(UnaryOp::Sigmoid),
-        U(UnaryOp::IsNan),
-        U(UnaryOp::IsInf),
-        U(UnaryOp::IsFinite),
-        B(BinaryOp::Add),
-        B(BinaryOp::Sub),
-        B(BinaryOp::Mul),
-        B(BinaryOp::Div),
-        B(BinaryOp::Rem),
-        B(BinaryOp::DivEuclid),
-        B(BinaryOp::RemEuclid),
-        B(BinaryOp::Pow),
-        B(BinaryOp::Min),
-        B(BinaryOp::Max),
-        B(BinaryOp::And),
-        B(BinaryOp::Or),
-        B(BinaryOp::Xor),
-        B(BinaryOp::Shl),
-        B(BinaryOp::Shr),
-        B(BinaryOp::Atan2),
-        C(CmpOp::Eq),
-        C(CmpOp::Ne),
-        C(CmpOp::Lt),
-        C(CmpOp::Le),
-        C(CmpOp::Gt),
-        C(CmpOp::Ge),
-        ElementOp::Select,
-        ElementOp::Clip,
-        ElementOp::Prelu,
-        ElementOp::QMultiplyShift,
-    ]
-};
-
 fn element(word: &str, attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<ElementOp> {
     if let Some(op) = listed(word) {
         return Ok(op);
@@ -370,11 +301,6 @@ fn element(word: &str, attrs: &mut Attrs<'_>, ty: &Type) -> Parsed<ElementOp> {
     op.map(ElementOp::Activation).ok_or_else(|| Wrong::found("an op", word))
 }
 
-/// Elementwise operators without attributes, for tests that walk over all of them. Activations have a list of their own.
-pub fn plain_elements() -> &'static [ElementOp] {
-    PLAIN
-}
-
 /// The elementwise operator of a word, if it has no attributes.
 pub fn plain_element(word: &str) -> Option<ElementOp> {
     let activation = || Activation::named(word, |_| Err(())).ok().flatten().map(ElementOp::Activation);
@@ -382,5 +308,5 @@ pub fn plain_element(word: &str) -> Option<ElementOp> {
 }
 
 fn listed(word: &str) -> Option<ElementOp> {
-    PLAIN.iter().copied().find(|op| element_name(*op) == word)
+    ElementOp::plain().find(|op| element_name(*op) == word)
 }

@@ -3,8 +3,8 @@
 use super::parse::{Parsed, Parser, access, dtype};
 use super::verify_types::expected;
 use super::{Elem, Expr, ExprId, Intrinsic, Ty, operands};
-use crate::op::{BinaryOp, CmpOp, ElementOp, UnaryOp};
-use crate::relax::{binary_name, compare_name, plain_elements, unary_name};
+use crate::op::{BinaryOp, CmpOp, UnaryOp};
+use crate::relax::{binary_name, compare_name, unary_name};
 use crate::{DType, Scalar};
 
 /// Expressions inside expressions.
@@ -231,24 +231,15 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
 }
 
 fn unary_op(name: &str) -> Option<UnaryOp> {
-    plain_elements().iter().find_map(|op| match op {
-        ElementOp::Unary(op) if unary_name(*op) == name => Some(*op),
-        _ => None,
-    })
+    UnaryOp::ALL.iter().copied().find(|op| unary_name(*op) == name)
 }
 
 fn binary_op(name: &str) -> Option<BinaryOp> {
-    plain_elements().iter().find_map(|op| match op {
-        ElementOp::Binary(op) if binary_name(*op) == name => Some(*op),
-        _ => None,
-    })
+    BinaryOp::ALL.iter().copied().find(|op| binary_name(*op) == name)
 }
 
 fn compare_op(name: &str) -> Option<CmpOp> {
-    plain_elements().iter().find_map(|op| match op {
-        ElementOp::Compare(op) if compare_name(*op) == name => Some(*op),
-        _ => None,
-    })
+    CmpOp::ALL.iter().copied().find(|op| compare_name(*op) == name)
 }
 
 /// `f32`, `index`, `f32x8`.

@@ -100,7 +100,6 @@ const FLOATS: [UnaryOp; 12] = [
     UnaryOp::Reciprocal,
     UnaryOp::Atan,
 ];
-const COMPARES: [CmpOp; 6] = [CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
 const PATTERNS: [Option<OpPattern>; 8] = [
     None,
     Some(OpPattern::ElementWise),
@@ -278,7 +277,7 @@ impl Gen {
             1 => self.choice(Ty::bool(), depth),
             _ => {
                 let ty = if self.rng.below(2) == 0 { Ty::index() } else { Ty::scalar(self.dtype()) };
-                let (op, (x, y)) = (self.rng.of(&COMPARES), self.pair(ty, depth));
+                let (op, (x, y)) = (self.rng.of(CmpOp::ALL), self.pair(ty, depth));
                 self.b.compare(op, x, y)
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use tenfold_ir::op::{BinaryOp, CmpOp, ElementOp, UnaryOp};
-use tenfold_ir::relax::{binary_name, compare_name, plain_elements, unary_name};
+use tenfold_ir::relax::{binary_name, compare_name, unary_name};
 use tenfold_ir::tir::{Builder, Elem, Expr, ExprId, Ty};
 use tenfold_ir::{DType, Scalar};
 
@@ -36,7 +36,7 @@ impl Head {
         if word == "choose" {
             return Some(Head::Choose);
         }
-        plain_elements().iter().find_map(|op| match *op {
+        ElementOp::plain().find_map(|op| match op {
             ElementOp::Unary(op) if unary_name(op) == word => Some(Head::Unary(op)),
             ElementOp::Binary(op) if binary_name(op) == word => Some(Head::Binary(op)),
             ElementOp::Compare(op) if compare_name(op) == word => Some(Head::Compare(op)),
