@@ -26,6 +26,15 @@ pub(super) fn integers(i: usize, x: &TensorType) -> Result<(), OpError> {
     if x.dtype.is_int() { Ok(()) } else { Err(dtype_error(i, "integers", x).help("convert first: `x as i64`")) }
 }
 
+/// An error if operand `i` holds elements that are stored and not computed with.
+pub(super) fn computed(i: usize, x: &TensorType) -> Result<(), OpError> {
+    if x.dtype.is_stored() {
+        let message = format!("`{}` is stored, and no operator computes with its elements", show_tensor(x));
+        return Err(OpError::new(At::Arg(i), OpErrorKind::DType, message).help("convert first: `x as f32`"));
+    }
+    Ok(())
+}
+
 /// An error if operand `i` holds bools.
 pub(super) fn numbers(i: usize, x: &TensorType) -> Result<(), OpError> {
     if x.dtype.is_bool() || x.dtype.is_stored() {

@@ -1,7 +1,7 @@
 //! Sorting and searching. NaN is greater than every number, and equals keep their order.
 
 use super::call::{axes_attr, axis_attr, bool_attr, index_attr, missing, tensor};
-use super::check::{floats, numbers, rank, same_dtype};
+use super::check::{computed, floats, numbers, rank, same_dtype};
 use super::entry::AXIS;
 use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::kernel::{Buf, Cell, Ex, Kernel};
@@ -95,6 +95,7 @@ fn without(shape: &[IntExpr], axis: usize) -> Vec<IntExpr> {
 
 fn sort(b: &mut Builder, call: &OpCall, places: bool) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
+    computed(0, &ty)?;
     let axis = axis_attr(call, &ty, -1)?;
     let descending = bool_attr(call, "descending", false)?;
     let k = Kernel::new(b, if places { "argsort" } else { "sort" });
@@ -185,6 +186,7 @@ fn keep_best<'k>(
 fn searchsorted(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (sorted, ty) = tensor(b, call, 0)?;
     let (values, wanted) = tensor(b, call, 1)?;
+    computed(0, &ty)?;
     rank(0, &ty, 1)?;
     same_dtype(1, &wanted, &ty)?;
     let right = super::call::word_attr(call, "side", &["left", "right"])? == 1;
@@ -214,6 +216,7 @@ fn searchsorted(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
 /// A count, and what it is of; the places behind the count hold 0.
 fn nonzero(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
+    computed(0, &ty)?;
     let (axes, total) = (ty.shape.len(), dim::product(&ty.shape));
     let k = Kernel::new(b, "nonzero");
     let from = k.input(b, x);
@@ -241,6 +244,7 @@ fn nonzero(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
 
 fn unique(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
+    computed(0, &ty)?;
     let total = dim::product(&ty.shape);
     let flat = super::compose::reshape(b, x, std::slice::from_ref(&total))?;
     let k = Kernel::new(b, "unique");

@@ -110,6 +110,7 @@ const BINARY: [BinaryOp; 9] = [
     BinaryOp::Max,
 ];
 
+/// In `f32` for all but `f64`, then rounded to the dtype.
 fn binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar {
     macro_rules! of {
         ($a:expr, $b:expr) => {{
@@ -145,12 +146,6 @@ fn binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar {
     }
     if a.dtype == DType::F64 {
         Scalar::float(DType::F64, of!(a.to_f64(), b.to_f64()))
-    } else if op == BinaryOp::DivEuclid {
-        // The quotient is rounded to the dtype before it is cut.
-        let (x, y) = (a.to_f64() as f32, b.to_f64() as f32);
-        let whole = Scalar::float(a.dtype, f64::from(x / y)).to_f64().trunc() as f32;
-        let step = if y > 0.0 { -1.0 } else { 1.0 };
-        Scalar::float(a.dtype, f64::from(if x % y < 0.0 { whole + step } else { whole }))
     } else {
         Scalar::float(a.dtype, f64::from(of!(a.to_f64() as f32, b.to_f64() as f32)))
     }
