@@ -171,8 +171,7 @@ impl Row {
         while values.len() > 1 {
             values = values
                 .chunks(2)
-                .map(|pair| pair.iter().copied().reduce(|x, y| b.binary(self.op, x, y)))
-                .flatten()
+                .filter_map(|pair| pair.iter().copied().reduce(|x, y| b.binary(self.op, x, y)))
                 .collect();
         }
         let index = outer.into_iter().chain([lane]).collect();
