@@ -83,6 +83,8 @@ pub static PIPELINE: &[Pass] = &[
     tir::loop_partition::PASS,
     // On one index per access, where a vector of neighbours can be seen.
     tir::vectorize_loop::PASS,
+    // Of vectors a line at a time, before loops are copied out.
+    tir::inject_prefetch::PASS,
     // Before math is expanded, which would count as size.
     tir::unroll_loop::PASS,
     // Behind what makes copies and constants, whose indices it folds and whose conditions it decides.

@@ -480,6 +480,15 @@ impl<'c, 'm> Ir<'c, 'm> {
         Value::new(llvm!(LLVMBuildInBoundsGEP2(self.builder, of.0, base.0, at.as_mut_ptr(), 1, c"".as_ptr(),)))
     }
 
+    /// Asks for the cache line at `base` moved by `index` elements of `of`, wherever that is.
+    pub(crate) fn prefetch(&self, of: Type<'c>, base: Value<'c>, index: Value<'c>) {
+        let mut at = [index.0];
+        let place = llvm!(LLVMBuildGEP2(self.builder, of.0, base.0, at.as_mut_ptr(), 1, c"".as_ptr()));
+        // To be read, to be kept in all caches, data.
+        let [read, keep, data] = [0, 3, 1].map(|n| self.const_int(self.int(32), n));
+        self.intrinsic("llvm.prefetch", &[self.pointer()], &[Value::new(place), read, keep, data]);
+    }
+
     /// A read.
     pub(crate) fn load(&self, ty: Type<'c>, at: Value<'c>, align: u32) -> Value<'c> {
         let value = Value::new(llvm!(LLVMBuildLoad2(self.builder, ty.0, at.0, c"".as_ptr())));

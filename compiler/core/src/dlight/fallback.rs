@@ -3,6 +3,7 @@
 //!
 //! It never gives up: what cannot run in vectors keeps its loops.
 
+mod ahead;
 mod lanes;
 mod vectors;
 

@@ -1,7 +1,7 @@
 //! `InjectPrefetch`: elements are asked for some iterations before they are read. (TVM: the pass of that name.)
 //!
 //! Runs on plain loops. In a loop annotated `prefetch(b, n)`, every statement that reads `b` gets a `prefetch` before it of
-//! the element that it will read `n` iterations later. Elements whose index itself reads memory are left alone, since that
+//! the element that it will read `n` iterations later, or, of a vector, one in each cache line. Elements whose index itself reads memory are left alone, since that
 //! might lie outside. Nothing else changes.
 
 use std::collections::BTreeMap;
@@ -56,10 +56,26 @@ fn ahead_of(b: &mut Builder, stmt: Stmt, buf: BufId, later: &BTreeMap<VarId, Exp
         });
         let moved = map.exprs(b, &index);
         // What does not move with the loop is there already.
-        let one = Stmt::Prefetch { buf, index: moved.clone() };
-        if moved != index && !asked.contains(&one) {
-            asked.push(one);
+        for index in if moved == index { Vec::new() } else { lines(b, buf, moved) } {
+            let one = Stmt::Prefetch { buf, index };
+            if !asked.contains(&one) {
+                asked.push(one);
+            }
         }
     }
     Stmt::seq(asked.into_iter().chain([stmt]))
+}
+
+/// The first element of each cache line of what an index names; nothing of what is scattered.
+fn lines(b: &mut Builder, buf: BufId, index: Vec<ExprId>) -> Vec<Vec<ExprId>> {
+    const LINE: i64 = 64;
+    let [at] = index[..] else { return vec![index] };
+    let (base, lanes) = match *b.func().exprs.get(at) {
+        Expr::Ramp(base, stride, lanes) if b.func().literal(stride) == Some(1) => (base, i64::from(lanes)),
+        _ if b.ty(at).lanes == 1 => return vec![index],
+        _ => return Vec::new(),
+    };
+    let step = (LINE / b.buf(buf).dtype.size_bytes() as i64).max(1);
+    let firsts = (0..lanes).step_by(step as usize);
+    firsts.map(|n| vec![if n == 0 { base } else { let n = b.index(n); b.add(base, n) }]).collect()
 }

@@ -197,7 +197,7 @@ impl<'c> Body<'_, 'c, '_> {
     }
 
     /// An index of any integer type as the 64 bits of an index.
-    fn as_index(&mut self, id: ExprId) -> Result<Value<'c>> {
+    pub(super) fn as_index(&mut self, id: ExprId) -> Result<Value<'c>> {
         let value = self.expr(id)?;
         if self.is_index(id) {
             return Ok(value);

@@ -189,8 +189,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             Stmt::Call { func, launch: Some(_), .. } => Err(format!("`{func}` is launched on a device")),
             Stmt::Barrier(_) => Err("a barrier in a function of the host".into()),
             Stmt::Assert { cond, text } => self.check(*cond, text),
-            // The processor fetches ahead by itself.
-            Stmt::Prefetch { .. } => Ok(()),
+            Stmt::Prefetch { buf, index } => self.prefetch(*buf, index),
             Stmt::At(loc, body) => {
                 let outer = self.place;
                 self.place = self.places.at(self.cx.ir, *loc).or(outer);
@@ -237,6 +236,17 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             Some(_) | None => self.expr(value)?,
         };
         self.write_element(buf, index, written, self.prim.exprs.ty(value))
+    }
+
+    /// Nothing is read, so the place need not be one.
+    fn prefetch(&mut self, buf: BufId, index: &[ExprId]) -> Result<()> {
+        self.known = vec![BTreeMap::new()];
+        let [index] = index else { return Ok(()) };
+        let (base, at) = (self.base(buf)?, self.as_index(*index)?);
+        let dtype = self.prim.buffers[buf.0 as usize].dtype;
+        let memory = self.memory_type(Ty::scalar(dtype));
+        self.cx.ir.prefetch(memory, base, at);
+        Ok(())
     }
 
     fn if_else(&mut self, cond: ExprId, then: &Stmt, otherwise: Option<&Stmt>) -> Result<()> {

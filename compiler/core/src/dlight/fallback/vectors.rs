@@ -7,6 +7,7 @@ use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::UnaryOp;
 use tenfold_ir::tir::{Block, BufId, Expr, ExprId, PrimFunc, Stmt, VarId, Viewer};
 
+use super::ahead;
 use crate::dlight::machine::Machine;
 use crate::dlight::walk::step;
 use crate::schedule::{Arg, Schedule, ScheduleError};
@@ -31,7 +32,7 @@ struct Found {
 
 /// The kernel with its innermost loops in vectors. What a primitive refuses stays as it is.
 pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine) -> PrimFunc {
-    let all = found(&func, machine);
+    let (all, rows) = (found(&func, machine), ahead::rows(&func));
     let mut s = Schedule::new(module, func);
     for it in all.into_iter().take(MOST) {
         let mut tried = s.clone();
@@ -39,6 +40,8 @@ pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine) -> 
             s = tried;
         }
     }
+    // What is refused leaves the schedule as it was.
+    rows.iter().take(MOST).for_each(|it| drop(ahead::ask(&mut s, it)));
     s.finish()
 }
 
@@ -127,7 +130,7 @@ fn along(viewer: &mut Viewer<'_>, buf: BufId, index: &[ExprId], syms: &[Sym]) ->
 }
 
 /// The iterators of a block that a loop drives one to one.
-fn bound(func: &PrimFunc, block: &Block, var: VarId) -> Vec<VarId> {
+pub(super) fn bound(func: &PrimFunc, block: &Block, var: VarId) -> Vec<VarId> {
     let own = |value: ExprId| *func.exprs.get(value) == Expr::Var(var);
     block.iters.iter().filter(|i| own(i.value)).map(|i| i.var).chain([var]).collect()
 }

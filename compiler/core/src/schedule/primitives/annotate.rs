@@ -1,6 +1,6 @@
 //! `annotate(place, "key", value)`: a loop or a block asks something of a pass that comes later.
 
-use tenfold_ir::tir::{AnnValue, Annotation, Stmt};
+use tenfold_ir::tir::{AnnValue, Annotation, BufId, Stmt};
 
 use crate::schedule::args::{Arg, Args, Value};
 use crate::schedule::edit::State;
@@ -19,7 +19,7 @@ pub(super) const PRIMITIVE: Primitive = Primitive {
 
 impl Schedule<'_> {
     /// Asks something of a later pass: `software_pipeline` with `[[stages], [order]]`, `pragma_auto_unroll_max_step`
-    /// and `pragma_unroll_explicit` with a number, `loop_partition` with `true`, any other key with a number or a text.
+    /// and `pragma_unroll_explicit` with a number, `loop_partition` with `true`, `prefetch` with `["buffer", turns ahead]`, any other key with a number or a text.
     pub fn annotate(&mut self, place: impl Into<Arg>, key: &str, value: impl Into<Arg>) -> Result<(), ScheduleError> {
         self.step("annotate", vec![place.into(), key.into(), value.into()])
     }
@@ -35,7 +35,8 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         ("pragma_auto_unroll_max_step", Value::Loop(_)) => unroll(args, false)?,
         ("pragma_unroll_explicit", Value::Loop(_)) => unroll(args, true)?,
         ("loop_partition", Value::Loop(_)) => Annotation::LoopPartition,
-        ("software_pipeline" | "pragma_auto_unroll_max_step" | "pragma_unroll_explicit" | "loop_partition", _) => {
+        ("prefetch", Value::Loop(_)) => prefetch(state, args.get(2))?,
+        ("prefetch" | "software_pipeline" | "pragma_auto_unroll_max_step" | "pragma_unroll_explicit" | "loop_partition", _) => {
             return Refusal::err(format!("`{key}` is asked of a block"), "give a loop");
         }
         (_, _) => Annotation::User { key: key.to_string(), value: value(args.get(2))? },
@@ -57,6 +58,16 @@ fn value(of: &Value) -> Result<AnnValue, Refusal> {
         }
         _ => Refusal::err("the value is neither a number nor a plain text", "give one of these"),
     }
+}
+
+/// A buffer by its name, and how many turns ahead.
+fn prefetch(state: &State<'_>, value: &Value) -> Result<Annotation, Refusal> {
+    let unknown = || Refusal::new("the value is no buffer and number of turns", "give them as `[\"x\", 2]`");
+    let Value::List(all) = value else { return Err(unknown()) };
+    let [Value::Text(name), Value::Int(ahead)] = &all[..] else { return Err(unknown()) };
+    let buffers = &state.b.func().buffers;
+    let buf = buffers.iter().position(|b| b.name == *name).ok_or_else(unknown)?;
+    Ok(Annotation::Prefetch { buf: BufId(buf as u32), ahead: *ahead })
 }
 
 fn unroll(args: &Args, explicit: bool) -> Result<Annotation, Refusal> {

@@ -1,0 +1,80 @@
+//! Rows asked for before they are needed: a core that goes over a row several times leaves memory idle meanwhile. Where
+//! it goes over them once, it asks ahead by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenfold_ir::tir::{Block, BufId, Expr, PrimFunc, Scope, Stmt, VarId, Viewer};
+
+use super::vectors::bound;
+use crate::dlight::walk::step;
+use crate::schedule::{Arg, Schedule, ScheduleError};
+
+/// Bytes from which on rows come from memory, not from a cache.
+const FAR: i64 = 8 << 20;
+
+/// Bytes of the shortest and the longest row of which the next but one is asked for.
+const ROW: std::ops::RangeInclusive<i64> = 256..=16 << 10;
+
+/// A loop over rows of a buffer.
+pub(super) struct Rows {
+    /// One of the blocks inside.
+    block: String,
+    /// The buffer's name.
+    buf: String,
+}
+
+/// The outermost loops over rows that blocks inside read from memory one after another.
+pub(super) fn rows(func: &PrimFunc) -> Vec<Rows> {
+    let mut all = Vec::new();
+    outermost(&func.body, &mut |var, body| {
+        let mut blocks: Vec<&Block> = Vec::new();
+        body.walk(&mut |s| {
+            if let Stmt::Block(block) = s {
+                blocks.push(block.as_ref());
+            }
+        });
+        let mut readers: BTreeMap<BufId, Vec<&str>> = BTreeMap::new();
+        for block in blocks {
+            far(func, block, var).into_iter().for_each(|buf| readers.entry(buf).or_default().push(&block.name));
+        }
+        let several = readers.into_iter().filter(|(_, blocks)| blocks.len() > 1);
+        all.extend(several.map(|(buf, blocks)| Rows {
+            block: blocks[0].to_string(),
+            buf: func.buffers[buf.0 as usize].name.clone(),
+        }));
+    });
+    all
+}
+
+/// Asks for the rows two turns ahead.
+pub(super) fn ask(s: &mut Schedule<'_>, rows: &Rows) -> Result<(), ScheduleError> {
+    let Some(outer) = s.get_loops(rows.block.as_str())?.first().copied() else { return Ok(()) };
+    s.annotate(outer, "prefetch", Arg::List(vec![Arg::Text(rows.buf.clone()), Arg::Int(2)]))
+}
+
+fn outermost<'s>(stmt: &'s Stmt, f: &mut dyn FnMut(VarId, &'s Stmt)) {
+    match stmt {
+        Stmt::For { var, body, .. } => f(*var, body),
+        Stmt::Block(_) => {}
+        other => other.children().into_iter().for_each(|s| outermost(s, f)),
+    }
+}
+
+/// The parameters of which a turn of a loop reads a row that is not in a cache.
+fn far(func: &PrimFunc, block: &Block, var: VarId) -> BTreeSet<BufId> {
+    let mut viewer = Viewer::new(func);
+    let syms: Vec<_> = bound(func, block, var).into_iter().map(|v| viewer.sym(v)).collect();
+    let mut all = BTreeSet::new();
+    for id in func.exprs_in(&block.body) {
+        let Expr::Load { buf, index, .. } = func.exprs.get(id) else { continue };
+        let data = &func.buffers[buf.0 as usize];
+        let bytes = data.dtype.size_bytes() as i64;
+        let size = data.shape.iter().try_fold(bytes, |n, d| n.checked_mul(d.as_const()?));
+        let row: Option<i64> = syms.iter().map(|sym| step(&mut viewer, *buf, index, sym)).sum();
+        let is_row = row.is_some_and(|n| ROW.contains(&(n.saturating_mul(bytes))));
+        if data.scope == Scope::Param && is_row && size.is_some_and(|n| n >= FAR) {
+            all.insert(*buf);
+        }
+    }
+    all
+}
