@@ -311,7 +311,7 @@ fn in_memory(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
 #[cfg(target_arch = "x86_64")]
 fn stream(from: &[f32], to: &mut [f32]) {
     use std::arch::x86_64::{_mm_loadu_ps, _mm_sfence, _mm_stream_ps};
-    assert!(from.len() == to.len() && from.len() % 4 == 0 && to.as_ptr() as usize % 16 == 0);
+    assert!(from.len() == to.len() && from.len().is_multiple_of(4) && (to.as_ptr() as usize).is_multiple_of(16));
     for n in (0..from.len()).step_by(4) {
         // SAFETY: both slices have four elements from `n` on, and what is written begins at a multiple of 16 bytes.
         unsafe { _mm_stream_ps(to.as_mut_ptr().add(n), _mm_loadu_ps(from.as_ptr().add(n))) }

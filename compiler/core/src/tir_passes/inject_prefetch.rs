@@ -77,5 +77,14 @@ fn lines(b: &mut Builder, buf: BufId, index: Vec<ExprId>) -> Vec<Vec<ExprId>> {
     };
     let step = (LINE / b.buf(buf).dtype.size_bytes() as i64).max(1);
     let firsts = (0..lanes).step_by(step as usize);
-    firsts.map(|n| vec![if n == 0 { base } else { let n = b.index(n); b.add(base, n) }]).collect()
+    firsts
+        .map(|n| {
+            vec![if n == 0 {
+                base
+            } else {
+                let n = b.index(n);
+                b.add(base, n)
+            }]
+        })
+        .collect()
 }

@@ -36,7 +36,14 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         ("pragma_unroll_explicit", Value::Loop(_)) => unroll(args, true)?,
         ("loop_partition", Value::Loop(_)) => Annotation::LoopPartition,
         ("prefetch", Value::Loop(_)) => prefetch(state, args.get(2))?,
-        ("prefetch" | "software_pipeline" | "pragma_auto_unroll_max_step" | "pragma_unroll_explicit" | "loop_partition", _) => {
+        (
+            "prefetch"
+            | "software_pipeline"
+            | "pragma_auto_unroll_max_step"
+            | "pragma_unroll_explicit"
+            | "loop_partition",
+            _,
+        ) => {
             return Refusal::err(format!("`{key}` is asked of a block"), "give a loop");
         }
         (_, _) => Annotation::User { key: key.to_string(), value: value(args.get(2))? },
