@@ -1,6 +1,7 @@
 """Elementwise operators: of floats exact values by mpmath, of integers by Python's own."""
 
 import math
+import struct
 
 import mpmath as mp
 import numpy as np
@@ -314,6 +315,34 @@ def shapes():
     case("select(m, a, b)", "all", none, m=Typed("bool", none), a=none, b=np.array(1))
 
 
+VIEWS = {
+    "i8": ("u8", "B"), "u8": ("i8", "b"), "i16": ("u16", "H"), "u16": ("i16", "h"), "i32": ("f32", "f"),
+    "u32": ("f32", "f"), "i64": ("f64", "d"), "u64": ("f64", "d"), "f16": ("u16", "H"), "f32": ("i32", "i"),
+    "f64": ("u64", "Q"),
+}
+CODES = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q",
+         "f16": "e", "f32": "f", "f64": "d"}
+
+
+def bits():
+    """The bits of numbers as another dtype of their width, by the machine's own layout."""
+    for dtype, (to, code) in VIEWS.items():
+        whole = dtype[0] != "f"
+        if whole:
+            top = 1 << (BITS[dtype] - 1)
+            # No NaN: its bits may change on the way.
+            points = (0, 1, 5, top, top + 3 if to[0] == "f" else top - 1, 0x3F80 << max(0, BITS[dtype] - 16))
+            x = [wrap(n, dtype) for n in points]
+        else:
+            x = [0.0, -0.0, 1.0, -2.5, 0.1 if dtype == "f64" else 0.125, math.inf, -math.inf]
+        y = [struct.unpack("=" + code, struct.pack("=" + CODES[dtype], n))[0] for n in x]
+        case(f"bit_cast::<{to}>(x)", dtype, Typed(to, y), x=x)
+        case(f"bit_cast::<{to}>(x)", dtype, Typed(to, np.zeros((2, 0))), x=np.zeros((2, 0)))
+    case("bit_cast::<u16>(x)", "bf16", Typed("u16", [0x3F80, 0xC000, 0x7F80]), x=[1.0, -2.0, math.inf])
+    case("bit_cast::<f32>(x)", "u32", Typed("f32", [math.nan, math.inf]), x=[0x7FC00000, 0x7F800000])
+    case("bit_cast::<u32>(x)", "f32", Typed("u32", 0x40490FDB), x=rounded(math.pi, "f32"))
+
+
 def casts():
     """From every dtype to every other: Rust's `as`."""
     names = ["bool"] + INTS + FLOATS
@@ -354,4 +383,5 @@ def write():
     bools()
     shapes()
     casts()
+    bits()
     quantised()
