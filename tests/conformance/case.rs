@@ -1,9 +1,9 @@
 //! A function under test and what it is called with.
 
-use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::arith::{Fact, IntExpr, Sym};
 use tenfold_ir::op::{ArgOp, ElementOp, ReduceOp};
 use tenfold_ir::ops::{self, Arg, AttrValue, OpCall};
-use tenfold_ir::relax::{Builder, Op, ParamKind, SymDecl, SymKind, TensorType, ValueId};
+use tenfold_ir::relax::{Builder, FactDecl, Op, ParamKind, SymDecl, SymKind, TensorType, ValueId};
 use tenfold_ir::{ConstBytes, ConstData, DType, Function, Loc, Module, Scalar};
 
 use crate::data::ordinary;
@@ -85,6 +85,12 @@ impl Make {
         self.b.declare_sym(SymDecl { sym: sym.clone(), kind, loc: Loc::default() });
         self.syms.push((sym.clone(), value));
         IntExpr::var(sym)
+    }
+
+    /// A fact: a dim has an element at least.
+    pub(crate) fn not_empty(&mut self, dim: &IntExpr) {
+        let fact = Fact::NonNegative(dim - 1);
+        self.b.add_fact(FactDecl { fact, text: format!("{dim} >= 1"), loc: Loc::default() });
     }
 
     /// An index parameter and its value.
@@ -215,6 +221,11 @@ impl Make {
     /// The components of a tuple.
     pub(crate) fn parts(&mut self, v: ValueId, count: usize) -> Vec<ValueId> {
         (0..count).map(|i| self.emit(Op::TupleGet(i), &[v])).collect()
+    }
+
+    /// How many parameters there are.
+    pub(crate) fn given(&self) -> usize {
+        self.given.len()
     }
 
     /// What a parameter was given.

@@ -44,6 +44,26 @@ fn images() {
 }
 
 #[test]
+fn contractions() {
+    check("contract", crate::ops::contract::cases());
+}
+
+#[test]
+fn spaces() {
+    check("space", crate::ops::space::cases());
+}
+
+#[test]
+fn resizes() {
+    check("sizes", crate::ops::sizes::cases());
+}
+
+#[test]
+fn sequences() {
+    check("sequence", crate::ops::sequence::cases());
+}
+
+#[test]
 fn chances() {
     check("chance", crate::ops::chance::cases());
 }

@@ -40,8 +40,8 @@ fn page() -> String {
     let mut out = String::from(
         "# Operators\n\nGenerated from `compiler/ir/src/ops`; a test keeps it fresh. Names are NumPy's, else ONNX's in snake case, and\n\
          the ONNX operator settles what LANGUAGE leaves open. Tensors and shapes are positional, attributes are named\n\
-         constants. `?` marks what may be left out. Arithmetic, comparison and logic are Rust's operators, conversion is\n\
-         `as`, slices are `x[[i, 1.., ..]]`.\n",
+         constants. `?` marks what may be left out; `[]` stands in its place where others follow. Arithmetic, comparison and\n\
+         logic are Rust's operators, conversion is `as`, slices are `x[[i, 1.., ..]]`.\n",
     );
     let sections: [(&str, Belongs); 2] = [
         ("Elementwise", |def| matches!(def.kind, OpKind::Element(_))),

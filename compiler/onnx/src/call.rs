@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tenfold_ir::ops::{Arg, AttrDef, AttrValue};
 use tenfold_ir::relax::ValueId;
 
 use crate::elem::Elem;
@@ -70,6 +71,39 @@ impl<'m> Call<'_, 'm> {
         fault(format!("expected {expected} for the attribute `{name}`{found}"))
     }
 
+    /// All operands in their places as those of an operator of the language, in which `[]` is one that is left out.
+    pub(crate) fn operands(&self, cx: &mut Cx<'m>) -> Outcome<Vec<Arg>> {
+        let operand = |i| Ok(self.optional(cx, i)?.map_or(Arg::List(Vec::new()), Arg::Value));
+        let mut all = (0..self.inputs.len()).map(operand).collect::<Outcome<Vec<Arg>>>()?;
+        while matches!(all.last(), Some(Arg::List(_))) {
+            all.pop();
+        }
+        Ok(all)
+    }
+
+    /// An attribute as an operator of the language takes it: words in lower case, 0 and 1 as bools.
+    pub(crate) fn entry_attribute(&self, of: &AttrDef) -> Outcome<Option<AttrValue>> {
+        let Some(value) = self.attributes.get(of.name) else { return Ok(None) };
+        let words = of.ty.starts_with(['"', 'l']);
+        let text = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            AttrValue::Text(if words { text.to_ascii_lowercase() } else { text })
+        };
+        Ok(Some(match value {
+            AttributeValue::Int(value) if of.ty.starts_with("bool") => AttrValue::Bool(*value != 0),
+            AttributeValue::Int(value) => AttrValue::Int((*value).into()),
+            AttributeValue::Float(value) => AttrValue::Float(f64::from(*value)),
+            AttributeValue::Ints(list) => AttrValue::List(list.iter().map(|n| AttrValue::Int((*n).into())).collect()),
+            AttributeValue::Floats(list) => {
+                AttrValue::List(list.iter().map(|x| AttrValue::Float(f64::from(*x))).collect())
+            }
+            AttributeValue::String(bytes) if bytes.is_empty() => return Ok(None),
+            AttributeValue::String(bytes) => text(bytes),
+            AttributeValue::Strings(list) => AttrValue::List(list.iter().map(|bytes| text(bytes)).collect()),
+            _ => return self.wrong(of.name, "a value that the language has"),
+        }))
+    }
+
     /// An integer attribute.
     pub(crate) fn int(&self, name: &str) -> Outcome<Option<i64>> {
         match self.attributes.get(name) {
@@ -122,17 +156,6 @@ impl<'m> Call<'_, 'm> {
             None => Ok(default.to_string()),
             Some(AttributeValue::String(bytes)) => Ok(String::from_utf8_lossy(bytes).into_owned()),
             Some(_) => self.wrong(name, "a string"),
-        }
-    }
-
-    /// A list of texts.
-    pub(crate) fn texts(&self, name: &str) -> Outcome<Option<Vec<String>>> {
-        match self.attributes.get(name) {
-            None => Ok(None),
-            Some(AttributeValue::Strings(list)) => {
-                Ok(Some(list.iter().map(|s| String::from_utf8_lossy(s).into_owned()).collect()))
-            }
-            Some(_) => self.wrong(name, "a list of strings"),
         }
     }
 

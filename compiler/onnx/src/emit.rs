@@ -8,6 +8,7 @@ use tenfold_ir::ops::{self, Arg, AttrValue, OpCall};
 use tenfold_ir::relax::{Op, SliceAxis, TensorType, Type, ValueId};
 use tenfold_ir::{DType, Scalar};
 
+use crate::call::Call;
 use crate::elem::Elem;
 use crate::value::{Outcome, Value, fault};
 use crate::walk::Cx;
@@ -23,6 +24,34 @@ impl Cx<'_> {
         let Some(def) = ops::lookup(name) else { return fault(format!("the language has no operator `{name}`")) };
         let attrs: BTreeMap<String, AttrValue> = attrs.iter().map(|(n, v)| ((*n).to_string(), v.clone())).collect();
         Ok(ops::apply(&mut self.b, def, &OpCall { args, attrs, dtype: None })?)
+    }
+
+    /// A node as an operator of the language: its operands, and the attributes that both have.
+    pub(crate) fn entry<'m>(&mut self, call: &Call<'_, 'm>, name: &str, args: Vec<Arg>) -> Outcome<Vec<ValueId>> {
+        self.entry_with(call, name, args, &[])
+    }
+
+    /// The same with attributes that go before those of the node.
+    pub(crate) fn entry_with<'m>(
+        &mut self,
+        call: &Call<'_, 'm>,
+        name: &str,
+        args: Vec<Arg>,
+        own: &[(&str, AttrValue)],
+    ) -> Outcome<Vec<ValueId>> {
+        let Some(def) = ops::lookup(name) else { return fault(format!("the language has no operator `{name}`")) };
+        let mut attrs: Vec<(&str, AttrValue)> = own.to_vec();
+        for attr in def.attrs.iter().filter(|attr| own.iter().all(|(known, _)| *known != attr.name)) {
+            attrs.extend(call.entry_attribute(attr)?.map(|value| (attr.name, value)));
+        }
+        // Automatic padding leaves no room for another.
+        let automatic =
+            |(name, value): &(&str, AttrValue)| *name == "auto_pad" && *value != AttrValue::Text("notset".into());
+        if attrs.iter().any(automatic) {
+            attrs.retain(|(name, _)| *name != "pads");
+        }
+        let y = self.operator(name, args, &attrs)?;
+        self.components(y)
     }
 
     /// An operator of the language on tensors.
@@ -184,6 +213,11 @@ impl Cx<'_> {
     /// A value of the function as a value of the walk.
     pub(crate) fn plain(&self, x: ValueId) -> Value {
         Value::Node(x, Elem::of(self.dtype(x)))
+    }
+
+    /// Several results.
+    pub(crate) fn plains(&self, all: &[ValueId]) -> Outcome<Vec<Value>> {
+        Ok(all.iter().map(|x| self.plain(*x)).collect())
     }
 
     /// The only result.

@@ -1,16 +1,22 @@
 //! Operators that are kernels or compositions: beside the back ends, each is compared with a computation of its own.
 
 pub(crate) mod chance;
+pub(crate) mod contract;
 pub(crate) mod gather;
 pub(crate) mod linalg;
 pub(crate) mod moments;
 pub(crate) mod order;
+pub(crate) mod sequence;
 pub(crate) mod signal;
+pub(crate) mod sizes;
+pub(crate) mod space;
 pub(crate) mod vision;
 
 use tenfold_ir::ops::{Arg, AttrValue};
 use tenfold_ir::relax::ValueId;
 use tenfold_ir::{DType, Scalar};
+
+use crate::case::Make;
 
 /// Values as operands.
 pub(crate) fn args(values: &[ValueId]) -> Vec<Arg> {
@@ -40,6 +46,11 @@ pub(crate) fn numbers(dtype: DType, values: &[i64]) -> Vec<Scalar> {
 /// Floats of a dtype.
 pub(crate) fn reals(dtype: DType, values: &[f64]) -> Vec<Scalar> {
     values.iter().map(|v| Scalar::float(dtype, *v)).collect()
+}
+
+/// What a parameter was given, as numbers.
+pub(crate) fn numbers_of(m: &Make, param: usize) -> Vec<f64> {
+    m.cells(param).iter().map(|cell| cell.to_f64()).collect()
 }
 
 /// Every index of a shape, in row-major order.

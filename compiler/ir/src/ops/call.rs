@@ -120,6 +120,16 @@ pub(super) fn tensor(b: &mut Builder, call: &OpCall, i: usize) -> Result<(ValueI
     Ok((value, b.tensor(value).clone()))
 }
 
+/// Operand `i` as a tensor and its type; none if it is left out, which `[]` says as well.
+pub(super) fn optional(b: &mut Builder, call: &OpCall, i: usize) -> Result<Option<(ValueId, TensorType)>, OpError> {
+    match call.args.get(i) {
+        None => Ok(None),
+        Some(Arg::List(all)) if all.is_empty() => Ok(None),
+        Some(Arg::Shape(all)) if all.is_empty() => Ok(None),
+        Some(_) => tensor(b, call, i).map(Some),
+    }
+}
+
 /// Operand `i` as a list of tensors.
 pub(super) fn list(b: &Builder, call: &OpCall, i: usize) -> Result<Vec<ValueId>, OpError> {
     match &call.args[i] {
@@ -223,6 +233,36 @@ pub(super) fn ints_attr(call: &OpCall, name: &str) -> Result<Option<Vec<i64>>, O
         Some(AttrValue::List(items)) => items.iter().map(|item| as_int(name, item)).collect::<Result<_, _>>().map(Some),
         Some(value) => Err(wrong_attr(name, "a list of integers", value).help(format!("write `{name} = [1, 1]`"))),
     }
+}
+
+/// A list of floats; integers are taken by their values.
+pub(super) fn floats_attr(call: &OpCall, name: &str) -> Result<Option<Vec<f64>>, OpError> {
+    let Some(value) = call.attrs.get(name) else { return Ok(None) };
+    let number = |item: &AttrValue| match item {
+        AttrValue::Float(x) => Some(*x),
+        AttrValue::Int(e) => dim::as_int(e).map(|n| n as f64),
+        AttrValue::Scalar(s) if !s.dtype.is_bool() => Some(s.to_f64()),
+        AttrValue::Bool(_) | AttrValue::List(_) | AttrValue::Text(_) | AttrValue::Scalar(_) => None,
+    };
+    let numbers = match value {
+        AttrValue::List(items) => items.iter().map(number).collect::<Option<Vec<f64>>>(),
+        _ => None,
+    };
+    let help = || format!("write `{name} = [1.0, 2.0]`");
+    numbers.map(Some).ok_or_else(|| wrong_attr(name, "a list of numbers", value).help(help()))
+}
+
+/// A list of words, each one of several.
+pub(super) fn words_attr(call: &OpCall, name: &str, words: &[&str]) -> Result<Option<Vec<String>>, OpError> {
+    let Some(value) = call.attrs.get(name) else { return Ok(None) };
+    let AttrValue::List(items) = value else {
+        return Err(wrong_attr(name, "a list of words", value).help(format!("write `{name} = [\"{}\"]`", words[0])));
+    };
+    let word = |item: &AttrValue| {
+        let one = OpCall { attrs: [(name.to_string(), item.clone())].into(), ..OpCall::default() };
+        word_attr(&one, name, words).map(|at| words[at].to_string())
+    };
+    items.iter().map(word).collect::<Result<Vec<_>, _>>().map(Some)
 }
 
 /// A bool, or its default.

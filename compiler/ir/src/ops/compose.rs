@@ -1,9 +1,10 @@
 //! Short forms for operators that are compositions of others.
 
-use super::error::OpError;
+use super::error::{At, OpError, OpErrorKind};
+use super::{Arg, AttrValue, OpCall};
 use crate::arith::IntExpr;
 use crate::op::{BinaryOp, CmpOp, ElementOp, ReduceOp, UnaryOp};
-use crate::relax::{Builder, Op, ValueId, dim};
+use crate::relax::{Builder, Op, SliceAxis, TensorType, ValueId, dim};
 use crate::{DType, Scalar};
 
 type Made = Result<ValueId, OpError>;
@@ -105,4 +106,45 @@ pub(super) fn moved(rank: usize, from: usize, to: usize) -> (Vec<usize>, Vec<usi
         back[*axis] = i;
     }
     (perm, back)
+}
+
+/// Every axis whole.
+pub(super) fn whole(x: &TensorType) -> Vec<SliceAxis> {
+    let axis = |extent: &IntExpr| SliceAxis { begin: dim::int(0), extent: extent.clone(), step: 1 };
+    x.shape.iter().map(axis).collect()
+}
+
+/// `begin..begin + extent` of one axis.
+pub(super) fn part(b: &mut Builder, x: ValueId, axis: usize, begin: &IntExpr, extent: &IntExpr) -> Made {
+    let mut axes = whole(b.tensor(x));
+    axes[axis] = SliceAxis { begin: begin.clone(), extent: extent.clone(), step: 1 };
+    b.emit(Op::Slice { axes, drop: Vec::new() }, &[x])
+}
+
+/// One axis in reverse order.
+pub(super) fn flip(b: &mut Builder, x: ValueId, axis: usize) -> Made {
+    let mut axes = whole(b.tensor(x));
+    axes[axis] = SliceAxis { begin: &axes[axis].extent - &dim::int(1), extent: axes[axis].extent.clone(), step: -1 };
+    b.emit(Op::Slice { axes, drop: Vec::new() }, &[x])
+}
+
+/// Tensors joined along an axis.
+pub(super) fn concat(b: &mut Builder, axis: usize, parts: &[ValueId]) -> Made {
+    b.emit(Op::Concat { axis }, parts)
+}
+
+/// One number all over.
+pub(super) fn full(b: &mut Builder, shape: &[IntExpr], value: Scalar) -> Made {
+    let value = b.scalar(value);
+    b.emit(Op::Full { shape: shape.to_vec() }, &[value])
+}
+
+/// An operator by its name, on tensors.
+pub(super) fn call_of(b: &mut Builder, name: &str, args: &[ValueId], attrs: &[(&str, AttrValue)]) -> Made {
+    let Some(def) = super::lookup(name) else {
+        return Err(OpError::new(At::Call, OpErrorKind::Operand, format!("there is no operator `{name}`")));
+    };
+    let args = args.iter().map(|arg| Arg::Value(*arg)).collect();
+    let attrs = attrs.iter().map(|(name, value)| ((*name).to_string(), value.clone())).collect();
+    super::apply(b, def, &OpCall { args, attrs, dtype: None })
 }

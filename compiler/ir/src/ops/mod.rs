@@ -6,11 +6,13 @@
 #[macro_use]
 mod entry;
 
+mod attention;
 mod call;
 mod check;
 mod compose;
 mod create;
 mod cumulative;
+mod einsum;
 mod element;
 mod error;
 mod fourier;
@@ -20,9 +22,14 @@ mod linalg;
 mod nn;
 mod norm;
 mod order;
+mod pool;
 mod random;
+mod rearrange;
+mod recurrent;
 mod reduce;
+mod resize;
 mod shape;
+mod transposed;
 mod vision;
 mod window;
 
@@ -151,7 +158,12 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         crate::op::OPS,
         reduce::TABLE,
         nn::TABLE,
+        pool::TABLE,
+        transposed::TABLE,
+        attention::TABLE,
+        recurrent::TABLE,
         shape::TABLE,
+        rearrange::TABLE,
         norm::TABLE,
         gather::TABLE,
         order::TABLE,
@@ -159,7 +171,9 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         fourier::TABLE,
         window::TABLE,
         linalg::TABLE,
+        einsum::TABLE,
         vision::TABLE,
+        resize::TABLE,
         create::TABLE,
         random::TABLE,
     ];
@@ -188,6 +202,8 @@ static ELSEWHERE: &[(&str, &str)] = &[
     ("arctan", "atan"),
     ("arctan2", "atan2"),
     ("arctanh", "atanh"),
+    ("adaptive_avg_pool2d", "adaptive_average_pool"),
+    ("adaptive_max_pool2d", "adaptive_max_pool"),
     ("avg_pool", "average_pool"),
     ("avg_pool2d", "average_pool"),
     ("average_pool2d", "average_pool"),
@@ -200,12 +216,14 @@ static ELSEWHERE: &[(&str, &str)] = &[
     ("conv1d", "conv"),
     ("conv2d", "conv"),
     ("conv3d", "conv"),
+    ("conv_transpose2d", "conv_transpose"),
     ("divide", "a / b"),
     ("dot", "matmul"),
     ("equal", "a == b"),
     ("expand", "broadcast_to"),
     ("greater", "a > b"),
     ("greater_equal", "a >= b"),
+    ("interpolate", "resize"),
     ("layer_norm", "layer_normalization"),
     ("layernorm", "layer_normalization"),
     ("less", "a < b"),
@@ -220,17 +238,21 @@ static ELSEWHERE: &[(&str, &str)] = &[
     ("negative", "-a"),
     ("not_equal", "a != b"),
     ("permute", "transpose"),
+    ("pixel_shuffle", "depth_to_space"),
+    ("pixel_unshuffle", "space_to_depth"),
     ("pow", "power"),
     ("ravel", "reshape"),
     ("reduce_max", "max"),
     ("reduce_mean", "mean"),
     ("reduce_min", "min"),
     ("reduce_sum", "sum"),
+    ("scaled_dot_product_attention", "attention"),
     ("subtract", "a - b"),
     ("swish", "silu"),
     ("tile", "broadcast_to"),
     ("topk", "top_k"),
     ("unsqueeze", "expand_dims"),
+    ("upsample", "resize"),
     ("view", "reshape"),
     ("where", "select"),
 ];

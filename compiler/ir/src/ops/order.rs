@@ -117,6 +117,48 @@ fn sort(b: &mut Builder, call: &OpCall, places: bool) -> Result<ValueId, OpError
     Ok(value)
 }
 
+/// The middle of the elements in order, of an even number the mean of the two.
+fn median(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+    let (mut x, mut ty) = tensor(b, call, 0)?;
+    floats(0, &ty)?;
+    let rank = ty.shape.len();
+    let keepdims = bool_attr(call, "keepdims", false)?;
+    let axis = super::call::int_attr(call, "axis")?.map(|_| axis_attr(call, &ty, 0)).transpose()?;
+    let axis = axis.unwrap_or_else(|| {
+        ty.shape = vec![dim::product(&ty.shape)];
+        0
+    });
+    x = super::compose::reshape(b, x, &ty.shape)?;
+    let wide = super::compose::working(ty.dtype);
+    let k = Kernel::new(b, "median");
+    let from = k.input(b, x);
+    let shape = without(&ty.shape, axis);
+    let out = k.output(TensorType { dtype: ty.dtype, shape: shape.clone() });
+    let n = from.dim(axis);
+    k.block("median", &shape, |outer| {
+        let value = k.cell("median", k.lit(wide, f64::NAN));
+        k.if_(n.ge(1), || {
+            let run = sorted(&k, &ty.shape[axis], ty.dtype, false, |t| from.at(&with_axis(outer, axis, t)));
+            // NaN is the last
+            let [low, high, last] =
+                [(n - 1) / 2, n / 2, n - 1].map(|place| run.value.at(&[k.clamped(place, n)]).cast(wide));
+            let middle = n.modulo(2).equals(1).choose(high, low * 0.5 + high * 0.5);
+            value.set(last.is_nan().choose(last, middle));
+        });
+        out.put(outer, value.now().cast(ty.dtype));
+    });
+    let y = k.finish(b)?;
+    if !keepdims {
+        return Ok(y);
+    }
+    let kept = if rank == shape.len() + 1 {
+        [&shape[..axis], &[dim::int(1)], &shape[axis..]].concat()
+    } else {
+        vec![dim::int(1); rank]
+    };
+    super::compose::reshape(b, y, &kept)
+}
+
 fn top_k(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
     numbers(0, &ty)?;
@@ -369,6 +411,18 @@ pub(super) static TABLE: &[OpDef] = &[
         &[AXIS, DESCENDING],
         |b, call| sort(b, call, true),
         "Indices that sort an axis, as i64; equals keep their order."
+    ),
+    graph!(
+        "median",
+        "",
+        "x",
+        1,
+        &[
+            AttrDef { name: "axis", ty: "int = flattened", doc: "the axis; negative counts from the end" },
+            super::entry::KEEPDIMS,
+        ],
+        median,
+        "The middle of the elements in order, of an even number the mean of the two; NaN if one is, and over nothing."
     ),
     graph!(
         "searchsorted",

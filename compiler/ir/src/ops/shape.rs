@@ -4,11 +4,12 @@ use super::call::{
     axes_attr, axis_attr, float_attr, int_attr, ints_attr, list, missing, new_axis_attr, pairs_attr, shape, tensor,
     word_attr,
 };
+use super::compose::whole;
 use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::{AttrDef, AttrValue, OpCall, OpDef};
 use crate::Scalar;
 use crate::arith::IntExpr;
-use crate::relax::{Builder, Op, PadMode, SliceAxis, TensorType, ValueId, dim};
+use crate::relax::{Builder, Op, PadMode, TensorType, ValueId, dim};
 
 fn reshape(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
@@ -160,12 +161,6 @@ fn stack(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
         parts.push(b.emit(Op::Reshape { shape }, &[*arg])?);
     }
     b.emit(Op::Concat { axis }, &parts).map_err(in_list)
-}
-
-/// Every axis whole.
-fn whole(x: &TensorType) -> Vec<SliceAxis> {
-    let axis = |extent: &IntExpr| SliceAxis { begin: dim::int(0), extent: extent.clone(), step: 1 };
-    x.shape.iter().map(axis).collect()
 }
 
 fn flip(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {

@@ -20,15 +20,15 @@ enum Outside {
 
 /// A place along an axis: the nearest whole index, and its weight.
 #[derive(Clone, Copy)]
-struct Tap<'k> {
-    at: Ex<'k>,
+pub(super) struct Tap<'k> {
+    pub(super) at: Ex<'k>,
     /// None where every place is inside.
-    inside: Option<Ex<'k>>,
-    weight: Ex<'k>,
+    pub(super) inside: Option<Ex<'k>>,
+    pub(super) weight: Ex<'k>,
 }
 
 /// A value kept in a variable, of which a proof need know nothing.
-fn kept<'k>(k: &'k Kernel, name: &str, value: Ex<'k>) -> Ex<'k> {
+pub(super) fn kept<'k>(k: &'k Kernel, name: &str, value: Ex<'k>) -> Ex<'k> {
     k.cell(name, value).now()
 }
 
@@ -114,7 +114,7 @@ fn cubic<'k>(k: &'k Kernel, part: Ex<'k>, at: i64) -> Ex<'k> {
 }
 
 /// The sum over all combinations of taps.
-fn blend<'k>(k: &'k Kernel, x: Buf<'k>, outer: &[Ex<'k>], taps: &[Vec<Tap<'k>>], dtype: DType) -> Ex<'k> {
+pub(super) fn blend<'k>(k: &'k Kernel, x: Buf<'k>, outer: &[Ex<'k>], taps: &[Vec<Tap<'k>>], dtype: DType) -> Ex<'k> {
     let sum = k.cell("sum", k.lit(dtype, 0.0));
     let mut all: Vec<Vec<Tap<'k>>> = vec![Vec::new()];
     for axis in taps {

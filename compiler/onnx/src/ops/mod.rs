@@ -6,7 +6,6 @@ mod chance;
 mod control;
 mod element;
 mod index;
-mod linear;
 mod loss;
 mod nn;
 mod order;
@@ -48,6 +47,13 @@ pub(crate) const fn op(name: &'static str, since: i64, convert: Convert) -> Onnx
     OnnxOp { domain: "", name, since, convert }
 }
 
+/// A node that is an operator of the language, operand by operand and attribute by attribute.
+pub(crate) fn same<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, name: &str) -> Outcome<Vec<Value>> {
+    let args = call.operands(cx)?;
+    let results = cx.entry(call, name, args)?;
+    cx.plains(&results)
+}
+
 /// Every operator, family by family.
 pub(crate) fn all() -> impl Iterator<Item = &'static OnnxOp> {
     let families = [
@@ -56,7 +62,6 @@ pub(crate) fn all() -> impl Iterator<Item = &'static OnnxOp> {
         control::TABLE,
         element::TABLE,
         index::TABLE,
-        linear::TABLE,
         loss::TABLE,
         nn::TABLE,
         quant::TABLE,

@@ -2,13 +2,13 @@
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, Real, ReduceOp, UnaryOp};
-use tenfold_ir::relax::{ConvLayout, DataLayout, Op, PoolOp, ValueId, Window};
+use tenfold_ir::relax::{DataLayout, Op, PoolOp, ValueId, Window};
 use tenfold_ir::{DType, Scalar};
 
 use super::{OnnxOp, op};
 use crate::call::Call;
 use crate::emit::int;
-use crate::snippet::{Snippet, product, tensor_text};
+use crate::snippet::product;
 use crate::value::{Outcome, Value, fault};
 use crate::walk::Cx;
 
@@ -81,140 +81,14 @@ pub(crate) fn window(call: &Call<'_, '_>, spatial: &[IntExpr], kernel: Vec<i64>)
     Ok(Window { kernel, strides, pads, dilations })
 }
 
-/// Spatial extents of an input.
-fn spatial(cx: &Cx<'_>, x: ValueId) -> Outcome<Vec<IntExpr>> {
-    match cx.dims(x).as_slice() {
-        [_, _, rest @ ..] if !rest.is_empty() => Ok(rest.to_vec()),
-        dims => fault(format!("expected batch, channels and spatial axes, found {dims:?}")),
-    }
-}
-
-fn conv<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let mut args = vec![call.x(cx, 0)?, call.x(cx, 1)?];
-    args.extend(call.optional(cx, 2)?);
-    let spatial = spatial(cx, args[0])?;
-    let kernel = cx.fixed(args[1])?.get(2..).unwrap_or_default().to_vec();
-    let window = window(call, &spatial, kernel)?;
-    let group = call.int_or("group", 1)?;
-    let y = cx.emit(Op::Conv { window, group, layout: ConvLayout::PLAIN }, &args)?;
-    cx.one(y)
-}
-
-fn kernel_shape(call: &Call<'_, '_>) -> Outcome<Vec<i64>> {
-    match call.ints("kernel_shape")? {
-        Some(kernel) => Ok(kernel),
-        None => fault("the attribute `kernel_shape` is missing"),
-    }
-}
-
-/// A pool of relax, with its dtype's padding; halves of a sum are rounded once.
-fn pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId, op: PoolOp) -> Outcome<ValueId> {
-    let spatial = spatial(cx, x)?;
-    let ceil_mode = call.int_or("ceil_mode", 0)? != 0;
-    let window = window(call, &spatial, kernel_shape(call)?)?;
-    cx.emit(Op::Pool { op, window, ceil_mode, layout: DataLayout::ChannelsFirst }, &[x])
-}
-
-fn average_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let x = call.x(cx, 0)?;
-    let count_include_pad = call.int_or("count_include_pad", 0)? != 0;
-    let y = pool(cx, call, x, PoolOp::Average { count_include_pad })?;
-    cx.one(y)
-}
-
 fn max_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let x = call.x(cx, 0)?;
-    let y = pool(cx, call, x, PoolOp::Max)?;
-    if !call.wants(1) {
-        return cx.one(y);
-    }
-    let places = places_of_maxima(cx, call, x, y)?;
-    Ok(vec![cx.plain(y), cx.plain(places)])
-}
-
-/// Where in the operand, flattened, the maxima of a pool stand; of equals the first in the window.
-fn places_of_maxima<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId, y: ValueId) -> Outcome<ValueId> {
-    let (dims, out) = (cx.fixed(x)?, cx.fixed(y)?);
-    let window = window(call, &spatial(cx, x)?, kernel_shape(call)?)?;
-    let n = window.kernel.len();
-    let wide = if matches!(cx.dtype(x), DType::F64 | DType::I64 | DType::U64) { DType::F64 } else { DType::F32 };
-    let mut text = Snippet::default();
-    let values = cx.cast(x, wide)?;
-    text.tensor(cx, "x", values);
-    let tap = |axis: usize| {
-        let inner: i64 = window.kernel[axis + 1..].iter().product();
-        let (k, step, stride, pad) =
-            (window.kernel[axis], window.dilations[axis], window.strides[axis], window.pads[axis]);
-        format!("i{axis} * {stride} + t / {inner} % {k} * {step} - {pad}")
-    };
-    let taps: Vec<String> = (0..n).map(tap).collect();
-    // The place along an axis, and elements from one to the next in the order that is asked for.
-    let backward = call.int_or("storage_order", 0)? != 0;
-    let step = |axis: usize| -> i64 {
-        let inner = if backward { &dims[2..2 + axis] } else { &dims[3 + axis..] };
-        inner.iter().product()
-    };
-    let terms: String = (0..n)
-        .map(|axis| format!(" + minimum(maximum({}, 0), {} - 1) * {}", taps[axis], dims[axis + 2], step(axis)))
-        .collect();
-    let shape: Vec<String> = out.iter().map(i64::to_string).collect();
-    let names: String = (0..n).map(|axis| format!(", i{axis}")).collect();
-    let body = format!(
-        "compute([{}], |b, c{names}| {{
-            let t = argmax(0..{}, |t| x.get_or([b, c, {}], {wide}::NEG_INFINITY));
-            ((b * {} + c) * {}{terms}) as i64
-        }})",
-        shape.join(", "),
-        window.kernel.iter().product::<i64>(),
-        taps.join(", "),
-        dims[1],
-        dims[2..].iter().product::<i64>(),
-    );
-    text.one(cx, &tensor_text(DType::I64, &shape), &body)
+    super::same(cx, call, if call.wants(1) { "max_pool_with_indices" } else { "max_pool" })
 }
 
 fn global_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, op: ReduceOp) -> Results {
     let x = call.x(cx, 0)?;
     let axes: Vec<usize> = (2..cx.rank(x)).collect();
     let y = cx.reduce(op, x, &axes, true)?;
-    cx.one(y)
-}
-
-/// `(Σ |x|^p)^(1/p)` over the spatial axes.
-fn global_lp_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let x = call.x(cx, 0)?;
-    let axes: Vec<usize> = (2..cx.rank(x)).collect();
-    let p = call.int_or("p", 2)? as f64;
-    let powers = powers(cx, x, p)?;
-    let total = cx.reduce(ReduceOp::Sum, powers, &axes, true)?;
-    let y = root(cx, total, p)?;
-    cx.one(y)
-}
-
-fn powers(cx: &mut Cx<'_>, x: ValueId, p: f64) -> Outcome<ValueId> {
-    let a = cx.unary(UnaryOp::Abs, x)?;
-    let p = cx.like(x, p);
-    cx.binary(BinaryOp::Pow, a, p)
-}
-
-fn root(cx: &mut Cx<'_>, x: ValueId, p: f64) -> Outcome<ValueId> {
-    let p = cx.like(x, 1.0 / p);
-    cx.binary(BinaryOp::Pow, x, p)
-}
-
-/// The mean times the number of elements in the window is the sum.
-fn lp_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let x = call.x(cx, 0)?;
-    let p = call.int_or("p", 2)? as f64;
-    let powers = powers(cx, x, p)?;
-    let mean = pool(cx, call, powers, PoolOp::Average { count_include_pad: true })?;
-    if call.int_or("ceil_mode", 0)? != 0 {
-        return fault("`ceil_mode` is not supported here");
-    }
-    let count: i64 = kernel_shape(call)?.iter().product();
-    let count = cx.like(x, count as f64);
-    let total = cx.binary(BinaryOp::Mul, mean, count)?;
-    let y = root(cx, total, p)?;
     cx.one(y)
 }
 
@@ -432,19 +306,22 @@ fn one_hot<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 }
 
 pub(super) static TABLE: &[OnnxOp] = &[
-    op("AveragePool", 1, average_pool),
+    op("AveragePool", 1, |cx, call| super::same(cx, call, "average_pool")),
     op("BatchNormalization", 7, batch_norm),
-    op("Conv", 1, conv),
+    op("Conv", 1, |cx, call| super::same(cx, call, "conv")),
+    op("ConvTranspose", 1, |cx, call| super::same(cx, call, "conv_transpose")),
+    op("DeformConv", 19, |cx, call| super::same(cx, call, "deform_conv")),
+    op("Einsum", 12, |cx, call| super::same(cx, call, "einsum")),
     op("Gemm", 7, gemm),
     op("GlobalAveragePool", 1, |cx, call| global_pool(cx, call, ReduceOp::Mean)),
-    op("GlobalLpPool", 2, global_lp_pool),
+    op("GlobalLpPool", 2, |cx, call| super::same(cx, call, "global_lp_pool")),
     op("GlobalMaxPool", 1, |cx, call| global_pool(cx, call, ReduceOp::Max)),
     op("GroupNormalization", 18, group_norm),
     op("InstanceNormalization", 6, instance_norm),
     op("LRN", 1, lrn),
     op("LayerNormalization", 17, layer_norm),
     op("LogSoftmax", 1, |cx, call| softmax(cx, call, true)),
-    op("LpPool", 2, lp_pool),
+    op("LpPool", 2, |cx, call| super::same(cx, call, "lp_pool")),
     op("MatMul", 1, matmul),
     op("MaxPool", 1, max_pool),
     op("MeanVarianceNormalization", 9, mean_variance_norm),

@@ -385,45 +385,11 @@ fn trilu<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     moved(y, elem)
 }
 
-/// Blocks of the depth become blocks of the plane.
-fn depth_to_space<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+/// An operator of the language that moves elements of any type.
+fn rearranged<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, name: &str) -> Results {
     let (x, elem) = call.any(cx, 0)?;
-    let dims = cx.dims(x);
-    let [n, c, h, w] = dims.as_slice() else { return fault("expected rank 4") };
-    let b = call.int_or("blocksize", 0)?;
-    if b < 1 {
-        return fault(format!("its blocksize is {b}"));
-    }
-    let depth = c.floor_div(&int(b)).floor_div(&int(b));
-    let (split, perm) = match call.text("mode", "DCR")?.as_str() {
-        "DCR" => ([n.clone(), int(b), int(b), depth.clone(), h.clone(), w.clone()], [0, 3, 4, 1, 5, 2]),
-        "CRD" => ([n.clone(), depth.clone(), int(b), int(b), h.clone(), w.clone()], [0, 1, 4, 2, 5, 3]),
-        other => return fault(format!("the mode `{other}` is neither DCR nor CRD")),
-    };
-    let y = cx.reshape(x, &split)?;
-    let y = cx.transpose(y, &perm)?;
-    let y = cx.reshape(y, &[n.clone(), depth, h * int(b), w * int(b)])?;
-    moved(y, elem)
-}
-
-fn space_to_depth<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let (x, elem) = call.any(cx, 0)?;
-    let dims = cx.dims(x);
-    let [n, c, h, w] = dims.as_slice() else { return fault("expected rank 4") };
-    let b = call.int_or("blocksize", 0)?;
-    if b < 1 {
-        return fault(format!("its blocksize is {b}"));
-    }
-    let (rows, columns) = (h.floor_div(&int(b)), w.floor_div(&int(b)));
-    let y = cx.reshape(x, &[n.clone(), c.clone(), rows.clone(), int(b), columns.clone(), int(b)])?;
-    let perm = match call.text("mode", "DCR")?.as_str() {
-        "DCR" => [0, 3, 5, 1, 2, 4],
-        "CRD" => [0, 1, 3, 5, 2, 4],
-        other => return fault(format!("the mode `{other}` is neither DCR nor CRD")),
-    };
-    let y = cx.transpose(y, &perm)?;
-    let y = cx.reshape(y, &[n.clone(), c * int(b * b), rows, columns])?;
-    moved(y, elem)
+    let y = cx.entry(call, name, vec![Arg::Value(x)])?;
+    Ok(y.into_iter().map(|y| Value::Node(y, elem)).collect())
 }
 
 /// Cuts or pads axes about their middle.
@@ -465,7 +431,7 @@ pub(super) static TABLE: &[OnnxOp] = &[
     op("Concat", 4, concat),
     op("Constant", 1, constant),
     op("ConstantOfShape", 9, constant_of_shape),
-    op("DepthToSpace", 1, depth_to_space),
+    op("DepthToSpace", 1, |cx, call| rearranged(cx, call, "depth_to_space")),
     op("Expand", 8, expand),
     op("EyeLike", 9, eye_like),
     op("Flatten", 1, flatten),
@@ -475,7 +441,7 @@ pub(super) static TABLE: &[OnnxOp] = &[
     op("Shape", 1, shape),
     op("Size", 1, shape),
     op("Slice", 1, slice),
-    op("SpaceToDepth", 1, space_to_depth),
+    op("SpaceToDepth", 1, |cx, call| rearranged(cx, call, "space_to_depth")),
     op("Split", 2, split),
     op("Squeeze", 1, squeeze),
     op("Tile", 6, tile),

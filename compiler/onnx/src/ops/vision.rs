@@ -1,12 +1,10 @@
 //! Samples of images, and boxes.
 
-use tenfold_ir::DType;
 use tenfold_ir::ops::AttrValue;
 
 use super::{OnnxOp, op};
 use crate::call::Call;
 use crate::emit::int;
-use crate::snippet::{Snippet, tensor_text};
 use crate::value::{Outcome, Value, fault};
 use crate::walk::Cx;
 
@@ -75,73 +73,7 @@ fn non_max_suppression<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     cx.one(y)
 }
 
-/// A convolution whose taps are moved, each by an offset of its own, and read between elements.
-fn deform_conv<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let (x, w, offset) = (call.x(cx, 0)?, call.x(cx, 1)?, call.x(cx, 2)?);
-    let (dims, kernel, moved) = (cx.fixed(x)?, cx.fixed(w)?, cx.fixed(offset)?);
-    let ([n, c, ..], [m, per_group, kh, kw], [_, _, oh, ow]) = (&dims[..], &kernel[..], &moved[..]) else {
-        return fault("expected batch, channels and two spatial axes");
-    };
-    let spatial: Vec<_> = dims[2..].iter().map(|d| int(*d)).collect();
-    let window = super::nn::window(call, &spatial, vec![*kh, *kw])?;
-    let (group, offsets) = (call.int_or("group", 1)?, call.int_or("offset_group", 1)?);
-    if group < 1 || offsets < 1 || per_group * group != *c || m % group != 0 || c % offsets != 0 {
-        return fault(format!("{group} groups and {offsets} groups of offsets do not divide {c} and {m} channels"));
-    }
-    let (own, wide) = (cx.dtype(x), if cx.dtype(x) == DType::F64 { DType::F64 } else { DType::F32 });
-    let of = |extents: &[i64]| extents.iter().map(|d| int(*d)).collect::<Vec<_>>();
-    let mask = match call.optional(cx, 4)? {
-        Some(mask) => cx.reshape(mask, &of(&[*n, offsets, *kh, *kw, *oh, *ow]))?,
-        None => {
-            let one = cx.like(x, 1.0);
-            cx.full(&of(&[*n, offsets, *kh, *kw, *oh, *ow]), one)?
-        }
-    };
-    let bias = match call.optional(cx, 3)? {
-        Some(bias) => bias,
-        None => {
-            let zero = cx.like(x, 0.0);
-            cx.full(&of(&[*m]), zero)?
-        }
-    };
-    let offset = cx.reshape(offset, &of(&[*n, offsets, *kh, *kw, 2, *oh, *ow]))?;
-    let mut text = Snippet::default();
-    for (name, value) in [("x", x), ("w", w), ("offset", offset), ("mask", mask), ("bias", bias)] {
-        let value = cx.cast(value, wide)?;
-        text.tensor(cx, name, value);
-    }
-    let place = |axis: usize, out: &str, tap: &str| {
-        let (stride, step, pad) = (window.strides[axis], window.dilations[axis], window.pads[axis]);
-        format!("({out} * {stride} + {tap} * {step}) as {wide} - {pad}.0 + offset[[n, s, u, v, {axis}, i, j]]")
-    };
-    let body = format!(
-        "compute([{n}, {m}, {oh}, {ow}], |n, m, i, j| {{
-            bias[[m]] + sum(0..{per_group}, 0..{kh}, 0..{kw}, |k, u, v| {{
-                let c = m / {filters} * {per_group} + k;
-                let s = c / {shared};
-                let (a, b) = ({row}, {column});
-                let (top, left) = (floor(a), floor(b));
-                let (y, z) = (top as isize, left as isize);
-                let (down, right) = (a - top, b - left);
-                let upper = (1.0 - right) * x.get_or([n, c, y, z], 0.0) + right * x.get_or([n, c, y, z + 1], 0.0);
-                let lower =
-                    (1.0 - right) * x.get_or([n, c, y + 1, z], 0.0) + right * x.get_or([n, c, y + 1, z + 1], 0.0);
-                ((1.0 - down) * upper + down * lower) * mask[[n, s, u, v, i, j]] * w[[m, k, u, v]]
-            }})
-        }})",
-        filters = m / group,
-        shared = c / offsets,
-        row = place(0, "i", "u"),
-        column = place(1, "j", "v"),
-    );
-    let result = [*n, *m, *oh, *ow].map(|d| d.to_string());
-    let y = text.one(cx, &tensor_text(wide, &result), &body)?;
-    let y = cx.cast(y, own)?;
-    cx.one(y)
-}
-
 pub(super) static TABLE: &[OnnxOp] = &[
-    op("DeformConv", 19, deform_conv),
     op("GridSample", 16, grid_sample),
     op("NonMaxSuppression", 10, non_max_suppression),
     op("RoiAlign", 10, roi_align),
