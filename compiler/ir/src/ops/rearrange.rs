@@ -12,7 +12,7 @@ fn blocksize(call: &OpCall) -> Result<i64, OpError> {
     match int_attr(call, "blocksize")? {
         None => Err(missing("blocksize", "2")),
         Some(n) if (1..1 << 16).contains(&n) => Ok(n),
-        Some(n) => Err(attr_error("blocksize", format!("expected 1 or more for `blocksize`, found {n}"))),
+        Some(n) => Err(attr_error("blocksize", format!("expected 1 to 65535 for `blocksize`, found {n}"))),
     }
 }
 

@@ -445,7 +445,7 @@ fn by_scales(ty: &TensorType, named: &[usize], scales: &[f64]) -> Result<Vec<Row
             None => None,
         };
         let out = out.ok_or_else(|| {
-            let message = format!("expected a factor from 0 on, a whole one of a dim without a value, found {scale}");
+            let message = format!("expected a factor above 0, a whole one of a dim without a value, found {scale}");
             attr_error("scales", message).help("write the shape of the result in place of `scales`")
         })?;
         Ok((out, Scale::Known(*scale)))
