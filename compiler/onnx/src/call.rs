@@ -97,7 +97,7 @@ impl<'m> Call<'_, 'm> {
             AttributeValue::Floats(list) => {
                 AttrValue::List(list.iter().map(|x| AttrValue::Float(f64::from(*x))).collect())
             }
-            AttributeValue::String(bytes) if bytes.is_empty() => return Ok(None),
+            AttributeValue::String([]) => return Ok(None),
             AttributeValue::String(bytes) => text(bytes),
             AttributeValue::Strings(list) => AttrValue::List(list.iter().map(|bytes| text(bytes)).collect()),
             _ => return self.wrong(of.name, "a value that the language has"),

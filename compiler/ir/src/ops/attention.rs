@@ -81,7 +81,7 @@ fn mask_bias(b: &mut Builder, mask: ValueId, keys: &IntExpr, dtype: DType) -> Ma
     let bias = if ty.dtype.is_bool() { bias_of(b, mask, dtype)? } else { cast(b, dtype, mask)? };
     let Some(last) = ty.shape.last() else { return Ok(bias) };
     let missing = keys - last;
-    if !dim::as_int(&missing).is_some_and(|n| n > 0) || dim::is_one(last) {
+    if dim::as_int(&missing).is_none_or(|n| n <= 0) || dim::is_one(last) {
         return Ok(bias);
     }
     let mut after = vec![dim::int(0); ty.shape.len()];

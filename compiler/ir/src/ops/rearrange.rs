@@ -105,10 +105,7 @@ pub(super) static TABLE: &[OpDef] = &[
         "DepthToSpace",
         "x",
         1,
-        &[
-            BLOCKSIZE,
-            MODE,
-        ],
+        &[BLOCKSIZE, MODE,],
         depth_to_space,
         "Channels of [N, C, H, W] spread over blocks of the image: [N, C / blocksize², H · blocksize, W · blocksize]."
     ),
