@@ -57,7 +57,12 @@ fn mend_entries(mut body: &mut [u8]) {
 
 /// A safetensors file.
 fn safetensors(bytes: &[u8]) {
-    tenfold_build::holds_tensor(bytes, "safetensors");
+    let linked = tenfold_build::holds_tensor(bytes, "safetensors");
+    // what a program reads when it runs, at an aligned address: it takes no file that the build does not take
+    let aligned = tenfold::AlignedBytes::from(bytes);
+    let Ok(file) = tenfold::Safetensors::new(&aligned) else { return };
+    let loaded = file.tensor::<f32, (tenfold::Dyn, tenfold::Dyn)>("w");
+    assert!(linked || loaded.is_err(), "{file:?} is read when the program runs and not when it is built");
 }
 
 /// An npy file.

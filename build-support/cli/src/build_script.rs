@@ -1,4 +1,4 @@
-//! What the package's build script chooses: its settings of passes, and passes of its own.
+//! What the package's build script chooses: its settings of passes, passes of its own, and files in `OUT_DIR`.
 //!
 //! A script that only calls `tenfold_build::compile()` chooses nothing. Of any other, cargo tells the program, which it
 //! compiles if need be; the program is started with cargo's variables and writes down what it chose. The package itself
@@ -18,10 +18,13 @@ use tenfold_build::look;
 /// The variable that names, to the child, the file in which the script wrote.
 pub(crate) const VARIABLE: &str = "CARGO_TENFOLD_TOLD";
 
-/// Whether the build script may choose something: it says `Build` outside of comments.
+/// Whether the build script may choose something: it says `Build` outside of comments, or `OUT_DIR`, where it may write
+/// weights and models.
 pub(crate) fn chooses(package: &Package) -> bool {
     let text = package.build_script.as_ref().and_then(|script| fs::read_to_string(script).ok()).unwrap_or_default();
-    text.lines().map(|line| line.split("//").next().unwrap_or_default()).any(|line| line.contains("Build"))
+    text.lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .any(|line| line.contains("Build") || line.contains("OUT_DIR"))
 }
 
 /// Has the script write down what it chose. `variables` are those that cargo would give it.

@@ -24,6 +24,20 @@ fn weights_of_several_files_are_those_that_are_linked() {
     assert_eq!(expected, y);
 }
 
+/// Two functions name one tensor by two files and two names: it is linked from one archive.
+#[test]
+fn a_tensor_is_linked_once() {
+    let index = std::fs::read_to_string(concat!(env!("OUT_DIR"), "/tenfold/index")).expect("the build wrote it");
+    let archives = |function: &str| -> Vec<&str> {
+        let (_, entry) = index.split_once(&format!("\nfn {function}\n")).expect("it is there");
+        let entry = entry.split("\nfn ").next().unwrap_or_default();
+        entry.lines().filter_map(|line| line.strip_prefix("archive tenfold_w_")).collect()
+    };
+    let (split, first) = (archives("split"), archives("first"));
+    assert_eq!((split.len(), first.len()), (4, 1));
+    assert!(split.contains(&first[0]), "{first:?} is none of {split:?}");
+}
+
 #[test]
 fn what_is_missing_or_wrong_is_named() {
     let files = ["model-00001-of-00002", "model-00002-of-00002"].map(read);

@@ -179,6 +179,24 @@ fn what_a_build_script_chooses_is_seen() {
 }
 
 #[test]
+fn files_that_a_build_script_makes_are_there() {
+    let package = with_script("passes-made", "");
+    let weights = "#[tensor_fn]\npub fn half(x: Tensor<u8, 2>) -> Tensor<u8, 2> {\n    const W: Tensor<u8, 2> = \
+                   npy!(\"$OUT_DIR/w.npy\");\n    x / W\n}\n";
+    package.write("src/lib.rs", weights);
+    let script = r#"fn main() {
+    let header = b"\x93NUMPY\x01\x00\x3c\x00{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }  \n";
+    let out = std::env::var_os("OUT_DIR").unwrap();
+    std::fs::write(std::path::Path::new(&out).join("w.npy"), [&header[..], &[2, 2]].concat()).unwrap();
+    tenfold_build::compile();
+}
+"#;
+    package.write("build.rs", script);
+    let stats = package.run("show half --stage relax");
+    assert_eq!((stats.code, stats.stdout.contains("@half")), (Some(0), true), "{stats:?}");
+}
+
+#[test]
 fn numbers() {
     let package = package("passes-stats");
     let all = package.run("stats --json");
