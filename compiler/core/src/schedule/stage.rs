@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tenfold_ir::arith::{Domain, Fact, IntExpr, IterMapLevel, Range, Rectangle, detect_iter_map};
 use tenfold_ir::tir::{
-    Access, Block, BufId, BufUse, Builder, Expr, ExprId, ExprMap, IterKind, Param, Scope, Stmt, VarId, Viewer,
+    Access, Block, BufId, BufUse, Builder, Expr, ExprId, ExprMap, IterKind, LoopKind, Param, Scope, Stmt, VarId, Viewer,
 };
 
 use super::analysis::{
@@ -424,6 +424,25 @@ pub(super) fn require_proven(state: &State<'_>) -> Result<(), Refusal> {
             "only accesses that hold for every value of the iterators can be moved",
         ),
     }
+}
+
+/// Refuses memory of a thread block inside of a loop whose iterations run at once and are no threads.
+pub(super) fn require_threads(state: &State<'_>) -> Result<(), Refusal> {
+    let buffers = &state.b.func().buffers;
+    let shared = |buf: BufId| matches!(buffers[buf.0 as usize].scope, Scope::Shared | Scope::SharedDyn | Scope::Warp);
+    let mut found = None;
+    state.body.walk(&mut |stmt| {
+        if let Stmt::For { var, kind: LoopKind::Parallel | LoopKind::Vectorized, body, .. } = stmt {
+            body.walk(&mut |inner| {
+                let buf = inner.allocates().into_iter().find(|buf| shared(*buf));
+                found = found.or(buf.map(|buf| (*var, buf)));
+            });
+        }
+    });
+    let Some((var, buf)) = found else { return Ok(()) };
+    let (name, buf) = (state.name(var), state.buf_name(buf));
+    let text = format!("iterations of `{name}` are no threads of a block, whose memory `{buf}` is");
+    Refusal::err(text, "put it into `local` or `global` memory, or bind the loop to `blockIdx.x`")
 }
 
 /// The one index at which a block reads (or writes) a buffer.

@@ -8,6 +8,7 @@ use super::edit::State;
 use super::error::{Refusal, ScheduleError};
 use super::handle::{BlockRV, ExprRV, LoopRV, Rv};
 use super::primitives;
+use super::stage;
 use super::table::{Gives, Out, Primitive};
 use super::trace::{Instruction, Trace};
 
@@ -89,6 +90,7 @@ impl<'m> Schedule<'m> {
         self.present(&args)?;
         let mut state = self.state.clone();
         let outs = (primitive.run)(&mut state, &args)?;
+        stage::require_threads(&state)?;
         let broken = tir::verify(self.state.module, &state.func());
         match broken.first() {
             None => Ok((state, outs)),
