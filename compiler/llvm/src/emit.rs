@@ -18,7 +18,7 @@ use inkwell::{context::Context, memory_buffer::MemoryBuffer, module::Module, tar
 use tenfold_core::{CodegenOptions, Target};
 use tenfold_ir::{
     Function,
-    tir::{Elem, FuncKind, Param, PrimFunc, VarId},
+    tir::{Elem, FuncKind, Param, PrimFunc, Stmt, VarId},
 };
 
 use crate::{
@@ -93,6 +93,14 @@ fn prim(function: &Function) -> Option<&PrimFunc> {
     }
 }
 
+/// Whether a kernel has a loop. Such a kernel stays a function: registers are given out per nest of loops, and whoever
+/// looks for time finds it by the kernel's name.
+fn has_loop(prim: &PrimFunc) -> bool {
+    let mut found = false;
+    prim.body.walk(&mut |stmt| found |= matches!(stmt, Stmt::For { .. }));
+    found
+}
+
 /// What LLVM is told of every function, our own included: else one could not be inlined into
 /// another.
 fn describe<'c>(ir: &Ir<'c, '_>, function: Value<'c>, machine: &Machine, target: &Target) {
@@ -118,6 +126,9 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
         let (result, seen) = if prim.exported { (Some(ir.int(32)), Seen::Outside) } else { (None, Seen::Inside) };
         let function = ir.function(&prim.name, &types, result, seen);
         describe(ir, function, self.machine, self.target);
+        if self.target.hosted && !prim.exported && has_loop(prim) {
+            ir.attribute(function, None, "noinline", 0);
+        }
         if let Some(section) = self.section(&prim.name) {
             ir.section(function, &section);
         }

@@ -26,16 +26,20 @@ use crate::fuse::stage::Staged;
 
 /// The kernel in tiles; nothing where it has no contraction, or one that has no vectors.
 pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<PrimFunc> {
-    let mut staged = Staged::of(func)?;
+    let (staged, parts) = tiles(Staged::of(func)?, machine)?;
+    // A refusal leaves the kernel to the next rule.
+    let scheduled = steps::run(module, staged.join(), &parts).ok()?;
+    Some(PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) })
+}
+
+/// The stages cut into parts, and what these are.
+fn tiles(mut staged: Staged, machine: &Machine) -> Option<(Staged, Vec<parts::RowPart>)> {
     let found = contraction(&staged)?;
     let choice = choice::choose(&staged, &found, machine, &BTreeSet::new())?;
     pack::pack(&mut staged, &found, &choice);
     let found = contraction(&staged)?;
     let group = group::Group::of(&mut staged, &found, &choice)?;
-    let (staged, parts) = parts::cut(staged, &group, &choice)?;
-    // A refusal leaves the kernel to the next rule.
-    let scheduled = steps::run(module, staged.join(), &parts).ok()?;
-    Some(PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) })
+    parts::cut(staged, &group, &choice)
 }
 
 /// The kernel with one of its constant operands in panels, which operand that is, and how it lies then; nothing where
@@ -52,5 +56,7 @@ pub(super) fn prepacked(
     let parts = panels::laid(&staged, &found, n, &choice)?;
     let buf = found.operands[n].buf;
     panels::read(&mut staged, &found, n, &parts);
-    Some((staged.join(), buf, parts))
+    let packed = staged.clone().join();
+    tiles(staged, machine)?;
+    Some((packed, buf, parts))
 }

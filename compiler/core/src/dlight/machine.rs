@@ -19,6 +19,10 @@ pub(super) struct Machine {
     pub way_bytes: i64,
     /// Its ways.
     pub ways: i64,
+    /// Bytes per cycle that come from the second cache.
+    pub far_bytes: i64,
+    /// Bytes of the second cache.
+    pub second_bytes: i64,
 }
 
 impl Machine {
@@ -28,6 +32,8 @@ impl Machine {
         let registers = match target.arch {
             Arch::X86_64 if target.has("avx512f") => 32,
             Arch::Aarch64 | Arch::Riscv64 => 32,
+            // A product that is not fused with its sum needs a register, and so does each operand that it overwrites.
+            Arch::X86_64 if !target.has("fma") => 14,
             Arch::X86_64 | Arch::Arm | Arch::Riscv32 | Arch::Wasm32 | Arch::Other => 16,
         };
         let large = matches!(target.arch, Arch::X86_64 | Arch::Aarch64);
@@ -40,6 +46,8 @@ impl Machine {
             loads: ports,
             way_bytes: 4 << 10,
             ways: 8,
+            far_bytes: 32,
+            second_bytes: 1 << 20,
         })
     }
 }

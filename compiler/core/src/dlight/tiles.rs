@@ -23,13 +23,36 @@ impl Tile {
         self.vectors * self.lanes
     }
 
-    /// Cycles of one step of the sum, times the ports, so that they are whole numbers.
-    fn cycles(&self, machine: &Machine) -> i64 {
+    /// Cycles of one step of the sum, in so small parts that they are whole numbers.
+    fn cycles(&self, far: bool, machine: &Machine) -> i64 {
         let work = self.rows * self.vectors * machine.loads;
         let loads = (self.vectors + self.rows) * machine.fmas;
         // The first accumulator of a step needs what the step before has added to it.
-        work.max(loads).max(machine.latency * machine.fmas * machine.loads)
+        let busy = work.max(loads).max(machine.latency * machine.fmas * machine.loads);
+        // What comes from further away comes while the step before is busy, but not all of it in time.
+        let parts = PARTS * machine.fmas * machine.loads;
+        let waits = if far { self.vectors * machine.vector_bytes * parts / machine.far_bytes / 4 } else { 0 };
+        // Loads take power from multiplications even where there is room for them.
+        busy * PARTS + loads * PARTS / 8 + waits
     }
+}
+
+/// Parts of a cycle that are counted.
+pub(super) const PARTS: i64 = 16;
+
+/// A result that is to be cut into tiles.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extents {
+    /// Its rows, if they are a number.
+    pub rows: Option<i64>,
+    /// Its columns, if they are a number.
+    pub columns: Option<i64>,
+    /// Elements of a vector.
+    pub lanes: i64,
+    /// The most rows that a tile may have.
+    pub most: i64,
+    /// The most columns for which all that a tile reads along them stays in the first cache.
+    pub near: i64,
 }
 
 /// A part of an axis: its extent, and the tile's extent along it.
@@ -80,41 +103,36 @@ pub(super) fn most_rows(vectors: i64, machine: &Machine) -> i64 {
 /// cache lines share fall on few sets.
 pub(super) fn rows_in_cache(bytes_apart: i64, machine: &Machine) -> i64 {
     let sets_apart = greatest_common_divisor(bytes_apart.max(1), machine.way_bytes);
-    // Two ways of each set are for what else is read.
-    machine.way_bytes / sets_apart * (machine.ways - 2)
+    // One way of each set is for what else is read.
+    machine.way_bytes / sets_apart * (machine.ways - 1)
 }
 
 fn greatest_common_divisor(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// The vectors per tile that cost the least for a result of this many rows and columns, and that cost per step of the
-/// sum. Extents that are not known count as large; a tile has no more than `most` rows.
-pub(super) fn best(rows: Option<i64>, columns: Option<i64>, lanes: i64, most: i64, machine: &Machine) -> (i64, i64) {
+/// The vectors per tile that cost the least, and what they cost per step of the sum. Extents that are not known count
+/// as large.
+pub(super) fn best(of: &Extents, machine: &Machine) -> (i64, i64) {
     // No more vectors than a row has, and room for as many accumulators as vectors.
-    let whole = (columns.unwrap_or(LARGE) + lanes - 1) / lanes;
+    let whole = (of.columns.unwrap_or(LARGE) + of.lanes - 1) / of.lanes;
     let widest = ((machine.registers - 2) / 2).min(whole).max(1);
-    let of = |vectors: i64| (cost(rows, columns, (vectors, lanes), most, machine), loads(vectors, machine), vectors);
-    (1..=widest).map(of).min().map_or((1, 0), |(cost, _, vectors)| (vectors, cost))
+    let costs = |vectors: i64| (cost(of, vectors, machine), loads(vectors, machine), vectors);
+    (1..=widest).map(costs).min().map_or((1, 0), |(cost, _, vectors)| (vectors, cost))
 }
 
 /// Extents that are not known.
 const LARGE: i64 = 1 << 10;
 
-/// What tiles of so many vectors cost per step of the sum, for a result as for [`best`].
-pub(super) fn cost(
-    rows: Option<i64>,
-    columns: Option<i64>,
-    (vectors, lanes): (i64, i64),
-    most: i64,
-    machine: &Machine,
-) -> i64 {
-    let (rows, columns) = (rows.unwrap_or(LARGE), columns.unwrap_or(LARGE));
-    let spans = balanced(rows, most_rows(vectors, machine).min(most));
-    let tile = Tile { rows: 1, vectors, lanes };
+/// What tiles of so many vectors cost per step of the sum.
+pub(super) fn cost(of: &Extents, vectors: i64, machine: &Machine) -> i64 {
+    let (rows, columns) = (of.rows.unwrap_or(LARGE), of.columns.unwrap_or(LARGE));
+    let spans = balanced(rows, most_rows(vectors, machine).min(of.most));
+    let tile = Tile { rows: 1, vectors, lanes: of.lanes };
     let all = self::columns(columns, &tile).into_iter().map(|part| {
         let tiles = if part == tile { columns / tile.width() } else { 1 };
-        let one = |s: &Span| s.extent / s.tile * Tile { rows: s.tile, ..part }.cycles(machine);
+        let far = part.width() > of.near;
+        let one = |s: &Span| s.extent / s.tile * Tile { rows: s.tile, ..part }.cycles(far, machine);
         tiles * spans.iter().map(one).sum::<i64>()
     });
     all.sum()
@@ -130,8 +148,17 @@ fn loads(vectors: i64, machine: &Machine) -> i64 {
 mod tests {
     use super::*;
 
-    const AVX512: Machine =
-        Machine { vector_bytes: 64, registers: 32, fmas: 2, latency: 4, loads: 2, way_bytes: 4096, ways: 8 };
+    const AVX512: Machine = Machine {
+        vector_bytes: 64,
+        registers: 32,
+        fmas: 2,
+        latency: 4,
+        loads: 2,
+        way_bytes: 4096,
+        ways: 8,
+        far_bytes: 32,
+        second_bytes: 1 << 20,
+    };
 
     #[test]
     fn tiles_fit_into_the_registers() {
@@ -150,10 +177,14 @@ mod tests {
 
     #[test]
     fn a_square_product_takes_few_loads() {
-        let (vectors, _) = best(Some(512), Some(512), 16, 64, &AVX512);
+        let of = |rows, near| Extents { rows: Some(rows), columns: Some(512), lanes: 16, most: 64, near };
+        let (vectors, _) = best(&of(512, 512), &AVX512);
         assert!((2..=6).contains(&vectors), "{vectors}");
         // One row: as many accumulators as hide the latency.
-        let (vectors, _) = best(Some(1), Some(512), 16, 64, &AVX512);
+        let (vectors, _) = best(&of(1, 512), &AVX512);
         assert!(vectors >= 8, "{vectors}");
+        // What comes from the second cache is read by as many rows as there can be.
+        let (vectors, _) = best(&of(14, 0), &AVX512);
+        assert_eq!(vectors, 2);
     }
 }

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, IterKind, VarId, Viewer};
 
+use super::group::is_instructions;
 use super::panels::in_panels;
 use super::{Contraction, Machine, Staged};
-use crate::dlight::kernel::Operand;
-use crate::dlight::tiles::{self, Tile, best, most_rows, rows_in_cache};
+
+use crate::dlight::kernel::{Operand, epilogue};
+use crate::dlight::tiles::{self, Extents, Tile, best, most_rows, rows_in_cache};
 use crate::fuse::stage::Stage;
 
 /// The iterators of the tile, and its largest size.
@@ -22,8 +24,12 @@ pub(super) struct Choice {
     pub tile: Tile,
     /// The operand that is laid out anew first, so that it has neighbours along the columns.
     pub packed: Option<(usize, Packing)>,
-    /// Whether rows of tiles stand outside of iterators that the row's operand ignores.
-    pub rows_outside: bool,
+    /// Iterators besides the rows that the operands of the rows alone walk through.
+    pub along_rows: Vec<VarId>,
+    /// Iterators besides the columns that the operands of the columns alone walk through.
+    pub along_columns: Vec<VarId>,
+    /// Whether tiles follow one another along the rows, so that columns stand outside.
+    pub columns_outside: bool,
 }
 
 /// How an operand is laid out anew.
@@ -52,6 +58,7 @@ pub(super) fn choose(
     constant: &BTreeSet<BufId>,
 ) -> Option<Choice> {
     let stage = &staged.stages[found.stage];
+    let machine = &beside_constants(staged, found, machine);
     let bytes = staged.b.buf(found.acc).dtype.size_bytes() as i64;
     let lanes = (machine.vector_bytes / bytes).max(1);
     let spatial: Vec<VarId> = stage.iters.iter().filter(|i| i.kind == IterKind::Spatial).map(|i| i.var).collect();
@@ -62,6 +69,7 @@ pub(super) fn choose(
             continue;
         }
         let Some(packed) = in_vectors(staged, found, column, constant) else { continue };
+        let machine = &along_all(found, column, machine);
         let along = |(n, o): &(usize, &Operand)| o.along(column) || packed.is_some_and(|(p, _)| p == *n);
         let walked: Vec<&Operand> = found.operands.iter().enumerate().filter(along).map(|(_, o)| o).collect();
         let rows = spatial.iter().copied().filter(|v| *v != column && walked.iter().any(|o| o.ignores(*v)));
@@ -78,6 +86,20 @@ pub(super) fn choose(
     Some(best)
 }
 
+/// The machine without the registers that hold the constants of functions which are computed on each tile: LLVM loads
+/// them before all loops, and would keep accumulators in memory instead.
+fn beside_constants(staged: &Staged, found: &Contraction, machine: &Machine) -> Machine {
+    let functions = epilogue(staged, found).is_some_and(|(n, _)| !is_instructions(staged, n));
+    Machine { registers: if functions { machine.registers * 3 / 4 } else { machine.registers }, ..*machine }
+}
+
+/// The machine for an iterator as columns. Where every operand has neighbours along it nothing is broadcast, and rows
+/// share what windows have in common: that takes as many registers again as there are accumulators.
+fn along_all(found: &Contraction, column: VarId, machine: &Machine) -> Machine {
+    let all = found.operands.iter().all(|o| o.along(column));
+    Machine { registers: if all { machine.registers * 3 / 8 } else { machine.registers }, ..*machine }
+}
+
 /// Elements between rows, of the operand where they are the furthest.
 fn rows_apart(found: &Contraction, row: VarId) -> i64 {
     let apart = |o: &Operand| if o.ignores(row) { 0 } else { o.step(row).map_or(i64::MAX, i64::abs) };
@@ -85,7 +107,7 @@ fn rows_apart(found: &Contraction, row: VarId) -> i64 {
 }
 
 /// What laying out one element anew costs, in the measure of [`cost`].
-const PACKING: i128 = 8;
+const PACKING: i128 = 8 * tiles::PARTS as i128;
 
 /// What the contraction costs, in the measure of [`cost`], where back ends make what they can of plain loops: each sum
 /// in vectors along its own terms, if these are neighbours in every operand, with the lanes added up at the end; else
@@ -101,7 +123,7 @@ fn plain(staged: &Staged, found: &Contraction, lanes: i64) -> i128 {
     let neighbours = inner.is_some_and(|i| found.operands.iter().all(|o| o.along(i.var)));
     let terms = product(IterKind::Reduce);
     let each = if neighbours { terms / i128::from(lanes) + ADDING_UP } else { terms };
-    4 * product(IterKind::Spatial) * each
+    4 * i128::from(tiles::PARTS) * product(IterKind::Spatial) * each
 }
 
 /// Whether the contraction runs in vectors along an iterator: every operand has neighbours along it, or one element for
@@ -171,10 +193,11 @@ fn cost(
     let columns = extent(staged, stage, column);
     let rows = row.map_or(Some(1), |r| extent(staged, stage, r));
     let most = row.map_or(i64::MAX, |r| cached(staged, found, r, machine));
+    let of = Extents { rows, columns, lanes, most, near: near(staged, found, column, machine) };
     let panel = found.operands.iter().find_map(|o| o.panel).map(|(_, width)| (width / lanes).max(1));
     let (vectors, cycles) = match panel {
-        Some(vectors) => (vectors, tiles::cost(rows, columns, (vectors, lanes), most, machine)),
-        None => best(rows, columns, lanes, most, machine),
+        Some(vectors) => (vectors, tiles::cost(&of, vectors, machine)),
+        None => best(&of, machine),
     };
     let others = stage.iters.iter().filter(|i| i.var != column && Some(i.var) != row);
     let times: i128 = others.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product();
@@ -183,8 +206,24 @@ fn cost(
         rows_in_tile = rows_in_tile.min(n.max(1));
     }
     let tile = Tile { rows: rows_in_tile, vectors, lanes };
-    let rows_outside = row.is_some_and(|r| outside(staged, found, r));
-    (i128::from(cycles) * times, Choice { column, row, tile, packed: None, rows_outside })
+    let along_rows = alone(stage, found, Some(column), row);
+    let along_columns = alone(stage, found, row, Some(column));
+    let mut choice = Choice { column, row, tile, packed: None, along_rows, along_columns, columns_outside: false };
+    choice.columns_outside = row.is_some_and(|row| outside(staged, found, row, &choice, machine));
+    (i128::from(cycles) * times, choice)
+}
+
+/// The most columns whose elements, of all terms of the sum, half of the first cache holds.
+fn near(staged: &Staged, found: &Contraction, column: VarId, machine: &Machine) -> i64 {
+    let stage = &staged.stages[found.stage];
+    let walks = |o: &&Operand| !o.ignores(column);
+    let bytes = |o: &Operand| -> i64 {
+        let terms = stage.iters.iter().filter(|i| i.kind == IterKind::Reduce && !o.ignores(i.var));
+        let count = terms.map(|i| extent(staged, stage, i.var).unwrap_or(1 << 10)).fold(1, i64::saturating_mul);
+        count.saturating_mul(staged.b.buf(o.buf).dtype.size_bytes() as i64)
+    };
+    let each: i64 = found.operands.iter().filter(walks).map(bytes).fold(0, i64::saturating_add);
+    machine.way_bytes * machine.ways / 2 / each.max(1)
 }
 
 /// The most rows that the first cache holds of the operands that the rows walk through.
@@ -196,14 +235,37 @@ fn cached(staged: &Staged, found: &Contraction, row: VarId, machine: &Machine) -
     found.operands.iter().filter_map(apart).min().unwrap_or(i64::MAX)
 }
 
-/// Whether the operand that the rows walk through is larger than the other: then each part of it is read once, and the
-/// other one again and again.
-fn outside(staged: &Staged, found: &Contraction, row: VarId) -> bool {
-    let size = |o: &Operand| -> i64 {
-        let shape = &staged.b.buf(o.buf).shape;
-        shape.iter().map(|d| d.as_const().unwrap_or(1 << 10)).fold(1, i64::saturating_mul)
+/// Spatial iterators but one that are walked through by operands which ignore `ignored`, and by no others.
+fn alone(stage: &Stage, found: &Contraction, ignored: Option<VarId>, but: Option<VarId>) -> Vec<VarId> {
+    let Some(ignored) = ignored else { return Vec::new() };
+    let spatial = stage.iters.iter().filter(|i| i.kind == IterKind::Spatial && Some(i.var) != but && i.var != ignored);
+    let fits = |v: &VarId| found.operands.iter().all(|o| o.ignores(ignored) || o.ignores(*v));
+    spatial.map(|i| i.var).filter(fits).collect()
+}
+
+/// Whether less memory is read where columns stand outside of rows: then what is read along the columns is read once,
+/// and what is read along the rows once per tile of columns, unless the second cache holds it; or the other way round.
+fn outside(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, machine: &Machine) -> bool {
+    let stage = &staged.stages[found.stage];
+    let bytes = |ignored: VarId| -> i128 {
+        let own = found.operands.iter().filter(|o| o.ignores(ignored)).map(|o| staged.b.buf(o.buf));
+        let each = own.map(|data| {
+            let shape = data.shape.iter().map(|d| i128::from(d.as_const().unwrap_or(1 << 10)));
+            shape.product::<i128>() * data.dtype.size_bytes() as i128
+        });
+        each.sum()
     };
-    let walked = found.operands.iter().filter(|o| !o.ignores(row)).map(size).max();
-    let other = found.operands.iter().filter(|o| o.ignores(row)).map(size).max();
-    walked > other
+    let count = |v: VarId| i128::from(extent(staged, stage, v).unwrap_or(1 << 10));
+    let tiles = |along: VarId, width: i64, others: &[VarId]| -> i128 {
+        let width = i128::from(width.max(1));
+        (count(along) + width - 1) / width * others.iter().map(|v| count(*v)).product::<i128>()
+    };
+    let (of_rows, of_columns) = (bytes(choice.column), bytes(row));
+    let stays = |bytes: i128| bytes <= i128::from(machine.second_bytes / 2);
+    let again = |bytes: i128, times: i128| if stays(bytes) { bytes } else { bytes * times };
+    let rows_first = of_rows + again(of_columns, tiles(row, choice.tile.rows, &choice.along_rows));
+    let columns = tiles(choice.column, choice.tile.width(), &choice.along_columns);
+    let columns_first = of_columns + again(of_rows, columns);
+    // Of equal ones the one that writes the result from its beginning to its end.
+    columns_first < rows_first
 }

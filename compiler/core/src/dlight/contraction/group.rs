@@ -152,8 +152,14 @@ fn is_direct(staged: &Staged, n: usize, links: &BTreeMap<VarId, VarId>, choice: 
             .collect();
         vars.first().copied()
     });
-    let all = func.reachable([*value]);
-    along.as_ref() == column && all.len() <= CHEAP && all.into_iter().all(|e| is_instruction(func.exprs.get(e)))
+    along.as_ref() == column && func.reachable([*value]).len() <= CHEAP && is_instructions(staged, n)
+}
+
+/// Whether a stage stores what instructions make, and no function.
+pub(super) fn is_instructions(staged: &Staged, n: usize) -> bool {
+    let func = staged.b.func();
+    let Stmt::Store { value, .. } = &staged.stages[n].body else { return false };
+    func.reachable([*value]).into_iter().all(|e| is_instruction(func.exprs.get(e)))
 }
 
 /// Whether an expression is an instruction or two, and no function.

@@ -27,24 +27,39 @@ pub(super) struct RowPart {
 
 /// The contraction over a rectangle of its result.
 pub(super) struct TilePart {
-    /// The contraction.
-    pub sum: Part,
+    /// Name of the contraction's block.
+    pub name: String,
+    /// Its loops around the tile, outermost first.
+    pub around: Vec<Level>,
+    /// Its loop over rows.
+    pub row: Option<usize>,
+    /// Its loop over columns.
+    pub column: Option<usize>,
     /// The tile.
     pub tile: Tile,
     /// What is done on the tile, and whether each access of it must have a constant place.
     pub on_tile: Vec<(Part, bool)>,
 }
 
+/// A loop around a tile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Level {
+    /// The loop of an iterator.
+    Whole(usize),
+    /// Over tiles along the rows.
+    Rows,
+    /// Over tiles along the columns.
+    Columns,
+}
+
 /// A part of a stage: the name of its block, and which of its loops are which.
 pub(super) struct Part {
     /// Block.
     pub name: String,
-    /// Loops around the tile or the rows, outermost first.
+    /// Loops around the rows, outermost first.
     pub outer: Vec<usize>,
     /// The loop over rows.
     pub row: Option<usize>,
-    /// How many of `outer` stand around the loop over rows.
-    pub above: usize,
     /// The loop over columns.
     pub column: Option<usize>,
 }
@@ -106,8 +121,7 @@ impl Cutter {
             let new = self.stage(stage, &ranges, &bufs);
             let at = |v: &VarId| stage.iters.iter().position(|i| links.get(v) == Some(&i.var));
             let outer: Vec<usize> = group.shared.iter().filter_map(at).collect();
-            let above = outer.len();
-            on_rows.push(Part { name: new, outer, above, row: choice.row.as_ref().and_then(at), column: None });
+            on_rows.push(Part { name: new, outer, row: choice.row.as_ref().and_then(at), column: None });
         }
         Some(RowPart { tiles, on_rows, shared: group.shared.len(), rows })
     }
@@ -136,9 +150,10 @@ impl Cutter {
             }
         }
         let name = self.stage(source, &own, &bufs);
-        let sum = order(group, choice, name);
+        let at = |v: VarId| source.iters.iter().position(|i| i.var == v);
+        let (row, column) = (choice.row.and_then(at), at(choice.column));
         let on_tile = group.on_tile.iter().map(|on| (self.on_tile(on, &own, &bufs, choice), on.unrolled)).collect();
-        TilePart { sum, tile, on_tile }
+        TilePart { name, around: order(group, choice), row, column, tile, on_tile }
     }
 
     /// A buffer that a stage writes, with room for ranges of its iterators.
@@ -163,7 +178,7 @@ impl Cutter {
         let ranges = own.iter().filter_map(|(v, r)| Some((*on.links.get(v)?, r.clone()))).collect();
         let name = self.stage(&on.stage, &ranges, bufs);
         let at = |v: VarId| on.stage.iters.iter().position(|i| on.links.get(&v) == Some(&i.var));
-        Part { name, outer: Vec::new(), above: 0, row: choice.row.and_then(at), column: at(choice.column) }
+        Part { name, outer: Vec::new(), row: choice.row.and_then(at), column: at(choice.column) }
     }
 
     /// Adds a part of a stage; its name.
@@ -201,18 +216,30 @@ fn ranges(links: &BTreeMap<VarId, VarId>, row: Option<VarId>, range: Option<&Ran
     own.copied().zip(range.cloned()).into_iter().collect()
 }
 
-/// Which loop of the contraction is which.
-fn order(group: &Group, choice: &Choice, name: String) -> Part {
+/// The loops of the contraction around a tile. What stages on rows share stands outside, then rows and columns, as the
+/// choice says, each with the iterators that its operand walks through.
+fn order(group: &Group, choice: &Choice) -> Vec<Level> {
     let source = &group.contraction;
-    let at = |v: VarId| source.iters.iter().position(|i| i.var == v);
-    let spatial = source.iters.iter().enumerate().filter(|(_, i)| i.kind == IterKind::Spatial);
-    let rest =
-        spatial.filter(|(_, i)| i.var != choice.column && Some(i.var) != choice.row && !group.shared.contains(&i.var));
-    let mut outer: Vec<usize> = group.shared.iter().filter_map(|v| at(*v)).collect();
-    let above = outer.len();
-    outer.extend(rest.map(|(n, _)| n));
-    let above = if group.on_rows.is_empty() && !choice.rows_outside { outer.len() } else { above };
-    Part { name, outer, above, row: choice.row.and_then(at), column: at(choice.column) }
+    let level = |v: &VarId| source.iters.iter().position(|i| i.var == *v).map(Level::Whole);
+    let mut around: Vec<Level> = group.shared.iter().filter_map(level).collect();
+    let rest = source.iters.iter().filter(|i| i.kind == IterKind::Spatial).map(|i| i.var);
+    let rest = rest.filter(|v| *v != choice.column && Some(*v) != choice.row && !group.shared.contains(v));
+    let (with_columns, others): (Vec<VarId>, Vec<VarId>) = rest.partition(|v| choice.along_columns.contains(v));
+    let (with_rows, with_both): (Vec<VarId>, Vec<VarId>) =
+        others.into_iter().partition(|v| choice.along_rows.contains(v));
+    let of = |vars: &[VarId], then: Level| vars.iter().filter_map(level).chain([then]).collect::<Vec<_>>();
+    let (rows, columns) = (of(&with_rows, Level::Rows), of(&with_columns, Level::Columns));
+    if !group.on_rows.is_empty() {
+        // The loop over rows is the last one that is shared.
+        around.push(Level::Rows);
+        around.extend(with_both.iter().filter_map(level));
+        around.extend(rows.into_iter().filter(|l| *l != Level::Rows).chain(columns));
+        return around;
+    }
+    around.extend(with_both.iter().filter_map(level));
+    let (first, then) = if choice.columns_outside { (columns, rows) } else { (rows, columns) };
+    around.extend(first.into_iter().chain(then));
+    around
 }
 
 /// Ranges of rows with the height of their tiles; one without a range where nothing gives rows.

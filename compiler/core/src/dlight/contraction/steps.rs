@@ -3,7 +3,7 @@
 use tenfold_ir::Module;
 use tenfold_ir::tir::PrimFunc;
 
-use super::parts::{Part, RowPart, TilePart};
+use super::parts::{Level, Part, RowPart, TilePart};
 use crate::dlight::tiles::Tile;
 use crate::schedule::{Arg, LoopRV, Schedule, ScheduleError};
 
@@ -49,41 +49,36 @@ fn in_rows(s: &mut Schedule<'_>, part: &Part, rows: i64) -> Step<Vec<LoopRV>> {
     Ok(order)
 }
 
-/// The contraction in tiles: the loops around the tile that other stages may share.
+/// The contraction in tiles: the loops around the tile, which other stages may share.
 fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
-    let (sum, tile) = (&part.sum, part.tile);
-    let loops = s.get_loops(sum.name.as_str())?;
-    let spatial: Vec<usize> = sum.outer.iter().copied().chain(sum.row).chain(sum.column).collect();
-    let reduce: Vec<LoopRV> = (0..loops.len()).filter(|n| !spatial.contains(n)).map(|n| loops[n]).collect();
-    let mut around: Vec<LoopRV> = sum.outer[..sum.above].iter().map(|n| loops[*n]).collect();
-    let mut inside = Vec::new();
-    if let Some(row) = sum.row {
-        let all = split(s, loops[row], &[tile.rows])?;
-        around.push(all[0]);
-        inside.push(all[1]);
-    }
-    let shared = around.clone();
-    around.extend(sum.outer[sum.above..].iter().map(|n| loops[*n]));
-    if let Some(column) = sum.column {
-        let all = split(s, loops[column], &[tile.vectors, tile.lanes])?;
-        around.push(all[0]);
-        inside.extend(&all[1..]);
-    }
+    let tile = part.tile;
+    let loops = s.get_loops(part.name.as_str())?;
+    let whole = |n: &usize| part.around.contains(&Level::Whole(*n)) || Some(*n) == part.row || Some(*n) == part.column;
+    let reduce: Vec<LoopRV> = (0..loops.len()).filter(|n| !whole(n)).map(|n| loops[n]).collect();
+    let rows = part.row.map(|n| split(s, loops[n], &[tile.rows])).transpose()?.unwrap_or_default();
+    let columns = part.column.map(|n| split(s, loops[n], &[tile.vectors, tile.lanes])).transpose()?.unwrap_or_default();
+    let level = |level: &Level| match level {
+        Level::Whole(n) => loops.get(*n).copied(),
+        Level::Rows => rows.first().copied(),
+        Level::Columns => columns.first().copied(),
+    };
+    let around: Vec<LoopRV> = part.around.iter().filter_map(level).collect();
+    let inside: Vec<LoopRV> = rows.iter().skip(1).chain(columns.iter().skip(1)).copied().collect();
     let order: Vec<LoopRV> = around.iter().chain(&reduce).chain(&inside).copied().collect();
     s.reorder(&order)?;
-    let Some(place) = around.last().copied() else { return Ok(shared) };
+    let Some(place) = around.last().copied() else { return Ok(around) };
     for (on, unrolled) in &part.on_tile {
         s.reverse_compute_at(on.name.as_str(), place)?;
         on_tile(s, on, tile, around.len(), *unrolled)?;
     }
-    let block = s.get_block(&sum.name)?;
+    let block = s.get_block(&part.name)?;
     if let Some(first) = reduce.first() {
         let start = s.decompose_reduction(block, *first)?;
         let loops = s.get_loops(start)?;
         in_registers(s, &loops[around.len()..], tile.lanes)?;
     }
     in_registers(s, &inside, tile.lanes)?;
-    Ok(shared)
+    Ok(around)
 }
 
 /// What is done on the tile, inside of `around` loops.
