@@ -294,33 +294,8 @@ def specials():
     case("compress(c, x, axis = 0)", "floats", [np.array([[-INF, 1.0], [0, 0]]), I(np.array(1))], c=Typed("bool", [0, 1]), x=x)
 
 
-# Of each dtype one other of its width.
-SAME_WIDTH = {"i8": "u8", "u8": "i8", "i16": "u16", "u16": "f16", "f16": "i16", "bf16": "u16", "i32": "f32", "u32": "i32",
-              "f32": "u32", "i64": "u64", "u64": "f64", "f64": "i64"}
-
-
-def bits(values, dtype):
-    """The bits of numbers as whole numbers."""
-    if dtype == "bf16":
-        return [int(x) >> 16 for x in np.array(values, dtype=np.float32).view(np.uint32)]
-    kind = np.dtype({"f": "float", "i": "int", "u": "uint"}[dtype[0]] + dtype[1:])
-    return [int(x) for x in np.array(values, dtype=kind).view(f"uint{kind.itemsize * 8}")]
-
-
-def reinterpreted():
-    for dtype, to in SAME_WIDTH.items():
-        floats = dtype[0] in "fb" or to[0] == "f"
-        values = [1.5, -2.0, 0.25, -0.0, INF, -INF] if floats else [0, 1, 100] + ([-1, -100] if dtype[0] == "i" else [])
-        whole = bits(values, dtype if dtype[0] in "fb" or not floats else to)
-        given, wanted = (values, whole) if dtype[0] in "fb" or not floats else (whole, values)
-        case(f"bit_cast::<{to}>(x)", dtype, Typed(to, wanted), x=given)
-        case(f"bit_cast::<{to}>(x)", dtype, Typed(to, np.zeros((2, 0))), x=np.zeros((2, 0)))
-        case(f"bit_cast::<{to}>(x)", dtype, Typed(to, np.array(0)), x=np.array(0))
-
-
 def write():
     shapes()
-    reinterpreted()
     specials()
     indexing()
     orders()
