@@ -6,6 +6,7 @@ pub mod graphs;
 pub mod growth;
 pub mod loops;
 pub mod models;
+pub mod operators;
 pub mod outside;
 mod reference;
 pub mod scheduled;
