@@ -55,6 +55,10 @@ impl Cx {
                 ExprKind::Cast(value, self.cast_type(&c.ty))
             }
             E::Tuple(t) => ExprKind::Tuple(t.elems.iter().map(|e| self.expr(e)).collect()),
+            // a list of words is the value of an attribute too
+            E::Array(a) if place == Place::Named => {
+                ExprKind::Array(a.elems.iter().map(|e| self.expr_in(e, place)).collect())
+            }
             E::Array(a) => ExprKind::Array(a.elems.iter().map(|e| self.expr(e)).collect()),
             E::Index(i) => self.element(node, i),
             E::Call(c) => self.call(node, c),
