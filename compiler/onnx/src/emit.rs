@@ -18,6 +18,11 @@ pub(crate) fn int(value: i64) -> IntExpr {
     IntExpr::from(value)
 }
 
+/// The product of extents as one extent.
+pub(crate) fn product(dims: &[IntExpr]) -> IntExpr {
+    dims.iter().fold(int(1), |all, d| &all * d)
+}
+
 impl Cx<'_> {
     /// An operator of the language, by name.
     pub(crate) fn operator(&mut self, name: &str, args: Vec<Arg>, attrs: &[(&str, AttrValue)]) -> Outcome<ValueId> {

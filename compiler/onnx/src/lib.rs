@@ -2,8 +2,8 @@
 //!
 //! A model is read from its bytes without a copy of them, and walked node by node. What is known when the model is
 //! read (initialisers, shapes, arithmetic on shapes) stays known as values of the walk; the rest becomes operators of
-//! the language. What ONNX has and the language has not is written in the language itself (`library`), so that every
-//! index in it is proven like a user's.
+//! the language. Most nodes are an operator of the language, attribute by attribute; the others are composed of its
+//! operators.
 //!
 //! Models are strangers' files: nothing here panics on one, allocates by what a number in it says, or reads outside of
 //! its folder. It knows nothing of targets, passes or cargo.
@@ -18,7 +18,6 @@ mod ints;
 mod ops;
 mod proto;
 mod qdq;
-mod snippet;
 mod tensor;
 mod value;
 mod walk;

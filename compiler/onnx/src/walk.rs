@@ -46,8 +46,6 @@ pub(crate) struct Cx<'m> {
     pub(crate) params: BTreeMap<ValueId, String>,
     /// What is known of quantised tensors.
     pub(crate) quant: Quantization,
-    /// Functions written in the language, by their text.
-    pub(crate) library: BTreeMap<String, String>,
     home: Home<'m>,
     options: &'m Options,
     functions: BTreeMap<(&'m str, &'m str, &'m str), &'m proto::Function<'m>>,
@@ -74,7 +72,6 @@ pub(crate) fn import<'m>(
         module: Module { entry: name.to_string(), sources: vec![name.to_string()], ..Module::default() },
         params: BTreeMap::new(),
         quant: Quantization::default(),
-        library: BTreeMap::new(),
         home,
         options,
         functions,

@@ -2,7 +2,7 @@
 
 use tenfold_ir::DType;
 use tenfold_ir::op::{BinaryOp, CmpOp};
-use tenfold_ir::ops::AttrValue;
+use tenfold_ir::ops::{Arg, AttrValue};
 use tenfold_ir::relax::Op;
 
 use super::{Convert, OnnxOp, op};
@@ -99,7 +99,7 @@ fn compress<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (x, axis) = match call.int("axis")? {
         Some(axis) => (x, crate::call::axis_of(axis, cx.rank(x))?),
         None => {
-            let all = crate::snippet::product(&cx.dims(x));
+            let all = crate::emit::product(&cx.dims(x));
             (cx.reshape(x, &[all])?, 0)
         }
     };
@@ -123,44 +123,12 @@ fn non_zero<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     Ok(vec![crate::walk::integers(crate::elem::Elem::Int64, shape, &out).into()])
 }
 
-/// Running sums or products, as a sum over a triangle: exact for integers, and as good for floats.
-fn cumulative<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, product: bool) -> Results {
+/// Running sums or products along the axis that an operand says.
+fn cumulative<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, name: &str) -> Results {
     let x = call.x(cx, 0)?;
-    let rank = cx.rank(x);
     let axis = cx.i64s(call.value(1)?)?.first().copied().unwrap_or(0);
-    let axis = crate::call::axis_of(axis, rank)?;
-    let (exclusive, reverse) = (call.int_or("exclusive", 0)? != 0, call.int_or("reverse", 0)? != 0);
-    let mut text = crate::snippet::Snippet::default();
-    let dims = cx.dims(x);
-    let flat = [crate::snippet::product(&dims[..axis]), dims[axis].clone(), crate::snippet::product(&dims[axis + 1..])];
-    let folded = cx.reshape(x, &flat)?;
-    let d = text.tensor(cx, "x", folded);
-    let (dtype, n) = (cx.dtype(x), &d[1]);
-    let wide = if dtype.is_half() { DType::F32 } else { dtype };
-    let (unit, join) = if product { ("1", "*") } else { ("0", "+") };
-    let at = if reverse { format!("{n} - 1 - k") } else { "k".into() };
-    let unit = if wide.is_float() { format!("{unit}.0{wide}") } else { format!("{unit}{wide}") };
-    let item = format!("x[[i, {at}, j]] as {wide}");
-    let body = format!(
-        "let mut y = zeros::<{dtype}>([{a}, {n}, {b}]);
-        for i in 0..{a} {{ for j in 0..{b} {{
-            let mut acc = {unit};
-            for k in 0..{n} {{
-                {store}
-            }}
-        }} }}
-        y",
-        a = d[0],
-        b = d[2],
-        store = if exclusive {
-            format!("y[[i, {at}, j]] = acc as {dtype}; acc = acc {join} ({item});")
-        } else {
-            format!("acc = acc {join} ({item}); y[[i, {at}, j]] = acc as {dtype};")
-        },
-    );
-    let y = text.one(cx, &crate::snippet::tensor_text(dtype, &d), &body)?;
-    let y = cx.reshape(y, &dims)?;
-    cx.one(y)
+    let y = cx.entry_with(call, name, vec![Arg::Value(x)], &[("axis", AttrValue::Int(int(axis)))])?;
+    cx.plains(&y)
 }
 
 /// Whether an optional holds something, which is known.
@@ -178,7 +146,7 @@ fn optional_get_element<'m>(_: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 fn array_feature_extractor<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let ((x, elem), places) = (call.any(cx, 0)?, call.x(cx, 1)?);
     let Some(last) = cx.rank(x).checked_sub(1) else { return fault("a scalar has no features") };
-    let count = crate::snippet::product(&cx.dims(places));
+    let count = crate::emit::product(&cx.dims(places));
     let places = cx.reshape(places, &[count])?;
     let mut y = cx.op("take", &[x, places], &[axis_attr(last)])?;
     if last == 0 {
@@ -207,7 +175,7 @@ fn hardmax<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
         (x, call.axis(-1, dims.len())?)
     } else {
         let axis = call.axis(1, dims.len())?;
-        let (a, b) = (crate::snippet::product(&dims[..axis]), crate::snippet::product(&dims[axis..]));
+        let (a, b) = (crate::emit::product(&dims[..axis]), crate::emit::product(&dims[axis..]));
         (cx.reshape(x, &[a, b])?, 1)
     };
     let op = tenfold_ir::op::ArgOp::ArgMax;
@@ -227,8 +195,8 @@ pub(super) static TABLE: &[OnnxOp] = &[
     ml("ArrayFeatureExtractor", array_feature_extractor),
     ml("Binarizer", binarizer),
     op("Compress", 9, compress),
-    op("CumProd", 26, |cx, call| cumulative(cx, call, true)),
-    op("CumSum", 11, |cx, call| cumulative(cx, call, false)),
+    op("CumProd", 26, |cx, call| cumulative(cx, call, "cumprod")),
+    op("CumSum", 11, |cx, call| cumulative(cx, call, "cumsum")),
     op("Gather", 1, |cx, call| gather(cx, call, "take")),
     op("GatherElements", 11, |cx, call| gather(cx, call, "take_along_axis")),
     op("GatherND", 11, gather_nd),

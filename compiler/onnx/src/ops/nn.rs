@@ -7,8 +7,7 @@ use tenfold_ir::{DType, Scalar};
 
 use super::{OnnxOp, op};
 use crate::call::Call;
-use crate::emit::int;
-use crate::snippet::product;
+use crate::emit::{int, product};
 use crate::value::{Outcome, Value, fault};
 use crate::walk::Cx;
 

@@ -8,8 +8,7 @@ use tenfold_ir::ops::AttrValue;
 use super::{OnnxOp, op};
 use crate::call::{Call, axis_of};
 use crate::elem::Elem;
-use crate::emit::int;
-use crate::snippet::product;
+use crate::emit::{int, product};
 use crate::value::{Outcome, Value, fault};
 use crate::walk::{Cx, integers};
 
