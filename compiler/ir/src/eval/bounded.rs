@@ -109,7 +109,12 @@ pub fn unary(op: UnaryOp, a: Bounded) -> Bounded {
     }
     let own = if is_limit(a, value) { 0.0 } else { own_error(value, ulps(op)) };
     let total = if propagated == 0.0 { Bounded::exact(value) } else { inexact(value, propagated) };
-    let contracted = if op == UnaryOp::Square { lost(a, a, value) } else { 0.0 };
+    let contracted = match op {
+        UnaryOp::Square => lost(a, a, value),
+        // Compilers move the sign into the product.
+        UnaryOp::Neg => a.contracted,
+        _ => 0.0,
+    };
     Bounded { error: total.error + own, contracted, ..total }
 }
 
@@ -117,6 +122,20 @@ pub fn unary(op: UnaryOp, a: Bounded) -> Bounded {
 fn is_limit(a: Bounded, value: Scalar) -> bool {
     let (x, y) = (a.real(), value.to_f64());
     a.is_exact() && (x == 0.0 || x == 1.0 || x.is_infinite()) && (y == 0.0 || y.abs() == 1.0 || y.is_infinite())
+}
+
+/// Whether a factor or divisor leaves a value as it is, but for the sign: compilers drop it.
+fn is_one(a: Bounded) -> bool {
+    a.is_exact() && a.real().abs() == 1.0
+}
+
+/// What a sum that contracts this product may change: what rounding it loses, or what its operand does.
+fn product_lost(a: Bounded, b: Bounded, value: Scalar) -> f64 {
+    match (is_one(a), is_one(b)) {
+        (_, true) => a.contracted,
+        (true, false) => b.contracted,
+        (false, false) => lost(a, b, value),
+    }
 }
 
 /// What a product loses by being rounded.
@@ -252,7 +271,11 @@ pub fn binary(op: BinaryOp, a: Bounded, b: Bounded) -> Bounded {
         propagated = 0.0;
     }
     let total = inexact(value, propagated);
-    let contracted = if op == BinaryOp::Mul { lost(a, b, value) } else { 0.0 };
+    let contracted = match op {
+        BinaryOp::Mul => product_lost(a, b, value),
+        BinaryOp::Div if is_one(b) => a.contracted,
+        _ => 0.0,
+    };
     Bounded { error: total.error + own_error(value, binary_ulps(op)), contracted, ..total }
 }
 
@@ -361,6 +384,18 @@ mod tests {
         let tiny = f(f64::from(f32::from_bits(3)));
         let lost = binary(BinaryOp::Mul, tiny, f(0.5));
         assert_eq!(lost.contracted, f64::from(f32::from_bits(1)) / 2.0);
+    }
+
+    #[test]
+    fn one_and_signs_leave_a_product_to_be_contracted() {
+        let product = binary(BinaryOp::Mul, f(0.1), f(0.3));
+        assert!(product.contracted > 0.0);
+        for one in [1.0, -1.0] {
+            assert_eq!(binary(BinaryOp::Mul, product, f(one)).contracted, product.contracted);
+            assert_eq!(binary(BinaryOp::Mul, f(one), product).contracted, product.contracted);
+            assert_eq!(binary(BinaryOp::Div, product, f(one)).contracted, product.contracted);
+        }
+        assert_eq!(unary(UnaryOp::Neg, product).contracted, product.contracted);
     }
 
     #[test]
