@@ -1,13 +1,13 @@
 //! A sentence encoder of BERT's kind, in the form of MiniLM: words and positions, layers of attention and of a dense
 //! net, the mean over the words.
 //!
-//! [`encode`] is written in the language, [`imported`] comes from an ONNX file with the same weights. Their results
+//! [`encode()`] is written in the language, [`imported()`] comes from an ONNX file with the same weights. Their results
 //! are the same but for rounding.
 #![no_std]
 
 use tenfold::prelude::*;
 
-/// Words that a vocabulary has; [`encode`] takes their numbers.
+/// Words that a vocabulary has; [`encode()`] takes their numbers.
 pub const WORDS: usize = 1024;
 /// Words that a sentence has at most.
 pub const LONGEST: usize = 32;
