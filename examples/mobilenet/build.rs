@@ -41,10 +41,11 @@ fn conv(model: &mut Model, x: &str, layer: &Conv) -> String {
     let (kernel, stride, pad) = (layer.kernel as i64, layer.stride as i64, layer.kernel as i64 / 2);
     let shape = [layer.outputs, layer.inputs / layer.groups, layer.kernel, layer.kernel].map(|n| n as i64);
     let (w, b) = (model.weight(&shape, &layer.weights), model.weight(&shape[..1], &layer.bias));
+    let (kernels, strides, pads) = ([kernel; 2], [stride; 2], [pad; 4]);
     let attributes = [
-        ("kernel_shape", Attribute::Ints(&[kernel, kernel])),
-        ("strides", Attribute::Ints(&[stride, stride])),
-        ("pads", Attribute::Ints(&[pad; 4])),
+        ("kernel_shape", Attribute::Ints(&kernels)),
+        ("strides", Attribute::Ints(&strides)),
+        ("pads", Attribute::Ints(&pads)),
         ("group", Attribute::Int(layer.groups as i64)),
     ];
     let y = model.node("Conv", &[x, &w, &b], &attributes);

@@ -42,8 +42,13 @@ fn count(module: &Module, func: &PrimFunc, stmt: &Stmt) -> Option<u64> {
     }
 }
 
-fn is_float(func: &PrimFunc, e: ExprId) -> bool {
-    matches!(func.exprs.ty(e).elem, Elem::Scalar(d) if d.is_float())
+/// Operations of one operator with a result or operand of this type: one for each lane of floats.
+fn lanes_of_floats(func: &PrimFunc, e: ExprId) -> u64 {
+    let ty = func.exprs.ty(e);
+    match ty.elem {
+        Elem::Scalar(dtype) if dtype.is_float() => u64::from(ty.lanes),
+        _ => 0,
+    }
 }
 
 fn expr(func: &PrimFunc, id: ExprId, seen: &mut BTreeSet<ExprId>) -> u64 {
@@ -51,12 +56,12 @@ fn expr(func: &PrimFunc, id: ExprId, seen: &mut BTreeSet<ExprId>) -> u64 {
         return 0;
     }
     let mut inner = |all: &[ExprId]| all.iter().map(|e| expr(func, *e, seen)).sum::<u64>();
-    let own = u64::from(is_float(func, id));
+    let own = lanes_of_floats(func, id);
     match func.exprs.get(id) {
         Expr::Const(_) | Expr::Index(_) | Expr::Var(_) => 0,
         Expr::Unary(_, a) => own + inner(&[*a]),
         Expr::Binary(_, a, b) => own + inner(&[*a, *b]),
-        Expr::Compare(_, a, b) => u64::from(is_float(func, *a)) + inner(&[*a, *b]),
+        Expr::Compare(_, a, b) => lanes_of_floats(func, *a) + inner(&[*a, *b]),
         Expr::If(c, a, b) | Expr::Select(c, a, b) => inner(&[*c, *a, *b]),
         Expr::Cast(_, a) | Expr::Broadcast(a, _) => inner(&[*a]),
         Expr::Load { .. } => 0,

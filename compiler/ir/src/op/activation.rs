@@ -240,7 +240,7 @@ mod tests {
             Activation::Softplus => [0.201_413_277_982_752_4, 2.126_928_011_042_972_7],
             Activation::Softsign => [-0.6, 2.0 / 3.0],
             Activation::HardSigmoid { .. } => [0.2, 0.9],
-            Activation::HardSwish => [-0.375, 5.0 / 3.0],
+            Activation::HardSwish => [-0.375, 2.0 * (2.0 / 6.0 + 0.5)],
             Activation::Mish => [-0.298_099_742_166_806_74, 1.943_958_959_533_994_6],
             Activation::Gelu => [-0.100_210_801_903_287_13, 1.954_499_736_103_641_6],
             Activation::GeluTanh => [-0.100_428_423_019_767_07, 1.954_597_694_087_775],
