@@ -117,7 +117,8 @@ impl Narrow<'_> {
     fn make_value(&mut self, b: &mut Builder, id: ExprId) -> ExprId {
         let ty = b.ty(id);
         match b.func().exprs.get(id).clone() {
-            Expr::Var(_) if self.fits(id) && self.is_var(b, id) => {
+            // Where a branch is never taken a variable that fits may not be proven to.
+            Expr::Var(v) if self.vars.contains_key(&v) => {
                 let narrow = self.narrowed(b, id);
                 b.raw(Expr::Cast(ty, narrow), ty)
             }
@@ -145,10 +146,6 @@ impl Narrow<'_> {
         let ty = b.ty(id);
         let expr = map_operands(b.func().exprs.get(id).clone(), &mut |e| self.value(b, e));
         b.raw(expr, ty)
-    }
-
-    fn is_var(&self, b: &Builder, id: ExprId) -> bool {
-        matches!(b.func().exprs.get(id), Expr::Var(v) if self.vars.contains_key(v))
     }
 
     // As an `i32`.
