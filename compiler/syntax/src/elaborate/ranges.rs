@@ -76,10 +76,11 @@ fn point(value: i128) -> Range {
     }
 }
 
-/// What every value of a dtype lies between; 64-bit dtypes say nothing of an index.
+/// What every value of a dtype lies between, as far as an index has numbers for it.
 fn dtype_range(elem: Elem) -> Range {
     match elem {
-        Elem::Scalar(dtype) if !dtype.is_float() && !matches!(dtype, DType::I64 | DType::U64) => {
+        Elem::Scalar(DType::U64) => (Some(IntExpr::from(0)), None),
+        Elem::Scalar(dtype) if !dtype.is_float() && dtype != DType::I64 => {
             let bound = |s: Scalar| i64::try_from(s.to_i128()).ok().map(IntExpr::from);
             (bound(Scalar::least(dtype)), bound(Scalar::greatest(dtype)))
         }
