@@ -58,11 +58,15 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         strict: is_strict(&member),
         symbol: request.symbol.clone(),
         passes: passes(&member, &context.target)?,
+        section: section(&member),
     };
     let backend = backend::choose(request);
     let made = tenfold_core::compile(module, &context, &options, &*backend);
     let made = made.map_err(|errors| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
-    let constants = constants::publish(request, &made.constant_data).map_err(|error| vec![error])?;
+    let compiled = begin.elapsed();
+    let constants = constants::publish(request, &made.constant_data, &options.section).map_err(|error| vec![error])?;
+    let [passes, code] = made.times;
+    let times = [("front end", front), ("passes", passes), ("code", code), ("constants", begin.elapsed() - compiled)];
     std::fs::write(&request.object, &made.artefact.object).map_err(|error| {
         let text = format!("`{}` cannot be written: {error}", request.object);
         vec![Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)]
@@ -77,10 +81,18 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         shims: shims::with_passes(own, &made.externs, &request.symbol),
         code_bytes: 0,
         constants,
-        times: vec![("front end".into(), millis(front)), ("passes and code".into(), millis(begin.elapsed() - front))],
+        times: times.into_iter().map(|(stage, time)| (stage.into(), millis(time))).collect(),
+        peak_bytes: peak_bytes(),
         remarks: remarks.iter().map(ToString::to_string).collect(),
         text: String::new(),
     })
+}
+
+/// The most memory that this process has had, where the system says so.
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// What the build script asks for, then what its environment does.
@@ -101,6 +113,11 @@ fn context(target: Target, request: &Request) -> Result<PassContext, CompileErro
 fn passes(member: &Member, target: &Target) -> Result<Vec<UserPass>, Vec<Diagnostic>> {
     let own = schedule::pass(&member.tree, target, is_strict(member)).map_err(|error| vec![diagnostic(error)])?;
     Ok(own.into_iter().chain(user::passes().iter().cloned()).collect())
+}
+
+/// The section of the constants; empty for the usual one.
+fn section(member: &Member) -> String {
+    member.tree.attributes.weights_section.as_ref().map_or(String::new(), |text| text.value.clone())
 }
 
 fn is_strict(member: &Member) -> bool {

@@ -1,9 +1,8 @@
 //! Files that functions read at build time: weights and models.
 //!
-//! Their names start at the package's root, or in `$OUT_DIR`, and stay inside it, links resolved. A file's content is hashed once and
-//! then known by its length and time.
+//! Their names start at the package's root, or in `$OUT_DIR`, and stay inside it, links resolved. A file's content is
+//! hashed once and then known by its length and time.
 
-use crate::hash;
 use crate::uses::FileUse;
 use crate::weights::shards;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +10,7 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
+use tenfold_ir::content;
 
 /// Why a name leads to no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl Hashes {
         {
             return known.2.clone();
         }
-        let hash = File::open(&path).and_then(|file| hash::of_stream(&mut BufReader::new(file)));
+        let hash = File::open(&path).and_then(|file| content::of_stream(&mut BufReader::new(file)));
         match (hash, stamp) {
             (Ok(hash), Some((length, time))) => {
                 self.known.insert(name.to_string(), (length, time, hash.clone()));

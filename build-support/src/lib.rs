@@ -16,7 +16,6 @@ mod compiler;
 mod environment;
 mod files;
 mod front;
-mod hash;
 mod object;
 mod out;
 mod report;

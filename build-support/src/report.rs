@@ -36,6 +36,8 @@ pub(crate) struct Line {
     pub(crate) time: Duration,
     /// Milliseconds by stage, when it was compiled.
     pub(crate) stages: Vec<(String, u64)>,
+    /// The most memory that its worker had up to its end, when it was compiled.
+    pub(crate) peak: Option<u64>,
     /// What an importer left as it was, when it was compiled.
     pub(crate) remarks: Vec<String>,
     /// Bytes of workspace, if bounded.
@@ -101,6 +103,9 @@ impl Report {
             for (stage, time) in &line.stages {
                 let _ = writeln!(out, "          {time:>9} ms  {stage}");
             }
+            if let Some(peak) = line.peak {
+                let _ = writeln!(out, "          {:>9} MB  peak memory", peak >> 20);
+            }
             for remark in &line.remarks {
                 let _ = writeln!(out, "          {remark}");
             }
@@ -122,7 +127,7 @@ impl Report {
                     .collect();
                 let remarks: Vec<_> = line.remarks.iter().map(|remark| quoted(remark)).collect();
                 format!(
-                    "    {{\"name\": {}, \"symbol\": {}, \"status\": \"{}\", \"ms\": {}, \"workspace\": {}, \"weights\": {}, \"stack\": {}, \"stages\": {{{}}}, \"remarks\": [{}]}}",
+                    "    {{\"name\": {}, \"symbol\": {}, \"status\": \"{}\", \"ms\": {}, \"workspace\": {}, \"weights\": {}, \"stack\": {}, \"stages\": {{{}}}, \"peak\": {}, \"remarks\": [{}]}}",
                     quoted(&line.name),
                     quoted(&line.symbol),
                     line.status.name(),
@@ -131,6 +136,7 @@ impl Report {
                     line.weights,
                     number(line.stack),
                     stages.join(", "),
+                    number(line.peak),
                     remarks.join(", ")
                 )
             })

@@ -5,7 +5,6 @@ pub mod look;
 use crate::environment::{Environment, symbol_part};
 use crate::files::{self, Hashes};
 use crate::front::{self, Read};
-use crate::hash::Hasher;
 use crate::object::symbols;
 use crate::out;
 use crate::report::{Line, Report, Status};
@@ -19,6 +18,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tenfold_ir::content::Hasher;
 use tenfold_syntax::Code;
 use tenfold_syntax::diagnostic::Diagnostic;
 use tenfold_syntax::index::{Artefact, Entry, Index, Root, SkipReason, Skipped};
@@ -563,6 +563,7 @@ impl<'a> Run<'a> {
                 status: Status::Refused,
                 time: outcome.map_or(Duration::ZERO, |outcome| outcome.time),
                 stages: Vec::new(),
+                peak: None,
                 remarks: Vec::new(),
                 workspace: None,
                 weights: 0,
@@ -573,6 +574,7 @@ impl<'a> Run<'a> {
                 line.status = *status;
                 if *status == Status::Compiled {
                     line.stages.clone_from(&compiled.times);
+                    line.peak = compiled.peak_bytes;
                     line.remarks.clone_from(&compiled.remarks);
                 }
                 line.workspace = compiled.workspace_bytes;

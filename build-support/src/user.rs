@@ -5,13 +5,13 @@
 //!
 //! `cargo tenfold` is no build script: it borrows the program of one, which then does the work of its workers.
 
-use crate::hash;
 use crate::told::Told;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use tenfold_core::pass::UserPass;
+use tenfold_ir::content;
 
 static PASSES: OnceLock<Vec<UserPass>> = OnceLock::new();
 
@@ -54,6 +54,6 @@ pub(crate) fn identity() -> io::Result<String> {
     if passes().is_empty() {
         return Ok(String::new());
     }
-    let program = hash::of_stream(&mut BufReader::new(File::open(std::env::current_exe()?)?))?;
+    let program = content::of_stream(&mut BufReader::new(File::open(std::env::current_exe()?)?))?;
     Ok(format!("{program} {:?}", passes()))
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     AsStrided, AsTensor, AsTensorMut, DType, Element, IntoShape, Mismatch, Shape, StridedRef, TensorMut, TensorRef,
-    bf16, f16, view::check,
+    bf16, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16, i4, u4, view::check,
 };
 use core::fmt;
 use tenfold_abi::MAX_RANK;
@@ -102,6 +102,12 @@ dtypes! {
     BF16 bf16;
     F32 f32;
     F64 f64;
+    F8E4M3FN f8e4m3fn;
+    F8E4M3FNUZ f8e4m3fnuz;
+    F8E5M2 f8e5m2;
+    F8E5M2FNUZ f8e5m2fnuz;
+    I4 i4;
+    U4 u4;
 }
 
 impl From<usize> for Scalar {

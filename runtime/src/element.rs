@@ -1,6 +1,8 @@
 //! The types that can be elements of a tensor, and the types that are stored like one.
 
-use crate::{bf16, dynamic::Data, dynamic::DataMut, dynamic::Scalar, f16};
+use crate::{
+    bf16, dynamic::Data, dynamic::DataMut, dynamic::Scalar, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16, i4, u4,
+};
 use core::fmt;
 use tenfold_abi::DType;
 
@@ -10,7 +12,9 @@ pub(crate) mod sealed {
     pub trait SealedIs<T> {}
 }
 
-/// The type of an element: `bool`, an integer of 8 to 64 bits, [`f16`](struct@f16), [`bf16`], `f32` or `f64`.
+/// The type of an element: `bool`, an integer of 8 to 64 bits, [`f16`](struct@f16), [`bf16`], `f32` or `f64`; and what is
+/// only stored, a float of 8 bits ([`f8e4m3fn`], [`f8e4m3fnuz`], [`f8e5m2`], [`f8e5m2fnuz`]) or an integer of 4 ([`i4`],
+/// [`u4`]).
 ///
 /// ```
 /// use tenfold::{DType, Element};
@@ -20,7 +24,7 @@ pub(crate) mod sealed {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a tensor",
-    note = "an element is `bool`, an integer of 8 to 64 bits, `tenfold::f16`, `tenfold::bf16`, `f32` or `f64`"
+    note = "an element is `bool`, an integer of 8 to 64 bits, `tenfold::f16`, `tenfold::bf16`, `f32` or `f64`, and to store `tenfold::f8e4m3fn` and the like, `tenfold::i4` or `tenfold::u4`"
 )]
 pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Is<Self> + sealed::Sealed + 'static {
     /// The code of the type.
@@ -126,6 +130,12 @@ elements! {
     bf16, BF16, u16, |x| x.to_bits(), |x| bf16::from_bits(x);
     f32, F32, f32, |x| x, |x| x;
     f64, F64, f64, |x| x, |x| x;
+    f8e4m3fn, F8E4M3FN, u8, |x| x.to_bits(), |x| f8e4m3fn::from_bits(x);
+    f8e4m3fnuz, F8E4M3FNUZ, u8, |x| x.to_bits(), |x| f8e4m3fnuz::from_bits(x);
+    f8e5m2, F8E5M2, u8, |x| x.to_bits(), |x| f8e5m2::from_bits(x);
+    f8e5m2fnuz, F8E5M2FNUZ, u8, |x| x.to_bits(), |x| f8e5m2fnuz::from_bits(x);
+    i4, I4, i8, |x| x.get(), |x| i4::from_low_bits(x as u8);
+    u4, U4, u8, |x| x.get(), |x| u4::from_low_bits(x);
 }
 
 #[cfg(feature = "half")]

@@ -62,6 +62,7 @@ pub mod rt;
 mod safetensors;
 mod shape;
 mod signature;
+mod stored;
 #[cfg(feature = "alloc")]
 mod tensor;
 mod view;
@@ -83,6 +84,7 @@ pub use module::{Function, Module};
 pub use safetensors::Safetensors;
 pub use shape::{Admits, AdmitsAll, Dim, Dyn, Fixed, FixedShape, IntoDim, IntoShape, Shape};
 pub use signature::{Kind, Param, Signature, Variant};
+pub use stored::{f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, i4, u4};
 pub use tenfold_abi::{DType, DeviceKind, Status};
 #[allow(unused_imports, unreachable_pub, reason = "the attribute's crate may be without it in a build of parts")]
 pub use tenfold_macros::*;

@@ -10,23 +10,6 @@ use core::fmt;
 use json::Reader;
 use tenfold_abi::MAX_RANK;
 
-/// Names of dtypes in the format.
-const DTYPES: [(&str, DType); 13] = [
-    ("BOOL", DType::Bool),
-    ("I8", DType::I8),
-    ("U8", DType::U8),
-    ("I16", DType::I16),
-    ("U16", DType::U16),
-    ("I32", DType::I32),
-    ("U32", DType::U32),
-    ("I64", DType::I64),
-    ("U64", DType::U64),
-    ("F16", DType::F16),
-    ("BF16", DType::BF16),
-    ("F32", DType::F32),
-    ("F64", DType::F64),
-];
-
 /// A file of named tensors.
 ///
 /// ```
@@ -136,7 +119,7 @@ impl Entry {
     fn read(entry: &str) -> Option<Self> {
         let field = |name| json::fields(entry).find(|(known, _)| *known == name).map(|(_, value)| value);
         let dtype = Reader::new(field("dtype")?).string()?;
-        let (_, dtype) = *DTYPES.iter().find(|(known, _)| *known == dtype)?;
+        let dtype = DType::from_safetensors(dtype)?;
         let (mut rank, mut extents) = (0, [0; MAX_RANK]);
         for extent in json::numbers(field("shape")?) {
             *extents.get_mut(rank)? = extent?;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
-use tenfold_tests::tools;
+use tenfold_tests::{outside, tools};
 
 fn main() {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("build_time");
@@ -14,23 +14,23 @@ fn main() {
     fs::create_dir_all(&scratch).expect("makes a folder");
 
     let target = scratch.join("digits-target");
-    let mut build = cargo(tools::root(), &target);
+    let mut build = outside::cargo(tools::root(), &target);
     build.args(["build", "--release", "-p", "digits"]);
     report("digits, first release build", build, &target);
 
     let saxpy = copy_saxpy(&scratch);
     let target = scratch.join("saxpy-target");
-    let mut build = cargo(&saxpy, &target);
+    let mut build = outside::cargo(&saxpy, &target);
     build.arg("build");
     report("saxpy outside the workspace, first build", build, &target);
 
-    let mut check = cargo(&saxpy, &target);
+    let mut check = outside::cargo(&saxpy, &target);
     check.arg("check");
     report("saxpy, first check after it", check, &target);
     let main = saxpy.join("src/main.rs");
     let text = fs::read_to_string(&main).expect("reads the source");
     fs::write(&main, text.replace("a * x + y", "a * x - y")).expect("writes the source");
-    let mut check = cargo(&saxpy, &target);
+    let mut check = outside::cargo(&saxpy, &target);
     check.arg("check");
     report("saxpy, check after an edit of its function", check, &target);
     fs::remove_dir_all(&scratch).expect("removes the folder");
@@ -38,28 +38,10 @@ fn main() {
 
 /// A crate as the README tells a user to write it, beside a clone of the repository.
 fn copy_saxpy(scratch: &Path) -> PathBuf {
-    let from = tools::root().join("examples/saxpy");
     let to = scratch.join("saxpy");
-    fs::create_dir_all(to.join("src")).expect("makes a folder");
-    for file in ["build.rs", "src/main.rs"] {
-        fs::copy(from.join(file), to.join(file)).expect("copies a file");
-    }
-    let path = |folder: &str| format!("{{ path = {:?} }}", tools::root().join(folder));
-    let manifest = format!(
-        "[package]\nname = \"saxpy\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\ntenfold = {}\n\n[build-dependencies]\ntenfold-build = {}\n\n[workspace]\n",
-        path("runtime"),
-        path("build-support")
-    );
-    fs::write(to.join("Cargo.toml"), manifest).expect("writes a manifest");
-    fs::copy(tools::root().join("Cargo.lock"), to.join("Cargo.lock")).expect("copies the lock file");
+    outside::write(&to, "saxpy").expect("writes a crate");
+    fs::copy(tools::root().join("examples/saxpy/src/main.rs"), to.join("src/main.rs")).expect("copies a file");
     to
-}
-
-fn cargo(folder: &Path, target: &Path) -> Command {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(folder).env("CARGO_TARGET_DIR", target).env_remove("OUT_DIR");
-    cargo
 }
 
 /// Runs a command of cargo and prints what it took.

@@ -1,9 +1,9 @@
 //! How long the passes alone take on graphs of 10 to 10,000 operators, and how much memory: no front end, no code.
 //!
 //! `cargo bench -p tenfold-tests --bench passes`; behind `--`, words that a graph's name must hold one of, `--table` for
-//! the time of every pass, `--models` for that of standard models instead. Ten times the operators may take fourteen times as long: where it prints `over`, a pass
-//! walks over everything inside a walk over everything. Each graph is measured in a process of its own, whose peak of
-//! memory is its alone.
+//! the time of every pass, `--models` for that of standard models instead. Ten times the operators may take fourteen
+//! times as long: where it prints `over`, a pass walks over everything inside a walk over everything. Each graph is
+//! measured in a process of its own, whose peak of memory is its alone.
 
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};

@@ -90,10 +90,19 @@ fn casts(dtype: DType) -> Case {
 fn reinterpreted() -> Case {
     let mut m = Make::new("bit_cast");
     let mut results = Vec::new();
-    let pairs =
-        [(DType::F32, DType::U32), (DType::F64, DType::I64), (DType::U16, DType::I16), (DType::U32, DType::F32)];
+    let pairs = [
+        (DType::F32, DType::U32),
+        (DType::F64, DType::I64),
+        (DType::U16, DType::I16),
+        (DType::U32, DType::F32),
+        (DType::U8, DType::F8E4M3FN),
+        (DType::I8, DType::F8E5M2FNUZ),
+        (DType::F8E5M2, DType::I8),
+        (DType::F8E4M3FN, DType::F8E4M3FNUZ),
+        (DType::I4, DType::U4),
+    ];
     for (from, to) in pairs {
-        let as_to = |v: &Scalar| Scalar { dtype: to, bits: v.bits };
+        let as_to = |v: &Scalar| Scalar { dtype: to, bits: v.bits & (u64::MAX >> (64 - to.bits())) };
         // The bits of NaN may change on the way.
         let plain = |v: &Scalar| !v.to_f64().is_nan() && !as_to(v).to_f64().is_nan();
         let values: Vec<Scalar> = special(from).into_iter().filter(plain).collect();

@@ -8,7 +8,7 @@ use tenfold_ir::arith::Sym;
 use tenfold_ir::eval::{Bounded, Value};
 use tenfold_ir::relax::{self, ParamKind, SymKind};
 use tenfold_ir::tir::{self, Arg, BufUse, Elem, Param, PrimFunc};
-use tenfold_ir::{DType, Module, Scalar};
+use tenfold_ir::{DType, Function, Module, Scalar, module_text, parse_module};
 
 use crate::case::{Case, Setting, Wanted};
 
@@ -88,10 +88,12 @@ fn stages(
     context: &PassContext,
 ) -> Result<Vec<Prepared>, String> {
     let graph = module.relax(name).ok_or("no graph")?.clone();
+    round_trip(&module).map_err(|e| format!("graph: {e}"))?;
     let calls = settings.into_iter().map(|setting| defined(&module, &graph, setting));
     let mut calls = calls.collect::<Result<Vec<Call>, String>>()?;
     until(&mut module, "", "LowerEntry", context)?;
     let plan = module.relax(name).and_then(|f| f.plan.clone()).ok_or("no plan")?;
+    round_trip(&module).map_err(|e| format!("planned: {e}"))?;
     calls.iter_mut().try_for_each(|call| plan_call(call, &plan))?;
     until(&mut module, "LowerEntry", "VerifyBounds", context)?;
     round_trip(&module).map_err(|e| format!("blocks: {e}"))?;
@@ -203,19 +205,30 @@ pub(crate) fn interpret_prim(
     Ok(actual.iter().enumerate().filter_map(written).collect())
 }
 
-/// Every prim-func reads back as it prints.
+/// The module, graphs and prim-funcs and constants, reads back as it prints, equal by structure and by its laws.
 fn round_trip(module: &Module) -> Result<(), String> {
-    for function in module.functions.values() {
-        let tenfold_ir::Function::Prim(prim) = function else { continue };
-        let text = tir::print(module, prim);
-        let again = tir::parse(module, &text).map_err(|e| format!("{e}\n{text}"))?;
-        let printed: String = again.iter().map(|f| tir::print(module, f)).collect();
-        if printed != text {
-            let differ = text.lines().zip(printed.lines()).find(|(a, b)| a != b);
-            return Err(format!("does not read back as it prints: {differ:?}"));
+    let (text, sidecar) = module_text(module);
+    let again = parse_module(&text, &sidecar).map_err(|e| format!("{e}\n{text}"))?;
+    let printed = module_text(&again).0;
+    if printed != text {
+        let differ = text.lines().zip(printed.lines()).find(|(a, b)| a != b);
+        return Err(format!("does not read back as it prints: {differ:?}"));
+    }
+    for (name, function) in &module.functions {
+        let (equal, laws) = match (function, again.functions.get(name)) {
+            (Function::Relax(a), Some(Function::Relax(b))) => {
+                (relax::structurally_equal((module, a), (&again, b)), relax::verify(&again, b))
+            }
+            (Function::Prim(a), Some(Function::Prim(b))) => {
+                (tir::structurally_equal((module, a), (&again, b)), tir::verify(&again, b))
+            }
+            _ => return Err(format!("`{name}` is lost when it is read back")),
+        };
+        if let Some(law) = laws.first() {
+            return Err(format!("read back, `{name}` breaks a law: {law}"));
         }
-        if let Some(error) = again.iter().find_map(|f| tir::verify(module, f).into_iter().next()) {
-            return Err(format!("read back, it breaks a law: {error}"));
+        if !equal {
+            return Err(format!("`{name}` reads back as another function\n{text}"));
         }
     }
     Ok(())

@@ -257,7 +257,6 @@ fn booleans() -> Case {
     m.done(&results)
 }
 
-/// Dims that are known when the function is called, one of them 0.
 /// Rows of several vectors and a part of one, whose ends nothing else meets: with as many elements as every number of
 /// lanes divides, with fewer, and as many as a dim says.
 fn long_rows(dtype: DType) -> Vec<Case> {
@@ -288,6 +287,7 @@ fn long_rows(dtype: DType) -> Vec<Case> {
     vec![case(131, false), case(128, false), case(33, false), case(131, true)]
 }
 
+/// Dims that are known when the function is called, one of them 0.
 fn symbolic() -> Case {
     let mut m = Make::new("symbolic");
     let b = m.dim("B", 3, 0, 0);

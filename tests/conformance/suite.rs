@@ -24,6 +24,11 @@ fn orders() {
 }
 
 #[test]
+fn lengths() {
+    check("lengths", crate::ops::lengths::cases());
+}
+
+#[test]
 fn signals() {
     check("signal", crate::ops::signal::cases());
 }

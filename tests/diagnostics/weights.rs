@@ -17,6 +17,7 @@ pub(crate) fn write(directory: &Path) {
     write("packed.npz", include_bytes!("../fuzz/corpus/npz/packed"));
     write("split.index.json", INDEX);
     write("net.onnx", &onnx::model(NET));
+    write("shaped.onnx", &onnx::model("input x: float[4]\nconst s: int64[2] = 2, 2\ny = Reshape(x, s)\noutput y"));
     write("unknown.onnx", &onnx::model("input x: float[4]\ny = Foo(x)\nz = a.b.Bar(y)\noutput z"));
     write("net.tflite", b"");
 }

@@ -1,6 +1,7 @@
 //! Every way to link: targets, profiles, two crates with equal names, a crate with every lint.
 
 use crate::package::{BUILD_SCRIPT, Package, checkout, doubles, manifest};
+use tenfold_tests::elf;
 
 /// Asserts that a function doubles.
 fn check(path: &str) -> String {
@@ -50,6 +51,37 @@ fn every_target_of_a_package_links() {
     package.cargo(&["run", "--bin", "e2e-targets"]).ok();
     package.cargo(&["run", "--bin", "other"]).ok();
     package.cargo(&["run", "--example", "shown"]).ok();
+}
+
+/// The same numbers in a section that the program names, and where they lie without that.
+#[test]
+fn weights_lie_where_the_function_says() {
+    let function = |name: &str, argument: &str| {
+        format!(
+            "/// Adds.\n#[tensor_fn{argument}]\npub fn {name}(x: Tensor<f32, 4>) -> Tensor<f32, 4> {{\n    \
+             const W: Tensor<f32, 4> = [1.25, 2.5, 3.75, 5.0];\n    x + W\n}}\n"
+        )
+    };
+    let check = |name: &str| format!("assert_eq!({name}(&[1.0; 4]), [2.25, 3.5, 4.75, 6.0]);");
+    let package = Package::new("e2e-section", "");
+    let (placed, plain) = (function("placed", "(weights(section = \".qspi\"))"), function("plain", ""));
+    let program =
+        format!("use tenfold::prelude::*;\n{placed}{plain}fn main() {{ {} {} }}\n", check("placed"), check("plain"));
+    package.write("src/main.rs", &program);
+    package.cargo(&["run"]).ok();
+    package.cargo(&["run", "--release"]).ok();
+    if !cfg!(all(target_os = "linux", target_pointer_width = "64")) {
+        return;
+    }
+    let weights: Vec<u8> = [1.25f32, 2.5, 3.75, 5.0].iter().flat_map(|w| w.to_le_bytes()).collect();
+    for profile in ["debug", "release"] {
+        let program = std::fs::read(package.program(profile)).expect("the program");
+        let sections = elf::sections(&program).expect("an ELF file");
+        let (_, bytes) = sections.iter().find(|(name, _)| name == ".qspi").expect("the section is there");
+        assert_eq!(bytes, &weights, "{profile}");
+        let (_, others) = sections.iter().find(|(name, _)| name == ".rodata").expect("the usual section");
+        assert!(others.windows(weights.len()).any(|part| part == weights), "{profile}");
+    }
 }
 
 /// A program that calls a function of its library and one of its own.

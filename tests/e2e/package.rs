@@ -215,6 +215,11 @@ impl Package {
         found.pop().expect("the build script ran")
     }
 
+    /// The program that cargo built.
+    pub(crate) fn program(&self, profile: &str) -> PathBuf {
+        self.target.join(profile).join(&self.name)
+    }
+
     fn out_dirs(&self, profile: &str) -> Vec<PathBuf> {
         let build = self.target.join(profile).join("build");
         let prefix = format!("{}-", self.name);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use tenfold_core::Target;
 use tenfold_core::pass::{self, PassContext};
 use tenfold_ir::arith::Sym;
-use tenfold_ir::{Function, Module, relax, tir};
+use tenfold_ir::eval::Bounded;
+use tenfold_ir::{DType, Function, Module, relax, tir};
 
 use crate::case::{Case, Given};
 use crate::file::{File, difference};
@@ -90,12 +91,14 @@ fn passes(file: &File, names: &str) -> Result<Vec<String>, String> {
 fn outcome(module: &Module, file: &File) -> Result<Vec<String>, String> {
     let syms: Vec<(Sym, i64)> = file.syms.iter().map(|(n, v)| (Sym::new(n), *v)).collect();
     let given: Vec<Given> = file.inputs.iter().map(|i| Given { cells: i.cells.clone(), strides: Vec::new() }).collect();
-    let line = |(dtype, cells): (tenfold_ir::DType, Vec<Option<tenfold_ir::eval::Bounded>>)| {
-        let cells: Vec<String> =
-            cells.into_iter().map(|c| c.map_or("_".into(), |c| relax::scalar_text(c.value))).collect();
-        format!("{dtype}: {}", cells.join(" "))
-    };
-    Ok(interpret::interpret_prim(module, &syms, given)?.into_iter().map(line).collect())
+    let left = interpret::interpret_prim(module, &syms, given)?;
+    Ok(left.iter().map(|(dtype, cells)| line(*dtype, cells)).collect())
+}
+
+/// A buffer's elements; `_` is one that nothing was written to.
+fn line(dtype: DType, cells: &[Option<Bounded>]) -> String {
+    let cells = cells.iter().map(|c| c.map_or("_".into(), |c| relax::scalar_text(c.value)));
+    [format!("{dtype}:")].into_iter().chain(cells).collect::<Vec<_>>().join(" ")
 }
 
 /// What the function leaves, by the interpreter; every back end must agree.
@@ -124,9 +127,7 @@ fn call(file: &File) -> Result<Vec<String>, String> {
         if let interpret::Actual::Buffer { dtype, usage, .. } = actual
             && *usage != tir::BufUse::In
         {
-            let cells = prepared.expected[&arg].iter();
-            let cells: Vec<String> = cells.map(|c| c.map_or("_".into(), |c| relax::scalar_text(c.value))).collect();
-            out.push(format!("{dtype}: {}", cells.join(" ")));
+            out.push(line(*dtype, &prepared.expected[&arg]));
         }
     }
     Ok(out)

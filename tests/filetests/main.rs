@@ -39,6 +39,7 @@ mod meaning;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/native.rs"]
 mod native;
+mod refusals;
 mod schedule;
 
 use std::path::{Path, PathBuf};
@@ -86,12 +87,12 @@ fn every_file() {
         }
     }
     assert!(errors.is_empty(), "{} of {} files\n{}", errors.len(), files.len(), errors.join("\n"));
-    assert!(files.len() >= 20, "only {} files were found", files.len());
+    assert!(files.len() >= 400, "only {} files were found", files.len());
 }
 
-/// One pass, one folder.
+/// One pass, one folder; of each something that it changes, something that it leaves alone, and both with another pass.
 #[test]
-fn every_pass_has_a_folder() {
+fn every_pass_has_three_files() {
     let known = ["roundtrip", "parse", "verify", "run", "eval", "race"];
     for path in files().iter().filter(|p| !p.to_string_lossy().contains("/schedule/")) {
         let topic = path.parent().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
@@ -99,11 +100,21 @@ fn every_pass_has_a_folder() {
         let is_pass = tenfold_core::PASSES.iter().any(|p| p.info.name == topic);
         assert!(is_pass || known.contains(&topic.as_str()), "`{topic}` is the name of no pass and of no command");
     }
-    let topics: Vec<String> =
-        files().iter().filter_map(|p| p.parent()?.file_name().map(|n| n.to_string_lossy().into_owned())).collect();
     for pass in tenfold_core::PASSES {
-        assert!(topics.iter().any(|t| t == pass.info.name), "no filetest of `{}`", pass.info.name);
+        let name = pass.info.name;
+        let of: Vec<PathBuf> = files().into_iter().filter(|p| p.parent().is_some_and(|p| p.ends_with(name))).collect();
+        assert!(of.len() >= 3, "`{name}` has {} files", of.len());
+        let leaves = of.iter().any(|p| p.file_stem().is_some_and(|stem| stem.to_string_lossy().contains("leaves")));
+        assert!(leaves, "no file of `{name}` says what it leaves alone");
+        assert!(of.iter().any(|p| composes(p)), "no file of `{name}` runs it with another pass");
     }
+}
+
+/// Whether a file runs several passes.
+fn composes(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).expect("the file can be read");
+    let command = text.lines().next().and_then(|line| line.strip_prefix("; test pass "));
+    command.is_some_and(|passes| passes.split([',', ' ']).count() > 1)
 }
 
 /// Every rule of the verifier of tir is broken by the file of its name.

@@ -1,10 +1,12 @@
 //! Readers that are fuzzed: each takes any bytes and must neither panic nor hang nor allocate without bound.
 
+use tenfold_ir::{Function, relax, tir};
+
 use crate::targets::Target;
 
 /// What reads bytes.
 pub(crate) const READERS: &[Target] =
-    &[("blob", blob), ("safetensors", safetensors), ("npy", npy), ("npz", npz), ("index", index)];
+    &[("blob", blob), ("safetensors", safetensors), ("npy", npy), ("npz", npz), ("index", index), ("onnx", onnx)];
 
 /// A blob, at an aligned address: whole, or with its hashes made right.
 fn blob(bytes: &[u8]) {
@@ -78,4 +80,24 @@ fn npz(bytes: &[u8]) {
 /// The index of safetensors files.
 fn index(bytes: &[u8]) {
     tenfold_build::holds_tensor(bytes, "json");
+}
+
+/// An ONNX model: what is read of it obeys the laws, and prints to what reads back as the same.
+fn onnx(bytes: &[u8]) {
+    let options = tenfold_onnx::Options { name: "model".to_string(), ..Default::default() };
+    let known = tenfold_onnx::declared(bytes).is_ok();
+    tenfold_onnx::external_files(bytes);
+    let Ok(imported) = tenfold_onnx::import(bytes, None, &options) else { return };
+    assert!(known && tenfold_onnx::operators_of(bytes).is_ok(), "a model is read that declares nothing");
+    let module = &imported.module;
+    for function in module.functions.values() {
+        let broken = match function {
+            Function::Relax(f) => relax::verify(module, f),
+            Function::Prim(f) => tir::verify(module, f),
+        };
+        assert!(broken.is_empty(), "{broken:#?}");
+    }
+    let (text, sidecar) = tenfold_ir::module_text(module);
+    let again = tenfold_ir::parse_module(&text, &sidecar).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(tenfold_ir::module_text(&again).0, text);
 }

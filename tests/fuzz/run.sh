@@ -9,8 +9,8 @@ shift
 flags="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters"
 flags="$flags -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing"
 host=$(rustc +nightly -vV | sed -n 's/^host: //p')
-features=
-case $target in blob | safetensors | npy) features=readers ;; esac
+features=readers
+case $target in syntax | relax | tir | arith) features= ;; esac
 RUSTFLAGS="$flags" cargo +nightly build --quiet --release --target "$host" --features "$features"
 mkdir -p "target/queue/$target" "target/found/$target"
 exec env TENFOLD_FUZZ="$target" "target/$host/release/fuzz" \

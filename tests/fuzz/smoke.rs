@@ -125,6 +125,11 @@ fn index() {
 }
 
 #[test]
+fn onnx() {
+    fuzz("onnx");
+}
+
+#[test]
 fn blobs_read_back_as_they_are_written() {
     let module = |key: &str, len: usize, imports: &[usize]| Module {
         key: key.to_string(),

@@ -1,6 +1,6 @@
 """Writes data/NAME.safetensors: inputs, results in f64, and a bound of the error of f32 arithmetic, per program.
 
-    pip install numpy safetensors && python reference.py
+    pip install ml_dtypes numpy safetensors && python reference.py
 
 The bound of an element is C * eps * (the same formula with every term replaced by its magnitude): C counts the
 operations on the longest way from an input to the result, each of which may err by half a unit in the last place.
@@ -9,6 +9,7 @@ operations on the longest way from an input to the result, each of which may err
 import json
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 from safetensors.numpy import save_file
 
@@ -306,5 +307,21 @@ def weights():
     save("split", {"x": x}, {"y": (y, EPS * 2 * 16 * size)})
 
 
-for program in (norm, attend, bilateral, fir, fft512, prefix_sum, life, conv_s8, resize, biquads, kmeans, histogram, largest, weights, beam, log_mel, kalman):
+def stored():
+    """Weights of 8 bits, and what a layer gives in 8 bits, saturated: every sum is exact."""
+    rng = np.random.default_rng(11)
+    x = rng.integers(-12, 13, (5, 4)).astype(np.float32) / 4
+    x[0] *= 1000
+    tensors = {"x": ("F32", x.shape, x.tobytes())}
+    for kind, name in (("e4m3fn", "F8_E4M3"), ("e4m3fnuz", "F8_E4M3FNUZ"), ("e5m2", "F8_E5M2"), ("e5m2fnuz", "F8_E5M2FNUZ")):
+        dtype = getattr(ml_dtypes, f"float8_{kind}")
+        w = (rng.integers(-30, 31, (4, 3)) / 8).astype(dtype)
+        most = float(ml_dtypes.finfo(dtype).max)
+        y = np.clip(x.astype(np.float64) @ w.astype(np.float64), -most, most).astype(dtype)
+        tensors[f"w.f8{kind}"] = (name, w.shape, w.tobytes())
+        tensors[f"y.f8{kind}"] = ("U8", y.shape, y.tobytes())
+    safetensors(here / "stored.safetensors", tensors)
+
+
+for program in (norm, attend, bilateral, fir, fft512, prefix_sum, life, conv_s8, resize, biquads, kmeans, histogram, largest, weights, beam, log_mel, kalman, stored):
     program()

@@ -21,6 +21,10 @@ mod native;
 #[allow(dead_code, reason = "shared with the end-to-end tests")]
 mod package;
 
+#[path = "../../compiler/syntax/tests/support/elaborated.rs"]
+#[allow(dead_code, reason = "shared with the tests of the front end")]
+mod elaborated;
+
 mod coverage;
 mod crates;
 mod graph;

@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use tenfold_ir::Module;
 use tenfold_ir::arith::Sym;
+use tenfold_ir::tir::verify_bounds;
+use tenfold_ir::{Function, Module};
 
 use crate::case::Setting;
 use crate::data::Random;
-use crate::harness::{Source, Trial, run};
+use crate::harness::{End, Source, Trial, number, run};
 use crate::program::{Signature, Written, statements, write};
 use crate::shrink::shortest;
 
@@ -80,4 +81,31 @@ impl Source for Programs {
 #[test]
 fn random_programs_at_every_level() {
     run(&Programs::default());
+}
+
+/// The first access of a program that is not proven by what its loops say alone, as `VerifyBounds` reads them.
+fn unproven(seed: u64, statements: &[u64]) -> Option<(String, String)> {
+    let written = write(&name(seed), seed, statements).ok()?;
+    let of = |function: &Function| match function {
+        Function::Prim(func) => verify_bounds(func).into_iter().next(),
+        Function::Relax(_) => None,
+    };
+    let error = written.module.functions.values().find_map(of)?;
+    Some((error, written.text))
+}
+
+/// Without passes and back ends, which take nearly all of the time: many more programs than the test above.
+#[test]
+fn what_the_front_end_proves_is_proven_again() {
+    let first = number("TENFOLD_RANDOM_FROM", 0);
+    let (end, mut seed) = (End::new(first), first);
+    while !end.reached(seed) {
+        if unproven(seed, &statements(seed)).is_some() {
+            let least = shortest(statements(seed), |part: &[u64]| unproven(seed, part).is_some());
+            let (error, text) = unproven(seed, &least).unwrap_or_default();
+            panic!("case {seed}: {error}\n{text}");
+        }
+        seed += 1;
+    }
+    println!("{} programs, from {first} up to {seed}: every access is proven again", seed - first);
 }

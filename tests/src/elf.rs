@@ -30,6 +30,29 @@ pub fn undefined(object: &[u8]) -> Option<BTreeSet<String>> {
     Some(found)
 }
 
+/// The sections of an object or a program of this machine with their bytes, if it is an ELF file of 64 bits.
+pub fn sections(file: &[u8]) -> Option<Vec<(String, &[u8])>> {
+    if !file.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let number = |at: usize, bytes: usize| -> Option<usize> {
+        let mut all = [0; 8];
+        all[..bytes].copy_from_slice(file.get(at..at + bytes)?);
+        usize::try_from(u64::from_le_bytes(all)).ok()
+    };
+    let (table, size, count) = (number(0x28, 8)?, number(0x3a, 2)?, number(0x3c, 2)?);
+    let names = number(table + number(0x3e, 2)? * size + 24, 8)?;
+    let section = |at: usize| {
+        let name = file.get(names + number(at, 4)?..)?;
+        let end = name.iter().position(|byte| *byte == 0)?;
+        let (begin, length) = (number(at + 24, 8)?, number(at + 32, 8)?);
+        let without_bytes = number(at + 4, 4)? == 8;
+        let bytes = if without_bytes { &[] } else { file.get(begin..begin + length)? };
+        Some((String::from_utf8_lossy(&name[..end]).into_owned(), bytes))
+    };
+    (0..count).map(|n| section(table + n * size)).collect()
+}
+
 /// What an object of this machine asks for that no function of ours may: all but memory functions and its constants.
 pub fn unexpected(object: &[u8]) -> Vec<String> {
     let ours = |name: &String| {
@@ -62,6 +85,8 @@ mod tests {
         assert!(["sin", "memcpy", "__tenfold_w_1"].iter().all(|name| all.contains(*name)), "{all:?}");
         assert_eq!(unexpected(&object), ["sin"]);
         assert_eq!(undefined(b"no object"), None);
+        let found = sections(&object).expect("an ELF object");
+        assert!(found.iter().any(|(name, bytes)| name == ".text" && !bytes.is_empty()), "{found:?}");
         std::fs::remove_dir_all(&folder).expect("the folder goes");
     }
 }

@@ -1,4 +1,5 @@
 //! Tests that span crates, and what they share.
 
 pub mod elf;
+pub mod outside;
 pub mod tools;

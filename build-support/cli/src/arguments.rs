@@ -402,11 +402,11 @@ mod tests {
         let cases = [
             (
                 "",
-                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `stats`, `check-onnx`, `signature`, `run` or `bench`",
+                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
             ),
             (
                 "lsit",
-                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `stats`, `check-onnx`, `signature`, `run` or `bench`",
+                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
             ),
             ("--json", "invalid option '--json'"),
             ("doctor --json", "`doctor` has no option `--json`"),

@@ -29,6 +29,7 @@ Commands:
   graph     Draws one function: kernels, shapes, memory over time
   stats     Counts kernels, bytes and copies of one function or of all
   signature   Prints the tensor function of an ONNX model, to paste
+  weights     Writes the weights of an ONNX model to a safetensors file
   run         Calls an ONNX model on arrays of NumPy
   bench       Measures a call of an ONNX model
   check-onnx  Runs test cases of ONNX
@@ -224,9 +225,26 @@ Named dims of the model stay dims of the function, unless they are bound.
 
 Options:
       --dim NAME=N    Bind a dim
+      --params        Weights are parameters too, which a program reads when it runs
   -h, --help          Print help
 
 Exit codes: 0 it is printed, 1 the model cannot be imported, 2 the command line is wrong.
+";
+
+/// `cargo tenfold weights --help`.
+pub(crate) const WEIGHTS: &str = "\
+Writes the weights of an ONNX model to a safetensors file
+
+Usage: cargo tenfold weights MODEL.onnx --output FILE.safetensors
+
+A function with its weights as parameters, `cargo tenfold signature --params`, reads them from it when
+it runs. Each initialiser keeps its name.
+
+Options:
+  -o, --output FILE    The file to write
+  -h, --help           Print help
+
+Exit codes: 0 it is written, 1 it is not, 2 the command line is wrong.
 ";
 
 /// `cargo tenfold run --help`.

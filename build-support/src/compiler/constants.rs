@@ -2,20 +2,20 @@
 
 use crate::object::archive;
 use crate::object::constant::{ElfTarget, Plan};
+use crate::out;
 use crate::weights::{self, Failure, Found};
 use crate::worker::message::Request;
-use crate::{hash, out};
 use std::io::{self, Read};
 use std::path::Path;
 use tenfold_core::constant_symbol;
-use tenfold_ir::{ConstBytes, ConstData};
+use tenfold_ir::{ConstBytes, ConstData, content};
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::{Code, Diagnostic};
 
 /// What the compiler knows of a tensor in a file.
 pub(super) fn data(file: &str, name: &str, found: &Found) -> Result<ConstData, Failure> {
     let hash = weights::range(&found.path, found.offset, found.length)
-        .and_then(|mut bytes| hash::of_tensor(found.dtype.name(), &found.shape, &mut bytes));
+        .and_then(|mut bytes| content::of_tensor(found.dtype, &found.shape, &mut bytes));
     let hash = hash.map_err(|error| Failure::damaged(file, error))?;
     Ok(ConstData {
         hash,
@@ -27,7 +27,11 @@ pub(super) fn data(file: &str, name: &str, found: &Found) -> Result<ConstData, F
 }
 
 /// Makes an archive of each constant, unless it is there; gives their names and bytes.
-pub(super) fn publish(request: &Request, constants: &[ConstData]) -> Result<Vec<(String, u64)>, Diagnostic> {
+pub(super) fn publish(
+    request: &Request,
+    constants: &[ConstData],
+    section: &str,
+) -> Result<Vec<(String, u64)>, Diagnostic> {
     if constants.is_empty() {
         return Ok(Vec::new());
     }
@@ -42,7 +46,7 @@ pub(super) fn publish(request: &Request, constants: &[ConstData]) -> Result<Vec<
         let name = format!("tenfold_w_{}", constant.hash);
         let bytes = length(constant);
         if !out::archive_path(directory, &name).is_file() {
-            write(directory, &name, target, constant).map_err(|error| {
+            write(directory, &name, target, constant, section).map_err(|error| {
                 let text = format!("the constant `{}` cannot be written: {error}", constant.name);
                 Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)
             })?;
@@ -59,9 +63,9 @@ fn length(constant: &ConstData) -> u64 {
     }
 }
 
-fn write(directory: &Path, name: &str, target: ElfTarget, constant: &ConstData) -> io::Result<()> {
+fn write(directory: &Path, name: &str, target: ElfTarget, constant: &ConstData, section: &str) -> io::Result<()> {
     let symbol = constant_symbol(&constant.hash);
-    let plan = Plan::new(target, &symbol, length(constant));
+    let plan = Plan::new(target, &symbol, length(constant), section);
     let mut bytes: Box<dyn Read> = match &constant.bytes {
         ConstBytes::Inline(bytes) => Box::new(&bytes[..]),
         ConstBytes::File { path, offset, len } => Box::new(weights::range(path, *offset, *len)?),

@@ -69,7 +69,9 @@ fn declared(written: &Signature) -> Result<tenfold_onnx::Signature, Vec<Diagnost
         text: fact.text.clone(),
         loc: Loc::node(fact.node.0),
     });
-    let inputs: Vec<_> = written.params.iter().map(parameter).collect();
+    let initializer = |place| written.loaded.iter().find(|(loaded, _)| *loaded == place).map(|(_, name)| name.clone());
+    let params = written.params.iter().enumerate();
+    let inputs: Vec<_> = params.map(|(place, param)| parameter(param, initializer(place))).collect();
     let errors: Vec<Diagnostic> = inputs.iter().filter_map(|input| input.as_ref().err().cloned()).collect();
     if !errors.is_empty() {
         return Err(errors);
@@ -78,7 +80,7 @@ fn declared(written: &Signature) -> Result<tenfold_onnx::Signature, Vec<Diagnost
     Ok(tenfold_onnx::Signature { dims: dims.collect(), facts: facts.collect(), inputs })
 }
 
-fn parameter(param: &SigParam) -> Result<Parameter, Diagnostic> {
+fn parameter(param: &SigParam, initializer: Option<String>) -> Result<Parameter, Diagnostic> {
     let refused = |what: &str| mismatch(param.node, format!("`{}` is {what}, and a model has none", param.name));
     let scalar = match param.kind {
         SigKind::Input => false,
@@ -88,7 +90,7 @@ fn parameter(param: &SigParam) -> Result<Parameter, Diagnostic> {
         SigKind::Index { .. } => return Err(refused("an index value")),
     };
     let (name, shape) = (param.name.clone(), param.dims.clone());
-    Ok(Parameter { name, scalar, dtype: param.dtype, shape, loc: Loc::node(param.node.0) })
+    Ok(Parameter { name, scalar, dtype: param.dtype, shape, initializer, loc: Loc::node(param.node.0) })
 }
 
 /// What is wrong with the results that are written.

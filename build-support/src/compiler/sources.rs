@@ -1,9 +1,9 @@
 //! What tells one compiler from another in keys.
 
-use crate::hash::Hasher;
 use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
+use tenfold_ir::content::Hasher;
 
 /// A released version is known by its number. One that is built from a checkout changes without a new number, so the
 /// state of its files counts too.

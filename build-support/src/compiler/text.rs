@@ -56,6 +56,7 @@ fn of_stage(
         strict: super::is_strict(member),
         symbol: request.symbol.clone(),
         passes: super::passes(member, &context.target)?,
+        section: super::section(member),
     };
     let made = tenfold_core::compile(module, context, &options, &*backend);
     let mut made = made.map_err(|errors| errors.into_iter().map(super::diagnostic).collect::<Vec<_>>())?;

@@ -66,6 +66,7 @@ fn riscv_flags(arch: &str, triple: &str, bits: u32) -> u32 {
 pub(crate) struct Plan {
     target: ElfTarget,
     symbol: String,
+    section: String,
     length: u64,
     names: String,
     strings_at: u64,
@@ -76,10 +77,11 @@ pub(crate) struct Plan {
 const SECTION_NAMES: [&str; 5] = ["", ".symtab", ".strtab", ".shstrtab", ".note.GNU-stack"];
 
 impl Plan {
-    /// Of a hidden symbol with `length` bytes in a read-only section of its own.
-    pub(crate) fn new(target: ElfTarget, symbol: &str, length: u64) -> Self {
+    /// Of a hidden symbol with `length` bytes in a read-only section; where none is named, in one of its own.
+    pub(crate) fn new(target: ElfTarget, symbol: &str, length: u64, section: &str) -> Self {
+        let section = if section.is_empty() { format!(".rodata.{symbol}") } else { section.into() };
         let mut names = SECTION_NAMES.join("\0");
-        names += &format!("\0.rodata.{symbol}\0");
+        names += &format!("\0{section}\0");
         let data_end = CONSTANT_ALIGN as u64 + length;
         let symbols_at = data_end.next_multiple_of(8);
         let symbol_bytes = if target.wide { 24 } else { 16 };
@@ -88,6 +90,7 @@ impl Plan {
         Self {
             target,
             symbol: symbol.into(),
+            section,
             length,
             names,
             strings_at,
@@ -157,13 +160,12 @@ impl Plan {
             let needle = format!("\0{wanted}\0");
             self.names.find(&needle).map_or(0, |at| at as u32 + 1)
         };
-        let rodata = format!(".rodata.{}", self.symbol);
         let string_bytes = self.symbol.len() as u64 + 2;
         let symbol_bytes = if self.target.wide { 24 } else { 16 };
         let names_at = self.strings_at + string_bytes;
         f.section([0; 10]);
         let align = CONSTANT_ALIGN as u64;
-        f.section([name(&rodata).into(), 1, 2, 0, align, self.length, 0, 0, align, 0]);
+        f.section([name(&self.section).into(), 1, 2, 0, align, self.length, 0, 0, align, 0]);
         f.section([
             name(".symtab").into(),
             2,
@@ -265,7 +267,7 @@ mod tests {
         ] {
             let target = ElfTarget::of_triple(triple).unwrap();
             for length in [0, 1, 7, 64, 1000] {
-                let plan = Plan::new(target, "__tenfold_w_00", length);
+                let plan = Plan::new(target, "__tenfold_w_00", length, "");
                 let mut out = Vec::new();
                 let data = vec![7; length as usize];
                 plan.write(&mut out, &mut data.as_slice()).unwrap();
@@ -278,7 +280,7 @@ mod tests {
     #[test]
     fn a_short_file_is_an_error() {
         let target = ElfTarget::of_triple("x86_64-unknown-linux-gnu").unwrap();
-        let plan = Plan::new(target, "w", 4);
+        let plan = Plan::new(target, "w", 4, ".qspi");
         assert!(plan.write(&mut Vec::new(), &mut &b"abc"[..]).is_err());
     }
 

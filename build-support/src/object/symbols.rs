@@ -107,7 +107,7 @@ mod tests {
         for triple in ["x86_64-unknown-linux-gnu", "thumbv7em-none-eabihf", "aarch64_be-unknown-linux-gnu"] {
             let target = ElfTarget::of_triple(triple).unwrap();
             let mut object = Vec::new();
-            Plan::new(target, "__tenfold_w_1", 3).write(&mut object, &mut &b"abc"[..]).unwrap();
+            Plan::new(target, "__tenfold_w_1", 3, "").write(&mut object, &mut &b"abc"[..]).unwrap();
             assert_eq!(defined(&object), ["__tenfold_w_1"], "{triple}");
             for end in 0..object.len() {
                 let _ = defined(&object[..end]);
@@ -120,7 +120,7 @@ mod tests {
     fn constants_are_no_code() {
         let target = ElfTarget::of_triple("thumbv7em-none-eabihf").unwrap();
         let mut object = Vec::new();
-        Plan::new(target, "__tenfold_w_1", 3).write(&mut object, &mut &b"abc"[..]).unwrap();
+        Plan::new(target, "__tenfold_w_1", 3, "").write(&mut object, &mut &b"abc"[..]).unwrap();
         assert_eq!(code_bytes(&object), 0);
         assert_eq!(code_bytes(b"no object"), 9);
         let this = std::fs::read(std::env::current_exe().unwrap()).unwrap();

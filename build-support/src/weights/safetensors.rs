@@ -5,23 +5,6 @@ use super::{HEADER_LIMIT, Header, Why};
 use std::io::Read;
 use tenfold_abi::DType;
 
-/// Names of dtypes in the format that Tenfold computes with.
-const DTYPES: [(&str, DType); 13] = [
-    ("BOOL", DType::Bool),
-    ("I8", DType::I8),
-    ("U8", DType::U8),
-    ("I16", DType::I16),
-    ("U16", DType::U16),
-    ("I32", DType::I32),
-    ("U32", DType::U32),
-    ("I64", DType::I64),
-    ("U64", DType::U64),
-    ("F16", DType::F16),
-    ("BF16", DType::BF16),
-    ("F32", DType::F32),
-    ("F64", DType::F64),
-];
-
 /// The header of a tensor in a file of `length` bytes.
 pub(super) fn read(file: &mut impl Read, length: u64, tensor: &str) -> Result<Header, Why> {
     let mut head = [0; 8];
@@ -46,7 +29,7 @@ pub(super) fn read(file: &mut impl Read, length: u64, tensor: &str) -> Result<He
 
 fn one(found: &Json, data: u64) -> Option<Result<Header, Why>> {
     let name = found.get("dtype")?.text()?;
-    let Some((_, dtype)) = DTYPES.iter().find(|(known, _)| *known == name) else {
+    let Some(dtype) = DType::from_safetensors(name) else {
         let why = format!("elements of type `{name}` are not read");
         return Some(Err(Why::Damaged(why)));
     };
@@ -54,5 +37,5 @@ fn one(found: &Json, data: u64) -> Option<Result<Header, Why>> {
     let [begin, end] = found.get("data_offsets")?.numbers()?[..] else {
         return None;
     };
-    Some(Ok(Header { dtype: *dtype, shape, offset: data.checked_add(begin)?, length: Some(end.checked_sub(begin)?) }))
+    Some(Ok(Header { dtype, shape, offset: data.checked_add(begin)?, length: Some(end.checked_sub(begin)?) }))
 }

@@ -104,6 +104,8 @@ pub(crate) struct Compiled {
     pub(crate) constants: Vec<(String, u64)>,
     /// Milliseconds by stage.
     pub(crate) times: Vec<(String, u64)>,
+    /// The most memory that the worker had up to then.
+    pub(crate) peak_bytes: Option<u64>,
     /// What an importer left as it was, and why.
     pub(crate) remarks: Vec<String>,
     /// The text that was asked for.
@@ -209,6 +211,7 @@ impl Answer {
                         put.number(*value);
                     });
                 }
+                put.option(compiled.peak_bytes, Put::number);
                 put.texts(&compiled.remarks);
                 put.text(&compiled.text);
             }
@@ -244,6 +247,7 @@ impl Answer {
                 shims: take.list(|take| Shim::parse(&take.text()?))?,
                 constants: take.list(|take| Some((take.text()?, take.number()?)))?,
                 times: take.list(|take| Some((take.text()?, take.number()?)))?,
+                peak_bytes: take.option(Take::number)?,
                 remarks: take.texts()?,
                 text: take.text()?,
             })),
@@ -290,6 +294,7 @@ mod tests {
             Answer::Compiled(Box::new(Compiled {
                 code_bytes: 5,
                 stack_bytes: Some(8),
+                peak_bytes: Some(1 << 30),
                 shims: Shim::parse("s 3 crate::f in:f32:?,8 out:i64:").into_iter().collect(),
                 constants: vec![("w".into(), 4)],
                 remarks: vec!["missed".into()],

@@ -1,6 +1,9 @@
 //! One compilation, from the front end's module to an artefact.
 
+use std::time::{Duration, Instant};
+
 use tenfold_ir::arith::IntExpr;
+use tenfold_ir::content::Hasher;
 use tenfold_ir::{ConstData, ConstId, Loc, Module};
 
 use crate::backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage};
@@ -25,6 +28,8 @@ pub struct Options {
     pub strict: bool,
     /// The user's passes.
     pub passes: Vec<UserPass>,
+    /// The section that constants are linked into; empty for that of read-only data.
+    pub section: String,
 }
 
 /// What a compilation gives.
@@ -46,6 +51,8 @@ pub struct Compiled {
     pub stack: Option<u64>,
     /// The texts of the run-time checks, in the order of their status codes.
     pub checks: Vec<String>,
+    /// How long the passes took, and the back end.
+    pub times: [Duration; 2],
     /// Float operations of a call, if every extent is a constant.
     pub flops: Option<u64>,
     /// The Rust functions outside that the object calls, each with the symbol of the shim it expects.
@@ -81,6 +88,7 @@ fn attempt(
     options: &Options,
     backend: &dyn Backend,
 ) -> Result<Compiled, Vec<CompileError>> {
+    let begin = Instant::now();
     let mut out = Compiled::default();
     let relax = options.codegen.texts.contains(&Stage::Relax).then(|| module_text(&module));
     let passes = pipeline::with(&options.passes);
@@ -93,6 +101,7 @@ fn attempt(
     pass::run(entry, &mut module, context).map_err(|e| vec![e])?;
     let tir = options.codegen.texts.contains(&Stage::Tir).then(|| module_text(&module));
     pass::run(loops, &mut module, context).map_err(|e| vec![e])?;
+    place_constants(&mut module, &options.section);
     out.workspace = plan.workspace;
     out.workspace_bound = plan.workspace_bound;
     out.weights = weight_bytes(&module);
@@ -109,8 +118,10 @@ fn attempt(
     if options.strict {
         make_strict(&mut module);
     }
+    let passes = begin.elapsed();
     let built = backend.build(&module, &context.target, &options.codegen);
     out.artefact = built.map_err(|e| vec![backend_error(backend.name(), e)])?;
+    out.times = [passes, begin.elapsed() - passes];
     out.artefact.texts.extend(relax.map(|t| (Stage::Relax, t)));
     out.artefact.texts.extend(tir.map(|t| (Stage::Tir, t)));
     out.stack = out.artefact.stack;
@@ -130,6 +141,16 @@ fn backend_error(name: &str, error: BackendError) -> CompileError {
 /// The passes before the one of that name, and it with those after it.
 fn split_before<'a>(name: &str, table: &'a [pass::Pass]) -> (&'a [pass::Pass], &'a [pass::Pass]) {
     table.split_at(table.iter().position(|p| p.info.name == name).unwrap_or(table.len()))
+}
+
+/// A constant in a section of the user's choice is not the equal one elsewhere: each has its own symbol.
+fn place_constants(module: &mut Module, section: &str) {
+    if section.is_empty() {
+        return;
+    }
+    for data in &mut module.constants {
+        data.hash = Hasher::new().field(data.hash.as_bytes()).field(section.as_bytes()).finish();
+    }
 }
 
 fn make_strict(module: &mut Module) {

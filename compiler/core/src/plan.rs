@@ -2,9 +2,9 @@
 //!
 //! A value lives in a result or in a state's buffer where it ends up there and nothing is lost by it, else in the
 //! workspace. A value that a loop reads lives until the loop ends; what a loop carries, its first value and what a turn
-//! hands on share memory where no old value is lost (`merge`). Intermediates whose lifetimes do not meet share bytes: where every size is a constant (or bounded),
-//! greedily by size, largest first, each at the lowest offset that is free; else a piece of memory is used again for
-//! a value of the same symbolic size.
+//! hands on share memory where no old value is lost (`merge`). Intermediates whose lifetimes do not meet share bytes:
+//! where every size is a constant (or bounded), greedily by size, largest first, each at the lowest offset that is
+//! free; else a piece of memory is used again for a value of the same symbolic size.
 
 pub(crate) mod allocate_workspace;
 mod lives;

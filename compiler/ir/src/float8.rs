@@ -152,4 +152,17 @@ mod tests {
             assert_eq!((format.code(beyond.next_up()), format.code(f64::INFINITY)), (format.over, format.over));
         }
     }
+
+    /// What is far too large is so however large it is; the sign stays where there is a sign.
+    #[test]
+    fn nothing_too_large_becomes_another_code() {
+        for (dtype, format) in kinds() {
+            let sign = if format.over == format.nan { 0 } else { 0x80 };
+            for power in 1..200 {
+                let far = format.value(format.most) * 2f64.powi(power);
+                assert_eq!(format.code(far), format.over, "{dtype} {far:e}");
+                assert_eq!(format.code(-far), format.over | sign, "{dtype} -{far:e}");
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@
 
 pub mod arith;
 pub mod constant;
+pub mod content;
 pub mod eval;
 pub mod float8;
 pub mod loc;

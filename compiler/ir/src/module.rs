@@ -1,8 +1,9 @@
 //! A module: functions of both levels, and the constants they use.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::{ConstData, ConstId, relax, tir};
+use crate::{ConstBytes, ConstData, ConstId, content, relax, tir};
 
 /// A function of either level.
 #[derive(Clone, Debug)]
@@ -68,6 +69,14 @@ impl Module {
         }))
     }
 
+    /// Forgets the bytes of a constant that nothing reads any more: an empty one stays in its place.
+    pub fn release_constant(&mut self, id: ConstId) {
+        let data = &mut self.constants[id.0 as usize];
+        data.shape = vec![0];
+        data.hash = content::of_bytes(data.dtype, &data.shape, &[]);
+        data.bytes = ConstBytes::Inline(Arc::from([]));
+    }
+
     /// The relax function of that name.
     pub fn relax(&self, name: &str) -> Option<&relax::Function> {
         match self.functions.get(name) {
@@ -110,7 +119,7 @@ impl Module {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ConstBytes, DType};
+    use crate::DType;
 
     fn data(hash: &str) -> ConstData {
         let bytes = ConstBytes::Inline(vec![0; 4].into());
@@ -128,6 +137,17 @@ mod tests {
         module.functions.remove("f_40");
         let name = module.unique_name("f");
         assert!(!module.functions.contains_key(&name), "{name}");
+    }
+
+    #[test]
+    fn a_constant_that_was_released_is_not_found() {
+        let mut module = Module::default();
+        assert_eq!(module.add_constant(data("a")), ConstId(0));
+        assert_eq!(module.add_constant(data("b")), ConstId(1));
+        module.release_constant(ConstId(0));
+        assert_eq!(module.constant(ConstId(0)).bytes, ConstBytes::Inline(Arc::from([])));
+        assert_eq!(module.add_constant(data("a")), ConstId(2));
+        assert_eq!(module.add_constant(data("b")), ConstId(1));
     }
 
     #[test]

@@ -68,6 +68,12 @@ impl Scalar {
         Scalar { dtype, bits: mask(bits, dtype.size_bytes()) }
     }
 
+    /// The nearest float; of a float of 8 bits the greatest number where that is too large, as `as` has it.
+    pub fn saturated(dtype: DType, value: f64) -> Self {
+        let most = Float8::of(dtype).map_or(f64::INFINITY, |format| format.value(format.most));
+        Scalar::float(dtype, value.clamp(-most, most))
+    }
+
     /// 0 of a dtype.
     pub fn zero(dtype: DType) -> Self {
         Scalar::int(dtype, 0)
@@ -93,7 +99,7 @@ impl Scalar {
         }
     }
 
-    /// The greatest value: of floats infinity.
+    /// The greatest value: of floats that have infinity, infinity.
     pub fn greatest(dtype: DType) -> Self {
         match dtype {
             DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Scalar::float(dtype, f64::INFINITY),

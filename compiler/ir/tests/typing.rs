@@ -98,8 +98,12 @@ fn check(text: &str) -> String {
             None => "unknown".to_string(),
         };
     };
+    let known = b.prover.facts().to_vec();
     match ops::apply(&mut b, def, &call) {
         Ok(value) => {
+            // What holds inside a loop of an operator's does not hold behind it.
+            let new: Vec<&Fact> = b.prover.facts().iter().filter(|fact| !known.contains(fact)).collect();
+            assert!(new.is_empty(), "{text} leaves behind that {new:?}");
             let range = b.range(value).map_or(String::new(), |(lo, hi)| format!(" in {lo}..{hi}"));
             let ty = type_text(b.ty(value));
             format!("{ty}{range}")

@@ -132,6 +132,9 @@ impl Cx<'_> {
         let fixed: Option<Vec<i64>> = dims.iter().map(IntExpr::as_const).collect();
         match fixed {
             Some(fixed) => Ok(fixed),
+            None if dims.iter().any(|dim| self.depends(dim)) => {
+                fault(format!("its extents {dims:?} must be constants, and data decides them"))
+            }
             None => fault(format!("its extents {dims:?} must be constants; bind the dims")),
         }
     }

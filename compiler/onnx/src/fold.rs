@@ -5,8 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::eval::Value as Tensor;
-use tenfold_ir::relax::{self, BindingBlock, BlockKind, Callees, Inputs, Op, Region, ValueId, bindings_of};
+use tenfold_ir::relax::{
+    self, Binding, BindingBlock, BlockKind, Callees, Inputs, Op, Region, SymKind, ValueId, bindings_of,
+};
 use tenfold_ir::tir;
 use tenfold_ir::{ConstBytes, Module};
 
@@ -44,21 +47,27 @@ impl Cx<'_> {
             return fault("a value that decides a shape takes too much work to compute");
         }
         self.keep_kernels();
-        let result = run(&self.module, &slice(self.b.function(), &cone, value))?;
+        let bindings = self.b.visible().filter(|b| cone.values.contains(&b.out)).cloned().collect();
+        let result = run(&self.module, &slice(self.b.function(), bindings, value))?;
         let shape = result.shape.iter().map(|n| *n as u64).collect();
         Ok(TensorData { elem, shape, data: Elements::Bytes(ConstBytes::Inline(result.to_bytes().into())) })
     }
 
+    /// The inputs of the model that a value depends on.
+    pub(crate) fn inputs_of(&self, value: ValueId) -> Vec<String> {
+        self.cone(value).params
+    }
+
     fn cone(&self, value: ValueId) -> Cone {
-        let func = self.b.function();
         let mut cone = Cone { values: BTreeSet::from([value]), ..Cone::default() };
-        let bindings: Vec<_> = bindings_of(&func.blocks).collect();
+        let bindings: Vec<_> = self.b.visible().collect();
         let mut defined: BTreeSet<ValueId> = bindings.iter().map(|b| b.out).collect();
         for binding in bindings.iter().rev() {
             if cone.values.contains(&binding.out) {
                 cone.values.extend(&binding.args);
                 binding.regions.iter().for_each(|region| inside(region, &mut cone.values, &mut defined));
                 cone.dims |= matches!(&binding.op, Op::IndexValue { expr, .. } if expr.as_const().is_none());
+                cone.values.extend(self.lengths_in(binding));
             }
         }
         for value in &cone.values {
@@ -76,6 +85,21 @@ impl Cx<'_> {
     }
 }
 
+impl Cx<'_> {
+    /// The values that symbols of a binding are bound to.
+    fn lengths_in(&self, binding: &Binding) -> Vec<ValueId> {
+        let own: &[IntExpr] =
+            if let Op::IndexValue { expr, .. } = &binding.op { std::slice::from_ref(expr) } else { &[] };
+        let shape = &self.b.tensor(binding.out).shape;
+        let syms: BTreeSet<Sym> = shape.iter().chain(own).filter(|e| self.depends(e)).flat_map(IntExpr::vars).collect();
+        if syms.is_empty() {
+            return Vec::new();
+        }
+        let decls = self.b.function().syms.iter().filter(|decl| syms.contains(&decl.sym));
+        decls.filter_map(|decl| if let SymKind::Bound(value) = decl.kind { Some(value) } else { None }).collect()
+    }
+}
+
 /// Values that a region reads, and those that it defines itself.
 fn inside(region: &Region, reads: &mut BTreeSet<ValueId>, defined: &mut BTreeSet<ValueId>) {
     defined.extend(&region.params);
@@ -88,8 +112,7 @@ fn inside(region: &Region, reads: &mut BTreeSet<ValueId>, defined: &mut BTreeSet
 }
 
 /// A function without parameters that gives `result`.
-fn slice(func: &relax::Function, cone: &Cone, result: ValueId) -> relax::Function {
-    let bindings = bindings_of(&func.blocks).filter(|b| cone.values.contains(&b.out)).cloned().collect();
+fn slice(func: &relax::Function, bindings: Vec<Binding>, result: ValueId) -> relax::Function {
     let blocks = vec![BindingBlock { kind: BlockKind::Dataflow, bindings }];
     relax::Function {
         name: "fold".into(),

@@ -15,6 +15,8 @@ mod error;
 mod external;
 mod fold;
 mod ints;
+mod lengths;
+mod loaded;
 mod ops;
 mod proto;
 mod qdq;
@@ -32,6 +34,7 @@ use tenfold_ir::{DType, Loc, Module};
 
 pub use elem::{Elem, SmallFloat, Specials};
 pub use error::{About, ImportError, Problem};
+pub use loaded::{Weight, weights};
 pub use tensor::{Elements, TensorData};
 pub use walk::identifier;
 
@@ -46,6 +49,8 @@ pub struct Options {
     pub shapes: BTreeMap<String, Vec<u64>>,
     /// Values of inputs that are constants of the function and no parameters.
     pub values: BTreeMap<String, TensorData>,
+    /// Initialisers that are parameters behind the inputs, where there is no signature.
+    pub loaded: Vec<String>,
     /// The signature that the function must have; without one it is the model's.
     pub signature: Option<Signature>,
 }
@@ -57,7 +62,7 @@ pub struct Signature {
     pub dims: Vec<SymDecl>,
     /// What is known of them.
     pub facts: Vec<FactDecl>,
-    /// The parameters, in the order of the model's inputs.
+    /// The parameters: those that are inputs in the order of the model's, others among them wherever.
     pub inputs: Vec<Parameter>,
 }
 
@@ -72,6 +77,8 @@ pub struct Parameter {
     pub dtype: DType,
     /// Extents.
     pub shape: Vec<IntExpr>,
+    /// The initialiser whose place it takes; none for an input of the model.
+    pub initializer: Option<String>,
     /// Where it stands.
     pub loc: Loc,
 }
@@ -83,10 +90,11 @@ pub struct Port {
     pub name: String,
     /// Type of its elements.
     pub elem: Elem,
-    /// Extents.
+    /// Extents; the greatest, where they depend on data.
     pub shape: Vec<IntExpr>,
-    /// For results whose length depends on data: the result that counts how many elements of the first axis count.
-    pub count: Option<usize>,
+    /// Axes whose length depends on data, each with the result that is its length, by its place among all of them. The
+    /// elements behind the lengths are 0.
+    pub lengths: Vec<(usize, usize)>,
 }
 
 /// An imported model.

@@ -349,8 +349,8 @@ fn without_zero(cx: &mut Cx<'_>, sum: ValueId, zero: i64, sums: &[i64], axis: us
     if zero == 0 {
         return Ok(sum);
     }
-    let bytes: Vec<f64> = sums.iter().map(|s| (s * zero) as i32 as f64).collect();
-    let vector = cx.spread(DType::I32, &bytes, axis, cx.rank(sum))?;
+    let offsets: Vec<f64> = sums.iter().map(|s| (s * zero) as i32 as f64).collect();
+    let vector = cx.spread(DType::I32, &offsets, axis, cx.rank(sum))?;
     cx.binary(BinaryOp::Sub, sum, vector)
 }
 
@@ -475,6 +475,9 @@ fn global_mean(cx: &mut Cx<'_>, x: &Rc<Quantized>) -> Attempt<ValueId> {
     cx.rescaled(Scaled { sum, scale, axis: 0 }).map(Ok)
 }
 
+/// Ones that a convolution is made of, at most.
+const MOST_ONES: i64 = 1 << 24;
+
 /// The mean over windows of one size: sums by a convolution with ones, channel by channel.
 fn average_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: &Rc<Quantized>) -> Attempt<ValueId> {
     let dims = cx.dims(x.q);
@@ -487,7 +490,11 @@ fn average_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: &Rc<Quantized>) -> 
     if !whole || call.int_or("ceil_mode", 0)? != 0 {
         return Ok(Err("its windows at the border have fewer elements".into()));
     }
-    let count: i64 = kernel.iter().product();
+    let count = kernel.iter().try_fold(1i64, |n, extent| n.checked_mul(*extent));
+    let few = |count: &i64| count.checked_mul(channels).is_some_and(|ones| ones <= MOST_ONES);
+    let Some(count) = count.filter(few) else {
+        return Ok(Err("its windows are too large for a convolution with ones".into()));
+    };
     let shape: Vec<u64> = [channels, 1].iter().chain(&kernel).map(|n| *n as u64).collect();
     let ones = vec![1u8; (channels * count) as usize];
     let data = crate::tensor::Elements::Bytes(tenfold_ir::ConstBytes::Inline(ones.into()));

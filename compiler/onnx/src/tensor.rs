@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use tenfold_ir::{ConstBytes, DType, Scalar};
+use tenfold_ir::{ConstBytes, DType, Scalar, content};
 
 use crate::elem::Elem;
 use crate::proto;
@@ -82,6 +82,29 @@ pub(crate) fn load(bytes: &ConstBytes) -> Result<Arc<[u8]>, String> {
             Ok(out.into())
         }
     }
+}
+
+/// The identity of a constant. What lies in the model's file is in memory; other files are streamed.
+pub(crate) fn identity(dtype: DType, shape: &[u64], bytes: &ConstBytes, home: Home<'_>) -> Result<String, String> {
+    use std::io::{Read, Seek, SeekFrom};
+    match bytes {
+        ConstBytes::Inline(bytes) => Ok(content::of_bytes(dtype, shape, bytes)),
+        ConstBytes::File { path, offset, len } => {
+            let own = (home.path == Some(path)).then(|| within(home.bytes, *offset, *len)).flatten();
+            if let Some(own) = own {
+                return Ok(content::of_bytes(dtype, shape, own));
+            }
+            let failed = |e: std::io::Error| format!("`{}` cannot be read: {e}", path.display());
+            let mut file = std::fs::File::open(path).map_err(failed)?;
+            file.seek(SeekFrom::Start(*offset)).map_err(failed)?;
+            content::of_tensor(dtype, shape, &mut file.take(*len)).map_err(failed)
+        }
+    }
+}
+
+fn within(bytes: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
+    let begin = usize::try_from(offset).ok()?;
+    bytes.get(begin..begin.checked_add(usize::try_from(len).ok()?)?)
 }
 
 /// Reads a tensor of a model.

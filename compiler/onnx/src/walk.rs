@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::relax::{Builder, Op, ParamKind, SymDecl, SymKind, TensorType, ValueId};
 use tenfold_ir::{ConstBytes, ConstData, DType, Function, Loc, Module, Scalar};
-use tenfold_syntax::hash128;
 
 use crate::call::Call;
 use crate::elem::Elem;
 use crate::emit::int;
 use crate::error::{About, ImportError, Problem};
+use crate::lengths::Lengths;
 use crate::proto::{self, AttributeValue, Dim, Graph, MOST_NODES, Node, TypeProto};
 use crate::qdq::{Quantization, on_integers};
 use crate::tensor::{self, Elements, Home, TensorData};
@@ -46,8 +46,10 @@ pub(crate) struct Cx<'m> {
     pub(crate) params: BTreeMap<ValueId, String>,
     /// What is known of quantised tensors.
     pub(crate) quant: Quantization,
+    /// Extents that depend on data.
+    pub(crate) lengths: Lengths,
     home: Home<'m>,
-    options: &'m Options,
+    pub(crate) options: &'m Options,
     functions: BTreeMap<(&'m str, &'m str, &'m str), &'m proto::Function<'m>>,
     scopes: Vec<Scope<'m>>,
     problems: Vec<Problem>,
@@ -72,6 +74,7 @@ pub(crate) fn import<'m>(
         module: Module { entry: name.to_string(), sources: vec![name.to_string()], ..Module::default() },
         params: BTreeMap::new(),
         quant: Quantization::default(),
+        lengths: Lengths::default(),
         home,
         options,
         functions,
@@ -106,7 +109,7 @@ impl<'m> Cx<'m> {
         self.report(Problem { place: place.into(), message: message.into(), about: About::Model });
     }
 
-    fn report(&mut self, problem: Problem) {
+    pub(crate) fn report(&mut self, problem: Problem) {
         if self.problems.len() < MOST_PROBLEMS && !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
@@ -117,9 +120,9 @@ impl<'m> Cx<'m> {
         let inputs: Vec<_> = graph.inputs.iter().filter(|input| !initialised.contains(input.name)).collect();
         if let Some(signature) = &self.options.signature {
             let wanted = inputs.iter().filter(|i| !self.options.values.contains_key(i.name)).count();
-            if signature.inputs.len() != wanted {
+            let found = signature.inputs.iter().filter(|parameter| parameter.initializer.is_none()).count();
+            if found != wanted {
                 let names: Vec<&str> = inputs.iter().map(|i| i.name).collect();
-                let found = signature.inputs.len();
                 let message = format!("the model has {wanted} inputs ({}), found {found}", names.join(", "));
                 self.report(Problem { place: String::new(), message, about: About::Inputs });
                 inputs.iter().for_each(|input| self.define(input.name, Value::Poison));
@@ -130,6 +133,7 @@ impl<'m> Cx<'m> {
         }
         let mut ports = Vec::new();
         for input in inputs {
+            self.loaded_up_to_input(graph, &mut ports);
             let value = match self.options.values.get(input.name) {
                 Some(data) => Value::from(data.clone()),
                 None => {
@@ -143,11 +147,18 @@ impl<'m> Cx<'m> {
             };
             self.define(input.name, value);
         }
+        self.loaded_up_to_input(graph, &mut ports);
+        self.loaded_behind_inputs(graph, &mut ports);
         ports
     }
 
     /// What is written for an input, if it fits what the model declares.
-    fn written(&mut self, parameter: &Parameter, elem: Elem, dims: Option<&[Dim<'m>]>) -> Result<Vec<IntExpr>, String> {
+    pub(crate) fn written(
+        &mut self,
+        parameter: &Parameter,
+        elem: Elem,
+        dims: Option<&[Dim<'m>]>,
+    ) -> Result<Vec<IntExpr>, String> {
         if elem.storage() != Some(parameter.dtype) {
             return Err(format!("its elements are {elem} in the model, found `{}`", parameter.dtype));
         }
@@ -188,7 +199,7 @@ impl<'m> Cx<'m> {
             let kind = if parameter.scalar { ParamKind::Scalar } else { ParamKind::Input };
             let ty = TensorType { dtype, shape: shape.clone() };
             let value = self.b.param(kind, ty, &parameter.name, position, parameter.loc);
-            ports.push(Port { name: input.name.to_string(), elem, shape, count: None });
+            ports.push(Port { name: input.name.to_string(), elem, shape, lengths: Vec::new() });
             self.params.insert(value, input.name.to_string());
             return Ok(Value::Node(value, elem));
         }
@@ -203,7 +214,7 @@ impl<'m> Cx<'m> {
         let ty = TensorType { dtype, shape: shape.clone() };
         let value = self.b.param(ParamKind::Input, ty, &identifier(input.name), position, Loc::default());
         self.params.insert(value, input.name.to_string());
-        ports.push(Port { name: input.name.to_string(), elem, shape, count: None });
+        ports.push(Port { name: input.name.to_string(), elem, shape, lengths: Vec::new() });
         Ok(Value::Node(value, elem))
     }
 
@@ -249,7 +260,9 @@ impl<'m> Cx<'m> {
             self.problem(format!("initializer `{name}`"), "sparse tensors are not supported");
             self.define(name, Value::Poison);
         }
-        for tensor in &graph.initializers {
+        // those of a graph inside of it are its own
+        let loaded = if self.scopes.len() == 1 { self.loaded_names() } else { BTreeSet::new() };
+        for tensor in graph.initializers.iter().filter(|tensor| !loaded.contains(tensor.name)) {
             let value = self.tensor(tensor).unwrap_or_else(|e| {
                 self.problem(format!("initializer `{}`", tensor.name), e);
                 Value::Poison
@@ -295,7 +308,8 @@ impl<'m> Cx<'m> {
     fn of_fair_size(&self, results: Vec<Value>) -> Outcome<Vec<Value>> {
         for value in &results {
             let Value::Node(id, _) = value else { continue };
-            let dims = self.dims(*id);
+            let dims: Vec<IntExpr> =
+                self.dims(*id).iter().map(|e| self.greatest(e).unwrap_or_else(|_| e.clone())).collect();
             let known = dims.iter().filter_map(IntExpr::as_const);
             let count = known.clone().try_fold(1i64, i64::checked_mul);
             // What depends on no dim and is no number has overflowed.
@@ -310,14 +324,32 @@ impl<'m> Cx<'m> {
     fn blame(&mut self, node: &Node<'m>, fault: Fault) {
         match fault {
             Fault::Poison => {}
-            Fault::Message(message) => self.problem(place(node), message),
+            Fault::Message(message) => {
+                self.problem(place(node), message);
+                let deciding = self.deciding(&self.extents_of(node));
+                self.wanted.extend(deciding);
+            }
             Fault::Wanted(names) => {
                 let list: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
-                let text = format!("the value of {} decides a shape; give it when the model is read", list.join(", "));
+                let loaded = self.loaded_names();
+                let is_loaded = names.iter().any(|name| loaded.contains(name.as_str()));
+                let next = if is_loaded { "take it out of `params(…)`" } else { "give it when the model is read" };
+                let text = format!("the value of {} decides a shape; {next}", list.join(", "));
                 self.problem(place(node), text);
                 self.wanted.extend(names);
             }
         }
+    }
+
+    /// The extents that a node reads.
+    fn extents_of(&self, node: &Node<'m>) -> Vec<IntExpr> {
+        let operands = node.inputs.iter().filter_map(|name| self.lookup(name).ok());
+        let extents = operands.flat_map(|value| match value {
+            Value::Node(id, _) => self.dims(id),
+            Value::Ints(ints) => ints.values.clone(),
+            Value::Known(_) | Value::None | Value::Poison => Vec::new(),
+        });
+        extents.collect()
     }
 
     fn node_results(&mut self, node: &Node<'m>) -> Outcome<Vec<Value>> {
@@ -407,7 +439,7 @@ impl<'m> Cx<'m> {
         if self.problems.len() > before { Err(Fault::Poison) } else { results }
     }
 
-    fn define(&mut self, name: &'m str, value: Value) {
+    pub(crate) fn define(&mut self, name: &'m str, value: Value) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.values.insert(name, value);
         }
@@ -431,15 +463,8 @@ impl<'m> Cx<'m> {
     fn outputs(&mut self, graph: &Graph<'m>) -> Vec<(Port, ValueId)> {
         let mut out = Vec::new();
         for output in &graph.outputs {
-            let value = self.lookup(output.name).and_then(|value| {
-                let id = self.node(&value)?;
-                Ok((id, self.elem(&value)?))
-            });
-            match value {
-                Ok((id, elem)) => {
-                    let port = Port { name: output.name.to_string(), elem, shape: self.dims(id), count: None };
-                    out.push((port, id));
-                }
+            match self.lookup(output.name).and_then(|value| self.output(output.name, &value, out.len())) {
+                Ok(ports) => out.extend(ports),
                 Err(Fault::Poison) => {}
                 Err(Fault::Message(message)) => self.problem(format!("output `{}`", output.name), message),
                 Err(Fault::Wanted(names)) => self.wanted.extend(names),
@@ -449,6 +474,25 @@ impl<'m> Cx<'m> {
             self.problem("", "it has no output");
         }
         out
+    }
+
+    /// A result, as large as it can be, and behind it the lengths of the axes that depend on data; `at` is its place
+    /// among all results.
+    fn output(&mut self, name: &str, value: &Value, at: usize) -> Outcome<Vec<(Port, ValueId)>> {
+        let (id, elem) = (self.node(value)?, self.elem(value)?);
+        let own = self.dims(id);
+        let shape = own.iter().map(|e| self.greatest(e)).collect::<Outcome<Vec<_>>>()?;
+        let id = self.padded(id, &shape)?;
+        self.of_fair_size(vec![Value::Node(id, elem)])?;
+        let open: Vec<usize> = (0..own.len()).filter(|axis| self.depends(&own[*axis])).collect();
+        let lengths = open.iter().copied().zip(at + 1..).collect();
+        let mut ports = vec![(Port { name: name.to_string(), elem, shape, lengths }, id)];
+        for axis in open {
+            let name = format!("length of axis {axis} of {name}");
+            let port = Port { name, elem: Elem::Int64, shape: Vec::new(), lengths: Vec::new() };
+            ports.push((port, self.told(&own[axis])?));
+        }
+        Ok(ports)
     }
 
     /// Puts the kernels that operators made into the module.
@@ -531,9 +575,7 @@ impl Cx<'_> {
             let scalar = Scalar::from_le_bytes(dtype, &tensor::load(bytes)?);
             return Ok(self.b.scalar(scalar));
         }
-        let loaded = tensor::load(bytes)?;
-        let head = format!("{dtype} {:?} ", data.shape);
-        let hash = hash128(format!("{head}{}", hash128(&loaded)).as_bytes());
+        let hash = tensor::identity(dtype, &data.shape, bytes, self.home)?;
         let name = "constant".to_string();
         let shape = data.shape.clone();
         let constant = ConstData { hash, name, dtype, shape, bytes: bytes.clone() };
@@ -571,21 +613,27 @@ impl Cx<'_> {
         }
     }
 
-    /// The integers of a value that decides a shape: known, or computed now.
+    /// The integers of a value that decides a shape: known, computed now, or bound when the function runs if their range
+    /// is known.
     pub(crate) fn exprs(&mut self, value: &Value) -> Outcome<Vec<IntExpr>> {
         if let Some(ints) = self.known_ints(value) {
             return Ok(ints.values);
         }
-        let data = self.data(value)?;
-        match data.scalars(MOST_INTS) {
-            Some(scalars) => Ok(scalars.iter().map(|s| int(i64::try_from(s.to_i128()).unwrap_or(i64::MAX))).collect()),
-            None => fault("expected a few integers"),
-        }
+        let wanted = match self.data(value) {
+            Ok(data) => return few_integers(&data),
+            Err(Fault::Poison) => return Err(Fault::Poison),
+            Err(fault) => fault,
+        };
+        let Value::Node(id, _) = value else { return Err(wanted) };
+        self.bound_elements(*id)?.ok_or(wanted)
     }
 
     /// The same as numbers.
     pub(crate) fn i64s(&mut self, value: &Value) -> Outcome<Vec<i64>> {
-        let exprs = self.exprs(value)?;
+        let exprs = match self.known_ints(value) {
+            Some(ints) => ints.values,
+            None => few_integers(&self.data(value)?)?,
+        };
         let known: Option<Vec<i64>> = exprs.iter().map(IntExpr::as_const).collect();
         known.map_or_else(|| fault(format!("expected constants, found {exprs:?}; bind the dims")), Ok)
     }
@@ -614,6 +662,14 @@ impl Cx<'_> {
             Some(scalars) => Ok(scalars.iter().map(|s| s.to_f64()).collect()),
             None => fault("expected a few numbers"),
         }
+    }
+}
+
+/// The elements of a known tensor of integers.
+fn few_integers(data: &TensorData) -> Outcome<Vec<IntExpr>> {
+    match data.scalars(MOST_INTS) {
+        Some(scalars) => Ok(scalars.iter().map(|s| int(i64::try_from(s.to_i128()).unwrap_or(i64::MAX))).collect()),
+        None => fault("expected a few integers"),
     }
 }
 

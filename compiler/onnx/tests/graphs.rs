@@ -54,6 +54,11 @@ fn operators_become_those_of_the_language() {
 }
 
 #[test]
+fn lengths_may_depend_on_data() {
+    check("lengths.txt");
+}
+
+#[test]
 fn problems_are_all_told() {
     check("problems.txt");
 }

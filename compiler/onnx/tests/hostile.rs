@@ -98,7 +98,7 @@ fn a_million_nodes() {
     let (mut one, mut graph) = (Message::default(), Message::default());
     one.text(1, "x").text(2, "x").text(4, "Relu");
     for _ in 0..1_000_000 {
-        graph.bytes(1, &one.0);
+        graph.message(1, &one);
     }
     refused(&wrapped(&graph, 17), "more than 100000 nodes");
     let mut text = String::from("input x0: float[2]\n");
@@ -111,12 +111,12 @@ fn a_million_nodes() {
 #[test]
 fn a_thousand_nested_branches() {
     let mut graph = Message::default();
-    graph.bytes(12, &Message::default().text(1, "c").0);
+    graph.message(12, Message::default().text(1, "c"));
     for _ in 0..1000 {
         let (mut attribute, mut node, mut outer) = (Message::default(), Message::default(), Message::default());
-        attribute.text(1, "then_branch").bytes(6, &graph.0).int(20, 5);
-        node.text(1, "c").text(2, "y").text(4, "If").bytes(5, &attribute.0);
-        outer.bytes(1, &node.0).bytes(12, &Message::default().text(1, "y").0);
+        attribute.text(1, "then_branch").message(6, &graph).int(20, 5);
+        node.text(1, "c").text(2, "y").text(4, "If").message(5, &attribute);
+        outer.message(1, &node).message(12, Message::default().text(1, "y"));
         graph = outer;
     }
     refused(&wrapped(&graph, 17), "nest more than");
@@ -130,19 +130,19 @@ fn functions_without_an_end() {
         node.text(1, "a").text(2, "b").text(4, callee).text(7, "f");
         let mut again = Message::default();
         again.text(1, "b").text(2, "c").text(4, callee).text(7, "f");
-        out.text(1, name).text(10, "f").text(4, "a").text(5, "c").bytes(7, &node.0).bytes(7, &again.0);
+        out.text(1, name).text(10, "f").text(4, "a").text(5, "c").message(7, &node).message(7, &again);
         out
     };
     let with = |functions: &[Message]| {
         let mut graph = Message::default();
         let mut node = Message::default();
         node.text(1, "x").text(2, "y").text(4, "f0").text(7, "f");
-        graph.bytes(5, &tensor("x: float[1] = 1").0).bytes(1, &node.0).bytes(12, &Message::default().text(1, "y").0);
+        graph.message(5, &tensor("x: float[1] = 1")).message(1, &node).message(12, Message::default().text(1, "y"));
         let mut bytes = wrapped(&graph, 17);
         for function in functions {
             let mut more = Message::default();
-            more.bytes(25, &function.0);
-            bytes.extend(more.0);
+            more.message(25, function);
+            bytes.extend(more.into_bytes());
         }
         bytes
     };
@@ -155,9 +155,9 @@ fn external(location: &str, more: &[(&str, &str)]) -> Vec<u8> {
     let (mut data, mut graph) = (Message::default(), Message::default());
     data.int(1, 2).int(2, 1).text(8, "w").int(14, 1);
     for (key, value) in [("location", location)].iter().chain(more) {
-        data.bytes(13, &Message::default().text(1, key).text(2, value).0);
+        data.message(13, Message::default().text(1, key).text(2, value));
     }
-    graph.bytes(5, &data.0).bytes(12, &Message::default().text(1, "w").0);
+    graph.message(5, &data).message(12, Message::default().text(1, "w"));
     wrapped(&graph, 17)
 }
 

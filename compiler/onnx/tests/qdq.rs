@@ -173,3 +173,74 @@ fn a_sum_that_stays_one_of_floats_says_why() {
         assert!(found.notes.iter().any(|(_, note)| note.contains(why)), "{why}: {:?}", found.notes);
     }
 }
+
+/// Products that 32 bits may not hold stay sums of floats; one fewer is one of integers.
+#[test]
+fn a_sum_that_may_not_fit_32_bits_stays_one_of_floats() {
+    // an element is at most 248 from its zero point, a weight 128 from its own
+    let most = (1 << 30) / (248 * 128);
+    let product = |n: usize| {
+        let ones = vec!["1"; n].join(",");
+        let middle = format!(
+            "const qw: int8[{n}, 1] = {ones}\nconst sw: float[] = 1.0\nw = DequantizeLinear(qw, sw)\ny = MatMul(x, w)\n"
+        );
+        imported(&format!("1, {n}"), &middle)
+    };
+    assert_eq!(dtypes(&product(most)), [DType::I32]);
+    let beyond = product(most + 1);
+    assert_eq!(dtypes(&beyond), [DType::F32]);
+    assert!(beyond.notes.iter().any(|(_, why)| why.contains("may not fit 32 bits")), "{:?}", beyond.notes);
+}
+
+/// A scale below 0 turns the order around, so a maximum of numbers is none of integers.
+#[test]
+fn a_negative_scale_keeps_no_order() {
+    let middle = "const sn: float[] = -0.5\nn = DequantizeLinear(q, sn, zx)
+p = MaxPool(n) {kernel_shape = [2; 2], strides = [2; 2]}\ny = Flatten(p)\n";
+    let found = imported("1, 1, 4, 4", middle);
+    let q = bytes(16);
+    let block = |b: usize| [0, 1, 4, 5].map(|o| q[b / 2 * 8 + b % 2 * 2 + o]);
+    let greatest = |b: usize| block(b).map(|q| -number(q)).into_iter().fold(f64::MIN, f64::max);
+    assert_eq!(run(&found, &q), (0..4).map(|b| quantised(greatest(b))).collect::<Vec<_>>());
+}
+
+/// The scales alone do not make a quantisation the same.
+#[test]
+fn another_zero_point_is_another_quantisation() {
+    let text = format!("input q: uint8[4]\n{HEAD}const zy: uint8[] = 100\nz = QuantizeLinear(x, sx, zy)\noutput z\n");
+    let found = import(&support::model(&text), None, &Options::default()).expect("it is read");
+    assert_eq!(run(&found, &[0, 7, 100, 255]), [93, 100, 193, 255]);
+}
+
+/// A bias whose scales are not those of the sums is added to the floats.
+#[test]
+fn a_bias_of_other_scales_is_not_one_of_the_sums() {
+    let filters = FILTERS.replace("const sb: float[2] = 0.125, 0.03125", "const sb: float[2] = 0.5, 0.03125");
+    let found = imported("1, 2, 3, 3", &format!("{filters}y = Conv(x, w, b) {{pads = [1; 1; 1; 1]}}\n"));
+    let q = bytes(18);
+    let more = |(at, y): (usize, f64)| if at < 16 { y + 15.0 } else { y };
+    let expected: Vec<i64> = convolved(&q).into_iter().enumerate().map(more).map(quantised).collect();
+    assert_eq!(run(&found, &q), expected);
+}
+
+/// Integers are joined only where they stand for the same numbers.
+#[test]
+fn what_is_joined_has_one_quantisation() {
+    for (scale, zero, factor, of_integers) in
+        [("0.5", 7u8, 0.5, true), ("0.25", 7, 0.25, false), ("0.5", 9, 0.5, false)]
+    {
+        let middle = format!(
+            "const s2: float[] = {scale}\nconst z2: uint8[] = {zero}\nr = DequantizeLinear(q, s2, z2)
+y = Concat(x, r) {{axis = 0}}\n"
+        );
+        let found = imported("3", &middle);
+        let func = found.module.relax(&found.module.entry).expect("the entry");
+        let joined = func.bindings().find(|b| matches!(b.op, Op::Concat { .. })).map(|b| b.out).expect("a concat");
+        let dtype = func.values[joined.0 as usize].ty.tensor().map(|ty| ty.dtype);
+        assert_eq!(dtype == Some(DType::U8), of_integers, "{scale} {zero}");
+        let q = [0, 40, 255];
+        let other = q.map(|q| factor * (f64::from(q) - f64::from(zero)));
+        let expected: Vec<i64> = q.map(number).into_iter().chain(other).map(quantised).collect();
+        assert_eq!(run(&found, &q), expected, "{scale} {zero}");
+    }
+}

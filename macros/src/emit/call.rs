@@ -5,6 +5,7 @@ use super::expr::Scope;
 use super::names::{dim_text, fixed};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
+use tenfold_abi::DType;
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_syntax::signature::{SigFact, SigKind};
 
@@ -310,13 +311,12 @@ impl Emit<'_> {
 }
 
 /// How a scalar is passed.
-fn abi(dtype: tenfold_abi::DType) -> TokenStream {
-    let name = if dtype.is_half() {
-        "u16"
-    } else if dtype.is_bool() {
-        "u8"
-    } else {
-        dtype.name()
+fn abi(dtype: DType) -> TokenStream {
+    let name = match dtype {
+        DType::I4 => "i8",
+        _ if dtype.is_half() => "u16",
+        _ if dtype.is_bool() || dtype.is_stored() => "u8",
+        _ => dtype.name(),
     };
     let name = format_ident!("{}", name);
     quote!(#name)

@@ -64,7 +64,7 @@ impl Names {
     pub(super) fn dtype(&self, dtype: DType) -> TokenStream {
         let krate = &self.krate;
         let name = format_ident!("{}", dtype.name());
-        if dtype.is_half() { quote!(#krate::#name) } else { quote!(#name) }
+        if dtype.is_half() || dtype.is_stored() { quote!(#krate::#name) } else { quote!(#name) }
     }
 
     /// `(Dyn, Fixed<64>)`.

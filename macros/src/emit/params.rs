@@ -12,7 +12,8 @@ impl Emit<'_> {
         self.signature.loaded.iter().any(|(loaded, _)| *loaded == place)
     }
 
-    /// `Params`, with how it is read and the call that allocates nothing. That one is not `into`, which a value of any type has already.
+    /// `Params`, with how it is read and the call that allocates nothing. That one is not `into`, which a value of any
+    /// type has already.
     pub(super) fn params_struct(&self) -> Option<TokenStream> {
         if self.signature.loaded.is_empty() {
             return None;

@@ -138,6 +138,27 @@ impl DType {
         Self::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
 
+    /// The type of a name in a safetensors file.
+    ///
+    /// ```
+    /// use tenfold_abi::DType;
+    ///
+    /// assert_eq!(DType::from_safetensors("BF16"), Some(DType::BF16));
+    /// assert_eq!(DType::from_safetensors("F8_E4M3"), Some(DType::F8E4M3FN));
+    /// assert_eq!(DType::from_safetensors("bf16"), None);
+    /// ```
+    #[must_use]
+    pub fn from_safetensors(name: &str) -> Option<Self> {
+        let upper = |dtype: &Self| dtype.name().bytes().map(|b| b.to_ascii_uppercase()).eq(name.bytes());
+        match name {
+            "F8_E4M3" => Some(Self::F8E4M3FN),
+            "F8_E4M3FNUZ" => Some(Self::F8E4M3FNUZ),
+            "F8_E5M2" => Some(Self::F8E5M2),
+            "F8_E5M2FNUZ" => Some(Self::F8E5M2FNUZ),
+            _ => Self::ALL.into_iter().find(upper),
+        }
+    }
+
     /// How many bits of an element carry its value: 1 for `bool`, 4 for `i4` and `u4`.
     #[must_use]
     pub const fn bits(self) -> u32 {

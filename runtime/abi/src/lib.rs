@@ -13,7 +13,7 @@
 //! 2. the order or the C type of an entry point's arguments: the parameters in the order of the
 //!    signature (a tensor is a pointer, then one `ptrdiff_t` per axis in elements if it is
 //!    `Strided`; an index value is a `ptrdiff_t`; a scalar goes by value,
-//!    [`f16` and `bf16` as their bits](DType::is_half), `bool` as a byte), one pointer per result,
+//!    [`f16` and `bf16` as their bits](DType::is_half), `bool` and what is stored only as a byte), one pointer per result,
 //!    one `ptrdiff_t` per named dim in the order in which the signature binds them, the workspace;
 //!    or its result, an `int32_t` [`Status`];
 //! 3. what an entry point may assume: pointers aligned to their element, dangling only where an

@@ -2,7 +2,7 @@
 
 use crate::{
     AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, Mismatch, StridedRef, TensorMut, TensorRef,
-    bf16, f16,
+    bf16, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16, i4, u4,
 };
 use core::slice::{from_mut, from_ref};
 
@@ -46,4 +46,4 @@ macro_rules! scalars {
     )*};
 }
 
-scalars!(bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64);
+scalars!(bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz i4 u4);

@@ -1,6 +1,6 @@
 //! Slices of types that are stored alike.
 
-use crate::{Element, Error, Is, Workspace, workspace::aligned};
+use crate::{DType, Element, Error, Is, Workspace, workspace::aligned};
 use core::{
     mem::MaybeUninit,
     slice::{from_raw_parts, from_raw_parts_mut},
@@ -23,13 +23,19 @@ pub(crate) fn cast_mut<T: Element, U: Is<T>>(slice: &mut [U]) -> &mut [T] {
 }
 
 /// Bytes as the elements that lie there. None if they are not aligned, no whole number of elements, or not elements:
-/// bools are 0 and 1, and what a file holds has its lowest byte first.
+/// bools are 0 and 1, integers of 4 bits have no more, and what a file holds has its lowest byte first.
 pub(crate) fn elements<T: Element>(bytes: &[u8]) -> Option<&[T]> {
     let turned = cfg!(target_endian = "big") && size_of::<T>() > 1;
-    if turned || T::DTYPE.is_bool() && bytes.iter().any(|byte| *byte > 1) {
+    let fits = |byte: &u8| match T::DTYPE {
+        DType::Bool => *byte <= 1,
+        DType::U4 => *byte <= 15,
+        DType::I4 => (-8..8).contains(&(*byte as i8)),
+        _ => true,
+    };
+    if turned || T::DTYPE.bits() < 8 && !bytes.iter().all(fits) {
         return None;
     }
-    // SAFETY: any bits are an integer or a float, and those of bools are checked.
+    // SAFETY: any bits are an integer or a float, and those of bools and of integers of 4 bits are checked.
     let (before, elements, after) = unsafe { bytes.align_to() };
     (before.is_empty() && after.is_empty()).then_some(elements)
 }

@@ -1,16 +1,18 @@
 //! Slices of any `bytemuck::Pod` type as tensors of the elements that they are made of.
 
-use crate::{Element, Mismatch, Shape, TensorMut, TensorRef, bf16, f16};
+use crate::{Element, Mismatch, Shape, TensorMut, TensorRef, bf16, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16};
 use bytemuck::{Pod, Zeroable, try_cast_slice, try_cast_slice_mut};
 
-// SAFETY: transparent wrappers of a `u16`, of which every value is valid.
-unsafe impl Zeroable for f16 {}
-// SAFETY: as above.
-unsafe impl Pod for f16 {}
-// SAFETY: as above.
-unsafe impl Zeroable for bf16 {}
-// SAFETY: as above.
-unsafe impl Pod for bf16 {}
+macro_rules! pod {
+    ($($float:ty)*) => {$(
+        // SAFETY: a transparent wrapper of a `u16` or a `u8`, of which every value is valid.
+        unsafe impl Zeroable for $float {}
+        // SAFETY: as above.
+        unsafe impl Pod for $float {}
+    )*};
+}
+
+pod!(f16 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz);
 
 impl<'a, T: Element + Pod, S: Shape> TensorRef<'a, T, S> {
     /// The tensor of the elements that values of any `Pod` type are made of, in row-major order.

@@ -13,7 +13,7 @@ fn file(header: &str, data: &[u8]) -> (Aligned<[u8; 512]>, usize) {
     (bytes, data_at + data.len())
 }
 
-const GOOD: &str = r#" {"__metadata__":{"a":[1,{}]}, "a" : {"dtype":"F32","shape":[2, 1],"data_offsets":[0,8]},"é\"\u00e9\ud83d\ude00":{"shape":[],"data_offsets":[8,10],"dtype":"F16"},"flag":{"dtype":"BOOL","shape":[2],"data_offsets":[10,12]},"odd":{"dtype":"F32","shape":[0],"data_offsets":[9,9]},"q":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}}"#;
+const GOOD: &str = r#" {"__metadata__":{"a":[1,{}]}, "a" : {"dtype":"F32","shape":[2, 1],"data_offsets":[0,8]},"é\"\u00e9\ud83d\ude00":{"shape":[],"data_offsets":[8,10],"dtype":"F16"},"flag":{"dtype":"BOOL","shape":[2],"data_offsets":[10,12]},"odd":{"dtype":"F32","shape":[0],"data_offsets":[9,9]},"q":{"dtype":"F8_E8M0","shape":[1],"data_offsets":[0,1]}}"#;
 const DATA: [u8; 12] = [0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0x3c, 1, 2];
 
 /// `GOOD` with spaces before it, so that its elements are aligned, after a change of its text.
@@ -92,4 +92,15 @@ fn damaged_files_are_errors() {
         let (bytes, length) = with(from, to);
         assert!(Safetensors::new(&bytes.0[..length]).is_err(), "{from} {to}");
     }
+}
+
+/// Values inside of values are followed so far and no further, whoever wrote the file.
+#[test]
+fn a_header_nests_so_deep_and_no_deeper() {
+    let nested = |depth: usize| {
+        let (bytes, length) = with("[1,{}]", &("[".repeat(depth) + &"]".repeat(depth)));
+        Safetensors::new(&bytes.0[..length]).is_ok()
+    };
+    assert!(nested(30));
+    assert!(!nested(31) && !nested(40));
 }

@@ -6,7 +6,7 @@ use tenfold_ir::DType;
 use tenfold_ir::ops::AttrValue;
 use tenfold_ir::relax::ValueId;
 
-use super::{args, indices, int, ints, numbers_of, place, word};
+use super::{args, indices, int, ints, numbers_of, place, units, word};
 use crate::case::{Case, Make, fixed};
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -26,13 +26,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// How far a sum of a few products may be off, relative to the greatest.
 fn within(dtype: DType) -> f64 {
-    match dtype {
-        DType::F16 => 2f64.powi(-9),
-        DType::BF16 => 2f64.powi(-6),
-        DType::F32 => 2f64.powi(-18),
-        DType::F64 => 2f64.powi(-47),
-        _ => 0.0,
-    }
+    units(dtype, 2.0, 32.0)
 }
 
 /// An operand: its letters, its extents and its numbers.

@@ -4,7 +4,7 @@ use tenfold_ir::DType;
 use tenfold_ir::ops::AttrValue;
 use tenfold_ir::relax::ValueId;
 
-use super::args;
+use super::{args, units};
 use crate::case::{Case, Make, fixed};
 use crate::data::Random;
 
@@ -21,12 +21,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// How many roundings of the working dtype, times what a well-conditioned matrix makes of them, a result may be off.
 fn rounding(dtype: DType) -> f64 {
-    match dtype {
-        DType::F16 => 2f64.powi(-10),
-        DType::BF16 => 2f64.powi(-7),
-        DType::F64 => 2f64.powi(-48),
-        _ => 2f64.powi(-19),
-    }
+    units(dtype, 1.0, 16.0)
 }
 
 /// A matrix whose rows have one large element each, in another column, so that no rounding decides an exchange.

@@ -3,6 +3,7 @@
 pub(crate) mod chance;
 pub(crate) mod contract;
 pub(crate) mod gather;
+pub(crate) mod lengths;
 pub(crate) mod linalg;
 pub(crate) mod moments;
 pub(crate) mod order;
@@ -12,11 +13,18 @@ pub(crate) mod sizes;
 pub(crate) mod space;
 pub(crate) mod vision;
 
+use tenfold_ir::eval::ulp;
 use tenfold_ir::ops::{Arg, AttrValue};
 use tenfold_ir::relax::ValueId;
 use tenfold_ir::{DType, Scalar};
 
 use crate::case::Make;
+
+/// How far a result of about 1 may be off, in units in the last place: so many of 16-bit floats, which are computed in
+/// `f32` and rounded once, and so many of others; integers are exact.
+pub(crate) fn units(dtype: DType, halves: f64, others: f64) -> f64 {
+    ulp(dtype, 1.0) * if dtype.is_half() { halves } else { others }
+}
 
 /// Values as operands.
 pub(crate) fn args(values: &[ValueId]) -> Vec<Arg> {
@@ -66,4 +74,42 @@ pub(crate) fn indices(shape: &[i64]) -> Vec<Vec<i64>> {
 /// Where an index lies in row-major order.
 pub(crate) fn place(shape: &[i64], index: &[i64]) -> usize {
     index.iter().zip(shape).fold(0, |at, (i, extent)| at * extent + i) as usize
+}
+
+/// A tensor's numbers with its extents.
+#[derive(Clone)]
+pub(crate) struct Grid {
+    pub shape: Vec<i64>,
+    pub cells: Vec<f64>,
+}
+
+impl Grid {
+    /// What a parameter was given.
+    pub(crate) fn of(m: &Make, param: usize, shape: &[i64]) -> Grid {
+        Grid { shape: shape.to_vec(), cells: numbers_of(m, param) }
+    }
+
+    pub(crate) fn zeros(shape: &[i64]) -> Grid {
+        Grid { shape: shape.to_vec(), cells: vec![0.0; shape.iter().product::<i64>() as usize] }
+    }
+
+    pub(crate) fn at(&self, index: &[i64]) -> f64 {
+        self.cells[place(&self.shape, index)]
+    }
+
+    /// None outside.
+    pub(crate) fn get(&self, index: &[i64]) -> Option<f64> {
+        self.has(index).then(|| self.at(index))
+    }
+
+    /// Adds to an element; nothing outside.
+    pub(crate) fn add(&mut self, index: &[i64], value: f64) {
+        if self.has(index) {
+            self.cells[place(&self.shape, index)] += value;
+        }
+    }
+
+    fn has(&self, index: &[i64]) -> bool {
+        index.iter().zip(&self.shape).all(|(i, n)| (0..*n).contains(i))
+    }
 }

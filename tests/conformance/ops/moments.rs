@@ -3,7 +3,7 @@
 use tenfold_ir::DType;
 use tenfold_ir::ops::AttrValue;
 
-use super::{args, int, ints};
+use super::{args, int, ints, units};
 use crate::case::{Case, Make, fixed};
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -14,12 +14,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// A few roundings of the dtype.
 fn rounding(dtype: DType) -> f64 {
-    match dtype {
-        DType::F16 => 2f64.powi(-10),
-        DType::BF16 => 2f64.powi(-7),
-        DType::F64 => 2f64.powi(-49),
-        _ => 2f64.powi(-20),
-    }
+    units(dtype, 1.0, 8.0)
 }
 
 fn mean(x: &[f64]) -> f64 {

@@ -4,7 +4,7 @@ use tenfold_ir::DType;
 use tenfold_ir::ops::{Arg, AttrValue};
 use tenfold_ir::relax::ValueId;
 
-use super::{args, indices, int, numbers, numbers_of, place, word};
+use super::{Grid, args, indices, int, numbers, numbers_of, place, units, word};
 use crate::case::{Case, Make, fixed};
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -15,33 +15,11 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 fn within(dtype: DType) -> f64 {
-    match dtype {
-        DType::F16 => 2f64.powi(-7),
-        DType::BF16 => 2f64.powi(-4),
-        DType::F64 => 2f64.powi(-40),
-        _ => 2f64.powi(-15),
-    }
+    units(dtype, 8.0, 256.0)
 }
 
 fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
-}
-
-/// A tensor's numbers with its extents.
-#[derive(Clone)]
-struct Grid {
-    shape: Vec<i64>,
-    cells: Vec<f64>,
-}
-
-impl Grid {
-    fn of(m: &Make, param: usize, shape: &[i64]) -> Grid {
-        Grid { shape: shape.to_vec(), cells: numbers_of(m, param) }
-    }
-
-    fn at(&self, index: &[i64]) -> f64 {
-        self.cells[place(&self.shape, index)]
-    }
 }
 
 /// What a network is told; extents are those of `networks`.

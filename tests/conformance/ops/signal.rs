@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use tenfold_ir::DType;
 use tenfold_ir::ops::{Arg, AttrValue};
 
-use super::{args, int};
+use super::{args, int, units};
 use crate::case::{Case, Make, fixed};
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -35,13 +35,7 @@ fn dft(x: &[(f64, f64)], inverse: bool) -> Vec<(f64, f64)> {
 
 /// What roundings of a transform of `n` numbers amount to, beside the largest result.
 fn rounding(dtype: DType, n: usize) -> f64 {
-    let unit = match dtype {
-        DType::F16 => 2f64.powi(-11),
-        DType::BF16 => 2f64.powi(-8),
-        DType::F64 => 2f64.powi(-52),
-        _ => 2f64.powi(-23),
-    };
-    4.0 * unit * ((n as f64).log2() + 1.0)
+    units(dtype, 2.0, 4.0) * ((n as f64).log2() + 1.0)
 }
 
 fn flat(x: &[(f64, f64)]) -> Vec<f64> {

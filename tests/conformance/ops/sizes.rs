@@ -4,7 +4,7 @@ use tenfold_ir::DType;
 use tenfold_ir::ops::{Arg, AttrValue};
 use tenfold_ir::relax::ValueId;
 
-use super::{args, indices, ints, numbers_of, place, word};
+use super::{args, indices, ints, numbers_of, place, units, word};
 use crate::case::{Case, Make, fixed};
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -14,12 +14,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 fn within(dtype: DType) -> f64 {
-    match dtype {
-        DType::F16 => 2f64.powi(-9),
-        DType::BF16 => 2f64.powi(-6),
-        DType::F64 => 2f64.powi(-44),
-        _ => 2f64.powi(-18),
-    }
+    units(dtype, 2.0, 32.0)
 }
 
 /// How one axis is resized.

@@ -4,7 +4,7 @@ use tenfold_ir::DType;
 use tenfold_ir::ops::{Arg, AttrValue};
 use tenfold_ir::relax::ValueId;
 
-use super::{args, indices, int, ints, numbers, numbers_of, place, word};
+use super::{Grid, args, indices, int, ints, numbers, numbers_of, place, units, word};
 use crate::case::{Case, Make, fixed};
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -17,40 +17,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 fn within(dtype: DType) -> f64 {
-    match dtype {
-        DType::F16 => 2f64.powi(-8),
-        DType::BF16 => 2f64.powi(-5),
-        DType::F64 => 2f64.powi(-45),
-        _ => 2f64.powi(-17),
-    }
-}
-
-/// A tensor with its numbers.
-struct Grid {
-    shape: Vec<i64>,
-    cells: Vec<f64>,
-}
-
-impl Grid {
-    fn of(m: &Make, param: usize, shape: &[i64]) -> Grid {
-        Grid { shape: shape.to_vec(), cells: numbers_of(m, param) }
-    }
-
-    fn zeros(shape: &[i64]) -> Grid {
-        Grid { shape: shape.to_vec(), cells: vec![0.0; shape.iter().product::<i64>() as usize] }
-    }
-
-    /// None outside.
-    fn get(&self, index: &[i64]) -> Option<f64> {
-        let inside = index.iter().zip(&self.shape).all(|(i, n)| (0..*n).contains(i));
-        inside.then(|| self.cells[place(&self.shape, index)])
-    }
-
-    fn add(&mut self, index: &[i64], value: f64) {
-        if index.iter().zip(&self.shape).all(|(i, n)| (0..*n).contains(i)) {
-            self.cells[place(&self.shape, index)] += value;
-        }
-    }
+    units(dtype, 4.0, 64.0)
 }
 
 /// `depth_to_space` in both orders, and back.

@@ -205,6 +205,48 @@ def searched():
     case("searchsorted(t, v)", "floats", I([0, 1, 3, 3]), t=[-INF, 0.0, INF, NAN], v=[-INF, 0.0, NAN, NAN])
 
 
+def uniques(x, axis=None, ascending=True):
+    """What `unique` gives with every list: NumPy's, with zeros up to as many as there can be, and the count."""
+    x = np.array(x)
+    values, index, inverse, counts = np.unique(x, True, True, True, axis=axis)
+    order = np.arange(len(index)) if ascending else np.argsort(index)
+    along, most = (0, x.size) if axis is None else (axis, x.shape[axis])
+    whole = list(values.shape)
+    whole[along] = most
+    padded = np.zeros(whole)
+    padded[tuple(slice(0, n) for n in values.shape)] = np.take(values, order, axis=along)
+    lists = [np.zeros(most) for _ in range(2)]
+    lists[0][: len(index)], lists[1][: len(index)] = index[order], counts[order]
+    return [padded, I(lists[0]), I(np.argsort(order)[inverse.reshape(-1)]), I(lists[1]), I(np.array(len(index)))]
+
+
+def different():
+    lists = "return_index = true, return_inverse = true, return_counts = true"
+    y = np.array([[3, 1, 3], [0, 1, 7]])
+    rows = np.array([[2, 1, 0], [0, 5, 1], [2, 1, 0], [0, 4, 9], [0, 5, 1]])
+    for ascending in (True, False):
+        kept = "" if ascending else "sorted = false, "
+        case(f"unique(x, {kept}{lists})", "numbers", uniques(y, None, ascending), x=y)
+        case(f"unique(x, axis = 0, {kept}{lists})", "numbers", uniques(rows, 0, ascending), x=rows)
+        case(f"unique(x, axis = -1, {kept}{lists})", "numbers", uniques(rows.T, 1, ascending), x=rows.T)
+        cube = rows[[0, 1, 0, 3]].reshape(2, 2, 3)[:, [0, 1, 0]]
+        case(f"unique(x, axis = 1, {kept}{lists})", "numbers", uniques(cube, 1, ascending), x=cube)
+    values, _, inverse, _, count = uniques(y, None, False)
+    case("unique(x, sorted = false, return_inverse = true)", "numbers", [values, inverse, count], x=y)
+    flags = np.array([[1, 0], [0, 1], [1, 0]])
+    case(f"unique(x, axis = 0, {lists})", "bool", uniques(flags, 0), x=flags)
+    one = np.array(5)
+    case(f"unique(x, {lists})", "numbers", uniques(one), x=one)
+    none = [np.zeros(0)] + [I(np.zeros(0))] * 3 + [I(np.array(0))]
+    case(f"unique(x, {lists})", "numbers", none, x=np.zeros((2, 0)))
+    none = [np.zeros((2, 0))] + [I(np.zeros(0))] * 3 + [I(np.array(0))]
+    case(f"unique(x, axis = 1, {lists})", "numbers", none, x=np.zeros((2, 0)))
+    same = [np.zeros((2, 0)), I([0, 0]), I([0, 0]), I([2, 0]), I(np.array(1))]
+    case(f"unique(x, axis = 0, {lists})", "numbers", same, x=np.zeros((2, 0)))
+    special = [np.array([[-INF, 1.0], [1.0, NAN], [0, 0]]), I([2, 0, 0]), I([1, 1, 0]), I([1, 2, 0]), I(np.array(2))]
+    case(f"unique(x, axis = 0, {lists})", "floats", special, x=[[1.0, NAN], [1.0, NAN], [-INF, 1.0]])
+
+
 def counted():
     x = np.array([[1, 0, 2], [0, 0, 3]])
     places = np.zeros((2, 6), dtype=int)
@@ -216,6 +258,7 @@ def counted():
     case("unique(x)", "numbers", [[0, 1, 3, 7, 0, 0], I(np.array(4))], x=y)
     case("unique(x)", "numbers", [np.zeros(0), I(np.array(0))], x=np.zeros((2, 0)))
     case("unique(x)", "floats", [[-INF, 1.0, NAN, 0, 0], I(np.array(3))], x=[NAN, 1.0, -INF, NAN, 1.0])
+    different()
     x, keep = some(3, 4), np.array([1, 0, 1])
     rest = np.concatenate([x[[0, 2]], np.zeros((1, 4))])
     case("compress(c, x, axis = 0)", "all", [rest, I(np.array(2))], c=Typed("bool", keep), x=x)

@@ -1,4 +1,4 @@
-//! Reads `cases.txt`; `writer.py` says what stands in it.
+//! Reads `cases.txt` and `activations.txt`; `writer.py` and `activations.py` say what stands in them.
 
 use std::collections::BTreeMap;
 
@@ -131,9 +131,11 @@ fn dtypes(text: &str) -> Vec<DType> {
 
 /// What commas part, outside of brackets and quotes.
 fn pieces(text: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut all) = (0, 0, Vec::new());
+    let (mut depth, mut quoted, mut start, mut all) = (0, false, 0, Vec::new());
     for (at, c) in text.char_indices() {
         match c {
+            '"' => quoted = !quoted,
+            _ if quoted => {}
             '[' => depth += 1,
             ']' => depth -= 1,
             ',' if depth == 0 => {
@@ -228,7 +230,23 @@ fn row(block: &'static str) -> Row {
     Row { text, call: call(text), dtypes: dtypes(on), operands, results }
 }
 
-/// All of the file.
+/// What parts the call of a definition from its meaning.
+const DEFINES: &str = " := ";
+
+const CASES: &str = include_str!("cases.txt");
+const ACTIVATIONS: &str = include_str!("activations.txt");
+
+fn blocks() -> impl Iterator<Item = &'static str> {
+    let all = [CASES, ACTIVATIONS].into_iter().flat_map(|file| file.split("\n\n"));
+    all.map(str::trim).filter(|block| !block.is_empty())
+}
+
+/// Calls that are defined in `activations.txt`.
+pub(crate) fn definitions() -> Vec<&'static str> {
+    blocks().filter_map(|block| block.split_once(DEFINES)).map(|(call, _)| call).collect()
+}
+
+/// All cases of the files.
 pub(crate) fn rows() -> Vec<Row> {
-    include_str!("cases.txt").split("\n\n").filter(|block| !block.trim().is_empty()).map(row).collect()
+    blocks().filter(|block| !block.contains(DEFINES)).map(row).collect()
 }

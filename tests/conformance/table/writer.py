@@ -1,4 +1,4 @@
-"""How a case of cases.txt is written.
+"""How a case of cases.txt and activations.txt is written.
 
     take(x, i, axis = 1) : all
     x [2, 3] 1 2 3 4 5 6
@@ -51,17 +51,18 @@ def tensor(value):
     return dtype + shape + "".join(" " + number(x) for x in value.reshape(-1).tolist())
 
 
-def case(call, on, results, off="", **operands):
-    """Writes one; several results are a list of arrays."""
+def block(call, on, results, off="", **operands):
+    """The lines of one; several results are a list of arrays."""
     if not (isinstance(results, list) and any(isinstance(r, (Typed, np.ndarray)) for r in results)):
         results = [results]
-    TEXT.append(f"{call} : {on}")
-    for name, value in operands.items():
-        TEXT.append(f"{name} {tensor(value)}")
-    for value in results:
-        tail = f" ~ {off}" if off else ""
-        TEXT.append(f"= {tensor(value)}{tail}")
-    TEXT.append("")
+    tail = f" ~ {off}" if off else ""
+    given = [f"{name} {tensor(value)}" for name, value in operands.items()]
+    return [f"{call} : {on}", *given, *(f"= {tensor(value)}{tail}" for value in results), ""]
+
+
+def case(call, on, results, off="", **operands):
+    """Writes one into cases.txt."""
+    TEXT.extend(block(call, on, results, off, **operands))
 
 
 def wrap(x, dtype):

@@ -10,6 +10,7 @@ pub mod operators;
 pub mod outside;
 mod reference;
 pub mod scheduled;
+pub mod stored;
 pub mod weights;
 
 pub use reference::*;

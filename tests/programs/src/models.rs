@@ -1,4 +1,4 @@
-//! Functions whose bodies are ONNX models. `tests/models.rs` writes `data/net.onnx` from `data/net.txt`.
+//! Functions whose bodies are ONNX models. `tests/models.rs` writes `data/net.onnx` from `data/net.txt`, and so on.
 
 use tenfold::prelude::*;
 
@@ -10,9 +10,23 @@ pub fn net(x: Tensor<f32, B, 4>) -> Tensor<f32, B, 5>;
 #[tensor_fn(onnx = "data/net.onnx")]
 pub fn row(x: Tensor<f32, 1, 4>) -> Tensor<f32, 1, 5>;
 
+/// Two of its initialisers are parameters, which the program reads when it runs; the third is linked.
+#[tensor_fn(onnx = "data/net.onnx", params(w, bias = "b"), dims(N <= 8))]
+pub fn loaded(w: Tensor<f32, 4, 3>, x: Tensor<f32, N, 4>, bias: Tensor<f32, 3>) -> Tensor<f32, N, 5>;
+
+/// Such a model, called with weights that are computed.
+#[tensor_fn]
+pub fn reloaded(x: Tensor<f32, 1, 4>, w: Tensor<f32, 4, 3>) -> Tensor<f32, 1, 5> {
+    self::loaded(w * 2.0, x, compute([3], |i| (i + 1) as f32))
+}
+
 /// A model called twice among operators, with a part of what it gives.
 #[tensor_fn(dims(B <= 8))]
 pub fn both(x: Tensor<f32, B, 4>) -> (Tensor<f32, B, 3>, f32) {
     let y = self::net(x * 2.0);
     (y[[.., ..3]], sum(self::row(compute([1, 4], |_, j| (j + 1) as f32))))
 }
+
+/// Places and values that data chooses: as much room as there can be, and a length for each axis that is open.
+#[tensor_fn(onnx = "data/chosen.onnx", dims(B <= 8))]
+pub fn chosen(x: Tensor<f32, B, 3>) -> (Tensor<i64, 2, { 3 * B }>, i64, Tensor<f32, { 3 * B }>, i64, f32);

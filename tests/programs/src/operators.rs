@@ -34,3 +34,19 @@ pub fn quarters(x: Tensor<f32, N, 1, H, W>) -> Tensor<f32, N, 2, 2> {
     let large = resize(x, [2 * H, 2 * W], axes = [2, 3], mode = "linear");
     einsum(adaptive_average_pool(large, [2, 2]), equation = "nchw->nhw")
 }
+
+/// The elements other than 0, how many there are, and their sum: only as many are read as there are.
+#[tensor_fn]
+pub fn chosen(x: Tensor<f32, N>) -> (Tensor<f32, N>, i64, f32) {
+    let (places, count) = nonzero(x);
+    let some = take(x, places[[0, 0..count]]);
+    let mut kept = zeros::<f32>([N]);
+    kept[[0..count]] = some;
+    (kept, count, sum(some))
+}
+
+/// How often each row stands, the rows in the order in which they first stand.
+#[tensor_fn]
+pub fn tally(x: Tensor<u8, N, D>) -> (Tensor<u8, N, D>, Tensor<i64, N>, i64) {
+    unique(x, axis = 0, sorted = false, return_counts = true)
+}

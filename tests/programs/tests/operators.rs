@@ -68,3 +68,17 @@ fn an_image_is_resized_and_averaged() {
     );
     assert!(operators::quarters(&[[[[0.0f32; 0]; 1]; 1]; 1]).is_err(), "`W` is 0");
 }
+
+#[test]
+fn lengths_are_those_of_what_is_found() {
+    for x in [[0.0f32, 2.0, 0.0, -1.0, 0.5], [0.0; 5], [1.0, 2.0, 3.0, 4.0, 5.0]] {
+        let mut wanted: Vec<f32> = x.iter().copied().filter(|x| *x != 0.0).collect();
+        let (kept, count, total) = operators::chosen(&x).expect("every extent is fine");
+        assert_eq!(count, wanted.len() as i64);
+        assert_eq!(total, wanted.iter().sum::<f32>());
+        wanted.resize(5, 0.0);
+        assert_eq!(kept.as_slice(), wanted);
+    }
+    let (rows, counts, count) = operators::tally(&[[7u8, 1], [0, 2], [7, 1], [0, 3]]).expect("every extent is fine");
+    assert_eq!((rows.as_slice(), counts.as_slice(), count), (&[7, 1, 0, 2, 0, 3, 0, 0][..], &[2, 1, 1, 0][..], 3));
+}

@@ -1,6 +1,6 @@
 //! Expressions over elements: what stands in closures and in loops.
 
-use super::{FLOATS, INTS, Var, Writer, is_float};
+use super::{FLOATS, INTS, Var, Writer, is_float, wide};
 
 impl Writer {
     /// A scalar expression of a dtype.
@@ -11,7 +11,7 @@ impl Writer {
         if dtype == "bool" {
             return self.condition(depth - 1);
         }
-        match self.random.below(16) {
+        match self.kinds(16, 22) {
             0..=5 => {
                 let op = self.random.pick(&["+", "+", "-", "*", "/", "%"]);
                 format!("({} {op} {})", self.scalar(dtype, depth - 1), self.scalar(dtype, depth - 1))
@@ -40,8 +40,29 @@ impl Writer {
                 self.vars.pop();
                 format!("{{ let {name} = {first}; {then} }}")
             }
+            16 => {
+                let numbers = if is_float(dtype) { ["2.0", "0.5", "1.0"] } else { ["2", "1", "3"] };
+                let (op, number) = (self.random.pick(&["+", "-", "*"]), self.random.pick(&numbers));
+                format!("({} {op} {number})", self.scalar(dtype, depth - 1))
+            }
+            17 => {
+                let word = self.random.pick(&["maximum", "minimum"]);
+                format!("({}).{word}({})", self.scalar(dtype, depth - 1), self.scalar(dtype, depth - 1))
+            }
+            18 if dtype == self.main => self.call_of_elements(depth),
+            19 => self.two_at_once(dtype, depth),
             _ => self.leaf(dtype),
         }
+    }
+
+    /// A reduction to two values.
+    fn two_at_once(&mut self, dtype: &'static str, depth: u32) -> String {
+        let (k, a, b) = (self.name("k"), self.name("a"), self.name("a"));
+        let (word, range) = (self.random.pick(&["sum", "max", "min"]), self.random.pick(&["0..3", "0..N", "1..M"]));
+        self.indices.push((k.clone(), range.split_once("..").map(|(_, end)| end.to_string())));
+        let (x, y) = (self.scalar(dtype, depth.min(2) - 1), self.scalar(dtype, depth.min(2) - 1));
+        self.indices.pop();
+        format!("{{ let ({a}, {b}) = {word}({range}, |{k}| ({x}, {y})); {a} - {b} }}")
     }
 
     fn call_of_two(&mut self, dtype: &'static str, depth: u32) -> String {
@@ -71,9 +92,17 @@ impl Writer {
 
     fn reduction(&mut self, dtype: &'static str, depth: u32) -> String {
         let k = self.name("k");
-        let range = self.random.pick(&["0..3", "1..4", "0..M", "0..N", "2..2"]);
-        let below = range.strip_prefix("0..").map(str::to_string);
+        let (range, below) = self.range();
+        let range = range.as_str();
         self.indices.push((k.clone(), below));
+        if wide() && self.chance(8) {
+            let l = self.name("l");
+            self.indices.push((l.clone(), Some("2".to_string())));
+            let value = self.scalar(dtype, depth.min(2) - 1);
+            self.indices.truncate(self.indices.len() - 2);
+            let word = self.random.pick(&["sum", "max", "min", "prod"]);
+            return format!("{word}({range}, 0..2, |{k}, {l}| {value})");
+        }
         let value = self.scalar(dtype, depth.min(2) - 1);
         let second = self.literal(dtype);
         self.indices.pop();
@@ -90,6 +119,19 @@ impl Writer {
             }
             _ => format!("sum({range}, |{k}| {value})"),
         }
+    }
+
+    /// A range, and the extent below which it ends, if that is known.
+    fn range(&mut self) -> (String, Option<String>) {
+        let bounded: Vec<(String, String)> =
+            self.indices.iter().filter_map(|(name, below)| Some((name.clone(), below.clone()?))).collect();
+        if wide() && !bounded.is_empty() && self.chance(5) {
+            let (i, dim) = bounded[self.random.below(bounded.len())].clone();
+            let text = if self.chance(2) { format!("0..{i}") } else { format!("{i}..{dim}") };
+            return (text, Some(dim));
+        }
+        let range = self.random.pick(&["0..3", "1..4", "0..M", "0..N", "2..2"]);
+        (range.to_string(), range.strip_prefix("0..").map(str::to_string))
     }
 
     pub(super) fn condition(&mut self, depth: u32) -> String {
@@ -190,7 +232,12 @@ impl Writer {
             n => w.indices[w.random.below(n)].0.clone(),
         };
         let (one, other) = (any(self), any(self));
-        match self.random.below(10) {
+        match self.kinds(10, 16) {
+            13 => format!("{one} * {other}"),
+            14 => format!("({one} + N) / 2"),
+            10 => format!("({one} - {other}) / 2"),
+            11 => format!("M * {one} + {other}"),
+            12 => self.index_of_data().unwrap_or(one),
             0 => format!("{one} + 1"),
             1 => format!("{one} - {other}"),
             2 => format!("2 * {one} - 1"),

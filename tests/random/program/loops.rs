@@ -4,7 +4,7 @@ use super::{Var, Writer, is_float};
 
 impl Writer {
     /// A tensor that may be stored into: one that is there, or a new one of a line of its own.
-    fn target(&mut self) -> (String, Var) {
+    pub(super) fn target(&mut self) -> (String, Var) {
         if let Some(var) = self.pick(|v| v.mutable && !v.scalar())
             && self.chance(2)
         {
@@ -55,7 +55,7 @@ impl Writer {
         text
     }
 
-    fn carried_scalar(&mut self) -> (String, Var) {
+    pub(super) fn carried_scalar(&mut self) -> (String, Var) {
         let (name, dtype) = (self.name("c"), self.main);
         let line = format!("    let mut {name} = {};\n", self.literal(dtype));
         let var = Var { name, dtype, shape: Vec::new(), mutable: true };
@@ -63,8 +63,9 @@ impl Writer {
         (line, var)
     }
 
-    fn loop_statement(&mut self, target: &Var, carried: &Var, pad: &str) -> String {
-        match self.random.below(8) {
+    pub(super) fn loop_statement(&mut self, target: &Var, carried: &Var, pad: &str) -> String {
+        match self.kinds(8, 11) {
+            8 | 9 => self.index_statement(target, pad),
             0 | 1 => {
                 let value = self.scalar(carried.dtype, 2);
                 let op = self.random.pick(&["=", "+=", "-="]);
@@ -103,7 +104,7 @@ impl Writer {
         }
     }
 
-    fn store(&mut self, target: &Var, pad: &str) -> String {
+    pub(super) fn store(&mut self, target: &Var, pad: &str) -> String {
         let inside: Vec<String> =
             target.shape.iter().map(|d| self.index_below(d).unwrap_or_else(|| "0".to_string())).collect();
         let value = self.scalar(target.dtype, 3);
@@ -115,7 +116,7 @@ impl Writer {
     /// A loop that counts by itself.
     pub(super) fn while_loop(&mut self) -> String {
         let (mut text, target) = self.target();
-        let (count, known) = (self.name("w"), self.vars.len());
+        let (count, known) = (self.name("w"), (self.indices.len(), self.vars.len()));
         let (carry, carried) = self.carried_scalar();
         let turns = 1 + self.random.below(4);
         text += &carry;
@@ -124,8 +125,8 @@ impl Writer {
         for _ in 0..1 + self.random.below(2) {
             text += &self.loop_statement(&target, &carried, "        ");
         }
-        self.indices.pop();
-        self.vars.truncate(known + 1);
+        self.indices.truncate(known.0);
+        self.vars.truncate(known.1 + 1);
         text + &format!("        {count} += 1;\n    }}\n")
     }
 

@@ -1,8 +1,12 @@
 //! Writes random programs of the language. A program is a list of statements, each of its own seed: statements that the
 //! front end refuses are left out, so that the generator may try what it cannot prove.
 
+mod callees;
+mod counters;
 mod element;
 mod loops;
+mod names;
+mod regions;
 mod signature;
 mod tensor;
 
@@ -10,10 +14,11 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenfold_ir::Module;
-use tenfold_syntax::elaborate::{ItemAlone, elaborate};
+use tenfold_syntax::elaborate::elaborate;
 use tenfold_syntax::{parse_text, render::render};
 
 use crate::data::Random;
+use crate::elaborated::Crate;
 pub(crate) use signature::Signature;
 
 /// A named value of a program.
@@ -62,10 +67,17 @@ struct Writer {
     fresh: usize,
     /// The dtype most values have.
     main: &'static str,
+    /// The name of the program, with which those of the functions that it calls begin.
+    program: String,
 }
 
 const FLOATS: &[&str] = &["f32", "f64", "f16", "bf16"];
 const INTS: &[&str] = &["i32", "i64", "u8", "i8", "u32", "u16", "i16", "u64"];
+
+/// Whether programs have what `TENFOLD_RANDOM_WIDE` adds: counters, carried tensors, calls, constants and more.
+fn wide() -> bool {
+    std::env::var_os("TENFOLD_RANDOM_WIDE").is_some()
+}
 
 fn is_float(dtype: &str) -> bool {
     FLOATS.contains(&dtype)
@@ -77,11 +89,11 @@ pub(crate) fn statements(seed: u64) -> Vec<u64> {
     (0..2 + random.below(7)).map(|_| random.bits()).collect()
 }
 
-/// The module of a text, or the first message of the front end.
-pub(crate) fn module(text: &str) -> Result<Module, String> {
+/// The module of a text among other functions, or the first message of the front end.
+fn module(text: &str, others: &Crate) -> Result<Module, String> {
     let parsed = parse_text(text);
     let mut diagnostics = parsed.diagnostics.clone();
-    let done = parsed.function.as_ref().map(|function| elaborate(function, &ItemAlone));
+    let done = parsed.function.as_ref().map(|function| elaborate(function, others));
     let module = done.and_then(|done| {
         diagnostics.extend(done.diagnostics);
         done.module
@@ -93,25 +105,30 @@ pub(crate) fn module(text: &str) -> Result<Module, String> {
 pub(crate) fn write(name: &str, seed: u64, statements: &[u64]) -> Result<Written, String> {
     let signature = Signature::of_seed(seed);
     let main = signature.dtype();
-    let mut w =
-        Writer { random: Random::new(seed), vars: signature.vars(), indices: signature.indices(), fresh: 0, main };
+    let callees = callees::items(name, main);
+    let others = Crate::new(callees.iter().filter_map(|(_, text)| parse_text(text).function));
+    let (random, program) = (Random::new(seed), name.to_string());
+    let mut w = Writer { random, vars: signature.vars(), indices: signature.indices(), fresh: 0, main, program };
     let (mut body, mut refused) = (String::new(), BTreeMap::new());
-    let mut last = check(&signature.text(name, &body, &w.vars))?.map_err(|e| format!("not even nothing: {e}"))?;
+    let check = |body: &str, vars: &[Var]| check(&signature.text(name, body, vars), &others);
+    let mut last = check(&body, &w.vars)?.map_err(|e| format!("not even nothing: {e}"))?;
     for statement in statements {
         w.random = Random::new(*statement);
-        let before = (w.vars.clone(), body.len());
+        let before = (w.vars.clone(), w.indices.clone(), body.len());
         body += &w.statement();
-        match check(&signature.text(name, &body, &w.vars))? {
+        match check(&body, &w.vars)? {
             Ok(module) => last = module,
             Err(message) => {
                 let text = first_line(&message);
                 *refused.entry(text).or_default() += 1;
-                w.vars = before.0;
-                body.truncate(before.1);
+                (w.vars, w.indices) = (before.0, before.1);
+                body.truncate(before.2);
             }
         }
     }
-    Ok(Written { text: signature.text(name, &body, &w.vars), module: last, refused })
+    let called = callees.iter().filter(|(name, _)| body.contains(&format!("self::{name}")));
+    let called: String = called.map(|(_, text)| text.as_str()).collect();
+    Ok(Written { text: called + &signature.text(name, &body, &w.vars), module: last, refused })
 }
 
 /// What a refusal says, without names and numbers.
@@ -127,11 +144,16 @@ fn first_line(message: &str) -> String {
 }
 
 /// What the front end says of a text; an error if it panics.
-fn check(text: &str) -> Result<Result<Module, String>, String> {
-    catch_unwind(AssertUnwindSafe(|| module(text))).map_err(|_| format!("the front end panics on\n{text}"))
+fn check(text: &str, others: &Crate) -> Result<Result<Module, String>, String> {
+    catch_unwind(AssertUnwindSafe(|| module(text, others))).map_err(|_| format!("the front end panics on\n{text}"))
 }
 
 impl Writer {
+    /// The number of a kind of text: of those that always stand, or of all.
+    fn kinds(&mut self, usual: usize, all: usize) -> usize {
+        self.random.below(if wide() { all } else { usual })
+    }
+
     fn chance(&mut self, one_of: usize) -> bool {
         self.random.below(one_of) == 0
     }
@@ -143,7 +165,7 @@ impl Writer {
 
     /// A statement, with what it binds.
     fn statement(&mut self) -> String {
-        match self.random.below(16) {
+        match self.kinds(16, 26) {
             0..=2 => self.bind_operators(),
             3..=5 => self.bind_compute(),
             6 | 7 => self.element_loop(),
@@ -154,6 +176,20 @@ impl Writer {
             12 => self.folds(),
             13 => self.parts(),
             14 => self.histogram(),
+            16 => self.counter_loop(),
+            17 | 18 => self.carrying_loop(),
+            19 => self.changing_branch(),
+            20 => self.unrolled(),
+            21 => self.folds_of_rows(),
+            22 => self.tuple(),
+            23 => self.shadow(),
+            24 => {
+                if self.chance(3) {
+                    self.constant()
+                } else {
+                    self.call()
+                }
+            }
             _ => self.bind_scalar(),
         }
     }

@@ -3,7 +3,7 @@
 use tenfold_ir::arith::Sym;
 use tenfold_ir::{DType, Scalar};
 
-use super::{Var, written};
+use super::{Var, wide, written};
 use crate::case::{Given, Setting};
 use crate::data::{Random, ordinary, special};
 use crate::interpret::Actual;
@@ -26,6 +26,8 @@ struct Param {
 pub(crate) struct Signature {
     params: Vec<Param>,
     facts: &'static str,
+    /// Whether every back end is to give the same bits.
+    strict: bool,
     /// What N and M are at least.
     least: i64,
 }
@@ -34,7 +36,8 @@ pub(crate) struct Signature {
 const MOST: i64 = 4;
 
 /// dtypes of programs; floats are the likeliest.
-const DTYPES: &[&str] = &["f32", "f32", "f32", "f64", "f16", "bf16", "i32", "i32", "i64", "u8", "i8", "u32", "u16"];
+const DTYPES: &[&str] =
+    &["f32", "f32", "f32", "f64", "f16", "bf16", "i32", "i32", "i64", "u8", "i8", "u32", "u16", "i16", "u64"];
 
 impl Signature {
     /// The head of program number `seed`.
@@ -43,7 +46,7 @@ impl Signature {
     }
 
     fn of(random: &mut Random) -> Self {
-        let dtype = random.pick(DTYPES);
+        let dtype = random.pick(if wide() { DTYPES } else { &DTYPES[..13] });
         let (facts, least) = random.pick(&[
             ("", 0),
             ("dims(N >= 1, M >= 1)", 1),
@@ -75,7 +78,7 @@ impl Signature {
             // The interpreters' arguments are told apart by this name.
             params.push(of("at", "usize", &[], Kind::Index));
         }
-        Signature { params, facts, least }
+        Signature { params, facts, strict: wide() && random.below(8) == 0, least }
     }
 
     pub(super) fn dtype(&self) -> &'static str {
@@ -102,7 +105,9 @@ impl Signature {
             ([ty], [name]) => (ty.clone(), name.clone()),
             (types, names) => (format!("({})", types.join(", ")), format!("({})", names.join(", "))),
         };
-        let head = if self.facts.is_empty() { String::new() } else { format!("({})", self.facts) };
+        let strict = if self.strict { "numerics = \"strict\"" } else { "" };
+        let said: Vec<&str> = [self.facts, strict].into_iter().filter(|text| !text.is_empty()).collect();
+        let head = if said.is_empty() { String::new() } else { format!("({})", said.join(", ")) };
         let index = self.params.iter().any(|p| p.kind == Kind::Index);
         let known = if index { format!("    assert!(at <= {MOST}, \"it is small\");\n") } else { String::new() };
         format!("#[tensor_fn{head}]\npub fn {name}({}) -> {ty} {{\n{known}{body}    {value}\n}}\n", params.join(", "))

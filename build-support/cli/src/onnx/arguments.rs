@@ -12,7 +12,7 @@ use super::help_of;
 use super::model::Model;
 
 /// The names of the commands.
-pub(crate) const NAMES: [&str; 4] = ["check-onnx", "signature", "run", "bench"];
+pub(crate) const NAMES: [&str; 5] = ["check-onnx", "signature", "weights", "run", "bench"];
 
 /// A command.
 #[derive(Debug, PartialEq)]
@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Check(Check),
     /// `signature`.
     Signature(Model),
+    /// `weights`.
+    Weights(Model),
     /// `run`.
     Run(Model),
     /// `bench`.
@@ -41,6 +43,7 @@ pub(crate) fn parse(name: &str, rest: &[OsString]) -> Result<Command, String> {
     }
     Ok(match name {
         "signature" => Command::Signature(model),
+        "weights" => Command::Weights(model),
         "run" => Command::Run(model),
         _ => Command::Bench(model),
     })
@@ -78,7 +81,7 @@ fn check(parser: &mut Parser) -> Result<Command, String> {
 /// What is asked of a model, or the help.
 fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model), String> {
     let mut model = Model { seconds: 1.0, threads: 1, ..Model::default() };
-    let (runs, measures) = (name == "run", name == "bench");
+    let (runs, measures, signs, writes) = (name == "run", name == "bench", name == "signature", name == "weights");
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok((Some(help_of(name)), model)),
@@ -89,10 +92,11 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
                     None => (None, value.into()),
                 });
             }
-            Arg::Long("output") | Arg::Short('o') if runs => {
+            Arg::Long("output") | Arg::Short('o') if runs || (writes && model.outputs.is_empty()) => {
                 model.outputs.push(parser.value().map_err(text)?.into());
             }
-            Arg::Long("dim") => {
+            Arg::Long("params") if signs => model.params = true,
+            Arg::Long("dim") if !writes => {
                 let value = parser.value().and_then(|v| v.string()).map_err(text)?;
                 let pair = value.split_once('=').and_then(|(name, n)| Some((name, n.parse::<i64>().ok()?)));
                 let (name, extent) = pair.filter(|(_, n)| *n >= 0).ok_or("write `--dim NAME=NUMBER`")?;
@@ -101,6 +105,9 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
             Arg::Long("json") if measures => model.json = true,
             Arg::Long("seconds") if measures => {
                 model.seconds = parser.value().and_then(|v| v.parse()).map_err(text)?;
+                if !(model.seconds > 0.0 && model.seconds.is_finite()) {
+                    return Err("it is measured for some time: write `--seconds 1`".into());
+                }
             }
             Arg::Long("threads") if measures => {
                 model.threads = parser.value().and_then(|v| v.parse()).map_err(text)?;
@@ -151,6 +158,9 @@ mod tests {
             ("run", "the file of the model is missing"),
             ("signature m.onnx --json", "invalid option '--json'"),
             ("bench m.onnx --threads 0", "a call takes one thread at least: write `--threads 1`"),
+            ("bench m.onnx --seconds -1", "it is measured for some time: write `--seconds 1`"),
+            ("bench m.onnx --seconds nan", "it is measured for some time: write `--seconds 1`"),
+            ("weights m.onnx -o a -o b", "invalid option '-o'"),
             ("run m.onnx --dim N", "write `--dim NAME=NUMBER`"),
         ];
         for (line, expected) in cases {

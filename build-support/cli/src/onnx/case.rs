@@ -9,6 +9,7 @@ use tenfold_onnx::{Import, Options, Port, TensorData, declared, import};
 
 use super::compare::{Tolerance, differ};
 use super::native;
+use super::outputs::{Output, outputs};
 
 /// How long a compiled case may run.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -163,12 +164,12 @@ fn given(ports: &[Port], names: &[String], inputs: &[TensorData]) -> Result<Vec<
 }
 
 fn compare(ports: &[Port], results: &[Vec<u8>], expected: &[TensorData], tolerance: Tolerance) -> Result<(), String> {
-    if expected.len() > results.len() {
-        return Err(format!("it gives {} outputs where {} are expected", results.len(), expected.len()));
+    let found = outputs(ports, results)?;
+    if expected.len() > found.len() {
+        return Err(format!("it gives {} outputs where {} are expected", found.len(), expected.len()));
     }
-    for ((port, found), expected) in ports.iter().zip(results).zip(expected) {
-        let shape: Vec<u64> = port.shape.iter().filter_map(|d| u64::try_from(d.as_const()?).ok()).collect();
-        if (port.elem, &shape) != (expected.elem, &expected.shape) {
+    for (Output { port, shape, bytes: found }, expected) in found.iter().zip(expected) {
+        if (port.elem, shape) != (expected.elem, &expected.shape) {
             return Err(format!(
                 "output `{}` is {}{shape:?} where {}{:?} is expected",
                 port.name, port.elem, expected.elem, expected.shape

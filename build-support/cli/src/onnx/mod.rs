@@ -1,12 +1,16 @@
-//! Commands over ONNX models: `check-onnx`, `signature`, `run`, `bench`.
+//! Commands over ONNX models: `check-onnx`, `signature`, `weights`, `run`, `bench`.
 
 mod arguments;
 mod case;
 mod check;
 mod compare;
+mod given;
 mod model;
 mod native;
 mod npy;
+mod outputs;
+mod signature;
+mod weights;
 
 use std::ffi::OsString;
 
@@ -32,7 +36,8 @@ pub(crate) fn command(arguments: &[OsString]) -> Option<Outcome> {
             Outcome::Good
         }
         Ok(arguments::Command::Check(check)) => check::run(&check),
-        Ok(arguments::Command::Signature(of)) => model::signature(&of),
+        Ok(arguments::Command::Signature(of)) => signature::signature(&of),
+        Ok(arguments::Command::Weights(of)) => weights::weights(&of),
         Ok(arguments::Command::Run(of)) => model::run(&of),
         Ok(arguments::Command::Bench(of)) => model::bench(&of),
         Err(error) => {
@@ -47,6 +52,7 @@ fn help_of(name: &str) -> &'static str {
     match name {
         "check-onnx" => help::CHECK_ONNX,
         "signature" => help::SIGNATURE,
+        "weights" => help::WEIGHTS,
         "run" => help::RUN,
         "bench" => help::BENCH,
         _ => help::ALL,

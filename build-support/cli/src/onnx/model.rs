@@ -1,4 +1,4 @@
-//! `run`, `bench` and `signature`: one model, on this machine.
+//! `run` and `bench`: one model, on this machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,12 @@ use std::{env, fs, process};
 
 use tenfold_core::Target;
 use tenfold_ir::Scalar;
-use tenfold_onnx::{Declared, Elem, Options, Port, declared, read};
+use tenfold_onnx::{Declared, Options, Port, read};
 
+use super::given;
 use super::native::{self, Program};
 use super::npy::Array;
+use super::outputs::{Output, outputs as outputs_of};
 use crate::rustc::Rustc;
 use crate::{Outcome, output};
 
@@ -31,6 +33,8 @@ pub(crate) struct Model {
     pub(crate) seconds: f64,
     /// Threads of a call.
     pub(crate) threads: usize,
+    /// Whether weights are parameters.
+    pub(crate) params: bool,
 }
 
 /// Why more threads than one do not help.
@@ -86,17 +90,13 @@ fn compiled(model: &Model, options: &Options, folder: &Path) -> Result<(Program,
     Ok((program, inputs, outputs, Times { import, compile }))
 }
 
-fn declared_of(path: &Path) -> Result<(Vec<Declared>, Vec<Declared>), String> {
-    let bytes = fs::read(path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
-    declared(&bytes).map_err(|e| e.to_string())
-}
-
 /// `run`: reads inputs, calls the model, writes outputs.
 pub(crate) fn run(model: &Model) -> Outcome {
     outcome(attempt_run(model).map(|()| String::new()))
 }
 
-fn outcome(result: Result<String, String>) -> Outcome {
+/// Prints what a command gives, or why it gives nothing.
+pub(crate) fn outcome(result: Result<String, String>) -> Outcome {
     match result {
         Ok(text) => {
             output::say(&text);
@@ -110,16 +110,9 @@ fn outcome(result: Result<String, String>) -> Outcome {
 }
 
 fn attempt_run(model: &Model) -> Result<(), String> {
-    let (inputs, _) = declared_of(&model.path)?;
-    let mut arrays = BTreeMap::new();
-    for (at, (name, path)) in model.inputs.iter().enumerate() {
-        let name = match name {
-            Some(name) => name.clone(),
-            None => inputs.get(at).map(|i| i.name.clone()).ok_or("there are more inputs than the model has")?,
-        };
-        let file = fs::read(path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
-        arrays.insert(name, Array::read(&file).map_err(|e| format!("`{}`: {e}", path.display()))?);
-    }
+    let (inputs, outputs) = given::ports(model)?;
+    given::check_outputs(model, &outputs)?;
+    let arrays = given::arrays(model, &inputs)?;
     let shapes = arrays.iter().map(|(name, array)| (name.clone(), array.shape.clone())).collect();
     let options = Options { dims: model.dims.clone(), shapes, ..Options::default() };
     let scratch = Scratch::new()?;
@@ -127,16 +120,12 @@ fn attempt_run(model: &Model) -> Result<(), String> {
     let mut given = Vec::new();
     for port in &inputs {
         let array = arrays.get(&port.name);
-        let array = array.ok_or_else(|| format!("the input `{0}` is missing: `--input {0}=FILE.npy`", port.name))?;
-        if port.elem.storage() != Some(array.dtype) {
-            return Err(format!("the input `{}` is {}, and its file holds {}", port.name, port.elem, array.dtype));
-        }
+        let array = array.ok_or_else(|| format!("the input `{}` is missing", port.name))?;
         given.push(array.bytes.clone());
     }
     let (results, _) = program.call(&given, None, LIMIT)?;
-    for ((port, bytes), path) in outputs.iter().zip(results).zip(&model.outputs) {
+    for (Output { port, shape, bytes }, path) in outputs_of(&outputs, &results)?.into_iter().zip(&model.outputs) {
         let dtype = port.elem.storage().ok_or("an output has elements that a file cannot hold")?;
-        let shape = port.shape.iter().filter_map(|d| u64::try_from(d.as_const()?).ok()).collect();
         let file = Array { dtype, shape, bytes }.write();
         fs::write(path, file).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))?;
     }
@@ -149,7 +138,7 @@ pub(crate) fn bench(model: &Model) -> Outcome {
 }
 
 fn attempt_bench(model: &Model) -> Result<String, String> {
-    let (inputs, _) = declared_of(&model.path)?;
+    let (inputs, _) = given::ports(model)?;
     let mut dims = model.dims.clone();
     for dim in inputs.iter().flat_map(|i| i.dims.iter().flatten()).filter(|dim| dim.parse::<u64>().is_err()) {
         // As other runtimes' benchmarks do, a dim without a value is 1.
@@ -205,43 +194,4 @@ fn random(port: &Port) -> Result<Vec<u8>, String> {
         out.extend(value.to_le_bytes());
     }
     Ok(out)
-}
-
-/// `signature`: the line to paste into a crate.
-pub(crate) fn signature(model: &Model) -> Outcome {
-    outcome(attempt_signature(model))
-}
-
-fn attempt_signature(model: &Model) -> Result<String, String> {
-    let options = Options { name: "model".into(), dims: model.dims.clone(), ..Options::default() };
-    let imported = read(&model.path, &options).map_err(|e| e.to_string())?;
-    let stem = model.path.file_stem().map_or("model".into(), |stem| stem.to_string_lossy().into_owned());
-    let params: Vec<String> = imported
-        .inputs
-        .iter()
-        .map(|port| Ok(format!("{}: {}", tenfold_onnx::identifier(&port.name).to_lowercase(), tensor(port)?)))
-        .collect::<Result<_, String>>()?;
-    let results: Vec<String> = imported.outputs.iter().map(tensor).collect::<Result<_, String>>()?;
-    let result = match results.as_slice() {
-        [one] => one.clone(),
-        all => format!("({})", all.join(", ")),
-    };
-    Ok(format!(
-        "#[tensor_fn(onnx = {:?})]\npub fn {}({}) -> {result};\n",
-        model.path.to_string_lossy(),
-        tenfold_onnx::identifier(&stem).to_lowercase(),
-        params.join(", "),
-    ))
-}
-
-/// A port as a type of the language.
-fn tensor(port: &Port) -> Result<String, String> {
-    let dtype = port.elem.storage().filter(|dtype| Elem::of(*dtype) == port.elem && !dtype.is_stored());
-    let dtype = dtype.ok_or_else(|| format!("`{}` is {}, which a signature cannot hold", port.name, port.elem))?;
-    let dims: String = port
-        .shape
-        .iter()
-        .map(|d| if d.as_const().is_some() || d.as_var().is_some() { format!(", {d}") } else { format!(", {{ {d} }}") })
-        .collect();
-    Ok(format!("Tensor<{dtype}{dims}>"))
 }

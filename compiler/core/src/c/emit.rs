@@ -277,9 +277,10 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// Wrapping: a product of dims may leave 64 bits before a factor of 0.
     fn joined(&self, all: &[IntExpr], sign: &str) -> String {
-        let parts: Vec<String> = all.iter().map(|e| self.int(e)).collect();
-        format!("({})", parts.join(sign))
+        let parts: Vec<String> = all.iter().map(|e| format!("(uint64_t){}", self.int(e))).collect();
+        format!("(int64_t)({})", parts.join(sign))
     }
 
     /// A statement starts with nothing known but what the enclosing scopes computed from values that cannot change.

@@ -275,8 +275,7 @@ fn binary(op: BinaryOp, elem: Elem, exact: bool, a: &str, b: &str) -> String {
     let infix = |sign: &str| {
         if float {
             rounded(elem, format!("({a} {sign} {b})"))
-        } else if exact || elem == Elem::Index {
-            // Index values are proven to stay far from overflow.
+        } else if exact {
             format!("({a} {sign} {b})")
         } else {
             let u = unsigned(elem);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, ExprMap, Stmt, VarId};
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, Stmt, VarId, substitution};
 
 use crate::fuse::loops::redirected;
 use crate::fuse::stage::{Iter, Stage};
@@ -54,10 +54,7 @@ pub(super) fn part(
         to.insert(iter.var, value);
         iters.push(Iter { var, extent: range.map_or(iter.extent, |r| r.extent), ..iter.clone() });
     }
-    let mut renamed = ExprMap::new(|b: &mut Builder, id| match b.func().exprs.get(id) {
-        Expr::Var(v) => to.get(v).copied().unwrap_or(id),
-        _ => id,
-    });
+    let mut renamed = substitution(&to);
     let mut over = |b: &mut Builder, stmt: &Stmt| {
         let stmt = renamed.stmt(b, stmt.clone());
         redirected(b, stmt, &|b, buf, index| {

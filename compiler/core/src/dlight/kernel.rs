@@ -6,6 +6,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Expr, ExprId, IterKind, PrimFunc, Scope, Stmt, VarId, Viewer};
 
+use super::walk::moved;
 use crate::fuse::access::{Access, Axis, accesses, axes, names};
 use crate::fuse::stage::{Stage, Staged};
 
@@ -126,17 +127,6 @@ fn branches(func: &PrimFunc, id: ExprId) -> bool {
 
 /// How the iterators of a stage walk through a buffer that is laid out in rows.
 fn walked(viewer: &mut Viewer<'_>, stage: &Stage, buf: BufId, index: &[ExprId]) -> Option<Operand> {
-    let data = &viewer.func().buffers[buf.0 as usize];
-    let mut distance = IntExpr::from(1);
-    let mut offset = IntExpr::from(0);
-    for (axis, at) in index.iter().enumerate().rev() {
-        let step = match &data.strides {
-            Some(strides) => strides.get(axis)?.clone(),
-            None => distance.clone(),
-        };
-        offset = &offset + &(&viewer.int(*at) * &step);
-        distance = &distance * &data.shape[axis];
-    }
     let panel = panel(viewer.func(), index);
     let mut steps = BTreeMap::new();
     for iter in &stage.iters {
@@ -145,10 +135,8 @@ fn walked(viewer: &mut Viewer<'_>, stage: &Stage, buf: BufId, index: &[ExprId]) 
             continue;
         }
         let sym = viewer.sym(iter.var);
-        let next = offset.substitute(&|s| (*s == sym).then(|| &IntExpr::var(sym.clone()) + 1));
-        let step = viewer.prover.simplify(&(&next - &offset));
         // Steps that differ are no number.
-        steps.insert(iter.var, step);
+        steps.insert(iter.var, moved(viewer, buf, index, &sym)?);
     }
     Some(Operand { buf, load: index.first().copied().unwrap_or(ExprId(0)), panel, steps })
 }

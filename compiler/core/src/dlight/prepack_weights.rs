@@ -4,19 +4,20 @@
 //! these will be. Where each call of the kernel passes a constant there, the kernel's parameter gets that layout, and
 //! each call the constant in it, which is written when the program is built. No result changes: elements are moved.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::relax::{self, Binding, Op, Part, TensorType, Type, ValueId};
-use tenfold_ir::tir::{BufId, BufUse, Param, Phase, PrimFunc};
-use tenfold_ir::{ConstBytes, ConstData, ConstId, Function, Module};
+use tenfold_ir::tir::{BufId, BufUse, Param, Phase, PrimFunc, Scope};
+use tenfold_ir::{ConstBytes, ConstData, ConstId, Function, Loc, Module, content};
 
 use super::contraction;
 use super::machine::Machine;
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase, Remark};
-use crate::relax_passes::const_data::{LARGEST, bytes_of};
+use crate::relax_passes::const_data::{LARGEST, Moving, bytes_of, gather, padded, strides};
 use crate::relax_passes::dead_code::clean;
-use crate::relax_passes::rewrite::content_hash;
+use crate::relax_passes::rewrite::uses;
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("PrepackWeights", &run)
@@ -45,8 +46,9 @@ fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
         packed.insert(name, Packed { operand, parts });
     }
     let graphs = module.functions.iter().filter(|(_, f)| matches!(f, Function::Relax(_)));
+    let mut reads = reads(module);
     for name in graphs.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-        calls(module, &name, &packed);
+        calls(module, &name, &packed, &mut reads)?;
     }
     Ok(())
 }
@@ -104,17 +106,27 @@ fn constants(func: &relax::Function) -> BTreeMap<ValueId, ConstId> {
     func.bindings().filter_map(constant).collect()
 }
 
-/// Gives the calls of kernels the constants that they take now.
-fn calls(module: &mut Module, name: &str, packed: &BTreeMap<String, Packed>) {
-    let Some(mut func) = module.relax(name).cloned() else { return };
+/// Gives the calls of kernels the constants that they take now. The old ones are let go one by one, so that weights do
+/// not stand in memory twice.
+fn calls(
+    module: &mut Module,
+    name: &str,
+    packed: &BTreeMap<String, Packed>,
+    reads: &mut BTreeMap<ConstId, usize>,
+) -> Result<(), CompileError> {
+    let Some(mut func) = module.relax(name).cloned() else { return Ok(()) };
     let constants = constants(&func);
-    let mut changed = false;
+    let (mut changed, mut unread) = (false, None);
     func.rewrite(|func, mut binding| {
         let Op::CallTir { func: callee, .. } = &binding.op else { return vec![binding] };
         let Some(Packed { operand, parts }) = packed.get(callee) else { return vec![binding] };
         let old = binding.args[*operand];
         let Some(id) = constants.get(&old) else { return vec![binding] };
-        let data = laid_out(module.constant(*id), parts);
+        let Some(data) = laid_out(module.constant(*id), parts) else {
+            unread = Some(module.constant(*id).name.clone());
+            return vec![binding];
+        };
+        release(module, *id, reads);
         let ty = TensorType { dtype: data.dtype, shape: data.shape.iter().map(|n| (*n as i64).into()).collect() };
         let of = func.values[old.0 as usize].clone();
         let value = func.add_value(Type::Tensor(ty), &of.name, of.loc);
@@ -122,38 +134,74 @@ fn calls(module: &mut Module, name: &str, packed: &BTreeMap<String, Packed>) {
         changed = true;
         vec![Binding::new(value, Op::Const(module.add_constant(data)), Vec::new()), binding]
     });
+    if let Some(constant) = unread {
+        let text = format!("the file of the constant `{constant}` changed while it was read");
+        return Err(CompileError::internal(Loc::default(), text));
+    }
     if changed {
         clean(&mut func);
         module.functions.insert(name.to_string(), Function::Relax(relax::renumbered(&func)));
     }
+    Ok(())
 }
 
-/// A constant in parts; what the last part of an axis has beyond the axis is 0.
-fn laid_out(data: &ConstData, parts: &[Part]) -> ConstData {
-    let plain: Vec<usize> = data.shape.iter().map(|n| *n as usize).collect();
-    let size = data.dtype.size_bytes();
-    let shape: Vec<usize> = parts.iter().map(|part| extent(part, &plain)).collect();
-    let bytes = bytes_of(data).unwrap_or_default();
-    let steps = strides(&plain);
-    let mut out = vec![0; shape.iter().product::<usize>() * size];
-    let mut index = vec![0usize; parts.len()];
-    for to in out.chunks_exact_mut(size) {
-        if let Some(from) = place(parts, &index, &plain, &steps)
-            && let Some(element) = bytes.get(from * size..(from + 1) * size)
-        {
-            to.copy_from_slice(element);
-        }
-        for axis in (0..shape.len()).rev() {
-            index[axis] += 1;
-            if index[axis] < shape[axis] {
-                break;
+/// How often each constant is read by graphs. One that a kernel holds is read for ever.
+fn reads(module: &Module) -> BTreeMap<ConstId, usize> {
+    let mut all = BTreeMap::new();
+    for function in module.functions.values() {
+        match function {
+            Function::Relax(func) => {
+                let uses = uses(func);
+                let own = constants(func).into_iter();
+                own.for_each(|(v, id)| *all.entry(id).or_insert(0) += uses[v.0 as usize] as usize);
             }
-            index[axis] = 0;
+            Function::Prim(func) => {
+                let held = func.buffers.iter().filter_map(|buffer| match buffer.scope {
+                    Scope::Const(id) => Some(id),
+                    _ => None,
+                });
+                held.for_each(|id| *all.entry(id).or_insert(0) += 1);
+            }
         }
     }
+    all
+}
+
+/// One reader less.
+fn release(module: &mut Module, id: ConstId, reads: &mut BTreeMap<ConstId, usize>) {
+    let Some(count) = reads.get_mut(&id) else { return };
+    *count = count.saturating_sub(1);
+    if *count == 0 {
+        module.release_constant(id);
+    }
+}
+
+/// A constant in parts; what the last part of an axis has beyond the axis is 0. None if its file cannot be read.
+fn laid_out(data: &ConstData, parts: &[Part]) -> Option<ConstData> {
+    let plain: Vec<usize> = data.shape.iter().map(|n| *n as usize).collect();
+    let size = data.dtype.size_bytes();
+    let x = Moving { shape: plain.clone(), bytes: bytes_of(data)? };
+    let mut whole = plain.clone();
+    for part in parts {
+        if let Part::Inner(axis, width) = *part {
+            whole[axis] = whole[axis].next_multiple_of(width as usize);
+        }
+    }
+    let bytes = match whole == plain {
+        true => x.bytes,
+        false => Cow::Owned(padded(&x, &vec![0; plain.len()], &whole, &vec![0; size])?),
+    };
+    let steps = strides(&whole);
+    let step = |part: &Part| match *part {
+        Part::Whole(axis) | Part::Inner(axis, _) => steps[axis] as i64,
+        Part::Outer(axis, width) => (steps[axis] * width as usize) as i64,
+    };
+    let shape: Vec<usize> = parts.iter().map(|part| extent(part, &plain)).collect();
+    let steps: Vec<i64> = parts.iter().map(step).collect();
+    let out = gather(&Moving { shape: whole, bytes }, 0, &steps, &shape, size)?;
     let shape: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
-    let hash = content_hash(data.dtype, &shape, &out);
-    ConstData { hash, name: data.name.clone(), dtype: data.dtype, shape, bytes: ConstBytes::Inline(out.into()) }
+    let hash = content::of_bytes(data.dtype, &shape, &out);
+    Some(ConstData { hash, name: data.name.clone(), dtype: data.dtype, shape, bytes: ConstBytes::Inline(out.into()) })
 }
 
 fn extent(part: &Part, plain: &[usize]) -> usize {
@@ -164,35 +212,18 @@ fn extent(part: &Part, plain: &[usize]) -> usize {
     }
 }
 
-/// Distances of neighbours along each axis, in elements.
-fn strides(shape: &[usize]) -> Vec<usize> {
-    let mut all = vec![1; shape.len()];
-    for axis in (1..shape.len()).rev() {
-        all[axis - 1] = all[axis] * shape[axis];
-    }
-    all
-}
-
-/// The element that stands at an index of the parts; none behind the end of an axis.
-fn place(parts: &[Part], index: &[usize], plain: &[usize], steps: &[usize]) -> Option<usize> {
-    let mut at = 0;
-    for (part, i) in parts.iter().zip(index) {
-        at += steps[part.axis()] * if let Part::Outer(_, width) = part { i * *width as usize } else { *i };
-    }
-    let along = |(part, i): (&Part, &usize)| match *part {
-        Part::Inner(axis, width) => {
-            let outer = parts.iter().position(|p| *p == Part::Outer(axis, width)).map_or(0, |n| index[n]);
-            outer * width as usize + i < plain[axis]
-        }
-        Part::Whole(_) | Part::Outer(..) => true,
-    };
-    parts.iter().zip(index).all(along).then_some(at)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use tenfold_ir::DType;
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_no_zeros() {
+        let missing = ConstBytes::File { path: "no/such/file".into(), offset: 0, len: 6 };
+        let (hash, name) = (String::new(), String::new());
+        let data = ConstData { hash, name, dtype: DType::U8, shape: vec![2, 3], bytes: missing };
+        assert_eq!(laid_out(&data, &[Part::Whole(1), Part::Whole(0)]), None);
+    }
 
     #[test]
     fn the_last_panel_is_filled_up() {
@@ -204,7 +235,7 @@ mod tests {
             bytes: ConstBytes::Inline(vec![1, 2, 3, 4, 5, 6].into()),
         };
         let bytes = |parts: &[Part]| {
-            let made = laid_out(&data, parts);
+            let made = laid_out(&data, parts).expect("its bytes are in memory");
             let ConstBytes::Inline(bytes) = made.bytes else { return (made.shape, Vec::new()) };
             (made.shape, bytes.to_vec())
         };

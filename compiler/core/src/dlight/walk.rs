@@ -6,10 +6,15 @@ use tenfold_ir::tir::{BufId, ExprId, Viewer};
 /// Elements of a buffer from one value of a symbol to the next, if they are as many everywhere. What an index reads from
 /// memory is not looked into.
 pub(super) fn step(viewer: &mut Viewer<'_>, buf: BufId, index: &[ExprId], sym: &Sym) -> Option<i64> {
-    let data = &viewer.func().buffers[buf.0 as usize];
     if index.iter().any(|i| viewer.func().loads(*i)) {
         return None;
     }
+    moved(viewer, buf, index, sym)?.as_const()
+}
+
+/// The same as an expression, which may differ from value to value.
+pub(super) fn moved(viewer: &mut Viewer<'_>, buf: BufId, index: &[ExprId], sym: &Sym) -> Option<IntExpr> {
+    let data = &viewer.func().buffers[buf.0 as usize];
     let mut distance = IntExpr::from(1);
     let mut moved = IntExpr::from(0);
     for (axis, at) in index.iter().enumerate().rev() {
@@ -23,5 +28,5 @@ pub(super) fn step(viewer: &mut Viewer<'_>, buf: BufId, index: &[ExprId], sym: &
         moved = &moved + &(&by * &apart);
         distance = &distance * data.shape.get(axis)?;
     }
-    viewer.prover.simplify(&moved).as_const()
+    Some(viewer.prover.simplify(&moved))
 }

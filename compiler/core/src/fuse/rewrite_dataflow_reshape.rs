@@ -1,8 +1,9 @@
 //! `RewriteDataflowReshape`: a kernel that puts every element where it lies already becomes a view.
 //!
 //! A transposition of axes of extent 1, a slice of everything, … is a `reshape` then, which costs nothing. Runs on
-//! legalised graphs, after kernels were joined; does nothing while there are groups to join. What memory needs of its own stays a copy: results, what a loop or a
-//! state takes, what is updated in place, and what reads memory that is overwritten.
+//! legalised graphs, after kernels were joined; does nothing while there are groups to join. What memory needs of its
+//! own stays a copy: results, what a loop or a state takes, what is updated in place, and what reads memory that is
+//! overwritten.
 
 use std::collections::BTreeSet;
 

@@ -3,6 +3,8 @@
 //! That is what legalisation makes and what fusion works on. A function of any other form has no stages, and is left
 //! as it is.
 
+use std::collections::BTreeMap;
+
 use tenfold_ir::Loc;
 use tenfold_ir::tir::{
     Block, BufId, Builder, Expr, ExprId, ExprMap, IterKind, IterVar, LoopKind, Phase, PrimFunc, Scope, Stmt, VarId,
@@ -160,6 +162,22 @@ impl Staged {
         self.b.push(body);
         self.b.finish()
     }
+}
+
+/// Iterators of their own for a new stage, and what stands for the old ones.
+pub(crate) fn renamed<'i>(
+    b: &mut Builder,
+    iters: impl Iterator<Item = &'i Iter>,
+) -> (Vec<Iter>, BTreeMap<VarId, ExprId>) {
+    let mut to = BTreeMap::new();
+    let mut new = Vec::new();
+    for iter in iters {
+        let name = b.sym(iter.var).to_string();
+        let var = b.index_var(&name);
+        to.insert(iter.var, b.read(var));
+        new.push(Iter { var, ..iter.clone() });
+    }
+    (new, to)
 }
 
 /// A stage as loops around a block.

@@ -288,7 +288,7 @@ impl<'a> Entry<'a> {
                 0 => String::new(),
                 n => format!(".{n}"),
             };
-            let copy = copy_kernel(&format!("{}.{name}{suffix}", self.func.name), ty);
+            let copy = copy_kernel(self.func, &format!("{}.{name}{suffix}", self.func.name), ty);
             self.copies.insert(key.clone(), copy);
         }
         let copy = &self.copies[&key];
@@ -314,10 +314,12 @@ fn value_sym(func: &tir::PrimFunc, param: &Param) -> Option<Sym> {
 }
 
 /// `out[i] = x[i]`.
-fn copy_kernel(name: &str, ty: &TensorType) -> tir::PrimFunc {
+fn copy_kernel(func: &relax::Function, name: &str, ty: &TensorType) -> tir::PrimFunc {
     let mut b = Builder::new(name);
-    for sym in ty.shape.iter().flat_map(|d| d.vars()) {
-        b.dim_param(&sym);
+    let mut syms = ty.shape.iter().flat_map(|d| d.vars()).collect();
+    b.func_mut().facts = relax::known_facts(func, &mut syms, &[]);
+    for sym in &syms {
+        b.dim_param(sym);
     }
     let x = b.buffer_param("x", ty.dtype, ty.shape.clone(), BufUse::In);
     let out = b.buffer_param("out", ty.dtype, ty.shape.clone(), BufUse::Out);

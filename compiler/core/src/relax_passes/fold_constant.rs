@@ -1,7 +1,8 @@
 //! `FoldConstant`: what depends on constants alone is computed at build time.
 //!
 //! The reference interpreter computes, so a folded value is the very value that the language gives. It is slow: only
-//! where operands and result have at most 1 MB each and the work is small; `LiftTransformParams` moves larger ones.
+//! where operands and result have at most 1 MB each and the work is small. What `LiftTransformParams` moves by plain
+//! loops is moved so here too.
 //! A result is folded while it has at most 16 times the bytes of its operands, or at most 64 MB; a table computed from
 //! nothing (`arange`, `full`) at most 64 KB, for it costs flash. One value all over stays a `full`, which costs
 //! nothing; integers that a product widens as it reads them stay narrow. Phase: before the operators become kernels.
@@ -11,6 +12,7 @@ use tenfold_ir::relax::{self, Binding, Builder, Inputs, Op, TensorType, ValueId}
 use tenfold_ir::{Module, Scalar};
 
 use super::const_data::may_grow;
+use super::lift_transform_params::relaid;
 use super::rewrite::{Rewriter, rewrite};
 use super::widened;
 use crate::CompileError;
@@ -53,8 +55,12 @@ fn binding(cx: &mut Rewriter<'_>, binding: &Binding) -> Option<ValueId> {
     if !allowed || result.max(inputs.largest) > SMALL || work(cx, binding, &ty)? > WORK {
         return None;
     }
-    let value = interpret(cx, binding)?;
-    Some(emit(cx, binding, &ty, &value))
+    let bytes = match relaid(cx, binding) {
+        Some(bytes) => bytes,
+        None => interpret(cx, binding)?.to_bytes(),
+    };
+    let name = cx.data(binding.out).name.clone();
+    Some(constant(cx, &name, &ty, bytes))
 }
 
 /// Whether an op is worth computing: those that spread one value are free where they are read.
@@ -164,13 +170,6 @@ fn copy(cx: &Rewriter<'_>, b: &mut Builder, v: ValueId) -> Option<ValueId> {
             b.emit(def.op.clone(), &args?).ok()
         }
     }
-}
-
-/// The value as a literal, as one value all over, or as a constant.
-fn emit(cx: &mut Rewriter<'_>, binding: &Binding, ty: &TensorType, value: &Value) -> ValueId {
-    let name = cx.data(binding.out).name.clone();
-    let bytes = value.to_bytes();
-    constant(cx, &name, ty, bytes)
 }
 
 /// Bytes as a literal, as one value all over, or as a constant.

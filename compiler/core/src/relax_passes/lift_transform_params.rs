@@ -3,8 +3,8 @@
 //! Transposes, reshapes, slices, joins, padding and conversions of constants become new constants, by plain loops and
 //! of any size up to 64 MB; the function then reads weights as it needs them, and the transform costs nothing when it
 //! runs. (TVM hands the transforms to a function of their own that the caller runs once; here weights are known when
-//! the program is built.) Integers that a product widens as it reads them stay narrow. Phase: before the operators become kernels. No result changes: elements are moved, and
-//! converted by the same rule as at run time.
+//! the program is built.) Integers that a product widens as it reads them stay narrow. Phase: before the operators
+//! become kernels. No result changes: elements are moved, and converted by the same rule as at run time.
 
 use std::borrow::Cow;
 
@@ -37,20 +37,25 @@ pub(crate) fn lift_transform_params(module: &mut Module, _: &PassContext) -> Res
 }
 
 fn binding(cx: &mut Rewriter<'_>, binding: &Binding) -> Option<ValueId> {
+    let ty = cx.tensor(binding.out)?.clone();
+    let bytes = relaid(cx, binding)?;
+    let name = cx.data(binding.out).name.clone();
+    Some(constant(cx, &name, &ty, bytes))
+}
+
+/// What a layout or a conversion of constants gives.
+pub(super) fn relaid(cx: &Rewriter<'_>, binding: &Binding) -> Option<Vec<u8>> {
     if !transforms(&binding.op) || !has_constant(cx, binding) {
         return None;
     }
-    let ty = cx.tensor(binding.out)?.clone();
     let shape = extents(cx, binding.out)?;
-    let size = ty.dtype.size_bytes();
+    let size = cx.tensor(binding.out)?.dtype.size_bytes();
     elements(&shape)?.checked_mul(size).filter(|n| *n <= LARGEST)?;
     let args: Option<Vec<Moving<'_>>> = binding.args.iter().map(|arg| operand(cx, *arg)).collect();
-    let bytes = match &binding.op {
-        Op::Element(ElementOp::Cast(to)) => converted(&args?, cx.dtype(binding.args[0])?, *to)?,
-        op => moved(op, &args?, &shape, size)?,
-    };
-    let name = cx.data(binding.out).name.clone();
-    Some(constant(cx, &name, &ty, bytes))
+    match &binding.op {
+        Op::Element(ElementOp::Cast(to)) => converted(&args?, cx.dtype(binding.args[0])?, *to),
+        op => moved(op, &args?, &shape, size),
+    }
 }
 
 /// Layouts and dtypes; spreading a value over a shape is free where it is read.

@@ -4,7 +4,9 @@
 //! padded by the least value there is.
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::relax::{self, Binding, Op, PadMode, Part, PoolOp, TensorType, Type, ValueData, ValueId};
+use tenfold_ir::relax::{
+    self, Binding, DataLayout, Op, PadMode, Part, PoolOp, TensorType, Type, ValueData, ValueId, Window,
+};
 use tenfold_ir::{Function, Module, Scalar};
 
 use crate::CompileError;
@@ -32,11 +34,18 @@ pub(crate) fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), Compi
 
 /// The bindings that replace one.
 fn expand(func: &mut relax::Function, mut conv: Binding) -> Vec<Binding> {
-    let operand = conv.args.first().map(|x| func.values[x.0 as usize].ty.clone());
-    let Some(Type::Tensor(ty)) = operand else { return vec![conv] };
+    let tensor = |x: ValueId| func.values[x.0 as usize].ty.tensor().cloned();
+    let (Some(ty), Some(out)) = (conv.args.first().and_then(|x| tensor(*x)), tensor(conv.out)) else {
+        return vec![conv];
+    };
     let (window, data, with) = match &mut conv.op {
         Op::Conv { window, layout, .. } => (window, layout.data, Scalar::zero(ty.dtype)),
-        Op::Pool { op: PoolOp::Max, window, layout, .. } => (window, *layout, Scalar::least(ty.dtype)),
+        Op::Pool { op: PoolOp::Max, window, layout, ceil_mode } => {
+            if *ceil_mode && let Some(pads) = whole_windows(window, *layout, &ty.shape, &out.shape) {
+                (window.pads, *ceil_mode) = (pads, false);
+            }
+            (window, *layout, Scalar::least(ty.dtype))
+        }
         _ => return vec![conv],
     };
     if window.pads.iter().all(|p| *p == 0) {
@@ -58,6 +67,17 @@ fn expand(func: &mut relax::Function, mut conv: Binding) -> Vec<Binding> {
     let pad = Binding::new(padded, pad, vec![conv.args[0], filler]);
     conv.args[0] = padded;
     vec![scalar, pad, conv]
+}
+
+/// Padding behind which as many windows are whole: were it made of elements, one that begins there would count too.
+fn whole_windows(window: &Window, data: DataLayout, x: &[IntExpr], out: &[IntExpr]) -> Option<Vec<i64>> {
+    let (mut pads, spatial) = (window.pads.clone(), window.kernel.len());
+    for (place, part) in data.parts(spatial).iter().enumerate() {
+        let Some(axis) = part.axis().checked_sub(2) else { continue };
+        let read = (out[place].as_const()? - 1) * window.strides[axis] + window.reach(axis);
+        pads[spatial + axis] = (read - x[place].as_const()? - pads[axis]).max(0);
+    }
+    Some(pads)
 }
 
 /// A new value at the place of another.

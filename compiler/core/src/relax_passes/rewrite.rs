@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tenfold_ir::arith::{IntExpr, Prover};
 use tenfold_ir::eval::{self, Bounded};
 use tenfold_ir::relax::{self, Binding, BindingBlock, Op, Phase, SymKind, TensorType, Type, ValueData, ValueId};
-use tenfold_ir::{ConstData, ConstId, DType, Function, Loc, Module, Scalar};
+use tenfold_ir::{ConstData, ConstId, DType, Function, Loc, Module, Scalar, content};
 
 use super::dead_code::clean;
 
@@ -309,7 +309,7 @@ impl<'m> Rewriter<'m> {
 
     /// A new constant, or the equal one that is there.
     pub(crate) fn constant(&mut self, name: &str, dtype: DType, shape: &[u64], bytes: Vec<u8>) -> ValueId {
-        let hash = content_hash(dtype, shape, &bytes);
+        let hash = content::of_bytes(dtype, shape, &bytes);
         let module = &mut *self.module;
         let id = *self.constants.entry(hash.clone()).or_insert_with(|| {
             let bytes = tenfold_ir::ConstBytes::Inline(bytes.into());
@@ -384,13 +384,6 @@ fn small_splat(data: &ConstData) -> Option<Scalar> {
     let first = bytes.get(..size)?;
     let same = bytes.len() <= SMALL * size && bytes.chunks(size).all(|each| each == first);
     same.then(|| Scalar::from_le_bytes(data.dtype, first))
-}
-
-/// The identity of a constant: its dtype, shape and bytes.
-pub(crate) fn content_hash(dtype: DType, shape: &[u64], bytes: &[u8]) -> String {
-    let mut all = format!("{dtype}{shape:?}").into_bytes();
-    all.extend_from_slice(bytes);
-    format!("{:032x}", relax::fnv1a(&all))
 }
 
 /// How often each value is read, results and symbols included.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{
-    Annotation, Block, BufId, Builder, Expr, ExprId, ExprMap, LoopKind, PrimFunc, Stmt, VarId, Viewer,
+    Annotation, Block, BufId, Builder, ExprId, LoopKind, PrimFunc, Stmt, VarId, Viewer, substitution,
 };
 
 use super::error::Refusal;
@@ -195,19 +195,12 @@ impl<'m> State<'m> {
 
 /// Variables replaced in a statement.
 pub(super) fn substitute(b: &mut Builder, map: &BTreeMap<VarId, ExprId>, stmt: Stmt) -> Stmt {
-    replacer(map).stmt(b, stmt)
+    substitution(map).stmt(b, stmt)
 }
 
 /// Variables replaced in an expression.
 pub(super) fn substitute_expr(b: &mut Builder, map: &BTreeMap<VarId, ExprId>, e: ExprId) -> ExprId {
-    replacer(map).expr(b, e)
-}
-
-fn replacer(map: &BTreeMap<VarId, ExprId>) -> ExprMap<impl FnMut(&mut Builder, ExprId) -> ExprId + '_> {
-    ExprMap::new(move |b: &mut Builder, id| match b.func().exprs.get(id) {
-        Expr::Var(var) => map.get(var).copied().unwrap_or(id),
-        _ => id,
-    })
+    substitution(map).expr(b, e)
 }
 
 /// Runs `body` only where `cond` holds: a predicate of its blocks, or an `if` where it is not blocks alone.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::Module;
-use tenfold_ir::tir::{Builder, Expr, ExprId, ExprMap, Phase, PrimFunc, Stmt, VarId, copy};
+use tenfold_ir::tir::{Builder, ExprId, Phase, PrimFunc, Stmt, VarId, copy, substitution};
 
 use super::rewrite_body;
 use crate::CompileError;
@@ -41,16 +41,9 @@ fn run(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileE
 /// What each iterator is in terms of loops. Outer blocks first: a value may name their iterators.
 fn values(b: &mut Builder, stmt: &Stmt, bound: &mut BTreeMap<VarId, ExprId>) {
     if let Stmt::Block(block) = stmt {
-        let own: Vec<(VarId, ExprId)> = block.iters.iter().map(|i| (i.var, resolve(b, i.value, bound))).collect();
-        bound.extend(own);
+        let own: Vec<ExprId> = block.iters.iter().map(|i| i.value).collect();
+        let own = substitution(bound).exprs(b, &own);
+        bound.extend(block.iters.iter().map(|i| i.var).zip(own));
     }
     stmt.children().into_iter().for_each(|s| values(b, s, bound));
-}
-
-fn resolve(b: &mut Builder, value: ExprId, bound: &BTreeMap<VarId, ExprId>) -> ExprId {
-    let replace = |b: &mut Builder, id: ExprId| match b.func().exprs.get(id) {
-        Expr::Var(var) => bound.get(var).copied().unwrap_or(id),
-        _ => id,
-    };
-    ExprMap::new(replace).expr(b, value)
 }

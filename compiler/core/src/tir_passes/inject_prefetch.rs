@@ -1,13 +1,13 @@
 //! `InjectPrefetch`: elements are asked for some iterations before they are read. (TVM: the pass of that name.)
 //!
-//! Runs on plain loops. In a loop annotated `prefetch(b, n)`, every statement that reads `b` gets a `prefetch` before it of
-//! the element that it will read `n` iterations later, or, of a vector, one in each cache line. Elements whose index itself reads memory are left alone, since that
-//! might lie outside. Nothing else changes.
+//! Runs on plain loops. In a loop annotated `prefetch(b, n)`, every statement that reads `b` gets a `prefetch` before it
+//! of the element that it will read `n` iterations later, or, of a vector, one in each cache line. Elements whose index
+//! itself reads memory are left alone, since that might lie outside. Nothing else changes.
 
 use std::collections::BTreeMap;
 
 use tenfold_ir::Module;
-use tenfold_ir::tir::{Annotation, BufId, Builder, Expr, ExprId, ExprMap, PrimFunc, Stmt, VarId, own_accesses};
+use tenfold_ir::tir::{Annotation, BufId, Builder, Expr, ExprId, PrimFunc, Stmt, VarId, own_accesses, substitution};
 
 use super::kernel::{Made, try_body, try_children};
 use crate::CompileError;
@@ -50,11 +50,7 @@ fn ahead_of(b: &mut Builder, stmt: Stmt, buf: BufId, later: &BTreeMap<VarId, Exp
         if index.iter().any(|i| b.func().loads(*i)) {
             continue;
         }
-        let mut map = ExprMap::new(|b: &mut Builder, id| match b.func().exprs.get(id) {
-            Expr::Var(v) => later.get(v).copied().unwrap_or(id),
-            _ => id,
-        });
-        let moved = map.exprs(b, &index);
+        let moved = substitution(later).exprs(b, &index);
         // What does not move with the loop is there already.
         for index in if moved == index { Vec::new() } else { lines(b, buf, moved) } {
             let one = Stmt::Prefetch { buf, index };
@@ -76,15 +72,9 @@ fn lines(b: &mut Builder, buf: BufId, index: Vec<ExprId>) -> Vec<Vec<ExprId>> {
         _ => return Vec::new(),
     };
     let step = (LINE / b.buf(buf).dtype.size_bytes() as i64).max(1);
-    let firsts = (0..lanes).step_by(step as usize);
-    firsts
-        .map(|n| {
-            vec![if n == 0 {
-                base
-            } else {
-                let n = b.index(n);
-                b.add(base, n)
-            }]
-        })
-        .collect()
+    let behind = |n: i64| {
+        let n = b.index(n);
+        vec![b.add(base, n)]
+    };
+    std::iter::once(vec![base]).chain((step..lanes).step_by(step as usize).map(behind)).collect()
 }

@@ -157,6 +157,7 @@ fn each_primitive_alone() {
 fn sequences_and_their_traces() {
     let cases = cases();
     let mut rng = Rng(seed(4242));
+    let (mut steps, mut longest, mut raced) = (0, 0, 0);
     for n in 0..200 * more() {
         let case = &cases[n % cases.len()];
         let mut schedule = Schedule::new(&case.module, case.func.clone());
@@ -164,7 +165,9 @@ fn sequences_and_their_traces() {
             let name = PRIMITIVES[rng.below(PRIMITIVES.len())].name;
             step(&mut schedule, name, &mut rng);
         }
-        check(case, &schedule);
+        raced += usize::from(!check(case, &schedule));
+        let applied = schedule.trace().steps.iter().filter(|step| both_ways(&step.primitive)).count();
+        (steps, longest) = (steps + applied, longest.max(applied));
         let text = schedule.trace().to_string();
         let trace = Trace::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(trace.to_string(), text);
@@ -175,7 +178,13 @@ fn sequences_and_their_traces() {
             assert_eq!(hash(again.finish()), hash(schedule.clone().finish()), "{}\n{text}", case.name);
         }
     }
-    println!("{} sequences on {} kernels", 200 * more(), cases.len());
+    let count = 200 * more();
+    let mean = steps as f64 / count as f64;
+    println!(
+        "{count} sequences on {} kernels: {mean:.1} steps each, {longest} at most, {raced} with races",
+        cases.len()
+    );
+    assert!(mean >= 2.0, "sequences of {mean:.1} steps say little");
 }
 
 #[test]

@@ -44,6 +44,9 @@ pub(super) fn nonnegative_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -
         return false;
     }
     *fuel -= 1;
+    if beyond_products(prover, e).iter().any(|rest| nonnegative_within(prover, rest, fuel)) {
+        return true;
+    }
     let mut atoms: Vec<&Atom> = e.top_atoms().into_iter().collect();
     atoms.sort_by_cached_key(|atom| std::cmp::Reverse(rank(prover, atom)));
     for atom in atoms.into_iter().take(CHOICES) {
@@ -54,6 +57,22 @@ pub(super) fn nonnegative_within(prover: &Prover, e: &IntExpr, fuel: &mut u32) -
         }
     }
     false
+}
+
+/// `e` less each of the last facts with the same products: a turn of a loop over `2*M*N - 2*N` shows that this is above
+/// zero, which no bound of `M` nor `N` does.
+fn beyond_products(prover: &Prover, e: &IntExpr) -> Vec<IntExpr> {
+    let products = |e: &IntExpr| e.terms().iter().filter(|(m, _)| m.degree() > 1).cloned().collect::<Vec<_>>();
+    let own = products(e);
+    if own.is_empty() {
+        return Vec::new();
+    }
+    let rest = |fact: &Fact| match fact {
+        Fact::NonNegative(row) | Fact::Zero(row) if products(row) == own => e.try_sum(&-row),
+        Fact::NonNegative(_) | Fact::Zero(_) | Fact::NonZero(_) | Fact::Divisible(..) => None,
+        Fact::And(_) | Fact::Or(_) => None,
+    };
+    prover.facts().iter().rev().filter_map(rest).take(CHOICES).collect()
 }
 
 /// Whether a step may be taken, which looks at every node for every fact.

@@ -36,6 +36,18 @@ impl Fact {
         }
     }
 
+    /// Whether no integers make it true, by its numbers alone: no even number is odd.
+    pub(super) fn is_false(&self) -> bool {
+        match self {
+            Fact::NonNegative(e) => e.as_const().is_some_and(|value| value < 0),
+            Fact::Zero(e) => never_multiple(e, 0),
+            Fact::NonZero(e) => e.is_zero(),
+            Fact::Divisible(e, c) => never_multiple(e, *c),
+            Fact::And(all) => all.iter().any(Fact::is_false),
+            Fact::Or(any) => any.iter().all(Fact::is_false),
+        }
+    }
+
     /// `a >= b`.
     pub fn ge(a: &IntExpr, b: &IntExpr) -> Fact {
         Fact::NonNegative(tighten(&(a - b)))
@@ -112,14 +124,18 @@ impl Fact {
 
     /// The fact with variables replaced.
     pub fn substitute(&self, map: &impl Fn(&Sym) -> Option<IntExpr>) -> Fact {
-        let each = |facts: &[Fact]| facts.iter().map(|fact| fact.substitute(map)).collect();
+        self.map(&mut |e| e.substitute(map))
+    }
+
+    /// The fact over other expressions, in the form in which it reads back.
+    pub fn map(&self, f: &mut impl FnMut(&IntExpr) -> IntExpr) -> Fact {
         match self {
-            Fact::NonNegative(e) => Fact::NonNegative(tighten(&e.substitute(map))),
-            Fact::Zero(e) => Fact::zero(e.substitute(map)),
-            Fact::NonZero(e) => Fact::NonZero(signed(e.substitute(map))),
-            Fact::Divisible(e, c) => Fact::Divisible(e.substitute(map), *c),
-            Fact::And(all) => Fact::And(each(all)),
-            Fact::Or(any) => Fact::Or(each(any)),
+            Fact::NonNegative(e) => Fact::NonNegative(tighten(&f(e))),
+            Fact::Zero(e) => Fact::zero(f(e)),
+            Fact::NonZero(e) => Fact::NonZero(signed(f(e))),
+            Fact::Divisible(e, c) => Fact::Divisible(f(e), *c),
+            Fact::And(all) => Fact::And(all.iter().map(|fact| fact.map(f)).collect()),
+            Fact::Or(any) => Fact::Or(any.iter().map(|fact| fact.map(f)).collect()),
         }
     }
 }
@@ -130,6 +146,15 @@ fn signed(e: IntExpr) -> IntExpr {
     let negative = |e: &IntExpr| e.terms().first().map_or(e.constant_term(), |(_, k)| *k) < 0;
     let opposite = -&e;
     if negative(&e) && !negative(&opposite) { opposite } else { e }
+}
+
+/// Whether the factors of all terms show that `e` is no multiple of `c`; of zero only zero is.
+fn never_multiple(e: &IntExpr, c: i64) -> bool {
+    let common = e.terms().iter().map(|(_, factor)| *factor).try_fold(c, gcd);
+    common.is_some_and(|common| match common {
+        0 => e.constant_term() != 0,
+        common => e.constant_term().checked_rem(common).is_some_and(|rest| rest != 0),
+    })
 }
 
 /// `e >= 0` over its common factor: `2*x - 3 >= 0` is `x - 2 >= 0`.

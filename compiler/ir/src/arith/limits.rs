@@ -8,10 +8,13 @@ pub(super) const DEGREE: usize = 12;
 pub(super) const DEPTH: u32 = 40;
 /// Nodes of an expression, counted as a tree; past it as with [`DEPTH`].
 pub(super) const SIZE: u32 = 4000;
-/// Work of one query, and again of the proof behind its simplification: cells of linear problems, and nodes of expressions that are taken apart.
+/// Work of one query, and again of the proof behind its simplification: cells of linear problems, and nodes of
+/// expressions that are taken apart.
 pub(super) const WORK: usize = 250_000;
 /// Steps of the substitution of bounds, per query.
 pub(super) const BOUND_STEPS: u32 = 160;
+/// Steps that go into the question whether a quotient is one above what one path found.
+pub(super) const ASKED: u32 = 8;
 /// Rows (facts and products of facts) of one linear problem.
 pub(super) const ROWS: usize = 72;
 /// Monomials of one linear problem.

@@ -21,6 +21,7 @@ mod bounds;
 mod congruence;
 mod const_int_bound;
 mod divide;
+mod dividend;
 mod domain;
 mod ends;
 mod enumerate;

@@ -6,7 +6,7 @@ use super::fact::{Fact, tighten};
 use super::meter::Meter;
 use super::modular_set::ModularSet;
 use super::sym::Sym;
-use super::{bounds, congruence, ends, enumerate, limits, linear, rows, simplify, split};
+use super::{bounds, congruence, dividend, ends, enumerate, limits, linear, rows, simplify, split};
 
 /// Facts and the questions they answer. A `false` means "not proven", never "proven false".
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ impl Prover {
         }
         let pairs =
             self.facts.iter().flat_map(|known| [congruence::raised(known, &fact), congruence::raised(&fact, known)]);
-        let raised: Vec<Fact> = pairs.flatten().collect();
+        let raised: Vec<Fact> = pairs.flatten().chain(dividend::bounded(&fact)).collect();
         self.facts.push(fact);
         raised.into_iter().for_each(|fact| self.remember(fact));
     }
@@ -128,7 +128,7 @@ impl Prover {
         }
         // An equality may rewrite what a fact says outright.
         let stated = Fact::NonNegative(tighten(e));
-        if self.facts.iter().any(|fact| fact.covers(&stated)) {
+        if self.facts.iter().any(|fact| fact.covers(&stated) || fact.is_false()) {
             return true;
         }
         let e = tighten(&simplify::expr(self, e));

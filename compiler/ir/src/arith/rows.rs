@@ -10,14 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Whether a fact is false by itself.
 pub(super) fn contradictory(prover: &Prover) -> bool {
-    prover.facts().iter().any(|fact| match fact {
-        Fact::NonNegative(e) => e.as_const().is_some_and(|value| value < 0),
-        Fact::Zero(e) => e.as_const().is_some_and(|value| value != 0),
-        Fact::NonZero(e) => e.is_zero(),
-        Fact::Divisible(e, c) => e.as_const().is_some_and(|value| super::eval::floor_mod(value, *c) != Some(0)),
-        Fact::And(_) => false,
-        Fact::Or(any) => any.is_empty(),
-    })
+    prover.facts().iter().any(Fact::is_false)
 }
 
 /// The inequalities a fact states by itself.
@@ -121,13 +114,25 @@ fn constant_range(
     let mut part = *fuel / 8;
     *fuel -= part;
     if let Some(low) = bounds::lower_within(prover, a, &mut part).as_const() {
-        let rounds_up = exact && low.rem_euclid(c) != 0;
-        out.push(it - low.div_euclid(c) - i64::from(rounds_up));
+        let least = low.div_euclid(c) + i64::from(exact && low.rem_euclid(c) != 0);
+        // One path takes the first of bounds that do not compare, so the next quotient is asked for outright.
+        let next = least.checked_add(1).and_then(|next| Some((next, next.checked_mul(c)?)));
+        let next = next.filter(|(_, whole)| asked(prover, &(a - *whole), &mut part));
+        out.push(it - next.map_or(least, |(next, _)| next));
     }
     if let Some(high) = bounds::lower_within(prover, &-a, &mut part).as_const().and_then(i64::checked_neg) {
         out.push(IntExpr::constant(high.div_euclid(c)) - it);
     }
     *fuel += part;
+}
+
+/// Whether `e >= 0` is found within few of the steps that are left.
+fn asked(prover: &Prover, e: &IntExpr, fuel: &mut u32) -> bool {
+    let mut few = limits::ASKED.min(*fuel);
+    *fuel -= few;
+    let found = bounds::nonnegative_within(prover, e, &mut few);
+    *fuel += few;
+    found
 }
 
 /// What holds of `floor`, said of `it`, which is equal to it; and that they are equal.
@@ -271,4 +276,17 @@ pub(super) fn coefficient(row: &IntExpr, atom: &Atom) -> Option<i64> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arith::Sym;
+
+    #[test]
+    fn of_rows_of_one_sum_the_tightest_stays() {
+        let (x, y) = (IntExpr::var(Sym::new("x")), IntExpr::var(Sym::new("y")));
+        assert_eq!(tightest(vec![&x - 2, y.clone(), x.clone()]), [&x - 2, y.clone(), x.clone()]);
+        assert_eq!(tightest(vec![x.clone(), y.clone(), &x - 2]), [y, &x - 2]);
+    }
 }

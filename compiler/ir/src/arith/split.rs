@@ -28,7 +28,7 @@ fn under(prover: &Prover, case: Fact, e: &IntExpr, leaves: &mut u32) -> bool {
         return false;
     }
     *leaves -= 1;
-    if prover.facts().contains(&case.negate()) {
+    if case.is_false() || prover.facts().contains(&case.negate()) {
         return true;
     }
     let mut inner = prover.fork();

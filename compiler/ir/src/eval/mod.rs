@@ -10,5 +10,5 @@ pub mod value;
 pub use bounded::Bounded;
 pub use element::element;
 pub use sum::Sum;
-pub use ulps::{binary_ulps, largest, ulp, ulps};
+pub use ulps::{binary_ulps, float_format, largest, ulp, ulps};
 pub use value::Value;

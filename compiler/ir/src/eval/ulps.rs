@@ -54,7 +54,7 @@ pub fn binary_ulps(op: BinaryOp) -> f64 {
 }
 
 /// Bits of a float dtype's significand, the leading one included, and the exponent of its least normal number.
-fn format(dtype: DType) -> Option<(i32, i32)> {
+pub fn float_format(dtype: DType) -> Option<(i32, i32)> {
     match dtype {
         DType::F16 => Some((11, -14)),
         DType::BF16 => Some((8, -126)),
@@ -80,7 +80,7 @@ fn format(dtype: DType) -> Option<(i32, i32)> {
 
 /// Distance from one float of `dtype` to the next at the magnitude of `x`; 0 for integers.
 pub fn ulp(dtype: DType, x: f64) -> f64 {
-    let Some((precision, least)) = format(dtype) else { return 0.0 };
+    let Some((precision, least)) = float_format(dtype) else { return 0.0 };
     if !x.is_finite() {
         return 0.0;
     }

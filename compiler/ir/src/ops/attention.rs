@@ -227,7 +227,8 @@ impl Attention {
 fn reach(call: &OpCall, name: &str) -> Result<Option<i64>, OpError> {
     match int_attr(call, name)?.unwrap_or(-1) {
         -1 => Ok(None),
-        n if n >= 0 => Ok(Some(n)),
+        // Positions are i64, and this is behind the end of any sequence.
+        n if n >= 0 => Ok(Some(n.min(1 << 48))),
         n => Err(attr_error(name, format!("expected -1 or more for `{name}`, found {n}"))),
     }
 }

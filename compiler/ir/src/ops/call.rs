@@ -7,6 +7,9 @@ use crate::arith::IntExpr;
 use crate::op::Real;
 use crate::relax::{Builder, TensorType, Type, ValueId, dim, literal_scalar};
 
+/// Operators that hold elements of any dtype, and so also of those that are stored only.
+const FILLING: [&str; 4] = ["zeros", "ones", "full", "bit_cast"];
+
 /// An error unless the number of operands, the attributes' names and the turbofish are those of the operator.
 pub fn check_call(def: &OpDef, call: &OpCall) -> Result<(), OpError> {
     let (least, most) = def.arity;
@@ -35,7 +38,14 @@ pub fn check_call(def: &OpDef, call: &OpCall) -> Result<(), OpError> {
         let message = format!("`{}` takes its dtype from its operands, found a turbofish", def.name);
         return Err(OpError::new(At::Call, OpErrorKind::Attribute, message).help("convert with `as`"));
     }
-    Ok(())
+    match call.dtype {
+        Some(dtype) if dtype.is_stored() && !FILLING.contains(&def.name) => {
+            let message = format!("`{dtype}` is stored, and `{}` computes its elements", def.name);
+            let help = format!("compute in another dtype, and convert: `as {dtype}`");
+            Err(OpError::new(At::Call, OpErrorKind::DType, message).help(help))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn unknown_attr(def: &OpDef, name: &str) -> OpError {

@@ -27,7 +27,7 @@ pub(super) fn integers(i: usize, x: &TensorType) -> Result<(), OpError> {
 }
 
 /// An error if operand `i` holds elements that are stored and not computed with.
-pub(super) fn computed(i: usize, x: &TensorType) -> Result<(), OpError> {
+pub(crate) fn computed(i: usize, x: &TensorType) -> Result<(), OpError> {
     if x.dtype.is_stored() {
         let message = format!("`{}` is stored, and no operator computes with its elements", show_tensor(x));
         return Err(OpError::new(At::Arg(i), OpErrorKind::DType, message).help("convert first: `x as f32`"));

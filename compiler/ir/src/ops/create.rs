@@ -121,11 +121,12 @@ fn bit_cast(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let to = dtype(call, "bit_cast")?;
     let (x, ty) = tensor(b, call, 0)?;
     let from = ty.dtype;
-    if from.is_bool() || to.is_bool() || from.size_bytes() != to.size_bytes() {
+    if from.is_bool() || to.is_bool() || from.bits() != to.bits() {
         let message = format!("`{from}` and `{to}` are no numbers of one width");
         return Err(OpError::new(At::Arg(0), OpErrorKind::DType, message).help("`as` converts values"));
     }
-    if from.is_int() && to.is_int() {
+    let is_whole = |dtype: DType| dtype.is_int() || matches!(dtype, DType::I4 | DType::U4);
+    if is_whole(from) && is_whole(to) {
         return b.element(ElementOp::Cast(to), &[x]);
     }
     let k = Kernel::new(b, "bit_cast");

@@ -9,6 +9,7 @@ mod entry;
 mod attention;
 mod call;
 mod check;
+mod chosen;
 mod compose;
 mod create;
 mod cumulative;
@@ -42,6 +43,7 @@ use crate::{DType, Scalar};
 
 pub use call::check_call;
 pub(crate) use call::float_attr;
+pub(crate) use check::computed;
 pub(crate) use error::count;
 pub use error::{At, OpError, OpErrorKind, nearest, show_shape, show_tensor, show_type};
 
@@ -167,6 +169,7 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         norm::TABLE,
         gather::TABLE,
         order::TABLE,
+        chosen::TABLE,
         cumulative::TABLE,
         fourier::TABLE,
         window::TABLE,

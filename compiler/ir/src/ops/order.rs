@@ -1,6 +1,6 @@
 //! Sorting and searching. NaN is greater than every number, and equals keep their order.
 
-use super::call::{axes_attr, axis_attr, bool_attr, index_attr, missing, tensor};
+use super::call::{axis_attr, bool_attr, index_attr, missing, tensor};
 use super::check::{computed, floats, numbers, rank, same_dtype};
 use super::entry::AXIS;
 use super::error::{At, OpError, OpErrorKind, show_tensor};
@@ -8,14 +8,13 @@ use super::kernel::{Buf, Cell, Ex, Kernel};
 use super::{AttrDef, OpCall, OpDef};
 use crate::DType;
 use crate::arith::IntExpr;
-use crate::op::BinaryOp;
 use crate::relax::{Builder, TensorType, ValueId, dim};
 
 /// The greatest `k` for which the elements kept are searched from the end; more are sorted.
 const FEW: i64 = 32;
 
 /// Whether `a` surely stands before `b` in ascending or descending order.
-fn before<'k>(a: Ex<'k>, b: Ex<'k>, descending: bool) -> Ex<'k> {
+pub(super) fn before<'k>(a: Ex<'k>, b: Ex<'k>, descending: bool) -> Ex<'k> {
     let (small, great) = if descending { (b, a) } else { (a, b) };
     match a.dtype() {
         Some(dtype) if dtype.is_float() => small.lt(great).or(great.is_nan().and(small.is_nan().not())),
@@ -26,9 +25,9 @@ fn before<'k>(a: Ex<'k>, b: Ex<'k>, descending: bool) -> Ex<'k> {
 
 /// Values and their places.
 #[derive(Clone, Copy)]
-struct Run<'k> {
-    value: Buf<'k>,
-    place: Buf<'k>,
+pub(super) struct Run<'k> {
+    pub(super) value: Buf<'k>,
+    pub(super) place: Buf<'k>,
 }
 
 impl<'k> Run<'k> {
@@ -43,8 +42,22 @@ impl<'k> Run<'k> {
     }
 }
 
-/// The elements that `key` gives, in order, by merging runs from the bottom up. There is one element at least.
+/// The elements that `key` gives, in ascending or descending order. There is one element at least.
 fn sorted<'k>(k: &'k Kernel, n: &IntExpr, dtype: DType, descending: bool, key: impl Fn(Ex<'k>) -> Ex<'k>) -> Run<'k> {
+    sorted_by(k, n, dtype, key, &|a, b| before(a, b, descending))
+}
+
+/// Whether the first of two keys surely stands before the second; it may push statements that find it out.
+pub(super) type Less<'l, 'k> = &'l dyn Fn(Ex<'k>, Ex<'k>) -> Ex<'k>;
+
+/// The keys in the order that `less` says, by merging runs from the bottom up. There is one at least.
+pub(super) fn sorted_by<'k>(
+    k: &'k Kernel,
+    n: &IntExpr,
+    dtype: DType,
+    key: impl Fn(Ex<'k>) -> Ex<'k>,
+    less: Less<'_, 'k>,
+) -> Run<'k> {
     let (a, b) = (Run::new(k, dtype, n), Run::new(k, dtype, n));
     let n = k.dim(n);
     k.for_("t", n, |t| {
@@ -53,8 +66,8 @@ fn sorted<'k>(k: &'k Kernel, n: &IntExpr, dtype: DType, descending: bool, key: i
     });
     let width = k.cell("width", k.int(1));
     k.while_(width.now().lt(n), || {
-        merge(k, (a, b), n, width.now(), descending);
-        merge(k, (b, a), n, width.now() * 2, descending);
+        merge(k, (a, b), n, width.now(), less);
+        merge(k, (b, a), n, width.now() * 2, less);
         width.set(width.now() * 4);
     });
     a
@@ -62,7 +75,7 @@ fn sorted<'k>(k: &'k Kernel, n: &IntExpr, dtype: DType, descending: bool, key: i
 
 /// Merges neighbouring runs of `width` elements. Ends of runs and the choice are variables, of which a proof need know
 /// nothing: every index is clamped.
-fn merge<'k>(k: &'k Kernel, (from, to): (Run<'k>, Run<'k>), n: Ex<'k>, width: Ex<'k>, descending: bool) {
+fn merge<'k>(k: &'k Kernel, (from, to): (Run<'k>, Run<'k>), n: Ex<'k>, width: Ex<'k>, less: Less<'_, 'k>) {
     let start = k.cell("start", k.int(0));
     k.while_(start.now().lt(n), || {
         let low = start.now();
@@ -71,7 +84,7 @@ fn merge<'k>(k: &'k Kernel, (from, to): (Run<'k>, Run<'k>), n: Ex<'k>, width: Ex
         k.for_in("t", low, high.now(), |t| {
             let (i, j) = (left.now(), right.now());
             let (at, other) = (k.clamped(i, n), k.clamped(j, n));
-            let smaller = before(from.value.at(&[other]), from.value.at(&[at]), descending);
+            let smaller = less(from.value.at(&[other]), from.value.at(&[at]));
             let first = k.cell("first", i.lt(middle.now()).and(j.ge(high.now()).or(smaller.not())));
             let t = k.clamped(t, n);
             let advance = |cell: Cell<'k>, at: Ex<'k>| {
@@ -85,11 +98,11 @@ fn merge<'k>(k: &'k Kernel, (from, to): (Run<'k>, Run<'k>), n: Ex<'k>, width: Ex
 }
 
 /// An index with one more axis.
-fn with_axis<'k>(outer: &[Ex<'k>], axis: usize, at: Ex<'k>) -> Vec<Ex<'k>> {
+pub(super) fn with_axis<'k>(outer: &[Ex<'k>], axis: usize, at: Ex<'k>) -> Vec<Ex<'k>> {
     [&outer[..axis], &[at], &outer[axis..]].concat()
 }
 
-fn without(shape: &[IntExpr], axis: usize) -> Vec<IntExpr> {
+pub(super) fn without(shape: &[IntExpr], axis: usize) -> Vec<IntExpr> {
     [&shape[..axis], &shape[axis + 1..]].concat()
 }
 
@@ -255,101 +268,6 @@ fn searchsorted(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     Ok(value)
 }
 
-/// A count, and what it is of; the places behind the count hold 0.
-fn nonzero(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
-    let (x, ty) = tensor(b, call, 0)?;
-    computed(0, &ty)?;
-    let (axes, total) = (ty.shape.len(), dim::product(&ty.shape));
-    let k = Kernel::new(b, "nonzero");
-    let from = k.input(b, x);
-    let places = k.output(TensorType { dtype: DType::I64, shape: vec![dim::int(axes as i64), total.clone()] });
-    let count = k.output(TensorType { dtype: DType::I64, shape: Vec::new() });
-    k.each("clear", places, |_| places.zero());
-    k.once("nonzero", || {
-        let found = k.cell("found", k.int(0));
-        let extents: Vec<Ex<'_>> = (0..axes).map(|axis| from.dim(axis)).collect();
-        k.for_all("i", &extents, |i| {
-            let value = from.at(i);
-            let holds = if ty.dtype.is_bool() { value } else { value.differs(0) };
-            let at = found.get();
-            k.if_(holds.and(at.ge(0)).and(at.lt(k.dim(&total))), || {
-                for (axis, index) in i.iter().enumerate() {
-                    places.put(&[k.int(axis as i64), at], index.cast(DType::I64));
-                }
-                found.set(at + 1);
-            });
-        });
-        count.put(&[], found.get().cast(DType::I64));
-    });
-    k.finish(b)
-}
-
-fn unique(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
-    let (x, ty) = tensor(b, call, 0)?;
-    computed(0, &ty)?;
-    let total = dim::product(&ty.shape);
-    let flat = super::compose::reshape(b, x, std::slice::from_ref(&total))?;
-    let k = Kernel::new(b, "unique");
-    let from = k.input(b, flat);
-    let values = k.output(TensorType { dtype: ty.dtype, shape: vec![total.clone()] });
-    let count = k.output(TensorType { dtype: DType::I64, shape: Vec::new() });
-    let n = from.dim(0);
-    k.each("clear", values, |_| values.zero());
-    k.once("unique", || {
-        let found = k.cell("found", k.int(0));
-        k.if_(n.ge(1), || {
-            let run = sorted(&k, &total, ty.dtype, false, |t| from.at(&[t]));
-            k.for_("t", n, |t| {
-                let (value, at) = (run.value.at(&[t]), found.get());
-                let last = run.value.at(&[k.clamped(t - 1, n)]);
-                k.if_(t.equals(0).or(before(last, value, false)), || {
-                    values.put(&[k.clamped(at, n)], value);
-                    found.set(at + 1);
-                });
-            });
-        });
-        count.put(&[], found.get().cast(DType::I64));
-    });
-    k.finish(b)
-}
-
-/// The parts along an axis for which a condition holds, moved to the front; what follows is 0.
-fn compress(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
-    let (cond, flags) = tensor(b, call, 0)?;
-    let (mut x, mut ty) = tensor(b, call, 1)?;
-    if !flags.dtype.is_bool() {
-        return Err(super::check::dtype_error(0, "bools", &flags).help("compare first: `x != 0`"));
-    }
-    rank(0, &flags, 1)?;
-    let axis = match axes_attr(call, "axis", &ty, 0)? {
-        Some(axes) if axes.len() == 1 => axes[0],
-        Some(_) => return Err(super::check::attr_error("axis", "expected one axis for `axis`")),
-        None => {
-            x = super::compose::reshape(b, x, &[dim::product(&ty.shape)])?;
-            ty = b.tensor(x).clone();
-            0
-        }
-    };
-    let k = Kernel::new(b, "compress");
-    let (from, holds) = (k.input(b, x), k.input(b, cond));
-    let out = k.output(ty.clone());
-    let count = k.output(TensorType { dtype: DType::I64, shape: Vec::new() });
-    k.each("clear", out, |_| out.zero());
-    k.once("compress", || {
-        let found = k.cell("found", k.int(0));
-        k.for_("t", from.dim(axis).binary(BinaryOp::Min, holds.dim(0)), |t| {
-            let to = found.get();
-            k.if_(holds.at(&[t]).and(to.ge(0)).and(to.lt(from.dim(axis))), || {
-                let outer: Vec<Ex<'_>> = without(&ty.shape, axis).iter().map(|extent| k.dim(extent)).collect();
-                k.for_all("i", &outer, |i| out.put(&with_axis(i, axis, to), from.at(&with_axis(i, axis, t))));
-                found.set(to + 1);
-            });
-        });
-        count.put(&[], found.get().cast(DType::I64));
-    });
-    k.finish(b)
-}
-
 /// How many values lie in each of equal parts of a range.
 fn histogram(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
@@ -436,33 +354,6 @@ pub(super) static TABLE: &[OpDef] = &[
         }],
         searchsorted,
         "Where values belong in a vector in ascending order, as i64: how many of its elements are smaller."
-    ),
-    graph!(
-        "nonzero",
-        "NonZero",
-        "x",
-        1,
-        &[],
-        nonzero,
-        "Indices of the elements other than 0, [rank, elements], and how many there are; behind them stands 0."
-    ),
-    graph!(
-        "unique",
-        "Unique",
-        "x",
-        1,
-        &[],
-        unique,
-        "The different elements in ascending order, and how many there are; behind them stands 0."
-    ),
-    graph!(
-        "compress",
-        "Compress",
-        "condition, x",
-        2,
-        &[AttrDef { name: "axis", ty: "int = flattened", doc: "the axis that `condition` goes along" }],
-        compress,
-        "The parts of x for which a vector of bools holds, moved to the front, and how many there are; behind them stands 0."
     ),
     graph!(
         "histogram",

@@ -23,12 +23,15 @@ fn repeat(
 ) -> Result<Vec<ValueId>, OpError> {
     let var = Sym::new(format!("step{}", b.sym_count()));
     let at = IntExpr::var(var.clone());
-    b.prover.assume_range(&var, &dim::int(0), extent);
     let types: Vec<Type> = first.iter().map(|v| b.ty(*v).clone()).collect();
+    // Behind the loop nothing says that it has a turn.
+    b.prover.push_scope();
+    b.prover.assume_range(&var, &dim::int(0), extent);
     b.open_body(Vec::new());
     let params: Vec<ValueId> = types.iter().map(|ty| b.region_param(ty.clone(), "carried")).collect();
     let next = body(b, &at, &params);
     let blocks = b.close_body();
+    b.prover.pop_scope();
     let ty = Type::Tuple(types);
     let op = Op::For { var: var.clone(), begin: dim::int(0), extent: extent.clone(), step: 1 };
     let out = b.emit_regions(op, first, vec![Region { params, blocks, results: next? }], ty);

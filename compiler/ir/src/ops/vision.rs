@@ -375,7 +375,8 @@ fn non_max_suppression(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpErro
         });
         count.put(&[], found.now().cast(DType::I64));
     });
-    k.finish(b)
+    let made = k.finish(b)?;
+    super::chosen::counted(b, made, &total)
 }
 
 pub(super) static TABLE: &[OpDef] = &[

@@ -127,8 +127,12 @@ impl Builder {
 
     /// The op that defines a value; `None` for a parameter.
     pub fn definition(&self, value: ValueId) -> Option<&Binding> {
-        let bodies = self.outer.iter().chain([&self.func.blocks]);
-        bodies.flat_map(|blocks| bindings_of(blocks)).find(|binding| binding.out == value)
+        self.visible().find(|binding| binding.out == value)
+    }
+
+    /// The bindings whose values may be read here, in their order.
+    pub fn visible(&self) -> impl Iterator<Item = &Binding> {
+        self.outer.iter().chain([&self.func.blocks]).flat_map(|blocks| bindings_of(blocks))
     }
 
     /// Emits a binding whose type the op's rule gives under what the prover knows.
@@ -270,6 +274,7 @@ impl Builder {
                 let end = start + extent;
                 (dim::as_int(step) == Some(1) && self.holds(*dtype, start, &end)).then(|| (start.clone(), end))
             }
+            Op::TupleGet(index) => self.component_range(*args.first()?, *index),
             Op::Const(_)
             | Op::Reduce { .. }
             | Op::MatMul
@@ -293,11 +298,18 @@ impl Builder {
             | Op::ShapeToTensor
             | Op::TensorToShape
             | Op::Tuple
-            | Op::TupleGet(_)
             | Op::Later { .. }
             | Op::Assert { .. }
             | Op::StoreState { .. } => None,
         }
+    }
+
+    /// What is known of a component of a tuple that stands in this body.
+    fn component_range(&self, tuple: ValueId, index: usize) -> Option<(IntExpr, IntExpr)> {
+        let mut latest = self.func.blocks.iter().rev().flat_map(|block| block.bindings.iter().rev());
+        let made = latest.find(|binding| binding.out <= tuple).filter(|binding| binding.out == tuple)?;
+        let component = if made.op == Op::Tuple { made.args.get(index) } else { None };
+        component.and_then(|component| self.range(*component)).cloned()
     }
 
     /// Whether a dtype holds all of `start..end`, which else wrap.
@@ -411,10 +423,11 @@ pub fn literal_scalar(literal: Literal, dtype: DType) -> Result<Scalar, OpError>
     match literal {
         Literal::Int(value) if !dtype.is_bool() => {
             let scalar = Scalar::int(dtype, value);
-            if scalar.to_i128() == value && (!dtype.is_float() || scalar.to_f64().is_finite()) {
+            let is_float = dtype.is_float() || dtype.is_float8();
+            if scalar.to_i128() == value && (!is_float || scalar.to_f64().is_finite()) {
                 return Ok(scalar);
             }
-            let help = if dtype.is_float() {
+            let help = if is_float {
                 "write a float literal to round it".to_string()
             } else {
                 let (least, greatest) = (Scalar::least(dtype).to_i128(), Scalar::greatest(dtype).to_i128());
@@ -424,6 +437,7 @@ pub fn literal_scalar(literal: Literal, dtype: DType) -> Result<Scalar, OpError>
             Err(OpError::new(At::Call, OpErrorKind::Literal, message).help(help))
         }
         Literal::Float(value) if dtype.is_float() => Ok(Scalar::float(dtype, value)),
+        Literal::Float(value) if dtype.is_float8() => Ok(Scalar::saturated(dtype, value)),
         Literal::Int(_) | Literal::Float(_) => {
             let found = if matches!(literal, Literal::Int(_)) { "an integer" } else { "a float" };
             let help =

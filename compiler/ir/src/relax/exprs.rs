@@ -1,7 +1,7 @@
 //! Integer expressions in types and operators: to read all of them, and to replace each.
 
 use super::{Op, SliceAxis, TensorType, Type, ValueData};
-use crate::arith::{Fact, IntExpr};
+use crate::arith::IntExpr;
 
 impl TensorType {
     /// The type with each extent replaced.
@@ -45,17 +45,6 @@ fn axes(axes: &[SliceAxis], f: &mut impl FnMut(&IntExpr) -> IntExpr) -> Vec<Slic
     axes.iter().map(|a| SliceAxis { begin: f(&a.begin), extent: f(&a.extent), step: a.step }).collect()
 }
 
-fn map_fact(fact: &Fact, f: &mut impl FnMut(&IntExpr) -> IntExpr) -> Fact {
-    match fact {
-        Fact::NonNegative(e) => Fact::NonNegative(f(e)),
-        Fact::Zero(e) => Fact::Zero(f(e)),
-        Fact::NonZero(e) => Fact::NonZero(f(e)),
-        Fact::Divisible(e, by) => Fact::Divisible(f(e), *by),
-        Fact::And(all) => Fact::And(all.iter().map(|fact| map_fact(fact, f)).collect()),
-        Fact::Or(any) => Fact::Or(any.iter().map(|fact| map_fact(fact, f)).collect()),
-    }
-}
-
 impl Op {
     /// The operator with each integer expression of its attributes replaced.
     pub fn map_exprs(&self, f: &mut impl FnMut(&IntExpr) -> IntExpr) -> Op {
@@ -77,7 +66,7 @@ impl Op {
             Op::CallDps { results, .. } => *results = results.iter().map(|ty| ty.map_exprs(f)).collect(),
             Op::CallFn { syms, result, .. } => (*syms, *result) = (mapped(syms, f), result.map_exprs(f)),
             Op::Later { result, .. } => *result = result.map_exprs(f),
-            Op::Assert { fact, .. } => *fact = map_fact(fact, f),
+            Op::Assert { fact, .. } => *fact = fact.map(f),
             Op::Const(_)
             | Op::Scalar(_)
             | Op::Element(_)

@@ -197,6 +197,13 @@ pub struct Window {
     pub dilations: Vec<i64>,
 }
 
+impl Window {
+    /// Number of elements from the first to the last that it touches along a spatial axis.
+    pub fn reach(&self, axis: usize) -> i64 {
+        (self.kernel[axis] - 1) * self.dilations[axis] + 1
+    }
+}
+
 /// How a pool combines its window.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PoolOp {

@@ -373,8 +373,9 @@ fn definition(text: &str) -> Parsed<(ValueId, Type, &str)> {
 /// `text at 0:3`, or without a place.
 fn trailing_loc(text: &str) -> Parsed<(&str, Loc)> {
     let split = if let Some(rest) = text.strip_prefix("at ") { Some(("", rest)) } else { text.rsplit_once(" at ") };
-    // ` at ` may also stand inside a quoted name.
-    let Some((before, loc)) = split.filter(|(_, loc)| !loc.contains('"')) else { return Ok((text, Loc::default())) };
+    // ` at ` may also stand inside a quoted name, and a symbol may be called so.
+    let is_place = |loc: &str| loc.starts_with(|c: char| c.is_ascii_digit()) && !loc.contains('"');
+    let Some((before, loc)) = split.filter(|(_, loc)| is_place(loc)) else { return Ok((text, Loc::default())) };
     let (function, node) = loc.split_once(':').ok_or_else(|| Wrong::found("`function:node`", loc))?;
     Ok((before.trim(), Loc { function: number(function)?, node: number(node)? }))
 }

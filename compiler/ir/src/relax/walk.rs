@@ -253,8 +253,8 @@ impl Function {
     }
 
     /// Replaces each binding by what `f` gives for it (nothing, itself, or several in order); those in its regions
-    /// come first, so that `f` sees them done. What is of another kind than its block begins one. `f` may add values, and reads types through the function, whose
-    /// blocks it must leave alone.
+    /// come first, so that `f` sees them done. What is of another kind than its block begins one. `f` may add values,
+    /// and reads types through the function, whose blocks it must leave alone.
     pub fn rewrite(&mut self, mut f: impl FnMut(&mut Function, Binding) -> Vec<Binding>) {
         let mut blocks = std::mem::take(&mut self.blocks);
         rewrite_blocks(self, &mut blocks, &mut f);

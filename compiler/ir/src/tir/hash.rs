@@ -46,8 +46,10 @@ fn rename(func: &PrimFunc, text: &str) -> String {
         let end = if word(first) { rest.find(|c| !word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
         let token = &rest[..end];
         rest = &rest[end..];
-        // Before a bracket of a call stands a function's name, after `@` too.
-        if known.contains(token) && !rest.starts_with('(') && !out.ends_with('@') {
+        // Before a bracket of a call stands a function's name, after `@` too, and behind a colon a type: a loop may be
+        // called `i4`, and a local `index`.
+        let is_type = out.ends_with(": ") || out.ends_with('<');
+        if known.contains(token) && !rest.starts_with('(') && !out.ends_with('@') && !is_type {
             let next = names.len();
             let number = *names.entry(token.to_string()).or_insert(next);
             out += &format!("${number}");
@@ -86,5 +88,22 @@ mod tests {
         assert!(structurally_equal((&module, &a), (&module, &b)));
         assert_eq!(structural_hash(&module, &a), structural_hash(&module, &b));
         assert!(!structurally_equal((&module, &a), (&module, &c)));
+    }
+
+    #[test]
+    fn a_loop_may_be_called_as_a_type() {
+        let module = Module::default();
+        let stored = |var: &str| {
+            one(&format!(
+                "prim @copy(N: index, in x: i4[8], out y: i4[8]) phase blocks at 0:1 {{
+                   for {var} in 0 +: 8 serial {{
+                     y[{var}] = bitcast<i4>(bitcast<i8>(x[{var}]))
+                   }}
+                 }}"
+            ))
+        };
+        for name in ["i4", "index"] {
+            assert_eq!(canonical(&module, &stored(name)), canonical(&module, &stored("j")));
+        }
     }
 }

@@ -32,6 +32,8 @@ pub use hash::{structural_hash, structurally_equal};
 pub use ir::*;
 pub use parse::parse;
 pub use print::{literal, operands, print, stmt_text};
-pub use rewrite::{BufAccess, ExprMap, accesses, expr_vars, free_vars, map_operands, own_accesses, read, written};
+pub use rewrite::{
+    BufAccess, ExprMap, accesses, expr_vars, free_vars, map_operands, own_accesses, read, substitution, written,
+};
 pub use verify::{RULES, UNWRITABLE, verify, violations};
 pub use view::Viewer;

@@ -1,6 +1,6 @@
 //! Rewrites expressions bottom-up, and statements by their parts; collects what they read, write and name.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Access, BufId, Builder, Expr, ExprId, PrimFunc, Stmt, VarId};
 
@@ -40,6 +40,14 @@ impl<F: FnMut(&mut Builder, ExprId) -> ExprId> ExprMap<F> {
         let stmt = stmt.map_exprs(&mut |e| self.expr(b, e));
         stmt.map_children(&mut |s| self.stmt(b, s))
     }
+}
+
+/// A map that puts expressions in the place of variables. (TVM: Substitute.)
+pub fn substitution(to: &BTreeMap<VarId, ExprId>) -> ExprMap<impl FnMut(&mut Builder, ExprId) -> ExprId + '_> {
+    ExprMap::new(|b: &mut Builder, id| match b.func().exprs.get(id) {
+        Expr::Var(v) => to.get(v).copied().unwrap_or(id),
+        _ => id,
+    })
 }
 
 /// An expression with its operands replaced.

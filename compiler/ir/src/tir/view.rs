@@ -13,6 +13,9 @@ const FAR: u64 = 1 << 62;
 /// What a dim may be multiplied by without leaving 64 bits.
 const SMALL: i64 = 1 << 16;
 
+/// A constant that may be multiplied by [`SMALL`] ones and added to others.
+const NEAR: u64 = 1 << 40;
+
 /// Reads expressions of one function. What is not integer arithmetic becomes an atom with the range of its dtype.
 pub struct Viewer<'f> {
     func: &'f PrimFunc,
@@ -56,17 +59,14 @@ impl<'f> Viewer<'f> {
 
     /// Whether a value is surely held by 64 bits: what it is made of is bounded by extents, or it is.
     pub fn fits(&self, e: &IntExpr) -> bool {
-        if !self.is_wild(e) && products(e).iter().all(|factors| self.in_memory(factors)) {
+        if self.of_extents(e) || self.is_bounded(e) {
             return true;
         }
         let (lo, hi) = self.prover.bounds(e);
-        let near = |end: IntExpr| {
-            !self.is_wild(&end)
-                && match end.as_const() {
-                    Some(n) => n.unsigned_abs() < FAR,
-                    // A sum of numbers alone that is no number has overflown.
-                    None => !end.vars().is_empty(),
-                }
+        let near = |end: IntExpr| match end.as_const() {
+            Some(n) => n.unsigned_abs() < FAR,
+            // A sum of numbers alone that is no number has overflown.
+            None => !end.vars().is_empty() && self.of_extents(&end),
         };
         // The bounds of a dtype overflow first and hide nearer ones, which a proof finds.
         let far = IntExpr::from(FAR as i64);
@@ -74,15 +74,72 @@ impl<'f> Viewer<'f> {
             || (self.prover.prove_ge0(&(e + &far)) && self.prover.prove_ge0(&(&far - e)))
     }
 
-    /// The exact value if 64 bits hold it, else whatever the machine makes of it.
-    fn held(&mut self, id: ExprId, exact: IntExpr) -> IntExpr {
+    /// Whether a value is made of what extents bound.
+    fn of_extents(&self, e: &IntExpr) -> bool {
+        !self.is_wild(e) && products(e).iter().all(|factors| self.in_memory(factors))
+    }
+
+    /// Whether the symbols of `e` that may be anything are known to be no greater than what is in memory, and `e` is no
+    /// great multiple of one nor of two of them. Bounds of `e` itself may be lost where facts go in circles.
+    fn is_bounded(&self, e: &IntExpr) -> bool {
+        let known = |end: &IntExpr| end.as_const().is_some() || !end.vars().is_empty();
+        let end = |end: Option<IntExpr>| end.is_some_and(|it| known(&it) && self.of_extents(&it) && is_slight(&it));
+        let ends = |sym: &Sym| {
+            let (lo, hi) = self.prover.bounds(&IntExpr::var(sym.clone()));
+            end(lo) && end(hi)
+        };
+        let held = |factors: &Vec<IntExpr>| !factors.iter().any(|it| self.is_wild(it)) && self.in_memory(factors);
+        let apart = is_slight(e) && products(e).iter().all(held);
+        apart && e.vars().iter().filter(|sym| self.wild.contains(sym)).all(ends)
+    }
+
+    /// A sum, difference or product: the exact value if 64 bits hold it, else whatever the machine makes of it.
+    fn held(&mut self, id: ExprId, op: BinaryOp, a: ExprId, b: ExprId) -> IntExpr {
+        let (x, y) = (self.int(a), self.int(b));
+        let Some(exact) = combined(op, &x, &y) else { return self.atom(id) };
         if self.fits(&exact) {
             self.same_as_seen(id, &exact);
             return exact;
         }
+        let whole = self.modular(id);
+        if whole == exact || !self.fits(&whole) {
+            return self.any(id);
+        }
+        self.same_as_seen(id, &whole);
+        whole
+    }
+
+    /// The value of sums and products of sums and products: whatever wraps on the way, it is this modulo 2^64.
+    fn modular(&mut self, id: ExprId) -> IntExpr {
+        match *self.func.exprs.get(id) {
+            Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl), a, b)
+                if self.func.exprs.ty(id).elem == Elem::Index =>
+            {
+                let (x, y) = (self.modular(a), self.modular(b));
+                combined(op, &x, &y).unwrap_or_else(|| self.int(id))
+            }
+            _ => self.int(id),
+        }
+    }
+
+    /// A value that may be any 64 bits.
+    fn any(&mut self, id: ExprId) -> IntExpr {
         let atom = self.atom(id);
         atom.as_var().iter().for_each(|sym| self.set_wild((*sym).clone()));
         atom
+    }
+
+    /// An integer as an index: an unsigned one of 2^63 or more is a negative index.
+    fn index_of(&mut self, id: ExprId, a: ExprId) -> IntExpr {
+        let exact = self.int(a);
+        if self.func.exprs.ty(a).elem != Elem::Scalar(DType::U64) {
+            return exact;
+        }
+        if self.prover.prove_le(&exact, &IntExpr::from(FAR as i64)) {
+            self.same_as_seen(id, &exact);
+            return exact;
+        }
+        self.any(id)
     }
 
     /// Before a condition bounded it, an expression may have been seen as whatever the machine makes of it, and
@@ -95,7 +152,8 @@ impl<'f> Viewer<'f> {
     }
 
     /// Whether memory bounds a product: of one buffer there is an axis for each factor that is not small, or one for
-    /// all of them. One dim is never too large, but the product of two may be, as `k * k` where no buffer is so large.
+    /// all of them, or its elements are as many. One dim is never too large, but the product of two may be, as `k * k`
+    /// where no buffer is so large.
     fn in_memory(&self, factors: &[IntExpr]) -> bool {
         let small = |e: &&IntExpr| !self.prover.prove_le(e, &IntExpr::from(SMALL));
         let large: Vec<&IntExpr> = factors.iter().filter(small).collect();
@@ -107,7 +165,8 @@ impl<'f> Viewer<'f> {
                     let at = axes.iter().position(|extent| self.prover.prove_le(e, extent));
                     at.map(|at| axes.remove(at)).is_some()
                 });
-                each || buf.shape.iter().any(|extent| self.prover.prove_le(&product, extent))
+                let elements = buf.shape.iter().fold(IntExpr::from(1), |all, extent| &all * extent);
+                each || buf.shape.iter().chain([&elements]).any(|extent| self.prover.prove_le(&product, extent))
             })
     }
 
@@ -124,7 +183,7 @@ impl<'f> Viewer<'f> {
                 if index { IntExpr::var(data.sym.clone()) } else { self.ranged(data.sym.clone(), id) }
             }
             Expr::Binary(op, a, b) => self.binary(id, op, a, b, index),
-            Expr::Cast(_, a) if index && !self.is_float(a) => self.int(a),
+            Expr::Cast(_, a) if index && !self.is_float(a) => self.index_of(id, a),
             Expr::Load { buf, .. } => {
                 let atom = self.atom(id);
                 // A range whose ends are themselves not held says nothing.
@@ -159,29 +218,11 @@ impl<'f> Viewer<'f> {
         match op {
             BinaryOp::Min if !float => self.int(a).minimum(&self.int(b)),
             BinaryOp::Max if !float => self.int(a).maximum(&self.int(b)),
-            BinaryOp::Add if index => {
-                let sum = &self.int(a) + &self.int(b);
-                self.held(id, sum)
-            }
-            BinaryOp::Sub if index => {
-                let difference = &self.int(a) - &self.int(b);
-                self.held(id, difference)
-            }
-            BinaryOp::Mul if index => {
-                let product = &self.int(a) * &self.int(b);
-                self.held(id, product)
-            }
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl if index => self.held(id, op, a, b),
             BinaryOp::Div if index => self.int(a).trunc_div(&self.int(b)),
             BinaryOp::Rem if index => self.int(a).trunc_rem(&self.int(b)),
             BinaryOp::DivEuclid if index => self.euclid(id, a, b, true),
             BinaryOp::RemEuclid => self.euclid(id, a, b, false),
-            BinaryOp::Shl if index => match self.int(b).as_const() {
-                Some(n) if (0..62).contains(&n) => {
-                    let product = &self.int(a) * &IntExpr::from(1i64 << n);
-                    self.held(id, product)
-                }
-                _ => self.atom(id),
-            },
             BinaryOp::Shr if index => match self.int(b).as_const() {
                 Some(n) if (0..62).contains(&n) => self.int(a).floor_div(&IntExpr::from(1i64 << n)),
                 _ => self.atom(id),
@@ -322,24 +363,70 @@ impl<'f> Viewer<'f> {
 
     /// What a condition that holds says at least: of a conjunction, the parts that can be read.
     pub fn holds(&mut self, id: ExprId) -> Vec<Fact> {
-        match self.func.exprs.get(id).clone() {
-            Expr::If(c, a, b) if self.is_bool(b, false) => [self.holds(c), self.holds(a)].concat(),
-            Expr::Binary(BinaryOp::And, a, b) => [self.holds(a), self.holds(b)].concat(),
-            _ => self.fact(id).into_iter().collect(),
-        }
+        self.says(id, true)
     }
 
     /// What a condition that does not hold says at least: of a disjunction, the negations of the parts.
     pub fn fails(&mut self, id: ExprId) -> Vec<Fact> {
+        self.says(id, false)
+    }
+
+    /// What a condition of this truth says at least. Of two of which one must be so, it is what both say.
+    fn says(&mut self, id: ExprId, truth: bool) -> Vec<Fact> {
         match self.func.exprs.get(id).clone() {
-            Expr::If(c, a, b) if self.is_bool(a, true) => [self.fails(c), self.fails(b)].concat(),
-            Expr::Binary(BinaryOp::Or, a, b) => [self.fails(a), self.fails(b)].concat(),
-            _ => self.fact(id).map(|f| f.negate()).into_iter().collect(),
+            Expr::Unary(UnaryOp::Not, a) => self.says(a, !truth),
+            Expr::Binary(BinaryOp::And, a, b) => self.joined(a, b, truth, truth),
+            Expr::Binary(BinaryOp::Or, a, b) => self.joined(a, b, truth, !truth),
+            Expr::If(c, a, b) | Expr::Select(c, a, b) if self.is_bool(b, false) => self.joined(c, a, truth, truth),
+            Expr::If(c, a, b) | Expr::Select(c, a, b) if self.is_bool(a, true) => self.joined(c, b, truth, !truth),
+            _ => self.fact(id).map(|fact| if truth { fact } else { fact.negate() }).into_iter().collect(),
+        }
+    }
+
+    /// What two conditions of this truth say, if `both` are so or if one is.
+    fn joined(&mut self, a: ExprId, b: ExprId, truth: bool, both: bool) -> Vec<Fact> {
+        let (x, y) = (self.says(a, truth), self.says(b, truth));
+        match (both, x.is_empty() || y.is_empty()) {
+            (true, _) => [x, y].concat(),
+            (false, true) => Vec::new(),
+            (false, false) => vec![Fact::Or(vec![all_of(x), all_of(y)])],
         }
     }
 
     fn is_bool(&self, id: ExprId, value: bool) -> bool {
         *self.func.exprs.get(id) == Expr::Const(Scalar { dtype: DType::Bool, bits: u64::from(value) })
+    }
+}
+
+/// What is exact modulo 2^64, if this is.
+fn combined(op: BinaryOp, x: &IntExpr, y: &IntExpr) -> Option<IntExpr> {
+    match op {
+        BinaryOp::Add => Some(x + y),
+        BinaryOp::Sub => Some(x - y),
+        BinaryOp::Mul => Some(x * y),
+        BinaryOp::Shl => y.as_const().filter(|n| (0..62).contains(n)).map(|n| x * &IntExpr::from(1i64 << n)),
+        _ => None,
+    }
+}
+
+/// Facts as one.
+fn all_of(mut facts: Vec<Fact>) -> Fact {
+    match facts.len() {
+        1 => facts.remove(0),
+        _ => Fact::And(facts),
+    }
+}
+
+/// Whether `e` is a sum of a constant and small multiples.
+fn is_slight(e: &IntExpr) -> bool {
+    let term = |e: &IntExpr| match e.view() {
+        View::Const(n) => n.unsigned_abs() <= NEAR,
+        View::Mul(parts) => parts.iter().filter_map(IntExpr::as_const).all(|n| n.unsigned_abs() <= SMALL as u64),
+        _ => true,
+    };
+    match e.view() {
+        View::Add(terms) => terms.iter().all(term),
+        _ => term(e),
     }
 }
 

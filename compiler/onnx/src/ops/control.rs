@@ -1,26 +1,28 @@
 //! If, Loop and Scan.
 //!
 //! A branch whose condition is known is the branch; a loop whose number of turns is known and small is written out.
-//! Everything else becomes a region of the graph, with values of one type on every way.
+//! Everything else becomes a region of the graph (`turns`), with values of one type on every way.
 
-use tenfold_ir::DType;
-use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::Scalar;
+use tenfold_ir::arith::IntExpr;
 use tenfold_ir::ops::{Arg, AttrValue};
-use tenfold_ir::relax::{Op, Region, SliceAxis, SymDecl, SymKind, Type, ValueId};
-use tenfold_ir::{Loc, Scalar};
+use tenfold_ir::relax::{BindingBlock, Op, Region, SliceAxis, Type, ValueId};
 
-use super::{OnnxOp, op, shape::flip};
+use super::{OnnxOp, op, turns};
 use crate::call::{Call, axis_of};
 use crate::elem::Elem;
 use crate::emit::int;
+use crate::lengths::Room;
 use crate::proto::Graph;
 use crate::value::{Fault, Ints, Outcome, Value, fault};
 use crate::walk::Cx;
 
 type Results = Outcome<Vec<Value>>;
 
-/// Turns that are written out at most.
+/// Turns of a loop that are written out at most.
 const MOST_TURNS: i64 = 64;
+/// Turns of a scan that are written out at most.
+const MOST_SCANNED: i64 = 512;
 
 fn if_<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     match cx.f64s(call.value(0)?) {
@@ -33,71 +35,95 @@ fn if_<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     }
 }
 
-/// A branch at run time. Shapes must agree.
+/// A branch at run time. Where the two give values of different extents, there is room for the greater ones.
 fn branches<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let condition = call.x(cx, 0)?;
     let condition = cx.reshape(condition, &[])?;
-    let (then, first) = region(cx, Vec::new(), |cx, _| cx.subgraph(call.graph("then_branch")?, Vec::new()))?;
-    let (other, second) = region(cx, Vec::new(), |cx, _| cx.subgraph(call.graph("else_branch")?, Vec::new()))?;
-    if first != second {
-        return fault("its branches give values of different types or shapes");
+    let mark = cx.mark();
+    let then = body(cx, |cx| cx.subgraph(call.graph("then_branch")?, Vec::new()))?;
+    let other = body(cx, |cx| cx.subgraph(call.graph("else_branch")?, Vec::new()))?;
+    if then.values.len() != other.values.len() {
+        return fault("its branches give different numbers of values");
     }
-    results(cx, Op::If, &[condition], vec![then, other], first)
+    let inner = cx.since(mark);
+    let both = then.values.iter().zip(&other.values);
+    let rooms = both.map(|(a, b)| cx.room(&[*a, *b], &inner)).collect::<Outcome<Vec<_>>>()?;
+    let regions = [then, other].map(|side| handing_on(cx, side, &rooms));
+    let [then, other] = regions;
+    let regions = vec![then?, other?];
+    cx.leave(mark);
+    let parts = results(cx, Op::If, &[condition], regions, Cx::handed(&rooms))?;
+    cx.incoming(&parts, &rooms)
 }
 
-/// Types of what a region gives.
-type Types = Vec<(Type, Elem)>;
+/// A body of a region that was left: it may be gone on with.
+struct Body {
+    blocks: Vec<BindingBlock>,
+    values: Vec<(ValueId, Elem)>,
+}
 
-/// A region that takes values of these types and gives what `body` gives.
-fn region<'m>(
-    cx: &mut Cx<'m>,
-    params: Types,
-    body: impl FnOnce(&mut Cx<'m>, Vec<Value>) -> Results,
-) -> Outcome<(Region, Types)> {
+/// Emits into a body of its own.
+fn body<'m>(cx: &mut Cx<'m>, f: impl FnOnce(&mut Cx<'m>) -> Results) -> Outcome<Body> {
     cx.b.open_body(Vec::new());
-    let values: Vec<ValueId> = params.iter().map(|(ty, _)| cx.b.region_param(ty.clone(), "carried")).collect();
-    let given = values.iter().zip(&params).map(|(v, (_, elem))| Value::Node(*v, *elem)).collect();
-    let done = body(cx, given).and_then(|out| {
-        let mut ids = Vec::new();
-        for value in &out {
-            ids.push((cx.node(value)?, cx.elem(value)?));
-        }
-        Ok(ids)
-    });
+    let values = f(cx).and_then(|out| nodes(cx, &out));
     let blocks = cx.b.close_body();
-    let ids = done?;
-    let types = ids.iter().map(|(id, elem)| (cx.b.ty(*id).clone(), *elem)).collect();
-    Ok((Region { params: values, blocks, results: ids.into_iter().map(|(id, _)| id).collect() }, types))
+    Ok(Body { blocks, values: values? })
 }
 
-fn results(cx: &mut Cx<'_>, op: Op, args: &[ValueId], regions: Vec<Region>, types: Types) -> Results {
-    let ty = match types.as_slice() {
-        [(one, _)] => one.clone(),
-        all => Type::Tuple(all.iter().map(|(ty, _)| ty.clone()).collect()),
-    };
+fn nodes(cx: &mut Cx<'_>, values: &[Value]) -> Outcome<Vec<(ValueId, Elem)>> {
+    values.iter().map(|value| Ok((cx.node(value)?, cx.elem(value)?))).collect()
+}
+
+/// The region of a body that hands its values on in the rooms for them.
+fn handing_on(cx: &mut Cx<'_>, body: Body, rooms: &[Room]) -> Outcome<Region> {
+    cx.b.open_body(body.blocks);
+    let results = cx.outgoing(&body.values, rooms);
+    let blocks = cx.b.close_body();
+    Ok(Region { params: Vec::new(), blocks, results: results? })
+}
+
+/// A binding with regions; its components.
+pub(super) fn results(
+    cx: &mut Cx<'_>,
+    op: Op,
+    args: &[ValueId],
+    regions: Vec<Region>,
+    mut types: Vec<Type>,
+) -> Outcome<Vec<ValueId>> {
+    let ty = if types.len() == 1 { types.remove(0) } else { Type::Tuple(types) };
     let out = cx.b.emit_regions(op, args, regions, ty);
-    let parts = cx.components(out)?;
-    Ok(parts.into_iter().zip(types).map(|(id, (_, elem))| Value::Node(id, elem)).collect())
+    cx.components(out)
 }
 
 /// What is carried and what each turn gives.
-struct Looped {
-    carried: Vec<Value>,
-    stacked: Vec<Vec<Value>>,
+pub(super) struct Looped {
+    pub(super) carried: Vec<Value>,
+    pub(super) stacked: Vec<Vec<Value>>,
 }
 
 fn loop_<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let body = call.graph("body")?;
     let carried: Vec<Value> = call.inputs.get(2..).unwrap_or_default().to_vec();
+    require_results(body, carried.len() + 1)?;
     let limit = if call.has(0) { known(cx, call.value(0)?)? } else { Some(i64::MAX) };
     let first = if call.has(1) { known(cx, call.value(1)?)? } else { Some(1) };
-    match (limit, first) {
-        (Some(limit), Some(first)) if limit <= MOST_TURNS || body_ends(cx, body, &carried) => {
-            let done = written_out(cx, body, limit, first != 0, carried)?;
-            finish(cx, done)
-        }
-        (Some(limit), Some(1)) => for_region(cx, body, int(limit), carried),
-        (_, _) => fault("a loop whose number of turns depends on data is not supported"),
+    if let (Some(limit), Some(first)) = (limit, first)
+        && (limit <= MOST_TURNS || body_ends(body, &carried))
+        && let Some(done) = written_out(cx, body, limit, first != 0, carried.clone())?
+    {
+        return finish(cx, done);
+    }
+    if !body_ends(body, &carried) && first == Some(1) && limit != Some(0) {
+        return turns::counted(cx, call, body, limit, carried);
+    }
+    turns::repeated(cx, call, body, limit, carried)
+}
+
+/// Refuses a body that gives fewer values than its operator takes from it.
+fn require_results(body: &Graph<'_>, least: usize) -> Outcome<()> {
+    match body.outputs.len() {
+        found if found < least => fault(format!("its body gives {found} values, and at least {least} are expected")),
+        _ => Ok(()),
     }
 }
 
@@ -105,13 +131,13 @@ fn loop_<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 fn known<'m>(cx: &mut Cx<'m>, value: &Value) -> Outcome<Option<i64>> {
     match cx.f64s(value) {
         Ok(values) => Ok(values.first().map(|v| *v as i64)),
-        Err(Fault::Message(_)) => Ok(None),
-        Err(other) => Err(other),
+        Err(Fault::Message(_) | Fault::Wanted(_)) => Ok(None),
+        Err(Fault::Poison) => Err(Fault::Poison),
     }
 }
 
-/// Whether a loop without a limit is one that is written out: its condition must end it.
-fn body_ends(_: &Cx<'_>, body: &Graph<'_>, carried: &[Value]) -> bool {
+/// Whether the condition that a turn gives may end the loop.
+fn body_ends(body: &Graph<'_>, carried: &[Value]) -> bool {
     body.inputs.len() == carried.len() + 2 && body.outputs.first().is_some_and(|o| !passes_condition(body, o.name))
 }
 
@@ -122,19 +148,38 @@ fn passes_condition(body: &Graph<'_>, out: &str) -> bool {
         || body.nodes.iter().any(|n| n.outputs.contains(&out) && matches!(n.op_type, "Identity" | "Constant"))
 }
 
+/// All turns one behind the other; none where data decides how many there are.
 fn written_out<'m>(
+    cx: &mut Cx<'m>,
+    body: &Graph<'m>,
+    limit: i64,
+    going: bool,
+    carried: Vec<Value>,
+) -> Outcome<Option<Looped>> {
+    let mark = cx.mark();
+    cx.b.open_body(Vec::new());
+    let done = every_turn(cx, body, limit, going, carried);
+    let blocks = cx.b.close_body();
+    match &done {
+        Ok(Some(_)) => cx.b.append_blocks(blocks),
+        Ok(None) | Err(_) => cx.forget(mark),
+    }
+    done
+}
+
+fn every_turn<'m>(
     cx: &mut Cx<'m>,
     body: &Graph<'m>,
     limit: i64,
     mut going: bool,
     mut carried: Vec<Value>,
-) -> Outcome<Looped> {
+) -> Outcome<Option<Looped>> {
     let count = carried.len();
     let mut stacked: Vec<Vec<Value>> = vec![Vec::new(); body.outputs.len().saturating_sub(count + 1)];
     let mut turn = 0;
     while going && turn < limit {
         if turn >= MOST_TURNS {
-            return fault(format!("a loop of more than {MOST_TURNS} turns that depends on data is not supported"));
+            return Ok(None);
         }
         let index = Ints { elem: Elem::Int64, shape: Vec::new(), values: vec![int(turn)] };
         let condition = cx.b.scalar(Scalar::bool(true));
@@ -142,15 +187,15 @@ fn written_out<'m>(
         let given = [Value::from(index), condition].into_iter().chain(carried).collect();
         let mut out = cx.subgraph(body, given)?.into_iter();
         let next = out.next().unwrap_or(Value::None);
-        going = match known(cx, &next)? {
-            Some(next) => next != 0,
-            None => return fault("the condition of the loop depends on data"),
-        };
+        let Some(next) = known(cx, &next)? else { return Ok(None) };
+        going = next != 0;
         carried = out.by_ref().take(count).collect();
         stacked.iter_mut().zip(out).for_each(|(all, one)| all.push(one));
         turn += 1;
     }
-    Ok(Looped { carried, stacked })
+    // What turns would give has a shape that none of them tells.
+    let silent = turn == 0 && !stacked.is_empty();
+    Ok((!silent).then_some(Looped { carried, stacked }))
 }
 
 /// What was carried, and each turn's values stacked along a new first axis.
@@ -170,68 +215,16 @@ fn stack(cx: &mut Cx<'_>, all: &[Value], axis: i64) -> Outcome<Value> {
     Ok(Value::Node(y, elem))
 }
 
-/// A loop of relax; what each turn gives is written into a tensor of all turns.
-fn for_region<'m>(cx: &mut Cx<'m>, body: &Graph<'m>, extent: IntExpr, carried: Vec<Value>) -> Results {
-    let count = carried.len();
-    let mut types = Types::new();
-    let mut args = Vec::new();
-    for value in &carried {
-        let (id, elem) = (cx.node(value)?, cx.elem(value)?);
-        types.push((cx.b.ty(id).clone(), elem));
-        args.push(id);
-    }
-    let var = Sym::new(format!("turn{}", cx.b.sym_count()));
-    cx.b.prover.assume_range(&var, &int(0), &extent);
-    // A first walk learns the types of what each turn gives; what it makes is dropped.
-    let run = |cx: &mut Cx<'m>, given: Vec<Value>| {
-        let index = cx.emit(Op::IndexValue { expr: IntExpr::var(var.clone()), dtype: DType::I64 }, &[])?;
-        let condition = cx.b.scalar(Scalar::bool(true));
-        let head = [cx.plain(index), cx.plain(condition)];
-        cx.subgraph(body, head.into_iter().chain(given).collect())
-    };
-    let (_, learned) = region(cx, types.clone(), run)?;
-    for (ty, elem) in learned.get(count + 1..).unwrap_or_default() {
-        let Type::Tensor(ty) = ty else { return fault("a turn gives something else than tensors") };
-        let zero = cx.b.scalar(Scalar::zero(ty.dtype));
-        let shape: Vec<IntExpr> = std::iter::once(extent.clone()).chain(ty.shape.iter().cloned()).collect();
-        let all = cx.full(&shape, zero)?;
-        args.push(all);
-        types.push((cx.b.ty(all).clone(), *elem));
-    }
-    let (done, given) = region(cx, types.clone(), |cx, mut given| {
-        let stacks = given.split_off(count);
-        let mut out = run(cx, given)?;
-        out.remove(0);
-        let each = out.split_off(count);
-        for (all, one) in stacks.iter().zip(&each) {
-            let (all, one, elem) = (cx.node(all)?, cx.node(one)?, cx.elem(one)?);
-            let mut axes = cx.whole(all);
-            axes[0] = SliceAxis { begin: IntExpr::var(var.clone()), extent: int(1), step: 1 };
-            let next = cx.emit(Op::SliceUpdate { axes, drop: vec![0] }, &[all, one])?;
-            out.push(Value::Node(next, elem));
-        }
-        Ok(out)
-    })?;
-    if given != types {
-        return fault("what the loop carries changes its type or shape");
-    }
-    let op = Op::For { var: var.clone(), begin: int(0), extent, step: 1 };
-    let before = cx.b.function().values.len();
-    let out = results(cx, op, &args, vec![done], types)?;
-    let bound = ValueId(before as u32);
-    cx.b.declare_sym(SymDecl { sym: var, kind: SymKind::Loop(bound), loc: Loc::default() });
-    Ok(out)
-}
-
 /// States go from turn to turn, scan inputs are cut along an axis, scan outputs are stacked.
 fn scan<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     if call.version < 9 {
-        return fault("Scan before version 9 is not supported");
+        return batches(cx, call);
     }
     let body = call.graph("body")?;
     let inputs = usize::try_from(call.int_or("num_scan_inputs", 0)?).unwrap_or(0).min(call.inputs.len());
     let states = call.inputs.len() - inputs;
-    let mut carried: Vec<Value> = call.inputs[..states].to_vec();
+    require_results(body, states)?;
+    let carried: Vec<Value> = call.inputs[..states].to_vec();
     let numbers = |name: &str, count: usize| -> Outcome<Vec<i64>> {
         Ok(call.ints(name)?.filter(|list| list.len() == count).unwrap_or_else(|| vec![0; count]))
     };
@@ -241,36 +234,123 @@ fn scan<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     {
         let (x, elem) = call.any(cx, states + i)?;
         let axis = axis_of(axis, cx.rank(x))?;
-        let x = if back == 1 { flip(cx, x, axis)? } else { x };
-        sequences.push((x, elem, axis));
+        sequences.push(Sequence { x, elem, axis, back: back == 1 });
     }
-    let Some((first, _, axis)) = sequences.first().copied() else { return fault("it has no scan input") };
-    let turns = cx.fixed(first)?[axis];
-    if turns > MOST_TURNS * 8 {
-        return fault(format!("a scan of {turns} turns is not supported"));
+    let Some(first) = sequences.first() else { return fault("it has no scan input") };
+    let extent = cx.dims(first.x)[first.axis].clone();
+    let given = body.outputs.len().saturating_sub(states);
+    let (axes, back) = (numbers("scan_output_axes", given)?, numbers("scan_output_directions", given)?);
+    let back: Vec<bool> = back.into_iter().map(|back| back == 1).collect();
+    match extent.as_const() {
+        Some(turns) if turns <= MOST_SCANNED => {
+            let done = scanned(cx, body, turns, carried, &sequences)?;
+            let mut out = done.carried;
+            for ((mut all, axis), back) in done.stacked.into_iter().zip(axes).zip(back) {
+                if back {
+                    all.reverse();
+                }
+                out.push(stack(cx, &all, axis)?);
+            }
+            Ok(out)
+        }
+        Some(_) | None => {
+            let turn = |cx: &mut Cx<'m>, at: &IntExpr, carried: Vec<Value>| {
+                let mut given = carried;
+                for sequence in &sequences {
+                    given.push(sequence.part(cx, at, &extent)?);
+                }
+                cx.subgraph(body, given)
+            };
+            let out = turns::each(cx, &extent, carried, &turn, &back)?;
+            let (carried, stacks) = out.split_at(states.min(out.len()));
+            let moved = stacks.iter().zip(axes).map(|(all, axis)| first_axis_to(cx, all, axis));
+            carried.iter().cloned().map(Ok).chain(moved).collect()
+        }
     }
+}
+
+/// A scan of version 8: the first axis of everything counts batches, which are scanned one behind the other.
+fn batches<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
+    if call.has(0) {
+        return fault("a scan of version 8 with lengths of sequences is not supported");
+    }
+    let body = call.graph("body")?;
+    let operands = call.inputs.get(1..).unwrap_or_default();
+    let inputs = usize::try_from(call.int_or("num_scan_inputs", 0)?).unwrap_or(0).min(operands.len());
+    let states = operands.len() - inputs;
+    let back = call.ints("directions")?.unwrap_or_else(|| vec![0; inputs]);
+    let all = nodes(cx, operands)?;
+    let Some((first, _)) = all.get(states).copied() else { return fault("it has no scan input") };
+    let [count, turns, ..] = cx.fixed(first)?[..] else { return fault("a scan input has no batches or no turns") };
+    if count.saturating_mul(turns) > MOST_SCANNED {
+        return fault(format!("a scan of version 8 of {count} batches with {turns} turns each is not supported"));
+    }
+    let mut results: Vec<Vec<Value>> = vec![Vec::new(); body.outputs.len()];
+    for batch in 0..count {
+        let mut parts = Vec::new();
+        for (at, (x, elem)) in all.iter().enumerate() {
+            let back = at >= states && back.get(at - states) == Some(&1);
+            let of_batch = Sequence { x: *x, elem: *elem, axis: 0, back: false }.part(cx, &int(batch), &int(count))?;
+            parts.push((cx.node(&of_batch)?, *elem, back));
+        }
+        let carried = parts[..states].iter().map(|(x, elem, _)| Value::Node(*x, *elem)).collect();
+        let sequence = |(x, elem, back): &(ValueId, Elem, bool)| Sequence { x: *x, elem: *elem, axis: 0, back: *back };
+        let sequences: Vec<Sequence> = parts[states..].iter().map(sequence).collect();
+        let done = scanned(cx, body, turns, carried, &sequences)?;
+        let done = finish(cx, done)?;
+        results.iter_mut().zip(done).for_each(|(all, one)| all.push(one));
+    }
+    results.iter().map(|all| stack(cx, all, 0)).collect()
+}
+
+/// The turns of a scan one behind the other.
+fn scanned<'m>(
+    cx: &mut Cx<'m>,
+    body: &Graph<'m>,
+    turns: i64,
+    mut carried: Vec<Value>,
+    sequences: &[Sequence],
+) -> Outcome<Looped> {
+    let states = carried.len();
     let mut stacked: Vec<Vec<Value>> = vec![Vec::new(); body.outputs.len().saturating_sub(states)];
     for turn in 0..turns {
         let mut given = carried;
-        for (x, elem, axis) in &sequences {
-            let part = cx.part(*x, *axis, int(turn), int(1))?;
-            let mut dims = cx.dims(part);
-            dims.remove(*axis);
-            given.push(Value::Node(cx.reshape(part, &dims)?, *elem));
+        for sequence in sequences {
+            given.push(sequence.part(cx, &int(turn), &int(turns))?);
         }
         let mut out = cx.subgraph(body, given)?.into_iter();
         carried = out.by_ref().take(states).collect();
         stacked.iter_mut().zip(out).for_each(|(all, one)| all.push(one));
     }
-    let (axes, back) = (numbers("scan_output_axes", stacked.len())?, numbers("scan_output_directions", stacked.len())?);
-    let mut out = carried;
-    for (all, (axis, back)) in stacked.iter_mut().zip(axes.into_iter().zip(back)) {
-        if back == 1 {
-            all.reverse();
-        }
-        out.push(stack(cx, all, axis)?);
+    Ok(Looped { carried, stacked })
+}
+
+/// An input of a scan: a turn takes one part along an axis.
+struct Sequence {
+    x: ValueId,
+    elem: Elem,
+    axis: usize,
+    back: bool,
+}
+
+impl Sequence {
+    fn part(&self, cx: &mut Cx<'_>, turn: &IntExpr, turns: &IntExpr) -> Outcome<Value> {
+        let at = if self.back { turns - 1 - turn } else { turn.clone() };
+        let mut axes = cx.whole(self.x);
+        axes[self.axis] = SliceAxis { begin: at, extent: int(1), step: 1 };
+        let part = cx.emit(Op::Slice { axes, drop: vec![self.axis] }, &[self.x])?;
+        Ok(Value::Node(part, self.elem))
     }
-    Ok(out)
+}
+
+/// Moves the first axis behind others.
+fn first_axis_to(cx: &mut Cx<'_>, value: &Value, axis: i64) -> Outcome<Value> {
+    let (x, elem) = (cx.node(value)?, cx.elem(value)?);
+    let rank = cx.rank(x);
+    let axis = axis_of(axis, rank)?;
+    let mut perm: Vec<usize> = (1..rank).collect();
+    perm.insert(axis, 0);
+    Ok(Value::Node(cx.transpose(x, &perm)?, elem))
 }
 
 pub(super) static TABLE: &[OnnxOp] = &[op("If", 1, if_), op("Loop", 1, loop_), op("Scan", 8, scan)];

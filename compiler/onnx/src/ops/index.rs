@@ -3,7 +3,7 @@
 use tenfold_ir::DType;
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::ops::{Arg, AttrValue};
-use tenfold_ir::relax::Op;
+use tenfold_ir::relax::{Op, ValueId};
 
 use super::{Convert, OnnxOp, op};
 use crate::call::Call;
@@ -91,36 +91,32 @@ fn tensor_scatter<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     Ok(vec![Value::Node(y, elem)])
 }
 
-/// Elements where a known condition holds.
+/// Parts of a tensor where a condition holds: as many as hold.
 fn compress<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let (x, elem) = call.any(cx, 0)?;
-    let condition = cx.f64s(call.value(1)?)?;
-    let chosen: Vec<i64> = (0..).zip(&condition).filter(|(_, c)| **c != 0.0).map(|(i, _)| i).collect();
-    let (x, axis) = match call.int("axis")? {
-        Some(axis) => (x, crate::call::axis_of(axis, cx.rank(x))?),
-        None => {
-            let all = crate::emit::product(&cx.dims(x));
-            (cx.reshape(x, &[all])?, 0)
-        }
-    };
-    let indices = crate::walk::integers(crate::elem::Elem::Int64, vec![chosen.len() as u64], &chosen);
-    let indices = cx.constant(&indices)?;
-    let y = cx.op("take", &[x, indices], &[axis_attr(axis)])?;
+    let ((x, elem), condition) = (call.any(cx, 0)?, call.x(cx, 1)?);
+    let axis = call.int("axis")?.map(|axis| crate::call::axis_of(axis, cx.rank(x))).transpose()?;
+    let attrs: Vec<_> = axis.map(axis_attr).into_iter().collect();
+    let both = cx.op("compress", &[condition, x], &attrs)?;
+    let both = cx.components(both)?;
+    let y = first_of(cx, both[0], axis.unwrap_or(0), both[1])?;
     Ok(vec![Value::Node(y, elem)])
 }
 
-/// The indices of the elements of a known tensor that are not 0, one column each.
+/// As many parts along an axis as there are.
+pub(super) fn first_of(cx: &mut Cx<'_>, x: ValueId, axis: usize, count: ValueId) -> Outcome<ValueId> {
+    let length = cx.length(count)?;
+    let mut shape = cx.dims(x);
+    shape[axis] = length;
+    cx.cut(x, shape)
+}
+
+/// The indices of the elements that are not 0, one column each.
 fn non_zero<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let data = cx.data(call.value(0)?)?;
-    let values = cx.f64s(&Value::from(data.clone()))?;
-    let places: Vec<usize> = (0..values.len()).filter(|i| values[*i] != 0.0).collect();
-    let mut out = Vec::new();
-    for axis in 0..data.shape.len() {
-        let step: u64 = data.shape[axis + 1..].iter().product();
-        out.extend(places.iter().map(|at| (*at as u64 / step.max(1) % data.shape[axis].max(1)) as i64));
-    }
-    let shape = vec![data.shape.len() as u64, places.len() as u64];
-    Ok(vec![crate::walk::integers(crate::elem::Elem::Int64, shape, &out).into()])
+    let x = call.x(cx, 0)?;
+    let both = cx.op("nonzero", &[x], &[])?;
+    let both = cx.components(both)?;
+    let y = first_of(cx, both[0], 1, both[1])?;
+    cx.one(y)
 }
 
 /// Running sums or products along the axis that an operand says.

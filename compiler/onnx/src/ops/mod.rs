@@ -7,6 +7,7 @@ mod control;
 mod element;
 mod index;
 mod loss;
+mod ngrams;
 mod nn;
 mod order;
 mod quant;
@@ -16,6 +17,7 @@ mod resize;
 mod shape;
 mod signal;
 mod training;
+mod turns;
 mod vision;
 
 pub(crate) use cast::table;
@@ -63,6 +65,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static OnnxOp> {
         element::TABLE,
         index::TABLE,
         loss::TABLE,
+        ngrams::TABLE,
         nn::TABLE,
         quant::TABLE,
         recurrent::TABLE,

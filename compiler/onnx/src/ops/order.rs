@@ -1,16 +1,12 @@
 //! Order: the largest elements, and those that are different.
 
-use std::cmp::Ordering;
-
-use tenfold_ir::Scalar;
 use tenfold_ir::ops::AttrValue;
 
 use super::{OnnxOp, op};
 use crate::call::{Call, axis_of};
-use crate::elem::Elem;
-use crate::emit::{int, product};
+use crate::emit::int;
 use crate::value::{Outcome, Value, fault};
-use crate::walk::{Cx, integers};
+use crate::walk::Cx;
 
 type Results = Outcome<Vec<Value>>;
 
@@ -34,76 +30,34 @@ fn top_k<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     Ok(both.into_iter().map(|v| cx.plain(v)).collect())
 }
 
-/// Ascending, NaN last and equal to itself.
-fn ordered(a: &[Scalar], b: &[Scalar]) -> Ordering {
-    let one = |(a, b): (&Scalar, &Scalar)| {
-        if !a.dtype.is_float() {
-            return a.to_i128().cmp(&b.to_i128());
-        }
-        let (x, y) = (a.to_f64(), b.to_f64());
-        x.is_nan().cmp(&y.is_nan()).then(x.partial_cmp(&y).unwrap_or(Ordering::Equal))
-    };
-    a.iter().zip(b).map(one).find(|found| *found != Ordering::Equal).unwrap_or(Ordering::Equal)
-}
-
-/// What is different among parts.
-struct Different {
-    /// Where each part that is kept stands first.
-    first: Vec<i64>,
-    /// Which kept part each part is.
-    inverse: Vec<i64>,
-    /// How often each kept part stands.
-    counts: Vec<i64>,
-}
-
-fn different(parts: &[Vec<Scalar>], sorted: bool) -> Different {
-    let mut places: Vec<usize> = (0..parts.len()).collect();
-    places.sort_by(|a, b| ordered(&parts[*a], &parts[*b]));
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for place in places {
-        match groups.last_mut() {
-            Some(group) if ordered(&parts[group[0]], &parts[place]).is_eq() => group.push(place),
-            Some(_) | None => groups.push(vec![place]),
-        }
-    }
-    if !sorted {
-        groups.sort_by_key(|group| group[0]);
-    }
-    let mut inverse = vec![0; parts.len()];
-    for (n, group) in (0..).zip(&groups) {
-        group.iter().for_each(|place| inverse[*place] = n);
-    }
-    let (first, counts) = groups.iter().map(|group| (group[0] as i64, group.len() as i64)).unzip();
-    Different { first, inverse, counts }
-}
-
-/// The different elements (parts along an axis) of a known tensor.
+/// The different elements (parts along an axis) of a tensor, and what is asked for of them.
 fn unique<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    let (x, elem) = call.any(cx, 0)?;
-    let data = cx.data(call.value(0)?)?;
-    let Some(scalars) = data.scalars(1 << 20) else { return fault("expected numbers, and no more than a million") };
-    let shape: Vec<usize> = data.shape.iter().map(|n| *n as usize).collect();
-    let (x, axis, extent, inner) = match call.int("axis")? {
-        None => {
-            let all = product(&cx.dims(x));
-            (cx.reshape(x, &[all])?, 0, scalars.len(), 1)
+    let x = call.x(cx, 0)?;
+    let axis = call.int("axis")?.map(|axis| axis_of(axis, cx.rank(x))).transpose()?;
+    let mut attrs = vec![("sorted", AttrValue::Bool(call.int_or("sorted", 1)? != 0))];
+    attrs.extend(axis.map(|axis| ("axis", AttrValue::Int(int(axis as i64)))));
+    let lists = ["return_index", "return_inverse", "return_counts"];
+    attrs.extend((1..).zip(lists).map(|(i, name)| (name, AttrValue::Bool(call.wants(i)))));
+    let all = cx.op("unique", &[x], &attrs)?;
+    let mut all = cx.components(all)?;
+    let Some(count) = all.pop() else { return fault("it gives nothing") };
+    let length = cx.length(count)?;
+    let mut all = all.into_iter();
+    let mut out = Vec::new();
+    for i in 0..4 {
+        let part = if i == 0 || call.wants(i) { all.next() } else { None };
+        let Some(part) = part else {
+            out.push(Value::None);
+            continue;
+        };
+        let mut shape = cx.dims(part);
+        if i != 2 {
+            shape[if i == 0 { axis.unwrap_or(0) } else { 0 }] = length.clone();
         }
-        Some(axis) => {
-            let axis = axis_of(axis, shape.len())?;
-            (x, axis, shape[axis], shape[axis + 1..].iter().product::<usize>())
-        }
-    };
-    let part = |at: usize| {
-        let of = |n: &usize| n / inner.max(1) % extent.max(1) == at;
-        (0..scalars.len()).filter(of).map(|n| scalars[n]).collect::<Vec<_>>()
-    };
-    let parts: Vec<Vec<Scalar>> = (0..extent).map(part).collect();
-    let found = different(&parts, call.int_or("sorted", 1)? != 0);
-    let vector = |values: &[i64]| integers(Elem::Int64, vec![values.len() as u64], values);
-    let first = cx.constant(&vector(&found.first))?;
-    let y = cx.op("take", &[x, first], &[("axis", AttrValue::Int(int(axis as i64)))])?;
-    let rest = [&found.first, &found.inverse, &found.counts].map(|values| vector(values).into());
-    Ok(std::iter::once(Value::Node(y, elem)).chain(rest).collect())
+        let part = cx.cut(part, shape)?;
+        out.push(cx.plain(part));
+    }
+    Ok(out)
 }
 
 pub(super) static TABLE: &[OnnxOp] = &[op("TopK", 1, top_k), op("Unique", 11, unique)];

@@ -2,7 +2,7 @@
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::CmpOp;
-use tenfold_ir::ops::{Arg, AttrValue};
+use tenfold_ir::ops::Arg;
 use tenfold_ir::relax::{Op, PadMode, SliceAxis, ValueId};
 use tenfold_ir::{ConstBytes, DType};
 
@@ -12,7 +12,7 @@ use crate::elem::Elem;
 use crate::emit::{int, product};
 use crate::proto::AttributeValue;
 use crate::tensor::{Elements, TensorData};
-use crate::value::{Outcome, Value, fault};
+use crate::value::{Fault, Outcome, Value, fault};
 use crate::walk::{Cx, integers};
 
 type Results = Outcome<Vec<Value>>;
@@ -317,15 +317,29 @@ fn constant_of_shape<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     moved(y, elem)
 }
 
+/// Where a range of integers in steps of 1 begins and ends. Data may decide the end, if it begins at 0 or later.
+fn ends<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Outcome<Option<(IntExpr, IntExpr)>> {
+    let first = |ints: crate::value::Ints| ints.values.first().cloned();
+    let (start, step) = (cx.known_ints(call.value(0)?).and_then(first), cx.known_ints(call.value(2)?).and_then(first));
+    let (Some(start), true) = (start, step.is_some_and(|step| step.as_const() == Some(1))) else { return Ok(None) };
+    let limit = call.value(1)?;
+    if let Some(limit) = cx.known_ints(limit).and_then(first) {
+        return Ok(Some((start, limit)));
+    }
+    let (Value::Node(id, _), Err(Fault::Wanted(_))) = (limit, cx.i64s(limit)) else { return Ok(None) };
+    if !cx.has_bound(*id) || !cx.b.prover.prove_le(&int(0), &start) {
+        return Ok(None);
+    }
+    let one = cx.reshape(*id, &[])?;
+    Ok(Some((start, cx.natural(one)?)))
+}
+
 /// `start + i · delta`, computed as ONNX does: the number of values from the three, each value from `i`.
 fn range<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let elem = cx.elem(call.value(0)?)?;
     let Some(dtype) = elem.storage() else { return fault(format!("{elem} is not supported")) };
-    if let (Some(start), Some(limit), Some(step)) =
-        (cx.known_ints(call.value(0)?), cx.known_ints(call.value(1)?), cx.known_ints(call.value(2)?))
-        && step.values[0].as_const() == Some(1)
-    {
-        let (start, limit) = (start.values[0].clone(), limit.values[0].clone());
+    let ends = if matches!(elem, Elem::Int64 | Elem::Int32) { ends(cx, call)? } else { None };
+    if let Some((start, limit)) = ends {
         let extent = &limit - &start;
         let extent = if cx.b.prover.prove_ge0(&extent) { extent } else { extent.maximum(&int(0)) };
         let y = cx.emit(Op::Arange { start, step: int(1), extent, dtype }, &[])?;
@@ -412,11 +426,6 @@ fn center_crop_pad<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let zero = cx.like(x, 0.0);
     let y = cx.emit(Op::Pad { mode: PadMode::Constant, before, after }, &[x, zero])?;
     moved(y, elem)
-}
-
-/// Elements in reverse order.
-pub(super) fn flip(cx: &mut Cx<'_>, x: ValueId, axis: usize) -> Outcome<ValueId> {
-    cx.op("flip", &[x], &[("axis", AttrValue::Int(int(axis as i64)))])
 }
 
 /// Where the shape is no arithmetic on shapes, it is that of the operand.

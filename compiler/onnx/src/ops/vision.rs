@@ -47,7 +47,7 @@ fn roi_align<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     cx.one(y)
 }
 
-/// How many boxes there are must be known: the result has one row for each.
+/// One row for each box that is chosen.
 fn non_max_suppression<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (boxes, scores) = (call.x(cx, 0)?, call.x(cx, 1)?);
     let number = |cx: &mut Cx<'m>, i: usize| -> Outcome<Option<f64>> {
@@ -56,9 +56,12 @@ fn non_max_suppression<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
         }
         Ok(cx.f64s(call.value(i)?)?.first().copied())
     };
-    let most = number(cx, 2)?.unwrap_or(0.0);
+    let most = match call.has(2) {
+        true => cx.exprs(call.value(2)?)?.first().cloned().unwrap_or_else(|| int(0)),
+        false => int(0),
+    };
     let mut attrs = vec![
-        ("max_output_boxes_per_class", whole(most as i64)),
+        ("max_output_boxes_per_class", AttrValue::Int(most)),
         ("iou_threshold", AttrValue::Float(number(cx, 3)?.unwrap_or(0.0))),
         ("center_point_box", AttrValue::Bool(call.int_or("center_point_box", 0)? != 0)),
     ];
@@ -67,9 +70,7 @@ fn non_max_suppression<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     }
     let both = cx.op("non_max_suppression", &[boxes, scores], &attrs)?;
     let both = cx.components(both)?;
-    let count = cx.plain(both[1]);
-    let count = cx.i64s(&count)?.first().copied().unwrap_or(0);
-    let y = cx.part(both[0], 0, int(0), int(count))?;
+    let y = super::index::first_of(cx, both[0], 0, both[1])?;
     cx.one(y)
 }
 

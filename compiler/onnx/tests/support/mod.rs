@@ -13,42 +13,7 @@
 
 use std::collections::BTreeMap;
 
-/// A message in the making.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Message(pub(crate) Vec<u8>);
-
-impl Message {
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-    }
-
-    pub(crate) fn int(&mut self, field: u64, value: i64) -> &mut Self {
-        self.varint(field << 3);
-        self.varint(value as u64);
-        self
-    }
-
-    pub(crate) fn bytes(&mut self, field: u64, bytes: &[u8]) -> &mut Self {
-        self.varint(field << 3 | 2);
-        self.varint(bytes.len() as u64);
-        self.0.extend(bytes);
-        self
-    }
-
-    pub(crate) fn text(&mut self, field: u64, text: &str) -> &mut Self {
-        self.bytes(field, text.as_bytes())
-    }
-
-    fn float(&mut self, field: u64, value: f32) -> &mut Self {
-        self.varint(field << 3 | 5);
-        self.0.extend(value.to_le_bytes());
-        self
-    }
-}
+pub(crate) use model_writer::Message;
 
 const ELEMS: [&str; 16] = [
     "",
@@ -97,12 +62,12 @@ fn value_info(text: &str) -> Message {
                 one.text(2, dim);
             }
         }
-        shape.bytes(1, &one.0);
+        shape.message(1, &one);
     }
     let (mut tensor, mut ty, mut info) = (Message::default(), Message::default(), Message::default());
-    tensor.int(1, code(elem)).bytes(2, &shape.0);
-    ty.bytes(1, &tensor.0);
-    info.text(1, name).bytes(2, &ty.0);
+    tensor.int(1, code(elem)).message(2, &shape);
+    ty.message(1, &tensor);
+    info.text(1, name).message(2, &ty);
     info
 }
 
@@ -136,12 +101,16 @@ fn attribute(text: &str, graphs: &BTreeMap<String, Message>) -> Message {
     let mut out = Message::default();
     out.text(1, name);
     if let Some(graph) = value.strip_prefix("graph ") {
-        out.bytes(6, &graphs[graph.trim()].0).int(20, 5);
+        out.message(6, &graphs[graph.trim()]).int(20, 5);
     } else if let Some(list) = value.strip_prefix('[') {
+        let floats = list.contains('.');
         for item in list.trim_end_matches(']').split(';').map(str::trim).filter(|i| !i.is_empty()) {
-            out.int(8, item.parse().expect("an integer"));
+            match floats {
+                true => out.float(7, item.parse().expect("a float")),
+                false => out.int(8, item.parse().expect("an integer")),
+            };
         }
-        out.int(20, 7);
+        out.int(20, if floats { 6 } else { 7 });
     } else if let Some(text) = value.strip_prefix('"') {
         out.text(4, text.trim_end_matches('"')).int(20, 3);
     } else if value.contains('.') {
@@ -172,7 +141,7 @@ fn node(line: &str, graphs: &BTreeMap<String, Message>) -> Message {
     };
     let attributes = attributes.trim().trim_start_matches('{').trim_end_matches('}');
     for text in attributes.split(',').filter(|text| !text.trim().is_empty()) {
-        out.bytes(5, &attribute(text, graphs).0);
+        out.message(5, &attribute(text, graphs));
     }
     out
 }
@@ -197,7 +166,7 @@ pub(crate) fn model(text: &str) -> Vec<u8> {
                     "const" => (5, tensor(rest)),
                     _ => (1, node(line, &graphs)),
                 };
-                graph.bytes(field, &message.0);
+                graph.message(field, &message);
             }
         }
     }
@@ -208,6 +177,6 @@ pub(crate) fn model(text: &str) -> Vec<u8> {
 pub(crate) fn wrapped(graph: &Message, opset: i64) -> Vec<u8> {
     let (mut set, mut out) = (Message::default(), Message::default());
     set.text(1, "").int(2, opset);
-    out.int(1, 8).bytes(7, &graph.0).bytes(8, &set.0);
-    out.0
+    out.int(1, 8).message(7, graph).message(8, &set);
+    out.into_bytes()
 }

@@ -1,11 +1,13 @@
 //! `if`: of elements, only the branch taken; of whole tensors, a choice between two values.
 
+use std::collections::BTreeSet;
+
 use tenfold_ir::DType;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::ElementOp;
 use tenfold_ir::ops::{Literal, show_type};
 use tenfold_ir::relax::{BindingBlock, Op, Type, ValueId};
-use tenfold_ir::tir::{Access, BufId, Elem, ExprId, Stmt};
+use tenfold_ir::tir::{Access, BufId, Elem, ExprId, Stmt, Ty, VarId};
 
 use super::cx::Elaborator;
 use super::number::{Truth, is_empty};
@@ -195,17 +197,29 @@ impl<'a> Elaborator<'a> {
     ) -> Value<'a> {
         let Some((a, b)) = self.meet(node, a, b, nodes) else { return Value::Unknown };
         if is_empty(&then_stmt) && is_empty(&else_stmt) {
-            return self.zip(a, b, &mut |me, x, y| me.kernel.b.if_(c, x, y));
+            return self.zip(a, b, &mut |me, x, y| {
+                let chosen = me.kernel.b.if_(c, x, y);
+                let index = me.kernel.b.ty(chosen).elem == Elem::Index;
+                if index && !me.is_lasting(chosen, &BTreeSet::new()) { me.read_once(chosen) } else { chosen }
+            });
         }
         let mut locals: Vec<(BufId, ExprId, ExprId)> = Vec::new();
+        let mut indices: Vec<(VarId, BufId, ExprId)> = Vec::new();
         let result = self.zip(a, b, &mut |me, x, y| {
             let index = me.kernel.b.ty(x).elem == Elem::Index;
             let dtype = me.kernel.dtype(x).unwrap_or(DType::I64);
             let local = me.kernel.b.alloc("branch", dtype, Vec::new(), tenfold_ir::tir::Scope::Local);
             let (x, y) = (me.kernel.b.cast(dtype, x), me.kernel.b.cast(dtype, y));
             locals.push((local, x, y));
-            let read = me.kernel.b.read_local(local);
-            if index { me.kernel.b.to_index(read) } else { read }
+            if !index {
+                return me.kernel.b.read_local(local);
+            }
+            // An index value is read once: whoever proves it again knows no two reads of a local to be one.
+            let var = me.kernel.b.var("branch", Ty::scalar(dtype));
+            let read = me.kernel.b.read(var);
+            let chosen = me.kernel.b.to_index(read);
+            indices.push((var, local, chosen));
+            chosen
         });
         let side = |stmt: Stmt, pick: &dyn Fn(&(BufId, ExprId, ExprId)) -> ExprId| {
             let mut all = vec![stmt];
@@ -220,7 +234,21 @@ impl<'a> Elaborator<'a> {
         let then = side(then_stmt, &|l| l.1);
         let otherwise = Some(side(else_stmt, &|l| l.2));
         self.push(Stmt::If { cond: c, then, otherwise });
+        for (var, local, chosen) in indices {
+            let named = |e: &IntExpr| e.vars().iter().all(|sym| self.syms.contains(sym.as_str()));
+            let range = self.kernel.ranges.get(&chosen).filter(|(lo, hi)| named(lo) && named(hi)).cloned();
+            self.kernel.b.buf_mut(local).range = range;
+            let read = self.kernel.b.read_local(local);
+            self.kernel.b.bind(var, read);
+        }
         result
+    }
+
+    /// An index value that is read from memory which may change, bound: whoever proves it again knows no two reads to
+    /// be one.
+    fn read_once(&mut self, e: ExprId) -> ExprId {
+        let var = self.kernel.b.let_("branch", e);
+        self.kernel.b.read(var)
     }
 
     /// Both branches with one type: literals take the dtype of what they meet.

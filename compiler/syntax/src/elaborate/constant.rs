@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenfold_ir::ops::{Literal, show_tensor};
 use tenfold_ir::relax::{TensorType, Type};
-use tenfold_ir::{ConstBytes, ConstData, Scalar};
+use tenfold_ir::{ConstBytes, ConstData, Scalar, content};
 
 use super::ConstLookup;
 use super::cx::Elaborator;
@@ -126,7 +126,7 @@ impl<'a> Elaborator<'a> {
         }
         let bytes: Vec<u8> = scalars.iter().flat_map(|s: &Scalar| s.to_le_bytes()).collect();
         let data = ConstData {
-            hash: content_hash(ty, &bytes),
+            hash: content::of_bytes(ty.dtype, &shape, &bytes),
             name: name.text.clone(),
             dtype: ty.dtype,
             shape,
@@ -190,12 +190,4 @@ impl<'a> Elaborator<'a> {
             }
         }
     }
-}
-
-/// The identity of a constant.
-fn content_hash(ty: &TensorType, bytes: &[u8]) -> String {
-    let mut all = show_tensor(ty).into_bytes();
-    all.push(0);
-    all.extend_from_slice(bytes);
-    crate::hash128(&all)
 }

@@ -56,6 +56,8 @@ pub(super) struct Elaborator<'a> {
     pub(super) origins: BTreeMap<Sym, (NodeId, String)>,
     /// What conditions of the graph say.
     pub(super) conds: BTreeMap<ValueId, Cond>,
+    /// Symbols that were bound to integers of the graph.
+    pub(super) bound: BTreeMap<ValueId, Sym>,
     /// Values that have a name of the source; the first `let` names a value.
     pub(super) named_values: BTreeSet<ValueId>,
     /// How many closures and callees have been written out.
@@ -100,6 +102,7 @@ impl<'a> Elaborator<'a> {
             block: name.clone(),
             origins: BTreeMap::new(),
             conds: BTreeMap::new(),
+            bound: BTreeMap::new(),
             named_values: BTreeSet::new(),
             expansions: 0,
             vouched: false,

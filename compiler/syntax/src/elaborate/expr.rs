@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use tenfold_ir::arith::IntExpr;
+use tenfold_ir::eval::{float_format, largest};
 use tenfold_ir::ops::{self, Literal, nearest};
 use tenfold_ir::relax::{Type, ValueId};
 use tenfold_ir::{DType, Scalar};
@@ -303,16 +304,18 @@ fn dtype_constant(dtype: DType, rest: &[&str]) -> Option<Scalar> {
     use std::f64::consts as c;
     let float = |value: f64| dtype.is_float().then(|| Scalar::float(dtype, value));
     match rest {
+        ["MAX"] if dtype.is_float8() => Some(Scalar::saturated(dtype, f64::INFINITY)),
+        ["MIN"] if dtype.is_float8() => Some(Scalar::saturated(dtype, f64::NEG_INFINITY)),
         ["MAX"] if !dtype.is_float() => Some(Scalar::greatest(dtype)),
         ["MIN"] if !dtype.is_float() => Some(Scalar::least(dtype)),
-        ["MAX"] => Some(largest(dtype)),
-        ["MIN"] => Some(Scalar::float(dtype, -largest(dtype).to_f64())),
+        ["MAX"] => float(largest(dtype)),
+        ["MIN"] => float(-largest(dtype)),
         ["BITS"] => None,
         ["INFINITY"] => float(f64::INFINITY),
         ["NEG_INFINITY"] => float(f64::NEG_INFINITY),
         ["NAN"] => float(f64::NAN),
-        ["EPSILON"] => float(2f64.powi(1 - precision(dtype)?)),
-        ["MIN_POSITIVE"] => float(2f64.powi(least_exponent(dtype)?)),
+        ["EPSILON"] => float(2f64.powi(1 - float_format(dtype)?.0)),
+        ["MIN_POSITIVE"] => float(2f64.powi(float_format(dtype)?.1)),
         ["consts", name] => float(match *name {
             "PI" => c::PI,
             "TAU" => c::TAU,
@@ -336,62 +339,6 @@ fn dtype_constant(dtype: DType, rest: &[&str]) -> Option<Scalar> {
             _ => return None,
         }),
         _ => None,
-    }
-}
-
-/// Bits of the significand.
-fn precision(dtype: DType) -> Option<i32> {
-    match dtype {
-        DType::F16 => Some(11),
-        DType::BF16 => Some(8),
-        DType::F32 => Some(24),
-        DType::F64 => Some(53),
-        DType::Bool
-        | DType::I8
-        | DType::U8
-        | DType::I16
-        | DType::U16
-        | DType::I32
-        | DType::U32
-        | DType::I64
-        | DType::U64
-        | DType::F8E4M3FN
-        | DType::F8E4M3FNUZ
-        | DType::F8E5M2
-        | DType::F8E5M2FNUZ
-        | DType::I4
-        | DType::U4 => None,
-    }
-}
-
-fn least_exponent(dtype: DType) -> Option<i32> {
-    match dtype {
-        DType::F16 => Some(-14),
-        DType::BF16 | DType::F32 => Some(-126),
-        DType::F64 => Some(-1022),
-        DType::Bool
-        | DType::I8
-        | DType::U8
-        | DType::I16
-        | DType::U16
-        | DType::I32
-        | DType::U32
-        | DType::I64
-        | DType::U64
-        | DType::F8E4M3FN
-        | DType::F8E4M3FNUZ
-        | DType::F8E5M2
-        | DType::F8E5M2FNUZ
-        | DType::I4
-        | DType::U4 => None,
-    }
-}
-
-/// The largest finite float.
-fn largest(dtype: DType) -> Scalar {
-    match (precision(dtype), least_exponent(dtype)) {
-        (Some(p), Some(e)) => Scalar::float(dtype, (2.0 - 2f64.powi(1 - p)) * 2f64.powi(1 - e)),
-        _ => Scalar::greatest(dtype),
     }
 }
 

@@ -1,10 +1,12 @@
 //! `&&` and `||`: the right side is evaluated only if it decides. Of elements, what the left side says is known in it;
 //! of the graph, it must hold by itself.
 
+use std::collections::BTreeSet;
+
 use tenfold_ir::Scalar;
-use tenfold_ir::op::{self, BinaryOp, ElementOp};
+use tenfold_ir::op::{BinaryOp, ElementOp, UnaryOp};
 use tenfold_ir::relax::{Binding, Op, TensorType, Type, bindings_of};
-use tenfold_ir::tir::ExprId;
+use tenfold_ir::tir::{self, Access, BufId, ExprId, Stmt, VarId};
 
 use super::cx::Elaborator;
 use super::number::{Truth, is_empty};
@@ -48,7 +50,7 @@ impl<'a> Elaborator<'a> {
             (_, Truth::Known(q)) if q == is_and => x,
             (Truth::Element(p), q) => {
                 let q = self.truth_expr(q);
-                Value::Scalar(self.short_circuit(is_and, p, q, stmt))
+                Value::Scalar(self.short_circuit(is_and, (p, q), stmt, &both))
             }
             (Truth::Graph(_), _) => return Value::Unknown,
         };
@@ -67,21 +69,74 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn short_circuit(&mut self, is_and: bool, p: ExprId, q: ExprId, stmt: tenfold_ir::tir::Stmt) -> ExprId {
+    fn short_circuit(&mut self, is_and: bool, (p, q): (ExprId, ExprId), stmt: Stmt, known: &Cond) -> ExprId {
         if is_empty(&stmt) {
             return if is_and { self.kernel.b.and(p, q) } else { self.kernel.b.or(p, q) };
         }
+        let hidden = bound_in(&stmt);
         let local = self.kernel.b.local("both", p);
-        let store = tenfold_ir::tir::Stmt::Store {
-            buf: local,
-            index: Vec::new(),
-            value: q,
-            access: tenfold_ir::tir::Access::Proven,
-        };
-        let cond = if is_and { p } else { self.kernel.b.unary(op::UnaryOp::Not, p) };
+        let store = Stmt::Store { buf: local, index: Vec::new(), value: q, access: Access::Proven };
+        let cond = if is_and { p } else { self.kernel.b.unary(UnaryOp::Not, p) };
         let then = Box::new(super::compute::flat(vec![stmt, store]));
-        self.push(tenfold_ir::tir::Stmt::If { cond, then, otherwise: None });
-        self.kernel.b.read_local(local)
+        self.push(Stmt::If { cond, then, otherwise: None });
+        let mut both = self.kernel.b.read_local(local);
+        // A local says nothing of index values, so what was known of them stands beside it.
+        if let Some(enough) = known.no.as_ref().and_then(|_| self.around_both(is_and, (p, q), false, &hidden)) {
+            both = self.kernel.b.or(enough, both);
+        }
+        if let Some(needed) = known.yes.as_ref().and_then(|_| self.around_both(is_and, (p, q), true, &hidden)) {
+            both = self.kernel.b.and(needed, both);
+        }
+        both
+    }
+
+    /// An expression that may be read anywhere, without what `hidden` binds and without memory that changes: one that
+    /// holds wherever the condition does if it is `needed`, else one that holds nowhere beside.
+    fn around(&mut self, e: ExprId, needed: bool, hidden: &BTreeSet<VarId>) -> Option<ExprId> {
+        if self.is_lasting(e, hidden) {
+            return Some(e);
+        }
+        let constant = |me: &Self, e: ExprId| me.kernel.known_scalar(e).map(|s| s.bits != 0);
+        match self.kernel.b.func().exprs.get(e).clone() {
+            tir::Expr::Unary(UnaryOp::Not, a) => {
+                let a = self.around(a, !needed, hidden)?;
+                Some(self.kernel.b.unary(UnaryOp::Not, a))
+            }
+            tir::Expr::If(c, a, b) if constant(self, b) == Some(false) => {
+                self.around_both(true, (c, a), needed, hidden)
+            }
+            tir::Expr::If(c, a, b) if constant(self, a) == Some(true) => {
+                self.around_both(false, (c, b), needed, hidden)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same of `p && q` or `p || q`: one side alone says something where both have to hold, or not to.
+    fn around_both(
+        &mut self,
+        is_and: bool,
+        (p, q): (ExprId, ExprId),
+        needed: bool,
+        hidden: &BTreeSet<VarId>,
+    ) -> Option<ExprId> {
+        match (self.around(p, needed, hidden), self.around(q, needed, hidden)) {
+            (Some(p), Some(q)) => Some(if is_and { self.kernel.b.and(p, q) } else { self.kernel.b.or(p, q) }),
+            (one, other) => one.or(other).filter(|_| is_and == needed),
+        }
+    }
+
+    /// Whether an expression reads no memory that changes, and nothing that `hidden` binds.
+    pub(super) fn is_lasting(&self, e: ExprId, hidden: &BTreeSet<VarId>) -> bool {
+        let func = self.kernel.b.func();
+        let is_input = |buf: &BufId| {
+            self.kernel.inputs.iter().any(|(_, input)| input == buf) && !self.kernel.updated.contains(buf)
+        };
+        func.reachable([e]).iter().all(|e| match func.exprs.get(*e) {
+            tir::Expr::Load { buf, .. } => is_input(buf),
+            tir::Expr::Var(var) => !hidden.contains(var),
+            _ => true,
+        })
     }
 
     /// Of the graph: a right side that only compares scalars is evaluated beside the left one, any other in a branch.
@@ -135,4 +190,15 @@ impl<'a> Elaborator<'a> {
         matches!(binding.op, Op::Element(_) | Op::Scalar(_) | Op::IndexValue { .. })
             && scalar(self.graph.ty(binding.out))
     }
+}
+
+/// The variables that a statement binds.
+fn bound_in(stmt: &Stmt) -> BTreeSet<VarId> {
+    let mut vars = BTreeSet::new();
+    stmt.walk(&mut |stmt| {
+        if let Stmt::Let { var, .. } | Stmt::For { var, .. } = stmt {
+            vars.insert(*var);
+        }
+    });
+    vars
 }

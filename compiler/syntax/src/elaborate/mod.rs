@@ -161,9 +161,6 @@ fn refuse(function: &TensorFn, diagnostics: &mut Diagnostics) {
     if let Some(pool) = function.attributes.pools.first() {
         refuse(pool.node, "`pool(…)`");
     }
-    if let Some(section) = &function.attributes.weights_section {
-        refuse(section.node, "`weights(section = …)`");
-    }
     if let Some(target) = function.attributes.targets.first() {
         refuse(target.node, "`targets(…)`");
     }

@@ -1,7 +1,8 @@
 //! Arithmetic, comparison, logic and conversion, of index values, literals, elements and tensors alike.
 
 use tenfold_ir::arith::{IntExpr, View};
-use tenfold_ir::op::{self, CmpOp, ElementOp};
+use tenfold_ir::float8::Float8;
+use tenfold_ir::op::{self, BinaryOp, CmpOp, ElementOp};
 use tenfold_ir::ops::Literal;
 use tenfold_ir::relax::{Op, SymDecl, SymKind, ValueId, element_dtype};
 use tenfold_ir::tir::ExprId;
@@ -333,12 +334,41 @@ impl<'a> Elaborator<'a> {
             return self.cast_to_index(node, a, &value, ty.text == "usize");
         }
         let Some(dtype) = self.dtype(ty) else { return Value::Unknown };
+        match Float8::of(dtype) {
+            Some(format) => self.saturated(node, a.node, value, format.value(format.most), dtype),
+            None => self.cast_value(node, a.node, value, dtype),
+        }
+    }
+
+    fn cast_value(&mut self, node: NodeId, at: NodeId, value: Value<'a>, dtype: DType) -> Value<'a> {
         match value {
             Value::Index(e) => self.index_as(node, &e, dtype),
             Value::Literal(Literal::Int(n)) => Value::Fixed(Scalar::int(dtype, n)),
             Value::Literal(Literal::Float(x)) => Value::Fixed(Scalar::float(dtype, x)),
-            value => self.element_op(node, ElementOp::Cast(dtype), vec![value], &[a.node]),
+            value => self.element_op(node, ElementOp::Cast(dtype), vec![value], &[at]),
         }
+    }
+
+    /// As a float of 8 bits, up to `most`, as ONNX's conversion saturates; NaN stays. An integer goes by way of `f32`,
+    /// which rounds none that is not too large.
+    fn saturated(&mut self, node: NodeId, at: NodeId, value: Value<'a>, most: f64, dtype: DType) -> Value<'a> {
+        let from = match self.type_of(&value) {
+            Some(tenfold_ir::relax::Type::Tensor(t)) => Some(t.dtype),
+            Some(tenfold_ir::relax::Type::Tuple(_) | tenfold_ir::relax::Type::Shape(_)) | None => None,
+        };
+        if from == Some(dtype) {
+            return value;
+        }
+        let wide = from.filter(|from| from.is_float()).unwrap_or(DType::F32);
+        let mut value = if from == Some(wide) { value } else { self.cast_value(node, at, value, wide) };
+        if let Value::Fixed(s) = value {
+            return Value::Fixed(Scalar::saturated(dtype, s.to_f64()));
+        }
+        for (op, end) in [(BinaryOp::Max, -most), (BinaryOp::Min, most)] {
+            let end = Value::Fixed(Scalar::float(wide, end));
+            value = self.element_op(node, ElementOp::Binary(op), vec![value, end], &[at, at]);
+        }
+        self.element_op(node, ElementOp::Cast(dtype), vec![value], &[at])
     }
 
     /// An index value as an element.
@@ -362,7 +392,7 @@ impl<'a> Elaborator<'a> {
             return Value::Index(IntExpr::from(if unsigned { n.max(0) } else { n }));
         }
         let float = match self.type_of(value) {
-            Some(tenfold_ir::relax::Type::Tensor(t)) => t.dtype.is_float(),
+            Some(tenfold_ir::relax::Type::Tensor(t)) => t.dtype.is_float() || t.dtype.is_stored(),
             Some(tenfold_ir::relax::Type::Tuple(_) | tenfold_ir::relax::Type::Shape(_)) | None => false,
         };
         if !float {
@@ -393,13 +423,13 @@ impl<'a> Elaborator<'a> {
         match value {
             Value::Index(e) => return Some(e.clone()),
             Value::Literal(Literal::Int(n)) => return self.small(at.node, *n),
-            Value::Fixed(s) if !s.dtype.is_float() => return self.small(at.node, s.to_i128()),
-            Value::Scalar(e) if self.kernel.dtype(*e).is_none_or(|d| !d.is_float()) => {
+            Value::Fixed(s) if !s.dtype.is_float() && !s.dtype.is_stored() => return self.small(at.node, s.to_i128()),
+            Value::Scalar(e) if self.kernel.dtype(*e).is_none_or(|d| !d.is_float() && !d.is_stored()) => {
                 return Some(self.atom(*e, &Self::text(at)));
             }
             Value::Tensor(v) => {
                 let ty = self.graph.tensor(*v);
-                if ty.shape.is_empty() && !ty.dtype.is_float() {
+                if ty.shape.is_empty() && !ty.dtype.is_float() && !ty.dtype.is_stored() {
                     if self.inside {
                         let buf = self.kernel.input(&self.graph, *v);
                         let e = self.input_now(buf);
@@ -438,8 +468,18 @@ impl<'a> Elaborator<'a> {
         atom
     }
 
-    /// A symbol of the graph that stands for a scalar integer.
+    /// The symbol that was bound to an integer, if its binding is seen here.
+    fn bound_before(&self, v: ValueId) -> Option<IntExpr> {
+        let sym = self.bound.get(&v)?;
+        let binds = |op: &Op| matches!(op, Op::BindIndex(bound) if bound == sym);
+        self.graph.visible().any(|binding| binds(&binding.op)).then(|| IntExpr::var(sym.clone()))
+    }
+
+    /// A symbol of the graph that stands for a scalar integer: one for all its uses.
     pub(super) fn bind_index(&mut self, node: NodeId, v: ValueId, text: &str) -> Option<IntExpr> {
+        if let Some(known) = self.bound_before(v) {
+            return Some(known);
+        }
         let base: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).take(24).collect();
         let base = base.trim_matches('_').to_string();
         let sym = self.fresh_sym(if base.starts_with(char::is_alphabetic) { &base } else { "index" });
@@ -448,6 +488,7 @@ impl<'a> Elaborator<'a> {
         let loc = self.loc(node);
         let bound_value = self.emit(node, Op::BindIndex(sym.clone()), &[v], &[node])?;
         self.graph.declare_sym(SymDecl { sym: sym.clone(), kind: SymKind::Bound(bound_value), loc });
+        self.bound.insert(v, sym.clone());
         let atom = IntExpr::var(sym);
         match range {
             Some((lo, hi)) => {

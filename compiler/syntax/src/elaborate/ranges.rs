@@ -29,10 +29,10 @@ impl Elaborator<'_> {
         }
         let inner = |e: ExprId| self.range_within(e, depth - 1);
         let found = match self.kernel.b.func().exprs.get(e) {
-            Expr::Const(value) if !value.dtype.is_float() => point(value.to_i128()),
+            Expr::Const(value) if !value.dtype.is_float() && !value.dtype.is_float8() => point(value.to_i128()),
             Expr::Index(value) => point(i128::from(*value)),
             Expr::Cast(_, a) => match self.kernel.b.ty(*a).elem {
-                Elem::Scalar(dtype) if dtype.is_float() => (None, None),
+                Elem::Scalar(dtype) if dtype.is_float() || dtype.is_float8() => (None, None),
                 Elem::Scalar(_) | Elem::Index => self.fitting(inner(*a), &own),
             },
             Expr::Load { buf, .. } => match &self.kernel.b.buf(*buf).range {
@@ -80,7 +80,7 @@ fn point(value: i128) -> Range {
 fn dtype_range(elem: Elem) -> Range {
     match elem {
         Elem::Scalar(DType::U64) => (Some(IntExpr::from(0)), None),
-        Elem::Scalar(dtype) if !dtype.is_float() && dtype != DType::I64 => {
+        Elem::Scalar(dtype) if !dtype.is_float() && !dtype.is_float8() && dtype != DType::I64 => {
             let bound = |s: Scalar| i64::try_from(s.to_i128()).ok().map(IntExpr::from);
             (bound(Scalar::least(dtype)), bound(Scalar::greatest(dtype)))
         }

@@ -167,7 +167,8 @@ impl<'a> Elaborator<'a> {
             }
         };
         for dtype in dtypes {
-            if let Some((expected, help)) = expected(*dtype) {
+            let stored = dtype.is_stored().then_some(("a dtype to compute with", "convert first: `x as f32`"));
+            if let Some((expected, help)) = stored.or_else(|| expected(*dtype)) {
                 let message = format!("expected {expected}, found `{dtype}`");
                 self.fail(node, Code::DtypeMismatch, message, help);
                 return false;

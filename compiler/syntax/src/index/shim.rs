@@ -84,7 +84,7 @@ fn argument(text: &str) -> Option<ShimArg> {
     let mut parts = text.splitn(3, ':');
     let (word, dtype, dims) = (parts.next()?, parts.next()?, parts.next()?);
     let usage = ShimUse::ALL.iter().find(|(_, name)| *name == word)?.0;
-    let dtype = DType::ALL.iter().copied().find(|known| known.name() == dtype)?;
+    let dtype = DType::from_any_name(dtype)?;
     let dim = |text: &str| if text == "?" { Some(None) } else { text.parse().ok().map(Some) };
     let dims = if dims.is_empty() { Vec::new() } else { dims.split(',').map(dim).collect::<Option<_>>()? };
     Some(ShimArg { usage, dtype, dims })

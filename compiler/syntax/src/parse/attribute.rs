@@ -160,6 +160,11 @@ impl Cx {
         match section {
             Some(literal) => {
                 let text = self.text(literal);
+                if text.value.is_empty() || !text.value.bytes().all(|b| b.is_ascii_graphic()) {
+                    let message = format!("`{}` is no name of a section", text.value.escape_default());
+                    let help = "write letters, digits and dots, as in the linker script: `section = \".qspi\"`";
+                    self.refuse(text.node, Code::AttributeArgument, message, help);
+                }
                 self.once(text.node, "weights(section)", &mut attributes.weights_section, text);
             }
             None => self.refuse_at(

@@ -85,7 +85,7 @@ impl Cx {
             return TypeKind::Error;
         };
         if let Some(syn::GenericArgument::Type(second)) = args.clone().next() {
-            let is_dtype = |ident: &syn::Ident| tenfold_abi::DType::from_name(&text_of(ident)).is_some();
+            let is_dtype = |ident: &syn::Ident| tenfold_abi::DType::from_any_name(&text_of(ident)).is_some();
             if let Some(second) = plain_ident(second).filter(|second| is_dtype(second) && !is_dtype(dtype)) {
                 self.refuse_at(
                     (second.span(), second.span()),

@@ -122,7 +122,7 @@ pub(crate) fn values_of(function: &TensorFn, name: &str, kind: GenericKind) -> V
 /// A value as the attribute or a turbofish writes it.
 pub(crate) fn generic_value(kind: GenericKind, value: &Expr) -> Option<GenericValue> {
     match (kind, &value.kind) {
-        (GenericKind::Dtype, ExprKind::Name(name)) => DType::from_name(name).map(GenericValue::Dtype),
+        (GenericKind::Dtype, ExprKind::Name(name)) => DType::from_any_name(name).map(GenericValue::Dtype),
         (GenericKind::Const, ExprKind::Literal(Literal::Int { value, .. })) => {
             i64::try_from(*value).ok().map(GenericValue::Const)
         }

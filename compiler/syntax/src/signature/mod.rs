@@ -184,11 +184,8 @@ pub fn signature_of(function: &TensorFn, generics: &Instance) -> (Option<Signatu
     reader.finish()
 }
 
-/// The storage types that only `as` reads and writes.
-pub(crate) const STORAGE: [&str; 6] = ["f8e4m3", "f8e5m2", "f8e4m3fn", "i4", "u4", "f4"];
-
 /// What other languages and libraries call the dtypes.
-const ELSEWHERE: [(&str, &str); 16] = [
+const ELSEWHERE: [(&str, &str); 25] = [
     ("boolean", "bool"),
     ("byte", "u8"),
     ("char", "i8"),
@@ -205,6 +202,15 @@ const ELSEWHERE: [(&str, &str); 16] = [
     ("int64", "i64"),
     ("uint8", "u8"),
     ("uint32", "u32"),
+    ("f8e4m3", "f8e4m3fn"),
+    ("float8e4m3fn", "f8e4m3fn"),
+    ("float8e4m3fnuz", "f8e4m3fnuz"),
+    ("float8e5m2", "f8e5m2"),
+    ("float8e5m2fnuz", "f8e5m2fnuz"),
+    ("float8_e4m3fn", "f8e4m3fn"),
+    ("float8_e5m2", "f8e5m2"),
+    ("int4", "i4"),
+    ("uint4", "u4"),
 ];
 
 /// A dtype by name, or what is wrong with it.
@@ -212,20 +218,18 @@ pub(crate) fn dtype(name: &Name, generics: &Instance) -> Result<DType, Diagnosti
     if let Some(GenericValue::Dtype(dtype)) = generics.get(&name.text) {
         return Ok(dtype);
     }
-    if let Some(dtype) = DType::from_name(&name.text) {
+    if let Some(dtype) = DType::from_any_name(&name.text) {
         return Ok(dtype);
     }
-    if STORAGE.contains(&name.text.as_str()) {
-        let message = format!("the storage type `{}` is not compiled yet", name.text);
-        return Err(Diagnostic::new(name.node, Code::NotCompiled, message)
-            .help("store it as `u8` and convert what the bits mean"));
-    }
     let found = Diagnostic::new(name.node, Code::UnknownDtype, format!("there is no dtype `{}`", name.text));
-    let names = DType::ALL.iter().map(|d| d.name());
+    let names = DType::ALL.iter().chain(&DType::STORED).map(|d| d.name());
     let known = ELSEWHERE.iter().find(|(theirs, _)| *theirs == name.text).map(|(_, ours)| *ours);
     Err(match known.or_else(|| nearest(&name.text, names)) {
         Some(near) => found.help(format!("did you mean `{near}`?")),
-        None => found.help("the dtypes are `bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64`"),
+        None => found.help(
+            "the dtypes are `bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64`, and to store \
+             `f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz i4 u4`",
+        ),
     })
 }
 

@@ -4,18 +4,16 @@
 //! Several vectors hide how long an operation takes until the next one may begin. Floats of strict functions keep their
 //! order.
 
-use std::collections::BTreeMap;
-
 use tenfold_ir::Scalar;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{
-    Access, BufId, Builder, Expr, ExprId, ExprMap, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer,
+    Access, BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer, substitution,
 };
 
 use crate::dlight::machine::Machine;
 use crate::dlight::walk::step;
-use crate::fuse::stage::{Iter, Stage, Staged};
+use crate::fuse::stage::{Iter, Stage, Staged, renamed};
 
 /// Expressions of a term up to which one vector of them does not keep the machine busy.
 const CHEAP: usize = 12;
@@ -145,8 +143,9 @@ impl Row {
         let here = b.add(begin, lane);
         to.insert(self.along, here);
         let at: Vec<ExprId> = spatial(stage).map(|i| to[&i.var]).chain([lane]).collect();
-        let (term, unit) = (self.term, self.unit(b));
-        let [term, unit] = [term, unit].map(|e| renamed_expr(b, &to, e));
+        let unit = self.unit(b);
+        let mut here = substitution(&to);
+        let [term, unit] = [self.term, unit].map(|e| here.expr(b, e));
         let old = b.load(all, at.clone(), Access::Proven);
         let value = b.binary(self.op, old, term);
         let store = |value| Stmt::Store { buf: all, index: at.clone(), value, access: Access::Proven };
@@ -236,25 +235,4 @@ fn neighbours(func: &PrimFunc, term: ExprId, along: VarId) -> bool {
         }
     }
     any
-}
-
-/// Iterators of their own for a new stage, and what stands for the old ones.
-fn renamed<'i>(b: &mut Builder, iters: impl Iterator<Item = &'i Iter>) -> (Vec<Iter>, BTreeMap<VarId, ExprId>) {
-    let mut to = BTreeMap::new();
-    let mut new = Vec::new();
-    for iter in iters {
-        let name = b.sym(iter.var).to_string();
-        let var = b.index_var(&name);
-        to.insert(iter.var, b.read(var));
-        new.push(Iter { var, ..iter.clone() });
-    }
-    (new, to)
-}
-
-fn renamed_expr(b: &mut Builder, to: &BTreeMap<VarId, ExprId>, e: ExprId) -> ExprId {
-    let rename = |b: &mut Builder, id: ExprId| match b.func().exprs.get(id) {
-        Expr::Var(v) => to.get(v).copied().unwrap_or(id),
-        _ => id,
-    };
-    ExprMap::new(rename).expr(b, e)
 }

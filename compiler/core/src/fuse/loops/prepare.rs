@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, ExprMap, IterKind, LoopKind, Scope, Stmt, VarId};
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, IterKind, LoopKind, Scope, Stmt, VarId, substitution};
 
 use crate::fuse::access::{Access, Axis, accesses, axes, names};
-use crate::fuse::stage::{Iter, Stage, Staged};
+use crate::fuse::stage::{Iter, Stage, Staged, renamed};
 
 /// Moves the start of every reduction into a stage of its own before it.
 pub(super) fn split_starts(staged: &mut Staged) {
@@ -20,26 +20,9 @@ pub(super) fn split_starts(staged: &mut Staged) {
 
 fn start(b: &mut Builder, stage: &Stage, init: Stmt) -> Stage {
     let kept = stage.iters.iter().filter(|i| i.kind == IterKind::Spatial);
-    let (iters, body) = renamed(b, kept, init);
+    let (iters, to) = renamed(b, kept);
+    let body = substitution(&to).stmt(b, init);
     Stage { name: format!("{}_start", stage.name), iters, init: None, body, loc: stage.loc }
-}
-
-/// A statement with variables of its own for the iterators.
-fn renamed<'i>(b: &mut Builder, iters: impl Iterator<Item = &'i Iter>, stmt: Stmt) -> (Vec<Iter>, Stmt) {
-    let mut to: BTreeMap<VarId, ExprId> = BTreeMap::new();
-    let mut new = Vec::new();
-    for iter in iters {
-        let name = b.sym(iter.var).to_string();
-        let var = b.index_var(&name);
-        to.insert(iter.var, b.read(var));
-        new.push(Iter { var, ..iter.clone() });
-    }
-    let mut map = ExprMap::new(move |b: &mut Builder, id| match b.func().exprs.get(id) {
-        Expr::Var(v) => to.get(v).copied().unwrap_or(id),
-        _ => id,
-    });
-    let stmt = map.stmt(b, stmt);
-    (new, stmt)
 }
 
 /// Whether a stage accumulates.
@@ -141,7 +124,8 @@ fn copy_out(staged: &mut Staged, n: usize, target: Access, acc: BufId, kept: &[b
     let value = b.load(acc, index, tenfold_ir::tir::Access::Proven);
     let access = tenfold_ir::tir::Access::Proven;
     let body = Stmt::Store { buf: target.buf, index: target.index, value, access };
-    let (mut iters, body) = renamed(b, spatial.iter(), body);
+    let (mut iters, to) = renamed(b, spatial.iter());
+    let body = substitution(&to).stmt(b, body);
     iters.iter_mut().for_each(|i| i.order = LoopKind::Serial);
     Stage { name, iters, init: None, body, loc }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::op::{BinaryOp, UnaryOp};
-use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, ExprMap, PrimFunc, Stmt, VarId, operands};
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, PrimFunc, Stmt, VarId, operands, substitution};
 
 use crate::fuse::access::{Access, Axis, accesses, axes};
 use crate::fuse::loops::redirected_loads;
@@ -116,11 +116,7 @@ fn write_out(staged: &mut Staged, buf: BufId, writer: usize) {
             return None;
         }
         let at: BTreeMap<VarId, ExprId> = places.iter().zip(index).filter_map(|(v, i)| Some(((*v)?, *i))).collect();
-        let mut map = ExprMap::new(|b: &mut Builder, id| match b.func().exprs.get(id) {
-            Expr::Var(v) => at.get(v).copied().unwrap_or(id),
-            _ => id,
-        });
-        Some(map.expr(b, value))
+        Some(substitution(&at).expr(b, value))
     };
     for other in &mut staged.stages {
         let body = std::mem::replace(&mut other.body, Stmt::nop());

@@ -91,7 +91,7 @@ impl Graph {
         let shape: Vec<usize> = shape.iter().map(|n| *n as usize).collect();
         let bytes = values(&mut self.random, self.dtype, &shape).to_bytes();
         let shape: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
-        let hash = crate::relax_passes::rewrite::content_hash(self.dtype, &shape, &bytes);
+        let hash = tenfold_ir::content::of_bytes(self.dtype, &shape, &bytes);
         let ty = TensorType { dtype: self.dtype, shape: shape.iter().map(|n| IntExpr::from(*n as i64)).collect() };
         let (name, bytes) = ("w".to_string(), ConstBytes::Inline(bytes.into()));
         self.constants.push(ConstData { hash, name, dtype: self.dtype, shape, bytes });

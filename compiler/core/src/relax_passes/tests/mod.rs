@@ -5,7 +5,6 @@ mod graphs;
 mod layouts;
 mod opted;
 mod rows;
-mod scaling;
 
 use std::collections::BTreeMap;
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use tenfold_ir::Module;
-use tenfold_ir::tir::{BufId, BufUse, CallArg, Expr, ExprArena, ExprId, Param, Stmt, VarId, operands};
+use tenfold_ir::tir::{Block, BufId, BufUse, CallArg, Expr, ExprArena, ExprId, Param, Stmt, VarId, operands};
 
 /// One access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::schedule) struct Access {
     pub buf: BufId,
-    /// One index per axis; nothing for a whole buffer that a call is given.
+    /// One index per axis; nothing for a whole buffer that a call is given or a view shows a part of.
     pub index: Option<Vec<ExprId>>,
 }
 
@@ -70,18 +70,35 @@ impl Walk<'_> {
         match stmt {
             Stmt::Store { buf, index, .. } => self.write(Access { buf: *buf, index: Some(index.clone()) }),
             Stmt::Call { func, args, .. } => self.call(func, args),
+            Stmt::Block(block) => self.views(block),
             Stmt::Seq(_)
             | Stmt::For { .. }
             | Stmt::While { .. }
             | Stmt::If { .. }
             | Stmt::Let { .. }
             | Stmt::Alloc { .. }
-            | Stmt::Block(_)
             | Stmt::Evaluate(_)
             | Stmt::Barrier(_)
             | Stmt::Assert { .. }
             | Stmt::Prefetch { .. }
             | Stmt::At(..) => {}
+        }
+    }
+
+    /// What a view shows may be read anywhere and, if the view is written, written anywhere.
+    fn views(&mut self, block: &Block) {
+        if block.matches.is_empty() {
+            return;
+        }
+        let inside = block.init.iter().chain([&block.body]);
+        let written: BTreeSet<BufId> =
+            inside.flat_map(|s| accesses(self.module, self.exprs, s).written_bufs()).collect();
+        for shown in &block.matches {
+            let access = Access { buf: shown.region.buf, index: None };
+            self.found.reads.push(access.clone());
+            if written.contains(&shown.view) {
+                self.write(access);
+            }
         }
     }
 

@@ -19,7 +19,8 @@ pub(super) const PRIMITIVE: Primitive = Primitive {
 
 impl Schedule<'_> {
     /// Asks something of a later pass: `software_pipeline` with `[[stages], [order]]`, `pragma_auto_unroll_max_step`
-    /// and `pragma_unroll_explicit` with a number, `loop_partition` with `true`, `prefetch` with `["buffer", turns ahead]`, any other key with a number or a text.
+    /// and `pragma_unroll_explicit` with a number, `loop_partition` with `true`, `prefetch` with `["buffer", turns ahead]`,
+    /// any other key with a number or a text.
     pub fn annotate(&mut self, place: impl Into<Arg>, key: &str, value: impl Into<Arg>) -> Result<(), ScheduleError> {
         self.step("annotate", vec![place.into(), key.into(), value.into()])
     }

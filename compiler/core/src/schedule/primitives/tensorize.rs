@@ -39,6 +39,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     };
     let block = state.get_block(&name)?.clone();
     let found = parts(state, &block.body, &desc)?;
+    require_apart(state, &desc, &found)?;
     let (views, matches) = views(state, &desc, &found)?;
     let body = Import::new(&mut state.b, &code, &[], &views).body(&mut state.b);
     state.edit_block(&name, |_, block| {
@@ -120,6 +121,26 @@ fn equal(a: &tir::Arg, b: &tir::Arg) -> bool {
         (None, None) => true,
         _ => false,
     })
+}
+
+/// The code may write one parameter before it has read another, so that what is written must be no other's.
+fn require_apart(state: &State<'_>, desc: &PrimFunc, found: &Parts) -> Result<(), Refusal> {
+    let one = |param: &Param| match param {
+        Param::Buffer(buf, usage) => Some((*buf, *usage)),
+        Param::Value(_) | Param::Workspace => None,
+    };
+    let params: Vec<(BufId, BufUse)> = desc.params.iter().filter_map(one).collect();
+    let ours = |buf: &BufId| found.get(buf).map(|(ours, _)| *ours);
+    for (written, _) in params.iter().filter(|(_, usage)| *usage != BufUse::In) {
+        let other = params.iter().find(|(buf, _)| buf != written && ours(buf).is_some() && ours(buf) == ours(written));
+        if let (Some((other, _)), Some(both)) = (other, ours(written)) {
+            let name = |buf: &BufId| &desc.buffers[buf.0 as usize].name;
+            let (written, other, both) = (name(written), name(other), state.buf_name(both));
+            let text = format!("`{written}`, which the intrinsic writes, and `{other}` both stand for `{both}`");
+            return Refusal::err(text, "write to another buffer than those that are read");
+        }
+    }
+    Ok(())
 }
 
 /// A view of each part, in the order of the intrinsic's parameters.

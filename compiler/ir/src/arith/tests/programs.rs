@@ -200,6 +200,8 @@ fn a_bound_rises_to_the_next_multiple() {
     proven(&["n >= 4", "n <= 13", "(n + 1) % 4 == 0"], "n <= 11");
     proven(&["n <= 13", "(3 - n) % 4 == 0"], "n <= 11");
     unproven(&["n <= 13", "(3 - n) % 4 == 0"], "n <= 10");
+    proven(&["n <= 13", "(n + 1) % 4 == 0"], "n <= 11");
+    unproven(&["n <= 11", "(n + 1) % 4 == 0"], "n <= 10");
 }
 
 #[test]
@@ -218,4 +220,37 @@ fn a_remainder_is_not_above_a_dividend_whose_sign_one_path_shows() {
     let facts = [&dims[..], &loops[..], &at[..], &inside[..]].concat();
     proven(&facts, "floormod(j, 2) < min(1, N - 1) + 1");
     proven(&facts, "floormod(j, 2) <= N - 1");
+}
+
+#[test]
+fn a_loop_that_runs_has_half_of_its_end() {
+    let facts = ["N >= 0", "floordiv(N + 1, 2) >= 0", "i >= 0", "i < N", "k >= 0", "k < N"];
+    proven(&facts, "floormod(k, floordiv(N + 1, 2)) < floordiv(N + 1, 2)");
+    proven(&facts, "floormod(k, floordiv(N + 1, 2)) >= 0");
+    let scan = ["N >= 0", "at >= 0", "at <= 4", "floordiv(N + 1, 2) >= 0", "k >= 0", "k < N", "a >= -128", "a <= 127"];
+    proven(&scan, "floormod(-k, floordiv(N + 1, 2)) < floordiv(N + 1, 2)");
+    proven(&scan, "floormod(-k, floordiv(N + 1, 2)) >= 0");
+    unproven(&["N >= 0", "k >= 0"], "floormod(k, floordiv(N + 1, 2)) < floordiv(N + 1, 2)");
+    unproven(&["N >= 0", "k >= 0", "k < N"], "floormod(k, floordiv(N, 2)) < floordiv(N, 2)");
+}
+
+#[test]
+fn what_cannot_be_proves_everything() {
+    let dims = ["N >= 0", "M >= 0", "N >= 1", "M >= 1", "i >= 0", "i < 256"];
+    let odd = [&dims[..], &["(2*i - 1) % 2 == 0"]].concat();
+    proven(&odd, "floormod(2*i, 3) < N");
+    proven(&odd, "x < 0");
+    proven(&["2*x == 2*y + 1"], "z < 0");
+    proven(&["x != x"], "z < 0");
+    unproven(&["(2*i - 1) % 3 == 0"], "i < 0");
+    unproven(&["2*x == 2*y + 2"], "z < 0");
+}
+
+#[test]
+fn a_quotient_leads_to_its_dividend() {
+    let turns = ["N >= 2", "M >= 1", "M % 2 == 0", "w >= 0", "w == r", "w < 2", "floordiv(w, 2) > 0"];
+    proven(&turns, "2*w - 1 >= 0");
+    proven(&turns, "-w >= 0");
+    proven(&["w < 9", "floordiv(w, 4) >= 2"], "w == 8");
+    unproven(&["w < 10", "floordiv(w, 4) >= 2"], "w == 8");
 }

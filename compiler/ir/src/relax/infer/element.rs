@@ -4,7 +4,7 @@ use super::{scalar, show};
 use crate::DType;
 use crate::arith::Prover;
 use crate::op::{Activation, ElementOp, Takes, UnaryOp};
-use crate::ops::{At, OpError, OpErrorKind, count};
+use crate::ops::{At, OpError, OpErrorKind, computed, count};
 use crate::relax::TensorType;
 use crate::relax::infer::shape::broadcast;
 
@@ -58,6 +58,9 @@ fn result_dtype(op: ElementOp, args: &[TensorType]) -> Result<DType, OpError> {
     if args.len() != arity(op) {
         let message = format!("expected {}, found {}", count(arity(op), "operand"), args.len());
         return Err(OpError::new(At::Call, OpErrorKind::Arity, message));
+    }
+    if !matches!(op, ElementOp::Cast(_) | ElementOp::Select) {
+        args.iter().enumerate().try_for_each(|(i, arg)| computed(i, arg))?;
     }
     let first = if op == ElementOp::Select { check_condition(&args[0])? } else { 0 };
     let takes = takes(op);

@@ -11,8 +11,8 @@ mod window;
 
 use crate::DType;
 use crate::arith::{IntExpr, Prover};
-use crate::op::{ElementOp, ReduceOp};
-use crate::ops::{At, OpError, OpErrorKind, count, show_type};
+use crate::op::ReduceOp;
+use crate::ops::{At, OpError, OpErrorKind, computed, count, show_type};
 use crate::relax::{Op, TensorType, Type, dim};
 
 pub use element::element_dtype;
@@ -85,28 +85,22 @@ pub fn infer(prover: &Prover, op: &Op, args: &[Type]) -> Result<Option<Type>, Op
     Ok(Some(Type::Tensor(ty)))
 }
 
-/// An error if an op computes with elements that are stored only: those are moved, chosen and converted.
+/// An error if an op computes with elements that are stored only: those are moved, chosen and converted. Elementwise
+/// operators have it in their own rule, which closures ask too.
 fn refuse_stored(op: &Op, args: &[Type]) -> Result<(), OpError> {
-    let computes = match op {
-        Op::Element(element) => !matches!(element, ElementOp::Cast(_) | ElementOp::Select),
+    let computes = matches!(
+        op,
         Op::Reduce { .. }
-        | Op::ArgReduce { .. }
-        | Op::MatMul
-        | Op::Softmax { .. }
-        | Op::BatchNorm { .. }
-        | Op::LayerNorm { .. }
-        | Op::Conv { .. }
-        | Op::Pool { .. } => true,
-        _ => false,
-    };
-    let stored = |ty: &Type| ty.tensor().is_some_and(|tensor| tensor.dtype.is_stored());
-    match args.iter().position(stored).filter(|_| computes) {
-        None => Ok(()),
-        Some(at) => {
-            let message = format!("`{}` is stored, and no operator computes with its elements", show_type(&args[at]));
-            Err(OpError::new(At::Arg(at), OpErrorKind::DType, message).help("convert first: `x as f32`"))
-        }
-    }
+            | Op::ArgReduce { .. }
+            | Op::MatMul
+            | Op::Softmax { .. }
+            | Op::BatchNorm { .. }
+            | Op::LayerNorm { .. }
+            | Op::Conv { .. }
+            | Op::Pool { .. }
+    );
+    let mut tensors = args.iter().enumerate().filter_map(|(i, ty)| Some((i, ty.tensor()?)));
+    if computes { tensors.try_for_each(|(i, tensor)| computed(i, tensor)) } else { Ok(()) }
 }
 
 /// The type of a scalar.

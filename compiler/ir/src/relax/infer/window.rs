@@ -43,17 +43,12 @@ fn check_window(window: &Window, spatial: usize) -> Result<(), OpError> {
     Ok(())
 }
 
-/// Number of elements from the first to the last that a window touches along a spatial axis.
-fn reach(window: &Window, i: usize) -> i64 {
-    (window.kernel[i] - 1) * window.dilations[i] + 1
-}
-
 /// Extent of the result along spatial axis `i`: `(in + pads - reach) / stride + 1`.
 fn spatial_extent(prover: &Prover, window: &Window, i: usize, x: &TensorType) -> Result<IntExpr, OpError> {
     let spatial = x.shape.len() - 2;
     let extent = &x.shape[2 + i];
     let pads = window.pads[i] + window.pads[i + spatial];
-    let need = reach(window, i) - pads;
+    let need = window.reach(i) - pads;
     if !dim::at_most(prover, &dim::int(need), extent) {
         let message = format!(
             "axis {} of `{}` is not proven to hold a window: it needs {need} or more, found `{extent}`",
@@ -151,7 +146,7 @@ pub(super) fn pool(prover: &Prover, window: &Window, ceil_mode: bool, x: &Tensor
     check_window(window, spatial)?;
     let mut shape = x.shape[..2].to_vec();
     for i in 0..spatial {
-        if window.pads[i] >= reach(window, i) || window.pads[i + spatial] >= reach(window, i) {
+        if window.pads[i] >= window.reach(i) || window.pads[i + spatial] >= window.reach(i) {
             let message = format!("padding of spatial axis {i} holds a whole window of {}", window.kernel[i]);
             return Err(OpError::new(At::Attr("pads".into()), OpErrorKind::Attribute, message)
                 .help("pad less than the window's extent"));
@@ -170,7 +165,7 @@ fn ceil_extent(window: &Window, i: usize, spatial: usize, x: &TensorType) -> Res
             .help("fix the dim, or pad by hand"));
     };
     let stride = window.strides[i];
-    let room = extent + window.pads[i] + window.pads[i + spatial] - reach(window, i);
+    let room = extent + window.pads[i] + window.pads[i + spatial] - window.reach(i);
     let mut out = (room + stride - 1).div_euclid(stride) + 1;
     if (out - 1) * stride >= extent + window.pads[i] {
         out -= 1;

@@ -1,9 +1,9 @@
 //! The reference interpreter of tir: what a prim-func does, on every phase.
 //!
 //! Integers are exact; floats carry how far a conforming implementation may be from them ([`crate::eval::Bounded`]).
-//! Of phase [`Phase::Target`](super::Phase::Target) the values count and the errors do not: expanded math takes floats apart into bits, of
-//! which no error is known. Nothing is believed: every index, every read of what was not written and every write to
-//! an input is checked here, which is how the prover and the memory plan are tested.
+//! Of phase [`Phase::Target`](super::Phase::Target) the values count and the errors do not: expanded math takes floats
+//! apart into bits, of which no error is known. Nothing is believed: every index, every read of what was not written
+//! and every write to an input is checked here, which is how the prover and the memory plan are tested.
 
 mod expr;
 mod frame;

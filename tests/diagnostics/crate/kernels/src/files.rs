@@ -124,6 +124,18 @@ pub fn model_with_two_inputs(x: Tensor<f32, B, 4>, y: f32) -> Tensor<f32, B, 2>;
 #[tensor_fn(onnx = "weights/net.onnx")]
 pub fn model_with_state(x: &mut Tensor<f32, B, 4>) -> Tensor<f32, B, 2>;
 
+#[tensor_fn(onnx = "weights/net.onnx", params(v))]
+pub fn model_of_an_unknown_weight(x: Tensor<f32, B, 4>, v: Tensor<f32, 4, 2>) -> Tensor<f32, B, 2>;
+
+#[tensor_fn(onnx = "weights/net.onnx", params(w))]
+pub fn model_of_another_weight(w: Tensor<f32, 4, 3>, x: Tensor<f32, B, 4>) -> Tensor<f32, B, 2>;
+
+#[tensor_fn(onnx = "weights/net.onnx", params(w))]
+pub fn model_of_a_weight_of_any_extent(x: Tensor<f32, B, 4>, w: Tensor<f32, K, 2>) -> Tensor<f32, B, 2>;
+
+#[tensor_fn(onnx = "weights/shaped.onnx", params(s))]
+pub fn model_of_a_weight_that_is_a_shape(x: Tensor<f32, 4>, s: Tensor<i64, 2>) -> Tensor<f32, 2, 2>;
+
 #[tensor_fn(onnx = "weights/unknown.onnx")]
 pub fn model_of_unknown_operators(x: Tensor<f32, 4>) -> Tensor<f32, 4>;
 

@@ -19,9 +19,3 @@ pub fn targets(x: Tensor<f32, N>) -> Tensor<f32, N> {
 pub fn precision(x: Tensor<f32, 4, 4>) -> Tensor<f32, 4, 4> {
     matmul(x, x)
 }
-
-#[tensor_fn(weights(section = ".qspi"))]
-pub fn section(x: Tensor<f32, 4>) -> Tensor<f32, 4> {
-    const B: Tensor<f32, 4> = npy!("weights/bias.npy");
-    x + B
-}

@@ -1,0 +1,34 @@
+//! Crates outside of the workspace, as a user has them: no profile of ours holds for them.
+
+use std::path::Path;
+use std::process::Command;
+use std::{fs, io};
+
+use crate::tools;
+
+/// Writes the manifest of a crate that depends on this checkout, the build script of three lines, and the lock file of
+/// the workspace, so that nothing is fetched.
+///
+/// # Errors
+///
+/// The folder cannot be written to.
+pub fn write(folder: &Path, name: &str) -> io::Result<()> {
+    let path = |of: &str| format!("{{ path = {:?} }}", tools::root().join(of));
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\ntenfold = {}\n\n[build-dependencies]\ntenfold-build = {}\n\n[workspace]\n",
+        path("runtime"),
+        path("build-support")
+    );
+    fs::create_dir_all(folder.join("src"))?;
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::write(folder.join("build.rs"), "fn main() {\n    tenfold_build::compile();\n}\n")?;
+    fs::copy(tools::root().join("Cargo.lock"), folder.join("Cargo.lock")).map(drop)
+}
+
+/// Cargo in a folder, with a target directory of the caller's.
+pub fn cargo(folder: &Path, target: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(folder).env("CARGO_TARGET_DIR", target).env_remove("OUT_DIR");
+    cargo
+}
