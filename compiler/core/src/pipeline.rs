@@ -97,6 +97,8 @@ pub static PIPELINE: &[Pass] = &[
     tir::storage_rewrite::PASS,
     // Last of those that move expressions, and before math is expanded: what it has to look at is small.
     tir::rewrite_unsafe_select::PASS,
+    // Once vectors of neighbours are loaded as such, and while indices have no width.
+    tir::pack_nibbles::PASS,
     // Behind all that reason about indices: arithmetic of 32 bits is not known to be exact.
     tir::narrow_data_type::PASS,
     // Its conversions round, which `LowerMath` writes out where a target cannot.
@@ -153,6 +155,7 @@ pub static PASSES: &[Pass] = &[
     tir::merge_shared_memory_allocations::PASS,
     tir::narrow_data_type::PASS,
     graph::normalize::PASS,
+    tir::pack_nibbles::PASS,
     graph::pad_conv::PASS,
     tir::plan_and_update_buffer_allocation_location::PASS,
     plan::PASS,

@@ -140,6 +140,11 @@ def others(x):
     case("roll(x, shift = 5)", "all", np.roll(x, 5), x=x)
     case("roll(x, shift = [1, -2], axis = [0, -1])", "all", np.roll(x, (1, -2), (0, 1)), x=x)
     case("roll(x, shift = 1, axis = 0)", "all", np.zeros((0, 2)), x=np.zeros((0, 2)))
+    case("repeat(x, repeats = 3)", "all", np.repeat(x, 3), x=x)
+    case("repeat(x, repeats = 2, axis = -1)", "all", np.repeat(x, 2, -1), x=x)
+    case("repeat(x, repeats = 1, axis = 0)", "all", x, x=x)
+    case("repeat(x, repeats = 4, axis = 0)", "all", np.zeros((0, 2)), x=np.zeros((0, 2)))
+    case("repeat(x, repeats = 2)", "all", [7, 7], x=np.array(7))
     z = some(2, 3, 4) + 1
     for name, f in (("tril", np.tril), ("triu", np.triu)):
         for k in (-1, 0, 2):
@@ -325,6 +330,7 @@ def specials():
         ("flip(x, axis = 0)", x[::-1]),
         ('pad(x, pad_width = [[0, 1], [1, 0]], mode = "edge")', np.pad(x, ((0, 1), (1, 0)), mode="edge")),
         ("roll(x, shift = 1)", np.roll(x, 1)),
+        ("repeat(x, repeats = 2, axis = 0)", np.repeat(x, 2, 0)),
     ]
     for call, wanted in table:
         case(call, "floats", wanted, x=x)

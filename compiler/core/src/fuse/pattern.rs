@@ -1,7 +1,8 @@
 //! What kind of operator a prim-func is, from what its stages read and write. No name of an operator is looked at.
 
+use tenfold_ir::DType;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{BufId, BufUse, Expr, ExprId, IterKind, OpPattern, Param, PrimFunc, Stmt, VarId, operands};
+use tenfold_ir::tir::{BufId, BufUse, Elem, Expr, ExprId, IterKind, OpPattern, Param, PrimFunc, Stmt, VarId, operands};
 
 use super::access::{Axis, accesses, axes, loads, names};
 use super::stage::{Stage, Staged};
@@ -17,12 +18,20 @@ pub(crate) struct Kind {
     pub movement: bool,
     /// Whether it is one stage whose value can be written out where it is read.
     pub inlinable: bool,
+    /// Whether it reads integers of 4 bits and makes larger elements of them.
+    pub widens: bool,
 }
 
 /// A function that fuses with nothing.
 fn opaque(func: &PrimFunc) -> Kind {
     let inputs = func.params.iter().filter(|p| matches!(p, Param::Buffer(_, BufUse::In | BufUse::InOut))).count();
-    Kind { pattern: OpPattern::Opaque, operands: vec![OpPattern::Opaque; inputs], movement: false, inlinable: false }
+    Kind {
+        pattern: OpPattern::Opaque,
+        operands: vec![OpPattern::Opaque; inputs],
+        movement: false,
+        inlinable: false,
+        widens: false,
+    }
 }
 
 /// The kind of a function.
@@ -45,7 +54,16 @@ pub(crate) fn kind_of(func: &PrimFunc) -> Kind {
         _ => None,
     };
     let movement = value.is_some_and(|value| moves(func, value));
-    Kind { pattern, operands, movement, inlinable: value.is_some() }
+    let widens = value.is_some_and(|value| widens(func, value));
+    Kind { pattern, operands, movement, inlinable: value.is_some(), widens }
+}
+
+/// Whether a value is made of integers of 4 bits and is larger.
+pub(crate) fn widens(func: &PrimFunc, value: ExprId) -> bool {
+    let nibble = |elem: Elem| matches!(elem, Elem::Scalar(DType::I4 | DType::U4));
+    let loads = loads(func, [value]);
+    !nibble(func.exprs.ty(value).elem)
+        && loads.iter().any(|a| nibble(Elem::Scalar(func.buffers[a.buf.0 as usize].dtype)))
 }
 
 /// Stages in order: at most one may reduce, and what follows it stays element by element.

@@ -5,7 +5,7 @@
 //! loops is moved so here too.
 //! A result is folded while it has at most 16 times the bytes of its operands, or at most 64 MB; a table computed from
 //! nothing (`arange`, `full`) at most 64 KB, for it costs flash. One value all over stays a `full`, which costs
-//! nothing; integers that a product widens as it reads them stay narrow. Phase: before the operators become kernels.
+//! nothing; integers that a product widens as it reads them stay narrow, and so do those of 4 bits. Phase: before the operators become kernels.
 
 use tenfold_ir::eval::Value;
 use tenfold_ir::relax::{self, Binding, Builder, Inputs, Op, TensorType, ValueId};
@@ -35,8 +35,8 @@ const DEPTH: usize = 8;
 
 /// Runs on every relax function.
 pub(crate) fn fold_constant(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
-    let factors = widened::factors(module);
-    rewrite(module, &mut |cx: &mut Rewriter<'_>, b: &Binding| match factors.contains(&(cx.func.name.clone(), b.out)) {
+    let kept = widened::kept(module);
+    rewrite(module, &mut |cx: &mut Rewriter<'_>, b: &Binding| match kept.contains(&(cx.func.name.clone(), b.out)) {
         true => None,
         false => binding(cx, b),
     });

@@ -3,7 +3,8 @@
 //! Transposes, reshapes, slices, joins, padding and conversions of constants become new constants, by plain loops and
 //! of any size up to 64 MB; the function then reads weights as it needs them, and the transform costs nothing when it
 //! runs. (TVM hands the transforms to a function of their own that the caller runs once; here weights are known when
-//! the program is built.) Integers that a product widens as it reads them stay narrow. Phase: before the operators
+//! the program is built.) Integers that a product widens as it reads them stay narrow,
+//! and so do those of 4 bits. Phase: before the operators
 //! become kernels. No result changes: elements are moved, and converted by the same rule as at run time.
 
 use std::borrow::Cow;
@@ -28,8 +29,8 @@ pub(crate) const PASS: Pass = Pass::on_module("LiftTransformParams", &lift_trans
 
 /// Runs on every relax function.
 pub(crate) fn lift_transform_params(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
-    let factors = widened::factors(module);
-    rewrite(module, &mut |cx: &mut Rewriter<'_>, b: &Binding| match factors.contains(&(cx.func.name.clone(), b.out)) {
+    let kept = widened::kept(module);
+    rewrite(module, &mut |cx: &mut Rewriter<'_>, b: &Binding| match kept.contains(&(cx.func.name.clone(), b.out)) {
         true => None,
         false => binding(cx, b),
     });

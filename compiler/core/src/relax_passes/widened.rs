@@ -1,5 +1,6 @@
 //! Products of integers that are stored narrower: conversions which lose nothing stay beside the product, which reads
-//! the narrow elements and widens each as it loads it. Weights of 8 bits then take 8 bits.
+//! the narrow elements and widens each as it loads it. Weights of 8 bits then take 8 bits. Constants of 4 bits stay what
+//! they are whatever reads them: they are packed two to a byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +23,20 @@ fn is_product(op: &Op) -> bool {
     matches!(op, Op::MatMul | Op::Conv { .. })
 }
 
-/// Conversions that products alone read, as factors, by the name of their function.
-pub(crate) fn factors(module: &Module) -> BTreeSet<(String, ValueId)> {
+/// Elements up to which a constant of 4 bits may be converted when the program is built: zero points, small tables.
+const FEW: i64 = 1 << 6;
+
+/// Whether a conversion is of many integers of 4 bits, which take an eighth of what they would be afterwards.
+fn is_packed(func: &relax::Function, binding: &Binding) -> bool {
+    let (Op::Element(ElementOp::Cast(_)), [source]) = (&binding.op, &binding.args[..]) else { return false };
+    let Type::Tensor(from) = &func.values[source.0 as usize].ty else { return false };
+    let count = from.shape.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_const()?));
+    matches!(from.dtype, DType::I4 | DType::U4) && count.is_none_or(|n| n > FEW)
+}
+
+/// Conversions that stay, by the name of their function: those that products alone read, as factors, and those of many
+/// integers of 4 bits.
+pub(crate) fn kept(module: &Module) -> BTreeSet<(String, ValueId)> {
     let mut out = BTreeSet::new();
     for (name, func) in relax_functions(module) {
         let mut found: BTreeSet<ValueId> =
@@ -38,6 +51,7 @@ pub(crate) fn factors(module: &Module) -> BTreeSet<(String, ValueId)> {
         for result in &func.results {
             found.remove(result);
         }
+        found.extend(func.bindings().filter(|b| is_packed(func, b)).map(|b| b.out));
         out.extend(found.into_iter().map(|v| (name.clone(), v)));
     }
     out

@@ -21,6 +21,7 @@ pub(crate) mod lower_math;
 pub(crate) mod lower_opaque_block;
 pub(crate) mod merge_shared_memory_allocations;
 pub(crate) mod narrow_data_type;
+pub(crate) mod pack_nibbles;
 pub(crate) mod plan_and_update_buffer_allocation_location;
 pub(crate) mod remove_no_op;
 pub(crate) mod rewrite_unsafe_select;

@@ -11,6 +11,7 @@ use super::kernel::{Buf, Ex, Kernel};
 use super::{AttrDef, OpCall, OpDef};
 use crate::Scalar;
 use crate::arith::IntExpr;
+use crate::op::BinaryOp;
 use crate::relax::{Builder, Op, SliceAxis, TensorType, ValueId, dim};
 
 const REDUCTION: AttrDef = AttrDef {
@@ -301,6 +302,33 @@ fn roll_axes(b: &mut Builder, x: ValueId, axes: &[usize], shifts: &[i64]) -> Res
     k.finish(b)
 }
 
+/// Each element along an axis as often as said, side by side.
+fn repeat(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+    let (mut x, mut ty) = tensor(b, call, 0)?;
+    let times = match int_attr(call, "repeats")?.ok_or_else(|| super::call::missing("repeats", "2"))? {
+        n if (1..1 << 32).contains(&n) => n,
+        n => return Err(attr_error("repeats", format!("expected 1 to 4294967295 for `repeats`, found {n}"))),
+    };
+    let axis = match int_attr(call, "axis")? {
+        Some(_) => axis_attr(call, &ty, 0)?,
+        None => {
+            ty.shape = vec![dim::product(&ty.shape)];
+            x = b.emit(Op::Reshape { shape: ty.shape.clone() }, &[x])?;
+            0
+        }
+    };
+    ty.shape[axis] = &ty.shape[axis] * &dim::int(times);
+    let k = Kernel::new(b, "repeat");
+    let from = k.input(b, x);
+    let out = k.output(ty);
+    k.each("repeat", out, |i| {
+        let mut source = i.to_vec();
+        source[axis] = i[axis].binary(BinaryOp::DivEuclid, times);
+        from.at(&source)
+    });
+    k.finish(b)
+}
+
 /// The triangle of matrices at and below (above) a diagonal; the rest is 0.
 fn triangle(b: &mut Builder, call: &OpCall, upper: bool) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
@@ -399,6 +427,18 @@ pub(super) static TABLE: &[OpDef] = &[
         ],
         roll,
         "x with elements moved along axes; what leaves at one end comes back at the other."
+    ),
+    graph!(
+        "repeat",
+        "",
+        "x",
+        1,
+        &[
+            AttrDef { name: "repeats", ty: "int", doc: "how often each element stands there" },
+            AttrDef { name: "axis", ty: "int = flattened", doc: "along which axis" },
+        ],
+        repeat,
+        "x with each element along an axis repeated, the copies side by side."
     ),
     graph!(
         "tril",

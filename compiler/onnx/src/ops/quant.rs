@@ -2,6 +2,7 @@
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, ReduceOp, UnaryOp};
+use tenfold_ir::ops::AttrValue;
 use tenfold_ir::relax::{ConvLayout, Op, ValueId};
 use tenfold_ir::{DType, Scalar};
 
@@ -43,13 +44,8 @@ fn along<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId, p: ValueId) -> Ou
     let axis = call.axis(1, dims.len())?;
     let block = call.int_or("block_size", 0)?;
     if block > 0 && own.len() == dims.len() {
-        let mut wide = own.clone();
-        wide.insert(axis + 1, int(block));
-        let p = cx.expand_dims(p, axis + 1)?;
-        let p = cx.broadcast(p, &wide)?;
-        let mut all = own.clone();
-        all[axis] = &own[axis] * int(block);
-        let p = cx.reshape(p, &all)?;
+        let attrs = [("repeats", AttrValue::Int(int(block))), ("axis", AttrValue::Int(int(axis as i64)))];
+        let p = cx.op("repeat", &[p], &attrs)?;
         return cx.part(p, axis, int(0), dims[axis].clone());
     }
     match own.as_slice() {

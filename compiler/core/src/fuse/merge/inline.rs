@@ -1,19 +1,21 @@
 //! Writes values out where they are read, where that computes nothing twice that costs anything. (TVM: compute_inline.)
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::op::{BinaryOp, UnaryOp};
 use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, PrimFunc, Stmt, VarId, operands, substitution};
 
 use crate::fuse::access::{Access, Axis, accesses, axes};
 use crate::fuse::loops::redirected_loads;
-use crate::fuse::pattern::{moves, whole_value};
+use crate::fuse::pattern::{moves, whole_value, widens};
 use crate::fuse::stage::{Stage, Staged};
 
 /// Nodes that a value may have, counted as often as they are met, after it is written out.
 const LARGEST: usize = 512;
 /// Operations that are cheaper done again than kept.
 const CHEAP: usize = 4;
+/// Operations that dequantise an integer of 4 bits: done again, they read an eighth of what keeping the result would.
+const DEQUANTISED: usize = 12;
 
 /// Inlines every buffer between stages that may be.
 pub(super) fn inline(staged: &mut Staged) {
@@ -39,7 +41,8 @@ fn inlined(staged: &Staged, buf: BufId) -> Option<usize> {
     let reads: usize = readers.iter().map(|s| used[*s].len()).sum();
     let once = readers.iter().all(|s| reads_once(func, &staged.stages[*s], &used[*s]));
     let fits = readers.iter().all(|s| size(func, &staged.stages[*s]) + reads * tree(func, value) <= LARGEST);
-    let free = moves(func, value) || cost(func, value) <= CHEAP || (reads == 1 && once);
+    let cheap = cost(func, value) <= CHEAP || widens(func, value) && of_elements(func, value) <= DEQUANTISED;
+    let free = moves(func, value) || cheap || (reads == 1 && once);
     (free && fits).then_some(writer)
 }
 
@@ -80,6 +83,19 @@ fn size(func: &PrimFunc, stage: &Stage) -> usize {
 /// What it costs to compute a value: arithmetic on elements, each node once.
 fn cost(func: &PrimFunc, value: ExprId) -> usize {
     func.reachable([value]).into_iter().map(|id| weight(func.exprs.get(id))).sum()
+}
+
+/// The same without what indices cost.
+fn of_elements(func: &PrimFunc, value: ExprId) -> usize {
+    let (mut seen, mut open) = (BTreeSet::from([value]), vec![value]);
+    while let Some(id) = open.pop() {
+        let parts = match func.exprs.get(id) {
+            Expr::Load { .. } => Vec::new(),
+            expr => operands(expr),
+        };
+        open.extend(parts.into_iter().filter(|part| seen.insert(*part)));
+    }
+    seen.into_iter().map(|id| weight(func.exprs.get(id))).sum()
 }
 
 fn weight(expr: &Expr) -> usize {

@@ -31,6 +31,8 @@ struct Side {
     movement: bool,
     /// Whether each of its values can be written out where it is read.
     inlinable: bool,
+    /// Whether it makes larger elements of integers of 4 bits.
+    widens: bool,
 }
 
 use OpPattern::{Broadcast, CommReduce, ElementWise, Injective, Opaque, OutEWiseFusable};
@@ -66,6 +68,15 @@ const RULES: &[Rule] = &[
     },
     // Elements that are only moved are read where they lie by whatever reads them.
     Rule { phase: 3, from: |s| s.movement, read: Opaque, way: Injective, into: |_| true, trial: true },
+    // Weights of 4 bits are dequantised where a contraction reads them: what is packed in memory stays so.
+    Rule {
+        phase: 3,
+        from: |s| s.widens && s.pattern <= Injective && s.inlinable,
+        read: Opaque,
+        way: Injective,
+        into: |s| s.pattern <= OutEWiseFusable,
+        trial: true,
+    },
     // What works on the same rows, and a padding or a permutation of what was computed: softmax and normalisations
     // with what comes before and after them, where rows hold what lies between.
     Rule {
@@ -249,6 +260,7 @@ impl<'p, 'b> Partition<'p, 'b> {
             pattern: a.pattern.max(b.pattern),
             movement: a.movement && b.movement,
             inlinable: a.inlinable && b.inlinable,
+            widens: a.widens || b.widens,
         });
         let root = roots[0];
         roots.iter().for_each(|r| self.groups[*r].parent = root);
@@ -261,7 +273,9 @@ impl<'p, 'b> Partition<'p, 'b> {
 
 fn side(node: &Node<'_>) -> Side {
     match node.kind {
-        Some(kind) => Side { pattern: kind.pattern, movement: kind.movement, inlinable: kind.inlinable },
-        None => Side { pattern: Opaque, movement: false, inlinable: false },
+        Some(kind) => {
+            Side { pattern: kind.pattern, movement: kind.movement, inlinable: kind.inlinable, widens: kind.widens }
+        }
+        None => Side { pattern: Opaque, movement: false, inlinable: false, widens: false },
     }
 }
