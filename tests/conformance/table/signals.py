@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath as mp
 import numpy as np
 
 from writer import FLOATS, INTS, Typed, case, reals, some
@@ -84,25 +85,36 @@ def well(n):
     return a
 
 
+def solved(a, y):
+    return exact(mp.lu_solve, a, y) if y.ndim == 1 else np.hstack([exact(mp.lu_solve, a, c) for c in y.T])
+
+
+def exact(what, *matrices):
+    """What mpmath says of matrices, rounded once: the last digits of LAPACK are those of the machine that it runs on."""
+    found = what(*(mp.matrix(m.tolist()) for m in matrices))
+    parts = [np.array(part.tolist(), dtype=np.float64) for part in (found if isinstance(found, tuple) else (found,))]
+    return parts if isinstance(found, tuple) else parts[0]
+
+
 def matrices():
     for n in (1, 2, 5):
         a = well(n)
         y, v = reals(n, 3, step=5), reals(n, step=11)
         # Three roundings for each of n steps, and what a condition of about 4 makes of them.
         off = str(12 * n)
-        case("solve(a, y)", "floats", np.linalg.solve(a, y), off, a=a, y=y)
-        case("solve(a, v)", "floats", np.linalg.solve(a, v), off, a=a, v=v)
-        case("inv(a)", "floats", np.linalg.inv(a), off, a=a)
-        case("det(a)", "floats", np.linalg.det(a), off, a=a)
+        case("solve(a, y)", "floats", solved(a, y), off, a=a, y=y)
+        case("solve(a, v)", "floats", solved(a, v)[:, 0], off, a=a, v=v)
+        case("inv(a)", "floats", exact(mp.inverse, a), off, a=a)
+        case("det(a)", "floats", float(mp.det(mp.matrix(a.tolist()))), off, a=a)
         t = reals(n, n, step=3) / 4 + 3 * np.eye(n)
         for lower in (True, False):
             half = np.tril(t) if lower else np.triu(t)
             words = f"lower = {str(lower).lower()}"
-            case(f"solve_triangular(a, y, {words})", "floats", np.linalg.solve(half, y), off, a=t, y=y)
+            case(f"solve_triangular(a, y, {words})", "floats", solved(half, y), off, a=t, y=y)
             half = half - np.diag(np.diag(half)) + np.eye(n)
-            case(f"solve_triangular(a, y, {words}, unit_diagonal = true)", "floats", np.linalg.solve(half, y), off, a=t, y=y)
+            case(f"solve_triangular(a, y, {words}, unit_diagonal = true)", "floats", solved(half, y), off, a=t, y=y)
         p = np.where(np.eye(n), 6, 1 / 2 ** np.abs(np.subtract.outer(np.arange(n), np.arange(n))))
-        case("cholesky(a)", "floats", np.linalg.cholesky(p), off, a=p)
+        case("cholesky(a)", "floats", exact(mp.cholesky, p), off, a=p)
         factors(a, n, off)
     for name in ("solve", "solve_triangular"):
         case(f"{name}(a, y)", "floats", np.zeros((0, 2)), a=np.zeros((0, 0)), y=np.zeros((0, 2)))
@@ -142,7 +154,7 @@ def factors(a, n, off):
     assert np.allclose(p @ lower @ upper, a) and sorted(order) == sorted(rows)
     case("lu(a)", "floats", [p, lower, upper], off, a=a)
     tall = reals(n + 2, n, step=23)
-    q, r = np.linalg.qr(tall)
+    q, r = exact(lambda m: mp.qr(m, mode="skinny"), tall)
     case("qr(a)", "floats", [q, r], off, a=tall)
 
 
