@@ -4,7 +4,6 @@
 //! `relax` is the graph level, `tir` the loop level; one [`Module`] holds functions of both.
 //! This crate knows nothing of Rust syntax, of targets, of passes or of LLVM.
 
-pub mod arith;
 pub mod constant;
 pub mod content;
 pub mod eval;
@@ -18,6 +17,8 @@ pub mod relax;
 pub mod scalar;
 pub mod text;
 pub mod tir;
+
+pub use tenfold_arith as arith;
 
 pub use constant::{ConstBytes, ConstData, ConstId};
 pub use loc::Loc;

@@ -33,7 +33,7 @@ pub(super) fn bounded(bound: &Fact) -> Option<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arith::Sym;
+    use crate::Sym;
 
     #[test]
     fn says_what_the_bound_of_the_quotient_says() {

@@ -281,7 +281,7 @@ pub(super) fn coefficient(row: &IntExpr, atom: &Atom) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arith::Sym;
+    use crate::Sym;
 
     #[test]
     fn of_rows_of_one_sum_the_tightest_stays() {

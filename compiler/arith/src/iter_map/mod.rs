@@ -94,7 +94,7 @@ pub struct IterMap {
 /// nothing is said.
 ///
 /// ```
-/// use tenfold_ir::arith::{Domain, Fact, IntExpr, IterMapLevel, Prover, detect_iter_map};
+/// use tenfold_arith::{Domain, Fact, IntExpr, IterMapLevel, Prover, detect_iter_map};
 /// let e = |text| IntExpr::parse(text).unwrap();
 /// // `k` was split by 4 and fused with `j`; the indices undo both.
 /// let domain = Domain::boxed([("jk", e("8*M")), ("ki", e("4"))]);

@@ -29,7 +29,7 @@ pub struct Subspace {
 /// iterates over `outer`, the inner one over `inner`.
 ///
 /// ```
-/// use tenfold_ir::arith::{Domain, IntExpr, IterMapLevel, Prover, Sym, subspace_divide};
+/// use tenfold_arith::{Domain, IntExpr, IterMapLevel, Prover, Sym, subspace_divide};
 /// let e = |text| IntExpr::parse(text).unwrap();
 /// let domain = Domain::boxed([("io", e("N")), ("j", e("M")), ("ii", e("8"))]);
 /// let indices = [e("8*io + ii"), e("j")];

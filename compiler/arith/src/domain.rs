@@ -45,7 +45,7 @@ impl Domain {
     /// Loops over `0..extent` each, outermost first.
     ///
     /// ```
-    /// use tenfold_ir::arith::{Domain, IntExpr};
+    /// use tenfold_arith::{Domain, IntExpr};
     /// let domain = Domain::boxed([("i", IntExpr::var("N")), ("j", 4.into())]);
     /// assert_eq!(domain.loops()[1].1.last(), 3.into());
     /// ```

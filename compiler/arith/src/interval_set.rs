@@ -9,7 +9,7 @@ use std::fmt;
 /// No integers, or all between two ends that are in the set; an end that is missing is infinite.
 ///
 /// ```
-/// use tenfold_ir::arith::{Domain, IntExpr, IntervalSet, Prover};
+/// use tenfold_arith::{Domain, IntExpr, IntervalSet, Prover};
 /// let e = |text| IntExpr::parse(text).unwrap();
 /// let domain = Domain::boxed([("i", e("N")), ("j", e("4"))]);
 /// let set = IntervalSet::of(&e("4*i + j + k"), &domain, &Prover::new());

@@ -159,8 +159,8 @@ fn page() -> String {
 const HEAD: &str = "\
 # Rules of integer expressions
 
-This page is made from the tables that the simplifier of `compiler/ir/src/arith` applies (`rules.rs`); a test compares
-the two, and `TENFOLD_BLESS=1 cargo test -p tenfold-ir --lib rules` writes it.
+This page is made from the tables that the simplifier of `compiler/arith/src` applies (`rules.rs`); a test compares
+the two, and `TENFOLD_BLESS=1 cargo test -p tenfold-arith --lib rules` writes it.
 
 `c`, `c1`, … stand for constants and every other name for any expression. A row is applied where its conditions are
 proven from what encloses the expression: by linear arithmetic, constant bounds and residues. `k` and `r` are constants

@@ -10,7 +10,7 @@ use std::fmt;
 /// One set per axis: everything inside of all of them.
 ///
 /// ```
-/// use tenfold_ir::arith::{Domain, IntExpr, Prover, touched};
+/// use tenfold_arith::{Domain, IntExpr, Prover, touched};
 /// let e = |text| IntExpr::parse(text).unwrap();
 /// // A window of 3 that slides over a tile of 16.
 /// let domain = Domain::boxed([("i", e("16")), ("u", e("3"))]);

@@ -4,7 +4,7 @@
 //! expressions; a [`Prover`] holds facts and answers questions. Values are mathematical integers: that extents fit
 //! their machine type is checked elsewhere.
 //!
-//! This module must not know what a dim, a loop, a tensor or a dtype is, nor anything of relax or tir. It does no
+//! This crate must not know what a dim, a loop, a tensor or a dtype is, nor anything of relax or tir. It does no
 //! I/O, keeps no global state and never panics on what it is given.
 //!
 //! **Sound, not complete.** The prover never answers yes to what can be false. It says no where its bounded work

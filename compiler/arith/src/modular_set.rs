@@ -9,7 +9,7 @@ use std::fmt;
 /// The integers `base + coeff * k`. With a `coeff` of 0 that is `base` alone, else `0 <= base < coeff`; 1 says nothing.
 ///
 /// ```
-/// use tenfold_ir::arith::{Fact, IntExpr, ModularSet, Prover};
+/// use tenfold_arith::{Fact, IntExpr, ModularSet, Prover};
 /// let e = |text| IntExpr::parse(text).unwrap();
 /// let mut prover = Prover::new();
 /// prover.assume(Fact::parse("N % 8 == 0").unwrap());

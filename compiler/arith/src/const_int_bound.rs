@@ -9,7 +9,7 @@ use std::fmt;
 /// The integers from `min` to `max`, both included; an end that is missing was not found.
 ///
 /// ```
-/// use tenfold_ir::arith::{ConstIntBound, Fact, IntExpr, Prover};
+/// use tenfold_arith::{ConstIntBound, Fact, IntExpr, Prover};
 /// let e = |text| IntExpr::parse(text).unwrap();
 /// let mut prover = Prover::new();
 /// ["0 <= i", "i < 8", "0 <= j", "j < N"].map(|fact| prover.assume(Fact::parse(fact).unwrap()));
