@@ -32,7 +32,7 @@
 //!
 //! | feature | brings |
 //! |---|---|
-//! | `std` (default) | `alloc`, `AlignedBytes::read` |
+//! | `std` (default) | `alloc`, `AlignedBytes::read`, [`threads`] |
 //! | `alloc` | [`Tensor`], functions that return one, [`DynWorkspace`] |
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `ndarray` | `ndarray`'s arrays and views as arguments |
@@ -65,6 +65,8 @@ mod signature;
 mod stored;
 #[cfg(feature = "alloc")]
 mod tensor;
+#[cfg(feature = "std")]
+pub mod threads;
 mod view;
 mod workspace;
 

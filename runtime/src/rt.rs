@@ -6,7 +6,7 @@ pub use crate::dispatch::{Owned, Scratch};
 pub use crate::{
     device::On,
     dispatch::{
-        Abi, Call, add, bytes, check, div, div_euclid, expect, extent, fact, fact_text, finish, fixed, fixed_mut,
+        Abi, Call, Context, add, bytes, check, div, div_euclid, expect, extent, fact, fact_text, finish, fixed, fixed_mut,
         fixed_strided, floor_div, index, input, max, min, mul, neg, operand, rem, rem_euclid, result, round_up, same,
         scalar, shl, shr, state, strided, sub, target, trunc_div, value, workspace,
     },

@@ -1,12 +1,14 @@
 //! Compiled cases: many functions in one shared object, called through shims in C.
 
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use libloading::Library;
+use tenfold::rt::Context;
 use tenfold_core::{Backend, CodegenOptions, Target, constant_symbol};
 use tenfold_ir::tir::{BufUse, Elem, Param, PrimFunc, Scope};
 use tenfold_ir::{ConstBytes, DType, Function, Module, Scalar};
@@ -119,11 +121,12 @@ fn shim_source(module: &Module, entries: &[&PrimFunc]) -> String {
             .map(|(i, ty)| if *ty == "void *" { format!("p[{i}]") } else { format!("*({ty} *)p[{i}]") })
             .collect();
         let name = &entry.name;
-        let types = if types.is_empty() { "void".to_string() } else { types.join(", ") };
+        let types: String = types.iter().map(|ty| format!("{ty}, ")).collect();
         if !again {
-            let _ = writeln!(out, "extern __attribute__((visibility(\"hidden\"))) int32_t {name}({types});");
+            let _ = writeln!(out, "extern __attribute__((visibility(\"hidden\"))) int32_t {name}({types}const void *);");
         }
-        let _ = writeln!(out, "int32_t shim_{index}(void **p) {{ return {name}({}); }}", args.join(", "));
+        let args: String = args.iter().map(|arg| format!("{arg}, ")).collect();
+        let _ = writeln!(out, "int32_t shim_{index}(void **p, void *c) {{ return {name}({args}c); }}");
     }
     out
 }
@@ -211,12 +214,13 @@ pub(crate) fn outputs(
 fn invoke(library: &Library, index: usize, case: &Prepared) -> Result<Vec<Fenced>, String> {
     let mut memory: Vec<Fenced> = case.actual.iter().map(|a| Fenced::new(&content(a))).collect();
     let mut pointers: Vec<*mut u8> = memory.iter_mut().map(Fenced::pointer).collect();
-    type Shim = unsafe extern "C" fn(*mut *mut u8) -> i32;
+    type Shim = unsafe extern "C" fn(*mut *mut u8, *const c_void) -> i32;
+    let context = Context::new();
     // SAFETY: the shim has this type and takes as many pointers as the entry has parameters, each to memory of the
-    // size that its shape asks for.
+    // size that its shape asks for, and the context of a call.
     let status = unsafe {
         let shim = library.get::<Shim>(format!("shim_{index}").as_bytes()).map_err(|e| e.to_string())?;
-        shim(pointers.as_mut_ptr())
+        shim(pointers.as_mut_ptr(), context.as_ptr())
     };
     if status != 0 {
         return Err(format!("status {status}"));

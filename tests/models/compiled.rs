@@ -1,11 +1,13 @@
 //! A module as machine code in this process.
 #![allow(unsafe_code, reason = "calls what the back end compiled")]
 
+use std::ffi::c_void;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
 use libloading::Library;
+use tenfold::rt::Context;
 use tenfold_core::pass::{self, PassContext};
 use tenfold_core::{Backend, CodegenOptions, PIPELINE, Target};
 use tenfold_ir::tir::{BufUse, Param, PrimFunc};
@@ -94,8 +96,8 @@ fn shim_source(module: &Module, entry: &PrimFunc) -> String {
     let name = &entry.name;
     let types = vec!["void *"; entry.params.len()].join(", ");
     let args: Vec<String> = (0..entry.params.len()).map(|i| format!("p[{i}]")).collect();
-    let _ = writeln!(out, "extern __attribute__((visibility(\"hidden\"))) int32_t {name}({types});");
-    let _ = writeln!(out, "int32_t call(void **p) {{ return {name}({}); }}", args.join(", "));
+    let _ = writeln!(out, "extern __attribute__((visibility(\"hidden\"))) int32_t {name}({types}, const void *);");
+    let _ = writeln!(out, "int32_t call(void **p, void *c) {{ return {name}({}, c); }}", args.join(", "));
     out
 }
 
@@ -128,13 +130,14 @@ impl Compiled {
 
     /// Calls the entry on memory of [`Compiled::memory`].
     pub(crate) fn call(&self, memory: &mut [Memory]) {
-        type Shim = unsafe extern "C" fn(*mut *mut f32) -> i32;
+        type Shim = unsafe extern "C" fn(*mut *mut f32, *const c_void) -> i32;
+        let context = Context::new();
         let mut pointers: Vec<*mut f32> = memory.iter_mut().map(|m| m.floats().as_mut_ptr()).collect();
         // SAFETY: the shim has this type and takes as many pointers as the entry has parameters, each to memory of
         // the size that its shape asks for.
         let status = unsafe {
             let shim = self.library.get::<Shim>(b"call").expect("the shim is there");
-            shim(pointers.as_mut_ptr())
+            shim(pointers.as_mut_ptr(), context.as_ptr())
         };
         assert_eq!(status, 0);
     }

@@ -1,8 +1,9 @@
 //! What a back end is: it turns prim-funcs of phase `Target` into an artefact.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tenfold_ir::Module;
+use tenfold_ir::tir::{Launch, PrimFunc, Stmt};
+use tenfold_ir::{Function, Module};
 
 use crate::Target;
 
@@ -111,4 +112,34 @@ pub trait Backend {
 /// The symbol of a constant with that content hash.
 pub fn constant_symbol(hash: &str) -> String {
     format!("__tenfold_w_{hash}")
+}
+
+/// The functions that the context of a call must reach: entries, as the convention has it, those that run loops on
+/// threads, and those that call one.
+pub fn with_context(module: &Module) -> BTreeSet<&str> {
+    let prims: Vec<&PrimFunc> = module
+        .functions
+        .values()
+        .filter_map(|f| match f {
+            Function::Prim(prim) => Some(prim),
+            Function::Relax(_) => None,
+        })
+        .collect();
+    let mut all: BTreeSet<&str> = prims.iter().filter(|f| f.exported).map(|f| f.name.as_str()).collect();
+    loop {
+        let before = all.len();
+        for prim in &prims {
+            let needs = |s: &Stmt| match s {
+                Stmt::Call { launch: Some(Launch::Threads { .. }), .. } => true,
+                Stmt::Call { func, .. } => all.contains(func.as_str()),
+                _ => false,
+            };
+            if prim.body.any(&mut |s| needs(s)) {
+                all.insert(&prim.name);
+            }
+        }
+        if all.len() == before {
+            return all;
+        }
+    }
 }

@@ -3,25 +3,27 @@
 use std::collections::BTreeSet;
 
 use tenfold_ir::relax::Op;
-use tenfold_ir::tir::{Elem, Expr, ExprId, PrimFunc, Scope, Stmt};
+use tenfold_ir::tir::{Elem, Expr, ExprId, Launch, Param, PrimFunc, Scope, Stmt};
 use tenfold_ir::{Function, Module};
 
 /// Float operations of one call of the entry, if every loop's extent is a constant. A function such as `exp` counts
 /// as one; both branches of a condition count.
 pub(crate) fn flops(module: &Module) -> Option<u64> {
     let entry = module.prim(&module.entry)?;
-    count(module, entry, &entry.body)
+    count(module, (entry, None), &entry.body)
 }
 
-fn count(module: &Module, func: &PrimFunc, stmt: &Stmt) -> Option<u64> {
-    let inner = |s: &Stmt| count(module, func, s);
+/// Of a function that runs parts of a loop, with the number of turns of all of them.
+fn count(module: &Module, (func, turns): (&PrimFunc, Option<i64>), stmt: &Stmt) -> Option<u64> {
+    let inner = |s: &Stmt| count(module, (func, turns), s);
     let value = |e: ExprId| expr(func, e, &mut BTreeSet::new());
     match stmt {
         Stmt::Seq(all) => all.iter().map(inner).sum(),
         Stmt::For { extent, body, .. } => {
-            let n = match func.literal(*extent) {
+            let part = || turns.filter(|_| is_last_param(func, *extent));
+            let n = match func.literal(*extent).or_else(part) {
                 Some(n) => n.max(0) as u64,
-                _ => return (inner(body)? == 0).then_some(0),
+                None => return (inner(body)? == 0).then_some(0),
             };
             inner(body)?.checked_mul(n)
         }
@@ -35,10 +37,24 @@ fn count(module: &Module, func: &PrimFunc, stmt: &Stmt) -> Option<u64> {
         Stmt::Assert { cond, .. } => Some(value(*cond)),
         Stmt::Barrier(_) | Stmt::Prefetch { .. } => Some(0),
         Stmt::Block(block) => inner(&block.body),
-        Stmt::Call { func: callee, .. } => match module.functions.get(callee) {
-            Some(Function::Prim(callee)) => count(module, callee, &callee.body),
+        Stmt::Call { func: callee, launch, .. } => match module.functions.get(callee) {
+            Some(Function::Prim(callee)) => {
+                let turns = match launch {
+                    Some(Launch::Threads { turns, .. }) => func.literal(*turns),
+                    Some(Launch::Grid { .. }) | None => None,
+                };
+                count(module, (callee, turns), &callee.body)
+            }
             Some(Function::Relax(_)) | None => Some(0),
         },
+    }
+}
+
+/// Whether an expression is the last parameter: of a function that runs parts of a loop, how many turns a part has.
+fn is_last_param(func: &PrimFunc, e: ExprId) -> bool {
+    match (func.exprs.get(e), func.params.last()) {
+        (Expr::Var(var), Some(Param::Value(last))) => var == last,
+        _ => false,
     }
 }
 

@@ -25,8 +25,9 @@ mod text;
 mod timeline;
 mod tir_passes;
 mod without_vectors;
+mod work;
 
-pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage, constant_symbol};
+pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage, constant_symbol, with_context};
 pub use budget::Budgets;
 pub use compile::{Compiled, Options, compile};
 pub use error::{CompileError, ErrorKind};

@@ -74,6 +74,8 @@ pub static PIPELINE: &[Pass] = &[
     tir::plan_and_update_buffer_allocation_location::PASS,
     tir::compact_buffer_allocation::PASS,
     tir::lower_opaque_block::PASS,
+    // On plain loops, while an index has an axis to be proven by; what turns need for themselves is allocated in them.
+    tir::parallelize_loops::PASS,
     // On plain loops, while an index has an axis to be compared with.
     tir::instrument_bound_checkers::PASS,
     tir::flatten_buffer::PASS,
@@ -93,6 +95,8 @@ pub static PIPELINE: &[Pass] = &[
     tir::remove_no_op::PASS,
     // Behind `RemoveNoOp`: a loop around a branch alone is seen once what stood beside it is gone.
     tir::hoist_if_then_else::PASS,
+    // Behind what knows the turns of a loop as numbers, before memory is shared: turns on threads have their own.
+    tir::lower_parallel_loops::PASS,
     // Behind what makes copies of allocations and drops those without readers.
     tir::storage_rewrite::PASS,
     // Last of those that move expressions, and before math is expanded: what it has to look at is small.
@@ -151,12 +155,14 @@ pub static PASSES: &[Pass] = &[
     tir::lower_match_buffer::PASS,
     tir::lower_math::PASS,
     tir::lower_opaque_block::PASS,
+    tir::lower_parallel_loops::PASS,
     graph::materialise::PASS,
     tir::merge_shared_memory_allocations::PASS,
     tir::narrow_data_type::PASS,
     graph::normalize::PASS,
     tir::pack_nibbles::PASS,
     graph::pad_conv::PASS,
+    tir::parallelize_loops::PASS,
     tir::plan_and_update_buffer_allocation_location::PASS,
     plan::PASS,
     dlight::prepack_weights::PASS,

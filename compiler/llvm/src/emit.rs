@@ -12,7 +12,7 @@ mod narrow;
 mod ops;
 mod place;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use inkwell::{context::Context, memory_buffer::MemoryBuffer, module::Module, targets::TargetMachine};
 use tenfold_core::{CodegenOptions, Target};
@@ -39,6 +39,8 @@ struct Cx<'a, 'c, 'm> {
     aliases: &'a Aliases,
     narrow: &'a Narrow<'a>,
     functions: BTreeMap<&'a str, Declared<'a, 'c>>,
+    /// The functions that take the context behind their parameters.
+    with_context: BTreeSet<&'a str>,
 }
 
 /// A function that can be called.
@@ -46,6 +48,8 @@ struct Cx<'a, 'c, 'm> {
 struct Declared<'a, 'c> {
     prim: &'a PrimFunc,
     value: Value<'c>,
+    /// Whether it takes the context.
+    context: bool,
 }
 
 /// A module of LLVM that holds every prim-func of `module`, not yet verified.
@@ -69,13 +73,22 @@ pub(crate) fn emit<'c>(
 
     let prims: Vec<&PrimFunc> = module.functions.values().filter_map(prim).collect();
     let (aliases, narrow) = (Aliases::of(&prims), Narrow::of(&prims, target));
-    let mut cx =
-        Cx { ir: &ir, machine, target, module, aliases: &aliases, narrow: &narrow, functions: BTreeMap::new() };
+    let mut cx = Cx {
+        ir: &ir,
+        machine,
+        target,
+        module,
+        aliases: &aliases,
+        narrow: &narrow,
+        functions: BTreeMap::new(),
+        with_context: tenfold_core::with_context(module),
+    };
     // First those whose symbols are given: LLVM renames what comes later under the same name.
     let (outside, inside): (Vec<&PrimFunc>, Vec<&PrimFunc>) = prims.iter().partition(|f| f.kind == FuncKind::Extern);
     for prim in outside.into_iter().chain(inside) {
         let value = cx.declare(prim)?;
-        cx.functions.insert(&prim.name, Declared { prim, value });
+        let context = cx.with_context.contains(prim.name.as_str());
+        cx.functions.insert(&prim.name, Declared { prim, value, context });
     }
     let places = Places::new(&ir, options);
     for declared in cx.functions.values().filter(|declared| declared.prim.kind != FuncKind::Extern) {
@@ -123,6 +136,7 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
         if let Some(symbol) = prim.link_name() {
             return Ok(self.declare_outside(prim, symbol, &types));
         }
+        types.extend(self.with_context.contains(prim.name.as_str()).then(|| self.ir.pointer()));
         let (result, seen) = if prim.exported { (Some(ir.int(32)), Seen::Outside) } else { (None, Seen::Inside) };
         let function = ir.function(&prim.name, &types, result, seen);
         describe(ir, function, self.machine, self.target);

@@ -29,6 +29,8 @@ macro_rules! llvm {
     };
 }
 
+mod indirect;
+
 /// A value: constant, parameter or result of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Value<'c>(LLVMValueRef, PhantomData<&'c Context>);

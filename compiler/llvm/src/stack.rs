@@ -36,7 +36,9 @@ pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)]) 
 }
 
 fn depth(module: &Module, prim: &PrimFunc, frames: &BTreeMap<&str, u64>, address: u64, limit: u32) -> u64 {
-    let own = frames.get(prim.name.as_str()).copied().unwrap_or(0) + address;
+    // What a context calls in its place has a frame of its own; those of the context are not counted.
+    let part = frames.get(format!("{}.part", prim.name).as_str()).map_or(0, |bytes| bytes + address);
+    let own = frames.get(prim.name.as_str()).copied().unwrap_or(0) + address + part;
     let mut callees = Vec::new();
     calls(&prim.body, &mut callees);
     let below = callees

@@ -13,6 +13,7 @@ use std::{
     env, fs,
     path::Path,
     process::Command,
+    ptr,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -25,6 +26,9 @@ use tenfold_ir::{
 };
 
 use crate::{Llvm, Rung, backend, machine::FloatUnit, machine::Machine};
+
+/// Of a call without threads.
+type Context = *const u8;
 
 /// LLVM, unless it is switched off or absent where it need not be present.
 pub(crate) fn llvm() -> Option<Llvm> {
@@ -94,17 +98,18 @@ impl Loaded {
         let status = unsafe {
             match inputs {
                 [a] => {
-                    let f: extern "C" fn(*const u8, *mut u8, isize) -> i32 = std::mem::transmute(at);
-                    f(a.as_ptr(), out, n)
+                    let f: extern "C" fn(*const u8, *mut u8, isize, Context) -> i32 = std::mem::transmute(at);
+                    f(a.as_ptr(), out, n, ptr::null())
                 }
                 [a, b] => {
-                    let f: extern "C" fn(*const u8, *const u8, *mut u8, isize) -> i32 = std::mem::transmute(at);
-                    f(a.as_ptr(), b.as_ptr(), out, n)
+                    let f: extern "C" fn(*const u8, *const u8, *mut u8, isize, Context) -> i32 =
+                        std::mem::transmute(at);
+                    f(a.as_ptr(), b.as_ptr(), out, n, ptr::null())
                 }
                 [a, b, c] => {
-                    let f: extern "C" fn(*const u8, *const u8, *const u8, *mut u8, isize) -> i32 =
+                    let f: extern "C" fn(*const u8, *const u8, *const u8, *mut u8, isize, Context) -> i32 =
                         std::mem::transmute(at);
-                    f(a.as_ptr(), b.as_ptr(), c.as_ptr(), out, n)
+                    f(a.as_ptr(), b.as_ptr(), c.as_ptr(), out, n, ptr::null())
                 }
                 _ => panic!("one to three inputs"),
             }

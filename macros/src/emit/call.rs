@@ -302,9 +302,10 @@ impl Emit<'_> {
             #own
             #[allow(improper_ctypes)]
             unsafe extern "C" {
-                fn #symbol(#(#declared,)* #ws: *mut u8) -> i32;
+                fn #symbol(#(#declared,)* #ws: *mut u8, context: *const ::core::ffi::c_void) -> i32;
             }
-            let status = unsafe { #symbol(#(#passed,)* #ws) };
+            let context = #krate::rt::Context::new();
+            let status = unsafe { #symbol(#(#passed,)* #ws, context.as_ptr()) };
             #finish
         }
     }

@@ -14,14 +14,19 @@
 //!    signature (a tensor is a pointer, then one `ptrdiff_t` per axis in elements if it is
 //!    `Strided`; an index value is a `ptrdiff_t`; a scalar goes by value,
 //!    [`f16` and `bf16` as their bits](DType::is_half), `bool` and what is stored only as a byte), one pointer per result,
-//!    one `ptrdiff_t` per named dim in the order in which the signature binds them, the workspace;
-//!    or its result, an `int32_t` [`Status`];
+//!    one `ptrdiff_t` per named dim in the order in which the signature binds them, the workspace,
+//!    the context; or its result, an `int32_t` [`Status`];
 //! 3. what an entry point may assume: pointers aligned to their element, dangling only where an
 //!    extent is 0, no two overlapping, a workspace aligned to [`WORKSPACE_ALIGN`];
-//! 4. a code of [`Status`] or of [`DeviceKind`];
-//! 5. [`MAX_RANK`], [`WORKSPACE_ALIGN`] or [`CONSTANT_ALIGN`];
-//! 6. the layout of a [`blob`], which also carries a number of its own;
-//! 7. the items of `tenfold::rt` that emitted tokens name: their names, parameters and meaning.
+//! 4. what a context is: null, where loops run as they stand, or a pointer to memory whose first
+//!    word is the function `void split(context, void (*body)(const void *captures, ptrdiff_t begin,
+//!    ptrdiff_t count), const void *captures, ptrdiff_t turns, ptrdiff_t work)`. It calls `body` for
+//!    parts of `0..turns` that do not overlap, on any threads, until each turn has run, then returns;
+//!    `work` is about how many cycles a turn takes;
+//! 5. a code of [`Status`] or of [`DeviceKind`];
+//! 6. [`MAX_RANK`], [`WORKSPACE_ALIGN`] or [`CONSTANT_ALIGN`];
+//! 7. the layout of a [`blob`], which also carries a number of its own;
+//! 8. the items of `tenfold::rt` that emitted tokens name: their names, parameters and meaning.
 //!
 //! A new function, a new error text and a faster kernel do not.
 #![no_std]
@@ -36,7 +41,7 @@ pub use dtype::DType;
 pub use status::Status;
 
 /// The number on which macro, build script and runtime must agree.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// The greatest rank of a tensor in a signature.
 pub const MAX_RANK: usize = 8;

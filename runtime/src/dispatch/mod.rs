@@ -3,7 +3,8 @@
 //! Emitted code names the items of this folder as `tenfold::rt`. They bind and check dims, find
 //! pointers and make room for results; each is small, so that emitted tokens are few and optimise
 //! to what a careful hand would write. Besides the devices, this is the only place of the crate
-//! with unsafe code: casts between types of one layout, and memory that a kernel initialises.
+//! with unsafe code: casts between types of one layout, memory that a kernel initialises, and loops of kernels that
+//! threads share.
 #![allow(unsafe_code, reason = "memory that compiled kernels read and write is handed out here")]
 
 mod abi;
@@ -18,7 +19,11 @@ mod outside;
 mod owned;
 #[cfg(feature = "bytemuck")]
 mod pod;
+#[cfg(not(feature = "std"))]
+mod serial;
 mod strided;
+#[cfg(feature = "std")]
+mod threads;
 
 pub use abi::Abi;
 pub use bind::{check, expect, extent, fact, fact_text, same};
@@ -30,4 +35,10 @@ pub use expr::{
 pub use outside::{Call, operand, target, value};
 #[cfg(feature = "alloc")]
 pub use owned::{Owned, Scratch};
+#[cfg(not(feature = "std"))]
+pub use serial::Context;
 pub use strided::StridedRef;
+#[cfg(feature = "std")]
+pub use threads::Context;
+#[cfg(feature = "std")]
+pub(crate) use threads::{MOST, executed, limited};

@@ -32,7 +32,7 @@
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::module_inception, clippy::too_many_arguments, clippy::type_complexity)]
 pub mod mean_of {
-    const _: () = ::tenfold::rt::Abi::<1>::OK;
+    const _: () = ::tenfold::rt::Abi::<2>::OK;
 
     /// Bytes of workspace.
     pub const WORKSPACE_BYTES: usize = 256;
@@ -136,11 +136,14 @@ pub mod mean_of {
                 d0: isize,
                 d1: isize,
                 ws: *mut u8,
+                context: *const ::core::ffi::c_void,
             ) -> i32;
         }
         let (p1, p2) = (::tenfold::rt::scalar(p1), ::tenfold::rt::scalar(p2));
-        let status =
-            unsafe { __tenfold_emitted_mean_of(p0, s0[0], s0[1], p1, p2, r0, dims[0] as isize, dims[1] as isize, ws) };
+        let context = ::tenfold::rt::Context::new();
+        let context = context.as_ptr();
+        let (d0, d1) = (dims[0] as isize, dims[1] as isize);
+        let status = unsafe { __tenfold_emitted_mean_of(p0, s0[0], s0[1], p1, p2, r0, d0, d1, ws, context) };
         ::tenfold::rt::finish(status, &[])
     }
 }

@@ -27,7 +27,7 @@
 /// Sizes of [`scale2()`](fn@scale2), and its calls that allocate nothing.
 #[allow(dead_code, unreachable_pub, clippy::module_inception)]
 pub mod scale2 {
-    const _: () = ::tenfold::rt::Abi::<1>::OK;
+    const _: () = ::tenfold::rt::Abi::<2>::OK;
 
     /// Bytes of workspace.
     pub const WORKSPACE_BYTES: usize = 64;
@@ -134,8 +134,14 @@ pub mod scale2 {
     pub(super) unsafe fn run(x: *const f32, r0: *mut f32, ws: *mut u8) {
         // In a user's crate: #[link(name = "tenfold_…", kind = "static")]
         unsafe extern "C" {
-            fn __tenfold_emitted_scale2(x: *const f32, r0: *mut f32, ws: *mut u8) -> i32;
+            fn __tenfold_emitted_scale2(
+                x: *const f32,
+                r0: *mut f32,
+                ws: *mut u8,
+                context: *const ::core::ffi::c_void,
+            ) -> i32;
         }
-        unsafe { __tenfold_emitted_scale2(x, r0, ws) };
+        let context = ::tenfold::rt::Context::new();
+        unsafe { __tenfold_emitted_scale2(x, r0, ws, context.as_ptr()) };
     }
 }

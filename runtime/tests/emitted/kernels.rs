@@ -1,10 +1,11 @@
 //! The entry points, in the place of those that the compiler makes.
 
+use core::ffi::c_void;
 use core::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// `scale2(x: Tensor<f32, 4>) -> Tensor<f32, 4>`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __tenfold_emitted_scale2(x: *const f32, r0: *mut f32, ws: *mut u8) -> i32 {
+unsafe extern "C" fn __tenfold_emitted_scale2(x: *const f32, r0: *mut f32, ws: *mut u8, _: *const c_void) -> i32 {
     assert_eq!(ws as usize % 64, 0);
     for i in 0..4 {
         unsafe { r0.add(i).write(2.0 * *x.add(i)) };
@@ -12,7 +13,7 @@ unsafe extern "C" fn __tenfold_emitted_scale2(x: *const f32, r0: *mut f32, ws: *
     0
 }
 
-/// `step`, whose parameters come first, then the results, the named dims and the workspace.
+/// `step`, whose parameters come first, then the results, the named dims, the workspace and the context.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tenfold_emitted_step(
     x: *const f32,
@@ -25,6 +26,7 @@ unsafe extern "C" fn __tenfold_emitted_step(
     n: isize,
     d: isize,
     ws: *mut u8,
+    _: *const c_void,
 ) -> i32 {
     if scale < 0.0 {
         return 1;
@@ -58,6 +60,7 @@ unsafe extern "C" fn __tenfold_emitted_mean_of(
     h: isize,
     w: isize,
     ws: *mut u8,
+    _: *const c_void,
 ) -> i32 {
     assert_eq!(ws as usize % 64, 0);
     let places = (0..h).flat_map(|i| (0..w).map(move |j| i * row + j * column));

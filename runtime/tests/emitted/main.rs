@@ -16,6 +16,8 @@ mod bounded;
 mod fixed;
 mod kernels;
 mod named;
+#[cfg(feature = "std")]
+mod threads;
 
 use bounded::mean_of;
 use fixed::scale2;

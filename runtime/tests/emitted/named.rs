@@ -53,7 +53,7 @@
 /// Sizes of [`step()`](fn@step), and its calls that allocate nothing.
 #[allow(dead_code, unreachable_pub, clippy::module_inception, clippy::too_many_arguments, clippy::type_complexity)]
 pub mod step {
-    const _: () = ::tenfold::rt::Abi::<1>::OK;
+    const _: () = ::tenfold::rt::Abi::<2>::OK;
 
     /// Bytes of constants.
     pub const WEIGHT_BYTES: usize = 0;
@@ -229,12 +229,14 @@ pub mod step {
                 d0: isize,
                 d1: isize,
                 ws: *mut u8,
+                context: *const ::core::ffi::c_void,
             ) -> i32;
         }
         let p2 = ::tenfold::rt::scalar(p2);
-        let status = unsafe {
-            __tenfold_emitted_step(p0, p1, p2, p3 as isize, p4, r0, r1, dims[0] as isize, dims[1] as isize, ws)
-        };
+        let context = ::tenfold::rt::Context::new();
+        let context = context.as_ptr();
+        let (d0, d1) = (dims[0] as isize, dims[1] as isize);
+        let status = unsafe { __tenfold_emitted_step(p0, p1, p2, p3 as isize, p4, r0, r1, d0, d1, ws, context) };
         ::tenfold::rt::finish(status, &["scale >= 0.0"])
     }
 }

@@ -74,7 +74,7 @@ fn attempt(folder: &Path, backend: &dyn Backend, target: &Target, scratch: &Path
         let built = match built.take().filter(|built| built.takes(&inputs)) {
             Some(same) => built.insert(same),
             None => built.insert(Built::of(&bytes, &model, &names, &inputs, &|import| {
-                native::build(import, backend, target, scratch)
+                native::build(import, backend, target, scratch, native::Linked::Program)
             })?),
         };
         let given = given(&built.inputs, &names, &inputs)?;

@@ -5,6 +5,7 @@ mod case;
 mod check;
 mod compare;
 mod given;
+mod measured;
 mod model;
 mod native;
 mod npy;
@@ -20,7 +21,7 @@ pub(crate) use arguments::NAMES;
 
 /// Does a worker's part, if this process is one.
 pub(crate) fn worker() -> Option<Outcome> {
-    check::worker()
+    measured::child().or_else(check::worker)
 }
 
 /// Runs a command over ONNX models; none if the command line names another one.

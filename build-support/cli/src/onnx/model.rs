@@ -10,7 +10,7 @@ use tenfold_ir::Scalar;
 use tenfold_onnx::{Declared, Options, Port, read};
 
 use super::given;
-use super::native::{self, Program};
+use super::native::{self, Linked, Program};
 use super::npy::Array;
 use super::outputs::{Output, outputs as outputs_of};
 use crate::rustc::Rustc;
@@ -36,9 +36,6 @@ pub(crate) struct Model {
     /// Whether weights are parameters.
     pub(crate) params: bool,
 }
-
-/// Why more threads than one do not help.
-const ONE_THREAD: &str = "a call runs on one thread: no rule of the default schedules makes loops parallel\n";
 
 /// How long a model may run.
 const LIMIT: Duration = Duration::from_secs(3600);
@@ -75,7 +72,12 @@ struct Times {
     compile: f64,
 }
 
-fn compiled(model: &Model, options: &Options, folder: &Path) -> Result<(Program, Vec<Port>, Vec<Port>, Times), String> {
+fn compiled(
+    model: &Model,
+    options: &Options,
+    folder: &Path,
+    linked: Linked,
+) -> Result<(Program, Vec<Port>, Vec<Port>, Times), String> {
     let begin = Instant::now();
     let imported = read(&model.path, options).map_err(|e| e.to_string())?;
     let import = begin.elapsed().as_secs_f64() * 1e3;
@@ -85,7 +87,7 @@ fn compiled(model: &Model, options: &Options, folder: &Path) -> Result<(Program,
     }
     let begin = Instant::now();
     let backend = native::backend(folder)?;
-    let program = native::build(imported, &*backend, &host(), folder)?;
+    let program = native::build(imported, &*backend, &host(), folder, linked)?;
     let compile = begin.elapsed().as_secs_f64() * 1e3;
     Ok((program, inputs, outputs, Times { import, compile }))
 }
@@ -116,7 +118,7 @@ fn attempt_run(model: &Model) -> Result<(), String> {
     let shapes = arrays.iter().map(|(name, array)| (name.clone(), array.shape.clone())).collect();
     let options = Options { dims: model.dims.clone(), shapes, ..Options::default() };
     let scratch = Scratch::new()?;
-    let (program, inputs, outputs, _) = compiled(model, &options, &scratch.0)?;
+    let (program, inputs, outputs, _) = compiled(model, &options, &scratch.0, Linked::Program)?;
     let mut given = Vec::new();
     for port in &inputs {
         let array = arrays.get(&port.name);
@@ -150,7 +152,7 @@ fn attempt_bench(model: &Model) -> Result<String, String> {
     };
     let options = Options { dims, shapes: inputs.iter().filter_map(unknown).collect(), ..Options::default() };
     let scratch = Scratch::new()?;
-    let (program, inputs, _, times) = compiled(model, &options, &scratch.0)?;
+    let (program, inputs, _, times) = compiled(model, &options, &scratch.0, Linked::Library { threads: model.threads })?;
     let given = inputs.iter().map(random).collect::<Result<Vec<_>, String>>()?;
     let (_, said) = program.call(&given, Some(model.seconds), LIMIT)?;
     let numbers: Vec<f64> = said.split_whitespace().filter_map(|text| text.parse().ok()).collect();
@@ -162,17 +164,16 @@ fn attempt_bench(model: &Model) -> Result<String, String> {
             "min_ms": least,
             "max_ms": greatest,
             "calls": calls as u64,
-            "threads": 1,
-            "threads_asked": model.threads,
+            "threads": model.threads,
             "import_ms": import,
             "compile_ms": compile,
         });
         format!("{object}\n")
     } else {
-        let asked = if model.threads > 1 { ONE_THREAD } else { "" };
+        let threads = if model.threads == 1 { "one thread".to_string() } else { format!("{} threads", model.threads) };
         format!(
-            "{asked}imported in {import:.0} ms, compiled in {compile:.0} ms\n\
-             {median:.3} ms per call, from {least:.3} to {greatest:.3} over {calls} calls on one thread\n"
+            "imported in {import:.0} ms, compiled in {compile:.0} ms\n\
+             {median:.3} ms per call, from {least:.3} to {greatest:.3} over {calls} calls on {threads}\n"
         )
     })
 }

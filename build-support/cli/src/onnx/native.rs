@@ -16,6 +16,8 @@ use tenfold_ir::{ConstBytes, ConstData};
 use tenfold_llvm::{Env, LlvmBackend, find, load};
 use tenfold_onnx::{Import, Port};
 
+use super::measured;
+
 /// The symbol of the function.
 const ENTRY: &str = "tenfold_onnx_model";
 
@@ -23,6 +25,7 @@ const ENTRY: &str = "tenfold_onnx_model";
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     path: PathBuf,
+    linked: Linked,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
 }
@@ -39,8 +42,23 @@ pub(crate) fn backend(folder: &Path) -> Result<Box<dyn Backend>, String> {
     Ok(Box::new(LlvmBackend::new(llvm, &found)))
 }
 
-/// Compiles a model and links the program into a folder.
-pub(crate) fn build(import: Import, backend: &dyn Backend, target: &Target, folder: &Path) -> Result<Program, String> {
+/// What a model is linked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Linked {
+    /// A program that makes one call.
+    Program,
+    /// A library that is called by this program, started anew, on so many threads.
+    Library { threads: usize },
+}
+
+/// Compiles a model and links it into a folder.
+pub(crate) fn build(
+    import: Import,
+    backend: &dyn Backend,
+    target: &Target,
+    folder: &Path,
+    linked: Linked,
+) -> Result<Program, String> {
     let Import { module, inputs, outputs, .. } = import;
     let context = PassContext::from_env(target.clone(), &|name| env::var(name).ok()).map_err(|e| e.message)?;
     let options = Options { symbol: ENTRY.into(), ..Options::default() };
@@ -62,10 +80,13 @@ pub(crate) fn build(import: Import, backend: &dyn Backend, target: &Target, fold
     let constants = write("constants.s", constants(&made.constant_data, folder)?.as_bytes())?;
     let path = folder.join("model");
     let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    if linked != Linked::Program {
+        cc.args(["-shared", "-fPIC"]);
+    }
     cc.args(["-O1", "-w", "-o"]).arg(&path).args([&main, &constants, &object]);
     let out = cc.output().map_err(|e| format!("the C compiler cannot be started: {e}"))?;
     match out.status.success() {
-        true => Ok(Program { path, inputs, outputs }),
+        true => Ok(Program { path, linked, inputs, outputs }),
         false => Err(format!("it does not link: {}", String::from_utf8_lossy(&out.stderr).trim())),
     }
 }
@@ -104,7 +125,7 @@ fn constants(all: &[ConstData], folder: &Path) -> Result<String, String> {
     Ok(text + ".section .note.GNU-stack,\"\",@progbits\n")
 }
 
-/// `main INPUT OUTPUT [SECONDS]`: with a time it prints the median, least and greatest time of a call in milliseconds.
+/// `main INPUT OUTPUT` makes one call, on one thread; a library of it has the steps as functions.
 fn main_source(ins: &[u64], outs: &[u64], workspace: u64) -> String {
     let list = |sizes: &[u64]| {
         let texts: Vec<String> = sizes.iter().map(u64::to_string).collect();
@@ -119,8 +140,7 @@ fn main_source(ins: &[u64], outs: &[u64], workspace: u64) -> String {
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-extern int32_t {ENTRY}({types});
+extern int32_t {ENTRY}({types}, const void *);
 static const size_t ins[] = {{{ins}}}, outs[] = {{{outs}}};
 static void *p[{count}];
 static void *take(size_t n) {{
@@ -129,45 +149,31 @@ static void *take(size_t n) {{
     memset(q, 0xa5, n + 64);
     return q;
 }}
-static double now(void) {{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
-}}
-static int by_value(const void *a, const void *b) {{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}}
-static int32_t call(void) {{ return {ENTRY}({args}); }}
-static void bench(double seconds) {{
-    size_t n = 0, room = 1 << 20;
-    double *times = malloc(room * sizeof *times), end = now() + seconds * 1e3;
-    for (int i = 0; i < 3; i++) call();
-    while (n < room && (n < 5 || now() < end)) {{
-        double begin = now();
-        call();
-        times[n++] = now() - begin;
-    }}
-    qsort(times, n, sizeof *times, by_value);
-    printf("%.6f %.6f %.6f %zu\n", times[n / 2], times[0], times[n - 1], n);
-}}
-int main(int argc, char **argv) {{
-    if (argc < 3) return 2;
-    FILE *in = fopen(argv[1], "rb"), *out = fopen(argv[2], "wb");
-    if (!in || !out) return 2;
+int32_t tenfold_call(const void *context) {{ return {ENTRY}({args}, context); }}
+int tenfold_open(const char *path) {{
+    FILE *in = fopen(path, "rb");
+    if (!in) return 2;
     for (int i = 0; i < {n_in}; i++) {{
         p[i] = take(ins[i]);
         if (fread(p[i], 1, ins[i], in) != ins[i]) return 2;
     }}
+    fclose(in);
     for (int i = 0; i < {n_out}; i++) p[{n_in} + i] = take(outs[i]);
     p[{count} - 1] = take({workspace}ull);
-    int32_t status = call();
-    if (status) {{ fprintf(stderr, "status %d\n", status); return 4; }}
+    return 0;
+}}
+int tenfold_write(const char *path) {{
+    FILE *out = fopen(path, "wb");
+    if (!out) return 2;
     for (int i = 0; i < {n_out}; i++)
         if (fwrite(p[{n_in} + i], 1, outs[i], out) != outs[i]) return 2;
-    fclose(out);
-    if (argc > 3) bench(atof(argv[3]));
-    return 0;
+    return fclose(out) ? 2 : 0;
+}}
+int main(int argc, char **argv) {{
+    if (argc < 3 || tenfold_open(argv[1])) return 2;
+    int32_t status = tenfold_call(0);
+    if (status) {{ fprintf(stderr, "status %d\n", status); return 4; }}
+    return tenfold_write(argv[2]);
 }}
 "#,
         ins = list(ins),
@@ -195,7 +201,10 @@ impl Program {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let (input, output) = (folder.join("input.bin"), folder.join("output.bin"));
         fs::write(&input, inputs.concat()).map_err(|e| format!("`{}`: {e}", input.display()))?;
-        let mut command = Command::new(&self.path);
+        let mut command = match self.linked {
+            Linked::Program => Command::new(&self.path),
+            Linked::Library { threads } => measured::command(&self.path, threads)?,
+        };
         command.args([&input, &output]).args(seconds.map(|s| s.to_string()));
         let said = run(command, limit)?;
         let all = fs::read(&output).map_err(|e| format!("`{}`: {e}", output.display()))?;

@@ -1,16 +1,19 @@
 //! Statements and functions as C.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
 use tenfold_ir::arith::{IntExpr, View};
-use tenfold_ir::tir::{BufId, BufUse, CallArg, Counters, Elem, Expr, ExprId, Param, PrimFunc, Scope, Stmt, VarId};
+use tenfold_ir::tir::{
+    BufId, BufUse, CallArg, Counters, Elem, Expr, ExprId, Launch, Param, PrimFunc, Scope, Stmt, VarId,
+};
 use tenfold_ir::{DType, Function, Module};
 
 use super::expr::{storage, use_counts, value_type};
 use super::names::Names;
+use super::split::{CONTEXT, part_function, parts_of_loops};
 
-use crate::backend::constant_symbol;
+use crate::backend::{constant_symbol, with_context};
 use crate::without_vectors;
 
 /// The helpers at the head of every C file: arithmetic that is defined to the last case.
@@ -43,10 +46,18 @@ pub fn emit(module: &Module) -> String {
         symbols.insert(func.name.clone(), symbol);
     }
     constants(module, &prims, &mut out);
-    let (entries, kernels): (Vec<&&PrimFunc>, Vec<&&PrimFunc>) = prims.iter().partition(|f| f.exported);
+    let cx = Cx { module, symbols: &symbols, with_context: with_context(module), outside: &outside };
+    let parts = parts_of_loops(&prims);
+    let (parts, others): (Vec<&&PrimFunc>, Vec<&&PrimFunc>) = prims.iter().partition(|f| parts.contains(f.name.as_str()));
+    for func in parts {
+        out.push('\n');
+        out += &Body::new(func, &cx).function();
+        out += &part_function(func, &cx);
+    }
+    let (entries, kernels): (Vec<&&PrimFunc>, Vec<&&PrimFunc>) = others.into_iter().partition(|f| f.exported);
     for func in kernels.into_iter().chain(entries) {
         out.push('\n');
-        out += &Body::new(func, module, &symbols, &outside).function();
+        out += &Body::new(func, &cx).function();
     }
     out
 }
@@ -83,10 +94,19 @@ fn constants(module: &Module, prims: &[&PrimFunc], out: &mut String) {
     }
 }
 
+/// What every function of a module is written with.
+pub(super) struct Cx<'a> {
+    pub(super) module: &'a Module,
+    pub(super) symbols: &'a BTreeMap<String, String>,
+    /// The functions that take the context behind their parameters.
+    pub(super) with_context: BTreeSet<&'a str>,
+    pub(super) outside: &'a [&'a str],
+}
+
 /// One function being written.
 pub(super) struct Body<'a> {
     pub(super) func: &'a PrimFunc,
-    symbols: &'a BTreeMap<String, String>,
+    pub(super) cx: &'a Cx<'a>,
     out: String,
     indent: usize,
     names: Names,
@@ -99,21 +119,22 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn new(func: &'a PrimFunc, module: &'a Module, symbols: &'a BTreeMap<String, String>, outside: &[&str]) -> Self {
+    pub(super) fn new(func: &'a PrimFunc, cx: &'a Cx<'a>) -> Self {
         let mut names = Names::default();
-        names.keep(outside);
+        names.keep(cx.outside);
+        names.keep(&[CONTEXT]);
         let vars = func.vars.iter().map(|v| names.fresh(v.sym.as_str())).collect();
         let buffers = func
             .buffers
             .iter()
             .map(|b| match b.scope {
-                Scope::Const(id) => constant_symbol(&module.constant(id).hash),
+                Scope::Const(id) => constant_symbol(&cx.module.constant(id).hash),
                 _ => names.fresh(&b.name),
             })
             .collect();
         Body {
             func,
-            symbols,
+            cx,
             out: String::new(),
             indent: 0,
             names,
@@ -195,24 +216,27 @@ impl<'a> Body<'a> {
                 Param::Workspace => params.push("unsigned char *restrict workspace".to_string()),
             }
         }
+        if self.cx.with_context.contains(self.func.name.as_str()) {
+            params.push(format!("const tf_context *{CONTEXT}"));
+        }
         if params.is_empty() {
             params.push("void".to_string());
         }
-        let symbol = &self.symbols[&self.func.name];
+        let symbol = &self.cx.symbols[&self.func.name];
         let result = if self.func.exported { "TF_EXPORT int32_t" } else { "static void" };
         let first =
             if self.func.exported { format!("{result} {symbol}({});\n", params.join(", ")) } else { String::new() };
         format!("{first}{result} {symbol}({})", params.join(", "))
     }
 
-    fn pointer(&self, buf: BufId, usage: BufUse) -> String {
+    pub(super) fn pointer(&self, buf: BufId, usage: BufUse) -> String {
         let data = &self.func.buffers[buf.0 as usize];
         let qualifier = if usage == BufUse::In { "const " } else { "" };
         format!("{qualifier}{} *restrict {}", storage(data.dtype), self.buffer(buf))
     }
 
     /// Index values of the entry are `ptrdiff_t`; halves arrive as their bits.
-    fn value_param(&self, var: VarId) -> String {
+    pub(super) fn value_param(&self, var: VarId) -> String {
         let ty = match (self.func.vars[var.0 as usize].ty.elem, self.func.exported) {
             (Elem::Index, true) => "ptrdiff_t",
             (Elem::Scalar(dtype), true) => storage(dtype),
@@ -254,6 +278,9 @@ impl<'a> Body<'a> {
         if self.func.params.contains(&Param::Workspace) && !uses_workspace {
             self.line("(void)workspace;");
         }
+        if self.cx.with_context.contains(self.func.name.as_str()) {
+            self.line(&format!("(void){CONTEXT};"));
+        }
     }
 
     /// An integer expression over the function's index parameters.
@@ -284,7 +311,7 @@ impl<'a> Body<'a> {
     }
 
     /// A statement starts with nothing known but what the enclosing scopes computed from values that cannot change.
-    fn start(&mut self, roots: &[ExprId]) {
+    pub(super) fn start(&mut self, roots: &[ExprId]) {
         self.counts = use_counts(self.func, roots);
         self.known = vec![HashMap::new()];
     }
@@ -338,7 +365,10 @@ impl<'a> Body<'a> {
             Stmt::Alloc { buf, body } => self.alloc(*buf, body),
             Stmt::Store { buf, index, value, .. } => self.braced(|b| b.store(*buf, index, *value)),
             Stmt::Evaluate(_) => {}
-            Stmt::Call { func, launch: Some(_), .. } => {
+            Stmt::Call { func, args, launch: Some(Launch::Threads { turns, work }) } => {
+                self.braced(|b| b.split(func, args, *turns, *work));
+            }
+            Stmt::Call { func, launch: Some(Launch::Grid { .. }), .. } => {
                 self.line(&format!("#error \"`{func}` is launched on a device, which is not C\""));
             }
             Stmt::Call { func, args, launch: None } => self.braced(|b| b.call(func, args)),
@@ -442,22 +472,32 @@ impl<'a> Body<'a> {
     }
 
     fn call(&mut self, func: &str, args: &[CallArg]) {
-        let roots: Vec<ExprId> = args
-            .iter()
-            .filter_map(|a| match a {
-                CallArg::Value(e) => Some(*e),
-                CallArg::Buffer(_) => None,
-            })
-            .collect();
+        let mut texts = self.arguments(func, args, &[]);
+        if self.cx.with_context.contains(func) {
+            texts.push(CONTEXT.to_string());
+        }
+        let symbol = self.symbol(func);
+        self.line(&format!("{symbol}({});", texts.join(", ")));
+    }
+
+    pub(super) fn symbol(&self, func: &str) -> String {
+        self.cx.symbols.get(func).cloned().unwrap_or_else(|| func.to_string())
+    }
+
+    /// The texts of arguments, in a statement that needs `more` expressions besides.
+    pub(super) fn arguments(&mut self, func: &str, args: &[CallArg], more: &[ExprId]) -> Vec<String> {
+        let values = args.iter().filter_map(|a| match a {
+            CallArg::Value(e) => Some(*e),
+            CallArg::Buffer(_) => None,
+        });
+        let roots: Vec<ExprId> = values.chain(more.iter().copied()).collect();
         self.start(&roots);
-        let texts: Vec<String> = args
+        args
             .iter()
             .map(|a| match a {
                 CallArg::Value(e) => self.passed(*e, func.starts_with("extern$")),
                 CallArg::Buffer(buf) => self.buffer(*buf),
             })
-            .collect();
-        let symbol = self.symbols.get(func).cloned().unwrap_or_else(|| func.to_string());
-        self.line(&format!("{symbol}({});", texts.join(", ")));
+            .collect()
     }
 }

@@ -6,6 +6,7 @@ mod compile;
 mod emit;
 mod expr;
 mod names;
+mod split;
 
 pub use compile::CBackend;
 pub use emit::emit;

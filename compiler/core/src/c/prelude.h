@@ -2,6 +2,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Who runs the turns of a loop: `split` calls the body for parts of them until each has run. */
+typedef struct tf_context {
+  void (*split)(const struct tf_context *, void (*)(const void *, ptrdiff_t, ptrdiff_t), const void *, ptrdiff_t,
+                ptrdiff_t);
+} tf_context;
+
 #if defined(__GNUC__)
 #define TF_EXPORT __attribute__((visibility("hidden")))
 #define TF_INLINE static inline __attribute__((always_inline, unused))

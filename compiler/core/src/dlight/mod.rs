@@ -13,6 +13,7 @@ mod kernel;
 mod machine;
 mod movement;
 pub(crate) mod prepack_weights;
+mod threads;
 mod tiles;
 mod walk;
 
@@ -68,5 +69,5 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
         Some((rule, _)) => Remark::applied(PASS.info.name, &func.name, format!("rule `{}`", rule.name), rule.reason),
         None => Remark::missed(PASS.info.name, &func.name, String::new(), "no rule takes it"),
     });
-    Ok(scheduled.map_or(func, |(_, scheduled)| scheduled))
+    Ok(scheduled.map_or(func, |(_, scheduled)| threads::offered(scheduled, &context.target)))
 }

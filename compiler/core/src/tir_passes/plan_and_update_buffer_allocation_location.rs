@@ -6,7 +6,7 @@
 
 use tenfold_ir::Module;
 use tenfold_ir::arith::{Domain, IntExpr, Range, Rectangle, touched};
-use tenfold_ir::tir::{BufId, Builder, PrimFunc, Stmt, Viewer, own_accesses};
+use tenfold_ir::tir::{Annotation, BufId, Builder, PrimFunc, Stmt, Viewer, own_accesses};
 
 use super::rewrite_body;
 use crate::CompileError;
@@ -50,7 +50,7 @@ fn sink(b: &mut Builder, func: &PrimFunc, buf: BufId, body: Stmt) -> Stmt {
             };
             Stmt::seq(all.into_iter().chain(inner).chain(rest))
         }
-        Stmt::For { var, min, extent, kind, annotations, body } if fixed && annotations.is_empty() => {
+        Stmt::For { var, min, extent, kind, annotations, body } if fixed && plain(&annotations) => {
             let own = !reads(b, &[min, extent], buf) && starts_anew(b.func(), &body, buf);
             let body = Box::new(if own { sink(b, func, buf, *body) } else { *body });
             let stmt = Stmt::For { var, min, extent, kind, annotations, body };
@@ -67,6 +67,11 @@ fn sink(b: &mut Builder, func: &PrimFunc, buf: BufId, body: Stmt) -> Stmt {
         other if touches(b, &other, buf) => here(other),
         other => other,
     }
+}
+
+/// Whether nothing is asked of a loop that memory inside of it would be in the way of.
+fn plain(annotations: &[Annotation]) -> bool {
+    annotations.iter().all(|a| *a == Annotation::AutoParallel)
 }
 
 fn touches(b: &Builder, stmt: &Stmt, buf: BufId) -> bool {

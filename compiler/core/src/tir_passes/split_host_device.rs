@@ -80,7 +80,7 @@ fn launch(b: &mut Builder, kernel: &Stmt) -> Result<Launch, CompileError> {
     let axis = |at: usize| extents.get(&at).copied().unwrap_or(one);
     let (grid, block) = ([axis(0), axis(1), axis(2)], [axis(3), axis(4), axis(5)]);
     let bytes = dynamic_bytes(b.func(), kernel);
-    Ok(Launch { grid, block, shared: b.int_expr(&bytes) })
+    Ok(Launch::Grid { grid, block, shared: b.int_expr(&bytes) })
 }
 
 fn place(axis: ThreadAxis) -> usize {

@@ -46,6 +46,8 @@ pub enum Annotation {
     },
     /// Of a loop bound to threads: iterations accumulate into the same elements (`LowerCrossThreadReduction`).
     CrossThread,
+    /// Of a loop: its iterations run on threads where they are independent and that pays (`ParallelizeLoops`).
+    AutoParallel,
     /// Of a block that copies: its loops are made by `LowerAutoCopy`.
     AutoCopy,
     /// Anything else, by name.
@@ -77,6 +79,7 @@ impl Annotation {
             | Annotation::PragmaUnroll { .. }
             | Annotation::LoopPartition
             | Annotation::CrossThread
+            | Annotation::AutoParallel
             | Annotation::AutoCopy
             | Annotation::User { .. } => None,
         }
@@ -92,6 +95,7 @@ impl Annotation {
             | Annotation::PragmaUnroll { .. }
             | Annotation::LoopPartition
             | Annotation::CrossThread
+            | Annotation::AutoParallel
             | Annotation::AutoCopy
             | Annotation::User { .. } => {}
         }

@@ -55,6 +55,7 @@ pub(super) fn print_annotation(annotation: &Annotation, name: &impl Fn(BufId) ->
         Annotation::LoopPartition => "loop_partition".into(),
         Annotation::Prefetch { buf, ahead } => format!("prefetch({}, {ahead})", name(*buf)),
         Annotation::CrossThread => "cross_thread".into(),
+        Annotation::AutoParallel => "auto_parallel".into(),
         Annotation::AutoCopy => "auto_copy".into(),
         Annotation::User { key, value } => match value {
             AnnValue::Int(n) => format!("user({}, {n})", quote(key)),
@@ -93,6 +94,7 @@ fn annotation(parser: &Parser, text: &str) -> Parsed<Annotation> {
         ("loop_partition", []) => Annotation::LoopPartition,
         ("prefetch", [buf, ahead]) => Annotation::Prefetch { buf: parser.buf(buf)?, ahead: number(ahead)? },
         ("cross_thread", []) => Annotation::CrossThread,
+        ("auto_parallel", []) => Annotation::AutoParallel,
         ("auto_copy", []) => Annotation::AutoCopy,
         ("user", [key, value]) => Annotation::User { key: string(key)?, value: value_of(value)? },
         _ => return Err(format!("expected an annotation, found `{text}`")),

@@ -298,15 +298,47 @@ impl Block {
     }
 }
 
-/// How many copies of a device function a call starts.
+/// How a call runs a function more than once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Launch {
-    /// Thread blocks along x, y, z.
-    pub grid: [ExprId; 3],
-    /// Threads of a block along x, y, z.
-    pub block: [ExprId; 3],
-    /// Bytes of [`Scope::SharedDyn`] memory of a block.
-    pub shared: ExprId,
+pub enum Launch {
+    /// Copies of a device function.
+    Grid {
+        /// Thread blocks along x, y, z.
+        grid: [ExprId; 3],
+        /// Threads of a block along x, y, z.
+        block: [ExprId; 3],
+        /// Bytes of [`Scope::SharedDyn`] memory of a block.
+        shared: ExprId,
+    },
+    /// Parts of a loop, on the threads of whoever called the entry. The function's last two parameters, of which the
+    /// call gives no arguments, are a part's first turn and how many turns it has. The parts are all of `0..turns`,
+    /// each turn in one of them, and nothing orders them.
+    Threads {
+        /// Turns of the loop.
+        turns: ExprId,
+        /// About how many cycles a turn takes.
+        work: ExprId,
+    },
+}
+
+impl Launch {
+    /// The same over other expressions.
+    pub fn map(self, f: &mut impl FnMut(ExprId) -> ExprId) -> Launch {
+        match self {
+            Launch::Grid { grid, block, shared } => {
+                Launch::Grid { grid: grid.map(&mut *f), block: block.map(&mut *f), shared: f(shared) }
+            }
+            Launch::Threads { turns, work } => Launch::Threads { turns: f(turns), work: f(work) },
+        }
+    }
+
+    /// How many of the function's parameters, the last ones, the call gives no arguments for.
+    pub fn given(self) -> usize {
+        match self {
+            Launch::Grid { .. } => 0,
+            Launch::Threads { .. } => 2,
+        }
+    }
 }
 
 /// An argument of [`Stmt::Call`].
@@ -392,7 +424,7 @@ pub enum Stmt {
         func: String,
         /// Its arguments.
         args: Vec<CallArg>,
-        /// Of a device function: how many copies.
+        /// How often, if not once.
         launch: Option<Launch>,
     },
     /// Waits until the threads that share memory of this scope ([`Scope::Shared`], [`Scope::SharedDyn`] or

@@ -336,8 +336,11 @@ impl<'t> Parser<'t> {
         Ok(Stmt::Call { func: name.to_string(), args, launch })
     }
 
-    /// `launch grid [x, y, z] block [x, y, z] shared [bytes]`.
+    /// `launch grid [x, y, z] block [x, y, z] shared [bytes]`, or `threads [turns, work]`.
     fn launch(&mut self, text: &str) -> Parsed<Launch> {
+        if let Some(list) = text.strip_prefix("threads") {
+            return self.threads(list.trim());
+        }
         let mut rest = text.strip_prefix("launch").ok_or_else(|| format!("expected `launch`, found `{text}`"))?.trim();
         let mut lists = Vec::new();
         for word in ["grid", "block", "shared"] {
@@ -348,9 +351,17 @@ impl<'t> Parser<'t> {
         }
         match (&lists[0][..], &lists[1][..], &lists[2][..], rest) {
             ([a, b, c], [x, y, z], [shared], "") => {
-                Ok(Launch { grid: [*a, *b, *c], block: [*x, *y, *z], shared: *shared })
+                Ok(Launch::Grid { grid: [*a, *b, *c], block: [*x, *y, *z], shared: *shared })
             }
             _ => Err(format!("expected `launch grid [x, y, z] block [x, y, z] shared [bytes]`, found `{text}`")),
+        }
+    }
+
+    fn threads(&mut self, text: &str) -> Parsed<Launch> {
+        let (inside, tail) = bracketed(text, '[', ']').ok_or("expected `[…]` behind `threads`")?;
+        match (&self.expr_list(inside)?[..], tail) {
+            ([turns, work], "") => Ok(Launch::Threads { turns: *turns, work: *work }),
+            _ => Err(format!("expected `threads [turns, work]`, found `threads {text}`")),
         }
     }
 

@@ -396,9 +396,15 @@ impl Printer<'_> {
     }
 
     fn launch(&self, launch: &Launch) -> String {
+        let (grid, block, shared) = match launch {
+            Launch::Grid { grid, block, shared } => (grid, block, shared),
+            Launch::Threads { turns, work } => {
+                return format!(" threads [{}, {}]", self.expr(*turns), self.expr(*work));
+            }
+        };
         let list = |all: &[ExprId]| all.iter().map(|e| self.expr(*e)).collect::<Vec<_>>().join(", ");
-        let (grid, block) = (list(&launch.grid), list(&launch.block));
-        format!(" launch grid [{grid}] block [{block}] shared [{}]", self.expr(launch.shared))
+        let (grid, block) = (list(grid), list(block));
+        format!(" launch grid [{grid}] block [{block}] shared [{}]", self.expr(*shared))
     }
 
     fn access(&self, name: &str, index: &[ExprId], access: Access) -> String {

@@ -440,6 +440,7 @@ impl Gen {
             Annotation::LoopPartition,
             Annotation::Prefetch { buf, ahead: 2 },
             Annotation::CrossThread,
+            Annotation::AutoParallel,
             Annotation::AutoCopy,
             Annotation::User { key: "my.key".into(), value: text },
             Annotation::User { key: "n".into(), value: AnnValue::Int(-3) },

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Annotation, Block, BufId, CallArg, Expr, ExprId, IterVar, Launch, MatchBuffer, PrimFunc, Region, Stmt, VarId,
+    Annotation, Block, BufId, CallArg, Expr, ExprId, IterVar, MatchBuffer, PrimFunc, Region, Stmt, VarId,
     operands,
 };
 
@@ -165,11 +165,7 @@ impl Stmt {
                     CallArg::Value(e) => CallArg::Value(f(e)),
                 };
                 let args = args.into_iter().map(&mut arg).collect();
-                let launch = launch.map(|l| Launch {
-                    grid: l.grid.map(&mut *f),
-                    block: l.block.map(&mut *f),
-                    shared: f(l.shared),
-                });
+                let launch = launch.map(|l| l.map(f));
                 Stmt::Call { func, args, launch }
             }
             Stmt::Assert { cond, text } => Stmt::Assert { cond: f(cond), text },

@@ -18,19 +18,31 @@ impl Aliases {
     /// Looks at every call in `prims`.
     pub(super) fn of(prims: &[&PrimFunc]) -> Aliases {
         let mut aliases = Aliases::default();
+        // What a caller's parameters share, its callees' share when they are passed on.
+        while aliases.grow(prims) {}
+        aliases
+    }
+
+    fn grow(&mut self, prims: &[&PrimFunc]) -> bool {
+        let before = self.0.len();
         for caller in prims {
             each_call(&caller.body, &mut |callee, args| {
                 if let Some(callee) = prims.iter().find(|prim| prim.name == *callee) {
-                    aliases.look(caller, callee, args);
+                    self.look(caller, callee, args);
                 }
             });
         }
-        aliases
+        self.0.len() > before
     }
 
     /// Whether the parameter of that number may share memory.
     pub(super) fn shared(&self, function: &str, parameter: u32) -> bool {
         self.0.contains(&(function.to_owned(), parameter))
+    }
+
+    fn both_shared(&self, caller: &PrimFunc, a: BufId, b: BufId) -> bool {
+        let shared = |buf| parameter(caller, buf).is_some_and(|n| self.shared(&caller.name, n));
+        shared(a) && shared(b)
     }
 
     fn look(&mut self, caller: &PrimFunc, callee: &PrimFunc, args: &[CallArg]) {
@@ -42,13 +54,19 @@ impl Aliases {
         }
         for (i, (a, first, writes)) in buffers.iter().enumerate() {
             for (b, second, also) in &buffers[i + 1..] {
-                if (*writes || *also) && overlap(caller, *first, *second) {
+                if (*writes || *also) && (overlap(caller, *first, *second) || self.both_shared(caller, *first, *second)) {
                     self.0.insert((callee.name.clone(), *a));
                     self.0.insert((callee.name.clone(), *b));
                 }
             }
         }
     }
+}
+
+/// The number of the parameter that a buffer is.
+fn parameter(prim: &PrimFunc, buf: BufId) -> Option<u32> {
+    let at = prim.params.iter().position(|p| matches!(p, Param::Buffer(own, _) if *own == buf))?;
+    Some(at as u32)
 }
 
 /// Whether two buffers of a function may share a byte.

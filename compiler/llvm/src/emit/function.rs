@@ -1,10 +1,12 @@
 //! The body of one function: statements, loops and memory.
 
+mod split;
+
 use std::collections::BTreeMap;
 
 use tenfold_ir::{
     arith::Sym,
-    tir::{BufId, CallArg, Counters, Elem, Expr, ExprId, LoopKind, Param, PrimFunc, Scope, Stmt, Ty, VarId},
+    tir::{BufId, CallArg, Counters, Elem, Expr, ExprId, Launch, LoopKind, Param, PrimFunc, Scope, Stmt, Ty, VarId},
 };
 
 use super::{
@@ -29,6 +31,7 @@ pub(super) struct Body<'a, 'c, 'm> {
     function: Value<'c>,
     entry: Block<'c>,
     workspace: Option<Value<'c>>,
+    context: Option<Value<'c>>,
     buffers: Vec<Option<Value<'c>>>,
     pub(super) vars: Vec<Option<Value<'c>>>,
     syms: BTreeMap<&'a Sym, VarId>,
@@ -43,7 +46,7 @@ pub(super) struct Body<'a, 'c, 'm> {
 impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
     /// Starts the body of a declared function.
     pub(super) fn new(cx: &'a Cx<'a, 'c, 'm>, declared: Declared<'a, 'c>, places: &'a Places<'a, 'c>) -> Self {
-        let Declared { prim, value } = declared;
+        let Declared { prim, value, context } = declared;
         let ops = Ops { ir: cx.ir, unit: cx.machine.float, strict: prim.strict };
         let vars = prim.vars.iter().enumerate();
         Body {
@@ -54,6 +57,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             function: value,
             entry: cx.ir.block(value),
             workspace: None,
+            context: context.then(|| cx.ir.parameter(value, prim.params.len() as u32)),
             buffers: vec![None; prim.buffers.len()],
             vars: vec![None; prim.vars.len()],
             syms: vars.map(|(id, data)| (&data.sym, VarId(id as u32))).collect(),
@@ -186,7 +190,12 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             Stmt::Store { buf, index, value, access: _ } => self.store(*buf, index, *value),
             Stmt::Evaluate(value) => self.fresh(*value).map(drop),
             Stmt::Call { func, args, launch: None } => self.call(func, args),
-            Stmt::Call { func, launch: Some(_), .. } => Err(format!("`{func}` is launched on a device")),
+            Stmt::Call { func, args, launch: Some(Launch::Threads { turns, work }) } => {
+                self.split(func, args, *turns, *work)
+            }
+            Stmt::Call { func, launch: Some(Launch::Grid { .. }), .. } => {
+                Err(format!("`{func}` is launched on a device"))
+            }
             Stmt::Barrier(_) => Err("a barrier in a function of the host".into()),
             Stmt::Assert { cond, text } => self.check(*cond, text),
             Stmt::Prefetch { buf, index } => self.prefetch(*buf, index),
@@ -356,10 +365,25 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
     }
 
     fn call(&mut self, func: &str, args: &[CallArg]) -> Result<()> {
+        let callee = self.callee(func)?;
+        let mut values = self.arguments(callee, args)?;
+        if values.len() != callee.prim.params.len() {
+            return Err(format!("`{func}` is called with {} arguments", values.len()));
+        }
+        if callee.context {
+            values.push(self.context.unwrap_or(self.cx.ir.null()));
+        }
+        self.cx.ir.call(callee.value, &values);
+        Ok(())
+    }
+
+    fn callee(&self, func: &str) -> Result<Declared<'a, 'c>> {
+        self.cx.functions.get(func).copied().ok_or_else(|| format!("`{func}` is called but not defined"))
+    }
+
+    /// The arguments for a function's first parameters.
+    fn arguments(&mut self, callee: Declared<'a, 'c>, args: &[CallArg]) -> Result<Vec<Value<'c>>> {
         let ir = self.cx.ir;
-        let Some(callee) = self.cx.functions.get(func).copied() else {
-            return Err(format!("`{func}` is called but not defined"));
-        };
         self.known = vec![BTreeMap::new()];
         let mut values = Vec::new();
         for (param, arg) in callee.prim.params.iter().zip(args) {
@@ -373,16 +397,12 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
                     if ty.is_float() { value } else { ir.resize(signed, value, ty) }
                 }
                 (Param::Buffer(..) | Param::Workspace, CallArg::Value(_)) | (Param::Value(_), CallArg::Buffer(_)) => {
-                    return Err(format!("the arguments of `{func}` are not its parameters"));
+                    return Err(format!("the arguments of `{}` are not its parameters", callee.prim.name));
                 }
             };
             values.push(value);
         }
-        if values.len() != callee.prim.params.len() {
-            return Err(format!("`{func}` is called with {} arguments", values.len()));
-        }
-        ir.call(callee.value, &values);
-        Ok(())
+        Ok(values)
     }
 
     /// An expression of a new statement: nothing that an earlier one read holds any more.

@@ -48,16 +48,16 @@ fn build(target: &Target) -> Option<Compiled> {
 fn a_classifier_is_right() {
     let Some(compiled) = build(&host()) else { return };
     let library = Loaded::new(&compiled.artefact.object);
-    type Call = extern "C" fn(*const f32, *const f32, *const f32, *mut f32, isize, *mut u8) -> i32;
-    // SAFETY: three operands, a result, a dim and a workspace.
+    type Call = extern "C" fn(*const f32, *const f32, *const f32, *mut f32, isize, *mut u8, *const u8) -> i32;
+    // SAFETY: three operands, a result, a dim, a workspace and a context.
     let call: Call = unsafe { std::mem::transmute(library.address("digits_1")) };
     let wave = |count: usize, step: f32| (0..count).map(|n| (n as f32 * step).sin()).collect::<Vec<f32>>();
     for rows in [0, 1, 5] {
         let (x, w, v) = (wave(rows * 64, 0.37), wave(64 * 32, 0.11), wave(32 * 10, 0.23));
         let mut y = vec![0.0_f32; rows * 10];
         let mut workspace = vec![0_u64; 4096];
-        let status =
-            call(x.as_ptr(), w.as_ptr(), v.as_ptr(), y.as_mut_ptr(), rows as isize, workspace.as_mut_ptr().cast());
+        let (ws, none) = (workspace.as_mut_ptr().cast(), std::ptr::null());
+        let status = call(x.as_ptr(), w.as_ptr(), v.as_ptr(), y.as_mut_ptr(), rows as isize, ws, none);
         assert_eq!(status, 0);
         for (row, got) in y.chunks(10).enumerate() {
             for (one, want) in got.iter().zip(reference(&x[row * 64..][..64], &w, &v)) {

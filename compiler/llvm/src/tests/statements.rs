@@ -221,12 +221,12 @@ fn calls_through_a_workspace() {
     let machine = Machine::of(&target).expect("the host is known");
     let artefact = compile(llvm, &machine, &module(caller()), &target);
     let library = Loaded::new(&artefact.object);
-    // SAFETY: the entry's parameters are two tensors, a dim and a workspace.
-    let f: extern "C" fn(*const f32, *mut f32, isize, *mut u8) -> i32 =
+    // SAFETY: the entry's parameters are two tensors, a dim, a workspace and a context.
+    let f: extern "C" fn(*const f32, *mut f32, isize, *mut u8, *const u8) -> i32 =
         unsafe { std::mem::transmute(library.address("entry")) };
     let (x, mut y) = ([1.0, 2.0, 3.0, 4.0_f32], [0.0_f32; 4]);
     let mut workspace = [0_u64; 16];
-    assert_eq!(f(x.as_ptr(), y.as_mut_ptr(), 4, workspace.as_mut_ptr().cast()), 0);
+    assert_eq!(f(x.as_ptr(), y.as_mut_ptr(), 4, workspace.as_mut_ptr().cast(), std::ptr::null()), 0);
     assert_eq!(y, [8.0, 16.0, 24.0, 32.0]);
     assert!(artefact.stack.is_some_and(|bytes| bytes < 512), "{:?}", artefact.stack);
 }

@@ -19,7 +19,8 @@ pub(super) const PRIMITIVE: Primitive = Primitive {
 
 impl Schedule<'_> {
     /// Asks something of a later pass: `software_pipeline` with `[[stages], [order]]`, `pragma_auto_unroll_max_step`
-    /// and `pragma_unroll_explicit` with a number, `loop_partition` with `true`, `prefetch` with `["buffer", turns ahead]`,
+    /// and `pragma_unroll_explicit` with a number, `loop_partition` and `auto_parallel` with `true`,
+    /// `prefetch` with `["buffer", turns ahead]`,
     /// any other key with a number or a text.
     pub fn annotate(&mut self, place: impl Into<Arg>, key: &str, value: impl Into<Arg>) -> Result<(), ScheduleError> {
         self.step("annotate", vec![place.into(), key.into(), value.into()])
@@ -36,13 +37,15 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         ("pragma_auto_unroll_max_step", Value::Loop(_)) => unroll(args, false)?,
         ("pragma_unroll_explicit", Value::Loop(_)) => unroll(args, true)?,
         ("loop_partition", Value::Loop(_)) => Annotation::LoopPartition,
+        ("auto_parallel", Value::Loop(_)) => Annotation::AutoParallel,
         ("prefetch", Value::Loop(_)) => prefetch(state, args.get(2))?,
         (
             "prefetch"
             | "software_pipeline"
             | "pragma_auto_unroll_max_step"
             | "pragma_unroll_explicit"
-            | "loop_partition",
+            | "loop_partition"
+            | "auto_parallel",
             _,
         ) => {
             return Refusal::err(format!("`{key}` is asked of a block"), "give a loop");

@@ -210,6 +210,7 @@ fn annotation_key(it: &Annotation) -> &str {
         Annotation::LoopPartition => "loop_partition",
         Annotation::Prefetch { .. } => "prefetch",
         Annotation::CrossThread => "cross_thread",
+        Annotation::AutoParallel => "auto_parallel",
         Annotation::AutoCopy => "auto_copy",
         Annotation::User { key, .. } => key,
     }

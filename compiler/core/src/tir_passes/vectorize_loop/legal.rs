@@ -22,7 +22,7 @@ struct Touch {
 }
 
 /// Why the loop's iterations depend on one another, as far as can be proven.
-pub(super) fn dependence(viewer: &mut Viewer<'_>, stmt: &Stmt) -> Option<Reason> {
+pub(in crate::tir_passes) fn dependence(viewer: &mut Viewer<'_>, stmt: &Stmt) -> Option<Reason> {
     let Stmt::For { var, min, extent, body, .. } = stmt else { return None };
     viewer.scope(|v| {
         let known = v.prover.facts().len();

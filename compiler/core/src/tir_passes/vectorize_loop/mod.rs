@@ -9,6 +9,8 @@
 mod lanes;
 mod legal;
 
+pub(super) use legal::dependence;
+
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -12,10 +12,10 @@ use crate::arith::{IntExpr, Sym};
 use crate::eval::{Bounded, Sum};
 use crate::op::BinaryOp;
 use crate::tir::{
-    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind, LoopKind,
-    MatchBuffer, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
+    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind, Launch,
+    LoopKind, MatchBuffer, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
 };
-use crate::{DType, Loc};
+use crate::{DType, Loc, Scalar};
 
 /// A buffer of this call.
 #[derive(Clone, Debug)]
@@ -305,7 +305,8 @@ impl<'a, 'm> Frame<'a, 'm> {
             Stmt::Store { buf, index, value, access } => self.store(*buf, index, *value, *access),
             Stmt::Block(block) => self.block(block),
             Stmt::Evaluate(e) => self.expr(*e, 0).map(|_| ()),
-            Stmt::Call { func, args, launch: _ } => self.call(func, args),
+            Stmt::Call { func, args, launch: Some(Launch::Threads { turns, .. }) } => self.parts(func, args, *turns),
+            Stmt::Call { func, args, launch: Some(Launch::Grid { .. }) | None } => self.call(func, args, &[]),
             Stmt::Barrier(_) if self.machine.races.in_threads() => {
                 self.machine.races.barrier();
                 Ok(())
@@ -597,7 +598,19 @@ impl<'a, 'm> Frame<'a, 'm> {
         Ok(())
     }
 
-    fn call(&mut self, name: &str, args: &'m [CallArg]) -> Result<(), String> {
+    /// Parts of a loop, the last one first: whoever relies on their order is found.
+    fn parts(&mut self, name: &str, args: &'m [CallArg], turns: ExprId) -> Result<(), String> {
+        let turns = self.int_of(turns)?;
+        let parts = turns.clamp(1, 3);
+        for part in (0..parts).rev() {
+            let (begin, end) = (turns * part / parts, turns * (part + 1) / parts);
+            self.call(name, args, &[begin, end - begin])?;
+        }
+        Ok(())
+    }
+
+    /// Calls with the arguments, then the indices `more`.
+    fn call(&mut self, name: &str, args: &'m [CallArg], more: &[i64]) -> Result<(), String> {
         let callee = self.machine.module.prim(name).ok_or_else(|| format!("there is no prim-func `{name}`"))?;
         let mut given = Vec::with_capacity(args.len());
         for arg in args {
@@ -606,6 +619,8 @@ impl<'a, 'm> Frame<'a, 'm> {
                 CallArg::Value(e) => Given::Value(self.expr(*e, 0)?),
             });
         }
+        let index = |n: &i64| Given::Value(Bounded::exact(Scalar::int(DType::I64, (*n).into())));
+        given.extend(more.iter().map(index));
         if given.len() != callee.params.len() {
             return Err(format!("`{name}` takes {} arguments, found {}", callee.params.len(), given.len()));
         }

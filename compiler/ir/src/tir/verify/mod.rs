@@ -14,7 +14,7 @@ pub use rules::{RULES, UNWRITABLE};
 
 use super::verify_types::{describe, type_error};
 use super::{
-    Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, LoopKind, MatchBuffer, Param, Phase,
+    Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, Launch, LoopKind, MatchBuffer, Param, Phase,
     PrimFunc, Scope, Stmt, Ty, VarId, operands,
 };
 use crate::arith::{IntExpr, Sym};
@@ -348,7 +348,7 @@ impl<'f> Check<'f> {
             Stmt::Block(block) => self.block(block),
             Stmt::Evaluate(e) => self.expr(*e),
             Stmt::Call { func, args, launch } => {
-                self.call(func, args);
+                self.call(func, args, launch.map_or(0, Launch::given));
                 self.launch(func, launch.as_ref());
             }
             Stmt::Barrier(scope) => self.barrier(*scope),
@@ -475,12 +475,13 @@ impl<'f> Check<'f> {
         });
     }
 
-    fn call(&mut self, name: &str, args: &[CallArg]) {
+    /// The call gives arguments for all parameters but the last `given`.
+    fn call(&mut self, name: &str, args: &[CallArg], given: usize) {
         let Some(callee) = self.module.prim(name) else {
             return self.fail(rules::CALLEE, format!("`{name}` is called, but is no prim-func of the module"));
         };
-        if callee.params.len() != args.len() {
-            let (expected, found) = (callee.params.len(), args.len());
+        if callee.params.len() != args.len() + given {
+            let (expected, found) = (callee.params.len().saturating_sub(given), args.len());
             return self.fail(rules::ARGUMENTS, format!("`{name}` takes {expected} arguments, found {found}"));
         }
         for (n, (param, arg)) in callee.params.iter().zip(args).enumerate() {

@@ -1,7 +1,9 @@
 //! What may stand where: barriers, loops over threads, calls of device functions, annotations.
 
 use super::{Check, rules};
-use crate::tir::{Annotation, ExprId, FuncKind, Launch, LoopKind, Param, Phase, Scope, Stmt, ThreadAxis};
+use crate::tir::{
+    Annotation, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty,
+};
 
 impl Check<'_> {
     /// Inside of a loop of this kind.
@@ -33,15 +35,37 @@ impl Check<'_> {
     }
 
     pub(super) fn launch(&mut self, name: &str, launch: Option<&Launch>) {
-        let device = self.module.prim(name).is_some_and(|f| f.kind == FuncKind::Device);
+        let Some(callee) = self.module.prim(name) else { return };
+        let device = callee.kind == FuncKind::Device;
         match launch {
-            Some(_) if !device => self.fail(rules::LAUNCH, format!("`{name}` is launched, but is no device function")),
-            None if device => self.fail(rules::LAUNCH, format!("`{name}` is a device function and needs a launch")),
-            Some(launch) => {
-                let all = launch.grid.into_iter().chain(launch.block).chain([launch.shared]);
-                all.for_each(|e| self.index(e));
+            Some(Launch::Grid { .. }) if !device => {
+                self.fail(rules::LAUNCH, format!("`{name}` is launched, but is no device function"));
             }
+            Some(Launch::Grid { grid, block, shared }) => {
+                grid.iter().chain(block).chain([shared]).for_each(|e| self.index(*e));
+            }
+            Some(Launch::Threads { turns, work }) => {
+                [turns, work].into_iter().for_each(|e| self.index(*e));
+                self.split(callee);
+            }
+            None if device => self.fail(rules::LAUNCH, format!("`{name}` is a device function and needs a launch")),
             None => {}
+        }
+    }
+
+    /// A function that runs parts of a loop on threads takes which part, and has no threads of its own.
+    fn split(&mut self, callee: &PrimFunc) {
+        let index = |param: &Param| match param {
+            Param::Value(var) => callee.vars.get(var.0 as usize).is_some_and(|v| v.ty == Ty::index()),
+            Param::Buffer(..) | Param::Workspace => false,
+        };
+        let name = &callee.name;
+        if callee.params.len() < 2 || !callee.params.iter().rev().take(2).all(index) {
+            self.fail(rules::SPLIT, format!("the last two parameters of `{name}` are no indices"));
+        }
+        let again = callee.body.any(&mut |s| matches!(s, Stmt::Call { launch: Some(_), .. }));
+        if callee.kind != FuncKind::Host || callee.exported || again {
+            self.fail(rules::SPLIT, format!("`{name}` is not of the host, is exported, or has threads of its own"));
         }
     }
 

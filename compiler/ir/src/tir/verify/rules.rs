@@ -42,6 +42,7 @@ rules! {
     CALLEE "callee" "What is called is a prim-func of the module."
     ARGUMENTS "arguments" "Arguments agree with the parameters of the callee."
     LAUNCH "launch" "Device functions, and no others, are called with a launch."
+    SPLIT "split" "A function whose parts run on threads ends with two indices, is of the host and has no threads itself."
     DEVICE "device_function" "A device function is not exported, has no workspace, and calls nothing."
     EXTERN "extern_function" "A function outside the module is a declaration: a symbol and pointers, not exported, of phase target."
     FLAT_BLOCKS "flat_blocks" "From phase flat on there are no blocks."
