@@ -120,8 +120,7 @@ fn initial() -> usize {
         Ok(asked) => (asked, None),
         Err(error) => (None, Some(error)),
     };
-    let threads =
-        asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from).min(MOST));
+    let threads = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from).min(MOST));
     match THREADS.compare_exchange(0, threads, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => {
             if let Some(error) = error {

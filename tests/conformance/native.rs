@@ -123,7 +123,8 @@ fn shim_source(module: &Module, entries: &[&PrimFunc]) -> String {
         let name = &entry.name;
         let types: String = types.iter().map(|ty| format!("{ty}, ")).collect();
         if !again {
-            let _ = writeln!(out, "extern __attribute__((visibility(\"hidden\"))) int32_t {name}({types}const void *);");
+            let _ =
+                writeln!(out, "extern __attribute__((visibility(\"hidden\"))) int32_t {name}({types}const void *);");
         }
         let args: String = args.iter().map(|arg| format!("{arg}, ")).collect();
         let _ = writeln!(out, "int32_t shim_{index}(void **p, void *c) {{ return {name}({args}c); }}");

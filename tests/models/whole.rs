@@ -1,9 +1,13 @@
 //! Whole models at their real sizes, through LLVM for this machine, against NumPy.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use tenfold::threads::{self, Executor};
 use tenfold_core::pass::PassContext;
 use tenfold_ir::{Module, relax};
 
-use crate::compiled::{Compiled, compiled, host_target, lowered};
+use crate::compiled::{Compiled, Memory, compiled, host_target, lowered};
 use crate::{graphs, native};
 
 /// Model, its largest output, and outputs evenly spread from the first to the last: what `reference.py` prints.
@@ -66,14 +70,55 @@ fn check(module: Module) {
     times.sort_by(f64::total_cmp);
     println!("{}: {:.3} ms a call, compiled in {passes:.0} + {code:.0} ms", module.entry, times[2]);
     let (_, largest, expected) = EXPECTED.iter().find(|(name, ..)| *name == module.entry).expect("a row");
-    let found = memory[func.params.len()].floats();
+    let result = func.params.len();
+    let found = memory[result].floats();
     for (n, e) in expected.iter().enumerate() {
         let f = found[n * (found.len() - 1) / (expected.len() - 1)];
         // What f32 loses over some fifty layers.
         assert!((f - e).abs() <= 1e-4 * largest, "{}: sample {n} is {f}, NumPy gives {e}", module.entry);
     }
+    same_bits(&module.entry, &compiled, &mut memory, result);
+    let found = memory[result].floats();
     let most = found.iter().fold(0f32, |m, x| m.max(x.abs()));
     assert!((most - largest).abs() <= 1e-4 * largest, "{}: the largest is {most}, not {largest}", module.entry);
+}
+
+/// Threads of a test.
+struct Team {
+    threads: usize,
+    asked: AtomicUsize,
+}
+
+impl Executor for Team {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn run(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        thread::scope(|scope| {
+            (1..parts).for_each(|part| drop(scope.spawn(move || task(part))));
+            task(0);
+        });
+    }
+}
+
+/// However many threads run a model, its results are the same to the last bit.
+fn same_bits(name: &str, compiled: &Compiled, memory: &mut [Memory], result: usize) {
+    let mut bits = || {
+        memory[result].floats().fill(f32::NAN);
+        compiled.call(memory);
+        memory[result].floats().iter().map(|x| x.to_bits()).collect::<Vec<u32>>()
+    };
+    let alone = threads::limit(1, &mut bits);
+    for count in [2, 3, 7] {
+        let team = Team { threads: count, asked: AtomicUsize::new(0) };
+        assert!(threads::with(&team, &mut bits) == alone, "{name} gives other bits on {count} threads");
+        let asked = team.asked.into_inner();
+        println!("{name}: {asked} loops on {count} threads");
+        // The small one may be worth none.
+        assert!(asked > 0 || name == "mlp", "no loop of {name} runs on threads");
+    }
 }
 
 #[test]

@@ -271,7 +271,7 @@ Measures a call of an ONNX model on random inputs
 Usage: cargo tenfold bench MODEL.onnx [OPTIONS]
 
 The model is compiled for this machine with every feature of its processor. Dims that are not bound
-are 1. A call runs on one thread.
+are 1. A call runs on one thread, unless `--threads` allows more.
 
 Options:
       --dim NAME=N     Bind a dim

@@ -64,7 +64,8 @@ fn mlp() -> tenfold_ir::relax::Function {
 #[test]
 fn mlp_with_a_named_batch() {
     let (library, compiled) = build("mlp", mlp());
-    type Entry = unsafe extern "C" fn(*const f32, *const f32, *const f32, *mut f32, isize, *mut c_void, *const c_void) -> i32;
+    type Entry =
+        unsafe extern "C" fn(*const f32, *const f32, *const f32, *mut f32, isize, *mut c_void, *const c_void) -> i32;
     // SAFETY: the convention gives this function this type.
     let entry = unsafe { library.get::<Entry>(b"mlp") }.expect("the entry is exported");
     let x = [1.0f32, 2.0, 3.0, -1.0, 0.5, 0.25];
@@ -75,7 +76,8 @@ fn mlp_with_a_named_batch() {
     let mut workspace = vec![0u64; (bytes as usize).div_ceil(8) + 8];
     let aligned = workspace.as_mut_ptr().wrapping_byte_add(workspace.as_ptr().align_offset(8) * 8);
     // SAFETY: the buffers have the shapes that B = 2 gives them.
-    let status = unsafe { entry(x.as_ptr(), w.as_ptr(), bias.as_ptr(), y.as_mut_ptr(), 2, aligned.cast(), std::ptr::null()) };
+    let status =
+        unsafe { entry(x.as_ptr(), w.as_ptr(), bias.as_ptr(), y.as_mut_ptr(), 2, aligned.cast(), std::ptr::null()) };
     assert_eq!(status, 0);
     // numpy: softmax(maximum(x @ w + bias, 0), axis=-1)
     let expected = [0.087_065_77, 0.912_934_2, 0.377_540_67, 0.622_459_3];

@@ -111,8 +111,9 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
             }
             Arg::Long("threads") if measures => {
                 model.threads = parser.value().and_then(|v| v.parse()).map_err(text)?;
-                if model.threads == 0 {
-                    return Err("a call takes one thread at least: write `--threads 1`".into());
+                if !(1..=tenfold::threads::MOST).contains(&model.threads) {
+                    let most = tenfold::threads::MOST;
+                    return Err(format!("a call takes 1 to {most} threads: write `--threads 1`"));
                 }
             }
             Arg::Value(value) if model.path.as_os_str().is_empty() => model.path = value.into(),
@@ -157,7 +158,7 @@ mod tests {
             ("check-onnx", "the folder of the cases is missing"),
             ("run", "the file of the model is missing"),
             ("signature m.onnx --json", "invalid option '--json'"),
-            ("bench m.onnx --threads 0", "a call takes one thread at least: write `--threads 1`"),
+            ("bench m.onnx --threads 0", "a call takes 1 to 64 threads: write `--threads 1`"),
             ("bench m.onnx --seconds -1", "it is measured for some time: write `--seconds 1`"),
             ("bench m.onnx --seconds nan", "it is measured for some time: write `--seconds 1`"),
             ("weights m.onnx -o a -o b", "invalid option '-o'"),

@@ -152,7 +152,8 @@ fn attempt_bench(model: &Model) -> Result<String, String> {
     };
     let options = Options { dims, shapes: inputs.iter().filter_map(unknown).collect(), ..Options::default() };
     let scratch = Scratch::new()?;
-    let (program, inputs, _, times) = compiled(model, &options, &scratch.0, Linked::Library { threads: model.threads })?;
+    let (program, inputs, _, times) =
+        compiled(model, &options, &scratch.0, Linked::Library { threads: model.threads })?;
     let given = inputs.iter().map(random).collect::<Result<Vec<_>, String>>()?;
     let (_, said) = program.call(&given, Some(model.seconds), LIMIT)?;
     let numbers: Vec<f64> = said.split_whitespace().filter_map(|text| text.parse().ok()).collect();

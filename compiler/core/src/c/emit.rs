@@ -48,7 +48,8 @@ pub fn emit(module: &Module) -> String {
     constants(module, &prims, &mut out);
     let cx = Cx { module, symbols: &symbols, with_context: with_context(module), outside: &outside };
     let parts = parts_of_loops(&prims);
-    let (parts, others): (Vec<&&PrimFunc>, Vec<&&PrimFunc>) = prims.iter().partition(|f| parts.contains(f.name.as_str()));
+    let (parts, others): (Vec<&&PrimFunc>, Vec<&&PrimFunc>) =
+        prims.iter().partition(|f| parts.contains(f.name.as_str()));
     for func in parts {
         out.push('\n');
         out += &Body::new(func, &cx).function();
@@ -492,8 +493,7 @@ impl<'a> Body<'a> {
         });
         let roots: Vec<ExprId> = values.chain(more.iter().copied()).collect();
         self.start(&roots);
-        args
-            .iter()
+        args.iter()
             .map(|a| match a {
                 CallArg::Value(e) => self.passed(*e, func.starts_with("extern$")),
                 CallArg::Buffer(buf) => self.buffer(*buf),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::relax::{self, Binding, Op, TensorType, Type};
-use tenfold_ir::tir::{BufId, BufUse, Param, Phase, PrimFunc, Scope, Stmt, own_accesses};
+use tenfold_ir::tir::{BufId, BufUse, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, own_accesses};
 use tenfold_ir::{Function, Module};
 
 use crate::CompileError;
@@ -64,7 +64,7 @@ fn hoist(func: &mut PrimFunc) -> Option<Need> {
     }
     let mut touched: BTreeSet<BufId> = BTreeSet::new();
     func.body.walk(&mut |s| touched.extend(own_accesses(func, s).into_iter().map(|a| a.buf)));
-    let body = std::mem::replace(&mut func.body, Stmt::nop());
+    let body = in_turn(std::mem::replace(&mut func.body, Stmt::nop()), &found);
     func.body = body.map(&mut |stmt| match stmt {
         Stmt::Alloc { buf, body } if found.contains(&buf) => *body,
         other => other,
@@ -78,6 +78,18 @@ fn hoist(func: &mut PrimFunc) -> Option<Need> {
         func.params.push(Param::Buffer(buf, BufUse::InOut));
     }
     (!types.is_empty()).then_some(Need { syms, types })
+}
+
+/// A loop whose turns would all use the one memory that there is runs them in turn.
+fn in_turn(body: Stmt, found: &BTreeSet<BufId>) -> Stmt {
+    body.map(&mut |stmt| match stmt {
+        Stmt::For { var, min, extent, kind: LoopKind::Parallel, annotations, body }
+            if body.any(&mut |s| s.allocates().iter().any(|buf| found.contains(buf))) =>
+        {
+            Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body }
+        }
+        other => other,
+    })
 }
 
 fn index_param(func: &PrimFunc, param: &Param) -> Option<Sym> {

@@ -8,10 +8,10 @@
 use std::collections::BTreeSet;
 
 use tenfold_ir::arith::{Fact, IntExpr, Sym};
-use tenfold_ir::tir::copy::{keep_buffers, Bound};
+use tenfold_ir::tir::copy::{Bound, keep_buffers};
 use tenfold_ir::tir::{
-    BufId, BufUse, BufferData, Builder, CallArg, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt,
-    Ty, VarId, Viewer, free_vars, read, written,
+    BufId, BufUse, BufferData, Builder, CallArg, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope,
+    Stmt, Ty, VarId, Viewer, free_vars, read, written,
 };
 use tenfold_ir::{Function, Module};
 

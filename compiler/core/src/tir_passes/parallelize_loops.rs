@@ -9,9 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::Module;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{
-    Annotation, Builder, ExprId, LoopKind, Param, Phase, PrimFunc, Stmt, VarId, Viewer,
-};
+use tenfold_ir::tir::{Annotation, Builder, ExprId, LoopKind, Param, Phase, PrimFunc, Stmt, VarId, Viewer};
 
 use super::rewrite_body;
 use super::vectorize_loop::dependence;
@@ -54,11 +52,13 @@ impl Answer {
 }
 
 fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
-    let asked = |s: &Stmt| matches!(s, Stmt::For { annotations, .. } if annotations.contains(&Annotation::AutoParallel));
+    let asked =
+        |s: &Stmt| matches!(s, Stmt::For { annotations, .. } if annotations.contains(&Annotation::AutoParallel));
     if !func.body.any(&mut |s| asked(s)) {
         return Ok(func);
     }
-    let answers = if func.phase < Phase::Flat && context.target.hosted { answers(&func, context) } else { Answers::default() };
+    let answers =
+        if func.phase < Phase::Flat && context.target.hosted { answers(&func, context) } else { Answers::default() };
     for (var, answer) in &answers.found {
         let (name, place) = (&func.name, format!("loop `{}`", func.vars[var.0 as usize].sym));
         context.remark(|| match answer {

@@ -6,8 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Annotation, Block, BufId, CallArg, Expr, ExprId, IterVar, MatchBuffer, PrimFunc, Region, Stmt, VarId,
-    operands,
+    Annotation, Block, BufId, CallArg, Expr, ExprId, IterVar, MatchBuffer, PrimFunc, Region, Stmt, VarId, operands,
 };
 
 impl Stmt {

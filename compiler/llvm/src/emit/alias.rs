@@ -54,7 +54,8 @@ impl Aliases {
         }
         for (i, (a, first, writes)) in buffers.iter().enumerate() {
             for (b, second, also) in &buffers[i + 1..] {
-                if (*writes || *also) && (overlap(caller, *first, *second) || self.both_shared(caller, *first, *second)) {
+                if (*writes || *also) && (overlap(caller, *first, *second) || self.both_shared(caller, *first, *second))
+                {
                     self.0.insert((callee.name.clone(), *a));
                     self.0.insert((callee.name.clone(), *b));
                 }

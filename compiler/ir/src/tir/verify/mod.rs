@@ -14,8 +14,8 @@ pub use rules::{RULES, UNWRITABLE};
 
 use super::verify_types::{describe, type_error};
 use super::{
-    Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, Launch, LoopKind, MatchBuffer, Param, Phase,
-    PrimFunc, Scope, Stmt, Ty, VarId, operands,
+    Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, Launch, LoopKind, MatchBuffer, Param,
+    Phase, PrimFunc, Scope, Stmt, Ty, VarId, operands,
 };
 use crate::arith::{IntExpr, Sym};
 use crate::op::{BinaryOp, UnaryOp};

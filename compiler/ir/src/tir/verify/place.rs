@@ -1,9 +1,7 @@
 //! What may stand where: barriers, loops over threads, calls of device functions, annotations.
 
 use super::{Check, rules};
-use crate::tir::{
-    Annotation, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty,
-};
+use crate::tir::{Annotation, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty};
 
 impl Check<'_> {
     /// Inside of a loop of this kind.

@@ -80,9 +80,8 @@ impl<'c> Cx<'_, 'c, '_> {
         let [captures, begin, count] = [0, 1, 2].map(|n| ir.parameter(function, n));
         let given = &callee.prim.params[..callee.prim.params.len().saturating_sub(2)];
         let cell = ir.int(64);
-        let load = |(number, ty): (i64, Type<'c>)| {
-            ir.load(ty, ir.element(cell, captures, ir.const_int(cell, number)), CELL)
-        };
+        let load =
+            |(number, ty): (i64, Type<'c>)| ir.load(ty, ir.element(cell, captures, ir.const_int(cell, number)), CELL);
         let types = given.iter().map(|param: &Param| self.parameter_type(callee.prim, param));
         let values = (0..).zip(types).map(load).collect();
         self.part(callee, values, [begin, count]);
