@@ -6,6 +6,7 @@
 //! constant places, and what follows element by element is done on the tile. Stages that work on rows of the result
 //! run once per row of tiles, while it is in the cache.
 
+mod blocks;
 mod choice;
 mod group;
 mod pack;

@@ -68,6 +68,8 @@ impl Group {
             acc = copied;
             on_tile.push(copy);
         }
+        // Loops go by position, also in what sums over some of the reduce iterators alone.
+        source.iters.sort_by_key(|i| i.kind != IterKind::Spatial);
         if let Some((n, links)) = epilogue {
             on_tile.push(OnTile { stage: staged.stages[n].clone(), links, unrolled: direct });
         }

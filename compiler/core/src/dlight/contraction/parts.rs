@@ -6,6 +6,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, Builder, IterKind, Scope, Stmt, VarId, Viewer};
 
 use super::Staged;
+use super::blocks::{Pair, pairs};
 use super::choice::Choice;
 use super::group::{Group, OnTile};
 use crate::dlight::cut::{Instead, Range, buffer_like, part};
@@ -27,8 +28,8 @@ pub(super) struct RowPart {
 
 /// The contraction over a rectangle of its result.
 pub(super) struct TilePart {
-    /// Name of the contraction's block.
-    pub name: String,
+    /// What sums, in order.
+    pub sums: Vec<Sum>,
     /// Its loops around the tile, outermost first.
     pub around: Vec<Level>,
     /// Its loop over rows.
@@ -39,6 +40,14 @@ pub(super) struct TilePart {
     pub tile: Tile,
     /// What is done on the tile, and whether each access of it must have a constant place.
     pub on_tile: Vec<(Part, bool)>,
+}
+
+/// What sums over a tile.
+pub(super) struct Sum {
+    /// Name of the block that the tile's elements are the results of.
+    pub name: String,
+    /// Where sums are in blocks: the name of the block that sums each of them, and how many loops over blocks both have.
+    pub blocks: Option<(String, usize)>,
 }
 
 /// A loop around a tile.
@@ -149,11 +158,11 @@ impl Cutter {
                 bufs.insert(*buf, Instead { buf: new, own: true });
             }
         }
-        let name = self.stage(source, &own, &bufs);
+        let sums = self.sums(source, &own, &bufs);
         let at = |v: VarId| source.iters.iter().position(|i| i.var == v);
         let (row, column) = (choice.row.and_then(at), at(choice.column));
         let on_tile = group.on_tile.iter().map(|on| (self.on_tile(on, &own, &bufs, choice), on.unrolled)).collect();
-        TilePart { name, around: order(group, choice), row, column, tile, on_tile }
+        TilePart { sums, around: order(group, choice), row, column, tile, on_tile }
     }
 
     /// A buffer that a stage writes, with room for ranges of its iterators.
@@ -181,13 +190,34 @@ impl Cutter {
         Part { name, outer: Vec::new(), row: choice.row.and_then(at), column: at(choice.column) }
     }
 
+    /// Adds a part of the contraction, in blocks where its sum is long.
+    fn sums(&mut self, source: &Stage, ranges: &Ranges, bufs: &BTreeMap<BufId, Instead>) -> Vec<Sum> {
+        let whole = part(&mut self.b, source, &source.name, ranges, bufs);
+        let pairs = pairs(&mut self.b, &whole);
+        if pairs.is_empty() {
+            return vec![Sum { name: self.add(whole), blocks: None }];
+        }
+        let mut sums = Vec::new();
+        for Pair { partial, total, blocks, buf } in pairs {
+            self.allocs.push(buf);
+            let partial = self.add(partial);
+            sums.push(Sum { name: self.add(total), blocks: Some((partial, blocks)) });
+        }
+        sums
+    }
+
     /// Adds a part of a stage; its name.
     fn stage(&mut self, stage: &Stage, ranges: &Ranges, bufs: &BTreeMap<BufId, Instead>) -> String {
+        let new = part(&mut self.b, stage, &stage.name, ranges, bufs);
+        self.add(new)
+    }
+
+    /// Adds a stage under a name of its own.
+    fn add(&mut self, stage: Stage) -> String {
         let names = std::iter::once(stage.name.clone()).chain((1..).map(|n| format!("{}_{n}", stage.name)));
         let name = names.into_iter().find(|n| !self.names.contains(n)).unwrap_or_default();
         self.names.insert(name.clone());
-        let new = part(&mut self.b, stage, &name, ranges, bufs);
-        self.stages.push(new);
+        self.stages.push(Stage { name: name.clone(), ..stage });
         name
     }
 

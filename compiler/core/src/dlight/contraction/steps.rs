@@ -5,7 +5,7 @@ use tenfold_ir::tir::PrimFunc;
 
 use super::parts::{Level, Part, RowPart, TilePart};
 use crate::dlight::tiles::Tile;
-use crate::schedule::{Arg, LoopRV, Schedule, ScheduleError};
+use crate::schedule::{Arg, BlockRV, LoopRV, Schedule, ScheduleError};
 
 type Step<T> = Result<T, ScheduleError>;
 
@@ -51,10 +51,55 @@ fn in_rows(s: &mut Schedule<'_>, part: &Part, rows: i64) -> Step<Vec<LoopRV>> {
 
 /// The contraction in tiles: the loops around the tile, which other stages may share.
 fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
+    let mut nests = Vec::new();
+    for (n, sum) in part.sums.iter().enumerate() {
+        let blocks = sum.blocks.as_ref();
+        if let Some((partial, shared)) = blocks {
+            nests.push(nest(s, part, partial, *shared)?);
+        }
+        let total = nest(s, part, &sum.name, blocks.map_or(0, |(_, shared)| *shared))?;
+        nests.push(Nest { starts: n == 0, ..total });
+    }
+    let around = merged(s, &nests.iter().map(|n| &n.around[..]).collect::<Vec<_>>())?;
+    for (_, pair) in part.sums.iter().zip(nests.chunks_mut(2)).filter(|(sum, _)| sum.blocks.is_some()) {
+        let blocks = merged(s, &pair.iter().map(|n| &n.blocks[..]).collect::<Vec<_>>())?;
+        pair.iter_mut().for_each(|nest| nest.blocks.clone_from(&blocks));
+    }
+    let Some(place) = around.last().copied() else { return Ok(around) };
     let tile = part.tile;
-    let loops = s.get_loops(part.name.as_str())?;
+    for (on, unrolled) in &part.on_tile {
+        s.reverse_compute_at(on.name.as_str(), place)?;
+        on_tile(s, on, tile, around.len(), *unrolled)?;
+    }
+    for nest in &nests {
+        in_tile(s, nest, around.len(), tile.lanes)?;
+    }
+    Ok(around)
+}
+
+/// The loops of a sum.
+struct Nest {
+    block: BlockRV,
+    /// Whether it has an init.
+    starts: bool,
+    /// Around the tile.
+    around: Vec<LoopRV>,
+    /// Over blocks.
+    blocks: Vec<LoopRV>,
+    /// Over terms.
+    reduce: Vec<LoopRV>,
+    /// Over rows, vectors and lanes of the tile.
+    inside: Vec<LoopRV>,
+}
+
+/// Puts the loops of a sum in order, so many of them being over blocks.
+fn nest(s: &mut Schedule<'_>, part: &TilePart, name: &str, blocks: usize) -> Step<Nest> {
+    let tile = part.tile;
+    let block = s.get_block(name)?;
+    let loops = s.get_loops(block)?;
     let whole = |n: &usize| part.around.contains(&Level::Whole(*n)) || Some(*n) == part.row || Some(*n) == part.column;
-    let reduce: Vec<LoopRV> = (0..loops.len()).filter(|n| !whole(n)).map(|n| loops[n]).collect();
+    let mut over_blocks: Vec<LoopRV> = (0..loops.len()).filter(|n| !whole(n)).map(|n| loops[n]).collect();
+    let reduce = over_blocks.split_off(blocks);
     let rows = part.row.map(|n| split(s, loops[n], &[tile.rows])).transpose()?.unwrap_or_default();
     let columns = part.column.map(|n| split(s, loops[n], &[tile.vectors, tile.lanes])).transpose()?.unwrap_or_default();
     let level = |level: &Level| match level {
@@ -64,21 +109,30 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
     };
     let around: Vec<LoopRV> = part.around.iter().filter_map(level).collect();
     let inside: Vec<LoopRV> = rows.iter().skip(1).chain(columns.iter().skip(1)).copied().collect();
-    let order: Vec<LoopRV> = around.iter().chain(&reduce).chain(&inside).copied().collect();
-    s.reorder(&order)?;
-    let Some(place) = around.last().copied() else { return Ok(around) };
-    for (on, unrolled) in &part.on_tile {
-        s.reverse_compute_at(on.name.as_str(), place)?;
-        on_tile(s, on, tile, around.len(), *unrolled)?;
-    }
-    let block = s.get_block(&part.name)?;
-    if let Some(first) = reduce.first() {
-        let start = s.decompose_reduction(block, *first)?;
+    s.reorder(&[&around[..], &over_blocks, &reduce, &inside].concat())?;
+    Ok(Nest { block, starts: true, around, blocks: over_blocks, reduce, inside })
+}
+
+/// Loops of several nests made the same ones, level by level.
+fn merged(s: &mut Schedule<'_>, nests: &[&[LoopRV]]) -> Step<Vec<LoopRV>> {
+    let [one, _, ..] = nests else { return Ok(nests.first().map_or_else(Vec::new, |loops| loops.to_vec())) };
+    let level = |n: usize| nests.iter().filter_map(|loops| loops.get(n).copied()).collect::<Vec<LoopRV>>();
+    (0..one.len()).map(|n| s.merge(&level(n))).collect()
+}
+
+/// Starts a sum before the loops over what it adds, and writes the tile out.
+fn in_tile(s: &mut Schedule<'_>, nest: &Nest, around: usize, lanes: i64) -> Step<()> {
+    // What sums terms starts anew in each block, what adds blocks up before all of them.
+    let (first, outside) = match nest.reduce.first() {
+        Some(first) => (Some(first), around + nest.blocks.len()),
+        None => (nest.blocks.first(), around),
+    };
+    if let Some(first) = first.filter(|_| nest.starts) {
+        let start = s.decompose_reduction(nest.block, *first)?;
         let loops = s.get_loops(start)?;
-        in_registers(s, &loops[around.len()..], tile.lanes)?;
+        in_registers(s, &loops[outside..], lanes)?;
     }
-    in_registers(s, &inside, tile.lanes)?;
-    Ok(around)
+    in_registers(s, &nest.inside, lanes)
 }
 
 /// What is done on the tile, inside of `around` loops.
