@@ -8,6 +8,7 @@ use tenfold_ir::arith::IntExpr;
 use crate::call::{Call, axis_of};
 use crate::elem::Elem;
 use crate::emit::int;
+use crate::ops::slice_ends;
 use crate::proto::AttributeValue;
 use crate::value::{Ints, Outcome, Value};
 use crate::walk::Cx;
@@ -172,12 +173,7 @@ fn slice(call: &Call<'_, '_>, x: &Ints, inputs: Operands<'_>) -> Outcome<Option<
     if step == 0 {
         return Ok(None);
     }
-    let clamp = |at: i64| {
-        let at = if at < 0 { at.saturating_add(n) } else { at };
-        if step > 0 { at.clamp(0, n) } else { at.clamp(-1, n - 1) }
-    };
-    // From the end, an `end` below the first element means that the first one is taken.
-    let (mut at, end) = (clamp(start), if step < 0 && end < -n { -1 } else { clamp(end) });
+    let (mut at, end) = slice_ends(start, end, step, n);
     let mut values = Vec::new();
     while (step > 0 && at < end) || (step < 0 && at > end) {
         values.extend(usize::try_from(at).ok().and_then(|at| x.values.get(at)).cloned());

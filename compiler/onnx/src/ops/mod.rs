@@ -23,6 +23,7 @@ mod vision;
 pub(crate) use cast::table;
 pub(crate) use nn::window;
 pub(crate) use quant::limits;
+pub(crate) use shape::slice_ends;
 
 use crate::call::Call;
 use crate::value::{Outcome, Value};

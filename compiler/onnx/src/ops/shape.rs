@@ -180,14 +180,21 @@ fn slice<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     moved(y, elem)
 }
 
-/// Numbers beyond an end are that end; those below 0 count from the end.
+/// Where a slice of `n` elements begins and ends. Numbers below 0 count from the end, and what is beyond an end is that
+/// end: backwards a slice begins at an element and may end before the first.
+pub(crate) fn slice_ends(start: i64, end: i64, step: i64, n: i64) -> (i64, i64) {
+    let counted = |at: i64| if at < 0 { at.saturating_add(n) } else { at };
+    let (start, end) = (counted(start), counted(end));
+    match (step > 0, n) {
+        (true, _) => (start.clamp(0, n), end.clamp(0, n)),
+        (false, 0) => (0, 0),
+        (false, _) => (start.clamp(0, n - 1), end.clamp(-1, n - 1)),
+    }
+}
+
 fn slice_axis(cx: &Cx<'_>, n: &IntExpr, start: &IntExpr, end: &IntExpr, step: i64) -> Outcome<SliceAxis> {
     if let (Some(n), Some(start), Some(end)) = (n.as_const(), start.as_const(), end.as_const()) {
-        let clamp = |at: i64| {
-            let at = if at < 0 { at.saturating_add(n) } else { at };
-            if step > 0 { at.clamp(0, n) } else { at.clamp(-1, n - 1) }
-        };
-        let (begin, end) = (clamp(start), clamp(end));
+        let (begin, end) = slice_ends(start, end, step, n);
         let extent = if step > 0 { (end - begin).max(0) } else { (begin - end).max(0) };
         let extent = extent.div_euclid(step.saturating_abs()) + i64::from(extent % step.saturating_abs() != 0);
         let begin = if extent == 0 { 0 } else { begin };
