@@ -1,5 +1,6 @@
 //! Proofs by residues.
 
+use super::atom::Atom;
 use super::expr::IntExpr;
 use super::fact::Fact;
 use super::modular_set::ModularSet;
@@ -51,4 +52,12 @@ pub(super) fn raised(bound: &Fact, multiple: &Fact) -> Option<Fact> {
     };
     let excess = e.constant_term().checked_sub(offset)?.checked_rem_euclid(*c)?;
     (excess > 0 && *c > 0).then(|| Fact::NonNegative(e - excess))
+}
+
+/// What is no multiple of two is one less than a multiple of two.
+pub(super) fn odd(fact: &Fact) -> Option<Fact> {
+    let Fact::NonZero(e) = fact else { return None };
+    let ([(monomial, 1 | -1)], 0) = (e.terms(), e.constant_term()) else { return None };
+    let (Atom::FloorMod(a, by) | Atom::TruncRem(a, by)) = monomial.single()? else { return None };
+    (by.as_const() == Some(2)).then(|| Fact::Divisible(a + 1, 2))
 }

@@ -41,7 +41,7 @@ impl Prover {
         }
         let pairs =
             self.facts.iter().flat_map(|known| [congruence::raised(known, &fact), congruence::raised(&fact, known)]);
-        let raised: Vec<Fact> = pairs.flatten().chain(dividend::bounded(&fact)).collect();
+        let raised: Vec<Fact> = pairs.flatten().chain(dividend::bounded(&fact)).chain(congruence::odd(&fact)).collect();
         self.facts.push(fact);
         raised.into_iter().for_each(|fact| self.remember(fact));
     }

@@ -254,3 +254,14 @@ fn a_quotient_leads_to_its_dividend() {
     proven(&["w < 9", "floordiv(w, 4) >= 2"], "w == 8");
     unproven(&["w < 10", "floordiv(w, 4) >= 2"], "w == 8");
 }
+
+#[test]
+fn what_is_not_even() {
+    let counter = ["c >= 0", "c <= 2305843009213693951", "c == w", "w <= 0"];
+    let facts = |parity| [&["N >= 1", "N <= 8"][..], &counter, &[parity]].concat();
+    proven(&facts("(N + 1) % 2 != 0"), "w + 1 < N");
+    proven(&facts("(N - 1) % 2 != 0"), "w + 1 < N");
+    unproven(&facts("N % 2 != 0"), "w + 1 < N");
+    unproven(&facts("(N + 1) % 3 != 0"), "w + 1 < N");
+    proven(&facts("N % 2 != 0"), "(N + 1) % 2 == 0");
+}

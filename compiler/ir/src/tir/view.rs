@@ -59,7 +59,7 @@ impl<'f> Viewer<'f> {
 
     /// Whether a value is surely held by 64 bits: what it is made of is bounded by extents, or it is.
     pub fn fits(&self, e: &IntExpr) -> bool {
-        if self.of_extents(e) || self.is_bounded(e) {
+        if self.is_extent(e) || self.of_extents(e) || self.is_bounded(e) {
             return true;
         }
         let (lo, hi) = self.prover.bounds(e);
@@ -72,6 +72,12 @@ impl<'f> Viewer<'f> {
         let far = IntExpr::from(FAR as i64);
         (lo.is_some_and(near) && hi.is_some_and(near))
             || (self.prover.prove_ge0(&(e + &far)) && self.prover.prove_ge0(&(&far - e)))
+    }
+
+    /// Whether a value is an axis of a buffer or counts its elements: terms of it may be greater, as those of
+    /// `n * n - n`.
+    fn is_extent(&self, e: &IntExpr) -> bool {
+        self.func.buffers.iter().any(|buf| buf.shape.contains(e) || elements(&buf.shape) == *e)
     }
 
     /// Whether a value is made of what extents bound.
@@ -157,7 +163,7 @@ impl<'f> Viewer<'f> {
     fn in_memory(&self, factors: &[IntExpr]) -> bool {
         let small = |e: &&IntExpr| !self.prover.prove_le(e, &IntExpr::from(SMALL));
         let large: Vec<&IntExpr> = factors.iter().filter(small).collect();
-        let product = factors.iter().fold(IntExpr::from(1), |all, e| all * e);
+        let product = elements(factors);
         large.len() < 2
             || self.func.buffers.iter().any(|buf| {
                 let mut axes: Vec<&IntExpr> = buf.shape.iter().collect();
@@ -165,8 +171,11 @@ impl<'f> Viewer<'f> {
                     let at = axes.iter().position(|extent| self.prover.prove_le(e, extent));
                     at.map(|at| axes.remove(at)).is_some()
                 });
-                let elements = buf.shape.iter().fold(IntExpr::from(1), |all, extent| &all * extent);
-                each || buf.shape.iter().chain([&elements]).any(|extent| self.prover.prove_le(&product, extent))
+                each || buf
+                    .shape
+                    .iter()
+                    .chain([&elements(&buf.shape)])
+                    .any(|extent| self.prover.prove_le(&product, extent))
             })
     }
 
@@ -428,6 +437,11 @@ fn is_slight(e: &IntExpr) -> bool {
         View::Add(terms) => terms.iter().all(term),
         _ => term(e),
     }
+}
+
+/// The product of extents.
+fn elements(extents: &[IntExpr]) -> IntExpr {
+    extents.iter().fold(IntExpr::from(1), |all, extent| &all * extent)
 }
 
 /// The factors of each product of more than one value.
