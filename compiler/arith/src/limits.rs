@@ -37,3 +37,5 @@ pub(super) const SPLIT_RANGE: i64 = 4;
 pub(super) const POINTS: i64 = 4096;
 /// Nesting of parentheses and calls in parsed text.
 pub(super) const NESTING: u32 = 64;
+/// Steps from a fact to what follows from it and what it is remembered with.
+pub(super) const RAISED: u32 = 4;

@@ -30,12 +30,16 @@ impl Prover {
         match fact {
             Fact::And(all) => all.into_iter().for_each(|fact| self.assume(fact)),
             Fact::Or(mut any) if any.len() == 1 => any.drain(..).for_each(|fact| self.assume(fact)),
-            Fact::NonNegative(e) => self.remember(Fact::NonNegative(tighten(&e))),
-            Fact::Zero(_) | Fact::NonZero(_) | Fact::Divisible(..) | Fact::Or(_) => self.remember(fact),
+            Fact::NonNegative(e) => self.remember(Fact::NonNegative(tighten(&e)), limits::RAISED),
+            Fact::Zero(_) | Fact::NonZero(_) | Fact::Divisible(..) | Fact::Or(_) => {
+                self.remember(fact, limits::RAISED);
+            }
         }
     }
 
-    fn remember(&mut self, fact: Fact) {
+    /// Takes a fact and what follows from it, so many steps far: residues that contradict each other raise a bound
+    /// without end.
+    fn remember(&mut self, fact: Fact, steps: u32) {
         if self.facts.iter().any(|known| known.covers(&fact)) {
             return;
         }
@@ -43,7 +47,9 @@ impl Prover {
             self.facts.iter().flat_map(|known| [congruence::raised(known, &fact), congruence::raised(&fact, known)]);
         let raised: Vec<Fact> = pairs.flatten().chain(dividend::bounded(&fact)).chain(congruence::odd(&fact)).collect();
         self.facts.push(fact);
-        raised.into_iter().for_each(|fact| self.remember(fact));
+        if let Some(steps) = steps.checked_sub(1) {
+            raised.into_iter().for_each(|fact| self.remember(fact, steps));
+        }
     }
 
     /// `a >= b` holds.

@@ -265,3 +265,10 @@ fn what_is_not_even() {
     unproven(&facts("(N + 1) % 3 != 0"), "w + 1 < N");
     proven(&facts("N % 2 != 0"), "(N + 1) % 2 == 0");
 }
+
+#[test]
+fn residues_that_contradict_each_other_come_to_an_end() {
+    proven(&["N >= 1", "N % 2 == 0", "N % 2 != 0"], "N >= 2");
+    proven(&["N % 2 == 0", "(N + 1) % 2 == 0", "N >= 0"], "N >= 1");
+    proven(&["N % 2 != 0", "(N + 1) % 2 != 0", "N >= 1"], "N >= 2");
+}
