@@ -7,14 +7,15 @@
 
 use std::collections::BTreeSet;
 
+use tenfold_ir::Module;
 use tenfold_ir::arith::{Fact, IntExpr, Sym};
-use tenfold_ir::tir::copy::{Bound, keep_buffers};
+use tenfold_ir::tir::copy::Bound;
 use tenfold_ir::tir::{
-    BufId, BufUse, BufferData, Builder, CallArg, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope,
-    Stmt, Ty, VarId, Viewer, free_vars, read, written,
+    BufId, Builder, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, Ty, Viewer, free_vars,
+    written,
 };
-use tenfold_ir::{Function, Module};
 
+use super::outline::{Captured, insert};
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase, Remark};
 use crate::work::Work;
@@ -37,21 +38,15 @@ fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
         if !func.body.any(&mut |s| parallel(s)) {
             continue;
         }
-        let mut outlined = Outlined { module, context, parts: Vec::new() };
-        let func = super::rewrite_body(func, |b, body| outlined.stmt(b, body));
-        let parts = outlined.parts;
-        module.functions.insert(name, Function::Prim(keep_buffers(func)));
-        for part in parts {
-            module.functions.insert(part.name.clone(), Function::Prim(keep_buffers(part)));
-        }
+        let func = super::rewrite_body(func, |b, body| Outlined { module, context }.stmt(b, body));
+        insert(module, func);
     }
     Ok(())
 }
 
 struct Outlined<'a> {
-    module: &'a Module,
+    module: &'a mut Module,
     context: &'a PassContext,
-    parts: Vec<PrimFunc>,
 }
 
 impl Outlined<'_> {
@@ -75,11 +70,10 @@ impl Outlined<'_> {
         let Stmt::For { var, min, extent, kind, annotations, body } = it else { return it };
         let whole = Stmt::For { var, min, extent, kind, annotations: annotations.clone(), body };
         let work = self.work(b, &whole, extent);
-        let (buffers, values) = captured(b.func(), &whole);
-        let name = self.name(b.func());
-        let mut args: Vec<CallArg> = buffers.iter().map(|(buf, _)| CallArg::Buffer(*buf)).collect();
-        args.extend(values.iter().map(|v| CallArg::Value(b.read(*v))));
-        self.parts.push(part(b.func(), &name, whole, (&buffers, &values)));
+        let captured = Captured::of(b.func(), &whole);
+        let name = self.module.unique_name(&format!("{}_parallel", b.func().name));
+        let args = captured.args(b);
+        insert(self.module, part(b.func(), name.clone(), whole, &captured));
         Stmt::Call { func: name, args, launch: Some(Launch::Threads { turns: extent, work }) }
     }
 
@@ -90,13 +84,6 @@ impl Outlined<'_> {
         let Stmt::For { body, .. } = it else { return extent };
         let cycles = Work::new(b.func(), self.context.target.vector_bytes(), outside).cycles(body);
         b.int_expr(&cycles)
-    }
-
-    fn name(&self, func: &PrimFunc) -> String {
-        let base = format!("{}_parallel", func.name);
-        let taken = |n: &String| self.module.functions.contains_key(n) || self.parts.iter().any(|p| p.name == *n);
-        let name = (0..).map(|n| if n == 0 { base.clone() } else { format!("{base}_{n}") }).find(|n| !taken(n));
-        name.unwrap_or(base)
     }
 }
 
@@ -116,8 +103,14 @@ fn refusal(func: &PrimFunc, it: &Stmt) -> Option<&'static str> {
     if func.vars[var.0 as usize].ty != Ty::index() {
         return Some("its variable is no index");
     }
-    if it.any(&mut |s| matches!(s, Stmt::Assert { .. } | Stmt::Call { launch: Some(_), .. } | Stmt::Barrier(_))) {
+    if it.any(&mut |s| matches!(s, Stmt::Assert { .. })) {
         return Some("a check in it ends the whole call");
+    }
+    if it.any(&mut |s| matches!(s, Stmt::Call { launch: Some(_), .. })) {
+        return Some("a call in it is itself split among threads");
+    }
+    if it.any(&mut |s| matches!(s, Stmt::Barrier(_))) {
+        return Some("a barrier in it waits for threads that run other turns");
     }
     let mut inside = Bound::default();
     inside.collect(it);
@@ -128,53 +121,11 @@ fn refusal(func: &PrimFunc, it: &Stmt) -> Option<&'static str> {
     written(func, it).iter().any(shared).then_some("its turns write to memory that only one thread has")
 }
 
-/// Buffers and values that a loop needs from outside.
-fn captured(func: &PrimFunc, it: &Stmt) -> (Vec<(BufId, BufUse)>, Vec<VarId>) {
-    let (reads, writes) = (read(func, it), written(func, it));
-    let mut inside = Bound::default();
-    inside.collect(it);
-    let mut asked: BTreeSet<BufId> = BTreeSet::new();
-    it.walk(&mut |s| {
-        if let Stmt::Prefetch { buf, .. } = s {
-            asked.insert(*buf);
-        }
-    });
-    let mut vars = free_vars(func, it);
-    let mut buffers = Vec::new();
-    for buf in reads.iter().chain(&writes).chain(&asked).copied().collect::<BTreeSet<_>>() {
-        let data = &func.buffers[buf.0 as usize];
-        vars.extend(symbols(data).iter().filter_map(|sym| var_of(func, sym)));
-        if !inside.bufs.contains(&buf) && !matches!(data.scope, Scope::Const(_)) {
-            buffers.push((buf, if writes.contains(&buf) { BufUse::InOut } else { BufUse::In }));
-        }
-    }
-    (buffers, vars.into_iter().collect())
-}
-
-fn symbols(data: &BufferData) -> BTreeSet<Sym> {
-    let range = data.range.iter().flat_map(|(lo, hi)| [lo, hi]);
-    let all = data.shape.iter().chain(data.strides.iter().flatten()).chain(range);
-    all.flat_map(IntExpr::vars).collect()
-}
-
-fn var_of(func: &PrimFunc, sym: &Sym) -> Option<VarId> {
-    func.vars.iter().position(|v| v.sym == *sym).map(|at| VarId(at as u32))
-}
-
 /// The function that runs a part of a loop.
-fn part(func: &PrimFunc, name: &str, it: Stmt, (buffers, values): (&[(BufId, BufUse)], &[VarId])) -> PrimFunc {
+fn part(func: &PrimFunc, name: String, it: Stmt, captured: &Captured) -> PrimFunc {
     let Stmt::For { var, min, extent, kind, annotations, body } = it else { return func.clone() };
-    let known: BTreeSet<Sym> = values.iter().map(|v| func.vars[v.0 as usize].sym.clone()).collect();
-    let mut part = PrimFunc { name: name.to_string(), exported: false, params: Vec::new(), ..func.clone() };
-    for (buf, usage) in buffers {
-        let data = &mut part.buffers[buf.0 as usize];
-        (data.scope, data.offset) = (Scope::Param, None);
-        part.params.push(Param::Buffer(*buf, *usage));
-    }
-    part.params.extend(values.iter().map(|v| Param::Value(*v)));
-    part.facts.retain(|fact| fact.vars().into_iter().all(|sym| known.contains(&sym)));
-    let mut b = Builder::resume(part);
-    b.func_mut().body = Stmt::nop();
+    let known = captured.known(func);
+    let mut b = Builder::resume(captured.function(func, name, Stmt::nop()));
     let (begin, count) = (b.index_var("begin"), b.index_var("count"));
     b.func_mut().params.extend([Param::Value(begin), Param::Value(count)]);
     let (from, turns) = (IntExpr::var(b.sym(begin).clone()), IntExpr::var(b.sym(count).clone()));

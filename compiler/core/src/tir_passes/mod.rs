@@ -22,6 +22,7 @@ pub(crate) mod lower_opaque_block;
 pub(crate) mod lower_parallel_loops;
 pub(crate) mod merge_shared_memory_allocations;
 pub(crate) mod narrow_data_type;
+mod outline;
 pub(crate) mod pack_nibbles;
 pub(crate) mod parallelize_loops;
 pub(crate) mod plan_and_update_buffer_allocation_location;

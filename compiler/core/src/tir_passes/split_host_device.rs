@@ -7,15 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenfold_ir::arith::{IntExpr, Sym};
-use tenfold_ir::tir::copy::keep_buffers;
-use tenfold_ir::tir::{
-    BufId, BufUse, BufferData, Builder, CallArg, ExprId, FuncKind, Launch, LoopKind, Param, PrimFunc, Scope, Stmt,
-    ThreadAxis, VarId, expr_vars, free_vars, read, written,
-};
-use tenfold_ir::{Function, Module};
+use tenfold_ir::Module;
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::tir::{Builder, ExprId, FuncKind, Launch, LoopKind, PrimFunc, Scope, Stmt, ThreadAxis, expr_vars};
 
 use super::kernel::{Made, each_kernel, refuse, try_body};
+use super::outline::{Captured, insert};
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
 
@@ -29,30 +26,23 @@ fn split_host_device(module: &mut Module, _: &PassContext) -> Result<(), Compile
     let names: Vec<String> = module.functions.keys().cloned().collect();
     for name in names {
         let Some(func) = module.prim(&name).filter(|f| f.kind == FuncKind::Host).cloned() else { continue };
-        let mut kernels = Vec::new();
-        let host = try_body(func, |b, body| each_kernel(body, &mut |kernel| split(b, module, kernel, &mut kernels)))?;
-        if kernels.is_empty() {
-            continue;
-        }
-        module.functions.insert(name, Function::Prim(keep_buffers(host)));
-        for kernel in kernels {
-            module.functions.insert(kernel.name.clone(), Function::Prim(keep_buffers(kernel)));
+        let functions = module.functions.len();
+        let host = try_body(func, |b, body| each_kernel(body, &mut |kernel| split(b, module, kernel)))?;
+        if module.functions.len() > functions {
+            insert(module, host);
         }
     }
     Ok(())
 }
 
-/// The call in place of a kernel, which is added to the others.
-fn split(b: &mut Builder, module: &Module, kernel: Stmt, kernels: &mut Vec<PrimFunc>) -> Made {
+/// The call in place of a kernel, which becomes a function of the module.
+fn split(b: &mut Builder, module: &mut Module, kernel: Stmt) -> Made {
     let launch = launch(b, &kernel)?;
-    let base = format!("{}_kernel", b.func().name);
-    let taken = |name: &String| module.functions.contains_key(name) || kernels.iter().any(|k| k.name == *name);
-    let name = (0..).map(|n| if n == 0 { base.clone() } else { format!("{base}_{n}") }).find(|n| !taken(n));
-    let name = name.unwrap_or(base);
-    let (buffers, values) = parameters(b.func(), &kernel)?;
-    let mut args: Vec<CallArg> = buffers.iter().map(|(buf, _)| CallArg::Buffer(*buf)).collect();
-    args.extend(values.iter().map(|v| CallArg::Value(b.read(*v))));
-    kernels.push(device(b.func(), &name, kernel, &buffers, &values));
+    let captured = parameters(b.func(), &kernel)?;
+    let name = module.unique_name(&format!("{}_kernel", b.func().name));
+    let args = captured.args(b);
+    let device = captured.function(b.func(), name.clone(), kernel);
+    insert(module, PrimFunc { kind: FuncKind::Device, ..device });
     Ok(Stmt::Call { func: name, args, launch: Some(launch) })
 }
 
@@ -109,59 +99,15 @@ fn dynamic_bytes(func: &PrimFunc, kernel: &Stmt) -> IntExpr {
     end
 }
 
-type Parameters = (Vec<(BufId, BufUse)>, Vec<VarId>);
-
-/// Buffers and values that a kernel needs from outside.
-fn parameters(func: &PrimFunc, kernel: &Stmt) -> Result<Parameters, CompileError> {
-    let (reads, writes) = (read(func, kernel), written(func, kernel));
-    let mut own = BTreeSet::new();
-    kernel.walk(&mut |s| own.extend(s.allocates()));
-    let mut buffers = Vec::new();
-    let mut vars = free_vars(func, kernel);
-    for buf in reads.union(&writes).copied().chain(own.clone()) {
+/// What a kernel needs from outside.
+fn parameters(func: &PrimFunc, kernel: &Stmt) -> Result<Captured, CompileError> {
+    let captured = Captured::of(func, kernel);
+    for (buf, _) in &captured.buffers {
         let data = &func.buffers[buf.0 as usize];
-        vars.extend(symbols(data).iter().filter_map(|sym| var_of(func, sym)));
-        if own.contains(&buf) || matches!(data.scope, Scope::Const(_)) {
-            continue;
-        }
         if data.scope == Scope::Local {
             let help = "allocate it inside of the loops over threads";
             return Err(refuse(func, format!("`{}` is local to the host, and a kernel uses it", data.name), help));
         }
-        let usage = if writes.contains(&buf) { BufUse::InOut } else { BufUse::In };
-        if !buffers.iter().any(|(b, _)| *b == buf) {
-            buffers.push((buf, usage));
-        }
     }
-    Ok((buffers, vars.into_iter().collect()))
-}
-
-fn symbols(data: &BufferData) -> BTreeSet<Sym> {
-    let range = data.range.iter().flat_map(|(lo, hi)| [lo, hi]);
-    let all = data.shape.iter().chain(data.strides.iter().flatten()).chain(range);
-    all.flat_map(IntExpr::vars).collect()
-}
-
-fn var_of(func: &PrimFunc, sym: &Sym) -> Option<VarId> {
-    func.vars.iter().position(|v| v.sym == *sym).map(|at| VarId(at as u32))
-}
-
-fn device(func: &PrimFunc, name: &str, body: Stmt, buffers: &[(BufId, BufUse)], values: &[VarId]) -> PrimFunc {
-    let mut device = PrimFunc {
-        name: name.to_string(),
-        body,
-        exported: false,
-        kind: FuncKind::Device,
-        params: Vec::new(),
-        ..func.clone()
-    };
-    for (buf, usage) in buffers {
-        let data = &mut device.buffers[buf.0 as usize];
-        (data.scope, data.offset) = (Scope::Param, None);
-        device.params.push(Param::Buffer(*buf, *usage));
-    }
-    device.params.extend(values.iter().map(|v| Param::Value(*v)));
-    let known: BTreeSet<Sym> = values.iter().map(|v| func.vars[v.0 as usize].sym.clone()).collect();
-    device.facts.retain(|fact| fact.vars().into_iter().all(|sym| known.contains(&sym)));
-    device
+    Ok(captured)
 }
