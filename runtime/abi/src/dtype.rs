@@ -205,7 +205,13 @@ impl DType {
     /// Whether this is stored and not computed with.
     #[must_use]
     pub const fn is_stored(self) -> bool {
-        self.is_float8() || matches!(self, Self::I4 | Self::U4)
+        self.is_float8() || self.is_nibble()
+    }
+
+    /// Whether this is an integer of 4 bits.
+    #[must_use]
+    pub const fn is_nibble(self) -> bool {
+        matches!(self, Self::I4 | Self::U4)
     }
 
     /// Whether this is a float of 8 bits.

@@ -88,7 +88,7 @@ impl Number {
     pub(crate) fn scalar(self, dtype: DType) -> Scalar {
         match self {
             Number::Whole(n) if dtype.is_bool() => Scalar::bool(n != 0),
-            Number::Whole(n) if dtype.is_int() || matches!(dtype, DType::I4 | DType::U4) => Scalar::int(dtype, n),
+            Number::Whole(n) if dtype.is_int() || dtype.is_nibble() => Scalar::int(dtype, n),
             _ => Scalar::float(dtype, self.real()),
         }
     }

@@ -1,6 +1,5 @@
 //! What kind of operator a prim-func is, from what its stages read and write. No name of an operator is looked at.
 
-use tenfold_ir::DType;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, BufUse, Elem, Expr, ExprId, IterKind, OpPattern, Param, PrimFunc, Stmt, VarId, operands};
 
@@ -60,7 +59,7 @@ pub(crate) fn kind_of(func: &PrimFunc) -> Kind {
 
 /// Whether a value is made of integers of 4 bits and is larger.
 pub(crate) fn widens(func: &PrimFunc, value: ExprId) -> bool {
-    let nibble = |elem: Elem| matches!(elem, Elem::Scalar(DType::I4 | DType::U4));
+    let nibble = |elem: Elem| matches!(elem, Elem::Scalar(dtype) if dtype.is_nibble());
     let loads = loads(func, [value]);
     !nibble(func.exprs.ty(value).elem)
         && loads.iter().any(|a| nibble(Elem::Scalar(func.buffers[a.buf.0 as usize].dtype)))

@@ -3,9 +3,11 @@
 //! The reference interpreter computes, so a folded value is the very value that the language gives. It is slow: only
 //! where operands and result have at most 1 MB each and the work is small. What `LiftTransformParams` moves by plain
 //! loops is moved so here too.
+//!
 //! A result is folded while it has at most 16 times the bytes of its operands, or at most 64 MB; a table computed from
 //! nothing (`arange`, `full`) at most 64 KB, for it costs flash. One value all over stays a `full`, which costs
-//! nothing; integers that a product widens as it reads them stay narrow, and so do those of 4 bits. Phase: before the operators become kernels.
+//! nothing; integers that a product widens as it reads them stay narrow, and so do those of 4 bits. Phase: before the
+//! operators become kernels.
 
 use tenfold_ir::eval::Value;
 use tenfold_ir::relax::{self, Binding, Builder, Inputs, Op, TensorType, ValueId};

@@ -3,9 +3,9 @@
 //! Transposes, reshapes, slices, joins, padding and conversions of constants become new constants, by plain loops and
 //! of any size up to 64 MB; the function then reads weights as it needs them, and the transform costs nothing when it
 //! runs. (TVM hands the transforms to a function of their own that the caller runs once; here weights are known when
-//! the program is built.) Integers that a product widens as it reads them stay narrow,
-//! and so do those of 4 bits. Phase: before the operators
-//! become kernels. No result changes: elements are moved, and converted by the same rule as at run time.
+//! the program is built.) Integers that a product widens as it reads them stay narrow, and so do those of 4 bits.
+//! Phase: before the operators become kernels. No result changes: elements are moved, and converted by the same rule
+//! as at run time.
 
 use std::borrow::Cow;
 

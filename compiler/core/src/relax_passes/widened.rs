@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::op::ElementOp;
 use tenfold_ir::relax::{self, Binding, Op, ParamKind, Type, ValueId};
-use tenfold_ir::{DType, Function, Module};
+use tenfold_ir::{Function, Module};
 
 /// What a conversion of integers reads that widens them and keeps each value.
 fn narrow(func: &relax::Function, binding: &Binding) -> Option<ValueId> {
     let Op::Element(ElementOp::Cast(to)) = binding.op else { return None };
     let source = *binding.args.first()?;
     let Type::Tensor(from) = &func.values[source.0 as usize].ty else { return None };
-    let nibble = matches!(from.dtype, DType::I4 | DType::U4);
-    let keeps = (from.dtype.is_int() || nibble) && to.is_int() && from.dtype.size_bytes() < to.size_bytes();
+    let keeps =
+        (from.dtype.is_int() || from.dtype.is_nibble()) && to.is_int() && from.dtype.size_bytes() < to.size_bytes();
     let signs = !from.dtype.is_signed() || to.is_signed();
     (keeps && signs && !from.shape.is_empty()).then_some(source)
 }
@@ -31,7 +31,7 @@ fn is_packed(func: &relax::Function, binding: &Binding) -> bool {
     let (Op::Element(ElementOp::Cast(_)), [source]) = (&binding.op, &binding.args[..]) else { return false };
     let Type::Tensor(from) = &func.values[source.0 as usize].ty else { return false };
     let count = from.shape.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_const()?));
-    matches!(from.dtype, DType::I4 | DType::U4) && count.is_none_or(|n| n > FEW)
+    from.dtype.is_nibble() && count.is_none_or(|n| n > FEW)
 }
 
 /// Conversions that stay, by the name of their function: those that products alone read, as factors, and those of many

@@ -115,7 +115,7 @@ fn cast(b: &mut Builder, a: ExprId, from: Elem, to: Ty) -> ExprId {
     match to.elem {
         _ if from == to.elem => a,
         Elem::Index => b.to_index(plain),
-        Elem::Scalar(dtype @ (DType::I4 | DType::U4)) => nibble(b, plain, dtype),
+        Elem::Scalar(dtype) if dtype.is_nibble() => nibble(b, plain, dtype),
         Elem::Scalar(dtype) => match Float8::of(dtype) {
             Some(format) => encoded(b, plain, format),
             None => b.cast(dtype, plain),

@@ -67,7 +67,7 @@ impl Node {
 /// The node that a buffer of 4-bit integers belongs to; `inner` says that only functions of the module call this one.
 fn node(func: &PrimFunc, buf: BufId, inner: bool) -> Option<Node> {
     let data = &func.buffers[buf.0 as usize];
-    if !is_nibble(data.dtype) {
+    if !data.dtype.is_nibble() {
         return None;
     }
     match data.scope {
@@ -79,10 +79,6 @@ fn node(func: &PrimFunc, buf: BufId, inner: bool) -> Option<Node> {
     }
 }
 
-fn is_nibble(dtype: DType) -> bool {
-    matches!(dtype, DType::I4 | DType::U4)
-}
-
 /// Whether a buffer may be packed by itself: flat, of a known size, with no more known of its elements than their dtype.
 fn is_plain(func: &PrimFunc, buf: BufId) -> bool {
     let data = &func.buffers[buf.0 as usize];
@@ -92,14 +88,13 @@ fn is_plain(func: &PrimFunc, buf: BufId) -> bool {
 
 /// Every node that may be packed: none is passed for, or gets, what may not.
 fn packable(module: &Module) -> BTreeSet<Node> {
-    let prims = || module.functions.values().filter_map(|f| if let Function::Prim(f) = f { Some(f) } else { None });
     // A graph that is left may use a constant or call a kernel in its own way.
-    if prims().count() < module.functions.len() {
+    if module.prims().count() < module.functions.len() {
         return BTreeSet::new();
     }
     let node_in = |func: &PrimFunc, buf: BufId| node(func, buf, !func.exported && func.name != module.entry);
     let (mut nodes, mut unfit, mut pairs) = (BTreeSet::new(), Vec::new(), Vec::new());
-    for func in prims() {
+    for func in module.prims() {
         for buf in (0..func.buffers.len() as u32).map(BufId) {
             let Some(node) = node_in(func, buf) else { continue };
             if !is_plain(func, buf) {
@@ -252,7 +247,8 @@ fn bytes(b: &mut Builder, (buf, access): (BufId, Access), at: ExprId, lanes: u16
     b.raw(Expr::Load { buf, index: vec![at], access }, ty)
 }
 
-/// What the upper bits of a byte hold once it is shifted up, if it is, as a value of the dtype of `ty`: its sign fills the rest.
+/// What the upper bits of a byte hold once it is shifted up, if it is, as a value of the dtype of `ty`: its sign fills
+/// the rest.
 fn nibble(b: &mut Builder, byte: ExprId, up: Option<ExprId>, ty: Ty) -> ExprId {
     let signed = ty.elem == Ty::scalar(DType::I4).elem;
     let wide = if signed { DType::I8 } else { DType::U8 };

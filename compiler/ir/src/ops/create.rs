@@ -125,7 +125,7 @@ fn bit_cast(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
         let message = format!("`{from}` and `{to}` are no numbers of one width");
         return Err(OpError::new(At::Arg(0), OpErrorKind::DType, message).help("`as` converts values"));
     }
-    let is_whole = |dtype: DType| dtype.is_int() || matches!(dtype, DType::I4 | DType::U4);
+    let is_whole = |dtype: DType| dtype.is_int() || dtype.is_nibble();
     if is_whole(from) && is_whole(to) {
         return b.element(ElementOp::Cast(to), &[x]);
     }
