@@ -4,8 +4,6 @@
 //! bits and convert from and to `f32`. With feature `half`, slices of `half`'s types are accepted
 //! wherever these are, and `From` leads both ways.
 
-use core::{cmp::Ordering, fmt};
-
 /// An IEEE 754 binary16: 1 bit of sign, 5 of exponent, 10 of fraction.
 ///
 /// ```
@@ -110,6 +108,42 @@ impl bf16 {
     }
 }
 
+/// Small floats are compared, shown and converted as the `f32` of the same value.
+macro_rules! behaves_as_f32 {
+    ($($float:ident)*) => {$(
+        impl PartialEq for $float {
+            fn eq(&self, other: &Self) -> bool {
+                self.to_f32() == other.to_f32()
+            }
+        }
+
+        impl PartialOrd for $float {
+            fn partial_cmp(&self, other: &Self) -> Option<::core::cmp::Ordering> {
+                self.to_f32().partial_cmp(&other.to_f32())
+            }
+        }
+
+        impl From<$float> for f32 {
+            fn from(value: $float) -> Self {
+                value.to_f32()
+            }
+        }
+
+        impl ::core::fmt::Debug for $float {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Debug::fmt(&self.to_f32(), f)
+            }
+        }
+
+        impl ::core::fmt::Display for $float {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Display::fmt(&self.to_f32(), f)
+            }
+        }
+    )*};
+}
+pub(crate) use behaves_as_f32;
+
 macro_rules! sixteen_bits {
     ($($float:ident)*) => {$(
         impl $float {
@@ -123,36 +157,6 @@ macro_rules! sixteen_bits {
             #[must_use]
             pub const fn to_bits(self) -> u16 {
                 self.0
-            }
-        }
-
-        impl PartialEq for $float {
-            fn eq(&self, other: &Self) -> bool {
-                self.to_f32() == other.to_f32()
-            }
-        }
-
-        impl PartialOrd for $float {
-            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-                self.to_f32().partial_cmp(&other.to_f32())
-            }
-        }
-
-        impl From<$float> for f32 {
-            fn from(value: $float) -> Self {
-                value.to_f32()
-            }
-        }
-
-        impl fmt::Debug for $float {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.to_f32(), f)
-            }
-        }
-
-        impl fmt::Display for $float {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(&self.to_f32(), f)
             }
         }
 
@@ -173,3 +177,4 @@ macro_rules! sixteen_bits {
 }
 
 sixteen_bits!(f16 bf16);
+behaves_as_f32!(f16 bf16);

@@ -3,7 +3,9 @@
 //!
 //! Conversions are those of `as` in a tensor function.
 
-use core::{cmp::Ordering, fmt};
+use core::fmt;
+
+use crate::float::behaves_as_f32;
 
 /// Where the bits of a float of 8 bits are; the rest is its sign.
 #[derive(Clone, Copy)]
@@ -114,36 +116,6 @@ macro_rules! eight_bits {
                 self.0
             }
         }
-
-        impl PartialEq for $float {
-            fn eq(&self, other: &Self) -> bool {
-                self.to_f32() == other.to_f32()
-            }
-        }
-
-        impl PartialOrd for $float {
-            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-                self.to_f32().partial_cmp(&other.to_f32())
-            }
-        }
-
-        impl From<$float> for f32 {
-            fn from(value: $float) -> Self {
-                value.to_f32()
-            }
-        }
-
-        impl fmt::Debug for $float {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.to_f32(), f)
-            }
-        }
-
-        impl fmt::Display for $float {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(&self.to_f32(), f)
-            }
-        }
     )*};
 }
 
@@ -161,6 +133,8 @@ eight_bits! {
         "A float of 8 bits: 5 of exponent, 2 of fraction; up to 57344, with one NaN, without infinities and minus zero.",
         "assert_eq!(f8e5m2fnuz::MAX.to_f32(), 57344.0);\nassert!(f8e5m2fnuz::from_bits(0x80).to_f32().is_nan());";
 }
+
+behaves_as_f32!(f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz);
 
 macro_rules! four_bits {
     ($($int:ident: $byte:ident $least:literal $greatest:literal, |$low:ident| $from_low:expr, $about:literal, $text:literal;)*) => {$(
