@@ -5,52 +5,60 @@ use std::collections::BTreeSet;
 /// Functions that every program has, whatever it links: compilers make calls of them out of loops.
 const MEMORY: [&str; 3] = ["memcpy", "memmove", "memset"];
 
+/// A file of 64 bits, little-endian.
+struct Elf<'a>(&'a [u8]);
+
+impl<'a> Elf<'a> {
+    fn new(file: &'a [u8]) -> Option<Self> {
+        file.starts_with(b"\x7fELF\x02\x01").then_some(Self(file))
+    }
+
+    fn number(&self, at: usize, bytes: usize) -> Option<usize> {
+        let mut all = [0; 8];
+        all[..bytes].copy_from_slice(self.0.get(at..at + bytes)?);
+        usize::try_from(u64::from_le_bytes(all)).ok()
+    }
+
+    /// The text at a place, up to a byte 0.
+    fn name(&self, at: usize) -> Option<String> {
+        let name = self.0.get(at..)?;
+        let end = name.iter().position(|byte| *byte == 0)?;
+        Some(String::from_utf8_lossy(&name[..end]).into_owned())
+    }
+
+    /// Where the header of a section is.
+    fn header(&self, section: usize) -> Option<usize> {
+        Some(self.number(0x28, 8)? + section * self.number(0x3a, 2)?)
+    }
+
+    /// Where the headers of all sections are.
+    fn headers(&self) -> Option<Vec<usize>> {
+        (0..self.number(0x3c, 2)?).map(|section| self.header(section)).collect()
+    }
+}
+
 /// The names that an object of this machine leaves undefined, if it is an ELF object of 64 bits.
 pub fn undefined(object: &[u8]) -> Option<BTreeSet<String>> {
-    if !object.starts_with(b"\x7fELF\x02\x01") {
-        return None;
-    }
-    let number = |at: usize, bytes: usize| -> Option<usize> {
-        let mut all = [0; 8];
-        all[..bytes].copy_from_slice(object.get(at..at + bytes)?);
-        usize::try_from(u64::from_le_bytes(all)).ok()
-    };
-    let (table, size, count) = (number(0x28, 8)?, number(0x3a, 2)?, number(0x3c, 2)?);
-    let section = |n: usize| table + n * size;
-    let symbols = (0..count).map(section).find(|at| number(at + 4, 4) == Some(2))?;
-    let names = number(section(number(symbols + 40, 4)?) + 24, 8)?;
-    let (start, length) = (number(symbols + 24, 8)?, number(symbols + 32, 8)?);
-    let mut found = BTreeSet::new();
+    let elf = Elf::new(object)?;
+    let symbols = elf.headers()?.into_iter().find(|at| elf.number(at + 4, 4) == Some(2))?;
+    let names = elf.number(elf.header(elf.number(symbols + 40, 4)?)? + 24, 8)?;
+    let (start, length) = (elf.number(symbols + 24, 8)?, elf.number(symbols + 32, 8)?);
     // The first entry is no symbol.
-    for at in (start..start + length).step_by(24).skip(1).filter(|at| number(at + 6, 2) == Some(0)) {
-        let name = object.get(names + number(at, 4)?..)?;
-        let end = name.iter().position(|byte| *byte == 0)?;
-        found.insert(String::from_utf8_lossy(&name[..end]).into_owned());
-    }
-    Some(found)
+    let entries = (start..start + length).step_by(24).skip(1);
+    entries.filter(|at| elf.number(at + 6, 2) == Some(0)).map(|at| elf.name(names + elf.number(at, 4)?)).collect()
 }
 
 /// The sections of an object or a program of this machine with their bytes, if it is an ELF file of 64 bits.
 pub fn sections(file: &[u8]) -> Option<Vec<(String, &[u8])>> {
-    if !file.starts_with(b"\x7fELF\x02\x01") {
-        return None;
-    }
-    let number = |at: usize, bytes: usize| -> Option<usize> {
-        let mut all = [0; 8];
-        all[..bytes].copy_from_slice(file.get(at..at + bytes)?);
-        usize::try_from(u64::from_le_bytes(all)).ok()
-    };
-    let (table, size, count) = (number(0x28, 8)?, number(0x3a, 2)?, number(0x3c, 2)?);
-    let names = number(table + number(0x3e, 2)? * size + 24, 8)?;
+    let elf = Elf::new(file)?;
+    let names = elf.number(elf.header(elf.number(0x3e, 2)?)? + 24, 8)?;
     let section = |at: usize| {
-        let name = file.get(names + number(at, 4)?..)?;
-        let end = name.iter().position(|byte| *byte == 0)?;
-        let (begin, length) = (number(at + 24, 8)?, number(at + 32, 8)?);
-        let without_bytes = number(at + 4, 4)? == 8;
+        let (begin, length) = (elf.number(at + 24, 8)?, elf.number(at + 32, 8)?);
+        let without_bytes = elf.number(at + 4, 4)? == 8;
         let bytes = if without_bytes { &[] } else { file.get(begin..begin + length)? };
-        Some((String::from_utf8_lossy(&name[..end]).into_owned(), bytes))
+        Some((elf.name(names + elf.number(at, 4)?)?, bytes))
     };
-    (0..count).map(|n| section(table + n * size)).collect()
+    elf.headers()?.into_iter().map(section).collect()
 }
 
 /// What an object of this machine asks for that no function of ours may: all but memory functions and its constants.
