@@ -125,12 +125,12 @@ fn every_rule_of_tir_has_a_file() {
         let path = folder.join(format!("{}.tir", rule.name));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let file = file::File::read(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let functions = file.module.functions.values().filter_map(|f| match f {
-            tenfold_ir::Function::Prim(f) => Some(f),
-            tenfold_ir::Function::Relax(_) => None,
-        });
-        let broken: Vec<&str> =
-            functions.flat_map(|f| tenfold_ir::tir::violations(&file.module, f)).map(|v| v.rule.name).collect();
+        let broken: Vec<&str> = file
+            .module
+            .prims()
+            .flat_map(|f| tenfold_ir::tir::violations(&file.module, f))
+            .map(|v| v.rule.name)
+            .collect();
         assert!(broken.contains(&rule.name), "`{}` is not broken, but {broken:?}", rule.name);
     }
 }

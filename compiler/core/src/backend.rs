@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenfold_ir::Module;
 use tenfold_ir::tir::{Launch, PrimFunc, Stmt};
-use tenfold_ir::{Function, Module};
 
 use crate::Target;
 
@@ -117,14 +117,7 @@ pub fn constant_symbol(hash: &str) -> String {
 /// The functions that the context of a call must reach: entries, as the convention has it, those that run loops on
 /// threads, and those that call one.
 pub fn with_context(module: &Module) -> BTreeSet<&str> {
-    let prims: Vec<&PrimFunc> = module
-        .functions
-        .values()
-        .filter_map(|f| match f {
-            Function::Prim(prim) => Some(prim),
-            Function::Relax(_) => None,
-        })
-        .collect();
+    let prims: Vec<&PrimFunc> = module.prims().collect();
     let mut all: BTreeSet<&str> = prims.iter().filter(|f| f.exported).map(|f| f.name.as_str()).collect();
     loop {
         let before = all.len();

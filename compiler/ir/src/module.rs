@@ -93,6 +93,14 @@ impl Module {
         }
     }
 
+    /// The prim-funcs, in the order of their names.
+    pub fn prims(&self) -> impl Iterator<Item = &tir::PrimFunc> {
+        self.functions.values().filter_map(|function| match function {
+            Function::Prim(f) => Some(f),
+            Function::Relax(_) => None,
+        })
+    }
+
     /// A name that no function has yet: `base`, or `base_N` with an `N` whose predecessor is taken.
     pub fn unique_name(&self, base: &str) -> String {
         let free = |n: u64| !self.functions.contains_key(&format!("{base}_{n}"));

@@ -16,10 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use inkwell::{context::Context, memory_buffer::MemoryBuffer, module::Module, targets::TargetMachine};
 use tenfold_core::{CodegenOptions, Target};
-use tenfold_ir::{
-    Function,
-    tir::{Elem, FuncKind, Param, PrimFunc, Stmt, VarId},
-};
+use tenfold_ir::tir::{Elem, FuncKind, Param, PrimFunc, Stmt, VarId};
 
 use crate::{
     ir::{Ir, Seen, Type, Value},
@@ -71,7 +68,7 @@ pub(crate) fn emit<'c>(
         describe(&ir, function, machine, target);
     }
 
-    let prims: Vec<&PrimFunc> = module.functions.values().filter_map(prim).collect();
+    let prims: Vec<&PrimFunc> = module.prims().collect();
     let (aliases, narrow) = (Aliases::of(&prims), Narrow::of(&prims, target));
     let mut cx = Cx {
         ir: &ir,
@@ -97,13 +94,6 @@ pub(crate) fn emit<'c>(
     places.finish();
     drop(ir);
     Ok(out)
-}
-
-fn prim(function: &Function) -> Option<&PrimFunc> {
-    match function {
-        Function::Prim(prim) => Some(prim),
-        Function::Relax(_) => None,
-    }
 }
 
 /// Whether a kernel has a loop. Such a kernel stays a function: registers are given out per nest of loops, and whoever

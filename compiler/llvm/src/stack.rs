@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenfold_core::{Arch, Target};
 use tenfold_ir::{
-    Function, Module,
+    Module,
     tir::{FuncKind, PrimFunc, Stmt},
 };
 
@@ -15,12 +15,7 @@ use tenfold_ir::{
 /// arithmetic of targets without floats) are not counted.
 pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)]) -> Option<u64> {
     let frames: BTreeMap<&str, u64> = frames.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
-    let entry = module.prim(&module.entry).or_else(|| {
-        module.functions.values().find_map(|function| match function {
-            Function::Prim(prim) if prim.exported => Some(prim),
-            Function::Prim(_) | Function::Relax(_) => None,
-        })
-    })?;
+    let entry = module.prim(&module.entry).or_else(|| module.prims().find(|prim| prim.exported))?;
     let address = match target.arch {
         Arch::X86_64 => 8,
         Arch::Aarch64 | Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => 0,
@@ -28,7 +23,7 @@ pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)]) 
     // The deepest function may use memory below its frame without saying so.
     let red_zone = if target.arch == Arch::X86_64 { 128 } else { 0 };
     // What a function outside the module takes is not known.
-    if module.functions.values().any(|f| matches!(f, Function::Prim(prim) if prim.kind == FuncKind::Extern)) {
+    if module.prims().any(|prim| prim.kind == FuncKind::Extern) {
         return None;
     }
     // Calls have no cycles: the front end refuses recursion. The limit only guards this walk.

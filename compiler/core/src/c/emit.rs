@@ -7,7 +7,7 @@ use tenfold_ir::arith::{IntExpr, View};
 use tenfold_ir::tir::{
     BufId, BufUse, CallArg, Counters, Elem, Expr, ExprId, Launch, Param, PrimFunc, Scope, Stmt, VarId,
 };
-use tenfold_ir::{DType, Function, Module};
+use tenfold_ir::{DType, Module};
 
 use super::expr::{storage, use_counts, value_type};
 use super::names::Names;
@@ -25,14 +25,7 @@ pub fn emit(module: &Module) -> String {
     let mut out = PRELUDE.to_string();
     let mut names = Names::default();
     let mut symbols = BTreeMap::new();
-    let prims: Vec<&PrimFunc> = module
-        .functions
-        .values()
-        .filter_map(|f| match f {
-            Function::Prim(p) => Some(p),
-            Function::Relax(_) => None,
-        })
-        .collect();
+    let prims: Vec<&PrimFunc> = module.prims().collect();
     let outside: Vec<&str> = prims.iter().filter_map(|f| f.link_name()).collect();
     names.keep(&outside);
     let (declared, prims): (Vec<&PrimFunc>, Vec<&PrimFunc>) = prims.into_iter().partition(|f| f.link_name().is_some());
@@ -230,14 +223,14 @@ impl<'a> Body<'a> {
         format!("{first}{result} {symbol}({})", params.join(", "))
     }
 
-    pub(super) fn pointer(&self, buf: BufId, usage: BufUse) -> String {
+    fn pointer(&self, buf: BufId, usage: BufUse) -> String {
         let data = &self.func.buffers[buf.0 as usize];
         let qualifier = if usage == BufUse::In { "const " } else { "" };
         format!("{qualifier}{} *restrict {}", storage(data.dtype), self.buffer(buf))
     }
 
     /// Index values of the entry are `ptrdiff_t`; halves arrive as their bits.
-    pub(super) fn value_param(&self, var: VarId) -> String {
+    fn value_param(&self, var: VarId) -> String {
         let ty = match (self.func.vars[var.0 as usize].ty.elem, self.func.exported) {
             (Elem::Index, true) => "ptrdiff_t",
             (Elem::Scalar(dtype), true) => storage(dtype),

@@ -38,11 +38,7 @@ fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
         return Ok(());
     }
     let wanted = |f: &PrimFunc| f.phase < Phase::Flat && f.kind == FuncKind::Host;
-    let inner: Vec<String> = module
-        .functions
-        .iter()
-        .filter_map(|(name, f)| prim(f).filter(|f| wanted(f) && !f.exported).map(|_| name.clone()))
-        .collect();
+    let inner: Vec<String> = module.prims().filter(|f| wanted(f) && !f.exported).map(|f| f.name.clone()).collect();
     let mut numbers = Numbers::new();
     // First those that are called, whose numbers their callers ask for.
     for exported in [false, true] {
@@ -56,13 +52,6 @@ fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
         }
     }
     Ok(())
-}
-
-fn prim(function: &Function) -> Option<&PrimFunc> {
-    match function {
-        Function::Prim(f) => Some(f),
-        Function::Relax(_) => None,
-    }
 }
 
 fn instrument(func: PrimFunc, inner: &[String], numbers: &mut Numbers) -> PrimFunc {
