@@ -104,6 +104,12 @@ impl Target {
         self.features.iter().any(|f| f == feature)
     }
 
+    /// Bytes from which on a kernel writes its result past the caches, where there are stores that do: more than the
+    /// share that a core has of the last cache, so that whoever reads the result would not find it there.
+    pub fn past_caches(&self) -> Option<i64> {
+        (self.arch == Arch::X86_64 && self.hosted).then_some(16 << 20)
+    }
+
     /// Bytes of a vector register; 0 if there are none.
     pub fn vector_bytes(&self) -> u32 {
         match self.arch {

@@ -11,6 +11,7 @@ mod index;
 mod narrow;
 mod ops;
 mod place;
+mod streams;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -491,6 +491,11 @@ impl<'c, 'm> Ir<'c, 'm> {
         self.intrinsic("llvm.prefetch", &[self.pointer()], &[Value::new(place), read, keep, data]);
     }
 
+    /// Where a pointer points, as a number.
+    pub(crate) fn address(&self, pointer: Value<'c>, word: Type<'c>) -> Value<'c> {
+        Value::new(llvm!(LLVMBuildPtrToInt(self.builder, pointer.0, word.0, c"".as_ptr())))
+    }
+
     /// A read.
     pub(crate) fn load(&self, ty: Type<'c>, at: Value<'c>, align: u32) -> Value<'c> {
         let value = Value::new(llvm!(LLVMBuildLoad2(self.builder, ty.0, at.0, c"".as_ptr())));
@@ -503,6 +508,19 @@ impl<'c, 'm> Ir<'c, 'm> {
         let store = Value::new(llvm!(LLVMBuildStore(self.builder, value.0, at.0)));
         llvm!(LLVMSetAlignment(store.0, align));
         store
+    }
+
+    /// A write past the caches; other threads see it after a [`Ir::store_fence`].
+    pub(crate) fn stream(&self, value: Value<'c>, at: Value<'c>, align: u32) {
+        let store = self.store(value, at, align);
+        let mut one = [llvm!(LLVMValueAsMetadata(self.const_int(self.int(32), 1).0))];
+        let node = llvm!(LLVMMDNodeInContext2(self.context, one.as_mut_ptr(), one.len()));
+        self.describe(store, "nontemporal", node);
+    }
+
+    /// Writes past the caches are seen before what follows is.
+    pub(crate) fn store_fence(&self) {
+        self.intrinsic("llvm.x86.sse.sfence", &[], &[]);
     }
 
     // Blocks.
@@ -660,9 +678,12 @@ impl<'c, 'm> Ir<'c, 'm> {
         let mut operands = [hole, property];
         let node = llvm!(LLVMMDNodeInContext2(context, operands.as_mut_ptr(), operands.len()));
         llvm!(LLVMMetadataReplaceAllUsesWith(hole, node));
-        let kind = "llvm.loop";
-        let id = llvm!(LLVMGetMDKindIDInContext(context, kind.as_ptr().cast(), kind.len() as u32));
-        llvm!(LLVMSetMetadata(jump.0, id, LLVMMetadataAsValue(context, node)));
+        self.describe(jump, "llvm.loop", node);
+    }
+
+    fn describe(&self, instruction: Value<'c>, kind: &str, node: LLVMMetadataRef) {
+        let id = llvm!(LLVMGetMDKindIDInContext(self.context, kind.as_ptr().cast(), kind.len() as u32));
+        llvm!(LLVMSetMetadata(instruction.0, id, LLVMMetadataAsValue(self.context, node)));
     }
 
     /// What follows stands at this place in the source, or at none.

@@ -8,6 +8,7 @@ mod networks;
 mod objects;
 mod random;
 mod statements;
+mod streams;
 
 use std::{
     env, fs,

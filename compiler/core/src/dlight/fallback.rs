@@ -11,7 +11,7 @@ use tenfold_ir::Module;
 use tenfold_ir::tir::{PrimFunc, verify_bounds};
 
 use super::machine::Machine;
-use crate::fuse::fuse_loops::{Fused, fused_stages};
+use crate::fuse::fuse_loops::{Fused, Room, fused_stages};
 use crate::fuse::stage::Staged;
 
 /// Bytes that the buffers of a kernel may take on the stack of a machine with vectors.
@@ -25,12 +25,13 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Opti
 
 /// The stages in shared loops, rows reduced in lanes unless that takes memory.
 fn shared(staged: Staged, machine: &Machine) -> PrimFunc {
+    let room = Room { stack: STACK, past_caches: machine.past_caches };
     let mut in_lanes = staged.clone();
-    let plain = fused_stages(staged, STACK);
+    let plain = fused_stages(staged, room);
     if !lanes::rows(&mut in_lanes, machine) {
         return plain.func;
     }
-    let Fused { func, spilled, .. } = fused_stages(in_lanes, STACK);
+    let Fused { func, spilled, .. } = fused_stages(in_lanes, room);
     // Every index is proven once more: where a symbolic extent is in the way, the rows stay whole.
     if spilled <= plain.spilled && verify_bounds(&func).is_empty() { func } else { plain.func }
 }

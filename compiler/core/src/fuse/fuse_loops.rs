@@ -39,20 +39,29 @@ pub(crate) struct Fused {
     pub strided: bool,
 }
 
-/// Bytes that the buffers of a kernel may take on the stack.
-const STACK: i64 = 1024;
+/// Where buffers between stages may lie.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    /// Bytes that the buffers of a kernel may take on the stack.
+    pub stack: i64,
+    /// Bytes from which on a result is written past the caches, where the target can.
+    pub past_caches: Option<i64>,
+}
+
+/// The room of every kernel on any target.
+const ANYWHERE: Room = Room { stack: 1024, past_caches: None };
 
 /// A kernel with shared loops; `None` where it is not made of stages.
 pub(crate) fn fused(func: &PrimFunc) -> Option<Fused> {
-    Some(fused_stages(Staged::of(func)?, STACK))
+    Some(fused_stages(Staged::of(func)?, ANYWHERE))
 }
 
-/// Stages with shared loops, and so many bytes of buffers on the stack at most.
-pub(crate) fn fused_stages(staged: Staged, stack: i64) -> Fused {
-    let by_rows = Fusion::new(staged.clone(), true).run(stack);
+/// Stages with shared loops.
+pub(crate) fn fused_stages(staged: Staged, room: Room) -> Fused {
+    let by_rows = Fusion::new(staged.clone(), true).run(room);
     if by_rows.spilled == 0 {
         return by_rows;
     }
-    let by_elements = Fusion::new(staged, false).run(stack);
+    let by_elements = Fusion::new(staged, false).run(room);
     if by_elements.spilled == 0 { by_elements } else { by_rows }
 }

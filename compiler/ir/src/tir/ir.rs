@@ -121,6 +121,14 @@ pub struct BufferData {
     pub range: Option<(IntExpr, IntExpr)>,
 }
 
+impl BufferData {
+    /// Bytes of its elements, if all extents are constants whose product is no larger than an `i64`.
+    pub fn bytes(&self) -> Option<i64> {
+        let element = self.dtype.size_bytes() as i64;
+        self.shape.iter().try_fold(element, |bytes, extent| bytes.checked_mul(extent.as_const()?))
+    }
+}
+
 /// Whether an access needs a proof.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {

@@ -260,7 +260,12 @@ impl<'c> Body<'_, 'c, '_> {
                 Some(first) => self.as_index(first)?,
                 None => self.as_index(*index)?,
             };
-            ir.store(value, ir.element(memory.lane(), base, at), align);
+            let place = ir.element(memory.lane(), base, at);
+            if ty.lanes > 1 && self.streamed.contains(&buf) {
+                ir.stream(value, place, super::streams::ALIGN);
+            } else {
+                ir.store(value, place, align);
+            }
             return Ok(());
         }
         let at = self.as_index(*index)?;

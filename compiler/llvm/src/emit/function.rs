@@ -2,7 +2,7 @@
 
 mod split;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::{
     arith::Sym,
@@ -13,6 +13,7 @@ use super::{
     Cx, Declared,
     ops::{Kind, Ops},
     place::Places,
+    streams,
 };
 use crate::ir::{Block, Int, Metadata, Value};
 
@@ -39,6 +40,8 @@ pub(super) struct Body<'a, 'c, 'm> {
     pub(super) known: Vec<BTreeMap<ExprId, Value<'c>>>,
     /// Whether the loop around the statement is a reduction: a serial loop inside of one keeps its own order.
     pub(super) in_reduction: bool,
+    /// Buffers that are written past the caches.
+    pub(super) streamed: BTreeSet<BufId>,
     place: Option<Metadata<'c>>,
     pub(super) counters: Counters,
 }
@@ -63,6 +66,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             syms: vars.map(|(id, data)| (&data.sym, VarId(id as u32))).collect(),
             known: vec![BTreeMap::new()],
             in_reduction: false,
+            streamed: BTreeSet::new(),
             place: None,
             counters: Counters::default(),
         }
@@ -78,13 +82,41 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         self.place = self.places.at(ir, self.prim.loc);
         ir.place(self.place);
         self.parameters();
-        let prim = self.prim;
-        self.stmt(&prim.body)?;
-        ir.ret(prim.exported.then(|| ir.const_int(ir.int(32), 0)));
+        self.body()?;
+        ir.ret(self.prim.exported.then(|| ir.const_int(ir.int(32), 0)));
         // Memory of the stack stands alone in the first block, so that none is taken in a loop.
         ir.at_end(self.entry);
         ir.jump(start);
         ir.place(None);
+        Ok(())
+    }
+
+    /// What the function does. Where results are written past the caches it stands twice: such a store is a word by
+    /// itself unless it begins at a multiple of its size, which memory of an allocator does.
+    fn body(&mut self) -> Result<()> {
+        let (ir, prim) = (self.cx.ir, self.prim);
+        let streamed = streams::streamed(prim, self.cx.target);
+        if streamed.is_empty() {
+            return self.stmt(&prim.body);
+        }
+        let word = ir.int(self.cx.target.pointer_bits);
+        let mut address = ir.const_int(word, 0);
+        for buf in &streamed {
+            address = ir.or(address, ir.address(self.base(*buf)?, word));
+        }
+        let rest = ir.and(address, ir.const_int(word, i64::from(streams::ALIGN) - 1));
+        let (fits, other, after) = (ir.block(self.function), ir.block(self.function), ir.block(self.function));
+        ir.branch(ir.icmp(Int::LLVMIntEQ, rest, ir.const_int(word, 0)), fits, other);
+        ir.at_end(fits);
+        self.streamed = streamed;
+        self.stmt(&prim.body)?;
+        ir.store_fence();
+        ir.jump(after);
+        ir.at_end(other);
+        self.streamed = BTreeSet::new();
+        self.stmt(&prim.body)?;
+        ir.jump(after);
+        ir.at_end(after);
         Ok(())
     }
 

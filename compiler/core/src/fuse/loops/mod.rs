@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenfold_ir::tir::{BufId, VarId};
 
 use super::access::{Access, accesses};
-use super::fuse_loops::Fused;
+use super::fuse_loops::{Fused, Room};
 use super::stage::Staged;
 use place::Place;
 use tree::Node;
@@ -41,12 +41,12 @@ impl Fusion {
         Fusion { staged, columns, accesses, classes, places: BTreeMap::new() }
     }
 
-    /// Shares loops, places buffers, of which so many bytes may lie on the stack, and puts the function together.
-    pub(crate) fn run(mut self, stack: i64) -> Fused {
+    /// Shares loops, places buffers, and puts the function together.
+    pub(crate) fn run(mut self, room: Room) -> Fused {
         let all: Vec<usize> = (0..self.staged.stages.len()).collect();
         let tree: Vec<Node> = self.tree(&all, &BTreeSet::new());
         let paths = tree::paths(&tree, all.len());
-        self.place(&paths, stack);
+        self.place(&paths, room);
         let spilled = self.places.values().filter(|p| **p == Place::Memory).count();
         let strided = self.strided(&paths);
         Fused { func: self.write(&tree), spilled, strided }

@@ -9,6 +9,7 @@ use super::Fusion;
 use super::classes::only;
 use super::tree::{Step, common};
 use crate::fuse::access::{Access, Axis, axes};
+use crate::fuse::fuse_loops::Room;
 
 /// Where a buffer lives.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,22 +39,42 @@ pub(super) struct From {
 }
 
 impl Fusion {
-    /// Decides for every buffer: scalars first, then what fits into the result, then what fits on the stack.
-    pub(super) fn place(&mut self, paths: &[Vec<Step>], stack: i64) {
+    /// Decides for every buffer: scalars first, then what fits into the result, then what fits on the stack. Of a
+    /// result that is written past the caches nothing is read again, so there the stack comes first.
+    pub(super) fn place(&mut self, paths: &[Vec<Step>], room: Room) {
         let allocs = self.staged.allocs.clone();
         for buf in &allocs {
             let place = self.shrunk(*buf, paths, 0);
             self.places.insert(*buf, place);
         }
+        let mut left = room.stack;
+        if self.is_streamed(room) {
+            self.use_stack(&allocs, paths, &mut left);
+        }
         self.use_result(paths);
-        let mut left = stack;
-        for buf in &allocs {
+        self.use_stack(&allocs, paths, &mut left);
+    }
+
+    fn use_stack(&mut self, allocs: &[BufId], paths: &[Vec<Step>], left: &mut i64) {
+        for buf in allocs {
             if self.places[buf] == Place::Memory {
-                let place = self.shrunk(*buf, paths, left);
-                left -= self.local_bytes(*buf, &place);
+                let place = self.shrunk(*buf, paths, *left);
+                *left -= self.local_bytes(*buf, &place);
                 self.places.insert(*buf, place);
             }
         }
+    }
+
+    fn is_streamed(&self, room: Room) -> bool {
+        let (Some(least), Some(out)) = (room.past_caches, self.result()) else { return false };
+        self.staged.b.func().buffers[out.0 as usize].bytes().is_some_and(|bytes| bytes >= least)
+    }
+
+    fn result(&self) -> Option<BufId> {
+        self.staged.b.func().params.iter().find_map(|p| match p {
+            Param::Buffer(buf, BufUse::Out) => Some(*buf),
+            Param::Buffer(..) | Param::Value(_) | Param::Workspace => None,
+        })
     }
 
     fn users(&self, buf: BufId) -> Vec<usize> {
@@ -113,11 +134,7 @@ impl Fusion {
     /// Puts buffers into the result, from the last one on, while the stage that reads one is the first to write where
     /// it goes, and does so element by element.
     fn use_result(&mut self, paths: &[Vec<Step>]) {
-        let out = self.staged.b.func().params.iter().find_map(|p| match p {
-            Param::Buffer(buf, BufUse::Out) => Some(*buf),
-            Param::Buffer(..) | Param::Value(_) | Param::Workspace => None,
-        });
-        let Some(out) = out else { return };
+        let Some(out) = self.result() else { return };
         let rank = self.staged.b.buf(out).shape.len();
         let own = (0..rank).map(|axis| From { axis: Some(axis), offset: 0 }).collect::<Vec<_>>();
         let mut inside: BTreeMap<BufId, Vec<From>> = BTreeMap::from([(out, own)]);

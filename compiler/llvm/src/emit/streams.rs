@@ -1,0 +1,122 @@
+//! Which results a function writes past the caches: those that are too large to stay in one, in runs of memory.
+//!
+//! A store into a cache reads the line that it changes. Of a result of which nothing is left in the caches by the time
+//! that somebody reads it, that is a third of all that a copy moves. Intel's manual of optimisation (7.4.1, "The
+//! non-temporal store instructions") says what it takes to be faster: whole lines, written one after the other, and a
+//! fence before another thread looks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenfold_core::Target;
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::tir::{BufId, Expr, ExprId, Param, PrimFunc, Stmt, VarId, Viewer, read};
+
+/// Bytes whose multiple is where such a store begins.
+pub(super) const ALIGN: u32 = 16;
+
+/// The buffers of a function that are written past the caches.
+pub(super) fn streamed(prim: &PrimFunc, target: &Target) -> BTreeSet<BufId> {
+    let Some(least) = target.past_caches() else { return BTreeSet::new() };
+    let large = |param: &Param| match param {
+        Param::Buffer(buf, _) => is_large(prim, *buf, least).then_some(*buf),
+        Param::Value(_) | Param::Workspace => None,
+    };
+    let large: BTreeSet<BufId> = prim.params.iter().filter_map(large).collect();
+    // A call that ends early would leave without the fence.
+    if large.is_empty() || prim.body.any(&mut |s| matches!(s, Stmt::Assert { .. })) {
+        return BTreeSet::new();
+    }
+    let loaded = read(prim, &prim.body);
+    let large: BTreeSet<BufId> = large.difference(&loaded).copied().collect();
+    let mut runs = Runs { viewer: Viewer::new(prim), of: large.iter().map(|buf| (*buf, Run::None)).collect() };
+    runs.visit(&prim.body, None);
+    large.into_iter().filter(|buf| runs.of.get(buf) == Some(&Run::Whole)).collect()
+}
+
+fn is_large(prim: &PrimFunc, buf: BufId, least: i64) -> bool {
+    let data = &prim.buffers[buf.0 as usize];
+    data.strides.is_none() && data.bytes().is_some_and(|bytes| bytes >= least)
+}
+
+/// How a buffer is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    /// Not in vectors.
+    None,
+    /// The turns of loops write what lies behind what the turn before wrote.
+    Whole,
+    /// Elsewhere too.
+    Broken,
+}
+
+struct Runs<'f> {
+    viewer: Viewer<'f>,
+    of: BTreeMap<BufId, Run>,
+}
+
+/// Elements written by a turn of a loop, by where they begin.
+type Writes = BTreeMap<BufId, Vec<(IntExpr, u16)>>;
+
+impl Runs<'_> {
+    /// `turn` is what the turn of the loop around `stmt` writes.
+    fn visit(&mut self, stmt: &Stmt, turn: Option<&mut Writes>) {
+        match stmt {
+            Stmt::For { var, body, .. } => {
+                let mut writes = Writes::new();
+                self.visit(body, Some(&mut writes));
+                writes.into_iter().for_each(|(buf, all)| self.looped(*var, buf, &all));
+            }
+            Stmt::Store { buf, index, value, .. } if self.of.contains_key(buf) => self.store(*buf, index, *value, turn),
+            Stmt::Let { var, value, body } => {
+                self.viewer.bind(*var, *value);
+                self.visit(body, turn);
+            }
+            other => {
+                let mut turn = turn;
+                other.children().into_iter().for_each(|child| self.visit(child, turn.as_deref_mut()));
+            }
+        }
+    }
+
+    fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId, turn: Option<&mut Writes>) {
+        let func = self.viewer.func();
+        let lanes = func.exprs.ty(value).lanes;
+        if lanes == 1 {
+            return;
+        }
+        let begin = match index {
+            [index] => match func.exprs.get(*index) {
+                Expr::Ramp(begin, stride, _) if func.literal(*stride) == Some(1) => Some(*begin),
+                _ => None,
+            },
+            _ => None,
+        };
+        match (begin, turn) {
+            (Some(begin), Some(turn)) => turn.entry(buf).or_default().push((self.viewer.int(begin), lanes)),
+            _ => self.mark(buf, Run::Broken),
+        }
+    }
+
+    /// A turn begins where the one before ended, and every store at a multiple.
+    fn looped(&mut self, var: VarId, buf: BufId, writes: &[(IntExpr, u16)]) {
+        let size = self.viewer.func().buffers[buf.0 as usize].dtype.size_bytes() as i64;
+        let unit = (i64::from(ALIGN) / size).max(1);
+        let total: i64 = writes.iter().map(|(_, lanes)| i64::from(*lanes)).sum();
+        let sym = self.viewer.sym(var);
+        let next = IntExpr::var(sym.clone()) + IntExpr::from(1);
+        let whole = writes.iter().all(|(begin, lanes)| {
+            let later = begin.substitute(&|s| (*s == sym).then(|| next.clone()));
+            let step = (&later - begin).as_const();
+            step == Some(total)
+                && i64::from(*lanes) % unit == 0
+                && self.viewer.prover.modular_set(begin).is_multiple_of(unit)
+        });
+        self.mark(buf, if whole { Run::Whole } else { Run::Broken });
+    }
+
+    fn mark(&mut self, buf: BufId, run: Run) {
+        if let Some(known) = self.of.get_mut(&buf) {
+            *known = if *known == Run::Broken { Run::Broken } else { run };
+        }
+    }
+}
