@@ -142,7 +142,7 @@ fn layer_norm(cx: &mut Rewriter<'_>, binding: &Binding, axis: usize, epsilon: f6
     cast(cx, out, narrow)
 }
 
-/// `exp(x - max) / sum`, or `x - max - log(sum)`.
+/// `exp(x - max) * (1 / sum)`, or `x - max - log(sum)`.
 fn softmax(cx: &mut Rewriter<'_>, binding: &Binding, axis: usize, log: bool) -> Option<ValueId> {
     let narrow = cx.dtype(binding.out)?;
     let x = cast(cx, binding.args[0], wide(narrow))?;
@@ -155,7 +155,9 @@ fn softmax(cx: &mut Rewriter<'_>, binding: &Binding, axis: usize, log: bool) -> 
         let shift = unary(cx, UnaryOp::Log, sum)?;
         binary(cx, BinaryOp::Sub, shifted, shift)?
     } else {
-        binary(cx, BinaryOp::Div, powers, sum)?
+        let one = cx.scalar(Scalar::one(wide(narrow)));
+        let inverse = binary(cx, BinaryOp::Div, one, sum)?;
+        binary(cx, BinaryOp::Mul, powers, inverse)?
     };
     cast(cx, out, narrow)
 }

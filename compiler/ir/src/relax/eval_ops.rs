@@ -248,11 +248,12 @@ fn softmax_row(row: &[Bounded], dtype: DType, log: bool) -> Vec<Bounded> {
         let extra = doubt * 4.0 * (eval::ulp(dtype, 1.0) / 2.0) * scale;
         if num.is_unknown() || extra == 0.0 { num } else { Bounded::new(num.value, num.error + extra) }
     };
+    let inverse = binary(BinaryOp::Div, Bounded::exact(Scalar::one(dtype)), sum);
     let finish = |(shifted, power): (&Bounded, &Bounded)| {
         if log {
             loosen(binary(BinaryOp::Sub, *shifted, unary(UnaryOp::Log, sum)), 1.0)
         } else {
-            loosen(binary(BinaryOp::Div, *power, sum), 1.0)
+            loosen(binary(BinaryOp::Mul, *power, inverse), 1.0)
         }
     };
     shifted.iter().zip(&powers).map(finish).collect()

@@ -101,7 +101,7 @@ fn load(k: &mut Kernel<'_>, buf: BufId, index: Vec<ExprId>) -> ExprId {
     k.b.load(buf, index, Access::Proven)
 }
 
-/// `exp(x - max) / sum`, or `x - max - log(sum)`; rounded once for halves.
+/// `exp(x - max) * (1 / sum)`, or `x - max - log(sum)`; rounded once for halves.
 pub(super) fn softmax(mut k: Kernel<'_>, binding: &Binding, axis: usize, log: bool) -> Finished {
     let ty = k.tensor(binding.out);
     let out = k.output(&ty);
@@ -142,9 +142,14 @@ pub(super) fn softmax(mut k: Kernel<'_>, binding: &Binding, axis: usize, log: bo
         None => power(k, at),
     };
     let sum = rows.fold(k_mut, "sum", zero, BinaryOp::Add, &|k, i, r| exp(k, &rows.index(i, r)));
+    // The sum is 1 or more, so its inverse is a normal number; a row has one division.
+    let inverse = rows.per_row(k_mut, "inverse", |k, i| {
+        let (one, sum) = (k.b.scalar(Scalar::one(wide)), load(k, sum, i.to_vec()));
+        k.b.div(one, sum)
+    });
     rows.finish(k_mut, "softmax", |k, at| {
-        let (e, sum) = (exp(k, at), load(k, sum, rows.row_of(at)));
-        k.b.div(e, sum)
+        let (e, inverse) = (exp(k, at), load(k, inverse, rows.row_of(at)));
+        k.b.mul(e, inverse)
     });
     k.finish(out)
 }
