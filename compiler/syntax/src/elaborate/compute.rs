@@ -447,7 +447,13 @@ impl<'a> Elaborator<'a> {
             .filter(|decl| syms.contains(&decl.sym))
             .map(|decl| extent::at_least_zero(IntExpr::var(decl.sym.clone())))
             .collect();
-        known.extend(facts.into_iter().filter(|fact| fact.vars().is_subset(&syms)));
+        // What holds around the call: it stands in a branch or in a loop.
+        let around = self.prover().facts().iter().skip(self.given).cloned();
+        for fact in facts.into_iter().chain(around) {
+            if fact.vars().is_subset(&syms) && !known.contains(&fact) {
+                known.push(fact);
+            }
+        }
         b.func_mut().facts = known;
     }
 

@@ -72,6 +72,8 @@ pub(super) struct Elaborator<'a> {
     pub(super) vouched: bool,
     /// The state parameters: position in the list, variable, value at entry.
     states: Vec<(usize, usize, ValueId)>,
+    /// How many facts the prover has of the signature.
+    pub(super) given: usize,
 }
 
 /// A function that expands to more closures and calls than this is refused.
@@ -110,6 +112,7 @@ impl<'a> Elaborator<'a> {
             rehearsing: false,
             literals: BTreeMap::new(),
             states: Vec::new(),
+            given: 0,
         };
         me.declare(signature);
         me
@@ -142,6 +145,7 @@ impl<'a> Elaborator<'a> {
             self.graph.add_fact(decl);
         }
         self.declare_computed_extents(signature);
+        self.given = self.prover().facts().len();
     }
 
     /// The call checks that no computed extent is negative, so the body may rely on it.
