@@ -3,11 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::arith::Sym;
 use tenfold_ir::tir::copy::{Bound, keep_buffers};
-use tenfold_ir::tir::{
-    BufId, BufUse, BufferData, Builder, CallArg, Param, PrimFunc, Scope, Stmt, VarId, free_vars, read, written,
-};
+use tenfold_ir::tir::{BufId, BufUse, Builder, CallArg, Param, PrimFunc, Scope, Stmt, VarId, free_vars, read, written};
 use tenfold_ir::{Function, Module};
 
 /// What a statement uses of what is around it.
@@ -32,7 +30,7 @@ impl Captured {
         let (mut buffers, mut values) = (Vec::new(), free_vars(func, stmt));
         for buf in named {
             let data = &func.buffers[buf.0 as usize];
-            values.extend(symbols(data).iter().filter_map(|sym| var_of(func, sym)));
+            values.extend(data.symbols().iter().filter_map(|sym| var_of(func, sym)));
             if !inside.bufs.contains(&buf) && !matches!(data.scope, Scope::Const(_)) {
                 buffers.push((buf, if writes.contains(&buf) { BufUse::InOut } else { BufUse::In }));
             }
@@ -66,12 +64,6 @@ impl Captured {
         made.facts.retain(|fact| fact.vars().into_iter().all(|sym| known.contains(&sym)));
         made
     }
-}
-
-fn symbols(data: &BufferData) -> BTreeSet<Sym> {
-    let range = data.range.iter().flat_map(|(lo, hi)| [lo, hi]);
-    let all = data.shape.iter().chain(data.strides.iter().flatten()).chain(range);
-    all.flat_map(IntExpr::vars).collect()
 }
 
 fn var_of(func: &PrimFunc, sym: &Sym) -> Option<VarId> {

@@ -3,7 +3,11 @@
 //! Two functions are equal if they print alike, but for their places in the source and the names of their variables,
 //! buffers and blocks: those are numbered in the order in which the text meets them. Constants count by their hashes.
 
-use super::{PrimFunc, Stmt, print};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::copy::Bound;
+use super::{BufferData, Param, PrimFunc, Stmt, free_vars, print};
+use crate::arith::Fact;
 use crate::{Loc, Module};
 
 /// Whether two functions of these modules have the same structure.
@@ -34,8 +38,8 @@ fn without_places(stmt: Stmt) -> Stmt {
 
 /// The text with every name of a variable, buffer or block replaced by `$` and a number, in the order of first use.
 fn rename(func: &PrimFunc, text: &str) -> String {
-    let mut names = std::collections::BTreeMap::new();
-    let mut known: std::collections::BTreeSet<String> = func.vars.iter().map(|v| v.sym.to_string()).collect();
+    let mut names = BTreeMap::new();
+    let mut known = variables(func);
     known.extend(func.buffers.iter().map(|b| b.name.clone()));
     let block = |line: &str| line.trim().strip_prefix("block ").and_then(|l| l.strip_suffix(" {")).map(str::to_string);
     known.extend(text.lines().filter_map(block));
@@ -58,6 +62,20 @@ fn rename(func: &PrimFunc, text: &str) -> String {
         }
     }
     out
+}
+
+/// The names of the variables that a function mentions. Others may be called as a word of the text: `at`.
+fn variables(func: &PrimFunc) -> BTreeSet<String> {
+    let mut inside = Bound::default();
+    inside.collect(&func.body);
+    let values = func.params.iter().filter_map(|param| match param {
+        Param::Value(var) => Some(*var),
+        Param::Buffer(..) | Param::Workspace => None,
+    });
+    let vars = free_vars(func, &func.body).into_iter().chain(inside.vars).chain(values);
+    let sizes = func.buffers.iter().flat_map(BufferData::symbols);
+    let symbols = vars.map(|var| func.vars[var.0 as usize].sym.clone()).chain(sizes);
+    symbols.chain(func.facts.iter().flat_map(Fact::vars)).map(|sym| sym.to_string()).collect()
 }
 
 #[cfg(test)]
@@ -88,6 +106,17 @@ mod tests {
         assert!(structurally_equal((&module, &a), (&module, &b)));
         assert_eq!(structural_hash(&module, &a), structural_hash(&module, &b));
         assert!(!structurally_equal((&module, &a), (&module, &c)));
+    }
+
+    #[test]
+    fn a_variable_that_is_not_mentioned_does_not_count() {
+        let module = Module::default();
+        let plain = copy("i", 7, "serial");
+        let mut b = crate::tir::Builder::resume(plain.clone());
+        b.index_var("at");
+        b.push(plain.body.clone());
+        let func = b.finish();
+        assert!(structurally_equal((&module, &func), (&module, &plain)));
     }
 
     #[test]

@@ -11,6 +11,8 @@
 //! 4. Every output buffer is written over its whole shape; no input buffer is written.
 //! 5. `phase` only moves forward; a later phase forbids what its docs say.
 
+use std::collections::BTreeSet;
+
 use super::Annotation;
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
@@ -126,6 +128,13 @@ impl BufferData {
     pub fn bytes(&self) -> Option<i64> {
         let element = self.dtype.size_bytes() as i64;
         self.shape.iter().try_fold(element, |bytes, extent| bytes.checked_mul(extent.as_const()?))
+    }
+
+    /// The symbols of its extents, its strides and the range of its elements.
+    pub fn symbols(&self) -> BTreeSet<Sym> {
+        let range = self.range.iter().flat_map(|(lo, hi)| [lo, hi]);
+        let all = self.shape.iter().chain(self.strides.iter().flatten()).chain(range);
+        all.flat_map(IntExpr::vars).collect()
     }
 }
 
