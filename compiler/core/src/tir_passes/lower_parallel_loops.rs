@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use tenfold_ir::Module;
 use tenfold_ir::arith::{Fact, IntExpr, Sym};
+use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::copy::Bound;
 use tenfold_ir::tir::{
     BufId, Builder, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, Ty, Viewer, free_vars,
@@ -68,7 +69,9 @@ impl Outlined<'_> {
     /// The call in place of a loop, whose function is added to the others.
     fn outline(&mut self, b: &mut Builder, it: Stmt) -> Stmt {
         let Stmt::For { var, min, extent, kind, annotations, body } = it else { return it };
-        let whole = Stmt::For { var, min, extent, kind, annotations: annotations.clone(), body };
+        // A loop of less than no turns has none; a call has to say so.
+        let extent = counted(b, extent);
+        let whole = Stmt::For { var, min, extent, kind, annotations, body };
         let work = self.work(b, &whole, extent);
         let captured = Captured::of(b.func(), &whole);
         let name = self.module.unique_name(&format!("{}_parallel", b.func().name));
@@ -85,6 +88,17 @@ impl Outlined<'_> {
         let cycles = Work::new(b.func(), self.context.target.vector_bytes(), outside).cycles(body);
         b.int_expr(&cycles)
     }
+}
+
+/// How many turns a loop has, which is no negative number.
+fn counted(b: &mut Builder, extent: ExprId) -> ExprId {
+    let mut viewer = Viewer::new(b.func());
+    let turns = viewer.int(extent);
+    if viewer.prover.prove_ge0(&turns) {
+        return extent;
+    }
+    let none = b.index(0);
+    b.binary(BinaryOp::Max, extent, none)
 }
 
 /// Loops inside of a parallel one run on its thread.
