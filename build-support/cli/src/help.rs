@@ -258,6 +258,7 @@ The model is compiled for this machine and the shapes of the inputs.
 Options:
   -i, --input [NAME=]FILE    An input, by name or in order
   -o, --output FILE          Where an output goes, in order
+      --each                 Call it for each index of a first axis that only the files have
       --dim NAME=N           Bind a dim
   -h, --help                 Print help
 

@@ -95,6 +95,7 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
             Arg::Long("output") | Arg::Short('o') if runs || (writes && model.outputs.is_empty()) => {
                 model.outputs.push(parser.value().map_err(text)?.into());
             }
+            Arg::Long("each") if runs => model.each = true,
             Arg::Long("params") if signs => model.params = true,
             Arg::Long("dim") if !writes => {
                 let value = parser.value().and_then(|v| v.string()).map_err(text)?;
@@ -141,11 +142,11 @@ mod tests {
     fn what_can_be_asked() {
         let Ok(Command::Check(check)) = read("check-onnx cases --by-op -j 3 --timeout 5") else { panic!("no check") };
         assert_eq!((check.by_op, check.jobs, check.limit), (true, 3, Duration::from_secs(5)));
-        let Ok(Command::Run(run)) = read("run m.onnx --input a.npy --input b=c.npy -o y.npy --dim N=4") else {
+        let Ok(Command::Run(run)) = read("run m.onnx --input a.npy --input b=c.npy -o y.npy --each --dim N=4") else {
             panic!("no run")
         };
         assert_eq!(run.inputs, [(None, "a.npy".into()), (Some("b".into()), "c.npy".into())]);
-        assert_eq!((run.outputs, run.dims["N"]), (vec![PathBuf::from("y.npy")], 4));
+        assert_eq!((run.outputs, run.dims["N"], run.each), (vec![PathBuf::from("y.npy")], 4, true));
         let Ok(Command::Bench(bench)) = read("bench m.onnx --threads 2 --json") else { panic!("no bench") };
         assert_eq!((bench.json, bench.threads), (true, 2));
         assert!(matches!(read("signature m.onnx"), Ok(Command::Signature(_))));
@@ -162,6 +163,7 @@ mod tests {
             ("bench m.onnx --seconds -1", "it is measured for some time: write `--seconds 1`"),
             ("bench m.onnx --seconds nan", "it is measured for some time: write `--seconds 1`"),
             ("weights m.onnx -o a -o b", "invalid option '-o'"),
+            ("bench m.onnx --each", "invalid option '--each'"),
             ("run m.onnx --dim N", "write `--dim NAME=NUMBER`"),
         ];
         for (line, expected) in cases {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use tenfold_onnx::{Declared, declared};
+use tenfold_onnx::{Declared, Port, declared};
 
 use super::model::Model;
 use super::npy::Array;
@@ -34,11 +34,33 @@ fn listed(what: &str, names: &[&str]) -> String {
     if all.is_empty() { "it has none".into() } else { format!("{what} {}", all.join(", ")) }
 }
 
-/// The arrays of the inputs, by name.
-pub(crate) fn arrays(model: &Model, inputs: &[Declared]) -> Result<BTreeMap<String, Array>, String> {
+/// What a model is called on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Given {
+    /// How often it is called.
+    pub(crate) calls: usize,
+    /// The inputs by name: the shape that one call takes, and the elements of all calls.
+    pub(crate) arrays: BTreeMap<String, Array>,
+}
+
+impl Given {
+    /// The elements of the inputs of one call, in order.
+    pub(crate) fn call(&self, inputs: &[Port], at: usize) -> Result<Vec<Vec<u8>>, String> {
+        let one = |port: &Port| {
+            let array = self.arrays.get(&port.name);
+            let all = &array.ok_or_else(|| format!("the input `{}` is missing", port.name))?.bytes;
+            let len = all.len() / self.calls;
+            Ok(all[at * len..][..len].to_vec())
+        };
+        inputs.iter().map(one).collect()
+    }
+}
+
+/// The arrays of the inputs.
+pub(crate) fn arrays(model: &Model, inputs: &[Declared]) -> Result<Given, String> {
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     let mut extents: BTreeMap<&str, u64> = model.dims.iter().map(|(dim, n)| (dim.as_str(), *n as u64)).collect();
-    let mut arrays = BTreeMap::new();
+    let (mut arrays, mut calls) = (BTreeMap::new(), None);
     for (at, (name, path)) in model.inputs.iter().enumerate() {
         let input = match name {
             Some(name) => inputs.iter().find(|input| input.name == *name),
@@ -49,7 +71,14 @@ pub(crate) fn arrays(model: &Model, inputs: &[Declared]) -> Result<BTreeMap<Stri
             None => format!("the model has {} inputs, and `{}` is one more", inputs.len(), path.display()),
         })?;
         let file = fs::read(path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
-        let array = Array::read(&file).map_err(|e| format!("`{}`: {e}", path.display()))?;
+        let mut array = Array::read(&file).map_err(|e| format!("`{}`: {e}", path.display()))?;
+        if model.each {
+            let own = one_call(&mut array, path)?;
+            let all = *calls.get_or_insert(own);
+            if own != all {
+                return Err(format!("`{}` holds inputs of {own} calls, and the file before {all}", path.display()));
+            }
+        }
         fits(input, &array, path, &mut extents)?;
         if arrays.insert(input.name.clone(), array).is_some() {
             return Err(format!("the input `{}` is given twice", input.name));
@@ -57,7 +86,21 @@ pub(crate) fn arrays(model: &Model, inputs: &[Declared]) -> Result<BTreeMap<Stri
     }
     match names.iter().find(|name| !arrays.contains_key(**name)) {
         Some(name) => Err(format!("the input `{name}` is missing: `--input {name}=FILE.npy`")),
-        None => Ok(arrays),
+        None => Ok(Given { calls: calls.unwrap_or(1), arrays }),
+    }
+}
+
+/// Takes the first axis off a shape: it counts calls.
+fn one_call(array: &mut Array, path: &Path) -> Result<usize, String> {
+    match array.shape.first().copied().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0) {
+        Some(calls) => {
+            array.shape.remove(0);
+            Ok(calls)
+        }
+        None => {
+            let (file, shape) = (path.display(), &array.shape);
+            Err(format!("`--each` takes a first axis that counts calls, at least one, and `{file}` holds {shape:?}"))
+        }
     }
 }
 

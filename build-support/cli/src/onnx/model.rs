@@ -27,6 +27,8 @@ pub(crate) struct Model {
     pub(crate) outputs: Vec<PathBuf>,
     /// Extents of named dims.
     pub(crate) dims: BTreeMap<String, i64>,
+    /// Whether the first axis of the inputs and outputs counts calls.
+    pub(crate) each: bool,
     /// Whether to print one JSON object.
     pub(crate) json: bool,
     /// How long to measure.
@@ -114,20 +116,24 @@ pub(crate) fn outcome(result: Result<String, String>) -> Outcome {
 fn attempt_run(model: &Model) -> Result<(), String> {
     let (inputs, outputs) = given::ports(model)?;
     given::check_outputs(model, &outputs)?;
-    let arrays = given::arrays(model, &inputs)?;
-    let shapes = arrays.iter().map(|(name, array)| (name.clone(), array.shape.clone())).collect();
+    let given = given::arrays(model, &inputs)?;
+    let shapes = given.arrays.iter().map(|(name, array)| (name.clone(), array.shape.clone())).collect();
     let options = Options { dims: model.dims.clone(), shapes, ..Options::default() };
     let scratch = Scratch::new()?;
     let (program, inputs, outputs, _) = compiled(model, &options, &scratch.0, Linked::Program)?;
-    let mut given = Vec::new();
-    for port in &inputs {
-        let array = arrays.get(&port.name);
-        let array = array.ok_or_else(|| format!("the input `{}` is missing", port.name))?;
-        given.push(array.bytes.clone());
+    let (first, _) = program.call(&given.call(&inputs, 0)?, None, LIMIT)?;
+    let mut all = outputs_of(&outputs, &first)?;
+    for at in 1..given.calls {
+        let (results, _) = program.call(&given.call(&inputs, at)?, None, LIMIT)?;
+        for (all, own) in all.iter_mut().zip(outputs_of(&outputs, &results)?) {
+            all.append(own)?;
+        }
     }
-    let (results, _) = program.call(&given, None, LIMIT)?;
-    for (Output { port, shape, bytes }, path) in outputs_of(&outputs, &results)?.into_iter().zip(&model.outputs) {
+    for (Output { port, mut shape, bytes }, path) in all.into_iter().zip(&model.outputs) {
         let dtype = port.elem.storage().ok_or("an output has elements that a file cannot hold")?;
+        if model.each {
+            shape.insert(0, given.calls as u64);
+        }
         let file = Array { dtype, shape, bytes }.write();
         fs::write(path, file).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))?;
     }

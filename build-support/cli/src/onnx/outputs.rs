@@ -10,6 +10,18 @@ pub(crate) struct Output<'p> {
     pub(crate) bytes: Vec<u8>,
 }
 
+impl Output<'_> {
+    /// Takes the elements of the next call.
+    pub(crate) fn append(&mut self, next: Output<'_>) -> Result<(), String> {
+        if next.shape != self.shape {
+            let (name, own, other) = (&self.port.name, &self.shape, &next.shape);
+            return Err(format!("`{name}` has shape {own:?} in one call and {other:?} in another; run each by itself"));
+        }
+        self.bytes.extend(next.bytes);
+        Ok(())
+    }
+}
+
 /// The outputs of the model among the results of its function.
 pub(crate) fn outputs<'p>(ports: &'p [Port], results: &[Vec<u8>]) -> Result<Vec<Output<'p>>, String> {
     let lengths: Vec<usize> = ports.iter().flat_map(|port| &port.lengths).map(|(_, result)| *result).collect();
@@ -78,6 +90,20 @@ mod tests {
             let found = outputs(&ports, &results).expect("the length fits");
             assert_eq!(found, [Output { port: &ports[0], shape: vec![2, length as u64], bytes: expected }]);
         }
+    }
+
+    #[test]
+    fn calls_are_joined_where_they_have_one_shape() {
+        let ports = ports();
+        let of = |length: i64| {
+            let results = [vec![1, 2, 3, 4, 5, 6], length.to_le_bytes().to_vec()];
+            outputs(&ports, &results).expect("the length fits").remove(0)
+        };
+        let mut all = of(1);
+        assert_eq!(all.append(of(1)), Ok(()));
+        assert_eq!((&all.shape, &all.bytes), (&vec![2, 1], &vec![1, 4, 1, 4]));
+        let error = all.append(of(2)).expect_err("the shapes differ");
+        assert_eq!(error, "`y` has shape [2, 1] in one call and [2, 2] in another; run each by itself");
     }
 
     #[test]

@@ -6,5 +6,6 @@ mod list;
 mod onnx;
 mod package;
 mod passes;
+mod quantised;
 mod show;
 mod usage;

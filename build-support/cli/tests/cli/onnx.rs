@@ -9,7 +9,7 @@ use std::process::Command;
 mod support;
 
 /// Whether a program can be linked here; a line says so if not.
-fn has_cc() -> bool {
+pub(crate) fn has_cc() -> bool {
     let found = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into())).arg("--version").output().is_ok();
     assert!(found || std::env::var_os("TENFOLD_REQUIRE_TOOLS").is_none(), "there is no C compiler");
     if !found {
@@ -125,6 +125,38 @@ fn a_model_is_called_on_arrays() {
     assert_eq!(bench.code, Some(0), "{bench:?}");
     let object: serde_json::Value = serde_json::from_str(&bench.stdout).expect("an object");
     assert!(object["median_ms"].as_f64().is_some_and(|ms| ms > 0.0), "{bench:?}");
+}
+
+/// The first axis of the files counts calls; the model has none of it.
+#[test]
+fn a_model_is_called_on_each_of_many() {
+    if !has_cc() {
+        return;
+    }
+    let package = Package::bare("onnx-each");
+    let text = "input x: float[N, 2]\ninput s: float[]\ny = Mul(x, s)\noutput y";
+    std::fs::write(package.path("scale.onnx"), support::model(text)).expect("a file");
+    let x = npy("(3, 1, 2)", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    std::fs::write(package.path("x.npy"), x).expect("a file");
+    for (file, shape, count) in [("s", "(3,)", 3), ("two", "(2,)", 2), ("none", "(0,)", 0), ("one", "()", 1)] {
+        let factors = [10.0, 100.0, 1000.0];
+        std::fs::write(package.path(&format!("{file}.npy")), npy(shape, &factors[..count])).expect("a file");
+    }
+    let outcome = package.run("run scale.onnx --each --input x.npy --input s.npy --output y.npy");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let written = std::fs::read(package.path("y.npy")).expect("the output");
+    let floats = &npy("", &[10.0, 20.0, 300.0, 400.0, 5000.0, 6000.0]);
+    assert!(written.ends_with(&floats[floats.len() - 24..]), "{written:?}");
+    assert!(String::from_utf8_lossy(&written).contains("(3, 1, 2,)"), "{written:?}");
+    let no_axis = "`--each` takes a first axis that counts calls, at least one, and";
+    for (file, error) in [
+        ("two.npy", "`two.npy` holds inputs of 2 calls, and the file before 3".to_string()),
+        ("none.npy", format!("{no_axis} `none.npy` holds [0]")),
+        ("one.npy", format!("{no_axis} `one.npy` holds []")),
+    ] {
+        let outcome = package.run(&format!("run scale.onnx --each --input x.npy --input {file} --output y.npy"));
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), format!("error: {error}\n").as_str()), "{file}");
+    }
 }
 
 #[test]
