@@ -326,7 +326,24 @@ def boxes():
         rows = np.zeros((2 * most, 3), dtype=int)
         rows[: len(picked)] = picked
         call = f"non_max_suppression(b, s, max_output_boxes_per_class = {most}, iou_threshold = 0.5, score_threshold = {least})"
-        case(call, "floats", [Typed("i64", rows), Typed("i64", np.array(len(picked)))], b=corners[None], s=scores[None])
+        found = [Typed("i64", rows), Typed("i64", np.array(len(picked)))]
+        case(call, "floats", found, b=corners[None], s=scores[None])
+        call = f"non_max_suppression(b, s, [], t, l, max_output_boxes_per_class = {most})"
+        case(call, "floats", found, b=corners[None], s=scores[None], t=np.array(0.5), l=np.array(least))
+        call = "non_max_suppression(b, s, m, t, max_output_boxes_per_class = 5, score_threshold = " + f"{least})"
+        rows = np.zeros((10, 3), dtype=int)
+        rows[: len(picked)] = picked
+        found = [Typed("i64", rows), found[1]]
+        asked = Typed("i32", np.array(most))
+        case(call, "floats", found, b=corners[None], s=scores[None], m=asked, t=np.array(0.5))
+    for asked in (0, -1):
+        none = [Typed("i64", np.zeros((4, 3))), Typed("i64", np.array(0))]
+        call = "non_max_suppression(b, s, m, max_output_boxes_per_class = 2)"
+        case(call, "floats", none, b=corners[None], s=scores[None], m=Typed("i64", np.array(asked)))
+    # Nothing exceeds what is no number, and everything is above the least.
+    found = [Typed("i64", [[0, 0, 3], [0, 0, 0], [0, 1, 5], [0, 1, 4]]), Typed("i64", np.array(4))]
+    call = "non_max_suppression(b, s, [], t, l, max_output_boxes_per_class = 2)"
+    case(call, "floats", found, b=corners[None], s=scores[None], t=np.array(NAN), l=np.array(-INF))
     found = [Typed("i64", [[0, 0, 2], [0, 0, 0]]), Typed("i64", np.array(1))]
     call = "non_max_suppression(b, s, max_output_boxes_per_class = 2, score_threshold = 0.0)"
     case(call, "floats", found, b=corners[None, [0, 3, 5]], s=[[[NAN, -INF, INF]]])

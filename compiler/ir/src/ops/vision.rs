@@ -1,6 +1,6 @@
 //! Samples of images at places that are data, and boxes.
 
-use super::call::{bool_attr, float_attr, int_attr, missing, tensor, word_attr};
+use super::call::{bool_attr, float_attr, int_attr, missing, optional, tensor, word_attr};
 use super::check::{attr_error, floats, integers, rank, same_dtype, shape};
 use super::compose::{cast, working};
 use super::error::OpError;
@@ -315,6 +315,40 @@ fn corners<'k>(k: &'k Kernel, boxes: Buf<'k>, batch: Ex<'k>, at: Ex<'k>, center:
     [y, x, bottom, right].map(|value| kept(k, "corner", value))
 }
 
+/// A threshold: an operand, or a number where there is none.
+#[derive(Clone, Copy)]
+enum Threshold {
+    Operand(ValueId),
+    Number(f64),
+}
+
+/// Operand `i`, in the dtype that boxes are compared in, or attribute `name`.
+fn threshold(
+    b: &mut Builder,
+    call: &OpCall,
+    (i, name, default): (usize, &str, f64),
+    dtype: DType,
+) -> Result<Threshold, OpError> {
+    let Some((value, ty)) = optional(b, call, i)? else {
+        return Ok(Threshold::Number(float_attr(call, name, default)?.get()));
+    };
+    if call.attrs.contains_key(name) {
+        let message = format!("`{name}` is an attribute and operand {i}");
+        return Err(attr_error(name, message).help("leave one of them out"));
+    }
+    floats(i, &ty)?;
+    rank(i, &ty, 0)?;
+    cast(b, dtype, value).map(Threshold::Operand)
+}
+
+/// How many boxes of a class there may be, where that is an operand.
+fn asked(b: &mut Builder, call: &OpCall, i: usize) -> Result<Option<ValueId>, OpError> {
+    let Some((value, ty)) = optional(b, call, i)? else { return Ok(None) };
+    integers(i, &ty)?;
+    rank(i, &ty, 0)?;
+    cast(b, DType::I64, value).map(Some)
+}
+
 /// The best boxes of each class, without those that overlap a better one; behind the count stands 0.
 fn non_max_suppression(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (boxes, places) = tensor(b, call, 0)?;
@@ -328,14 +362,20 @@ fn non_max_suppression(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpErro
     let most = super::call::index_attr(call, "max_output_boxes_per_class")?
         .ok_or_else(|| missing("max_output_boxes_per_class", "10"))?;
     let center = bool_attr(call, "center_point_box", false)?;
-    let limit = float_attr(call, "iou_threshold", 0.0)?.get();
-    let least = float_attr(call, "score_threshold", f64::NEG_INFINITY)?.get();
     let dtype = working(places.dtype);
+    let asked = asked(b, call, 2)?;
+    let limit = threshold(b, call, (3, "iou_threshold", 0.0), dtype)?;
+    let least = threshold(b, call, (4, "score_threshold", f64::NEG_INFINITY), dtype)?;
     let (boxes, scores) = (cast(b, dtype, boxes)?, cast(b, dtype, scores)?);
     let most = most.minimum(&places.shape[1]).maximum(&dim::int(0));
     let total = dim::product(&[places.shape[0].clone(), values.shape[1].clone(), most.clone()]);
     let k = Kernel::new(b, "non_max_suppression");
     let (boxes, scores) = (k.input(b, boxes), k.input(b, scores));
+    let asked = asked.map(|asked| k.input(b, asked).at(&[]));
+    let [limit, least] = [limit, least].map(|given| match given {
+        Threshold::Operand(given) => k.input(b, given).at(&[]),
+        Threshold::Number(given) => k.lit(dtype, given),
+    });
     let out = k.output(TensorType { dtype: DType::I64, shape: vec![total.clone(), dim::int(3)] });
     let count = k.output(TensorType { dtype: DType::I64, shape: Vec::new() });
     k.each("clear", out, |_| out.zero());
@@ -348,12 +388,13 @@ fn non_max_suppression(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpErro
                 let above = scores.at(&[group[0], group[1], t]).gt(least);
                 alive.put(&[t], above.select(k.lit(DType::I8, 1.0), 0));
             });
-            k.for_("turn", k.dim(&most), |_| {
+            k.for_("turn", k.dim(&most), |turn| {
                 let best = k.cell("best", k.int(-1));
+                let wanted = asked.map_or(k.bool(true), |asked| turn.cast(DType::I64).lt(asked));
                 let leader = scores.at(&[group[0], group[1], k.clamped(best.now(), n)]);
                 k.for_("t", n, |t| {
                     let better = best.now().lt(0).or(scores.at(&[group[0], group[1], t]).gt(leader));
-                    k.if_(alive.at(&[t]).differs(0).and(better), || best.set(t));
+                    k.if_(wanted.and(alive.at(&[t]).differs(0)).and(better), || best.set(t));
                 });
                 k.if_(n.ge(1).and(best.now().ge(0)), || {
                     let at = k.clamped(best.now(), n);
@@ -432,8 +473,8 @@ pub(super) static TABLE: &[OpDef] = &[
     graph!(
         "non_max_suppression",
         "NonMaxSuppression",
-        "boxes, scores",
-        2,
+        "boxes, scores, most?, iou?, least?",
+        (2, 5),
         &[
             AttrDef { name: "max_output_boxes_per_class", ty: "int", doc: "the most boxes of a class" },
             AttrDef {
@@ -449,6 +490,6 @@ pub(super) static TABLE: &[OpDef] = &[
             },
         ],
         non_max_suppression,
-        "(batch, class, box) of the best boxes of each class, the best first, and how many there are; behind them stands 0."
+        "(batch, class, box) of the best boxes of each class, the best first, and how many there are; behind them stands 0. What is known at a call alone is an operand: `iou` and `least` take the place of the thresholds, and a class gives no more than `most` of the `max_output_boxes_per_class` that there is room for."
     ),
 ];

@@ -1,11 +1,12 @@
 //! Samples of images, and boxes.
 
-use tenfold_ir::ops::AttrValue;
+use tenfold_ir::ops::{Arg, AttrValue};
+use tenfold_ir::relax::ValueId;
 
 use super::{OnnxOp, op};
 use crate::call::Call;
 use crate::emit::int;
-use crate::value::{Outcome, Value, fault};
+use crate::value::{Fault, Outcome, Value, fault};
 use crate::walk::Cx;
 
 type Results = Outcome<Vec<Value>>;
@@ -47,28 +48,66 @@ fn roi_align<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     cx.one(y)
 }
 
+/// What the operator takes as an attribute, and as an operand where it is known at a call alone.
+enum Limit<T> {
+    Known(T),
+    Operand(ValueId),
+}
+
+/// A limit that may depend on data.
+fn limit<'m, T>(
+    cx: &mut Cx<'m>,
+    call: &Call<'_, 'm>,
+    i: usize,
+    known: Outcome<Option<T>>,
+) -> Outcome<Option<Limit<T>>> {
+    match known {
+        Ok(known) => Ok(known.map(Limit::Known)),
+        Err(Fault::Poison) => Err(Fault::Poison),
+        Err(Fault::Message(_) | Fault::Wanted(_)) => {
+            let value = call.x(cx, i)?;
+            cx.reshape(value, &[]).map(|value| Some(Limit::Operand(value)))
+        }
+    }
+}
+
 /// One row for each box that is chosen.
 fn non_max_suppression<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (boxes, scores) = (call.x(cx, 0)?, call.x(cx, 1)?);
-    let number = |cx: &mut Cx<'m>, i: usize| -> Outcome<Option<f64>> {
-        if !call.has(i) {
-            return Ok(None);
-        }
-        Ok(cx.f64s(call.value(i)?)?.first().copied())
-    };
+    let mut args = vec![Arg::Value(boxes), Arg::Value(scores)];
+    let mut attrs = vec![("center_point_box", AttrValue::Bool(call.int_or("center_point_box", 0)? != 0))];
     let most = match call.has(2) {
-        true => cx.exprs(call.value(2)?)?.first().cloned().unwrap_or_else(|| int(0)),
-        false => int(0),
+        true => {
+            let known = cx.exprs(call.value(2)?).map(|all| all.first().cloned());
+            limit(cx, call, 2, known)?
+        }
+        false => None,
     };
-    let mut attrs = vec![
-        ("max_output_boxes_per_class", AttrValue::Int(most)),
-        ("iou_threshold", AttrValue::Float(number(cx, 3)?.unwrap_or(0.0))),
-        ("center_point_box", AttrValue::Bool(call.int_or("center_point_box", 0)? != 0)),
-    ];
-    if let Some(least) = number(cx, 4)? {
-        attrs.push(("score_threshold", AttrValue::Float(least)));
+    let room = match most {
+        Some(Limit::Known(most)) => most,
+        // A class has no more boxes than there are.
+        Some(Limit::Operand(most)) => {
+            args.push(Arg::Value(most));
+            cx.dims(boxes).get(1).cloned().unwrap_or_else(|| int(0))
+        }
+        None => int(0),
+    };
+    attrs.push(("max_output_boxes_per_class", AttrValue::Int(room)));
+    for (i, name) in [(3, "iou_threshold"), (4, "score_threshold")] {
+        if !call.has(i) {
+            continue;
+        }
+        let known = cx.f64s(call.value(i)?).map(|all| all.first().copied());
+        match limit(cx, call, i, known)? {
+            Some(Limit::Known(known)) => attrs.push((name, AttrValue::Float(known))),
+            Some(Limit::Operand(value)) => {
+                args.resize(i, Arg::List(Vec::new()));
+                args.push(Arg::Value(value));
+            }
+            None => {}
+        }
     }
-    let both = cx.op("non_max_suppression", &[boxes, scores], &attrs)?;
+    let both = cx.operator("non_max_suppression", args, &attrs)?;
     let both = cx.components(both)?;
     let y = super::index::first_of(cx, both[0], 0, both[1])?;
     cx.one(y)
