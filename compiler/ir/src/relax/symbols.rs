@@ -86,6 +86,20 @@ fn close_over_facts(facts: &[Fact], syms: &mut BTreeSet<Sym>) {
     }
 }
 
+/// Adds the symbols that the ranges of those already there are made of: that a loop of as many turns as data says stays
+/// in a buffer is known by the range of their number.
+fn close_over_ranges(ranges: &Domain, syms: &mut BTreeSet<Sym>) {
+    loop {
+        let known = ranges.loops().iter().filter(|(sym, _)| syms.contains(sym));
+        let made_of: BTreeSet<Sym> =
+            known.flat_map(|(_, range)| [range.min.vars(), range.extent.vars()]).flatten().collect();
+        if made_of.is_subset(syms) {
+            return;
+        }
+        syms.extend(made_of);
+    }
+}
+
 /// What holds of a function's symbols where a kernel is called: of those that the body binds, only what concerns
 /// symbols that the kernel knows already. `here` holds beyond that where it is called.
 pub fn known_facts(func: &Function, syms: &mut BTreeSet<Sym>, here: &[Fact]) -> Vec<Fact> {
@@ -95,6 +109,7 @@ pub fn known_facts(func: &Function, syms: &mut BTreeSet<Sym>, here: &[Fact]) -> 
     let bound = |decl: &&SymDecl| matches!(decl.kind, SymKind::Bound(_) | SymKind::Loop(_));
     let inner: BTreeSet<&Sym> = func.syms.iter().filter(bound).map(|decl| &decl.sym).collect();
     if syms.iter().any(|sym| inner.contains(sym)) {
+        close_over_ranges(&ranges(func), syms);
         let of = |fact: &Fact| fact.vars().iter().any(|sym| inner.contains(sym) && syms.contains(sym));
         let ranges: Vec<Fact> = range_facts(func).into_iter().filter(of).collect();
         let outer = ranges.iter().flat_map(Fact::vars).filter(|sym| !inner.contains(sym));
