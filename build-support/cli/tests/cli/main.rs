@@ -9,3 +9,4 @@ mod passes;
 mod quantised;
 mod show;
 mod usage;
+mod values;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 #[path = "../../../../compiler/onnx/tests/support/mod.rs"]
 #[allow(dead_code, reason = "the importer's tests use more of it")]
-mod support;
+pub(crate) mod support;
 
 /// Whether a program can be linked here; a line says so if not.
 pub(crate) fn has_cc() -> bool {

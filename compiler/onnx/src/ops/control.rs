@@ -8,7 +8,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::ops::{Arg, AttrValue};
 use tenfold_ir::relax::{BindingBlock, Op, Region, SliceAxis, Type, ValueId};
 
-use super::{OnnxOp, op, turns};
+use super::{OnnxOp, batches, op, turns};
 use crate::call::{Call, axis_of};
 use crate::elem::Elem;
 use crate::emit::int;
@@ -22,7 +22,7 @@ type Results = Outcome<Vec<Value>>;
 /// Turns of a loop that are written out at most.
 const MOST_TURNS: i64 = 64;
 /// Turns of a scan that are written out at most.
-const MOST_SCANNED: i64 = 512;
+pub(super) const MOST_SCANNED: i64 = 512;
 
 fn if_<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     match cx.f64s(call.value(0)?) {
@@ -70,7 +70,7 @@ fn body<'m>(cx: &mut Cx<'m>, f: impl FnOnce(&mut Cx<'m>) -> Results) -> Outcome<
     Ok(Body { blocks, values: values? })
 }
 
-fn nodes(cx: &mut Cx<'_>, values: &[Value]) -> Outcome<Vec<(ValueId, Elem)>> {
+pub(super) fn nodes(cx: &mut Cx<'_>, values: &[Value]) -> Outcome<Vec<(ValueId, Elem)>> {
     values.iter().map(|value| Ok((cx.node(value)?, cx.elem(value)?))).collect()
 }
 
@@ -120,7 +120,7 @@ fn loop_<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 }
 
 /// Refuses a body that gives fewer values than its operator takes from it.
-fn require_results(body: &Graph<'_>, least: usize) -> Outcome<()> {
+pub(super) fn require_results(body: &Graph<'_>, least: usize) -> Outcome<()> {
     match body.outputs.len() {
         found if found < least => fault(format!("its body gives {found} values, and at least {least} are expected")),
         _ => Ok(()),
@@ -199,7 +199,7 @@ fn every_turn<'m>(
 }
 
 /// What was carried, and each turn's values stacked along a new first axis.
-fn finish(cx: &mut Cx<'_>, done: Looped) -> Results {
+pub(super) fn finish(cx: &mut Cx<'_>, done: Looped) -> Results {
     let mut out = done.carried;
     for all in &done.stacked {
         out.push(stack(cx, all, 0)?);
@@ -207,7 +207,7 @@ fn finish(cx: &mut Cx<'_>, done: Looped) -> Results {
     Ok(out)
 }
 
-fn stack(cx: &mut Cx<'_>, all: &[Value], axis: i64) -> Outcome<Value> {
+pub(super) fn stack(cx: &mut Cx<'_>, all: &[Value], axis: i64) -> Outcome<Value> {
     let Some(first) = all.first() else { return fault("a loop without turns gives a tensor of unknown shape") };
     let elem = cx.elem(first)?;
     let ids = all.iter().map(|value| cx.node(value)).collect::<Outcome<Vec<_>>>()?;
@@ -218,7 +218,7 @@ fn stack(cx: &mut Cx<'_>, all: &[Value], axis: i64) -> Outcome<Value> {
 /// States go from turn to turn, scan inputs are cut along an axis, scan outputs are stacked.
 fn scan<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     if call.version < 9 {
-        return batches(cx, call);
+        return batches::scan(cx, call);
     }
     let body = call.graph("body")?;
     let inputs = usize::try_from(call.int_or("num_scan_inputs", 0)?).unwrap_or(0).min(call.inputs.len());
@@ -269,42 +269,8 @@ fn scan<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     }
 }
 
-/// A scan of version 8: the first axis of everything counts batches, which are scanned one behind the other.
-fn batches<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
-    if call.has(0) {
-        return fault("a scan of version 8 with lengths of sequences is not supported");
-    }
-    let body = call.graph("body")?;
-    let operands = call.inputs.get(1..).unwrap_or_default();
-    let inputs = usize::try_from(call.int_or("num_scan_inputs", 0)?).unwrap_or(0).min(operands.len());
-    let states = operands.len() - inputs;
-    let back = call.ints("directions")?.unwrap_or_else(|| vec![0; inputs]);
-    let all = nodes(cx, operands)?;
-    let Some((first, _)) = all.get(states).copied() else { return fault("it has no scan input") };
-    let [count, turns, ..] = cx.fixed(first)?[..] else { return fault("a scan input has no batches or no turns") };
-    if count.saturating_mul(turns) > MOST_SCANNED {
-        return fault(format!("a scan of version 8 of {count} batches with {turns} turns each is not supported"));
-    }
-    let mut results: Vec<Vec<Value>> = vec![Vec::new(); body.outputs.len()];
-    for batch in 0..count {
-        let mut parts = Vec::new();
-        for (at, (x, elem)) in all.iter().enumerate() {
-            let back = at >= states && back.get(at - states) == Some(&1);
-            let of_batch = Sequence { x: *x, elem: *elem, axis: 0, back: false }.part(cx, &int(batch), &int(count))?;
-            parts.push((cx.node(&of_batch)?, *elem, back));
-        }
-        let carried = parts[..states].iter().map(|(x, elem, _)| Value::Node(*x, *elem)).collect();
-        let sequence = |(x, elem, back): &(ValueId, Elem, bool)| Sequence { x: *x, elem: *elem, axis: 0, back: *back };
-        let sequences: Vec<Sequence> = parts[states..].iter().map(sequence).collect();
-        let done = scanned(cx, body, turns, carried, &sequences)?;
-        let done = finish(cx, done)?;
-        results.iter_mut().zip(done).for_each(|(all, one)| all.push(one));
-    }
-    results.iter().map(|all| stack(cx, all, 0)).collect()
-}
-
 /// The turns of a scan one behind the other.
-fn scanned<'m>(
+pub(super) fn scanned<'m>(
     cx: &mut Cx<'m>,
     body: &Graph<'m>,
     turns: i64,
@@ -326,15 +292,15 @@ fn scanned<'m>(
 }
 
 /// An input of a scan: a turn takes one part along an axis.
-struct Sequence {
-    x: ValueId,
-    elem: Elem,
-    axis: usize,
-    back: bool,
+pub(super) struct Sequence {
+    pub(super) x: ValueId,
+    pub(super) elem: Elem,
+    pub(super) axis: usize,
+    pub(super) back: bool,
 }
 
 impl Sequence {
-    fn part(&self, cx: &mut Cx<'_>, turn: &IntExpr, turns: &IntExpr) -> Outcome<Value> {
+    pub(super) fn part(&self, cx: &mut Cx<'_>, turn: &IntExpr, turns: &IntExpr) -> Outcome<Value> {
         let at = if self.back { turns - 1 - turn } else { turn.clone() };
         let mut axes = cx.whole(self.x);
         axes[self.axis] = SliceAxis { begin: at, extent: int(1), step: 1 };

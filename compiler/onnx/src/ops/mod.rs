@@ -1,6 +1,7 @@
 //! The operators of ONNX that are imported: one row each, and how it becomes operators of the language.
 
 mod attention;
+mod batches;
 mod cast;
 mod chance;
 mod control;

@@ -294,7 +294,7 @@ fn put(cx: &mut Cx<'_>, all: ValueId, one: ValueId, place: &IntExpr) -> Outcome<
 }
 
 /// A number that is known to lie in `0..=most`.
-fn within(cx: &mut Cx<'_>, x: ValueId, most: &IntExpr) -> Outcome<IntExpr> {
+pub(super) fn within(cx: &mut Cx<'_>, x: ValueId, most: &IntExpr) -> Outcome<IntExpr> {
     let (low, high) = (cx.told(&int(0))?, cx.told(most)?);
     let inside = cx.element(ElementOp::Clip, &[x, low, high])?;
     cx.length(inside)
