@@ -118,6 +118,9 @@ def groups():
     x, wanted = [[[NAN, 1.0], [1.0, 1.0]]], [[[NAN, NAN], [0.5, 0.5]]]
     case("instance_normalization(x, s, b)", "floats", wanted, x=x, s=[1.0, 1.0], b=[0.25, 0.5])
     case("group_normalization(x, s, b, num_groups = 2)", "floats", wanted, x=x, s=[1.0, 1.0], b=[0.25, 0.5])
+    x = [[[-INF, 1.0], [1.0, 1.0]]]
+    case("instance_normalization(x, s, b)", "floats", wanted, x=x, s=[1.0, 1.0], b=[0.25, 0.5])
+    case("group_normalization(x, s, b, num_groups = 2)", "floats", wanted, x=x, s=[1.0, 1.0], b=[0.25, 0.5])
     x = reals(2, 3, 5, step=29)
     for axis in (0, -1):
         case(f"lp_normalization(x, axis = {axis})", "floats", x / np.sqrt((x * x).sum(axis, keepdims=True)), "6", x=x)
@@ -125,6 +128,7 @@ def groups():
     case("lp_normalization(x)", "floats", np.zeros((2, 0)), x=np.zeros((2, 0)))
     case("lrn(x, size = 3)", "floats", np.zeros((0, 5, 3)), x=np.zeros((0, 5, 3)))
     case("lrn(x, size = 1)", "floats", [[[NAN], [0.0]]], x=[[[NAN], [0.0]]])
+    case("lrn(x, size = 1)", "floats", [[[NAN], [0.0]]], x=[[[INF], [0.0]]])
     case("lp_normalization(x)", "floats", [[NAN, NAN], [0.0, NAN]], x=[[NAN, 1.0], [1.0, INF]])
     x = reals(2, 5, 3)
     for size in (1, 3, 4):

@@ -246,6 +246,8 @@ def floats():
         case(call, "floats", np.array(f), x=one, y=one)
     for call in ("div_euclid(x, y)", "rem_euclid(x, y)"):
         case(call, "floats", [NAN, NAN], x=[NAN, 1.0], y=[1.0, NAN])
+    case("div_euclid(x, y)", "floats", [INF, 0.0, -1.0, 1.0], x=[INF, 1.0, -1.0, -1.0], y=[1.0, INF, INF, -INF])
+    case("rem_euclid(x, y)", "floats", [NAN, 1.0, INF, INF], x=[INF, 1.0, -1.0, -1.0], y=[1.0, INF, INF, -INF])
     case("clip(x, y, z)", "floats", none, x=none, y=-1.0, z=one)
     case("clip(x, y, z)", "floats", one, x=np.array(INF), y=-1.0, z=one)
     column = np.array(points).reshape(-1, 1)

@@ -129,6 +129,8 @@ def deforms():
     case("deform_conv(x, w, o)", "floats", np.zeros((0, 1, 2, 2)), **none)
     one = {"x": [[[[NAN, 1.0]]]], "w": [[[[2.0]]]], "o": np.zeros((1, 2, 1, 2))}
     case("deform_conv(x, w, o)", "floats", [[[[NAN, 2.0]]]], **one)
+    one["x"] = [[[[INF, 1.0]]]]
+    case("deform_conv(x, w, o)", "floats", [[[[INF, 2.0]]]], **one)
 
 
 def adaptive():
@@ -309,6 +311,7 @@ def grids():
         case(f"affine_grid(x, {[batch, 1, *spatial]}, align_corners = {str(align).lower()})", "floats", y, "4", x=x)
     case("affine_grid(x, [0, 1, 2, 2])", "floats", np.zeros((0, 2, 2, 2)), x=np.zeros((0, 2, 3)))
     case("affine_grid(x, [1, 1, 1, 1])", "floats", [[[[NAN, 2.0]]]], x=[[[1.0, 1.0, NAN], [1.0, 1.0, 2.0]]])
+    case("affine_grid(x, [1, 1, 1, 1])", "floats", [[[[-INF, 2.0]]]], x=[[[1.0, 1.0, -INF], [1.0, 1.0, 2.0]]])
 
 
 def write():

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenfold_ir::DType;
 use tenfold_ir::eval::{binary_ulps, ulp, ulps};
 use tenfold_ir::op::{BinaryOp, CmpOp, ElementOp, UnaryOp};
-use tenfold_ir::ops::{self, Arg, OpCall, OpDef, OpError, OpErrorKind, OpKind};
+use tenfold_ir::ops::{self, Arg, AttrValue, OpCall, OpDef, OpError, OpErrorKind, OpKind};
 use tenfold_ir::relax::{Builder, Type, ValueId};
 
 use crate::case::{Case, Make};
@@ -264,8 +264,8 @@ fn every_definition_has_its_values() {
     assert!(definitions.len() >= 21, "only {definitions:?}");
 }
 
-/// Shapes and numbers at which operators go wrong are among the cases: no elements, NaN, and rank 0 where an operator
-/// works element by element.
+/// Shapes and numbers at which operators go wrong are among the cases: no elements, NaN, infinities, and rank 0 and
+/// broadcasting where an operator works element by element.
 #[test]
 fn cases_have_corners() {
     let rows = rows();
@@ -284,7 +284,38 @@ fn cases_have_corners() {
     let element = |def: &OpDef| matches!(def.kind, OpKind::Element(_));
     assert!(without(&scalar, &element).is_empty(), "{:?} have no case of rank 0", without(&scalar, &element));
     assert_eq!(without(&nan, &|def| floats(def.name)), NO_NAN, "operators without a case that has NaN");
+    let infinite = |t: &Tensor| t.numbers.iter().any(|n| n.real().is_infinite());
+    let found = without(&infinite, &|def| floats(def.name));
+    assert_eq!(found, NO_INFINITY, "operators without a case that has an infinity");
+    let broadcast = |name: &str| {
+        let shapes = |row: &&Row| row.operands.values().map(|t| &t.shape).collect::<BTreeSet<_>>().len() > 1;
+        rows.iter().filter(|row| row.call.name == name).any(|row| shapes(&row))
+    };
+    let several = ops::all().filter(|def| element(def) && def.arity.0 > 1).map(|def| def.name);
+    let alike: Vec<&str> = several.chain(BINARY).filter(|name| !broadcast(name)).collect();
+    assert!(alike.is_empty(), "{alike:?} have no case with operands of two shapes");
 }
+
+/// An axis is counted from the end in a case of every operator that names one.
+#[test]
+fn axes_are_counted_from_the_end() {
+    let rows = rows();
+    let negative = |value: &AttrValue| format!("{value:?}").contains('-');
+    let counted = |name: &str| {
+        let mut of = rows.iter().filter(|row| row.call.name == name).flat_map(|row| &row.call.attrs);
+        of.any(|(attr, value)| AXES.contains(attr) && negative(value))
+    };
+    let named = ops::all().filter(|def| def.attrs.iter().any(|attr| AXES.contains(&attr.name)));
+    let (of, missing): (Vec<&str>, Vec<&str>) = named.map(|def| def.name).partition(|name| counted(name));
+    assert!(missing.is_empty(), "{missing:?} have no case with a negative axis");
+    assert!(of.len() >= 40, "only {of:?} name axes");
+}
+
+/// Attributes that name axes.
+const AXES: [&str; 2] = ["axis", "axes"];
+
+/// Rust's operators of two operands that broadcast.
+const BINARY: [&str; 16] = ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">="];
 
 /// What is not computed from floats, transforms of real numbers (a sum with NaN in it may leave an imaginary part 0),
 /// and classes drawn by weights, which NaN is none of.
@@ -295,6 +326,30 @@ const NO_NAN: [&str; 13] = [
     "hamming_window",
     "blackman_window",
     "mel_weight_matrix",
+    "zeros",
+    "ones",
+    "arange",
+    "eye",
+    "random_uniform",
+    "random_normal",
+    "multinomial",
+];
+
+/// What is not computed from floats, transforms and factors (the order of their sums says where an infinity becomes NaN),
+/// and classes drawn by weights.
+const NO_INFINITY: [&str; 19] = [
+    "rfft",
+    "irfft",
+    "fft",
+    "ifft",
+    "stft",
+    "hann_window",
+    "hamming_window",
+    "blackman_window",
+    "mel_weight_matrix",
+    "inv",
+    "lu",
+    "qr",
     "zeros",
     "ones",
     "arange",

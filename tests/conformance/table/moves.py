@@ -78,6 +78,7 @@ def indexing():
         case("take(x, i)", "all", np.take(x, wrapped(i, 3), 0), x=x, i=I(i, dtype))
         case("take(x, i, axis = -1)", "all", np.take(x, wrapped(i, 4), 1), x=x, i=I(i, dtype))
         at = i.T
+        case("take_along_axis(x, i, axis = -2)", "all", np.take_along_axis(x[:, :2], wrapped(at, 3), 0), x=x, i=I(at, dtype))
         case("take_along_axis(x, i, axis = 0)", "all", np.take_along_axis(x[:, :2], wrapped(at, 3), 0), x=x, i=I(at, dtype))
     one = I(np.array(1))
     case("take(x, one)", "all", x[1], x=x, one=one)
@@ -107,7 +108,9 @@ def scatters(x):
         for r in range(2):
             for c in range(4):
                 z[along[r, c], c] = f(z[along[r, c], c], updates[r, c])
-        case(f'put_along_axis(x, i, n, axis = 0, reduction = "{name}")', on, z, x=x, i=I(along, "i32"), n=updates)
+        for axis in (0, -2):
+            call = f'put_along_axis(x, i, n, axis = {axis}, reduction = "{name}")'
+            case(call, on, z, x=x, i=I(along, "i32"), n=updates)
     y = x.copy()
     y[1] = [1, 0, 2, 0]
     case("scatter(x, i, n)", "all", y, x=x, i=I([[1], [5]]), n=np.array([[1, 0, 2, 0], [1, 1, 1, 1]]))
@@ -127,7 +130,9 @@ def others(x):
         i = np.array(hot) if dtype != "u16" else np.array(hot) % 6
         there = np.where(i < 0, i + 3, i)[..., None] == np.arange(3)
         case("one_hot(i, 3, v)", "all", np.where(there, 1, 0), i=I(i, dtype), v=[0, 1])
-    case("one_hot(i, 3, v, axis = 0)", "all", np.where(np.moveaxis(where, -1, 0), 0, 1), i=I(hot), v=[1, 0])
+    for axis in (0, -2):
+        wanted = np.where(np.moveaxis(where, -1, axis), 0, 1)
+        case(f"one_hot(i, 3, v, axis = {axis})", "all", wanted, i=I(hot), v=[1, 0])
     case("one_hot(i, 2, v)", "all", [0, 1], i=I(np.array(1)), v=[0, 1])
     case("one_hot(i, 3, v)", "all", np.zeros((0, 3)), i=I(np.zeros(0)), v=[0, 1])
     y, lengths = some(4, 3), [1, 4, 2]
@@ -186,7 +191,9 @@ def orders():
             results = [np.take_along_axis(special, best, -1), I(best)]
             case(f"top_k(x, k = {k}, largest = {largest})", "floats", results, x=special)
         best = ordered(x, 0, descending)[:2]
-        case(f"top_k(x, k = 2, axis = 0, largest = {largest})", "numbers", [np.take_along_axis(x, best, 0), I(best)], x=x)
+        for axis in (0, -2):
+            results = [np.take_along_axis(x, best, 0), I(best)]
+            case(f"top_k(x, k = 2, axis = {axis}, largest = {largest})", "numbers", results, x=x)
     flags = np.array([1, 0, 1, 0])
     case("sort(x)", "bool", [0, 0, 1, 1], x=flags)
     case("argsort(x)", "bool", I([1, 3, 0, 2]), x=flags)
@@ -308,6 +315,7 @@ def made():
     case("eye::<T>(3)", "all", np.eye(3))
     case("eye::<T>(0)", "all", np.zeros((0, 0)))
     case("full([2], v)", "floats", [NAN, NAN], v=np.array(NAN))
+    case("full([2], v)", "floats", [-INF, -INF], v=np.array(-INF))
     case("arange::<T>(5)", "numbers", np.arange(5))
     case("arange::<T>(2, 11, 3)", "numbers", np.arange(2, 11, 3))
     case("arange::<T>(9, 1, -2)", "numbers", np.arange(9, 1, -2))

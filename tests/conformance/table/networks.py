@@ -68,9 +68,10 @@ def networks():
         case(f'{kind}(x, w, r, {call}, direction = "bidirectional")', "floats", y, off, x=x, w=w, r=r, **given)
         none, one, own = np.zeros((0, 2, 4)), np.zeros((1, gates * 3, 4)), np.zeros((1, gates * 3, 3))
         case(f"{kind}(x, w, r)", "floats", run(kind, none, one, own), x=none, w=one, r=own)
-        spoilt = x[:, :, :].copy()
-        spoilt[1, 0, 2] = NAN
-        case(f"{kind}(x, w, r)", "floats", run(kind, spoilt, w[:1], r[:1]), off, x=spoilt, w=w[:1], r=r[:1])
+        for odd in (NAN, INF):
+            spoilt = x[:, :, :].copy()
+            spoilt[1, 0, 2] = odd
+            case(f"{kind}(x, w, r)", "floats", run(kind, spoilt, w[:1], r[:1]), off, x=spoilt, w=w[:1], r=r[:1])
     w, r, b = reals(1, 9, 4, step=29) / 2, reals(1, 9, 3, step=23) / 2, reals(1, 18, step=19)
     y = run("gru", x, w, r, b, linear=True)
     case("gru(x, w, r, b, linear_before_reset = true)", "floats", y, off, x=x, w=w, r=r, b=b)
@@ -124,6 +125,9 @@ def attentions():
     spoilt[0, 0, 1, 0] = NAN
     keys, values = reals(1, 1, 4, 2, step=29), reals(1, 1, 4, 2, step=23)
     case("attention(q, k, v)", "floats", attended(spoilt, keys, values), off, q=spoilt, k=keys, v=values)
+    # The mask of the second query lets none of the keys through.
+    q, m = reals(1, 1, 2, 2), np.array([[0.0, -INF, 0.5, -INF], [-INF, -INF, -INF, -INF]])
+    case("attention(q, k, v, m)", "floats", attended(q, keys, values, m), off, q=q, k=keys, v=values, m=m)
 
 
 def turned(x, cos, sin, interleaved, size):
@@ -151,6 +155,8 @@ def rotary():
     case("rotary_embedding(x, c, s)", "floats", np.zeros((0, 1, 2, 2)), **none)
     one = {"x": [[[[1.0, NAN, 2.0, 3.0]]]], "c": [[[1.0, 1.0]]], "s": [[[0.5, 0.5]]]}
     case("rotary_embedding(x, c, s)", "floats", [[[[0.0, NAN, 2.5, NAN]]]], **one)
+    one["x"] = [[[[1.0, INF, 2.0, 3.0]]]]
+    case("rotary_embedding(x, c, s)", "floats", [[[[0.0, INF, 2.5, INF]]]], **one)
 
 
 def einsums():
@@ -167,7 +173,7 @@ def einsums():
 
 
 def products():
-    for shapes, axes in ((((2, 3, 4), (3, 4, 2)), 2), (((2, 3), (4,)), 0), (((2, 3), (3,)), 1), (((2, 3, 4), (4, 5, 3)), [[1, 2], [2, 0]]), (((2, 0), (0, 3)), 1)):
+    for shapes, axes in ((((2, 3, 4), (3, 4, 2)), 2), (((2, 3), (4,)), 0), (((2, 3), (3,)), 1), (((2, 3, 4), (4, 5, 3)), [[1, 2], [2, 0]]), (((2, 3, 4), (4, 5, 3)), [[-1, 1], [0, -1]]), (((2, 0), (0, 3)), 1)):
         x, y = some(*shapes[0], modulus=5), some(*shapes[1], step=3, modulus=4)
         case(f"tensordot(x, y, axes = {axes})", "numbers", np.tensordot(x, y, axes), x=x, y=y)
     x, y = np.array([[NAN, 1.0], [2.0, INF]]), np.array([1.0, 2.0])
