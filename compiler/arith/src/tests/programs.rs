@@ -264,6 +264,7 @@ fn what_is_not_even() {
     unproven(&facts("N % 2 != 0"), "w + 1 < N");
     unproven(&facts("(N + 1) % 3 != 0"), "w + 1 < N");
     proven(&facts("N % 2 != 0"), "(N + 1) % 2 == 0");
+    unproven(&facts("N % 2 != 1"), "(N + 1) % 2 == 0");
 }
 
 #[test]
