@@ -104,7 +104,7 @@ fn a_limit_of_one_is_one_part() {
 
 #[test]
 fn loops_inside_of_loops_stay_on_their_thread() {
-    let executor = Lazy { threads: 4, parts: |n| (0..n).collect(), asked: AtomicUsize::new(0) };
+    let executor = Lazy::new(4, |n| (0..n).collect());
     for _ in 0..50 {
         let seen = Seen::new(100, Some(Box::new(Seen::new(10, None))));
         threads::with(&executor, || seen.run(&Context::new(), MUCH));
@@ -144,6 +144,14 @@ struct Lazy {
     threads: usize,
     parts: fn(usize) -> Vec<usize>,
     asked: AtomicUsize,
+    /// How many parts it was asked for, in all.
+    wanted: AtomicUsize,
+}
+
+impl Lazy {
+    fn new(threads: usize, parts: fn(usize) -> Vec<usize>) -> Lazy {
+        Lazy { threads, parts, asked: AtomicUsize::new(0), wanted: AtomicUsize::new(0) }
+    }
 }
 
 impl Executor for Lazy {
@@ -153,6 +161,7 @@ impl Executor for Lazy {
 
     fn run(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         self.asked.fetch_add(1, Ordering::Relaxed);
+        self.wanted.fetch_add(parts, Ordering::Relaxed);
         thread::scope(|scope| {
             for part in (self.parts)(parts) {
                 scope.spawn(move || task(part));
@@ -171,7 +180,7 @@ fn an_executor_may_leave_parts_out_or_begin_them_twice() {
         |n| (0..n + 3).rev().collect(),
     ];
     for parts in parts {
-        let executor = Lazy { threads: 3, parts, asked: AtomicUsize::new(0) };
+        let executor = Lazy::new(3, parts);
         let seen = Seen::new(101, None);
         threads::with(&executor, || seen.run(&Context::new(), MUCH));
         seen.all_were_run(1);
@@ -181,7 +190,7 @@ fn an_executor_may_leave_parts_out_or_begin_them_twice() {
 
 #[test]
 fn an_executor_is_the_callers_for_as_long_as_it_says() {
-    let executor = Lazy { threads: 2, parts: |n| (0..n).collect(), asked: AtomicUsize::new(0) };
+    let executor = Lazy::new(2, |n| (0..n).collect());
     let seen = Seen::new(10, None);
     threads::with(&executor, || threads::limit(1, || seen.run(&Context::new(), MUCH)));
     assert_eq!(executor.asked.load(Ordering::Relaxed), 0, "the limit holds for it, too");
@@ -193,25 +202,38 @@ fn an_executor_is_the_callers_for_as_long_as_it_says() {
 }
 
 #[test]
+fn an_executor_is_asked_for_no_more_threads_than_a_call_may_use() {
+    let wanted = |threads: usize, limit: usize| {
+        let executor = Lazy::new(threads, |n| (0..n).collect());
+        let seen = Seen::new(100, None);
+        threads::with(&executor, || threads::limit(limit, || seen.run(&Context::new(), MUCH)));
+        seen.all_were_run(1);
+        executor.wanted.load(Ordering::Relaxed)
+    };
+    assert_eq!([wanted(4, 2), wanted(4, 8), wanted(2, 8)], [2, 4, 2]);
+}
+
+#[test]
 fn numbers_of_threads_are_checked() {
     let error = threads::set(0).expect_err("there is none");
     assert_eq!(error.to_string(), "`threads::set` takes a number of threads from 1 to 64, not `0`");
     assert!(threads::set(threads::MOST + 1).is_err());
 }
 
+/// What a test prints in a process of its own, with so many threads by the environment.
+fn child(test: &str, threads: &str) -> String {
+    let mut command = std::process::Command::new(std::env::current_exe().expect("it has a path"));
+    command.args(["--exact", "--nocapture", test]).env("TENFOLD_THREADS", threads);
+    let out = command.output().expect("it starts");
+    let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{text}");
+    text
+}
+
 /// A child of this test, since the environment is that of a process.
 #[test]
 fn the_environment_says_how_many() {
-    let run = |value: &str| {
-        let test = std::env::current_exe().expect("it has a path");
-        let mut command = std::process::Command::new(test);
-        command.args(["--exact", "--nocapture", "threads::as_told_by_the_environment"]);
-        let out = command.env("TENFOLD_THREADS", value).output();
-        let out = out.expect("it starts");
-        let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
-        assert!(out.status.success(), "{text}");
-        text
-    };
+    let run = |value: &str| child("threads::as_told_by_the_environment", value);
     assert!(run("3").contains("threads: 3\n"));
     let text = run("many");
     let error = "tenfold: `TENFOLD_THREADS` takes a number of threads from 1 to 64, not `many`; ";
@@ -225,6 +247,27 @@ fn as_told_by_the_environment() {
     println!("threads: {first}");
     assert!((1..=64).contains(&first));
     assert_eq!(threads::get(), first);
+}
+
+/// A child of this test, since workers that another test has started may be awake.
+#[test]
+fn workers_that_sleep_are_woken_for_much_work_alone() {
+    let text = child("threads::parts_of_one_call_after_another", "4");
+    assert!(text.contains("calls: 1 1 1 1 1 1 1\nloops: 1 1 1 1 1 1 4\n"), "{text}");
+}
+
+/// The test above starts it in a process without workers. With the others it may find them awake.
+#[test]
+fn parts_of_one_call_after_another() {
+    let parts = |context: &Context| {
+        let seen = Seen::new(4, None);
+        seen.run(context, 6_000);
+        seen.all_were_run(1);
+        seen.parts.load(Ordering::Relaxed).to_string()
+    };
+    println!("calls: {}", [(); 7].map(|()| parts(&Context::new())).join(" "));
+    let context = Context::new();
+    println!("loops: {}", [(); 7].map(|()| parts(&context)).join(" "));
 }
 
 thread_local! {

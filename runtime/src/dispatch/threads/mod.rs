@@ -117,3 +117,26 @@ impl Context {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_worth_it_where_each_has_a_part_to_do() {
+        let much = i64::MAX;
+        for (turns, all, threads, wanted) in [
+            (0, much, 8, 1),
+            (1, much, 8, 1),
+            (3, much, 8, 3),
+            (1000, much, 8, 8),
+            (1000, much, 1000, MOST),
+            (1000, PART - 1, 8, 1),
+            (1000, 2 * PART - 1, 8, 1),
+            (1000, 2 * PART, 8, 2),
+            (1000, 7 * PART, 8, 7),
+        ] {
+            assert_eq!(Context::worth(turns, all, threads), wanted, "{turns} turns of {all} cycles on {threads}");
+        }
+    }
+}

@@ -45,13 +45,7 @@ pub(super) struct Pool {
 }
 
 /// The one pool.
-pub(super) static POOL: Pool = Pool {
-    busy: AtomicBool::new(false),
-    state: AtomicU64::new(0),
-    region: AtomicPtr::new(null_mut()),
-    started: AtomicUsize::new(0),
-    workers: [const { Worker { thread: OnceLock::new(), asleep: AtomicBool::new(false) } }; MOST - 1],
-};
+pub(super) static POOL: Pool = Pool::new();
 
 /// The pool while one caller has it.
 pub(super) struct Held(&'static Pool);
@@ -63,6 +57,17 @@ impl Drop for Held {
 }
 
 impl Pool {
+    /// A pool without workers.
+    const fn new() -> Pool {
+        Pool {
+            busy: AtomicBool::new(false),
+            state: AtomicU64::new(0),
+            region: AtomicPtr::new(null_mut()),
+            started: AtomicUsize::new(0),
+            workers: [const { Worker { thread: OnceLock::new(), asleep: AtomicBool::new(false) } }; MOST - 1],
+        }
+    }
+
     /// The pool, unless somebody has it.
     pub(super) fn hold(&'static self) -> Option<Held> {
         let free = self.busy.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
@@ -172,5 +177,99 @@ impl Pool {
             asleep.store(false, Ordering::SeqCst);
             since = Instant::now();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::ffi::c_void;
+    use std::collections::BTreeSet;
+    use std::string::String;
+    use std::sync::{Condvar, Mutex};
+    use std::thread::ThreadId;
+
+    /// Who has run a part of a region, and how many have to meet in it before anybody goes on.
+    struct Met {
+        threads: Mutex<BTreeSet<String>>,
+        changed: Condvar,
+        wanted: usize,
+    }
+
+    fn name(id: ThreadId) -> String {
+        std::format!("{id:?}")
+    }
+
+    unsafe extern "C" fn meet(captures: *const c_void, _: isize, _: isize) {
+        // SAFETY: `met` passes its own, and returns after the last part.
+        let met = unsafe { &*captures.cast::<Met>() };
+        let mut threads = met.threads.lock().expect("nobody panics");
+        threads.insert(name(thread::current().id()));
+        met.changed.notify_all();
+        let fewer = |threads: &mut BTreeSet<String>| threads.len() < met.wanted;
+        // Those who do not come let the test fail and not hang.
+        drop(met.changed.wait_timeout_while(threads, Duration::from_secs(60), fewer).expect("nobody panics"));
+    }
+
+    /// The threads that ran a region of so many parts for so many threads.
+    fn met(pool: &Held, parts: u32, threads: usize, wanted: usize) -> usize {
+        let met = Met { threads: Mutex::default(), changed: Condvar::new(), wanted };
+        // SAFETY: `meet` takes what it is given for any part, on any thread, and `met` outlives the region.
+        let region = unsafe { Region::new(meet, core::ptr::from_ref(&met).cast(), parts as isize, parts, threads) };
+        pool.run(&region);
+        met.threads.into_inner().expect("nobody panics").len()
+    }
+
+    #[test]
+    fn one_caller_has_it_at_a_time() {
+        static POOL: Pool = Pool::new();
+        let held = POOL.hold().expect("it is free");
+        assert!(POOL.hold().is_none());
+        drop(held);
+        assert!(POOL.hold().is_some());
+    }
+
+    #[test]
+    fn workers_are_started_once_and_come_however_deep_they_sleep() {
+        static POOL: Pool = Pool::new();
+        let held = POOL.hold().expect("it is free");
+        assert!(!held.awake(1), "there is none yet");
+        for wanted in [2, 5, 3] {
+            held.start(wanted);
+        }
+        assert_eq!(POOL.started.load(Ordering::Acquire), 5);
+        assert!(!held.awake(6), "there are five");
+        for _ in 0..20 {
+            while !POOL.workers.iter().take(5).all(|worker| worker.asleep.load(Ordering::SeqCst)) {
+                thread::yield_now();
+            }
+            assert_eq!(met(&held, 6, 6, 6), 6);
+        }
+    }
+
+    #[test]
+    fn a_region_has_no_more_threads_than_it_asks_for() {
+        static POOL: Pool = Pool::new();
+        let held = POOL.hold().expect("it is free");
+        held.start(5);
+        for _ in 0..20 {
+            assert_eq!(met(&held, 64, 2, 2), 2);
+        }
+    }
+
+    #[test]
+    fn who_comes_late_finds_it_closed() {
+        static POOL: Pool = Pool::new();
+        assert_eq!(POOL.fresh(0, Ordering::Relaxed), None);
+        POOL.state.store((3 * NEXT) | OPEN, Ordering::Relaxed);
+        assert_eq!(POOL.fresh(2, Ordering::Relaxed), Some(3));
+        assert_eq!(POOL.fresh(3, Ordering::Relaxed), None, "it was seen");
+        assert!(!POOL.enter(2), "another one has begun");
+        assert!(POOL.enter(3));
+        assert_eq!(POOL.state.load(Ordering::Relaxed), (3 * NEXT) | OPEN | INSIDE);
+        POOL.state.store(3 * NEXT, Ordering::Relaxed);
+        assert!(!POOL.enter(3), "it is closed");
+        assert_eq!(POOL.fresh(2, Ordering::Relaxed), None);
+        assert_eq!(POOL.state.load(Ordering::Relaxed), 3 * NEXT);
     }
 }

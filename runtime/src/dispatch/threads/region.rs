@@ -96,3 +96,41 @@ fn take(share: &AtomicU64, which: fn(u32, u32) -> (u32, u64)) -> Option<u32> {
     let taken = share.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some(next(old)?.1));
     next(taken.ok()?).map(|(chunk, _)| chunk)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use std::vec;
+    use std::vec::Vec;
+
+    unsafe extern "C" fn note(captures: *const c_void, begin: isize, count: isize) {
+        // SAFETY: `order` passes its own.
+        let parts = unsafe { &*captures.cast::<Mutex<Vec<(isize, isize)>>>() };
+        parts.lock().expect("nobody panics").push((begin, count));
+    }
+
+    /// The parts that threads run, one after the other, as first turn and number.
+    fn order(turns: isize, chunks: u32, threads: usize, helping: &[usize]) -> Vec<(isize, isize)> {
+        let parts: Mutex<Vec<(isize, isize)>> = Mutex::default();
+        // SAFETY: `note` takes any part on any thread, and `parts` outlives the region.
+        let region = unsafe { Region::new(note, core::ptr::from_ref(&parts).cast(), turns, chunks, threads) };
+        helping.iter().for_each(|thread| region.help(*thread));
+        parts.into_inner().expect("nobody panics")
+    }
+
+    #[test]
+    fn its_own_share_from_the_front_then_the_others_from_the_back() {
+        let begins: Vec<isize> = order(8, 8, 2, &[1]).into_iter().map(|(begin, _)| begin).collect();
+        assert_eq!(begins, [4, 5, 6, 7, 3, 2, 1, 0]);
+        let begins: Vec<isize> = order(6, 6, 3, &[4, 0]).into_iter().map(|(begin, _)| begin).collect();
+        assert_eq!(begins, [2, 3, 5, 4, 1, 0]);
+    }
+
+    #[test]
+    fn chunks_are_as_even_as_can_be() {
+        assert_eq!(order(10, 4, 1, &[0]), [(0, 3), (3, 3), (6, 2), (8, 2)]);
+        assert_eq!(order(0, 1, 1, &[0]), [(0, 0)]);
+        assert_eq!(order(2, 1, MOST + 1, &[0]), vec![(0, 2)]);
+    }
+}
