@@ -15,6 +15,10 @@ impl IntExpr {
         })
     }
 
+    fn difference(&self, other: &Self) -> Self {
+        self.try_difference(other).unwrap_or_else(|| self.sum(&other.negated()))
+    }
+
     fn product(&self, other: &Self) -> Self {
         self.try_product(other).unwrap_or_else(|| {
             let (a, b) = if self <= other { (self, other) } else { (other, self) };
@@ -24,7 +28,23 @@ impl IntExpr {
 
     /// The sum, unless a coefficient leaves `i64` or the terms are too many.
     pub(super) fn try_sum(&self, other: &Self) -> Option<Self> {
-        let constant = self.constant_term().checked_add(other.constant_term())?;
+        self.merged(other, |y| Some(y), i64::checked_add)
+    }
+
+    /// The difference, unless the negative of what is taken off cannot be written or the sum with it cannot.
+    fn try_difference(&self, other: &Self) -> Option<Self> {
+        let sub = |x: i64, y: i64| x.checked_add(y.checked_neg()?);
+        self.merged(other, i64::checked_neg, sub)
+    }
+
+    /// The terms of both in their order: those that both have joined, others of `other` alone as `lone` says.
+    fn merged(
+        &self,
+        other: &Self,
+        lone: impl Fn(i64) -> Option<i64>,
+        join: impl Fn(i64, i64) -> Option<i64>,
+    ) -> Option<Self> {
+        let constant = join(self.constant_term(), other.constant_term())?;
         let (mut left, mut right) = (self.terms(), other.terms());
         let mut terms = Vec::with_capacity(left.len() + right.len());
         while let (Some((a, x)), Some((b, y))) = (left.first(), right.first()) {
@@ -34,11 +54,11 @@ impl IntExpr {
                     left = &left[1..];
                 }
                 Ordering::Greater => {
-                    terms.push((b.clone(), *y));
+                    terms.push((b.clone(), lone(*y)?));
                     right = &right[1..];
                 }
                 Ordering::Equal => {
-                    let sum = x.checked_add(*y)?;
+                    let sum = join(*x, *y)?;
                     if sum != 0 {
                         terms.push((a.clone(), sum));
                     }
@@ -46,7 +66,10 @@ impl IntExpr {
                 }
             }
         }
-        terms.extend(left.iter().chain(right).cloned());
+        terms.extend(left.iter().cloned());
+        for (b, y) in right {
+            terms.push((b.clone(), lone(*y)?));
+        }
         (terms.len() <= limits::TERMS).then(|| Self::from_terms(terms, constant))
     }
 
@@ -158,7 +181,7 @@ macro_rules! operator {
 }
 
 operator!(Add, add, |a, b| a.sum(b));
-operator!(Sub, sub, |a, b| a.sum(&b.negated()));
+operator!(Sub, sub, |a, b| a.difference(b));
 operator!(Mul, mul, |a, b| a.product(b));
 
 impl IntExpr {
