@@ -16,6 +16,10 @@ const CHOICES: usize = 3;
 
 /// Whether `e >= 0` was found.
 pub(super) fn nonnegative(prover: &Prover, e: &IntExpr) -> bool {
+    prover.recall(|it| &mut it.by_bounds, e, || searched(prover, e))
+}
+
+fn searched(prover: &Prover, e: &IntExpr) -> bool {
     // One path without turning back is cheap and is enough for most.
     let low = lower_within(prover, e, &mut { limits::BOUND_STEPS });
     low.as_const().is_some_and(|value| value >= 0) || nonnegative_within(prover, e, &mut { limits::BOUND_STEPS })

@@ -9,20 +9,54 @@ use super::sym::Sym;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An integer expression: immutable, cheap to clone, equal if and only if its canonical forms are.
 ///
 /// The order is structural, for sorted containers; it says nothing of values. `min` and `max` always mean the value.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct IntExpr(Arc<Poly>);
 
-#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Poly {
     terms: Vec<(Monomial, i64)>,
     constant: i64,
     depth: u32,
     size: u32,
+    /// What is hashed of it, once it was; 0 before.
+    digest: AtomicU64,
+}
+
+impl Poly {
+    /// A number that equal polynomials have.
+    fn digest(&self) -> u64 {
+        let known = self.digest.load(Relaxed);
+        if known != 0 {
+            return known;
+        }
+        // Of operands their numbers are hashed, so nothing is gone through twice.
+        let mut hasher = DefaultHasher::new();
+        (&self.terms, self.constant).hash(&mut hasher);
+        let digest = hasher.finish().max(1);
+        self.digest.store(digest, Relaxed);
+        digest
+    }
+}
+
+// Depth and size follow from the terms.
+impl PartialEq for Poly {
+    fn eq(&self, other: &Self) -> bool {
+        self.constant == other.constant && self.terms == other.terms
+    }
+}
+
+impl Eq for Poly {}
+
+impl Hash for IntExpr {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.digest());
+    }
 }
 
 impl IntExpr {
@@ -91,7 +125,7 @@ impl IntExpr {
             depth = depth.max(atom.depth());
             size = size.saturating_add(atom.size());
         }
-        Self(Arc::new(Poly { terms, constant, depth, size }))
+        Self(Arc::new(Poly { terms, constant, depth, size, digest: AtomicU64::new(0) }))
     }
 
     pub(super) fn from_monomial(monomial: Monomial, coefficient: i64) -> Self {
@@ -143,7 +177,10 @@ impl PartialOrd for IntExpr {
 
 impl Ord for IntExpr {
     fn cmp(&self, other: &Self) -> Ordering {
-        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return Ordering::Equal;
+        }
+        (&self.0.terms, self.0.constant).cmp(&(&other.0.terms, other.0.constant))
     }
 
     // Without these `a.min(b)` on owned values would silently mean the structural order.

@@ -32,6 +32,7 @@ mod interval_set;
 mod iter_map;
 mod limits;
 mod linear;
+mod memory;
 mod meter;
 mod modular_set;
 mod ops;
@@ -60,6 +61,7 @@ pub use iter_map::{
     IterMap, IterMapError, IterMapLevel, IterMark, IterSource, IterSplit, IterSum, Subspace, detect_iter_map,
     iter_map_simplify, subspace_divide,
 };
+pub use memory::remembering;
 pub use modular_set::ModularSet;
 pub use prover::Prover;
 pub use region::{Rectangle, touched};

@@ -37,5 +37,7 @@ pub(super) const SPLIT_RANGE: i64 = 4;
 pub(super) const POINTS: i64 = 4096;
 /// Nesting of parentheses and calls in parsed text.
 pub(super) const NESTING: u32 = 64;
+/// Answers to one question that are remembered; with as many, all are forgotten.
+pub(super) const REMEMBERED: usize = 1 << 14;
 /// Steps from a fact to what follows from it and what it is remembered with.
 pub(super) const RAISED: u32 = 4;

@@ -14,6 +14,10 @@ use std::collections::BTreeMap;
 
 /// Whether `e >= 0` was found; that `e` is negative may be used against itself.
 pub(super) fn nonnegative(prover: &Prover, e: &IntExpr) -> bool {
+    prover.recall(|it| &mut it.by_rows, e, || follows(prover, e))
+}
+
+fn follows(prover: &Prover, e: &IntExpr) -> bool {
     let rows = rows::collect(prover, e, true);
     // All values are integers: above -1 is at least 0. What bounds do not reach, a contradiction with `e < 0` may.
     let least = Rational::int(-1);
@@ -29,7 +33,8 @@ pub(super) fn lower_bound(prover: &Prover, e: &IntExpr) -> Option<i64> {
     if let Some(value) = e.as_const() {
         return Some(value);
     }
-    solve(prover, e, &rows::collect(prover, e, false), None)?.ceil()
+    let bound = || solve(prover, e, &rows::collect(prover, e, false), None)?.ceil();
+    prover.recall(|it| &mut it.lower_bound, e, bound)
 }
 
 /// The greatest bound, or the first above `enough`.

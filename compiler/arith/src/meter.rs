@@ -21,6 +21,11 @@ impl Meter {
         left.is_some()
     }
 
+    /// How much is left: nothing once more was asked for than there was.
+    pub(super) fn left(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// The same count, for a part of the same query.
     pub(super) fn share(&self) -> Self {
         Self(Arc::clone(&self.0))

@@ -3,6 +3,7 @@
 use super::const_int_bound::ConstIntBound;
 use super::expr::IntExpr;
 use super::fact::{Fact, tighten};
+use super::memory::{Answers, Context, Known, Memory};
 use super::meter::Meter;
 use super::modular_set::ModularSet;
 use super::sym::Sym;
@@ -13,10 +14,14 @@ use super::{bounds, congruence, dividend, ends, enumerate, limits, linear, rows,
 pub struct Prover {
     /// What holds: conjunctions are taken apart, the rest is as stated.
     facts: Vec<Fact>,
+    /// The facts up to each.
+    contexts: Vec<Context>,
     /// How many facts each open scope began with.
     scopes: Vec<usize>,
     /// What is left of the work of the query at hand.
     work: Meter,
+    /// What was asked before.
+    memory: Memory,
 }
 
 impl Prover {
@@ -46,10 +51,20 @@ impl Prover {
         let pairs =
             self.facts.iter().flat_map(|known| [congruence::raised(known, &fact), congruence::raised(&fact, known)]);
         let raised: Vec<Fact> = pairs.flatten().chain(dividend::bounded(&fact)).chain(congruence::odd(&fact)).collect();
-        self.facts.push(fact);
+        self.push(fact);
         if let Some(steps) = steps.checked_sub(1) {
             raised.into_iter().for_each(|fact| self.remember(fact, steps));
         }
+    }
+
+    fn push(&mut self, fact: Fact) {
+        self.contexts.push(self.memory.with(self.context(), &fact));
+        self.facts.push(fact);
+    }
+
+    /// The facts that hold now.
+    fn context(&self) -> Context {
+        self.contexts.last().copied().unwrap_or_default()
     }
 
     /// `a >= b` holds.
@@ -101,6 +116,7 @@ impl Prover {
     pub fn pop_scope(&mut self) {
         if let Some(len) = self.scopes.pop() {
             self.facts.truncate(len);
+            self.contexts.truncate(len);
         }
     }
 
@@ -112,13 +128,17 @@ impl Prover {
     /// The same facts but for one; scopes are not carried over.
     pub(super) fn without(&self, at: usize) -> Self {
         let mut inner = self.fork();
-        inner.facts.remove(at);
+        inner.facts.truncate(at);
+        inner.contexts.truncate(at);
+        self.facts.iter().skip(at + 1).for_each(|fact| inner.push(fact.clone()));
         inner
     }
 
     /// The same facts for a part of the same query; scopes are not carried over.
     pub(super) fn fork(&self) -> Self {
-        Self { facts: self.facts.clone(), scopes: Vec::new(), work: self.work.share() }
+        let Self { facts, contexts, work, memory, .. } = self;
+        let (facts, contexts, memory) = (facts.clone(), contexts.clone(), memory.clone());
+        Self { facts, contexts, scopes: Vec::new(), work: work.share(), memory }
     }
 
     /// Whether the query at hand may do so much more work; one that may not gives up.
@@ -126,11 +146,25 @@ impl Prover {
         self.work.spend(work)
     }
 
+    /// What was answered under the same facts, or what `ask` says.
+    pub(super) fn recall<T: Clone>(
+        &self,
+        answers: impl Fn(&mut Known) -> &mut Answers<T>,
+        e: &IntExpr,
+        ask: impl FnOnce() -> T,
+    ) -> T {
+        self.memory.recall(answers, (self.context(), e), &self.work, ask)
+    }
+
     /// `e >= 0`.
     pub fn prove_ge0(&self, e: &IntExpr) -> bool {
         self.work.begin();
+        self.recall(|it| &mut it.nonnegative, e, || self.prove_stated(e))
+    }
+
+    fn prove_stated(&self, e: &IntExpr) -> bool {
         if let Some(value) = e.as_const() {
-            return value >= 0 || self.contradictory();
+            return value >= 0 || self.excluded();
         }
         // An equality may rewrite what a fact says outright.
         let stated = Fact::NonNegative(tighten(e));
@@ -139,7 +173,7 @@ impl Prover {
         }
         let e = tighten(&simplify::expr(self, e));
         if let Some(value) = e.as_const() {
-            return value >= 0 || self.contradictory();
+            return value >= 0 || self.excluded();
         }
         // Conditions of rules that do not hold may have taken all of it.
         self.work.begin();
@@ -180,7 +214,7 @@ impl Prover {
         self.work.begin();
         let difference = simplify::expr(self, &(a - b));
         if let Some(value) = difference.as_const() {
-            return value != 0 || self.contradictory();
+            return value != 0 || self.excluded();
         }
         let opposite = -&difference;
         self.facts.iter().any(|fact| matches!(fact, Fact::NonZero(e) if *e == difference || *e == opposite))
@@ -230,7 +264,7 @@ impl Prover {
     /// The best symbolic bounds that were found, both inclusive, over what loops and conditions range over.
     pub fn bounds(&self, e: &IntExpr) -> (Option<IntExpr>, Option<IntExpr>) {
         self.work.begin();
-        bounds::symbolic(self, e)
+        self.recall(|it| &mut it.bounds, e, || bounds::symbolic(self, e))
     }
 
     /// The best constant bounds that were found, both inclusive.
@@ -242,7 +276,7 @@ impl Prover {
     /// The same as one value.
     pub fn const_int_bound(&self, e: &IntExpr) -> ConstIntBound {
         self.work.begin();
-        ConstIntBound::of(self, e)
+        self.recall(|it| &mut it.const_bound, e, || ConstIntBound::of(self, e))
     }
 
     /// What was found of `e` modulo a constant.
@@ -253,6 +287,12 @@ impl Prover {
 
     /// Whether the facts exclude each other; `false` if that was not found.
     pub fn contradictory(&self) -> bool {
+        self.work.begin();
+        self.excluded()
+    }
+
+    /// The same with what is left of the work.
+    fn excluded(&self) -> bool {
         rows::contradictory(self) || linear::nonnegative(self, &IntExpr::constant(-1))
     }
 }

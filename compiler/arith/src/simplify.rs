@@ -10,7 +10,10 @@ use super::rewrite::{simplified, table};
 /// An expression of the same value wherever the facts of `prover` hold.
 pub(super) fn expr(prover: &Prover, e: &IntExpr) -> IntExpr {
     let current = equalities(prover, e);
-    if current.is_plain() { current } else { simplified(prover, table(), &current) }
+    if current.is_plain() {
+        return current;
+    }
+    prover.recall(|it| &mut it.simplified, &current, || simplified(prover, table(), &current))
 }
 
 /// Variables that a fact equates with something else give way to it, of which an earlier fact may say more.

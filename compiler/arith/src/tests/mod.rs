@@ -4,6 +4,7 @@ mod accesses;
 mod expressions;
 mod intervals;
 mod iter_maps;
+mod memory;
 mod programs;
 mod random;
 mod rules;

@@ -1,5 +1,6 @@
 //! The one runner: enable rule, required passes, instruments, the pass, the verifier, instruments.
 
+use tenfold_ir::arith::remembering;
 use tenfold_ir::tir::FuncKind;
 use tenfold_ir::{Function, Module};
 
@@ -8,7 +9,15 @@ use super::{Action, FunctionFn, Kind, Pass, PassContext, PrimFn, registry, verif
 use crate::CompileError;
 
 /// Runs passes in order, each if the context enables it, behind those that it requires.
+///
+/// # Errors
+/// Those of the first pass that fails, and of the verifier behind it.
 pub fn run(passes: &[Pass], module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    // Passes and the verifiers between them ask much that another asked before.
+    remembering(|| run_all(passes, module, context))
+}
+
+fn run_all(passes: &[Pass], module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     for pass in passes {
         if !context.enables(&pass.info) {
             continue;
