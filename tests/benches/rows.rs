@@ -312,7 +312,7 @@ fn in_memory(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
 fn stream(from: &[f32], to: &mut [f32]) {
     use std::arch::x86_64::{_mm_loadu_ps, _mm_sfence, _mm_stream_ps};
     assert!(from.len() == to.len() && from.len().is_multiple_of(16) && (to.as_ptr() as usize).is_multiple_of(64));
-    if std::arch::is_x86_feature_detected!("avx512f") {
+    if std::arch::is_x86_feature_detected!("avx") {
         // SAFETY: the machine has the feature, and the assertion above holds.
         unsafe { stream_wide(from, to) }
     } else {
@@ -326,12 +326,12 @@ fn stream(from: &[f32], to: &mut [f32]) {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx")]
 fn stream_wide(from: &[f32], to: &mut [f32]) {
-    use std::arch::x86_64::{_mm512_loadu_ps, _mm512_stream_ps};
-    for n in (0..from.len()).step_by(16) {
-        // SAFETY: both slices have 16 elements from `n` on, and what is written begins at a multiple of 64 bytes.
-        unsafe { _mm512_stream_ps(to.as_mut_ptr().add(n), _mm512_loadu_ps(from.as_ptr().add(n))) }
+    use std::arch::x86_64::{_mm256_loadu_ps, _mm256_stream_ps};
+    for n in (0..from.len()).step_by(8) {
+        // SAFETY: both slices have 8 elements from `n` on, and what is written begins at a multiple of 32 bytes.
+        unsafe { _mm256_stream_ps(to.as_mut_ptr().add(n), _mm256_loadu_ps(from.as_ptr().add(n))) }
     }
 }
 

@@ -47,14 +47,14 @@ pub fn remembering<T>(work: impl FnOnce() -> T) -> T {
     if SHARED.with_borrow(Option::is_some) {
         return work();
     }
-    SHARED.set(Some(Memory::new()));
+    SHARED.set(Some(Memory::own()));
     let _forget = Forget;
     work()
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        SHARED.with_borrow(Clone::clone).unwrap_or_else(Memory::new)
+        SHARED.with_borrow(Clone::clone).unwrap_or_else(Self::own)
     }
 }
 
@@ -80,7 +80,8 @@ pub(super) struct Known {
 }
 
 impl Memory {
-    fn new() -> Self {
+    /// One that nothing shares.
+    fn own() -> Self {
         Self(Arc::default())
     }
 

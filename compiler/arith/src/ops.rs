@@ -28,7 +28,7 @@ impl IntExpr {
 
     /// The sum, unless a coefficient leaves `i64` or the terms are too many.
     pub(super) fn try_sum(&self, other: &Self) -> Option<Self> {
-        self.merged(other, |y| Some(y), i64::checked_add)
+        self.merged(other, Some, i64::checked_add)
     }
 
     /// The difference, unless the negative of what is taken off cannot be written or the sum with it cannot.
