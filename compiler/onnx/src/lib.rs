@@ -13,6 +13,7 @@ mod elem;
 mod emit;
 mod error;
 mod external;
+mod fixed;
 mod fold;
 mod ints;
 mod lengths;

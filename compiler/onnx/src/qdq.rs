@@ -18,6 +18,7 @@ use tenfold_ir::{DType, Scalar};
 use crate::call::Call;
 use crate::elem::Elem;
 use crate::emit::int;
+use crate::fixed::Term;
 use crate::ops::{Convert, limits, table, window};
 use crate::tensor::TensorData;
 use crate::value::{Outcome, Value};
@@ -47,8 +48,10 @@ pub(crate) struct Quantized {
 pub(crate) struct Scaled {
     /// The integers, of 32 bits.
     pub(crate) sum: ValueId,
+    /// No element of it is further from 0.
+    pub(crate) reach: i64,
     /// The factors.
-    pub(crate) scale: Vec<f32>,
+    pub(crate) scale: Vec<f64>,
     /// The axis that several factors go along.
     pub(crate) axis: usize,
 }
@@ -58,12 +61,17 @@ pub(crate) struct Scaled {
 pub(crate) struct Quantization {
     values: BTreeMap<ValueId, Rc<Quantized>>,
     sums: BTreeMap<ValueId, Rc<Scaled>>,
+    /// Sums of two tensors that were dequantised.
+    added: BTreeMap<ValueId, [Rc<Quantized>; 2]>,
     /// Nodes that work on dequantised tensors and stay operators of floats, with the reason.
     pub(crate) notes: Vec<(String, String)>,
 }
 
 /// The integers of an operator, or why there are none.
 type Attempt<T> = Outcome<Result<T, String>>;
+
+/// Elements of a bias that are looked at.
+const MOST_BIASES: usize = 1 << 16;
 
 /// Operators that give every element of their first operand a place, or repeat it, and no other value.
 const MOVES: &[&str] = &[
@@ -121,9 +129,21 @@ impl<'m> Cx<'m> {
         }
     }
 
-    /// The integer that a float is a multiple of.
-    pub(crate) fn scaled(&self, x: ValueId) -> Option<Rc<Scaled>> {
-        self.quant.sums.get(&x).cloned()
+    /// What becomes the nearest integer when a float is divided by `scale`, and the axis of its factors: a multiple of an
+    /// integer, or the sum of two such.
+    pub(crate) fn terms(&mut self, x: ValueId, scale: f32) -> Outcome<Option<(Vec<Term>, usize)>> {
+        let over = |factor: f64| factor / f64::from(scale);
+        if let Some(of) = self.quant.sums.get(&x) {
+            let factors = of.scale.iter().map(|factor| over(*factor)).collect();
+            return Ok(Some((vec![Term { sum: of.sum, reach: of.reach, factors }], of.axis)));
+        }
+        let Some(both) = self.quant.added.get(&x).cloned() else { return Ok(None) };
+        let mut terms = Vec::new();
+        for of in both {
+            let (sum, factors) = (factor(self, &of, false)?.x, vec![over(f64::from(of.scale[0]))]);
+            terms.push(Term { sum, reach: of.reach(), factors });
+        }
+        Ok(Some((terms, 0)))
     }
 
     /// `scale · (q - zero)` as a value of the function, of which the walk remembers what it was.
@@ -164,7 +184,7 @@ impl<'m> Cx<'m> {
     /// `sum · scale` as floats.
     fn rescaled(&mut self, of: Scaled) -> Outcome<ValueId> {
         let x = self.cast(of.sum, DType::F32)?;
-        let scale = self.factors(&of.scale, of.axis, self.rank(of.sum))?;
+        let scale = self.spread(DType::F32, &of.scale, of.axis, self.rank(of.sum))?;
         let y = self.binary(BinaryOp::Mul, x, scale)?;
         self.quant.sums.insert(y, Rc::new(of));
         Ok(y)
@@ -186,6 +206,9 @@ pub(crate) fn on_integers<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, convert: Con
     }
     if name == "Concat" && known.iter().all(|of| of.as_ref().is_some_and(|of| of.stands_for_the_same(&first))) {
         return moved(cx, call, convert, &first, known.len()).map(Some);
+    }
+    if let ("Add", [_, Some(second)]) = (name, &known[..]) {
+        return added(cx, call, convert, [&first, second]).map(Some);
     }
     if !SUMS.contains(&name) {
         return Ok(None);
@@ -209,6 +232,15 @@ pub(crate) fn on_integers<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, convert: Con
 
 fn note(cx: &mut Cx<'_>, call: &Call<'_, '_>, why: String) {
     cx.quant.notes.push((crate::walk::place(call.node), why));
+}
+
+/// A sum of two dequantised tensors: one of floats, of which the walk remembers what it is made of.
+fn added<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, convert: Convert, of: [&Rc<Quantized>; 2]) -> Outcome<Vec<Value>> {
+    let results = convert(cx, call)?;
+    if let (Some(Value::Node(sum, _)), true) = (results.first(), of.iter().all(|of| of.per_tensor())) {
+        cx.quant.added.insert(*sum, of.map(Rc::clone));
+    }
+    Ok(results)
 }
 
 /// A movement of the integers of the first `count` operands, dequantised where it ends.
@@ -258,11 +290,11 @@ fn factor(cx: &mut Cx<'_>, of: &Quantized, later: bool) -> Outcome<Factor> {
     }
 }
 
-/// Whether sums of so many products fit 32 bits.
-fn fits(count: i64, x: &Quantized, w: &Quantized) -> Result<(), String> {
+/// How far from 0 sums of so many products are at most, if they fit 32 bits.
+fn fits(count: i64, x: &Quantized, w: &Quantized) -> Result<i64, String> {
     let most = count.checked_mul(x.reach()).and_then(|n| n.checked_mul(w.reach()));
     match most {
-        Some(n) if n <= 1 << 30 => Ok(()),
+        Some(n) if n <= 1 << 30 => Ok(n),
         _ => Err(format!("sums of {count} products of {} and {} may not fit 32 bits", x.elem, w.elem)),
     }
 }
@@ -289,34 +321,43 @@ fn sums_along(of: &Quantized, keep: usize) -> Option<Vec<i64>> {
 }
 
 /// The factors of a product of a tensor with one scale and one with a scale per channel.
-fn product_scales(x: &Quantized, w: &Quantized) -> Vec<f32> {
-    w.scale.iter().map(|scale| x.scale[0] * scale).collect()
+fn product_scales(x: &Quantized, w: &Quantized) -> Vec<f64> {
+    w.scale.iter().map(|scale| f64::from(x.scale[0]) * f64::from(*scale)).collect()
 }
 
 /// What is added to a sum per channel: an integer bias, and what zero points leave.
 #[derive(Default)]
 struct Bias {
     integers: Option<ValueId>,
+    /// How far from 0 the integers are at most.
+    reach: i64,
     floats: Option<ValueId>,
 }
 
 /// The bias of a sum with these factors: integers if it was dequantised from such, with the factors as its scales.
-fn bias<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, i: usize, scales: &[f32]) -> Outcome<Bias> {
+fn bias<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, i: usize, scales: &[f64]) -> Outcome<Bias> {
     if !call.has(i) {
         return Ok(Bias::default());
     }
     let same = |of: &Quantized| {
-        let own = |at: usize| of.scale[at.min(of.scale.len() - 1)];
-        let near = |(at, scale): (usize, &f32)| (own(at) - scale).abs() <= scale.abs() * 1e-5;
+        let own = |at: usize| f64::from(of.scale[at.min(of.scale.len() - 1)]);
+        let near = |(at, scale): (usize, &f64)| (own(at) - scale).abs() <= scale.abs() * 1e-5;
         of.elem == Elem::Int32
             && of.zero.iter().all(|zero| *zero == 0)
             && (of.scale.len() <= scales.len())
             && scales.iter().enumerate().all(near)
     };
     match cx.quantized(call.value(i)?).filter(|of| same(of)) {
-        Some(of) => Ok(Bias { integers: Some(of.q), floats: None }),
-        None => Ok(Bias { integers: None, floats: Some(call.x(cx, i)?) }),
+        Some(of) => Ok(Bias { integers: Some(of.q), reach: furthest(&of), floats: None }),
+        None => Ok(Bias { floats: Some(call.x(cx, i)?), ..Bias::default() }),
     }
+}
+
+/// How far from 0 integers of 32 bits are at most.
+fn furthest(of: &Quantized) -> i64 {
+    let data = of.data.as_ref().and_then(|data| data.scalars(MOST_BIASES));
+    let most = data.and_then(|all| all.iter().map(|value| value.to_i128().unsigned_abs() as i64).max());
+    most.unwrap_or(1 << 31)
 }
 
 /// `x + Σ bias`, the vectors along `axis` of a tensor of that rank.
@@ -332,12 +373,13 @@ fn with_vector(cx: &mut Cx<'_>, x: ValueId, vector: ValueId, axis: usize) -> Out
 }
 
 /// A sum of products with its bias, as floats.
-fn finished(cx: &mut Cx<'_>, sum: ValueId, scale: Vec<f32>, axis: usize, bias: &Bias) -> Outcome<ValueId> {
+fn finished(cx: &mut Cx<'_>, of: Scaled, bias: &Bias) -> Outcome<ValueId> {
+    let axis = of.axis;
     let sum = match bias.integers {
-        Some(vector) => with_vector(cx, sum, vector, axis)?,
-        None => sum,
+        Some(vector) => with_vector(cx, of.sum, vector, axis)?,
+        None => of.sum,
     };
-    let y = cx.rescaled(Scaled { sum, scale, axis })?;
+    let y = cx.rescaled(Scaled { sum, reach: of.reach + bias.reach, ..of })?;
     match bias.floats {
         Some(vector) => with_vector(cx, y, vector, axis),
         None => Ok(y),
@@ -366,13 +408,14 @@ fn conv<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: &Rc<Quantized>) -> Attempt<
     if weights.len() < 3 || cx.rank(x.q) != weights.len() {
         return Ok(Err("it has no spatial axes".into()));
     }
-    if let Err(why) = fits(weights[1..].iter().product(), x, &w) {
-        return Ok(Err(why));
-    }
+    let reach = match fits(weights[1..].iter().product(), x, &w) {
+        Ok(reach) => reach,
+        Err(why) => return Ok(Err(why)),
+    };
     let sum = conv_sum(cx, call, x, &w)?;
-    let scales = product_scales(x, &w);
-    let bias = bias(cx, call, 2, &scales)?;
-    finished(cx, sum, scales, 1, &bias).map(Ok)
+    let scale = product_scales(x, &w);
+    let bias = bias(cx, call, 2, &scale)?;
+    finished(cx, Scaled { sum, reach, scale, axis: 1 }, &bias).map(Ok)
 }
 
 /// `Σ (x - zero) (w - zero)` over windows, padded with the zero point.
@@ -422,12 +465,13 @@ fn product(cx: &mut Cx<'_>, a: &Quantized, b: &Quantized, bias: &Bias) -> Attemp
     let Some(count) = cx.dims(a.q)[ranks.0 - 1].as_const() else {
         return Ok(Err("the number of products in a sum is not known".into()));
     };
-    if let Err(why) = fits(count, a, b) {
-        return Ok(Err(why));
-    }
+    let reach = match fits(count, a, b) {
+        Ok(reach) => reach,
+        Err(why) => return Ok(Err(why)),
+    };
     let sum = product_sum(cx, a, b)?;
     let axis = cx.rank(sum) - 1;
-    finished(cx, sum, product_scales(a, b), axis, bias).map(Ok)
+    finished(cx, Scaled { sum, reach, scale: product_scales(a, b), axis }, bias).map(Ok)
 }
 
 /// `Σ (a - zero) (b - zero)` over the inner axis.
@@ -471,8 +515,8 @@ fn global_mean(cx: &mut Cx<'_>, x: &Rc<Quantized>) -> Attempt<ValueId> {
     let sum = cx.reduce(ReduceOp::Sum, wide, &axes, true)?;
     let offset = cx.b.scalar(Scalar::int(DType::I32, i128::from(count * x.zero[0])));
     let sum = cx.binary(BinaryOp::Sub, sum, offset)?;
-    let scale = vec![(f64::from(x.scale[0]) / count as f64) as f32];
-    cx.rescaled(Scaled { sum, scale, axis: 0 }).map(Ok)
+    let scale = vec![f64::from(x.scale[0]) / count as f64];
+    cx.rescaled(Scaled { sum, reach: count * x.reach(), scale, axis: 0 }).map(Ok)
 }
 
 /// Ones that a convolution is made of, at most.
@@ -502,12 +546,13 @@ fn average_pool<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: &Rc<Quantized>) -> 
     let q = cx.constant(&data)?;
     let w =
         Quantized { q, elem: Elem::Int8, scale: vec![1.0], zero: vec![0], axis: 0, data: Some(data), turned: false };
-    if let Err(why) = fits(count, x, &w) {
-        return Ok(Err(why));
-    }
+    let reach = match fits(count, x, &w) {
+        Ok(reach) => reach,
+        Err(why) => return Ok(Err(why)),
+    };
     let mut depthwise = call.clone();
     depthwise.attributes.insert("group", crate::proto::AttributeValue::Int(channels));
     let sum = conv_sum(cx, &depthwise, x, &w)?;
-    let scale = vec![(f64::from(x.scale[0]) / count as f64) as f32];
-    cx.rescaled(Scaled { sum, scale, axis: 0 }).map(Ok)
+    let scale = vec![f64::from(x.scale[0]) / count as f64];
+    cx.rescaled(Scaled { sum, reach, scale, axis: 0 }).map(Ok)
 }

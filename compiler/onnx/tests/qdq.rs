@@ -244,3 +244,72 @@ y = Concat(x, r) {{axis = 0}}\n"
         assert_eq!(run(&found, &q), expected, "{scale} {zero}");
     }
 }
+
+/// Scales as quantisers choose them, and numbers of every size of a byte.
+const ODD: [f32; 3] = [0.013_724_5, 0.003_921_6, 0.041_237_3];
+
+/// A model of `q: uint8[256, 8]`, which is dequantised by `ODD[0]` and quantised by `ODD[2]`.
+fn odd(middle: &str) -> (Import, Vec<u8>) {
+    let [sx, _, sy] = ODD;
+    let text = format!(
+        "input q: uint8[256, 8]\nopset 19\nconst sx: float[] = {sx}\nconst zx: uint8[] = 7\n\
+         x = DequantizeLinear(q, sx, zx)\n{middle}const sy: float[] = {sy}\nconst zy: uint8[] = 100\n\
+         z = QuantizeLinear(y, sy, zy)\noutput z\n"
+    );
+    let found = import(&support::model(&text), None, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    (found, (0..2048_usize).map(|i| (i / 8 + i * 37 % 8) as u8).collect())
+}
+
+/// The same arithmetic with floats of 64 bits, and with those of 32, which lie elsewhere for some.
+fn nearest(terms: &[(i64, f64)]) -> (i64, i64) {
+    let sy = ODD[2];
+    let wide: f64 = terms.iter().map(|(n, scale)| *n as f64 * scale).sum::<f64>() / f64::from(sy);
+    let narrow = terms.iter().map(|(n, scale)| *n as f32 * *scale as f32).sum::<f32>() / sy;
+    let clamped = |x: f64| (x.round_ties_even() as i64 + 100).clamp(0, 255);
+    (clamped(wide), clamped(f64::from(narrow)))
+}
+
+fn check_odd(found: &Import, q: &[u8], expected: &[(i64, i64)]) {
+    let wide: Vec<i64> = expected.iter().map(|(wide, _)| *wide).collect();
+    assert_eq!(run(found, q), wide);
+    assert!(expected.iter().any(|(wide, narrow)| wide != narrow), "no sum is near the middle between two integers");
+}
+
+#[test]
+fn sums_of_any_scales_round_as_real_numbers() {
+    let (w, columns) = (|k: usize, j: usize| ((k * 83 + j * 47 + 11) % 251) as i64 - 125, 96);
+    let q = odd("y = Relu(x)\n").1;
+    let sum = |i: usize, j: usize| (0..8).map(|k| (i64::from(q[i * 8 + k]) - 7) * w(k, j)).sum::<i64>();
+    // In each column one sum is as near to the middle between two integers as a scale can be.
+    let middle = |j: usize| (j as f32 + 20.5) * ODD[2] / ODD[0];
+    let scale = |j: usize| middle(j) / sum(2 * j + 40, j).unsigned_abs().max(1) as f32;
+    let weights: Vec<String> = (0..8 * columns).map(|i| w(i / columns, i % columns).to_string()).collect();
+    let scales: Vec<String> = (0..columns).map(|j| scale(j).to_string()).collect();
+    let middle = format!(
+        "const qw: int8[8, {columns}] = {}\nconst sw: float[{columns}] = {}\nw = DequantizeLinear(qw, sw) {{axis = 1}}\n\
+         y = MatMul(x, w)\n",
+        weights.join(","),
+        scales.join(",")
+    );
+    let (found, q) = odd(&middle);
+    let at = |i: usize, j: usize| nearest(&[(sum(i, j), f64::from(ODD[0]) * f64::from(scale(j)))]);
+    let expected: Vec<(i64, i64)> = (0..256 * columns).map(|n| at(n / columns, n % columns)).collect();
+    check_odd(&found, &q, &expected);
+}
+
+#[test]
+fn two_tensors_of_any_scales_add_as_real_numbers() {
+    let p = |j: usize| ((j * 29) % 256) as i64;
+    // `40 sx - 101 sp` is as near to the middle between 6 and 7 as a scale can be.
+    let sp = (40.0 * ODD[0] - 6.5 * ODD[2]) / 101.0;
+    let middle = format!(
+        "const qp: uint8[8] = {}\nconst sp: float[] = {}\nconst zp: uint8[] = 130\np = DequantizeLinear(qp, sp, zp)\n\
+         y = Add(x, p)\n",
+        (0..8).map(|j| p(j).to_string()).collect::<Vec<_>>().join(","),
+        sp
+    );
+    let (found, q) = odd(&middle);
+    let at = |n: usize| nearest(&[(i64::from(q[n]) - 7, ODD[0].into()), (p(n % 8) - 130, sp.into())]);
+    let expected: Vec<(i64, i64)> = (0..2048).map(at).collect();
+    check_odd(&found, &q, &expected);
+}

@@ -12,6 +12,7 @@ use super::{OnnxOp, op};
 use crate::call::Call;
 use crate::elem::Elem;
 use crate::emit::int;
+use crate::fixed::rounded;
 use crate::qdq::{Quantized, conv_sum, product_sum};
 use crate::value::{Outcome, Value, fault};
 use crate::walk::Cx;
@@ -67,16 +68,16 @@ fn quantize<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     if let Some(same) = already(cx, call, to)? {
         return Ok(vec![Value::Node(same, to)]);
     }
-    let scaled = match rescaled(cx, call, x)?.filter(|_| precision.is_none()) {
-        Some(scaled) => scaled,
-        None => {
-            let scale = decoded(cx, scale.0, scale.1)?;
-            let scale = along(cx, call, x, scale)?;
-            let wide = precision.unwrap_or(if cx.dtype(x).is_float() { cx.dtype(x) } else { DType::F32 });
-            let (x, scale) = (cx.cast(x, wide)?, cx.cast(scale, wide)?);
-            cx.binary(BinaryOp::Div, x, scale)?
-        }
-    };
+    if precision.is_none()
+        && let Some(y) = rescaled(cx, call, x, to)?
+    {
+        return Ok(vec![Value::Node(y, to)]);
+    }
+    let scale = decoded(cx, scale.0, scale.1)?;
+    let scale = along(cx, call, x, scale)?;
+    let wide = precision.unwrap_or(if cx.dtype(x).is_float() { cx.dtype(x) } else { DType::F32 });
+    let (x, scale) = (cx.cast(x, wide)?, cx.cast(scale, wide)?);
+    let scaled = cx.binary(BinaryOp::Div, x, scale)?;
     let y = quantised(cx, call, scaled, zero, to)?;
     Ok(vec![Value::Node(y, to)])
 }
@@ -88,14 +89,20 @@ fn already<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, to: Elem) -> Outcome<Option
     Ok(of.filter(|of| of.elem == to && of.scale == scale && of.zero == zero && scale.len() == 1).map(|of| of.q))
 }
 
-/// A scaled integer over the scale, by one factor.
-fn rescaled<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId) -> Outcome<Option<ValueId>> {
-    let (scale, _) = parameters(call)?;
-    let (Some(of), [scale]) = (cx.scaled(x), scale.as_slice()) else { return Ok(None) };
-    let factors: Vec<f32> = of.scale.iter().map(|factor| factor / scale).collect();
-    let sum = cx.cast(of.sum, DType::F32)?;
-    let factors = cx.factors(&factors, of.axis, cx.rank(of.sum))?;
-    cx.binary(BinaryOp::Mul, sum, factors).map(Some)
+/// A float that is made of scaled integers, quantised without becoming one.
+fn rescaled<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId, to: Elem) -> Outcome<Option<ValueId>> {
+    let (scale, zero) = parameters(call)?;
+    let ([scale], [zero], Some((low, high))) = (scale.as_slice(), zero.as_slice(), limits(to)) else {
+        return Ok(None);
+    };
+    let Some((terms, axis)) = cx.terms(x, *scale)? else { return Ok(None) };
+    let Some(y) = rounded(cx, &terms, axis)? else { return Ok(None) };
+    let bound = |cx: &mut Cx<'m>, n: i64| cx.b.scalar(Scalar::int(DType::I64, i128::from(n)));
+    let (low, high, zero) = (bound(cx, low - zero), bound(cx, high - zero), bound(cx, *zero));
+    let y = cx.binary(BinaryOp::Max, y, low)?;
+    let y = cx.binary(BinaryOp::Min, y, high)?;
+    let y = cx.binary(BinaryOp::Add, y, zero)?;
+    cx.cast(y, to.storage().unwrap_or(DType::U8)).map(Some)
 }
 
 /// The scales and the zero points of a quantisation, as many of each, if they are known; else none of either.
