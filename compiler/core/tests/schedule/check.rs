@@ -32,11 +32,26 @@ impl Case {
         Case { name: kernel.name, text: kernel.text.clone(), module, func, args, expected }
     }
 
+    /// Whether a function is the same once it is printed and read.
+    fn reads_back(&self, func: &PrimFunc) -> Result<(), String> {
+        let printed = tir::print(&self.module, func);
+        let again = tir::parse(&self.module, &printed).map_err(|e| format!("does not read back: {e}\n{printed}"))?;
+        let [again] = &again[..] else { return Err(format!("reads back as {} functions\n{printed}", again.len())) };
+        let same = tir::structurally_equal((&self.module, func), (&self.module, again));
+        if same && tir::print(&self.module, again) == printed {
+            return Ok(());
+        }
+        Err(format!("reads back as another function\n{printed}"))
+    }
+
     /// What is wrong with a scheduled function, if anything is.
     pub(crate) fn difference(&self, func: &PrimFunc) -> Option<String> {
         let broken = [tir::verify(&self.module, func), tir::verify_bounds(func)].concat();
         if let Some(first) = broken.first() {
             return Some(first.clone());
+        }
+        if let Err(e) = self.reads_back(func) {
+            return Some(e);
         }
         let mut found = self.args.clone();
         if let Err(e) = tir::eval(&self.module, func, &mut found) {
