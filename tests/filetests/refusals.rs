@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// What no file shows: the texts of traces and functions or another refusal come before it, or only a mistake of ours
 /// would have it.
-const UNSHOWN: [&str; 15] = [
+const UNSHOWN: [&str; 16] = [
     "`{e}` of the map has no extent over dims",
     "`{name}` passes its input to a function",
     "`{rv}` is not of this schedule",
@@ -16,6 +16,7 @@ const UNSHOWN: [&str; 15] = [
     "index `{e}` of the map has no bounds",
     "its result would break a law: {law}",
     "the dtype of `{name}`",
+    "the index depends on data",
     "the loop is gone",
     "the part of `{}` that is touched has no bounds",
     "the part to compute depends on data",
@@ -65,17 +66,29 @@ fn given(before: &str, call: &str) -> Vec<String> {
     made.unwrap_or_default()
 }
 
-fn refusals() -> Vec<String> {
+/// A text, and the folder of the primitive whose source has it, if no other shares that.
+type Of = (String, Option<String>);
+
+/// The folder of files of a primitive that a source is about.
+fn folder(source: &Path) -> Option<String> {
+    let name = source.file_stem()?.to_string_lossy();
+    let folder = format!("/schedule/{name}/");
+    let there = tenfold_tests::tools::root().join("tests/filetests/schedule").join(&*name).is_dir();
+    there.then_some(folder)
+}
+
+fn refusals() -> Vec<Of> {
     let mut files = Vec::new();
     sources(&tenfold_tests::tools::root().join("compiler/core/src/schedule"), &mut files);
     let mut all = Vec::new();
     for file in files {
-        let text = std::fs::read_to_string(file).expect("a source file is text");
+        let text = std::fs::read_to_string(&file).expect("a source file is text");
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for call in CALLS {
             let own = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
             let calls = code.match_indices(call).filter(|(at, _)| own(*at));
-            all.extend(calls.flat_map(|(at, _)| given(&code[..at], &code[at + call.len()..])));
+            let texts = calls.flat_map(|(at, _)| given(&code[..at], &code[at + call.len()..]));
+            all.extend(texts.map(|text| (text, folder(&file))));
         }
     }
     all.sort();
@@ -96,12 +109,17 @@ fn shows(line: &str, text: &str) -> bool {
 #[test]
 fn every_refusal_has_a_file() {
     let of_schedule = |path: &PathBuf| path.to_string_lossy().contains("/schedule/");
-    let read = |path: PathBuf| std::fs::read_to_string(path).expect("the file can be read");
-    let texts: Vec<String> = crate::files().into_iter().filter(of_schedule).map(read).collect();
-    let lines: Vec<&str> = texts.iter().flat_map(|text| text.lines()).filter(|l| l.starts_with("; error: ")).collect();
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("the file can be read");
+        (path.to_string_lossy().into_owned(), text)
+    };
+    let files: Vec<(String, String)> = crate::files().into_iter().filter(of_schedule).map(read).collect();
+    let lines = files.iter().flat_map(|(path, text)| text.lines().map(move |line| (path, line)));
+    let lines: Vec<(&String, &str)> = lines.filter(|(_, line)| line.starts_with("; error: ")).collect();
     let refusals = refusals();
     assert!(refusals.len() >= 200, "only {} refusals were found", refusals.len());
-    let shown = |text: &String| lines.iter().any(|line| shows(line, text));
-    let missing: Vec<&String> = refusals.iter().filter(|text| !shown(text)).collect();
+    let own = |path: &str, of: &Option<String>| of.as_ref().is_none_or(|folder| path.contains(folder));
+    let shown = |(text, of): &Of| lines.iter().any(|(path, line)| own(path, of) && shows(line, text));
+    let missing: Vec<&String> = refusals.iter().filter(|of| !shown(of)).map(|(text, _)| text).collect();
     assert_eq!(missing, UNSHOWN, "refusals without a file in tests/filetests/schedule");
 }

@@ -47,12 +47,12 @@ pub(super) fn blockize(state: &mut State<'_>, var: VarId) -> Result<String, Refu
         let base = parts.outer[n].base.clone();
         iters.push(IterVar {
             var: outer,
-            extent: index(state, &parts.outer_extents[n])?,
+            extent: index(state, iter.var, &parts.outer_extents[n])?,
             kind: iter.kind,
-            value: index(state, &(parts.outer[n].to_expr() - &base))?,
+            value: index(state, iter.var, &(parts.outer[n].to_expr() - &base))?,
         });
         let high = (IntExpr::var(state.b.sym(outer).clone()) + base) * &parts.inner_extents[n];
-        inner.iters[n].value = index(state, &(high + parts.inner[n].to_expr()))?;
+        inner.iters[n].value = index(state, iter.var, &(high + parts.inner[n].to_expr()))?;
     }
     inner.predicate = inner_guard;
     let body = state.get_loop(var)?.stmt();
@@ -73,9 +73,11 @@ pub(super) fn blockize(state: &mut State<'_>, var: VarId) -> Result<String, Refu
     Ok(name)
 }
 
-fn index(state: &mut State<'_>, e: &IntExpr) -> Result<ExprId, Refusal> {
+/// An expression of what an iterator is made of.
+fn index(state: &mut State<'_>, iter: VarId, e: &IntExpr) -> Result<ExprId, Refusal> {
     state.index_of(e).ok_or_else(|| {
-        Refusal::new(format!("`{e}` depends on data"), "only loops whose ranges depend on dims can be made a block of")
+        let text = format!("iterator `{}` depends on data", state.name(iter));
+        Refusal::new(text, "only blocks whose iterators are made of loops and dims can be made a block of")
     })
 }
 
