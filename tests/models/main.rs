@@ -49,6 +49,8 @@ fn check(module: Module, most: u64) {
     println!("{name}: {kernels} kernels, {workspace} bytes of workspace, {live} bytes alive at most");
     assert!(kernels <= most, "{name} has {kernels} kernels, at most {most} are wanted");
     assert!(workspace * 10 <= live * 11, "{name} takes {workspace} bytes where {live} are alive");
+    let copies = ["input_copies", "result_copies"].map(|key| number(&json, key));
+    assert_eq!(copies, [0, 0], "{name} copies inputs and results");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn problems_are_all_told() {
     check("problems.txt");
 }
 
-/// Sixty models that nobody should trust: each is refused, with one problem, at once.
+/// Sixty models that nobody should trust: each is refused, with one problem.
 #[test]
 fn hostile_models_are_refused() {
     check("hostile.txt");
@@ -73,10 +73,8 @@ fn hostile_models_are_refused() {
     assert!(models.len() >= 60, "there are {}", models.len());
     for (title, rest) in models {
         let model = rest.split("---\n").next().unwrap_or_default();
-        let begin = std::time::Instant::now();
         let error = import(&support::model(model), None, &Options::default()).err();
         let problems = error.map_or(0, |error| error.problems.len());
         assert_eq!(problems, 1, "{title}");
-        assert!(begin.elapsed().as_secs() < 10, "{title}: {:?}", begin.elapsed());
     }
 }

