@@ -30,6 +30,7 @@ macro_rules! llvm {
 }
 
 mod indirect;
+mod memory;
 
 /// A value: constant, parameter or result of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -467,62 +468,6 @@ impl<'c, 'm> Ir<'c, 'm> {
         Value::new(llvm!(LLVMBuildInsertElement(self.builder, vector.0, value.0, at.0, c"".as_ptr(),)))
     }
 
-    // Memory.
-
-    /// Memory for the time of the call. The caller stands in the entry block.
-    pub(crate) fn alloca(&self, ty: Type<'c>, align: u32) -> Value<'c> {
-        let value = Value::new(llvm!(LLVMBuildAlloca(self.builder, ty.0, c"".as_ptr())));
-        llvm!(LLVMSetAlignment(value.0, align));
-        value
-    }
-
-    /// `base` moved by `index` elements of `of`, inside one object.
-    pub(crate) fn element(&self, of: Type<'c>, base: Value<'c>, index: Value<'c>) -> Value<'c> {
-        let mut at = [index.0];
-        Value::new(llvm!(LLVMBuildInBoundsGEP2(self.builder, of.0, base.0, at.as_mut_ptr(), 1, c"".as_ptr(),)))
-    }
-
-    /// Asks for the cache line at `base` moved by `index` elements of `of`, wherever that is.
-    pub(crate) fn prefetch(&self, of: Type<'c>, base: Value<'c>, index: Value<'c>) {
-        let mut at = [index.0];
-        let place = llvm!(LLVMBuildGEP2(self.builder, of.0, base.0, at.as_mut_ptr(), 1, c"".as_ptr()));
-        // To be read, to be kept in all caches, data.
-        let [read, keep, data] = [0, 3, 1].map(|n| self.const_int(self.int(32), n));
-        self.intrinsic("llvm.prefetch", &[self.pointer()], &[Value::new(place), read, keep, data]);
-    }
-
-    /// Where a pointer points, as a number.
-    pub(crate) fn address(&self, pointer: Value<'c>, word: Type<'c>) -> Value<'c> {
-        Value::new(llvm!(LLVMBuildPtrToInt(self.builder, pointer.0, word.0, c"".as_ptr())))
-    }
-
-    /// A read.
-    pub(crate) fn load(&self, ty: Type<'c>, at: Value<'c>, align: u32) -> Value<'c> {
-        let value = Value::new(llvm!(LLVMBuildLoad2(self.builder, ty.0, at.0, c"".as_ptr())));
-        llvm!(LLVMSetAlignment(value.0, align));
-        value
-    }
-
-    /// A write.
-    pub(crate) fn store(&self, value: Value<'c>, at: Value<'c>, align: u32) -> Value<'c> {
-        let store = Value::new(llvm!(LLVMBuildStore(self.builder, value.0, at.0)));
-        llvm!(LLVMSetAlignment(store.0, align));
-        store
-    }
-
-    /// A write past the caches; other threads see it after a [`Ir::store_fence`].
-    pub(crate) fn stream(&self, value: Value<'c>, at: Value<'c>, align: u32) {
-        let store = self.store(value, at, align);
-        let mut one = [llvm!(LLVMValueAsMetadata(self.const_int(self.int(32), 1).0))];
-        let node = llvm!(LLVMMDNodeInContext2(self.context, one.as_mut_ptr(), one.len()));
-        self.describe(store, "nontemporal", node);
-    }
-
-    /// Writes past the caches are seen before what follows is.
-    pub(crate) fn store_fence(&self) {
-        self.intrinsic("llvm.x86.sse.sfence", &[], &[]);
-    }
-
     // Blocks.
 
     /// A new block at the end of a function.
@@ -681,7 +626,7 @@ impl<'c, 'm> Ir<'c, 'm> {
         self.describe(jump, "llvm.loop", node);
     }
 
-    fn describe(&self, instruction: Value<'c>, kind: &str, node: LLVMMetadataRef) {
+    pub(super) fn describe(&self, instruction: Value<'c>, kind: &str, node: LLVMMetadataRef) {
         let id = llvm!(LLVMGetMDKindIDInContext(self.context, kind.as_ptr().cast(), kind.len() as u32));
         llvm!(LLVMSetMetadata(instruction.0, id, LLVMMetadataAsValue(self.context, node)));
     }
