@@ -113,11 +113,24 @@ impl Parser<'_> {
             if self.eat("+") {
                 value = value + self.product()?;
             } else if self.eat("-") {
-                value = value - self.product()?;
+                let sign = self.at - 1;
+                if self.least_follows() {
+                    self.at = sign;
+                    value = value + self.product()?;
+                } else {
+                    value = value - self.product()?;
+                }
             } else {
                 return Ok(value);
             }
         }
+    }
+
+    /// Whether what follows is a number that fits 64 bits with a minus before it alone.
+    fn least_follows(&mut self) -> bool {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..end].parse() == Ok(i64::MIN.unsigned_abs())
     }
 
     fn product(&mut self) -> Result<IntExpr, String> {

@@ -40,6 +40,8 @@ fn text_reads_well() {
         "W*floormod(a, 8) + min(a, b)",
         "x % 8 - y / 3",
         "-9223372036854775808",
+        "N - 9223372036854775808",
+        "N - 9223372036854775808*i",
     ] {
         assert_eq!(e(text).to_string(), text);
     }
