@@ -5,7 +5,7 @@ python3 tests/models/quantised.py MODEL.onnx... [--small] [--run 'cargo tenfold 
 ONNX Runtime's own quantiser makes the version between `QuantizeLinear` and `DequantizeLinear`. In the reference a
 quantised tensor is its integers: products of two of them are summed as integers and scaled once, what moves elements
 moves integers, and all else is computed in f64 from what the integers stand for. Only quantisation rounds, to the
-nearest and ties to even.
+nearest and ties to even. What the caller passes is divided in its own dtype, as `QuantizeLinear` says.
 
 Steps: of the first inputs every tensor that a run quantises is read, and the reference computes each from those before
 it. None may be more than a quantum off, and that only where the exact value is so near a tie that floats of 32 bits
@@ -67,7 +67,9 @@ def dequantise(x, scale, zero, axis=1):
 
 
 def quanta(x, scale, axis):
-    """How many quanta a tensor is."""
+    """How many quanta a tensor is. Floats of 32 bits are divided as such: the standard has the dtype of the scale."""
+    if getattr(x, "dtype", None) == np.float32:
+        return (x / per_axis(scale, x.ndim, axis)).astype(np.float64)
     to = per_axis(scale.astype(np.float64), numbers(x).ndim, axis)
     return x.ints if isinstance(x, Quantised) and np.array_equal(x.scale, to) else numbers(x) / to
 
