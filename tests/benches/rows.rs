@@ -307,7 +307,7 @@ fn in_memory(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
     );
 }
 
-/// A copy whose stores go past the caches, in the widest vectors: the fastest of several that were tried.
+/// A copy whose stores go past the caches, in vectors of 32 bytes where the machine has them.
 #[cfg(target_arch = "x86_64")]
 fn stream(from: &[f32], to: &mut [f32]) {
     use std::arch::x86_64::{_mm_loadu_ps, _mm_sfence, _mm_stream_ps};

@@ -211,11 +211,16 @@ impl Cx<'_> {
 
     /// A vector of one number per channel, shaped so that it broadcasts along axis 1 of a tensor of that rank.
     pub(crate) fn per_channel(&mut self, x: ValueId, rank: usize) -> Outcome<ValueId> {
-        let mut shape = vec![int(1); rank.saturating_sub(1)];
-        if let (Some(slot), Some(extent)) = (shape.first_mut(), self.dims(x).first()) {
+        self.along(x, 0, rank.saturating_sub(1))
+    }
+
+    /// A vector along an axis of a tensor of that rank.
+    pub(crate) fn along(&mut self, vector: ValueId, axis: usize, rank: usize) -> Outcome<ValueId> {
+        let mut shape = vec![int(1); rank];
+        if let (Some(slot), Some(extent)) = (shape.get_mut(axis), self.dims(vector).first()) {
             *slot = extent.clone();
         }
-        self.reshape(x, &shape)
+        self.reshape(vector, &shape)
     }
 
     /// A value of the function as a value of the walk.

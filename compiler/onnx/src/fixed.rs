@@ -7,13 +7,11 @@
 
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::relax::ValueId;
-use tenfold_ir::{ConstBytes, DType, Scalar};
+use tenfold_ir::{DType, Scalar};
 
 use crate::elem::Elem;
-use crate::emit::int;
-use crate::tensor::{Elements, TensorData};
 use crate::value::Outcome;
-use crate::walk::Cx;
+use crate::walk::{Cx, integers};
 
 /// Integers, and what each of them counts for.
 pub(crate) struct Term {
@@ -88,12 +86,6 @@ fn whole(cx: &mut Cx<'_>, values: Vec<i64>, axis: usize, rank: usize) -> Outcome
     if let Some(one) = values.first().filter(|one| values.iter().all(|value| value == *one)) {
         return Ok(cx.b.scalar(Scalar::int(DType::I64, i128::from(*one))));
     }
-    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    let data = Elements::Bytes(ConstBytes::Inline(bytes.into()));
-    let flat = cx.constant(&TensorData { elem: Elem::Int64, shape: vec![values.len() as u64], data })?;
-    let mut shape = vec![int(1); rank];
-    if let Some(slot) = shape.get_mut(axis) {
-        *slot = int(values.len() as i64);
-    }
-    cx.reshape(flat, &shape)
+    let flat = cx.constant(&integers(Elem::Int64, vec![values.len() as u64], &values))?;
+    cx.along(flat, axis, rank)
 }

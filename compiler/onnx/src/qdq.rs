@@ -168,11 +168,7 @@ impl<'m> Cx<'m> {
             return Ok(self.b.scalar(Scalar::float(dtype, *one)));
         }
         let flat = table(self, dtype, values)?;
-        let mut shape = vec![int(1); rank];
-        if let Some(slot) = shape.get_mut(axis) {
-            *slot = int(values.len() as i64);
-        }
-        self.reshape(flat, &shape)
+        self.along(flat, axis, rank)
     }
 
     /// The same of floats of 32 bits.
@@ -365,9 +361,7 @@ fn with_vector(cx: &mut Cx<'_>, x: ValueId, vector: ValueId, axis: usize) -> Out
     let rank = cx.rank(x);
     let mut vector = vector;
     if cx.rank(vector) == 1 {
-        let mut shape = vec![int(1); rank];
-        shape[axis] = cx.dims(vector)[0].clone();
-        vector = cx.reshape(vector, &shape)?;
+        vector = cx.along(vector, axis, rank)?;
     }
     cx.binary(BinaryOp::Add, x, vector)
 }

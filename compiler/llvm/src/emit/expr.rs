@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::{
     op::BinaryOp,
-    tir::{BufId, Elem, Expr, ExprId, Intrinsic, Ty},
+    tir::{BufId, Elem, Expr, ExprId, Intrinsic, PrimFunc, Ty},
 };
 
 use super::{
@@ -236,12 +236,8 @@ impl<'c> Body<'_, 'c, '_> {
         if Kind::of(ty.elem) == Kind::Bool { self.byte_to_bool(value) } else { value }
     }
 
-    /// Where a vector of neighbours begins.
     fn contiguous(&self, index: ExprId) -> Option<ExprId> {
-        match self.node(index) {
-            Expr::Ramp(base, stride, _) if self.prim.literal(*stride) == Some(1) => Some(*base),
-            _ => None,
-        }
+        contiguous(self.prim, index)
     }
 
     /// Writes a value to an element, or to as many as it has lanes.
@@ -313,4 +309,12 @@ impl<'c> Body<'_, 'c, '_> {
 
 fn unexpanded(what: &str) -> String {
     format!("{what} was not written out before code generation")
+}
+
+/// Where a vector of neighbours begins.
+pub(super) fn contiguous(prim: &PrimFunc, index: ExprId) -> Option<ExprId> {
+    match prim.exprs.get(index) {
+        Expr::Ramp(base, stride, _) if prim.literal(*stride) == Some(1) => Some(*base),
+        _ => None,
+    }
 }

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_core::Target;
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{BufId, Expr, ExprId, Param, PrimFunc, Stmt, VarId, Viewer, read};
+use tenfold_ir::tir::{BufId, ExprId, Param, PrimFunc, Stmt, VarId, Viewer, read};
+
+use super::expr::contiguous;
 
 /// Bytes whose multiple is where such a store begins.
 pub(super) const ALIGN: u32 = 16;
@@ -85,10 +87,7 @@ impl Runs<'_> {
             return;
         }
         let begin = match index {
-            [index] => match func.exprs.get(*index) {
-                Expr::Ramp(begin, stride, _) if func.literal(*stride) == Some(1) => Some(*begin),
-                _ => None,
-            },
+            [index] => contiguous(func, *index),
             _ => None,
         };
         match (begin, turn) {
