@@ -12,6 +12,7 @@ mod call;
 mod elem;
 mod emit;
 mod error;
+mod exact;
 mod external;
 mod fixed;
 mod fold;

@@ -4,7 +4,7 @@
 //! `Σ (s (q - z)) (t (p - u))` is `s t Σ (q - z) (p - u)`, and the sum is exact. The walk remembers of every
 //! dequantised tensor what it was (`Quantized`), and of every float that is a scaled integer what that integer is
 //! (`Scaled`), so that a quantisation behind it scales once. Operators that only move elements, and maxima, work on the
-//! integers themselves. What works element by element needs nothing: it becomes one kernel from integers to integers.
+//! integers themselves. All else is said in `exact.rs`.
 //! A sum that stays one of floats leaves a note with the reason.
 
 use std::collections::BTreeMap;
@@ -18,6 +18,7 @@ use tenfold_ir::{DType, Scalar};
 use crate::call::Call;
 use crate::elem::Elem;
 use crate::emit::int;
+use crate::exact::Exact;
 use crate::fixed::Term;
 use crate::ops::{Convert, limits, table, window};
 use crate::tensor::TensorData;
@@ -59,12 +60,24 @@ pub(crate) struct Scaled {
 /// What the walk remembers of values of floats.
 #[derive(Default)]
 pub(crate) struct Quantization {
-    values: BTreeMap<ValueId, Rc<Quantized>>,
-    sums: BTreeMap<ValueId, Rc<Scaled>>,
+    pub(crate) values: BTreeMap<ValueId, Rc<Quantized>>,
+    pub(crate) sums: BTreeMap<ValueId, Rc<Scaled>>,
     /// Sums of two tensors that were dequantised.
-    added: BTreeMap<ValueId, [Rc<Quantized>; 2]>,
+    pub(crate) added: BTreeMap<ValueId, [Rc<Quantized>; 2]>,
+    /// What other floats are rounded from.
+    pub(crate) exact: BTreeMap<ValueId, Exact>,
     /// Nodes that work on dequantised tensors and stay operators of floats, with the reason.
     pub(crate) notes: Vec<(String, String)>,
+}
+
+impl Quantization {
+    /// Whether a float is computed from quantised tensors, and it is known what it is rounded from.
+    pub(crate) fn knows(&self, x: ValueId) -> bool {
+        self.values.contains_key(&x)
+            || self.sums.contains_key(&x)
+            || self.added.contains_key(&x)
+            || self.exact.contains_key(&x)
+    }
 }
 
 /// The integers of an operator, or why there are none.
@@ -98,7 +111,7 @@ const MOVES: &[&str] = &[
 const SUMS: &[&str] = &["AveragePool", "Conv", "ConvTranspose", "Einsum", "Gemm", "GlobalAveragePool", "MatMul"];
 
 impl Quantized {
-    fn per_tensor(&self) -> bool {
+    pub(crate) fn per_tensor(&self) -> bool {
         self.scale.len() == 1
     }
 
@@ -129,17 +142,18 @@ impl<'m> Cx<'m> {
         }
     }
 
-    /// What becomes the nearest integer when a float is divided by `scale`, and the axis of its factors: a multiple of an
-    /// integer, or the sum of two such.
+    /// What becomes the nearest integer when a float is divided by `scale`, and the axis of its factors: multiples of
+    /// integers, or of sums of products, or the sum of two such.
     pub(crate) fn terms(&mut self, x: ValueId, scale: f32) -> Outcome<Option<(Vec<Term>, usize)>> {
         let over = |factor: f64| factor / f64::from(scale);
         if let Some(of) = self.quant.sums.get(&x) {
             let factors = of.scale.iter().map(|factor| over(*factor)).collect();
             return Ok(Some((vec![Term { sum: of.sum, reach: of.reach, factors }], of.axis)));
         }
-        let Some(both) = self.quant.added.get(&x).cloned() else { return Ok(None) };
+        let own = self.quant.values.get(&x).filter(|of| of.per_tensor()).map(|of| vec![of.clone()]);
+        let Some(all) = own.or_else(|| self.quant.added.get(&x).map(|both| both.to_vec())) else { return Ok(None) };
         let mut terms = Vec::new();
-        for of in both {
+        for of in all {
             let (sum, factors) = (factor(self, &of, false)?.x, vec![over(f64::from(of.scale[0]))]);
             terms.push(Term { sum, reach: of.reach(), factors });
         }
@@ -148,18 +162,18 @@ impl<'m> Cx<'m> {
 
     /// `scale · (q - zero)` as a value of the function, of which the walk remembers what it was.
     pub(crate) fn dequantized(&mut self, of: Quantized) -> Outcome<ValueId> {
-        let rank = self.rank(of.q);
-        let mut y = self.cast(of.q, DType::I32)?;
-        if of.zero.iter().any(|zero| *zero != 0) {
-            let zeros: Vec<f64> = of.zero.iter().map(|zero| *zero as f64).collect();
-            let zero = self.spread(DType::I32, &zeros, of.axis, rank)?;
-            y = self.binary(BinaryOp::Sub, y, zero)?;
-        }
-        let y = self.cast(y, DType::F32)?;
-        let scale = self.factors(&of.scale, of.axis, rank)?;
-        let y = self.binary(BinaryOp::Mul, y, scale)?;
+        let y = self.numbers(&of, DType::F32)?;
         self.quant.values.insert(y, Rc::new(of));
         Ok(y)
+    }
+
+    /// `scale · (q - zero)` in floats of that type.
+    pub(crate) fn numbers(&mut self, of: &Quantized, dtype: DType) -> Outcome<ValueId> {
+        let x = factor(self, of, false)?.x;
+        let x = self.cast(x, dtype)?;
+        let scale: Vec<f64> = of.scale.iter().map(|scale| f64::from(*scale)).collect();
+        let scale = self.spread(dtype, &scale, of.axis, self.rank(x))?;
+        self.binary(BinaryOp::Mul, x, scale)
     }
 
     /// Numbers along an axis of a tensor of that rank; one number is a scalar.
@@ -171,19 +185,18 @@ impl<'m> Cx<'m> {
         self.along(flat, axis, rank)
     }
 
-    /// The same of floats of 32 bits.
-    pub(crate) fn factors(&mut self, values: &[f32], axis: usize, rank: usize) -> Outcome<ValueId> {
-        let values: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
-        self.spread(DType::F32, &values, axis, rank)
-    }
-
-    /// `sum · scale` as floats.
+    /// `sum · scale` as floats, of which the walk remembers what they are.
     fn rescaled(&mut self, of: Scaled) -> Outcome<ValueId> {
-        let x = self.cast(of.sum, DType::F32)?;
-        let scale = self.spread(DType::F32, &of.scale, of.axis, self.rank(of.sum))?;
-        let y = self.binary(BinaryOp::Mul, x, scale)?;
+        let y = self.scaled(&of, DType::F32)?;
         self.quant.sums.insert(y, Rc::new(of));
         Ok(y)
+    }
+
+    /// `sum · scale` in floats of that type.
+    pub(crate) fn scaled(&mut self, of: &Scaled, dtype: DType) -> Outcome<ValueId> {
+        let x = self.cast(of.sum, dtype)?;
+        let scale = self.spread(dtype, &of.scale, of.axis, self.rank(of.sum))?;
+        self.binary(BinaryOp::Mul, x, scale)
     }
 }
 
@@ -205,6 +218,13 @@ pub(crate) fn on_integers<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, convert: Con
     }
     if let ("Add", [_, Some(second)]) = (name, &known[..]) {
         return added(cx, call, convert, [&first, second]).map(Some);
+    }
+    if let ("Mul", [_, Some(second)]) = (name, &known[..])
+        && let Ok(reach) = fits(1, &first, second)
+        && first.per_tensor()
+        && second.per_tensor()
+    {
+        return multiplied(cx, [&first, second], reach).map(Some);
     }
     if !SUMS.contains(&name) {
         return Ok(None);
@@ -237,6 +257,14 @@ fn added<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, convert: Convert, of: [&Rc<Qu
         cx.quant.added.insert(*sum, of.map(Rc::clone));
     }
     Ok(results)
+}
+
+/// A product of two dequantised tensors, element by element.
+fn multiplied(cx: &mut Cx<'_>, of: [&Rc<Quantized>; 2], reach: i64) -> Outcome<Vec<Value>> {
+    let (a, b) = (factor(cx, of[0], false)?.x, factor(cx, of[1], false)?.x);
+    let sum = cx.binary(BinaryOp::Mul, a, b)?;
+    let y = cx.rescaled(Scaled { sum, reach, scale: product_scales(of[0], of[1]), axis: 0 })?;
+    cx.one(y)
 }
 
 /// A movement of the integers of the first `count` operands, dequantised where it ends.

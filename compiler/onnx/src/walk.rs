@@ -10,6 +10,7 @@ use crate::call::Call;
 use crate::elem::Elem;
 use crate::emit::int;
 use crate::error::{About, ImportError, Problem};
+use crate::exact::remember;
 use crate::lengths::Lengths;
 use crate::proto::{self, AttributeValue, Dim, Graph, MOST_NODES, Node, TypeProto};
 use crate::qdq::{Quantization, on_integers};
@@ -376,7 +377,11 @@ impl<'m> Cx<'m> {
         match entry {
             Some(entry) if version >= entry.since => match on_integers(self, &call, entry.convert)? {
                 Some(results) => Ok(results),
-                None => (entry.convert)(self, &call),
+                None => {
+                    let results = (entry.convert)(self, &call)?;
+                    remember(self, &call, entry.convert, &results)?;
+                    Ok(results)
+                }
             },
             Some(entry) => fault(format!("it is of operator set {}, and the model imports {version}", entry.since)),
             None => Ok(Vec::new()),

@@ -5,7 +5,9 @@ mod support;
 
 use tenfold_ir::DType;
 use tenfold_ir::eval::Value;
-use tenfold_ir::relax::{self, Inputs, Op};
+use tenfold_ir::op::{BinaryOp, ElementOp};
+use tenfold_ir::relax::{self, Callees, Inputs, Op};
+use tenfold_ir::tir;
 use tenfold_onnx::{Import, Options, import};
 
 const HEAD: &str = "opset 19
@@ -40,7 +42,12 @@ fn run(import: &Import, x: &[u8]) -> Vec<i64> {
     let extents = import.inputs[0].shape.iter().map(|d| d.as_const().expect("a number") as usize);
     let value = Value::from_bytes(DType::U8, &extents.collect::<Vec<_>>(), x).expect("as many bytes");
     let inputs = Inputs { values: vec![value], ..Inputs::default() };
-    let left = relax::eval(&import.module, func, &inputs).expect("it runs");
+    let prim = |name: &str, indices: &[i64], args: &[Value], outs: &[(Value, Option<usize>)]| {
+        tir::eval_values(&import.module, name, indices, args, outs)
+    };
+    let external = |path: &str, _: &[Value], _: &[Value]| Err(format!("`{path}` stands outside the module"));
+    let callees = Callees { prim: &prim, external: &external };
+    let left = relax::eval_with(&import.module, func, &inputs, callees).expect("it runs");
     left.results[0].data.iter().map(|cell| cell.value.to_i128() as i64).collect()
 }
 
@@ -250,7 +257,12 @@ const ODD: [f32; 3] = [0.013_724_5, 0.003_921_6, 0.041_237_3];
 
 /// A model of `q: uint8[256, 8]`, which is dequantised by `ODD[0]` and quantised by `ODD[2]`.
 fn odd(middle: &str) -> (Import, Vec<u8>) {
-    let [sx, _, sy] = ODD;
+    odd_into(ODD[2], middle)
+}
+
+/// The same, quantised by another scale.
+fn odd_into(sy: f32, middle: &str) -> (Import, Vec<u8>) {
+    let sx = ODD[0];
     let text = format!(
         "input q: uint8[256, 8]\nopset 19\nconst sx: float[] = {sx}\nconst zx: uint8[] = 7\n\
          x = DequantizeLinear(q, sx, zx)\n{middle}const sy: float[] = {sy}\nconst zy: uint8[] = 100\n\
@@ -312,4 +324,122 @@ fn two_tensors_of_any_scales_add_as_real_numbers() {
     let at = |n: usize| nearest(&[(i64::from(q[n]) - 7, ODD[0].into()), (p(n % 8) - 130, sp.into())]);
     let expected: Vec<(i64, i64)> = (0..2048).map(at).collect();
     check_odd(&found, &q, &expected);
+}
+
+#[test]
+fn two_tensors_of_any_scales_multiply_as_real_numbers() {
+    let p = |j: usize| ((j * 29) % 256) as i64;
+    // `40 sx · -101 sp` is as near to the middle between -7 and -6 as a scale can be.
+    let sp = 6.5 * ODD[2] / (40.0 * 101.0 * ODD[0]);
+    let middle = format!(
+        "const qp: uint8[8] = {}\nconst sp: float[] = {sp}\nconst zp: uint8[] = 130\np = DequantizeLinear(qp, sp, zp)\n\
+         y = Mul(x, p)\n",
+        (0..8).map(|j| p(j).to_string()).collect::<Vec<_>>().join(","),
+    );
+    let (found, q) = odd(&middle);
+    let at = |n: usize| (i64::from(q[n]) - 7) * (p(n % 8) - 130);
+    let wide = |n: usize| at(n) as f64 * f64::from(ODD[0]) * f64::from(sp) / f64::from(ODD[2]);
+    let expected: Vec<i64> = (0..2048).map(|n| (wide(n).round_ties_even() as i64 + 100).clamp(0, 255)).collect();
+    assert_eq!(run(&found, &q), expected);
+    let func = found.module.relax(&found.module.entry).expect("the entry");
+    let products = func.bindings().filter(|b| b.op == Op::Element(ElementOp::Binary(BinaryOp::Mul)));
+    let of_integers =
+        products.filter_map(|b| func.values[b.out.0 as usize].ty.tensor()).any(|ty| ty.dtype == DType::I32);
+    assert!(of_integers, "it is no product of integers");
+}
+
+/// What a model of `odd` gives where floats of 32 bits round one element at least to another integer: the scale of the
+/// result is chosen so that some element is near the middle between two.
+fn check_exact(middle: &str, wide: impl Fn(&[f64]) -> Vec<f64>, narrow: impl Fn(&[f32]) -> Vec<f32>) -> Import {
+    let (_, q) = odd(middle);
+    let number = |q: &u8| (i64::from(*q) - 7) as f64 * f64::from(ODD[0]);
+    let rows = || q.chunks(8).map(|row| row.iter().map(number).collect::<Vec<f64>>());
+    let exact: Vec<f64> = rows().flat_map(|row| wide(&row)).collect();
+    let floats: Vec<f32> =
+        rows().flat_map(|row| narrow(&row.iter().map(|x| *x as f32).collect::<Vec<f32>>())).collect();
+    let steps = |sy: f32| {
+        let integer = |x: f64| (x.round_ties_even() as i64 + 100).clamp(0, 255);
+        let wide = exact.iter().map(|x| integer(x / f64::from(sy)));
+        let narrow = floats.iter().map(|x| integer(f64::from(x / sy)));
+        (wide.collect::<Vec<i64>>(), narrow.collect::<Vec<i64>>())
+    };
+    let scales = exact.iter().filter(|x| x.abs() > 1e-3).map(|x| (x.abs() / 20.5) as f32);
+    let told = |sy: &f32| steps(*sy).0 != steps(*sy).1;
+    let sy = scales.take(500).find(told).expect("no element is near the middle between two integers");
+    let (found, q) = odd_into(sy, middle);
+    assert_eq!(run(&found, &q), steps(sy).0, "{middle}");
+    found
+}
+
+/// Shapes of the floats of a graph.
+fn shapes_of_floats(import: &Import) -> Vec<Vec<i64>> {
+    let func = import.module.relax(&import.module.entry).expect("the entry");
+    let types = func.bindings().filter_map(|b| func.values[b.out.0 as usize].ty.tensor());
+    let floats = types.filter(|ty| ty.dtype == DType::F64);
+    floats.map(|ty| ty.shape.iter().filter_map(|d| d.as_const()).collect()).collect()
+}
+
+#[test]
+fn functions_of_one_tensor_of_8_bits_are_tables() {
+    let each = |f: fn(f64) -> f64| move |row: &[f64]| row.iter().map(|x| f(*x)).collect::<Vec<f64>>();
+    let narrow = |f: fn(f32) -> f32| move |row: &[f32]| row.iter().map(|x| f(*x)).collect::<Vec<f32>>();
+    let cases: [(&str, fn(f64) -> f64, fn(f32) -> f32); 3] = [
+        ("y = Tanh(x)\n", f64::tanh, f32::tanh),
+        ("const half: float[1] = 0.5\nh = Mul(x, half)\ny = Exp(h)\n", |x| (x * 0.5).exp(), |x| (x * 0.5).exp()),
+        ("g = Sigmoid(x)\ny = Mul(g, x)\n", |x| x / (1.0 + (-x).exp()), |x| x / (1.0 + (-x).exp())),
+    ];
+    for (middle, wide, thin) in cases {
+        let found = check_exact(middle, each(wide), narrow(thin));
+        let shapes = shapes_of_floats(&found);
+        assert!(shapes.iter().all(|shape| shape.iter().product::<i64>() <= 256), "{middle}: {shapes:?}");
+    }
+}
+
+#[test]
+fn rows_of_quantised_tensors_round_as_real_numbers() {
+    fn softmax(row: &[f64]) -> Vec<f64> {
+        let most = row.iter().copied().fold(f64::MIN, f64::max);
+        let sum: f64 = row.iter().map(|x| (x - most).exp()).sum();
+        row.iter().map(|x| (x - most).exp() / sum).collect()
+    }
+    fn softmax_of_32(row: &[f32]) -> Vec<f32> {
+        let most = row.iter().copied().fold(f32::MIN, f32::max);
+        let sum: f32 = row.iter().map(|x| (x - most).exp()).sum();
+        row.iter().map(|x| (x - most).exp() / sum).collect()
+    }
+    check_exact("y = Softmax(x)\n", softmax, softmax_of_32);
+    fn norm(row: &[f64]) -> Vec<f64> {
+        let mean = row.iter().sum::<f64>() / 8.0;
+        let variance = row.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 8.0;
+        row.iter().enumerate().map(|(i, x)| (x - mean) / (variance + 0.0078125).sqrt() * (1.0 + i as f64)).collect()
+    }
+    fn norm_of_32(row: &[f32]) -> Vec<f32> {
+        let mean = row.iter().sum::<f32>() / 8.0;
+        let variance = row.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / 8.0;
+        row.iter().enumerate().map(|(i, x)| (x - mean) / (variance + 0.0078125).sqrt() * (1.0 + i as f32)).collect()
+    }
+    let middle = "const scale: float[8] = 1,2,3,4,5,6,7,8\ny = LayerNormalization(x, scale) {epsilon = 0.0078125}\n";
+    check_exact(middle, norm, norm_of_32);
+}
+
+/// A sum of products, what follows it element by element, and a second tensor: no table, and still no float of 32 bits.
+#[test]
+fn what_follows_a_sum_is_rounded_once() {
+    let middle = "const qw: int8[8, 8] = 1,2,3,4,5,6,7,8,9,8,7,6,5,4,3,2,1,2,3,4,5,6,7,8,9,8,7,6,5,4,3,2,1,-2,3,-4,5,-6,7,\
+                  -8,9,-8,7,-6,5,-4,3,-2,1,-2,3,-4,5,-6,7,-8,9,-8,7,-6,5,-4,3,-2\nconst sw: float[] = 0.0039216\n\
+                  w = DequantizeLinear(qw, sw)\np = MatMul(x, w)\ns = Sigmoid(p)\ny = Mul(s, x)\n";
+    let w = |i: usize| {
+        let up = [1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2][i % 16];
+        let sign = if i >= 32 && i % 2 == 1 { -1 } else { 1 };
+        f64::from(up * sign) * f64::from(ODD[1])
+    };
+    let gated = move |row: &[f64]| -> Vec<f64> {
+        let product = |j: usize| (0..8).map(|k| row[k] * w(k * 8 + j)).sum::<f64>();
+        (0..8).map(|j| row[j] / (1.0 + (-product(j)).exp())).collect()
+    };
+    let gated_of_32 = move |row: &[f32]| -> Vec<f32> {
+        let product = |j: usize| (0..8).map(|k| row[k] * w(k * 8 + j) as f32).sum::<f32>();
+        (0..8).map(|j| row[j] / (1.0 + (-product(j)).exp())).collect()
+    };
+    check_exact(middle, gated, gated_of_32);
 }

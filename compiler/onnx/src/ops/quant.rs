@@ -12,6 +12,7 @@ use super::{OnnxOp, op};
 use crate::call::Call;
 use crate::elem::Elem;
 use crate::emit::int;
+use crate::exact::Exact;
 use crate::fixed::rounded;
 use crate::qdq::{Quantized, conv_sum, product_sum};
 use crate::value::{Outcome, Value, fault};
@@ -74,11 +75,20 @@ fn quantize<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
         return Ok(vec![Value::Node(y, to)]);
     }
     let scale = decoded(cx, scale.0, scale.1)?;
-    let scale = along(cx, call, x, scale)?;
-    let wide = precision.unwrap_or(if cx.dtype(x).is_float() { cx.dtype(x) } else { DType::F32 });
-    let (x, scale) = (cx.cast(x, wide)?, cx.cast(scale, wide)?);
-    let scaled = cx.binary(BinaryOp::Div, x, scale)?;
-    let y = quantised(cx, call, scaled, zero, to)?;
+    let steps = Steps { scale, zero, to };
+    let exact = if precision.is_none() && limits(to).is_some() { cx.exact(x)? } else { None };
+    let own = if cx.dtype(x).is_float() { cx.dtype(x) } else { DType::F32 };
+    let y = match exact {
+        Some(Exact::Table(table)) if parameters(call)?.0.len() == 1 => {
+            let integers = steps.quantised(cx, call, table.values, DType::F64)?;
+            cx.looked_up(integers, table.codes)?
+        }
+        Some(exact) => {
+            let x = cx.wide(&exact)?;
+            steps.quantised(cx, call, x, DType::F64)?
+        }
+        None => steps.quantised(cx, call, x, precision.unwrap_or(own))?,
+    };
     Ok(vec![Value::Node(y, to)])
 }
 
@@ -121,8 +131,25 @@ fn parameters(call: &Call<'_, '_>) -> Outcome<(Vec<f32>, Vec<i64>)> {
     Ok((scale, zero))
 }
 
+/// A quantisation: the operands of its node behind the first, and the type of its result.
+struct Steps {
+    scale: ValueId,
+    zero: Option<(ValueId, Elem)>,
+    to: Elem,
+}
+
+impl Steps {
+    /// The integers nearest to a tensor, divided in floats of that type.
+    fn quantised<'m>(&self, cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId, wide: DType) -> Outcome<ValueId> {
+        let scale = along(cx, call, x, self.scale)?;
+        let (x, scale) = (cx.cast(x, wide)?, cx.cast(scale, wide)?);
+        let scaled = cx.binary(BinaryOp::Div, x, scale)?;
+        rounded_into(cx, call, scaled, self.zero, self.to)
+    }
+}
+
 /// Rounds, adds the zero point, saturates.
-fn quantised<'m>(
+fn rounded_into<'m>(
     cx: &mut Cx<'m>,
     call: &Call<'_, 'm>,
     scaled: ValueId,
