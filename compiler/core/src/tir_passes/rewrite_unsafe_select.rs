@@ -61,7 +61,8 @@ fn look(v: &mut Viewer<'_>, id: ExprId, found: &mut BTreeSet<ExprId>) {
         }
         Expr::Select(c, x, y) => {
             [c, x, y].into_iter().for_each(|e| look(v, *e, found));
-            if !safe(v, *x) || !safe(v, *y) {
+            let lanes = v.func().exprs.ty(id).lanes > 1;
+            if !safe(v, *x, lanes) || !safe(v, *y, lanes) {
                 found.insert(id);
             }
         }
@@ -69,8 +70,8 @@ fn look(v: &mut Viewer<'_>, id: ExprId, found: &mut BTreeSet<ExprId>) {
     }
 }
 
-/// Whether evaluating an expression reads nothing out of bounds.
-fn safe(v: &mut Viewer<'_>, id: ExprId) -> bool {
+/// Whether evaluating an expression reads nothing out of bounds, for a choice of one value or lane by lane.
+fn safe(v: &mut Viewer<'_>, id: ExprId, lanes: bool) -> bool {
     if !v.func().loads(id) {
         return true;
     }
@@ -78,21 +79,22 @@ fn safe(v: &mut Viewer<'_>, id: ExprId) -> bool {
         Expr::If(c, x, y) => {
             let taken = v.scope(|v| {
                 v.assume_holds(*c);
-                safe(v, *x)
+                safe(v, *x, lanes)
             });
             let other = v.scope(|v| {
                 v.assume_fails(*c);
-                safe(v, *y)
+                safe(v, *y, lanes)
             });
-            safe(v, *c) && taken && other
+            safe(v, *c, lanes) && taken && other
         }
         Expr::Load { buf, index, access } => {
-            // With one index per access a proof is no longer found by parts; with the axes it was.
-            let lanes = v.func().exprs.ty(id).lanes > 1 && v.func().phase >= Phase::Flat;
-            let inside = *access == Access::Proven && (lanes || inside(v, *buf, index));
-            inside && index.iter().all(|i| safe(v, *i))
+            // With one index per access a proof is no longer found by parts; with the axes it was, for every lane that
+            // reads an element of its own or the same one.
+            let known = lanes && v.func().phase >= Phase::Flat;
+            let inside = *access == Access::Proven && (known || inside(v, *buf, index));
+            inside && index.iter().all(|i| safe(v, *i, lanes))
         }
-        expr => operands(expr).into_iter().all(|e| safe(v, e)),
+        expr => operands(expr).into_iter().all(|e| safe(v, e, lanes)),
     }
 }
 

@@ -55,8 +55,11 @@ impl std::fmt::Debug for Callees<'_> {
     }
 }
 
-/// Evaluates a function. An error is a mismatch of inputs, a fact or check that does not hold, or an op that the
-/// interpreter lacks.
+/// The error of [`eval`] where results of different roundings would have different extents.
+pub const ROUNDED_INDEX: &str = "an index depends on rounding";
+
+/// Evaluates a function. An error is a mismatch of inputs, a fact or check that does not hold, an index that depends on
+/// rounding, or an op that the interpreter lacks.
 pub fn eval(module: &Module, func: &Function, inputs: &Inputs) -> Result<Outputs, String> {
     let prim = |name: &str, _: &[i64], _: &[Value], _: &[(Value, Option<usize>)]| {
         Err(format!("`@{name}` needs the loop-level interpreter"))
@@ -239,6 +242,9 @@ impl Machine<'_> {
             }
         };
         if let (Op::BindIndex(sym), Slot::Tensor(value)) = (&binding.op, &slot) {
+            if !value.data[0].is_exact() {
+                return Err(ROUNDED_INDEX.into());
+            }
             let index = i64::try_from(value.data[0].value.to_i128()).map_err(|_| "does not fit an index")?;
             self.syms.insert(sym.clone(), index);
         }

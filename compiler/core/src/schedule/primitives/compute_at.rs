@@ -6,7 +6,7 @@ use tenfold_ir::arith::Rectangle;
 use tenfold_ir::tir::{Block, BufId, IterKind, Stmt, VarId};
 
 use crate::schedule::analysis::{
-    Class, accesses, class_of, private, producers, prover_at, raw_touches, readers, region_of, spatial_index,
+    Class, accesses, class_of, consumers, private, producers, prover_at, raw_touches, region_of, spatial_index,
 };
 use crate::schedule::args::{Arg, Args};
 use crate::schedule::edit::State;
@@ -57,8 +57,8 @@ pub(super) fn compute_at(state: &mut State<'_>, name: &str, var: VarId, unit_loo
     let prover = prover_at(state, &tree::is_loop(var));
     let new = renest(state, &block, &parts, &prover, unit_loops)?;
     let feeds: BTreeSet<String> = producers(state, name).into_iter().collect();
+    let stop: BTreeSet<String> = consumers(state, name).into_iter().collect();
     tree::remove_block(&mut state.body, name);
-    let stop: BTreeSet<String> = readers(state, buf).into_iter().collect();
     insert(state, var, new, &named(&stop), &named(&feeds))?;
     clear_regions(&mut state.body, &[buf]);
     settle_alloc(state, buf);

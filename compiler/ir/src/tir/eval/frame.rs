@@ -600,13 +600,17 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     /// Parts of a loop, the last one first: whoever relies on their order is found.
     fn parts(&mut self, name: &str, args: &'m [CallArg], turns: ExprId) -> Result<(), String> {
-        let turns = self.int_of(turns)?;
+        let count = self.expr(turns, 0)?;
+        let turns = i64::try_from(count.value.to_i128()).map_err(|_| "a value does not fit 64 bits")?;
         let parts = turns.clamp(1, 3);
         for part in (0..parts).rev() {
             let (begin, end) = (turns * part / parts, turns * (part + 1) / parts);
             self.call(name, args, &[begin, end - begin])?;
         }
-        Ok(())
+        if count.is_exact() {
+            return Ok(());
+        }
+        self.results(name, args).into_iter().try_for_each(|buf| self.spoil_buffer(buf))
     }
 
     /// Calls with the arguments, then the indices `more`.

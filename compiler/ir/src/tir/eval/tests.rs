@@ -4,8 +4,8 @@ use super::{Arg, eval};
 use crate::arith::IntExpr;
 use crate::eval::Bounded;
 use crate::op::BinaryOp;
-use crate::tir::{Access, BufUse, Builder, IterKind, LoopKind, PrimFunc, Stmt};
-use crate::{DType, Module, Scalar};
+use crate::tir::{Access, BufUse, Builder, CallArg, IterKind, Launch, LoopKind, Param, PrimFunc, Stmt};
+use crate::{DType, Function, Module, Scalar};
 
 fn buffer(dtype: DType, values: &[f64]) -> Arg {
     Arg::Buffer(values.iter().map(|v| Some(Bounded::exact(Scalar::float(dtype, *v)))).collect())
@@ -106,5 +106,41 @@ fn loops_that_reduce_carry_a_bound_and_others_do_not() {
         eval(&Module::default(), &b.finish(), &mut args).expect("it runs");
         let Arg::Buffer(cells) = &args[1] else { panic!("a buffer") };
         assert_eq!(cells[0].is_some_and(Bounded::is_exact), exact);
+    }
+}
+
+/// Turns of a loop on threads that nobody is sure of: it runs, and what it writes is no longer known; what it reads is.
+#[test]
+fn an_unsure_number_of_turns_leaves_doubt_in_what_is_written() {
+    let mut part = Builder::new("part");
+    let (given, made) = (
+        part.buffer_param("given", DType::I32, vec![IntExpr::from(4)], BufUse::In),
+        part.buffer_param("made", DType::I32, vec![IntExpr::from(4)], BufUse::InOut),
+    );
+    let (begin, count, i) = (part.index_var("begin"), part.index_var("count"), part.index_var("i"));
+    part.func_mut().params.extend([Param::Value(begin), Param::Value(count)]);
+    let (first, turns, at) = (part.read(begin), part.read(count), part.read(i));
+    let value = part.load(given, vec![at], Access::Proven);
+    let store = Stmt::Store { buf: made, index: vec![at], value, access: Access::Proven };
+    part.push(Stmt::loop_(i, first, turns, LoopKind::Serial, store));
+    let mut module = Module::default();
+    module.functions.insert("part".into(), Function::Prim(part.finish()));
+    let mut b = Builder::new("all");
+    let n = b.dim_param(&"N".into());
+    let (given, made) = (
+        b.buffer_param("given", DType::I32, vec![IntExpr::from(4)], BufUse::In),
+        b.buffer_param("made", DType::I32, vec![IntExpr::from(4)], BufUse::Out),
+    );
+    let (turns, work) = (b.read(n), b.index(1));
+    let args = vec![CallArg::Buffer(given), CallArg::Buffer(made)];
+    b.push(Stmt::Call { func: "part".into(), args, launch: Some(Launch::Threads { turns, work }) });
+    let all = b.finish();
+    for (turns, sure) in [(Bounded::index(4), true), (Bounded::index(4).unknown(), false)] {
+        let mut args = [Arg::Value(turns), buffer(DType::I32, &[1.0, 2.0, 3.0, 4.0]), empty(4)];
+        eval(&module, &all, &mut args).expect("it runs");
+        assert_eq!(reals(&args[2]), [1.0, 2.0, 3.0, 4.0]);
+        let exact =
+            |arg: &Arg| matches!(arg, Arg::Buffer(cells) if cells.iter().all(|c| c.is_some_and(|c| c.is_exact())));
+        assert_eq!((exact(&args[1]), exact(&args[2])), (true, sure));
     }
 }
