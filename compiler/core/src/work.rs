@@ -10,8 +10,9 @@ use tenfold_ir::op::{BinaryOp, UnaryOp};
 use tenfold_ir::tir::{BufId, Elem, Expr, ExprId, LoopKind, PrimFunc, Stmt, Viewer};
 
 /// Cycles below which a loop on threads is no faster: handing parts over, and waiting for the last one, each about
-/// 2 µs at 3 GHz. What runs the loop asks the same of every part (`tenfold`, `dispatch::threads`).
-pub(crate) const LEAST: i64 = 12_000;
+/// 2 µs at 3 GHz, and for a while the threads look for more, which slows what shares a core with them. What runs the
+/// loop asks half of it of every part (`tenfold`, `dispatch::threads`).
+pub(crate) const LEAST: i64 = 20_000;
 
 /// Turns that a loop is thought to have where nobody outside of it can say.
 const UNKNOWN: i64 = 8;

@@ -15,7 +15,7 @@ use region::{Body, Region};
 pub(crate) use scope::{executed, limited};
 
 /// Cycles of a core that a thread must have to do: some times what it costs to hand a part over.
-const PART: i64 = 6_000;
+const PART: i64 = 10_000;
 
 /// Parts of a thread's share, of which another thread may take some.
 const CHUNKS: i64 = 4;
