@@ -28,9 +28,14 @@ pub(crate) fn host_target() -> Target {
     Target::from_triple(&host.triple, &features)
 }
 
+/// Takes every argument from an array.
+type Shim = unsafe extern "C" fn(*mut *mut f32, *const c_void) -> i32;
+
 /// An entry that can be called.
 pub(crate) struct Compiled {
-    library: Library,
+    shim: Shim,
+    /// Holds the code.
+    _library: Library,
     /// Bytes of each argument and how it is used.
     pub args: Vec<(usize, BufUse)>,
     /// Bytes of the object.
@@ -68,6 +73,8 @@ pub(crate) fn compiled(
     assert!(done.is_ok_and(|s| s.success()), "cc links");
     // SAFETY: the library holds the entry alone and has no initialisers.
     let library = unsafe { Library::new(&library) }.expect("it loads");
+    // SAFETY: the shim has this type.
+    let shim = unsafe { *library.get::<Shim>(b"call").expect("the shim is there") };
     let args = entry.params.iter().map(|p| match p {
         Param::Buffer(buf, usage) => {
             let data = &entry.buffers[buf.0 as usize];
@@ -77,7 +84,7 @@ pub(crate) fn compiled(
         Param::Value(_) => (8, BufUse::In),
         Param::Workspace => (workspace, BufUse::InOut),
     });
-    Compiled { library, args: args.collect(), object: artefact.object.len() }
+    Compiled { shim, _library: library, args: args.collect(), object: artefact.object.len() }
 }
 
 /// A C function that takes every argument from an array, and the constants.
@@ -130,15 +137,14 @@ impl Compiled {
 
     /// Calls the entry on memory of [`Compiled::memory`].
     pub(crate) fn call(&self, memory: &mut [Memory]) {
-        type Shim = unsafe extern "C" fn(*mut *mut f32, *const c_void) -> i32;
+        const MOST: usize = 16;
+        assert!(memory.len() == self.args.len() && memory.len() <= MOST);
         let context = Context::new();
-        let mut pointers: Vec<*mut f32> = memory.iter_mut().map(|m| m.floats().as_mut_ptr()).collect();
-        // SAFETY: the shim has this type and takes as many pointers as the entry has parameters, each to memory of
-        // the size that its shape asks for.
-        let status = unsafe {
-            let shim = self.library.get::<Shim>(b"call").expect("the shim is there");
-            shim(pointers.as_mut_ptr(), context.as_ptr())
-        };
+        let mut pointers = [std::ptr::null_mut(); MOST];
+        pointers.iter_mut().zip(memory).for_each(|(pointer, m)| *pointer = m.floats().as_mut_ptr());
+        // SAFETY: the shim takes as many pointers as the entry has parameters, each to memory of the size that its
+        // shape asks for.
+        let status = unsafe { (self.shim)(pointers.as_mut_ptr(), context.as_ptr()) };
         assert_eq!(status, 0);
     }
 }
