@@ -40,6 +40,8 @@ fn matmuls(dtype: DType) -> Vec<Case> {
         (&[3, 0], &[0, 2]),
         (&[0, 3], &[3, 2]),
         (&[2, 17], &[17, 9]),
+        // so many rows that the second operand is copied into panels
+        (&[200, 5], &[5, 37]),
     ];
     let mut m = Make::new(&format!("matmul_{}", dtype.name()));
     let mut results = Vec::new();

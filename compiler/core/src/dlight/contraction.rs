@@ -36,6 +36,11 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Opti
 /// The stages cut into parts, and what these are.
 fn tiles(mut staged: Staged, machine: &Machine) -> Option<(Staged, Vec<parts::RowPart>)> {
     let found = contraction(&staged)?;
+    // What has no elements has no tiles.
+    let iters = &staged.stages[found.stage].iters;
+    if iters.iter().any(|i| choice::extent(&staged, &staged.stages[found.stage], i.var) == Some(0)) {
+        return None;
+    }
     let choice = choice::choose(&staged, &found, machine, &BTreeSet::new())?;
     pack::pack(&mut staged, &found, &choice);
     let found = contraction(&staged)?;

@@ -23,6 +23,8 @@ pub(super) struct Machine {
     pub far_bytes: i64,
     /// Bytes of the second cache.
     pub second_bytes: i64,
+    /// Pages whose places the core knows at once.
+    pub pages: i64,
     /// Bytes from which on results are written past all caches.
     pub past_caches: Option<i64>,
 }
@@ -50,6 +52,7 @@ impl Machine {
             ways: 8,
             far_bytes: 32,
             second_bytes: 1 << 20,
+            pages: 64,
             past_caches: target.past_caches(),
         })
     }

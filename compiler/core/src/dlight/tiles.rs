@@ -158,6 +158,7 @@ mod tests {
         ways: 8,
         far_bytes: 32,
         second_bytes: 1 << 20,
+        pages: 64,
         past_caches: None,
     };
 

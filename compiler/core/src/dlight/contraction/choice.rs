@@ -11,7 +11,7 @@ use super::{Contraction, Machine, Staged};
 
 use crate::dlight::kernel::{Operand, epilogue};
 use crate::dlight::tiles::{self, Extents, Tile, best, most_rows, rows_in_cache};
-use crate::fuse::stage::Stage;
+use crate::fuse::stage::{Iter, Stage};
 
 /// The iterators of the tile, and its largest size.
 #[derive(Clone, Debug)]
@@ -24,12 +24,17 @@ pub(super) struct Choice {
     pub tile: Tile,
     /// The operand that is laid out anew first, so that it has neighbours along the columns.
     pub packed: Option<(usize, Packing)>,
+    /// The operand that is copied with some room between its rows, so that these do not share sets of the first cache.
+    pub padded: Option<BufId>,
     /// Iterators besides the rows that the operands of the rows alone walk through.
     pub along_rows: Vec<VarId>,
     /// Iterators besides the columns that the operands of the columns alone walk through.
     pub along_columns: Vec<VarId>,
     /// Whether tiles follow one another along the rows, so that columns stand outside.
     pub columns_outside: bool,
+    /// Tiles along the columns that are done for one row of tiles after the other, so that the second cache holds what
+    /// they read along the columns, and what they read along the rows comes less often.
+    pub block: i64,
 }
 
 /// How an operand is laid out anew.
@@ -39,8 +44,10 @@ pub(super) enum Packing {
     Iterators,
     /// Every so manieth element of a row beside the next such one: a window that moves by steps reads neighbours.
     Phases(i64),
-    /// When the program is built: all that a tile reads of it, term by term.
+    /// All that a tile reads of it, term by term: when the program is built.
     Panels,
+    /// The same in each call.
+    CopiedPanels,
 }
 
 /// The extent of an iterator, if it is a number.
@@ -59,8 +66,6 @@ pub(super) fn choose(
 ) -> Option<Choice> {
     let stage = &staged.stages[found.stage];
     let machine = &beside_constants(staged, found, machine);
-    let bytes = staged.b.buf(found.acc).dtype.size_bytes() as i64;
-    let lanes = (machine.vector_bytes / bytes).max(1);
     let spatial: Vec<VarId> = stage.iters.iter().filter(|i| i.kind == IterKind::Spatial).map(|i| i.var).collect();
     let mut choices = Vec::new();
     let panel = found.operands.iter().find_map(|o| o.panel);
@@ -74,16 +79,57 @@ pub(super) fn choose(
         let walked: Vec<&Operand> = found.operands.iter().enumerate().filter(along).map(|(_, o)| o).collect();
         let rows = spatial.iter().copied().filter(|v| *v != column && walked.iter().any(|o| o.ignores(*v)));
         for row in rows.map(Some).chain([None]) {
-            let (cycles, choice) = cost(staged, found, (column, row), lanes, machine);
-            let copies = packed.map_or(0, |packed| i128::from(moved(staged, found, packed)) * PACKING);
-            if packed.is_none() || cycles + copies < plain(staged, found, lanes) {
-                let apart = row.map_or(0, |r| rows_apart(found, r));
-                choices.push((cycles + copies, apart, Choice { packed, ..choice }));
+            let apart = row.map_or(0, |r| rows_apart(found, r));
+            let all = [None, conflicting(staged, found, row, machine)];
+            for padded in all.iter().enumerate().filter(|(n, p)| *n == 0 || p.is_some()).map(|(_, p)| *p) {
+                let of = ways(staged, found, (column, row), (packed, padded), machine);
+                choices.extend(of.into_iter().map(|(cycles, choice)| (cycles, apart, choice)));
             }
         }
     }
     let (_, _, best) = choices.into_iter().min_by_key(|(cost, apart, _)| (*cost, *apart))?;
     Some(best)
+}
+
+/// What the tiles of two iterators cost, with the operands laid out anew that are said to be, and along the columns where
+/// that may be worth it.
+fn ways(
+    staged: &Staged,
+    found: &Contraction,
+    (column, row): (VarId, Option<VarId>),
+    (packed, padded): (Option<(usize, Packing)>, Option<usize>),
+    machine: &Machine,
+) -> Vec<(i128, Choice)> {
+    let bytes = staged.b.buf(found.acc).dtype.size_bytes() as i64;
+    let lanes = (machine.vector_bytes / bytes).max(1);
+    let (mut cycles, choice) = cost(staged, found, (column, row), (lanes, padded), machine);
+    let copied = |n: usize| copied(staged, &found.operands[n], lanes, machine);
+    cycles += padded.map_or(0, copied);
+    if let Some(packed) = packed {
+        let all = cycles + i128::from(moved(staged, found, packed)) * PACKING;
+        let better = all < plain(staged, found, lanes);
+        return better.then_some((all, Choice { packed: Some(packed), ..choice })).into_iter().collect();
+    }
+    let Some((n, more)) = scattered(staged, found, (column, row), &choice, machine) else {
+        return vec![(cycles, choice)];
+    };
+    let packed = Some((n, Packing::CopiedPanels));
+    vec![(cycles + copied(n), Choice { packed, ..choice.clone() }), (cycles + more, choice)]
+}
+
+/// The operand whose rows share so few sets of the first cache that this bounds the rows of a tile, if it can be copied.
+fn conflicting(staged: &Staged, found: &Contraction, row: Option<VarId>, machine: &Machine) -> Option<usize> {
+    let row = row?;
+    let few = |o: &&(usize, &Operand)| {
+        let bytes = staged.b.buf(o.1.buf).dtype.size_bytes() as i64;
+        o.1.step(row).is_some_and(|n| n > 0 && rows_in_cache(n * bytes, machine) < most_rows(2, machine))
+    };
+    let all: Vec<(usize, &Operand)> = found.operands.iter().enumerate().collect();
+    let mut few = all.iter().filter(few);
+    let (n, operand) = *few.next()?;
+    let last = staged.b.buf(operand.buf).shape.len().checked_sub(1)?;
+    let axis = *in_panels(staged, found, n, row)?.get(&row)?;
+    (few.next().is_none() && axis != last).then_some(n)
 }
 
 /// The machine without the registers that hold the constants of functions which are computed on each tile: LLVM loads
@@ -105,6 +151,9 @@ fn rows_apart(found: &Contraction, row: VarId) -> i64 {
     let apart = |o: &Operand| if o.ignores(row) { 0 } else { o.step(row).map_or(i64::MAX, i64::abs) };
     found.operands.iter().map(apart).max().unwrap_or(0)
 }
+
+/// Bytes of a page.
+const PAGE: i64 = 4 << 10;
 
 /// What laying out one element anew costs, in the measure of [`cost`].
 const PACKING: i128 = 8 * tiles::PARTS as i128;
@@ -166,7 +215,55 @@ fn moved(staged: &Staged, found: &Contraction, (n, packing): (usize, Packing)) -
         Packing::Iterators => elements(staged, &staged.stages[found.stage], operand),
         Packing::Phases(_) => size(staged, operand).unwrap_or(i64::MAX),
         Packing::Panels => 0,
+        Packing::CopiedPanels => size(staged, operand).unwrap_or(i64::MAX),
     }
+}
+
+/// The operand along the columns that tiles read far apart, if it can lie in panels, and what that costs them, in the
+/// measure of [`cost`]: each term of the sum is in a row of its own, of which a tile has a few cache lines. Rows that lie a
+/// power of two apart share few sets of the caches, and where a row begins within a line each vector takes two.
+fn scattered(
+    staged: &Staged,
+    found: &Contraction,
+    (column, row): (VarId, Option<VarId>),
+    choice: &Choice,
+    machine: &Machine,
+) -> Option<(usize, i128)> {
+    let stage = &staged.stages[found.stage];
+    let own = |(_, o): &(usize, &Operand)| o.along(column) && row.is_some_and(|r| o.ignores(r));
+    let (n, operand) = found.operands.iter().enumerate().find(own)?;
+    in_panels(staged, found, n, column)?;
+    let (columns, bytes) = (extent(staged, stage, column)?, staged.b.buf(operand.buf).dtype.size_bytes() as i64);
+    if columns <= choice.tile.width() {
+        return None;
+    }
+    let all = size(staged, operand)? * bytes;
+    let rows = row.and_then(|r| extent(staged, stage, r))?;
+    let walks = |i: &&Iter| operand.ignores(i.var) && i.var != column;
+    let times: i128 =
+        stage.iters.iter().filter(walks).map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1))).product();
+    let tiles = times / i128::from(rows.max(1)) * i128::from((rows + choice.tile.rows - 1) / choice.tile.rows.max(1));
+    let waits = if all > machine.second_bytes / 2 {
+        4
+    } else if all > machine.pages * PAGE {
+        1
+    } else {
+        0
+    };
+    let halves = if columns * bytes % machine.vector_bytes != 0 { 1 } else { 0 };
+    let vectors = i128::from(size(staged, operand)? / choice.tile.lanes.max(1));
+    Some((n, vectors * tiles * (waits + halves) * cycle(machine)))
+}
+
+/// What copying an operand into panels costs, in the measure of [`cost`].
+fn copied(staged: &Staged, operand: &Operand, lanes: i64, machine: &Machine) -> i128 {
+    const VECTOR: i128 = 8;
+    i128::from(size(staged, operand).unwrap_or(i64::MAX) / lanes.max(1)) * VECTOR * cycle(machine)
+}
+
+/// A cycle in the measure of [`cost`].
+fn cycle(machine: &Machine) -> i128 {
+    i128::from(tiles::PARTS * machine.fmas * machine.loads)
 }
 
 /// Elements of an operand's buffer.
@@ -186,13 +283,13 @@ fn cost(
     staged: &Staged,
     found: &Contraction,
     (column, row): (VarId, Option<VarId>),
-    lanes: i64,
+    (lanes, padded): (i64, Option<usize>),
     machine: &Machine,
 ) -> (i128, Choice) {
     let stage = &staged.stages[found.stage];
     let columns = extent(staged, stage, column);
     let rows = row.map_or(Some(1), |r| extent(staged, stage, r));
-    let most = row.map_or(i64::MAX, |r| cached(staged, found, r, machine));
+    let most = row.filter(|_| padded.is_none()).map_or(i64::MAX, |r| cached(staged, found, r, machine));
     let of = Extents { rows, columns, lanes, most, near: near(staged, found, column, machine) };
     let panel = found.operands.iter().find_map(|o| o.panel).map(|(_, width)| (width / lanes).max(1));
     let (vectors, cycles) = match panel {
@@ -208,13 +305,41 @@ fn cost(
     let tile = Tile { rows: rows_in_tile, vectors, lanes };
     let along_rows = alone(stage, found, Some(column), row);
     let along_columns = alone(stage, found, row, Some(column));
-    let mut choice = Choice { column, row, tile, packed: None, along_rows, along_columns, columns_outside: false };
-    choice.columns_outside = row.is_some_and(|row| outside(staged, found, row, &choice, machine));
+    let padded = padded.map(|n| found.operands[n].buf);
+    let mut choice =
+        Choice { column, row, tile, packed: None, padded, along_rows, along_columns, columns_outside: false, block: 1 };
+    if let Some(row) = row {
+        choice.block = block(staged, found, row, &choice, machine);
+        choice.columns_outside = outside(staged, found, row, &choice, machine);
+    }
     (i128::from(cycles) * times, choice)
+}
+
+/// The most tiles along the columns whose columns half of the second cache holds, if their number is a multiple; one
+/// where it holds what is read along the rows, or where the columns have other iterators beside them.
+fn block(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, machine: &Machine) -> i64 {
+    let half = machine.second_bytes / 2;
+    let of_rows = found.operands.iter().filter(|o| !o.ignores(row)).filter_map(|o| {
+        let bytes = staged.b.buf(o.buf).dtype.size_bytes() as i64;
+        Some(size(staged, o)?.saturating_mul(bytes))
+    });
+    let alone = choice.along_columns.is_empty() && choice.along_rows.is_empty();
+    let Some(columns) = extent(staged, &staged.stages[found.stage], choice.column) else { return 1 };
+    if !alone || of_rows.sum::<i64>() <= half {
+        return 1;
+    }
+    let each = of_column(staged, found, choice.column).saturating_mul(choice.tile.width());
+    let (tiles, most) = (columns / choice.tile.width().max(1), half / each.max(1));
+    (2..=most.min(tiles)).rev().find(|n| tiles % n == 0).unwrap_or(1)
 }
 
 /// The most columns whose elements, of all terms of the sum, half of the first cache holds.
 fn near(staged: &Staged, found: &Contraction, column: VarId, machine: &Machine) -> i64 {
+    machine.way_bytes * machine.ways / 2 / of_column(staged, found, column).max(1)
+}
+
+/// Bytes of one column, of all terms of the sum.
+fn of_column(staged: &Staged, found: &Contraction, column: VarId) -> i64 {
     let stage = &staged.stages[found.stage];
     let walks = |o: &&Operand| !o.ignores(column);
     let bytes = |o: &Operand| -> i64 {
@@ -222,8 +347,7 @@ fn near(staged: &Staged, found: &Contraction, column: VarId, machine: &Machine) 
         let count = terms.map(|i| extent(staged, stage, i.var).unwrap_or(1 << 10)).fold(1, i64::saturating_mul);
         count.saturating_mul(staged.b.buf(o.buf).dtype.size_bytes() as i64)
     };
-    let each: i64 = found.operands.iter().filter(walks).map(bytes).fold(0, i64::saturating_add);
-    machine.way_bytes * machine.ways / 2 / each.max(1)
+    found.operands.iter().filter(walks).map(bytes).fold(0, i64::saturating_add)
 }
 
 /// The most rows that the first cache holds of the operands that the rows walk through.
@@ -264,7 +388,7 @@ fn outside(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, ma
     let stays = |bytes: i128| bytes <= i128::from(machine.second_bytes / 2);
     let again = |bytes: i128, times: i128| if stays(bytes) { bytes } else { bytes * times };
     let rows_first = of_rows + again(of_columns, tiles(row, choice.tile.rows, &choice.along_rows));
-    let columns = tiles(choice.column, choice.tile.width(), &choice.along_columns);
+    let columns = tiles(choice.column, choice.tile.width() * choice.block, &choice.along_columns);
     let columns_first = of_columns + again(of_rows, columns);
     // Of equal ones the one that writes the result from its beginning to its end.
     columns_first < rows_first

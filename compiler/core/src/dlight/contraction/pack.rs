@@ -4,28 +4,44 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
+use tenfold_ir::relax::Part;
 use tenfold_ir::tir::{Access, BufId, Builder, Expr, ExprId, ExprMap, IterKind, LoopKind, Scope, Stmt, Viewer};
 
 use super::choice::{Choice, Packing};
-use super::{Contraction, Staged};
+use super::{Contraction, Staged, panels};
 use crate::dlight::cut::part;
-use crate::dlight::kernel::{Operand, viewer};
+use crate::dlight::kernel::{Operand, contraction, viewer};
 use crate::fuse::stage::{Iter, Stage};
 
 /// What is copied where, and how the contraction reads it there.
 struct Packed {
     buf: BufId,
-    iters: Vec<Iter>,
-    /// The copy's index of the new buffer.
-    at: Vec<ExprId>,
-    /// What it copies.
-    from: ExprId,
+    copies: Vec<Copy>,
     /// The contraction's index of the new buffer.
     read: Vec<ExprId>,
 }
 
-/// Adds the copy, if the choice asks for one, and lets the contraction read it.
+/// A part of what is copied.
+struct Copy {
+    iters: Vec<Iter>,
+    /// Its index of the new buffer.
+    at: Vec<ExprId>,
+    /// What it copies.
+    from: ExprId,
+}
+
+/// Adds the copies that the choice asks for, and lets the contraction read them.
 pub(super) fn pack(staged: &mut Staged, found: &Contraction, choice: &Choice) {
+    along_columns(staged, found, choice);
+    if let (Some(buf), Some(found)) = (choice.padded, contraction(staged)) {
+        let rows = found.operands.iter().find(|o| o.buf == buf);
+        if let Some((operand, packed)) = rows.and_then(|o| Some((o, with_room(staged, o)?))) {
+            insert(staged, found.stage, operand, packed);
+        }
+    }
+}
+
+fn along_columns(staged: &mut Staged, found: &Contraction, choice: &Choice) {
     let Some((n, packing)) = choice.packed else { return };
     let operand = &found.operands[n];
     let source = staged.stages[found.stage].clone();
@@ -33,17 +49,30 @@ pub(super) fn pack(staged: &mut Staged, found: &Contraction, choice: &Choice) {
         Packing::Iterators => Some(by_iterators(staged, &source, operand, choice)),
         Packing::Phases(step) => in_phases(staged, &source, operand, choice, step),
         Packing::Panels => None,
+        Packing::CopiedPanels => in_panels(staged, found, n, choice),
     };
-    let Some(packed) = packed else { return };
+    if let Some(packed) = packed {
+        insert(staged, found.stage, operand, packed);
+    }
+}
+
+/// Lets the contraction read what was copied of an operand, and the copy come first.
+fn insert(staged: &mut Staged, stage: usize, operand: &Operand, packed: Packed) {
+    let source = staged.stages[stage].clone();
+    let of = staged.b.buf(operand.buf).name.clone();
     staged.allocs.push(packed.buf);
-    read_instead(staged, found.stage, operand.load, (packed.buf, packed.read));
-    let b = &mut staged.b;
-    let body = Stmt::Store { buf: packed.buf, index: packed.at, value: packed.from, access: Access::Proven };
-    let plain = |i: Iter| Iter { kind: IterKind::Spatial, order: LoopKind::Serial, ..i };
-    let iters = packed.iters.into_iter().map(plain).collect();
-    let copy = Stage { name: format!("{}_packed", source.name), iters, init: None, body, loc: source.loc };
-    let fresh = part(b, &copy, &copy.name, &BTreeMap::new(), &BTreeMap::new());
-    staged.stages.insert(found.stage, fresh);
+    read_instead(staged, stage, operand.load, (packed.buf, packed.read));
+    for (n, copy) in packed.copies.into_iter().enumerate() {
+        let b = &mut staged.b;
+        let body = Stmt::Store { buf: packed.buf, index: copy.at, value: copy.from, access: Access::Proven };
+        let plain = |i: Iter| Iter { kind: IterKind::Spatial, order: LoopKind::Serial, ..i };
+        let iters = copy.iters.into_iter().map(plain).collect();
+        let name =
+            if n == 0 { format!("{}_{of}_packed", source.name) } else { format!("{}_{of}_packed_{n}", source.name) };
+        let copy = Stage { name, iters, init: None, body, loc: source.loc };
+        let fresh = part(b, &copy, &copy.name, &BTreeMap::new(), &BTreeMap::new());
+        staged.stages.insert(stage + n, fresh);
+    }
 }
 
 /// Lets a stage read an element of another buffer, or of another place.
@@ -66,7 +95,7 @@ fn by_iterators(staged: &mut Staged, source: &Stage, operand: &Operand, choice: 
     let shape = iters.iter().map(|i| Viewer::new(staged.b.func()).int(i.extent)).collect();
     let buf = buffer(&mut staged.b, operand.buf, shape);
     let at: Vec<ExprId> = iters.iter().map(|i| staged.b.read(i.var)).collect();
-    Packed { buf, iters, at: at.clone(), from: operand.load, read: at }
+    Packed { buf, copies: vec![Copy { iters, at: at.clone(), from: operand.load }], read: at }
 }
 
 /// Element `x` of a row goes to phase `x mod step`, place `x / step`.
@@ -94,7 +123,87 @@ fn in_phases(staged: &mut Staged, source: &Stage, operand: &Operand, choice: &Ch
     let element = if width % step == 0 { element } else { b.binary(BinaryOp::Min, element, most) };
     let from = [front, &[element]].concat();
     let from = b.load(operand.buf, from, Access::Proven);
-    Some(Packed { buf, iters, at, from, read })
+    Some(Packed { buf, copies: vec![Copy { iters, at, from }], read })
+}
+
+/// The same rows, a cache line apart.
+fn with_room(staged: &mut Staged, operand: &Operand) -> Option<Packed> {
+    const LINE: i64 = 64;
+    let Expr::Load { buf: source, index, .. } = staged.b.func().exprs.get(operand.load).clone() else { return None };
+    let data = staged.b.buf(source);
+    let (plain, line) = (data.shape.clone(), LINE / data.dtype.size_bytes() as i64);
+    let mut shape = plain.clone();
+    let width = shape.pop()?.as_const()?;
+    shape.push((width + line).into());
+    let b = &mut staged.b;
+    let buf = buffer(b, source, shape);
+    let iters: Vec<Iter> = plain.iter().map(|extent| whole(b, extent)).collect();
+    let at: Vec<ExprId> = iters.iter().map(|i| b.read(i.var)).collect();
+    let from = b.load(source, at.clone(), Access::Proven);
+    Some(Packed { buf, copies: vec![Copy { iters, at, from }], read: index })
+}
+
+/// Panels as wide as the tile, term by term. The last one is copied as far as the operand goes.
+fn in_panels(staged: &mut Staged, found: &Contraction, n: usize, choice: &Choice) -> Option<Packed> {
+    let parts = panels::laid(staged, found, n, choice)?;
+    let operand = &found.operands[n];
+    let Expr::Load { buf: source, index, .. } = staged.b.func().exprs.get(operand.load).clone() else { return None };
+    let plain = staged.b.buf(source).shape.clone();
+    let cut = parts.iter().find_map(|part| match *part {
+        Part::Outer(axis, width) => Some((axis, width)),
+        Part::Whole(_) | Part::Inner(..) => None,
+    });
+    let mut copies = Vec::new();
+    let mut ends = vec![None];
+    if let Some((axis, width)) = cut {
+        let extent = plain[axis].as_const()?;
+        let whole = Panels { first: 0, count: extent / width, width };
+        let rest = Panels { first: extent / width, count: 1, width: extent % width };
+        ends = [whole, rest].into_iter().filter(|p| p.count > 0 && p.width > 0).map(Some).collect();
+    }
+    let buf = buffer(&mut staged.b, source, panels::shape(&plain, &parts));
+    for panels in ends {
+        copies.push(copy(&mut staged.b, source, &plain, &parts, panels));
+    }
+    let read = panels::places(&mut staged.b, &index, &parts);
+    Some(Packed { buf, copies, read })
+}
+
+/// Panels that are copied by one stage.
+struct Panels {
+    first: i64,
+    count: i64,
+    width: i64,
+}
+
+/// The copy of some panels.
+fn copy(b: &mut Builder, source: BufId, plain: &[IntExpr], parts: &[Part], panels: Option<Panels>) -> Copy {
+    let extent = |part: &Part| match (*part, &panels) {
+        (Part::Whole(axis), _) => plain[axis].clone(),
+        (Part::Outer(..), Some(panels)) => panels.count.into(),
+        (Part::Inner(..), Some(panels)) => panels.width.into(),
+        (Part::Outer(..), None) => 1.into(),
+        (Part::Inner(_, width), None) => width.into(),
+    };
+    let iters: Vec<Iter> = parts.iter().map(|part| whole(b, &extent(part))).collect();
+    let mut at: Vec<ExprId> = iters.iter().map(|i| b.read(i.var)).collect();
+    let mut from = vec![b.index(0); plain.len()];
+    for (part, own) in parts.iter().zip(&mut at) {
+        match *part {
+            Part::Whole(axis) => from[axis] = *own,
+            Part::Outer(axis, width) => {
+                if let Some(first) = panels.as_ref().map(|p| p.first).filter(|first| *first > 0) {
+                    let first = b.index(first);
+                    *own = b.add(first, *own);
+                }
+                let width = b.index(width);
+                from[axis] = b.mul(*own, width);
+            }
+            Part::Inner(axis, _) => from[axis] = b.add(from[axis], *own),
+        }
+    }
+    let from = b.load(source, from, Access::Proven);
+    Copy { iters, at, from }
 }
 
 fn whole(b: &mut Builder, extent: &IntExpr) -> Iter {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::relax::Part;
-use tenfold_ir::tir::{Expr, ExprId, IterKind, VarId};
+use tenfold_ir::tir::{Builder, Expr, ExprId, IterKind, VarId};
 
 use super::choice::{Choice, extent};
 use super::pack::read_instead;
@@ -65,24 +65,28 @@ pub(super) fn read(staged: &mut Staged, found: &Contraction, n: usize, parts: &[
     let operand = &found.operands[n];
     let Expr::Load { buf, index, .. } = staged.b.func().exprs.get(operand.load).clone() else { return };
     let shape = shape(&staged.b.buf(buf).shape, parts);
-    let b = &mut staged.b;
+    let at = places(&mut staged.b, &index, parts);
+    staged.b.buf_mut(buf).shape = shape;
+    read_instead(staged, found.stage, operand.load, (buf, at));
+}
+
+/// Where an element lies in parts.
+pub(super) fn places(b: &mut Builder, index: &[ExprId], parts: &[Part]) -> Vec<ExprId> {
     let at = |part: &Part| match *part {
         Part::Whole(axis) => index[axis],
         Part::Outer(axis, width) => divided(b, BinaryOp::DivEuclid, index[axis], width),
         Part::Inner(axis, width) => divided(b, BinaryOp::RemEuclid, index[axis], width),
     };
-    let at: Vec<ExprId> = parts.iter().map(at).collect();
-    b.buf_mut(buf).shape = shape;
-    read_instead(staged, found.stage, operand.load, (buf, at));
+    parts.iter().map(at).collect()
 }
 
-fn divided(b: &mut tenfold_ir::tir::Builder, op: BinaryOp, index: ExprId, by: i64) -> ExprId {
+fn divided(b: &mut Builder, op: BinaryOp, index: ExprId, by: i64) -> ExprId {
     let by = b.index(by);
     b.binary(op, index, by)
 }
 
 /// Extents of parts; the last panel counts as whole.
-fn shape(plain: &[IntExpr], parts: &[Part]) -> Vec<IntExpr> {
+pub(super) fn shape(plain: &[IntExpr], parts: &[Part]) -> Vec<IntExpr> {
     let of = |part: &Part| match *part {
         Part::Whole(axis) => plain[axis].clone(),
         Part::Outer(axis, width) => (&plain[axis] + (width - 1)).floor_div(&IntExpr::from(width)),

@@ -38,6 +38,8 @@ pub(super) struct TilePart {
     pub column: Option<usize>,
     /// The tile.
     pub tile: Tile,
+    /// Tiles along the columns in a block.
+    pub block: i64,
     /// What is done on the tile, and whether each access of it must have a constant place.
     pub on_tile: Vec<(Part, bool)>,
 }
@@ -59,6 +61,10 @@ pub(super) enum Level {
     Rows,
     /// Over tiles along the columns.
     Columns,
+    /// Over blocks of such tiles.
+    Blocks,
+    /// Over the tiles of a block.
+    InBlock,
 }
 
 /// A part of a stage: the name of its block, and which of its loops are which.
@@ -162,7 +168,11 @@ impl Cutter {
         let at = |v: VarId| source.iters.iter().position(|i| i.var == v);
         let (row, column) = (choice.row.and_then(at), at(choice.column));
         let on_tile = group.on_tile.iter().map(|on| (self.on_tile(on, &own, &bufs, choice), on.unrolled)).collect();
-        TilePart { sums, around: order(group, choice), row, column, tile, on_tile }
+        let tiles = columns.size.as_const().map_or(0, |n| n / tile.width().max(1));
+        let blocked = choice.block > 1 && tiles % choice.block == 0 && tiles > 0 && group.on_rows.is_empty();
+        let blocked = blocked && choice.columns_outside && row.is_some();
+        let block = if blocked { choice.block } else { 1 };
+        TilePart { sums, around: order(group, choice, blocked), row, column, tile, block, on_tile }
     }
 
     /// A buffer that a stage writes, with room for ranges of its iterators.
@@ -248,7 +258,7 @@ fn ranges(links: &BTreeMap<VarId, VarId>, row: Option<VarId>, range: Option<&Ran
 
 /// The loops of the contraction around a tile. What stages on rows share stands outside, then rows and columns, as the
 /// choice says, each with the iterators that its operand walks through.
-fn order(group: &Group, choice: &Choice) -> Vec<Level> {
+fn order(group: &Group, choice: &Choice, blocked: bool) -> Vec<Level> {
     let source = &group.contraction;
     let level = |v: &VarId| source.iters.iter().position(|i| i.var == *v).map(Level::Whole);
     let mut around: Vec<Level> = group.shared.iter().filter_map(level).collect();
@@ -267,6 +277,10 @@ fn order(group: &Group, choice: &Choice) -> Vec<Level> {
         return around;
     }
     around.extend(with_both.iter().filter_map(level));
+    if blocked {
+        around.extend([Level::Blocks, Level::Rows, Level::InBlock]);
+        return around;
+    }
     let (first, then) = if choice.columns_outside { (columns, rows) } else { (rows, columns) };
     around.extend(first.into_iter().chain(then));
     around

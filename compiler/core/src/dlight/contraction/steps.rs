@@ -102,10 +102,16 @@ fn nest(s: &mut Schedule<'_>, part: &TilePart, name: &str, blocks: usize) -> Ste
     let reduce = over_blocks.split_off(blocks);
     let rows = part.row.map(|n| split(s, loops[n], &[tile.rows])).transpose()?.unwrap_or_default();
     let columns = part.column.map(|n| split(s, loops[n], &[tile.vectors, tile.lanes])).transpose()?.unwrap_or_default();
+    let blocks = match columns.first().copied().filter(|_| part.block > 1) {
+        Some(tiles) => split(s, tiles, &[part.block])?,
+        None => Vec::new(),
+    };
     let level = |level: &Level| match level {
         Level::Whole(n) => loops.get(*n).copied(),
         Level::Rows => rows.first().copied(),
         Level::Columns => columns.first().copied(),
+        Level::Blocks => blocks.first().copied(),
+        Level::InBlock => blocks.last().copied(),
     };
     let around: Vec<LoopRV> = part.around.iter().filter_map(level).collect();
     let inside: Vec<LoopRV> = rows.iter().skip(1).chain(columns.iter().skip(1)).copied().collect();
