@@ -1,6 +1,7 @@
 //! The command line.
 
-use crate::help;
+use crate::explain::Explained;
+use crate::{help, onnx};
 use lexopt::{Arg, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -63,6 +64,13 @@ pub(crate) enum Command {
         /// The file to write; standard output if there is none.
         output: Option<PathBuf>,
     },
+    /// What one function's kernels do, and how fast.
+    Explain {
+        /// For what, and what to print.
+        asked: Explained,
+        /// Which function.
+        function: String,
+    },
     /// The numbers of one function or of all.
     Stats {
         /// For tools.
@@ -101,11 +109,13 @@ enum Name {
     Diff,
     Bisect,
     Graph,
+    Explain,
     Stats,
 }
 
 impl Name {
-    const ALL: [Self; 7] = [Self::Doctor, Self::List, Self::Show, Self::Diff, Self::Bisect, Self::Graph, Self::Stats];
+    const ALL: [Self; 8] =
+        [Self::Doctor, Self::List, Self::Show, Self::Diff, Self::Bisect, Self::Graph, Self::Explain, Self::Stats];
 
     fn text(self) -> &'static str {
         match self {
@@ -115,6 +125,7 @@ impl Name {
             Self::Diff => "diff",
             Self::Bisect => "bisect",
             Self::Graph => "graph",
+            Self::Explain => "explain",
             Self::Stats => "stats",
         }
     }
@@ -127,6 +138,7 @@ impl Name {
             Self::Diff => help::DIFF,
             Self::Bisect => help::BISECT,
             Self::Graph => help::GRAPH,
+            Self::Explain => help::EXPLAIN,
             Self::Stats => help::STATS,
         }
     }
@@ -135,7 +147,7 @@ impl Name {
     fn values(self) -> usize {
         match self {
             Self::Doctor | Self::List => 0,
-            Self::Show | Self::Graph | Self::Stats => 1,
+            Self::Show | Self::Graph | Self::Explain | Self::Stats => 1,
             Self::Diff => 3,
             Self::Bisect => usize::MAX,
         }
@@ -160,6 +172,7 @@ struct Rest {
     values: Vec<OsString>,
     output: Option<PathBuf>,
     json: bool,
+    explained: Explained,
 }
 
 impl Rest {
@@ -217,7 +230,9 @@ impl Reader {
             Argument::Short('p') => rest.package = Some(value()?),
             Argument::Short('F') if compiles => rest.features.add(&value()?),
             Argument::Short('s') if name == Name::Show => rest.ask(Ask::Stage(stage(&value()?)?))?,
-            Argument::Short('o') if name == Name::Graph => rest.output = Some(parser.value().map_err(text)?.into()),
+            Argument::Short('o') if matches!(name, Name::Graph | Name::Explain) => {
+                rest.output = Some(parser.value().map_err(text)?.into())
+            }
             Argument::Long(long) => match long.as_str() {
                 "package" => rest.package = Some(value()?),
                 "manifest-path" => rest.manifest = Some(parser.value().map_err(text)?.into()),
@@ -231,8 +246,15 @@ impl Reader {
                 "passes" if name == Name::Show => rest.ask(Ask::Passes)?,
                 "timing" if name == Name::Show => rest.ask(Ask::Timing)?,
                 "remarks" if name == Name::Show => rest.ask(Ask::Remarks)?,
-                "output" if name == Name::Graph => rest.output = Some(parser.value().map_err(text)?.into()),
-                "json" if matches!(name, Name::List | Name::Stats) => rest.json = true,
+                "output" if matches!(name, Name::Graph | Name::Explain) => {
+                    rest.output = Some(parser.value().map_err(text)?.into())
+                }
+                "json" if matches!(name, Name::List | Name::Explain | Name::Stats) => rest.json = true,
+                "dim" if name == Name::Explain => rest.explained.dims.extend([onnx::dim(&value()?)?]),
+                "no-run" if name == Name::Explain => rest.explained.no_run = true,
+                "seconds" if name == Name::Explain => {
+                    rest.explained.seconds = onnx::seconds(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
+                }
                 _ => return Err(argument.unexpected(name)),
             },
             Argument::Short(_) | Argument::Value(_) => return Err(argument.unexpected(name)),
@@ -264,6 +286,11 @@ impl Reader {
                 Command::Bisect { function, command }
             }
             Some(Name::Graph) => Command::Graph { function: rest.function()?, output: rest.output.take() },
+            Some(Name::Explain) => {
+                let (json, output) = (rest.json, rest.output.take());
+                let asked = Explained { json, output, ..std::mem::take(&mut rest.explained) };
+                Command::Explain { asked, function: rest.function()? }
+            }
             Some(Name::Stats) => {
                 Command::Stats { json: rest.json, function: rest.values.pop().map(value).transpose()? }
             }
@@ -386,6 +413,10 @@ mod tests {
         assert_eq!(run("bisect f -- cargo test --release").command, bisect);
         let output = Some(PathBuf::from("x.html"));
         assert_eq!(run("graph f -o x.html").command, Command::Graph { function: "f".into(), output });
+        let output = Some(PathBuf::from("x.html"));
+        let asked = Explained { dims: [("B".into(), 8)].into(), seconds: 0.5, no_run: true, json: true, output };
+        let line = "explain f --dim B=8 --seconds 0.5 --no-run --json -o x.html";
+        assert_eq!(run(line).command, Command::Explain { asked, function: "f".into() });
         assert_eq!(run("stats --json").command, Command::Stats { json: true, function: None });
         assert_eq!(run("stats f").command, Command::Stats { json: false, function: Some("f".into()) });
     }
@@ -402,11 +433,11 @@ mod tests {
         let cases = [
             (
                 "",
-                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
+                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `explain`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
             ),
             (
                 "lsit",
-                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
+                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `explain`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
             ),
             ("--json", "invalid option '--json'"),
             ("doctor --json", "`doctor` has no option `--json`"),
@@ -425,6 +456,9 @@ mod tests {
             ("bisect f", "a command is missing: `cargo tenfold bisect FN -- COMMAND …`"),
             ("graph", "the name of a function is missing; `cargo tenfold list` names them"),
             ("graph f --json", "`graph` has no option `--json`"),
+            ("explain", "the name of a function is missing; `cargo tenfold list` names them"),
+            ("explain f --dim B", "write `--dim NAME=NUMBER`"),
+            ("explain f --seconds 0", "it is measured for some time: write `--seconds 1`"),
             ("list --package", "missing argument for option '--package'"),
         ];
         for (line, text) in cases {

@@ -27,6 +27,7 @@ Commands:
   diff      Prints what is different in one function after two passes
   bisect    Finds the pass that a command fails with
   graph     Draws one function: kernels, shapes, memory over time
+  explain   How the kernels of one function are scheduled, why, and how fast they run here
   stats     Counts kernels, bytes and copies of one function or of all
   signature   Prints the tensor function of an ONNX model, to paste
   weights     Writes the weights of an ONNX model to a safetensors file
@@ -173,6 +174,34 @@ Options:
 \x20 -h, --help                  Print help
 
 Exit codes: 0 the page was written, 1 it was not, 2 the command line is wrong.
+"
+);
+
+/// `cargo tenfold explain --help`.
+pub(crate) const EXPLAIN: &str = concat!(
+    "\
+Says how the kernels of a function are scheduled, why, and how fast they run on this machine
+
+Usage: cargo tenfold explain [OPTIONS] FN
+       cargo tenfold explain [OPTIONS] MODEL.onnx
+
+The function is compiled for this machine with every feature of its processor and called on random
+inputs, on one thread. A line per kernel, by time: what it takes, operations and bytes of a second,
+the roof that bounds it and how much of it is reached, the rule that scheduled it and its tile. What
+the machine can do is measured too. Dims need numbers; those of a model are 1 unless they are given.
+
+Options:
+      --dim NAME=N            Bind a dim, or a parameter that is an index
+      --seconds S             How long to measure; 1 unless given
+      --no-run                Measure nothing: only what kernels do and how they are scheduled
+      --json                  Print one JSON object
+  -o, --output FILE.html      Write a page too, which loads nothing from elsewhere
+",
+    package_options!(),
+    "\
+\x20 -h, --help                  Print help
+
+Exit codes: 0 it is explained, 1 it is not, 2 the command line is wrong.
 "
 );
 

@@ -10,11 +10,13 @@ mod cargo;
 mod config;
 mod doctor;
 mod errors;
+mod explain;
 mod help;
 mod list;
 mod onnx;
 mod output;
 mod rustc;
+mod scratch;
 mod script;
 mod show;
 mod stats;
@@ -84,6 +86,7 @@ fn run(arguments: &Arguments) -> Outcome {
         Command::Show { ask, function } => show::run(ask, function),
         Command::Bisect { function, .. } => show::run(&Ask::Executions, function),
         Command::Graph { function, output } => show::graph(function, output.as_deref()),
+        Command::Explain { asked, function } => explain::run(asked, function),
         Command::Stats { json, function } => stats::run(*json, function.as_deref()),
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! It writes to a folder of its own in the target directory, where compiled functions are cached as in a build.
 
-use crate::arguments::{Arguments, Features};
+use crate::arguments::{self, Arguments, Features};
 use crate::cargo::{self, Depth, Package};
 use crate::config::Config;
 use crate::rustc::Rustc;
@@ -69,6 +69,10 @@ pub(crate) fn command(arguments: &Arguments) -> Result<Command, String> {
     let out = out.join(format!("{target}-{}", rustc.release));
     fs::create_dir_all(&out).map_err(|error| format!("`{}` cannot be made: {error}", out.display()))?;
     let mut child = child(&rustc, &config, &target, package, &features, &out)?;
+    // what is measured here is what this very processor runs
+    if matches!(arguments.command, arguments::Command::Explain { .. }) && target == rustc.host {
+        child.env(FEATURES, features_here(&rustc)?);
+    }
     if build_script::chooses(package) {
         let set = child.get_envs().map(|(name, value)| (name.into(), value.map(Into::into))).collect::<Vec<_>>();
         match build_script::ask(arguments, package, &set, &out) {
@@ -77,6 +81,16 @@ pub(crate) fn command(arguments: &Arguments) -> Result<Command, String> {
         }
     }
     Ok(child)
+}
+
+/// The variable with the features of the processor.
+const FEATURES: &str = "CARGO_CFG_TARGET_FEATURE";
+
+/// Every feature that this machine's processor has.
+fn features_here(rustc: &Rustc) -> Result<String, String> {
+    let printed = rustc.print("cfg", &["-C", "target-cpu=native"])?;
+    let features = printed.lines().filter_map(|line| line.strip_prefix("target_feature=\"")?.strip_suffix('"'));
+    Ok(features.collect::<Vec<_>>().join(","))
 }
 
 /// In the child: follows what the build script chose.

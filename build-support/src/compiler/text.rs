@@ -5,8 +5,9 @@
 use super::backend;
 use super::member::Member;
 use crate::worker::message::{Compiled, Request};
+use std::path::Path;
 use tenfold_core::pass::{PassContext, Remark};
-use tenfold_core::show::{self, Ask};
+use tenfold_core::show::{self, Ask, Explain, ExplainStep, explain};
 use tenfold_core::{Artefact, Backend, BackendError, Budgets, CodegenOptions, Options, Stage, Target, c};
 use tenfold_ir::Module;
 use tenfold_syntax::ast::NodeId;
@@ -23,6 +24,7 @@ pub(super) fn of(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     match ask {
         Ask::Stage(stage) => of_stage(*stage, module, context, member, request),
+        Ask::Explain(explain) => explained(explain, module, context, member, request),
         Ask::Remarks if !remarks.is_empty() => {
             let rest = of(ask, module, &[], context, member, request)?;
             let own: String = remarks.iter().map(|remark| format!("{remark}\n")).collect();
@@ -61,6 +63,35 @@ fn of_stage(
     let made = tenfold_core::compile(module, context, &options, &*backend);
     let mut made = made.map_err(|errors| errors.into_iter().map(super::diagnostic).collect::<Vec<_>>())?;
     let text = made.artefact.texts.remove(&stage).unwrap_or_default();
+    Ok(Compiled { text, ..Compiled::default() })
+}
+
+/// The program that times a function, or the report of what it has measured, in the folder that is asked for.
+fn explained(
+    asked: &Explain,
+    module: Module,
+    context: &PassContext,
+    member: &Member,
+    request: &Request,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let folder = Path::new(&asked.folder);
+    let passes = super::passes(member, &context.target)?;
+    let text = match asked.step {
+        ExplainStep::Compile => {
+            let options = Options { strict: super::is_strict(member), passes, ..Options::default() };
+            let backend = backend::choose(request);
+            let made = explain::compile_timed(module, context, &options, &*backend, &asked.dims, folder);
+            let (_, written) = made.map_err(|errors| errors.into_iter().map(super::diagnostic).collect::<Vec<_>>())?;
+            written.err().unwrap_or_default()
+        }
+        ExplainStep::Report => {
+            let explained = explain::explain(module, context, &passes, &asked.dims);
+            let explained = explained.map_err(|error| vec![super::diagnostic(error)])?;
+            explain::report_in(&explained, folder)
+                .map_err(|text| vec![Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)])?;
+            String::new()
+        }
+    };
     Ok(Compiled { text, ..Compiled::default() })
 }
 

@@ -129,7 +129,8 @@ impl<'f> Work<'f> {
     }
 }
 
-fn binary(op: BinaryOp) -> i64 {
+/// Operations that an operator is.
+pub(crate) fn binary(op: BinaryOp) -> i64 {
     match op {
         BinaryOp::Div | BinaryOp::Rem | BinaryOp::DivEuclid | BinaryOp::RemEuclid => 8,
         BinaryOp::Pow => 60,
@@ -137,7 +138,8 @@ fn binary(op: BinaryOp) -> i64 {
     }
 }
 
-fn unary(op: UnaryOp) -> i64 {
+/// The same of an operator with one operand.
+pub(crate) fn unary(op: UnaryOp) -> i64 {
     use UnaryOp::{Abs, Ceil, Floor, IsFinite, IsInf, IsNan, Neg, Not, Round, Sign, Sqrt, Square, Trunc};
     match op {
         Neg | Not | Abs | Sign | Floor | Ceil | Round | Trunc | Square | IsNan | IsInf | IsFinite => 1,

@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Run(Model),
     /// `bench`.
     Bench(Model),
+    /// `explain`.
+    Explain(Model),
 }
 
 /// Reads what follows a command's name.
@@ -45,6 +47,7 @@ pub(crate) fn parse(name: &str, rest: &[OsString]) -> Result<Command, String> {
         "signature" => Command::Signature(model),
         "weights" => Command::Weights(model),
         "run" => Command::Run(model),
+        "explain" => Command::Explain(model),
         _ => Command::Bench(model),
     })
 }
@@ -78,10 +81,23 @@ fn check(parser: &mut Parser) -> Result<Command, String> {
     }
 }
 
+/// A dim and its extent.
+pub(crate) fn dim(value: &str) -> Result<(String, i64), String> {
+    let pair = value.split_once('=').and_then(|(name, n)| Some((name.to_string(), n.parse::<i64>().ok()?)));
+    pair.filter(|(_, n)| *n >= 0).ok_or_else(|| "write `--dim NAME=NUMBER`".into())
+}
+
+/// A time to measure for.
+pub(crate) fn seconds(value: f64) -> Result<f64, String> {
+    let some = value > 0.0 && value.is_finite();
+    some.then_some(value).ok_or_else(|| "it is measured for some time: write `--seconds 1`".into())
+}
+
 /// What is asked of a model, or the help.
 fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model), String> {
     let mut model = Model { seconds: 1.0, threads: 1, ..Model::default() };
-    let (runs, measures, signs, writes) = (name == "run", name == "bench", name == "signature", name == "weights");
+    let (runs, signs, writes, explains) = (name == "run", name == "signature", name == "weights", name == "explain");
+    let measures = name == "bench" || explains;
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok((Some(help_of(name)), model)),
@@ -92,25 +108,21 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
                     None => (None, value.into()),
                 });
             }
-            Arg::Long("output") | Arg::Short('o') if runs || (writes && model.outputs.is_empty()) => {
+            Arg::Long("output") | Arg::Short('o') if runs || ((writes || explains) && model.outputs.is_empty()) => {
                 model.outputs.push(parser.value().map_err(text)?.into());
             }
             Arg::Long("each") if runs => model.each = true,
             Arg::Long("params") if signs => model.params = true,
             Arg::Long("dim") if !writes => {
                 let value = parser.value().and_then(|v| v.string()).map_err(text)?;
-                let pair = value.split_once('=').and_then(|(name, n)| Some((name, n.parse::<i64>().ok()?)));
-                let (name, extent) = pair.filter(|(_, n)| *n >= 0).ok_or("write `--dim NAME=NUMBER`")?;
-                model.dims.insert(name.into(), extent);
+                model.dims.extend([dim(&value)?]);
             }
+            Arg::Long("no-run") if explains => model.no_run = true,
             Arg::Long("json") if measures => model.json = true,
             Arg::Long("seconds") if measures => {
-                model.seconds = parser.value().and_then(|v| v.parse()).map_err(text)?;
-                if !(model.seconds > 0.0 && model.seconds.is_finite()) {
-                    return Err("it is measured for some time: write `--seconds 1`".into());
-                }
+                model.seconds = seconds(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
             }
-            Arg::Long("threads") if measures => {
+            Arg::Long("threads") if measures && !explains => {
                 model.threads = parser.value().and_then(|v| v.parse()).map_err(text)?;
                 if !(1..=tenfold::threads::MOST).contains(&model.threads) {
                     let most = tenfold::threads::MOST;

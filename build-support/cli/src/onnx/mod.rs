@@ -1,9 +1,10 @@
-//! Commands over ONNX models: `check-onnx`, `signature`, `weights`, `run`, `bench`.
+//! Commands over ONNX models: `check-onnx`, `signature`, `weights`, `run`, `bench`, and `explain` of a model.
 
 mod arguments;
 mod case;
 mod check;
 mod compare;
+mod explain;
 mod given;
 mod measured;
 mod model;
@@ -14,10 +15,12 @@ mod signature;
 mod weights;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use crate::{Outcome, help, output};
 
-pub(crate) use arguments::NAMES;
+pub(crate) use arguments::{NAMES, dim, seconds};
+pub(crate) use native::run as run_program;
 
 /// Does a worker's part, if this process is one.
 pub(crate) fn worker() -> Option<Outcome> {
@@ -30,7 +33,8 @@ pub(crate) fn command(arguments: &[OsString]) -> Option<Outcome> {
         Some(first) if first == "tenfold" => &arguments[1..],
         Some(_) | None => arguments,
     };
-    let name = rest.first()?.to_str().filter(|name| NAMES.contains(name))?;
+    let of_model = |name: &&str| NAMES.contains(name) || (*name == EXPLAIN && names_a_model(rest));
+    let name = rest.first()?.to_str().filter(of_model)?;
     Some(match arguments::parse(name, &rest[1..]) {
         Ok(arguments::Command::Help(text)) => {
             output::say(text);
@@ -41,11 +45,19 @@ pub(crate) fn command(arguments: &[OsString]) -> Option<Outcome> {
         Ok(arguments::Command::Weights(of)) => weights::weights(&of),
         Ok(arguments::Command::Run(of)) => model::run(&of),
         Ok(arguments::Command::Bench(of)) => model::bench(&of),
+        Ok(arguments::Command::Explain(of)) => explain::explain(&of),
         Err(error) => {
             eprint!("error: {error}\n\nFor more, try `cargo tenfold {name} --help`.\n");
             Outcome::Usage
         }
     })
+}
+
+/// A command over functions of a package, or over a model if it names one.
+const EXPLAIN: &str = "explain";
+
+fn names_a_model(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|argument| Path::new(argument).extension().is_some_and(|end| end == "onnx"))
 }
 
 /// The help of a command.
@@ -56,6 +68,7 @@ fn help_of(name: &str) -> &'static str {
         "weights" => help::WEIGHTS,
         "run" => help::RUN,
         "bench" => help::BENCH,
+        EXPLAIN => help::EXPLAIN,
         _ => help::ALL,
     }
 }

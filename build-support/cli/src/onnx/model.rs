@@ -1,12 +1,12 @@
 //! `run` and `bench`: one model, on this machine.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use std::{env, fs, process};
 
 use tenfold_core::Target;
-use tenfold_ir::Scalar;
+use tenfold_core::show::explain;
 use tenfold_onnx::{Declared, Options, Port, read};
 
 use super::given;
@@ -14,6 +14,7 @@ use super::native::{self, Linked, Program};
 use super::npy::Array;
 use super::outputs::{Output, outputs as outputs_of};
 use crate::rustc::Rustc;
+use crate::scratch::Scratch;
 use crate::{Outcome, output};
 
 /// What is asked of a model.
@@ -37,31 +38,15 @@ pub(crate) struct Model {
     pub(crate) threads: usize,
     /// Whether weights are parameters.
     pub(crate) params: bool,
+    /// Whether nothing is to be measured.
+    pub(crate) no_run: bool,
 }
 
 /// How long a model may run.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// A folder that goes away with the value.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Scratch, String> {
-        let path = env::temp_dir().join(format!("tenfold-model-{}", process::id()));
-        fs::create_dir_all(&path).map_err(|e| format!("`{}` cannot be made: {e}", path.display()))?;
-        Ok(Scratch(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What the system keeps of it does no harm.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// This machine with every feature of its processor.
-fn host() -> Target {
+pub(super) fn host() -> Target {
     let cfg = Rustc::find().and_then(|rustc| rustc.print("cfg", &["-C", "target-cpu=native"])).unwrap_or_default();
     let features: Vec<&str> =
         cfg.lines().filter_map(|line| line.strip_prefix("target_feature=\"")?.strip_suffix('"')).collect();
@@ -120,7 +105,7 @@ fn attempt_run(model: &Model) -> Result<(), String> {
     let shapes = given.arrays.iter().map(|(name, array)| (name.clone(), array.shape.clone())).collect();
     let options = Options { dims: model.dims.clone(), shapes, ..Options::default() };
     let scratch = Scratch::new()?;
-    let (program, inputs, outputs, _) = compiled(model, &options, &scratch.0, Linked::Program)?;
+    let (program, inputs, outputs, _) = compiled(model, &options, scratch.path(), Linked::Program)?;
     let (first, _) = program.call(&given.call(&inputs, 0)?, None, LIMIT)?;
     let mut all = outputs_of(&outputs, &first)?;
     for at in 1..given.calls {
@@ -140,26 +125,30 @@ fn attempt_run(model: &Model) -> Result<(), String> {
     Ok(())
 }
 
-/// `bench`: how long a call takes on random inputs.
-pub(crate) fn bench(model: &Model) -> Outcome {
-    outcome(attempt_bench(model))
-}
-
-fn attempt_bench(model: &Model) -> Result<String, String> {
+/// A model whose dims are numbers: as other runtimes' benchmarks do, one without a value is 1.
+pub(super) fn open_dims(model: &Model) -> Result<Options, String> {
     let (inputs, _) = given::ports(model)?;
     let mut dims = model.dims.clone();
     for dim in inputs.iter().flat_map(|i| i.dims.iter().flatten()).filter(|dim| dim.parse::<u64>().is_err()) {
-        // As other runtimes' benchmarks do, a dim without a value is 1.
         dims.entry(dim.clone()).or_insert(1);
     }
     let unknown = |i: &Declared| {
         let dims = i.dims.as_ref().filter(|dims| dims.iter().any(|d| d == "?"))?;
         Some((i.name.clone(), dims.iter().map(|d| d.parse().unwrap_or(1)).collect()))
     };
-    let options = Options { dims, shapes: inputs.iter().filter_map(unknown).collect(), ..Options::default() };
+    Ok(Options { dims, shapes: inputs.iter().filter_map(unknown).collect(), ..Options::default() })
+}
+
+/// `bench`: how long a call takes on random inputs.
+pub(crate) fn bench(model: &Model) -> Outcome {
+    outcome(attempt_bench(model))
+}
+
+fn attempt_bench(model: &Model) -> Result<String, String> {
+    let options = open_dims(model)?;
     let scratch = Scratch::new()?;
     let (program, inputs, _, times) =
-        compiled(model, &options, &scratch.0, Linked::Library { threads: model.threads })?;
+        compiled(model, &options, scratch.path(), Linked::Library { threads: model.threads })?;
     let given = inputs.iter().map(random).collect::<Result<Vec<_>, String>>()?;
     let (_, said) = program.call(&given, Some(model.seconds), LIMIT)?;
     let numbers: Vec<f64> = said.split_whitespace().filter_map(|text| text.parse().ok()).collect();
@@ -185,21 +174,8 @@ fn attempt_bench(model: &Model) -> Result<String, String> {
     })
 }
 
-/// Numbers from 0 to below 1, or integers below 10.
+/// Numbers for an input.
 fn random(port: &Port) -> Result<Vec<u8>, String> {
     let dtype = port.elem.storage().ok_or("an input has elements that are not supported")?;
-    let count = native::bytes(port)? / dtype.size_bytes() as u64;
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut out = Vec::new();
-    for _ in 0..count {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        let unit = (state >> 40) as f64 / (1u64 << 24) as f64;
-        let value = match dtype {
-            dtype if dtype.is_float() => Scalar::float(dtype, unit),
-            dtype if dtype.is_bool() => Scalar::bool(unit >= 0.5),
-            dtype => Scalar::int(dtype, (unit * 10.0) as i128),
-        };
-        out.extend(value.to_le_bytes());
-    }
-    Ok(out)
+    Ok(explain::random(dtype, native::bytes(port)? / dtype.size_bytes() as u64))
 }

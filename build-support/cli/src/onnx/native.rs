@@ -3,7 +3,6 @@
 //!
 //! It is a process of its own, so that whatever the model does ends there.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,8 +10,8 @@ use std::{env, fs, thread};
 
 use tenfold_core::c::CBackend;
 use tenfold_core::pass::PassContext;
-use tenfold_core::{Backend, Options, Target, compile, constant_symbol};
-use tenfold_ir::{ConstBytes, ConstData};
+use tenfold_core::show::explain::constants_text;
+use tenfold_core::{Backend, Options, Target, compile};
 use tenfold_llvm::{Env, LlvmBackend, find, load};
 use tenfold_onnx::{Import, Port};
 
@@ -77,7 +76,7 @@ pub(crate) fn build(
     };
     let object = write("model.o", &made.artefact.object)?;
     let main = write("main.c", main_source(&ins, &outs, workspace).as_bytes())?;
-    let constants = write("constants.s", constants(&made.constant_data, folder)?.as_bytes())?;
+    let constants = write("constants.s", constants_text(&made.constant_data, folder)?.as_bytes())?;
     let path = folder.join("model");
     let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
     if linked != Linked::Program {
@@ -98,31 +97,6 @@ pub(crate) fn bytes(port: &Port) -> Result<u64, String> {
     let size = port.elem.storage().map(|dtype| dtype.size_bytes() as u64);
     let bytes = count.zip(size).and_then(|(count, size)| count.checked_mul(size));
     bytes.ok_or_else(|| format!("`{}` has no fixed size: {:?}; bind its dims", port.name, port.shape))
-}
-
-/// Assembly that puts constants into the program, those of files from their places in them.
-fn constants(all: &[ConstData], folder: &Path) -> Result<String, String> {
-    let mut text = String::from(".section .rodata\n");
-    for data in all {
-        let symbol = constant_symbol(&data.hash);
-        let (path, offset, len) = match &data.bytes {
-            ConstBytes::Inline(bytes) => {
-                let path = folder.join(format!("{}.bin", data.hash));
-                fs::write(&path, bytes).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))?;
-                (path, 0, bytes.len() as u64)
-            }
-            ConstBytes::File { path, offset, len } => (path.clone(), *offset, *len),
-        };
-        let path = path.canonicalize().map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
-        let _ = writeln!(text, ".balign 64\n.globl {symbol}\n.hidden {symbol}\n{symbol}:");
-        match len {
-            0 => text += ".byte 0\n",
-            _ => {
-                let _ = writeln!(text, ".incbin {:?}, {offset}, {len}", path.to_string_lossy());
-            }
-        }
-    }
-    Ok(text + ".section .note.GNU-stack,\"\",@progbits\n")
 }
 
 /// `main INPUT OUTPUT` makes one call, on one thread; a library of it has the steps as functions.
@@ -220,7 +194,7 @@ impl Program {
 }
 
 /// Runs a program to its end or to the end of its time.
-fn run(mut command: Command, limit: Duration) -> Result<String, String> {
+pub(crate) fn run(mut command: Command, limit: Duration) -> Result<String, String> {
     let begin = Instant::now();
     let mut child = command
         .stdin(Stdio::null())

@@ -2,6 +2,7 @@
 //! not need it.
 
 mod doctor;
+mod explain;
 mod list;
 mod onnx;
 mod package;

@@ -80,7 +80,7 @@ fn a_page_that_needs_nothing_else() {
 }
 
 /// The first element that does not end where it should. Script and style hold text alone.
-fn unclosed(page: &str) -> Result<(), String> {
+pub(crate) fn unclosed(page: &str) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page.strip_prefix("<!DOCTYPE html>").ok_or("no doctype")?;
     while let Some(at) = rest.find('<') {

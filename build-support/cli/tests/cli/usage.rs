@@ -5,7 +5,7 @@ use crate::package::Package;
 #[test]
 fn help_and_version() {
     let package = Package::bare("usage-help");
-    for line in ["--help", "doctor --help", "list -h", "show --help"] {
+    for line in ["--help", "doctor --help", "list -h", "show --help", "explain --help"] {
         let outcome = package.run(line);
         assert_eq!(outcome.code, Some(0), "{line}: {outcome:?}");
         assert!(outcome.stdout.contains("\nUsage: cargo tenfold "), "{line}: {outcome:?}");

@@ -22,19 +22,20 @@ use tenfold_ir::tir::{BufId, PrimFunc};
 
 use super::kernel::{Contraction, contraction};
 use super::machine::Machine;
+use super::{Chosen, Taken};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::Staged;
 
 /// The kernel in tiles; nothing where it has no contraction, or one that has no vectors.
-pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<PrimFunc> {
-    let (staged, parts) = tiles(Staged::of(func)?, machine)?;
+pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<Taken> {
+    let (staged, parts, chosen) = tiles(Staged::of(func)?, machine)?;
     // A refusal leaves the kernel to the next rule.
     let scheduled = steps::run(module, staged.join(), &parts).ok()?;
-    Some(PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) })
+    Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen })
 }
 
-/// The stages cut into parts, and what these are.
-fn tiles(mut staged: Staged, machine: &Machine) -> Option<(Staged, Vec<parts::RowPart>)> {
+/// The stages cut into parts, what these are, and why.
+fn tiles(mut staged: Staged, machine: &Machine) -> Option<(Staged, Vec<parts::RowPart>, Chosen)> {
     let found = contraction(&staged)?;
     // What has no elements has no tiles.
     let iters = &staged.stages[found.stage].iters;
@@ -42,10 +43,17 @@ fn tiles(mut staged: Staged, machine: &Machine) -> Option<(Staged, Vec<parts::Ro
         return None;
     }
     let choice = choice::choose(&staged, &found, machine, &BTreeSet::new())?;
+    let mut chosen = choice.said(&staged, &found, machine);
     pack::pack(&mut staged, &found, &choice);
     let found = contraction(&staged)?;
     let group = group::Group::of(&mut staged, &found, &choice)?;
-    parts::cut(staged, &group, &choice)
+    let (staged, parts) = parts::cut(staged, &group, &choice)?;
+    let rows = parts.iter().map(|part| part.rows).max().unwrap_or(1);
+    chosen.insert(0, ("tile", format!("{rows} x {}", choice.tile.width())));
+    if parts.iter().flat_map(|part| &part.tiles).flat_map(|tile| &tile.sums).any(|sum| sum.blocks.is_some()) {
+        chosen.push(("sums", format!("in blocks of at most {} terms", blocks::TERMS)));
+    }
+    Some((staged, parts, chosen))
 }
 
 /// The kernel with one of its constant operands in panels, which operand that is, and how it lies then; nothing where

@@ -11,6 +11,7 @@ use tenfold_ir::Module;
 use tenfold_ir::tir::{PrimFunc, verify_bounds};
 
 use super::machine::Machine;
+use super::{Chosen, Taken};
 use crate::fuse::fuse_loops::{Fused, Room, fused_stages};
 use crate::fuse::stage::Staged;
 
@@ -18,9 +19,29 @@ use crate::fuse::stage::Staged;
 const STACK: i64 = 8 << 10;
 
 /// The kernel in vectors, as far as it can be.
-pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<PrimFunc> {
+pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<Taken> {
     let shared = Staged::of(func).map(|staged| shared(staged, machine));
-    Some(vectors::in_vectors(module, shared.unwrap_or_else(|| func.clone()), machine))
+    let (func, made) = vectors::in_vectors(module, shared.unwrap_or_else(|| func.clone()), machine);
+    Some(Taken { func, chosen: chosen(&made) })
+}
+
+/// What was made of the innermost loops.
+fn chosen(made: &vectors::Made) -> Chosen {
+    let mut all = Chosen::new();
+    if let Some(width) = made.widest {
+        all.push(("tile", format!("1 x {width}")));
+    }
+    let of = |n: usize, what: &str| format!("{n} innermost loop{} {what}", if n == 1 { "" } else { "s" });
+    match (made.vectors, made.refused) {
+        (0, 0) => all.push(("vectors", "none: no innermost loop runs along neighbours".into())),
+        (0, refused) => all.push(("vectors", format!("none: {}", of(refused, "refused them")))),
+        (made, 0) => all.push(("vectors", of(made, "in vectors"))),
+        (made, refused) => all.push(("vectors", format!("{}, {refused} refused", of(made, "in vectors")))),
+    }
+    if made.ahead > 0 {
+        all.push(("prefetch", format!("rows of {} buffers, two turns ahead", made.ahead)));
+    }
+    all
 }
 
 /// The stages in shared loops, rows reduced in lanes unless that takes memory.

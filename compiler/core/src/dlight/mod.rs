@@ -37,8 +37,19 @@ struct Rule {
     /// Why it is a good one where it applies.
     reason: &'static str,
     /// The kernel under the rule, or nothing where it does not apply.
-    apply: fn(&Module, &PrimFunc, &Machine) -> Option<PrimFunc>,
+    apply: fn(&Module, &PrimFunc, &Machine) -> Option<Taken>,
 }
+
+/// A kernel that a rule took.
+struct Taken {
+    /// With its loops.
+    func: PrimFunc,
+    /// What was chosen, by name, and what bounded it: `tile` is rows by columns, in elements.
+    chosen: Chosen,
+}
+
+/// Choices by name.
+type Chosen = Vec<(&'static str, String)>;
 
 /// In the order in which they are tried.
 const RULES: &[Rule] = &[
@@ -66,8 +77,11 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
     }
     let scheduled = RULES.iter().find_map(|rule| Some((rule, (rule.apply)(module, &func, &machine)?)));
     context.remark(|| match &scheduled {
-        Some((rule, _)) => Remark::applied(PASS.info.name, &func.name, format!("rule `{}`", rule.name), rule.reason),
+        Some((rule, taken)) => {
+            let place = format!("rule `{}`", rule.name);
+            Remark::applied(PASS.info.name, &func.name, place, rule.reason).with(taken.chosen.clone())
+        }
         None => Remark::missed(PASS.info.name, &func.name, String::new(), "no rule takes it"),
     });
-    Ok(scheduled.map_or(func, |(_, scheduled)| threads::offered(scheduled, &context.target)))
+    Ok(scheduled.map_or(func, |(_, taken)| threads::offered(taken.func, &context.target)))
 }

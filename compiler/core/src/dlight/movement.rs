@@ -7,6 +7,7 @@ use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, Expr, IterKind, PrimFunc, Stmt, VarId, Viewer};
 
+use super::Taken;
 use super::cut::{Range, part};
 use super::machine::Machine;
 use super::tiles::rows_in_cache;
@@ -31,14 +32,17 @@ struct Turned {
 }
 
 /// The kernel in tiles; nothing where it is more than a movement, or one along rows.
-pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<PrimFunc> {
+pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<Taken> {
     let mut staged = Staged::of(func)?;
     let [stage] = &staged.stages[..] else { return None };
     let (stage, turned) = (stage.clone(), turned(&staged, stage, machine)?);
+    let Stmt::Store { buf, .. } = &stage.body else { return None };
+    let bytes = staged.b.buf(*buf).dtype.size_bytes() as i64;
     let (main, stages) = rectangles(&mut staged, &stage, &turned)?;
     staged.stages = stages;
     let scheduled = tiled(module, staged.join(), &main, &stage, &turned).ok()?;
-    Some(PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) })
+    let chosen = vec![("tile", format!("{} x {}", turned.rows, turned.columns)), ("bounded by", turned.bounds(bytes))];
+    Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen })
 }
 
 fn turned(staged: &Staged, stage: &Stage, machine: &Machine) -> Option<Turned> {
@@ -60,6 +64,16 @@ fn turned(staged: &Staged, stage: &Stage, machine: &Machine) -> Option<Turned> {
     let lines = |apart: i64| 1 << rows_in_cache(apart.abs() * bytes, machine).clamp(1, LINE / bytes).ilog2();
     let found = Turned { row, column, rows: lines(written), columns: lines(read) };
     (plain && found.rows > 1 && found.columns > 1).then_some(found)
+}
+
+impl Turned {
+    /// What decided how large a tile is, of elements of so many bytes.
+    fn bounds(&self, bytes: i64) -> String {
+        match self.rows.min(self.columns) * bytes == LINE {
+            true => format!("a cache line each way, {LINE} bytes"),
+            false => "the first cache: lines of rows that lie so far apart share its sets".into(),
+        }
+    }
 }
 
 /// The part of a kernel that is whole tiles.

@@ -28,17 +28,38 @@ pub struct Remark {
     pub kind: RemarkKind,
     /// What it did, or the reason.
     pub text: String,
+    /// What it chose, by name.
+    pub details: Vec<(&'static str, String)>,
 }
 
 impl Remark {
     /// A pass left something as it was.
     pub fn missed(pass: &'static str, function: &str, place: String, why: impl fmt::Display) -> Self {
-        Remark { pass, function: function.into(), place, kind: RemarkKind::Missed, text: why.to_string() }
+        Remark {
+            pass,
+            function: function.into(),
+            place,
+            kind: RemarkKind::Missed,
+            text: why.to_string(),
+            details: Vec::new(),
+        }
     }
 
     /// A pass did what it is for.
     pub fn applied(pass: &'static str, function: &str, place: String, what: impl fmt::Display) -> Self {
-        Remark { pass, function: function.into(), place, kind: RemarkKind::Applied, text: what.to_string() }
+        Remark {
+            pass,
+            function: function.into(),
+            place,
+            kind: RemarkKind::Applied,
+            text: what.to_string(),
+            details: Vec::new(),
+        }
+    }
+
+    /// The same with what it chose.
+    pub fn with(self, details: Vec<(&'static str, String)>) -> Self {
+        Remark { details, ..self }
     }
 }
 
@@ -49,7 +70,8 @@ impl fmt::Display for Remark {
             RemarkKind::Missed => "missed ",
         };
         let gap = if self.place.is_empty() { "" } else { ", " };
-        write!(f, "{kind} {} {}{gap}{}: {}", self.pass, self.function, self.place, self.text)
+        write!(f, "{kind} {} {}{gap}{}: {}", self.pass, self.function, self.place, self.text)?;
+        self.details.iter().try_for_each(|(name, text)| write!(f, "; {name}: {text}"))
     }
 }
 

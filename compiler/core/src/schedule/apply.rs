@@ -13,30 +13,37 @@ use super::handle::Rv;
 use super::program::{Binds, Program, Step, What, Written, joined};
 use super::state::Schedule;
 use super::table::{Gives, Kind};
-use crate::pass::{Pass, PassPhase, UserPass};
+use crate::pass::{Pass, PassPhase, Remark, UserPass};
 use crate::{CompileError, ErrorKind};
 
 impl Program {
     /// The pass that applies the schedule.
     pub fn pass(self) -> UserPass {
-        let run = move |module: &mut Module, _: &crate::pass::PassContext| apply(module, &self);
+        let run = move |module: &mut Module, context: &crate::pass::PassContext| {
+            let done = apply(module, &self)?;
+            done.into_iter().for_each(|remark| context.remark(|| remark));
+            Ok(())
+        };
         let pass = Pass::module("ApplySchedule", run).in_phase(PassPhase::Fusion);
         UserPass { pass: pass.about("does to the kernels of a function what its `#[schedule]` says") }
     }
 }
 
-/// Applies a schedule to the kernels of a module.
-pub fn apply(module: &mut Module, program: &Program) -> Result<(), CompileError> {
+/// Applies a schedule to the kernels of a module; what it did to each.
+pub fn apply(module: &mut Module, program: &Program) -> Result<Vec<Remark>, CompileError> {
     let frozen = module.clone();
     let mut run =
         Run { blocks: blocks_of(&frozen), module: &frozen, program, kernels: BTreeMap::new(), names: BTreeMap::new() };
     for step in &program.steps {
         run.step(step)?;
     }
+    let mut done = Vec::new();
     for (name, kernel) in run.kernels {
+        let steps: Vec<String> = kernel.trace().to_string().lines().map(|line| line.trim().to_string()).collect();
+        done.push(Remark::applied("ApplySchedule", &name, "`#[schedule]`".into(), steps.join(" ")));
         module.functions.insert(name, Function::Prim(kernel.finish()));
     }
-    Ok(())
+    Ok(done)
 }
 
 /// The kernel and the block of every name that a user may write.

@@ -1,5 +1,7 @@
 //! What can be asked, as a line of text and back: it goes to a worker.
 
+use std::collections::BTreeMap;
+
 use crate::Stage;
 
 /// What is asked of a function.
@@ -25,6 +27,53 @@ pub enum Ask {
     Stats,
     /// Its picture, as a page.
     Graph,
+    /// What its kernels do and how fast.
+    Explain(Explain),
+}
+
+/// How a function is to be explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explain {
+    /// Which step: the program that measures is made between them, by whoever asks.
+    pub step: ExplainStep,
+    /// Extents and other numbers of a call.
+    pub dims: BTreeMap<String, i64>,
+    /// The folder of the program, of what it has measured, and of the report.
+    pub folder: String,
+}
+
+/// A step of an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainStep {
+    /// Writes the program; the answer is empty, or why the function cannot be called alone.
+    Compile,
+    /// Writes the report, from what the program has printed to the file `measured`, else with the reason in `unmeasured`.
+    Report,
+}
+
+impl Explain {
+    /// As words; the folder comes last, since its name may have spaces.
+    fn text(&self) -> String {
+        let step = match self.step {
+            ExplainStep::Compile => "compile",
+            ExplainStep::Report => "report",
+        };
+        let dims: String = self.dims.iter().map(|(name, n)| format!("{name}={n},")).collect();
+        format!("{step} [{dims}] {}", self.folder)
+    }
+
+    fn from_text(text: &str) -> Option<Explain> {
+        let (step, rest) = text.split_once(" [")?;
+        let (dims, folder) = rest.split_once("] ")?;
+        let step = match step {
+            "compile" => ExplainStep::Compile,
+            "report" => ExplainStep::Report,
+            _ => return None,
+        };
+        let pair = |text: &str| text.split_once('=').and_then(|(name, n)| Some((name.to_string(), n.parse().ok()?)));
+        let dims = dims.split_terminator(',').map(pair).collect::<Option<_>>()?;
+        Some(Explain { step, dims, folder: folder.into() })
+    }
 }
 
 impl Ask {
@@ -41,11 +90,15 @@ impl Ask {
             Ask::Executions => "executions".into(),
             Ask::Stats => "stats".into(),
             Ask::Graph => "graph".into(),
+            Ask::Explain(explain) => format!("explain {}", explain.text()),
         }
     }
 
     /// From a line.
     pub fn from_text(text: &str) -> Option<Ask> {
+        if let Some(rest) = text.strip_prefix("explain ") {
+            return Explain::from_text(rest).map(Ask::Explain);
+        }
         let words: Vec<&str> = text.split(' ').collect();
         Some(match words.as_slice() {
             ["stage", name] => Ask::Stage(Stage::from_name(name)?),
@@ -80,6 +133,11 @@ mod tests {
             Ask::Executions,
             Ask::Stats,
             Ask::Graph,
+            Ask::Explain(Explain {
+                step: ExplainStep::Report,
+                dims: [("B".to_string(), 4), ("T".to_string(), -1)].into(),
+                folder: "/a folder/of] it".into(),
+            }),
         ];
         for ask in all {
             assert_eq!(Ask::from_text(&ask.text()), Some(ask));

@@ -32,6 +32,10 @@ pub(super) struct Node {
     pub(super) members: Vec<String>,
     /// The constants and weights that it reads, which have no box: a model has hundreds.
     pub(super) constants: Vec<String>,
+    /// What was found out about it.
+    pub(super) notes: Vec<String>,
+    /// The share of the time that it takes, where that was measured.
+    pub(super) share: Option<f64>,
 }
 
 /// The picture's content. An edge goes from a node to a later one.
@@ -102,7 +106,16 @@ impl Graph {
         let text = |v: ValueId| type_text(&func.values[v.0 as usize].ty);
         let constants = args.iter().filter_map(|arg| self.constants.get(arg).cloned()).collect();
         let kernel = String::new();
-        self.nodes.push(Node { kind, title, kernel, ty: text(v), members: Vec::new(), constants });
+        self.nodes.push(Node {
+            kind,
+            title,
+            kernel,
+            ty: text(v),
+            members: Vec::new(),
+            constants,
+            notes: Vec::new(),
+            share: None,
+        });
         let from = args.iter().filter_map(|arg| Some((*self.of.get(arg)?, at, text(*arg))));
         self.edges.extend(from.collect::<Vec<_>>());
         at
@@ -151,7 +164,7 @@ fn group(groups: &Module, kernel: &str) -> Option<Vec<String>> {
 }
 
 /// A kernel's name without the function's.
-fn short<'k>(module: &Module, kernel: &'k str) -> &'k str {
+pub(super) fn short<'k>(module: &Module, kernel: &'k str) -> &'k str {
     kernel.strip_prefix(&module.entry).and_then(|rest| rest.strip_prefix('.')).unwrap_or(kernel)
 }
 

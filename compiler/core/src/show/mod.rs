@@ -3,6 +3,7 @@
 //! Nothing here changes what is compiled; it runs the pipeline with watchers and keeps what they saw.
 
 mod ask;
+pub mod explain;
 mod graph;
 mod layout;
 mod page;
@@ -10,7 +11,7 @@ mod stats;
 mod svg;
 mod trace;
 
-pub use ask::Ask;
+pub use ask::{Ask, Explain, ExplainStep};
 pub use stats::Stats;
 
 use tenfold_ir::Module;
@@ -37,7 +38,8 @@ pub fn answer(ask: &Ask, module: Module, context: &PassContext, passes: &[UserPa
         Ask::Remarks => run.remarks(module),
         Ask::Executions => run.executions(module),
         Ask::Stats => Ok(stats::Stats::of(&run.planned(module)?).json()),
-        Ask::Graph => page::page(&run.planned(module)?, &context.target),
+        Ask::Graph => Ok(page::page(&run.planned(module)?, &context.target)),
+        Ask::Explain(_) => Err(pass::wrong("a function is explained by `explain`", None)),
     }
 }
 

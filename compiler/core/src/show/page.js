@@ -54,12 +54,14 @@
     const list = add("ul", "");
     for (const line of rest) list.appendChild(Object.assign(document.createElement("li"), { textContent: line }));
     const kernel = [...document.querySelectorAll("details")].find((one) => one.dataset.kernel === node.dataset.kernel);
-    if (node.dataset.kernel && kernel) add("pre", kernel.querySelector("pre").textContent);
+    if (!node.dataset.kernel || !kernel) return;
+    for (const about of kernel.querySelectorAll(":scope > p, .about")) detail.appendChild(about.cloneNode(true));
+    add("pre", kernel.querySelector("pre").textContent);
   };
   drawing.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.closest(".node")) choose(event.target.closest(".node"));
   });
-  for (const piece of document.querySelectorAll(".memory [data-node]")) {
+  for (const piece of document.querySelectorAll("[data-node]")) {
     piece.addEventListener("click", () => {
       const node = document.getElementById(piece.dataset.node), box = node.querySelector("rect");
       const { width, height } = pane();

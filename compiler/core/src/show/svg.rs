@@ -12,6 +12,8 @@ const WIDTH: f64 = 260.0;
 const LINE: f64 = 15.0;
 /// Lines of a kind that a box has; the rest are counted.
 const LINES: usize = 8;
+/// Between the shapes of two arrows.
+const SHAPE: f64 = 11.0;
 /// Characters that fit into a box.
 const CHARACTERS: usize = 34;
 
@@ -31,6 +33,7 @@ fn cut(text: &str) -> String {
 /// The lines of a box, each with its class.
 fn lines(node: &Node) -> Vec<(&'static str, String)> {
     let mut all = vec![("title", node.title.clone()), ("type", node.ty.clone())];
+    all.extend(node.notes.iter().map(|note| ("note", note.clone())));
     for (class, mark, list) in [("member", "·", &node.members), ("weight", "◂", &node.constants)] {
         all.extend(list.iter().take(LINES).map(|text| (class, format!("{mark} {text}"))));
         if list.len() > LINES {
@@ -60,6 +63,13 @@ pub(super) fn graph(graph: &Graph) -> String {
         let path = path(route);
         let _ = writeln!(out, "<path class=\"edge\" d=\"{path}\"><title>{}</title></path>", escaped(ty));
     }
+    for (number, ((_, to, ty), route)) in graph.edges.iter().zip(&layout.routes).enumerate() {
+        // Shapes of arrows into one box stand one below the other.
+        let before = graph.edges[..number].iter().filter(|(_, other, _)| other == to).count();
+        let (x, y) = middle(route);
+        let y = y + SHAPE * before as f64;
+        let _ = writeln!(out, "<text class=\"shape\" x=\"{x:.0}\" y=\"{y:.0}\">{}</text>", cut(ty));
+    }
     for (number, node) in graph.nodes.iter().enumerate() {
         boxed(&mut out, number, node, layout.boxes[number]);
     }
@@ -77,6 +87,21 @@ fn path(route: &[Point]) -> String {
     path
 }
 
+/// Where the shape of an arrow stands: between the last two layers, where arrows into one box come from different sides.
+fn middle(route: &[Point]) -> Point {
+    let (from, to) = (route[route.len().saturating_sub(2)], route[route.len() - 1]);
+    ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0 + 4.0)
+}
+
+/// How much of the time a box takes, in steps: the colour of its border.
+fn heat(node: &Node) -> &'static str {
+    match node.share {
+        Some(share) if share >= 0.2 => " hot",
+        Some(share) if share >= 0.05 => " warm",
+        Some(_) | None => "",
+    }
+}
+
 fn class(node: &Node) -> &'static str {
     match node.kind {
         Kind::Input => "input",
@@ -91,8 +116,14 @@ fn class(node: &Node) -> &'static str {
 fn boxed(out: &mut String, number: usize, node: &Node, (x, y): Point) {
     let kernel =
         if node.kind == Kind::Kernel { format!(" data-kernel=\"{}\"", escaped(&node.kernel)) } else { String::new() };
-    let _ = writeln!(out, "<g id=\"node{number}\" class=\"node {}\" tabindex=\"0\"{kernel}>", class(node));
-    let parts = [&[node.title.clone(), node.ty.clone()], node.members.as_slice(), node.constants.as_slice()];
+    let _ =
+        writeln!(out, "<g id=\"node{number}\" class=\"node {}{}\" tabindex=\"0\"{kernel}>", class(node), heat(node));
+    let parts = [
+        &[node.title.clone(), node.ty.clone()],
+        node.notes.as_slice(),
+        node.members.as_slice(),
+        node.constants.as_slice(),
+    ];
     let _ = writeln!(out, "<title>{}</title>", escaped(parts.concat().join("\n").trim_end()));
     let _ = writeln!(out, "<rect x=\"{x:.0}\" y=\"{y:.0}\" width=\"{WIDTH}\" height=\"{}\" rx=\"5\"/>", height(node));
     for (n, (class, text)) in lines(node).iter().enumerate() {
@@ -105,9 +136,33 @@ fn boxed(out: &mut String, number: usize, node: &Node, (x, y): Point) {
 /// The plot of memory, in pixels.
 const PLOT: (f64, f64) = (1000.0, 320.0);
 
-/// A rectangle per value: time to the right, in calls; bytes of the workspace upwards.
-pub(super) fn memory(func: &relax::Function, graph: &Graph, pieces: &[Piece]) -> String {
-    let end = pieces.iter().map(|p| p.life.last + 1).max().unwrap_or(1).max(1);
+/// What runs to the right where memory is drawn: ticks of the walk over the function.
+pub(super) struct Time {
+    /// Where each tick begins, from 0 on; the last one is the end.
+    pub(super) begins: Vec<f64>,
+    /// The text at a place of the axis.
+    pub(super) text: fn(f64) -> String,
+}
+
+impl Time {
+    /// Every tick as long as any other.
+    pub(super) fn of_calls(pieces: &[Piece]) -> Time {
+        let end = pieces.iter().map(|p| p.life.last + 1).max().unwrap_or(1).max(1);
+        Time { begins: (0..=end).map(|tick| tick as f64).collect(), text: |at| format!("call {at:.0}") }
+    }
+
+    fn end(&self) -> f64 {
+        self.begins.last().copied().filter(|end| *end > 0.0).unwrap_or(1.0)
+    }
+
+    /// In pixels.
+    fn at(&self, tick: usize) -> f64 {
+        PLOT.0 * self.begins.get(tick).copied().unwrap_or(self.end()) / self.end()
+    }
+}
+
+/// A rectangle per value: time to the right, bytes of the workspace upwards.
+pub(super) fn memory(func: &relax::Function, graph: &Graph, pieces: &[Piece], time: &Time) -> String {
     let top = pieces.iter().map(|p| p.offset + p.bytes).max().unwrap_or(1).max(1);
     let (wide, high) = PLOT;
     let mut out = format!(
@@ -117,15 +172,21 @@ pub(super) fn memory(func: &relax::Function, graph: &Graph, pieces: &[Piece]) ->
         high + 24.0
     );
     for (number, piece) in pieces.iter().enumerate() {
-        rectangle(&mut out, func, graph, (number, piece), (end as f64, top as f64));
+        rectangle(&mut out, func, graph, (number, piece), (time, top as f64));
     }
     for part in 0..=4_u64 {
         let y = high - high * part as f64 / 4.0;
         let at = bytes(top * part / 4);
         let _ = writeln!(out, "<text class=\"axis\" x=\"{}\" y=\"{:.0}\">{at}</text>", wide + 6.0, y.max(8.0) + 3.0);
+        let (x, text) = (wide * part as f64 / 4.0, (time.text)(time.end() * part as f64 / 4.0));
+        let anchor = match part {
+            0 => "start",
+            4 => "end",
+            _ => "middle",
+        };
+        let y = high + 16.0;
+        let _ = writeln!(out, "<text class=\"axis\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>");
     }
-    let _ = writeln!(out, "<text class=\"axis\" x=\"0\" y=\"{}\">call 0</text>", high + 16.0);
-    let _ = writeln!(out, "<text class=\"axis\" x=\"{wide}\" y=\"{}\" text-anchor=\"end\">{end}</text>", high + 16.0);
     out + "</svg>\n"
 }
 
@@ -134,10 +195,10 @@ fn rectangle(
     func: &relax::Function,
     graph: &Graph,
     (number, piece): (usize, &Piece),
-    (end, top): (f64, f64),
+    (time, top): (&Time, f64),
 ) {
-    let (first, last) = (piece.life.first as f64, piece.life.last as f64 + 1.0);
-    let (x, w) = (PLOT.0 * first / end, PLOT.0 * (last - first) / end);
+    let (x, end) = (time.at(piece.life.first), time.at(piece.life.last + 1));
+    let w = (end - x).max(1.0);
     let h = PLOT.1 * piece.bytes as f64 / top;
     let y = PLOT.1 - PLOT.1 * piece.offset as f64 / top - h;
     let value = piece.life.home.0;

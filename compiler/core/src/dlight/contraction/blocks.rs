@@ -18,7 +18,7 @@ use crate::dlight::tiles::balanced;
 use crate::fuse::stage::{Iter, Stage, renamed};
 
 /// The most terms of a block.
-const TERMS: i64 = 192;
+pub(super) const TERMS: i64 = 192;
 
 /// The fewest terms of a block, where that makes all blocks equally long: shorter ones cost more than a second loop.
 const FEW: i64 = TERMS / 4;

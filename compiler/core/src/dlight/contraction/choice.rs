@@ -1,5 +1,7 @@
 //! Which iterators of a contraction become rows and columns of the tile.
 
+mod said;
+
 use std::collections::BTreeSet;
 
 use tenfold_ir::arith::IntExpr;

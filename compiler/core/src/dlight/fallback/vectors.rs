@@ -30,19 +30,46 @@ struct Found {
     vectors: i64,
 }
 
+/// What became of the loops of a kernel.
+#[derive(Default)]
+pub(super) struct Made {
+    /// Loops in vectors.
+    pub vectors: usize,
+    /// Loops that a primitive refused.
+    pub refused: usize,
+    /// The most elements that a turn of one of them takes.
+    pub widest: Option<i64>,
+    /// Buffers whose rows are asked for ahead.
+    pub ahead: usize,
+}
+
 /// The kernel with its innermost loops in vectors. What a primitive refuses stays as it is.
-pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine) -> PrimFunc {
+pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine) -> (PrimFunc, Made) {
     let (all, rows) = (found(&func, machine), ahead::rows(&func));
     let mut s = Schedule::new(module, func);
+    let mut made = Made::default();
     for it in all.into_iter().take(MOST) {
         let mut tried = s.clone();
-        if vectorised(&mut tried, &it).is_ok() {
-            s = tried;
+        match vectorised(&mut tried, &it) {
+            Ok(()) => {
+                made.vectors += 1;
+                made.widest = made.widest.max(Some(it.width()));
+                s = tried;
+            }
+            Err(_) => made.refused += 1,
         }
     }
     // What is refused leaves the schedule as it was.
-    rows.iter().take(MOST).for_each(|it| drop(ahead::ask(&mut s, it)));
-    s.finish()
+    made.ahead = rows.iter().take(MOST).filter(|it| ahead::ask(&mut s, it).is_ok()).count();
+    (s.finish(), made)
+}
+
+impl Found {
+    /// Elements that a turn takes: of a loop that is no longer all of them.
+    fn width(&self) -> i64 {
+        let width = self.lanes * self.vectors;
+        self.extent.map_or(width, |n| n.min(width))
+    }
 }
 
 fn vectorised(s: &mut Schedule<'_>, it: &Found) -> Result<(), ScheduleError> {

@@ -1,0 +1,120 @@
+//! `cargo tenfold explain`. What is measured is never compared with a number: it is there, or the reason that it is not.
+
+use crate::onnx::{has_cc, support};
+use crate::package::{DOUBLE, Package};
+use serde_json::Value;
+
+/// Two products, one of them with a symbolic extent, and a function of the crate.
+const LIBRARY: &str = "#[tensor_fn(dims(B <= 64))]\npub fn net(x: Tensor<f32, B, 32>, w: Tensor<f32, 32, 32>) -> Tensor<f32, B, 32> {\n    \
+                       let h = x.matmul(w);\n    h.relu().matmul(w)\n}\n\
+                       #[tensor_fn]\npub fn outside(x: Tensor<f32, 4>) -> Tensor<f32, 4> {\n    \
+                       let y: Tensor<f32, 4> = extern_call!(crate::host, x);\n    y\n}\n\
+                       #[tensor_fn]\npub fn checked(x: Tensor<f32, 4>, n: usize) -> Tensor<f32, 4> {\n    \
+                       assert!(n > 100, \"n is large\");\n    x * 2.0\n}\n\
+                       #[tensor_fn]\n#[schedule(|s| { let [i] = s.loops(\"own\"); s.vectorize(i); })]\n\
+                       pub fn own(x: Tensor<f32, 8>) -> Tensor<f32, 8> {\n    compute(|i| x[[i]] + 1.0)\n}\n";
+
+fn package(name: &str) -> Package {
+    Package::new(name, &format!("{DOUBLE}{LIBRARY}"))
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+#[test]
+fn what_cannot_be_explained_is_one_error() {
+    let package = package("explain-errors");
+    for (line, text) in [
+        ("explain nothing", "error: there is no function `nothing`"),
+        ("explain net", "error[T0809]: `net` is explained for numbers, and `B` has none"),
+        ("explain net --dim C=3", "error[T0809]: `net` has no dim `C`"),
+        ("explain net --dim B=65", "error[T0809]: `net` refuses these dims: `B <= 64` does not hold"),
+        ("explain checked --dim n=5", "error[T0809]: `checked` refuses these dims: `n is large` does not hold"),
+        ("explain none.onnx", "error: `none.onnx` cannot be read: No such file or directory"),
+    ] {
+        let outcome = package.run(line);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""), "{line}: {outcome:?}");
+        assert!(outcome.stderr.starts_with(text), "{line}: {outcome:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_explained_without_times() {
+    let package = package("explain-unmeasured");
+    for (line, reason) in [
+        ("explain net --dim B=8 --no-run", "not measured: `--no-run` was given"),
+        ("explain outside", "not measured: it calls `crate::host`, which only a program of its crate has"),
+        ("explain double --target aarch64-unknown-linux-gnu", "not measured: this machine is "),
+    ] {
+        let outcome = package.run(line);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{line}: {outcome:?}");
+        assert!(outcome.stdout.lines().nth(1).is_some_and(|l| l.starts_with(reason)), "{line}: {outcome:?}");
+    }
+    let found = json(&package.run("explain net --dim B=8 --no-run --json").stdout);
+    assert_eq!(found["dims"]["B"], 8, "{found}");
+    let kernels = found["kernels"].as_array().expect("kernels");
+    let flops: u64 = kernels.iter().filter_map(|kernel| kernel["flops"].as_u64()).sum();
+    assert_eq!(flops, 2 * 2 * 8 * 32 * 32 + 8 * 32, "{found}");
+    assert!(kernels.iter().all(|kernel| kernel["rule"] == "contraction" && kernel["seconds"].is_null()), "{found}");
+}
+
+#[test]
+fn a_schedule_of_the_users_is_said() {
+    let package = package("explain-schedule");
+    let outcome = package.run("explain own --no-run");
+    assert!(outcome.stdout.contains("#[schedule]\n  steps: "), "{outcome:?}");
+    assert!(outcome.stdout.contains("s.vectorize("), "{outcome:?}");
+    let remarks = package.run("show own --remarks");
+    assert!(remarks.stdout.contains("applied ApplySchedule own"), "{remarks:?}");
+    let remarks = package.run("show net --remarks");
+    assert!(remarks.stdout.contains("; tile: "), "{remarks:?}");
+}
+
+#[test]
+fn kernels_are_timed() {
+    if !has_cc() {
+        return;
+    }
+    let package = package("explain-timed");
+    let outcome = package.run("explain net --dim B=8 --seconds 0.05 --json -o net.html");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    let found = json(&outcome.stdout);
+    assert!(found["not_measured"].is_null() && found["seconds"].as_f64().is_some_and(|s| s > 0.0), "{found}");
+    let machine = &found["machine"];
+    for figure in ["measured_hertz", "measured_f32_flops_per_second"] {
+        assert!(machine[figure].as_f64().is_some_and(|n| n > 1e6), "{found}");
+    }
+    for kernel in found["kernels"].as_array().expect("kernels") {
+        assert!(kernel["calls"] == 1 && kernel["bound_by"].is_string(), "{found}");
+        assert!(kernel["seconds_of_calls"].as_array().is_some_and(|all| all.iter().all(Value::is_number)), "{found}");
+    }
+    let page = package.read("net.html");
+    for part in ["Kernels by time", "class=\"roofs\"", "class=\"shape\"", "Memory over time", "<tr data-node=\"node"] {
+        assert!(page.contains(part), "`{part}` is not in {page}");
+    }
+    let names = page.replace("http://www.w3.org/2000/svg", "").replace("url(#", "");
+    let loads = ["<link", "<img", "<iframe", "src=", "href=", "url(", "@import", "import(", "fetch(", "://", "XMLHttp"];
+    assert!(loads.iter().all(|load| !names.contains(load)), "{page}");
+    assert_eq!(crate::passes::unclosed(&page), Ok(()), "{page}");
+}
+
+#[test]
+fn a_model_is_explained() {
+    if !has_cc() {
+        return;
+    }
+    let package = Package::bare("explain-model");
+    let model = "input x: float[N, 16]\nconst w: float[16, 16] = 1\ny = MatMul(x, w)\nz = Relu(y)\noutput z";
+    let model = model.replace("= 1\n", &format!("= {}\n", vec!["1"; 256].join(", ")));
+    std::fs::write(package.path("net.onnx"), support::model(&model)).expect("a file");
+    let outcome = package.run("explain net.onnx --dim N=4 --seconds 0.05 --json -o net.html");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    let found = json(&outcome.stdout);
+    let kernel = &found["kernels"][0];
+    assert_eq!((&kernel["flops"], &kernel["rule"]), (&(2 * 4 * 256 + 4 * 16).into(), &"contraction".into()), "{found}");
+    assert!(kernel["seconds"].is_number(), "{found}");
+    assert!(package.read("net.html").starts_with("<!DOCTYPE html>"));
+    let text = package.run("explain net.onnx --no-run");
+    assert!(text.stdout.contains("not measured: `--no-run` was given"), "{text:?}");
+}

@@ -1,0 +1,207 @@
+/* Times every kernel of a function on this machine, and what the machine can do. `call.h` says how the function is
+   called: its arguments, how many kernels it has, the width of a vector, the sizes that bandwidth is asked for.
+
+   It prints a line per figure: a word, numbers behind it. Times are nanoseconds. */
+#define _POSIX_C_SOURCE 200809L
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#if defined(__SSE2__) && !defined(__clang__)
+#include <immintrin.h>
+#endif
+
+static void *take(size_t n) {
+    void *q = 0;
+    if (posix_memalign(&q, 64, n + 64)) {
+        fputs("out of memory\n", stderr);
+        exit(3);
+    }
+    memset(q, 0, n + 64);
+    return q;
+}
+
+#include "call.h"
+
+static uint64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int timing;
+static uint64_t begun, spent[SITES + 1], times[SITES + 1];
+
+/* 2 n before kernel n, 2 n + 1 behind it. */
+void tenfold_tick(ptrdiff_t at) {
+    if (!timing) return;
+    if (at & 1) {
+        spent[at >> 1] += now() - begun;
+        times[at >> 1] += 1;
+    } else {
+        begun = now();
+    }
+}
+
+static int ascending(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static uint64_t median(uint64_t *all, size_t count) {
+    qsort(all, count, sizeof *all, ascending);
+    return all[count / 2];
+}
+
+/* Calls with clocks between kernels and calls without, in turn. */
+static int measure(double seconds) {
+    size_t most = ((size_t)1 << 22) / (SITES + 1), calls = 0;
+    if (most > 1 << 16) most = 1 << 16;
+    uint64_t *whole = take(most * sizeof *whole), *each = take(most * (SITES + 1) * sizeof *each);
+    uint64_t begin = now();
+    for (int i = 0; i < 3 || now() - begin < 50000000u; i++) {
+        int32_t status = call();
+        if (status) {
+            printf("status %d\n", (int)status);
+            return 0;
+        }
+        if (i > 2 && now() - begin > seconds * 5e8) break;
+    }
+    begin = now();
+    while (calls < most && (calls < 5 || now() - begin < seconds * 1e9)) {
+        uint64_t start = now();
+        call();
+        whole[calls] = now() - start;
+        memset(spent, 0, sizeof spent);
+        memset(times, 0, sizeof times);
+        timing = 1;
+        call();
+        tenfold_tick(2 * SITES);
+        tenfold_tick(2 * SITES + 1);
+        timing = 0;
+        for (size_t i = 0; i <= SITES; i++) each[i * most + calls] = spent[i];
+        calls++;
+    }
+    uint64_t tick = median(each + SITES * most, calls), middle = median(whole, calls);
+    printf("tick %llu\n", (unsigned long long)tick);
+    printf("whole %llu %llu %llu %llu\n", (unsigned long long)middle, (unsigned long long)whole[0],
+           (unsigned long long)whole[calls - 1], (unsigned long long)calls);
+    for (size_t i = 0; i < SITES; i++)
+        printf("site %llu %llu %llu\n", (unsigned long long)i, (unsigned long long)median(each + i * most, calls),
+               (unsigned long long)times[i]);
+    free(whole);
+    free(each);
+    return 1;
+}
+
+/* One operation of a cycle each, every one of which waits for the one before. */
+static double hertz(void) {
+    double best = 0;
+    uint64_t x = now(), y = x | 1;
+    for (int turn = 0; turn < 40; turn++) {
+        uint64_t begin = now();
+        for (int i = 0; i < 20000; i++) {
+#define STEP x ^= y; __asm__ volatile("" : "+r"(x));
+            STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP
+        }
+        double rate = 20000 * 16 / ((double)(now() - begin) * 1e-9);
+        if (rate > best) best = rate;
+    }
+    return best;
+}
+
+typedef float vec __attribute__((vector_size(VECTOR)));
+typedef uint64_t words __attribute__((vector_size(VECTOR)));
+static volatile float sink, factor = 0.999f, term = 0.001f;
+
+/* Fused multiplications of whole vectors, enough of them at once to hide how long one takes. */
+static double flops(void) {
+    double best = 0;
+    vec m = {0}, c = {0};
+    m += factor;
+    c += term;
+    for (int turn = 0; turn < 60; turn++) {
+        /* All different, or a compiler would see that one of them is enough. */
+        vec a0 = c * factor, a1 = c * factor, a2 = c * factor, a3 = c * factor, a4 = c * factor, a5 = c * factor;
+        vec a6 = c * factor, a7 = c * factor, a8 = c * factor, a9 = c * factor, a10 = c * factor, a11 = c * factor;
+        uint64_t begin = now();
+        for (int i = 0; i < 100000; i++) {
+            a0 = a0 * m + c, a1 = a1 * m + c, a2 = a2 * m + c, a3 = a3 * m + c, a4 = a4 * m + c, a5 = a5 * m + c;
+            a6 = a6 * m + c, a7 = a7 * m + c, a8 = a8 * m + c, a9 = a9 * m + c, a10 = a10 * m + c, a11 = a11 * m + c;
+        }
+        uint64_t end = now();
+        vec all = a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + a10 + a11;
+        sink = all[0];
+        double rate = 100000.0 * 12 * 2 * (VECTOR / 4) / ((double)(end - begin) * 1e-9);
+        if (rate > best) best = rate;
+    }
+    return best;
+}
+
+/* A store past the caches, where the compiler has a word for it. */
+#if defined(__clang__)
+#define PAST(to, value) __builtin_nontemporal_store(value, to)
+#elif defined(__AVX512F__) && VECTOR == 64
+#define PAST(to, value) _mm512_stream_si512((__m512i *)(to), (__m512i)(value))
+#elif defined(__AVX__) && VECTOR == 32
+#define PAST(to, value) _mm256_stream_si256((__m256i *)(to), (__m256i)(value))
+#elif defined(__SSE2__) && VECTOR == 16
+#define PAST(to, value) _mm_stream_si128((__m128i *)(to), (__m128i)(value))
+#else
+#define PAST(to, value) (*(to) = (value))
+#endif
+#define KEPT(to, value) (*(to) = (value))
+#define COPY(put)                                     \
+    for (size_t i = 0; i < count; i += 8) {           \
+        words a = from[i], b = from[i + 1], c = from[i + 2], d = from[i + 3];     \
+        words e = from[i + 4], f = from[i + 5], g = from[i + 6], h = from[i + 7]; \
+        put(to + i, a), put(to + i + 1, b), put(to + i + 2, c), put(to + i + 3, d);     \
+        put(to + i + 4, e), put(to + i + 5, f), put(to + i + 6, g), put(to + i + 7, h); \
+    }
+
+static void read_all(const words *from, size_t count) {
+    words a = {0}, b = {0}, c = {0}, d = {0}, e = {0}, f = {0}, g = {0}, h = {0};
+    for (size_t i = 0; i < count; i += 8) {
+        a |= from[i], b |= from[i + 1], c |= from[i + 2], d |= from[i + 3];
+        e |= from[i + 4], f |= from[i + 5], g |= from[i + 6], h |= from[i + 7];
+    }
+    a |= b | c | d | e | f | g | h;
+    sink = (float)a[0];
+}
+
+/* Bytes per second of the best pass: 0 reads all of them, 1 copies half of them to the other half, 2 past the caches. */
+static double bandwidth(char *memory, size_t bytes, int how) {
+    size_t count = bytes / 2 / sizeof(words) / 8 * 8;
+    words *from = (words *)memory, *to = from + count;
+    double best = 0;
+    uint64_t start = now();
+    for (int pass = 0; pass < 4 || now() - start < 12000000u; pass++) {
+        uint64_t begin = now(), repeats = bytes < 1 << 18 ? 64 : 1;
+        for (uint64_t again = 0; again < repeats; again++) {
+            if (how == 0) read_all(from, 2 * count);
+            else if (how == 1) COPY(KEPT)
+            else COPY(PAST)
+            __asm__ volatile("" : : "r"(memory) : "memory");
+        }
+        double rate = (double)(2 * count * sizeof(words) * repeats) / ((double)(now() - begin) * 1e-9);
+        if (rate > best) best = rate;
+    }
+    return best;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3 || !open_inputs(argv[1])) return 2;
+    if (!measure(atof(argv[2]))) return 0;
+    printf("clock %.0f\n", hertz());
+    printf("peak %.0f\n", flops());
+    size_t most = levels[sizeof levels / sizeof *levels - 1];
+    char *memory = take(most);
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        double read = bandwidth(memory, levels[i], 0), copy = bandwidth(memory, levels[i], 1);
+        double past = bandwidth(memory, levels[i], 2);
+        printf("level %llu %.0f %.0f\n", (unsigned long long)levels[i], read, past > copy ? past : copy);
+    }
+    return 0;
+}

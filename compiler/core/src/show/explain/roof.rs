@@ -1,0 +1,48 @@
+//! How fast a kernel could be at best: the roof that lies lower over it, of arithmetic or of memory.
+
+use super::kernel::Work;
+use super::measured::Measured;
+use crate::Target;
+
+/// The lower roof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    Compute,
+    Memory,
+}
+
+impl Bound {
+    /// Its name in tables.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Bound::Compute => "compute",
+            Bound::Memory => "memory",
+        }
+    }
+}
+
+/// Features by which a processor multiplies bytes and adds four products at once.
+const DOT_PRODUCTS: [&str; 4] = ["avx512vnni", "avxvnni", "dotprod", "i8mm"];
+
+/// What of the roofs is not measured, in words.
+pub(super) const ASSUMED: [&str; 4] = [
+    "every operation could be half of a fused multiplication",
+    "64-bit operations take twice as long, products of bytes a quarter where the processor has dot products of them",
+    "a division or a root takes as long as 8 operations, a function such as exp as long as 20",
+    "what is passed, constants and results come from where all data of a call fit, other values from where the kernel's fit",
+];
+
+/// Seconds that one call of a kernel takes at least, and why no fewer.
+pub(super) fn least(work: &Work, data: u64, measured: &Measured, target: &Target) -> (f64, Bound) {
+    let (compute, memory) = (arithmetic(work, measured, target), movement(work, data, measured));
+    if compute >= memory { (compute, Bound::Compute) } else { (memory, Bound::Memory) }
+}
+
+fn arithmetic(work: &Work, measured: &Measured, target: &Target) -> f64 {
+    let dots = work.of_bytes && work.ints > work.flops && DOT_PRODUCTS.iter().any(|feature| target.has(feature));
+    work.effort as f64 / measured.peak / if dots { 4.0 } else { 1.0 }
+}
+
+fn movement(work: &Work, data: u64, measured: &Measured) -> f64 {
+    measured.moving(work.outside, data) + measured.moving(work.inside, work.bytes())
+}
