@@ -128,7 +128,7 @@ pub(crate) fn measured(folder: &Path, seconds: f64) -> Result<String, String> {
 /// What the function says to inputs that it does not take.
 fn refusal(folder: &Path, status: tenfold_abi::Status) -> String {
     let checks = fs::read_to_string(folder.join(CHECKS)).unwrap_or_default();
-    let broken = status.failed_check().and_then(|n| checks.lines().nth(n as usize));
+    let broken = status.failed_check().and_then(|n| checks.lines().nth(n));
     match broken {
         Some(check) => format!("random inputs do not keep to what the function asks for: {check}"),
         None => format!("a call with random inputs fails: {status}"),
