@@ -54,6 +54,7 @@ fn texts_without_times() {
 
 /// What a machine of round figures says of `net`: its kernels in the order of their calls.
 const ROUND: &str = "tick 20
+between 2120
 whole 45020 44020 90020 100
 site 0 12020 1
 site 1 20020 1

@@ -16,7 +16,7 @@ const GAIN: (f64, usize) = (0.03, 3);
 /// The part of its roof below which a kernel could be faster.
 const LOW: f64 = 0.7;
 
-/// How many times its least the usual time of a call is where something else runs on the machine.
+/// How many times what it could be the usual time of a call is where something else runs on the machine.
 const BUSY: f64 = 1.25;
 
 /// Seconds below which a kernel is short: what a call and its first loads take shows.
@@ -31,17 +31,17 @@ const FINDINGS: &[Finding] = &[far_from_the_roof, bound_by_memory, short_kernels
 /// Findings, each a line.
 pub(super) fn hints(explained: &Explained, rows: &Rows, measured: Option<&Measured>) -> Vec<String> {
     let Some(measured) = measured else { return unscheduled(explained, rows) };
-    let whole = measured.whole[0].max(1e-12);
+    let whole = (rows.total.seconds.unwrap_or(0.0) + rows.between.unwrap_or(0.0)).max(1e-12);
     let found = FINDINGS.iter().flat_map(|finding| finding(explained, rows, whole));
-    busy(measured).into_iter().chain(found).chain(unscheduled(explained, rows)).collect()
+    busy(measured, whole).into_iter().chain(found).chain(unscheduled(explained, rows)).collect()
 }
 
-/// Times are no better than the machine was idle.
-fn busy(measured: &Measured) -> Option<String> {
+/// Where something else runs too, a call is interrupted more often than a kernel is.
+fn busy(measured: &Measured, kernels: f64) -> Option<String> {
     let [median, least, _] = measured.whole;
-    let more = median / least.max(1e-12);
-    (more >= BUSY)
-        .then(|| format!("half of the calls took {more:.1} times the least one or longer: was the machine busy?"))
+    let more = median / least.min(kernels).max(1e-12);
+    let text = || format!("half of the calls took {more:.1} times what they could or longer: was the machine busy?");
+    (more >= BUSY).then(text)
 }
 
 fn share(row: &Row, whole: f64) -> f64 {

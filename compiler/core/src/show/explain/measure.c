@@ -60,6 +60,7 @@ static int measure(double seconds) {
     size_t most = ((size_t)1 << 22) / (SITES + 1), calls = 0;
     if (most > 1 << 16) most = 1 << 16;
     uint64_t *whole = take(most * sizeof *whole), *each = take(most * (SITES + 1) * sizeof *each);
+    uint64_t *between = take(most * sizeof *between);
     uint64_t begin = now();
     for (int i = 0; i < 3 || now() - begin < 50000000u; i++) {
         int32_t status = call();
@@ -77,7 +78,10 @@ static int measure(double seconds) {
         memset(spent, 0, sizeof spent);
         memset(times, 0, sizeof times);
         timing = 1;
+        start = now();
         call();
+        between[calls] = now() - start;
+        for (size_t i = 0; i < SITES; i++) between[calls] -= spent[i];
         tenfold_tick(2 * SITES);
         tenfold_tick(2 * SITES + 1);
         timing = 0;
@@ -86,6 +90,7 @@ static int measure(double seconds) {
     }
     uint64_t tick = median(each + SITES * most, calls), middle = median(whole, calls);
     printf("tick %llu\n", (unsigned long long)tick);
+    printf("between %llu\n", (unsigned long long)median(between, calls));
     printf("whole %llu %llu %llu %llu\n", (unsigned long long)middle, (unsigned long long)whole[0],
            (unsigned long long)whole[calls - 1], (unsigned long long)calls);
     for (size_t i = 0; i < SITES; i++)
@@ -93,6 +98,7 @@ static int measure(double seconds) {
                (unsigned long long)times[i]);
     free(whole);
     free(each);
+    free(between);
     return 1;
 }
 

@@ -11,6 +11,8 @@ pub struct Measured {
     pub(super) calls: u64,
     /// What a clock adds to the time of a kernel, in seconds.
     pub(super) tick: f64,
+    /// Seconds of a call with clocks that pass outside of kernels.
+    between: f64,
     /// Seconds that the kernel of a site takes in one call of the function, and how often it runs in it.
     pub(super) sites: BTreeMap<usize, (f64, u64)>,
     /// Cycles of a second.
@@ -35,6 +37,7 @@ impl Measured {
             match (word, numbers.as_slice()) {
                 ("status", [status]) => return Err(format!("status {status}")),
                 ("tick", [ns]) => all.tick = ns * NANO,
+                ("between", [ns]) => all.between = ns * NANO,
                 ("whole", [median, least, greatest, calls]) => {
                     all.whole = [median, least, greatest].map(|ns| ns * NANO);
                     all.calls = *calls as u64;
@@ -60,6 +63,13 @@ impl Measured {
     pub(super) fn site(&self, number: usize) -> Option<(f64, u64)> {
         let (seconds, times) = self.sites.get(&number)?;
         Some(((seconds - self.tick * *times as f64).max(0.0), *times))
+    }
+
+    /// Seconds of a call that pass outside of kernels, clocks not counted.
+    pub(super) fn between(&self) -> f64 {
+        // Those of kernels, and the two around the call.
+        let clocks = 1 + self.sites.values().map(|(_, times)| times).sum::<u64>();
+        (self.between - self.tick * clocks as f64).max(0.0)
     }
 
     /// Seconds to read and write so many bytes that lie among `within` bytes which are touched again and again: what is

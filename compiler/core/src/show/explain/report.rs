@@ -71,7 +71,7 @@ impl Rows {
             seconds: measured.map(|_| 0.0),
             least: None,
         });
-        let between = measured.zip(total.seconds).map(|(measured, seconds)| (measured.whole[0] - seconds).max(0.0));
+        let between = measured.map(Measured::between);
         Rows { rows, calls: calls.iter().map(|row| row.seconds).collect(), total, between }
     }
 }
