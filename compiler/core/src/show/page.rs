@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use tenfold_ir::arith::Sym;
 use tenfold_ir::tir;
 
 use super::Planned;
@@ -21,6 +22,8 @@ pub(super) struct More {
     pub(super) first: String,
     /// Of a kernel, what stands before its text.
     pub(super) of_kernels: BTreeMap<String, String>,
+    /// Numbers for symbols; the greatest extents where there are none.
+    pub(super) dims: BTreeMap<Sym, i64>,
     /// How long the ticks of a walk over the function last; each as long as any other if it is not known.
     pub(super) time: Option<Time>,
 }
@@ -83,7 +86,7 @@ fn drawing(out: &mut String, graph: &Graph) {
 fn memory(out: &mut String, planned: &Planned, graph: &Graph, more: &More) {
     *out += "<h2>Memory over time</h2>\n";
     let Some(func) = planned.module.relax(&planned.module.entry) else { return };
-    match pieces(func) {
+    match pieces(func, &more.dims) {
         None => *out += "<p>A dim without a bound keeps the workspace's offsets from being numbers.</p>\n",
         Some(pieces) if pieces.is_empty() => *out += "<p>Nothing lives in the workspace.</p>\n",
         Some(pieces) => {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::relax::{self, Op, Place};
 use tenfold_ir::tir::{Expr, PrimFunc, Stmt};
 
@@ -88,11 +89,12 @@ pub(super) struct Piece {
     pub(super) bytes: u64,
 }
 
-/// The values of the workspace; none if a size or an offset has no bound.
-pub(super) fn pieces(func: &relax::Function) -> Option<Vec<Piece>> {
+/// The values of the workspace for these numbers, or for the greatest extents where there is none; nothing if a size or
+/// an offset has neither number nor bound.
+pub(super) fn pieces(func: &relax::Function, dims: &BTreeMap<Sym, i64>) -> Option<Vec<Piece>> {
     let plan = func.plan.as_ref()?;
     let bounds = crate::plan::prover(func);
-    let most = |e: &tenfold_ir::arith::IntExpr| e.as_const().or_else(|| bounds.const_bounds(e).1);
+    let most = |e: &IntExpr| e.eval(&|sym| dims.get(sym).copied()).or_else(|| bounds.const_bounds(e).1);
     let mut pieces = Vec::new();
     for life in lives(func, &Homes::new(func)) {
         let part = plan.tuples.get(&life.home.0).and_then(|t| t.get(life.home.1)).cloned();
@@ -107,7 +109,7 @@ pub(super) fn pieces(func: &relax::Function) -> Option<Vec<Piece>> {
 
 fn most_alive(func: &relax::Function) -> Option<u64> {
     let mut change: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-    for (first, last, bytes) in memory(pieces(func)?) {
+    for (first, last, bytes) in alive(pieces(func, &BTreeMap::new())?) {
         change.entry(first).or_default().0 += bytes;
         change.entry(last + 1).or_default().1 += bytes;
     }
@@ -120,7 +122,7 @@ fn most_alive(func: &relax::Function) -> Option<u64> {
 }
 
 /// When bytes are in use, and how many. Values that were merged share them and count once.
-fn memory(mut pieces: Vec<Piece>) -> Vec<(usize, usize, u64)> {
+pub(super) fn alive(mut pieces: Vec<Piece>) -> Vec<(usize, usize, u64)> {
     pieces.sort_by_key(|p| (p.offset, p.bytes, p.life.first));
     let mut all: Vec<(usize, usize, u64)> = Vec::new();
     let mut before = None;

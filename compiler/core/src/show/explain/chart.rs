@@ -30,7 +30,8 @@ pub(super) fn page(explained: &Explained, rows: &Rows, measured: Result<&Measure
         let _ = writeln!(first, "<h2>What to look at</h2>\n<ul>\n{items}</ul>");
     }
     let of_kernels = explained.kernels.iter().map(|kernel| (kernel.name.clone(), about(kernel))).collect();
-    let more = More { first, of_kernels, time: measured.is_ok().then(|| clock(explained, rows)) };
+    let dims = explained.dims.clone();
+    let more = More { first, of_kernels, dims, time: measured.is_ok().then(|| clock(explained, rows)) };
     page::with(&explained.planned, &explained.target, &graph, &more)
 }
 

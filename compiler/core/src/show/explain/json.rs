@@ -2,6 +2,7 @@
 
 use super::Explained;
 use super::measured::Measured;
+use super::memory::{Moment, moments};
 use super::report::{Row, Rows};
 use super::roof::ASSUMED;
 
@@ -22,8 +23,23 @@ pub(super) fn json(explained: &Explained, rows: &Rows, measured: Result<&Measure
         ("data_bytes", explained.data.to_string()),
         ("machine", measured.map_or("null".into(), machine)),
         ("kernels", list(&kernels)),
+        ("memory", memory(explained, rows)),
     ];
     object(fields.into_iter()) + "\n"
+}
+
+/// Bytes of the workspace that are alive while each call runs.
+fn memory(explained: &Explained, rows: &Rows) -> String {
+    let Some(moments) = moments(explained, rows) else { return "null".into() };
+    let one = |moment: &Moment| {
+        let fields = [
+            ("kernel", quoted(&explained.kernels[explained.calls[moment.call].kernel].name)),
+            ("begins_at_seconds", number(moment.begin)),
+            ("alive_bytes", moment.alive.to_string()),
+        ];
+        object(fields.into_iter())
+    };
+    list(&moments.iter().map(one).collect::<Vec<_>>())
 }
 
 fn machine(measured: &Measured) -> String {

@@ -13,6 +13,7 @@ mod hints;
 mod json;
 mod kernel;
 mod measured;
+mod memory;
 mod program;
 mod report;
 mod roof;
@@ -43,6 +44,7 @@ pub struct Explained {
     planned: Planned,
     target: Target,
     given: BTreeMap<String, i64>,
+    dims: BTreeMap<Sym, i64>,
     kernels: Vec<Kernel>,
     /// In the order in which the function calls its kernels.
     calls: Vec<Call>,
@@ -152,7 +154,15 @@ impl Explained {
         let (kernels, calls) = kernel::all(seen, &planned, lowered, dims);
         let data = passed(lowered, dims) + weight_bytes(lowered) + workspace(&planned, dims);
         let planned = Planned { module: planned, groups: seen.groups.clone() };
-        Ok(Explained { planned, target: target.clone(), given: given.clone(), kernels, calls, data })
+        Ok(Explained {
+            planned,
+            target: target.clone(),
+            given: given.clone(),
+            dims: dims.clone(),
+            kernels,
+            calls,
+            data,
+        })
     }
 
     /// How the function is called from C; or why it is not.

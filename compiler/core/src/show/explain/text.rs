@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::Explained;
 use super::hints::hints;
 use super::measured::Measured;
+use super::memory;
 use super::report::{Row, Rows};
 use super::roof::ASSUMED;
 use crate::show::svg::bytes;
@@ -23,6 +24,7 @@ pub(super) fn text(explained: &Explained, rows: &Rows, measured: Result<&Measure
     if let Some(between) = rows.between.filter(|_| measured.is_ok()) {
         let _ = writeln!(out, "{} of a call pass between kernels", time(between));
     }
+    out += &memory::text(explained, rows);
     out += &schedules(explained, rows);
     let hints = hints(explained, rows, measured.ok());
     if !hints.is_empty() {
@@ -180,6 +182,11 @@ pub(super) fn time(seconds: f64) -> String {
         s if s >= 1e-6 => format!("{} µs", figure(s * 1e6)),
         s => format!("{:.0} ns", s * 1e9),
     }
+}
+
+/// The number of a call, counted from 1.
+pub(super) fn number(call: usize) -> String {
+    format!("call {}", call + 1)
 }
 
 /// A part as a percentage.
