@@ -3,6 +3,7 @@
 use crate::onnx::{has_cc, support};
 use crate::package::{DOUBLE, Package};
 use serde_json::Value;
+use std::process::Command;
 
 /// Two products, one of them with a symbolic extent, and a function of the crate.
 const LIBRARY: &str = "#[tensor_fn(dims(B <= 64))]\npub fn net(x: Tensor<f32, B, 32>, w: Tensor<f32, 32, 32>) -> Tensor<f32, B, 32> {\n    \
@@ -117,4 +118,50 @@ fn a_model_is_explained() {
     assert!(package.read("net.html").starts_with("<!DOCTYPE html>"));
     let text = package.run("explain net.onnx --no-run");
     assert!(text.stdout.contains("not measured: `--no-run` was given"), "{text:?}");
+}
+
+/// A browser without a window, if there is one: only a look needs it, so nothing asks for it.
+fn browser() -> Option<&'static str> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let found = names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok());
+    if found.is_none() {
+        println!("skipped: there is no Chromium");
+    }
+    found
+}
+
+/// What a person does: clicks on a row, on a box of the graph, on a value of the memory. Each shows a kernel's text.
+const CLICKS: &str = r##"
+const said = [], shown = () => `${document.querySelector("#detail h3").textContent}: ${document.querySelector("#detail pre").textContent}`;
+const click = (one, kinds) => {
+  const { x, y } = one.getBoundingClientRect(), at = { clientX: x + 9, clientY: y + 9, bubbles: true };
+  document.querySelector("#detail").replaceChildren();
+  for (const kind of kinds) one.dispatchEvent(new PointerEvent(kind, at));
+  said.push(shown().split("(")[0]);
+};
+click(document.querySelector("tr[data-node]"), ["click"]);
+click(document.querySelector(".node.kernel, .node.group"), ["pointerdown", "pointerup"]);
+click(document.querySelector(".memory [data-node]"), ["click"]);
+document.title = said.join("; ");
+"##;
+
+#[test]
+fn a_click_shows_the_text_of_a_kernel() {
+    let Some(browser) = browser() else { return };
+    let package = package("explain-browser");
+    let outcome = package.run("explain net --dim B=8 --no-run -o net.html");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let page = package.read("net.html").replace("</body>", &format!("<script>{CLICKS}</script></body>"));
+    package.write("clicked.html", &page);
+    let url = format!("file://{}", package.path("clicked.html").display());
+    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND", "--dump-dom"];
+    let out = Command::new(browser).args(flags).arg(&url).output().expect("the browser starts");
+    let dom = String::from_utf8_lossy(&out.stdout);
+    let title = dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next()).unwrap_or_default();
+    let said: Vec<&str> = title.split("; ").collect();
+    assert_eq!(said.len(), 3, "{title}: {}", String::from_utf8_lossy(&out.stderr));
+    for text in said {
+        let (name, prim) = text.split_once(": ").expect("a kernel and its text");
+        assert_eq!(prim, format!("prim @net.{name}"), "{title}");
+    }
 }
