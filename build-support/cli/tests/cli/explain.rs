@@ -83,6 +83,8 @@ fn kernels_are_timed() {
     let found = json(&outcome.stdout);
     assert!(found["not_measured"].is_null() && found["seconds"].as_f64().is_some_and(|s| s > 0.0), "{found}");
     let machine = &found["machine"];
+    let through = if std::env::var("TENFOLD_LLVM").is_ok_and(|choice| choice == "none") { "c" } else { "llvm" };
+    assert_eq!(machine["backend"], through, "{found}");
     for figure in ["measured_hertz", "measured_f32_flops_per_second"] {
         assert!(machine[figure].as_f64().is_some_and(|n| n > 1e6), "{found}");
     }
@@ -98,6 +100,17 @@ fn kernels_are_timed() {
     let loads = ["<link", "<img", "<iframe", "src=", "href=", "url(", "@import", "import(", "fetch(", "://", "XMLHttp"];
     assert!(loads.iter().all(|load| !names.contains(load)), "{page}");
     assert_eq!(crate::passes::unclosed(&page), Ok(()), "{page}");
+}
+
+#[test]
+fn code_of_the_c_back_end_is_timed_and_named() {
+    if !has_cc() {
+        return;
+    }
+    let package = package("explain-c").env("TENFOLD_LLVM", "none");
+    let outcome = package.run("explain double --seconds 0.05");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    assert!(outcome.stdout.lines().next().is_some_and(|line| line.contains("compiled through C")), "{outcome:?}");
 }
 
 #[test]

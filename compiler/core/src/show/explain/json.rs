@@ -59,6 +59,7 @@ fn machine(measured: &Measured) -> String {
         ("measured_memory", list(&levels)),
         ("assumed", list(&assumed)),
         ("threads", "1".into()),
+        ("backend", quoted(&measured.backend)),
     ];
     object(fields.into_iter())
 }

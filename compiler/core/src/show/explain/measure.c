@@ -200,6 +200,7 @@ static double bandwidth(char *memory, size_t bytes, int how) {
 int main(int argc, char **argv) {
     if (argc < 3 || !open_inputs(argv[1])) return 2;
     if (!measure(atof(argv[2]))) return 0;
+    printf("backend %s\n", BACKEND);
     printf("clock %.0f\n", hertz());
     printf("peak %.0f\n", flops());
     size_t most = levels[sizeof levels / sizeof *levels - 1];

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 /// Times of a function, and what the machine can do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
+    /// What generated the code.
+    pub(super) backend: String,
     /// A call without clocks inside, in seconds: median, least, greatest.
     pub(super) whole: [f64; 3],
     /// How many calls were timed.
@@ -32,6 +34,10 @@ impl Measured {
         let mut all = Measured::default();
         for line in text.lines() {
             let (word, rest) = line.split_once(' ').ok_or_else(|| unread(line))?;
+            if word == "backend" {
+                all.backend = rest.into();
+                continue;
+            }
             let numbers = rest.split(' ').map(|n| n.parse::<f64>().ok().filter(|n| n.is_finite()));
             let numbers: Vec<f64> = numbers.collect::<Option<_>>().ok_or_else(|| unread(line))?;
             match (word, numbers.as_slice()) {

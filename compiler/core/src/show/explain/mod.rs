@@ -100,7 +100,7 @@ pub fn compile_timed(
     let made = compile(module, &context, &options, backend)?;
     let seen = watch.take();
     let explained = Explained::new(&seen, &context.target, given, &dims).map_err(one)?;
-    let written = explained.program(&seen, &dims).and_then(|program| program.write(&made, folder));
+    let written = explained.program(&seen, &dims, backend.name()).and_then(|program| program.write(&made, folder));
     Ok((explained, written))
 }
 
@@ -166,7 +166,12 @@ impl Explained {
     }
 
     /// How the function is called from C; or why it is not.
-    fn program<'a>(&self, seen: &'a Captured, dims: &'a BTreeMap<Sym, i64>) -> Result<Program<'a>, String> {
+    fn program<'a>(
+        &self,
+        seen: &'a Captured,
+        dims: &'a BTreeMap<Sym, i64>,
+        backend: &'a str,
+    ) -> Result<Program<'a>, String> {
         let lowered = seen.lowered.as_ref().ok_or("it was not lowered")?;
         let graph = self.planned.module.relax(&self.planned.module.entry);
         let callee = graph.into_iter().flat_map(relax::Function::bindings).find_map(|binding| match &binding.op {
@@ -184,6 +189,7 @@ impl Explained {
             workspace: workspace(&self.planned.module, dims),
             vector_bytes: self.target.vector_bytes(),
             data: self.data,
+            backend,
         })
     }
 

@@ -48,6 +48,8 @@ pub(super) struct Program<'a> {
     pub(super) vector_bytes: u32,
     /// Bytes that a call touches.
     pub(super) data: u64,
+    /// What generated the code.
+    pub(super) backend: &'a str,
 }
 
 impl Program<'_> {
@@ -105,13 +107,14 @@ impl Program<'_> {
         let (types, args) = (types.join(", "), args.join(", "));
         let gap = if types.is_empty() { "" } else { ", " };
         let source = format!(
-            "#define SITES {}\n#define VECTOR {}\nstatic const size_t levels[] = {{{}}};\nstatic void *p[{count}];\n\
+            "#define SITES {}\n#define VECTOR {}\n#define BACKEND \"{}\"\nstatic const size_t levels[] = {{{}}};\nstatic void *p[{count}];\n\
              extern int32_t {ENTRY}({types}{gap}const void *);\n\
              static int32_t call(void) {{ return {ENTRY}({args}{gap}0); }}\n\
              static int open_inputs(const char *path) {{\n    FILE *in = fopen(path, \"rb\");\n    \
              if (!in) return 0;\n{opened}    return !fclose(in);\n}}\n",
             self.sites,
             self.vector_bytes.max(16),
+            self.backend,
             levels.join(", "),
         );
         Ok((source, inputs))

@@ -48,8 +48,9 @@ pub(super) fn head(explained: &Explained, measured: Result<&Measured, &str>) -> 
             let [median, least, _] = measured.whole.map(time);
             let lanes = explained.target.vector_bytes().max(16) / 4;
             let mut out = format!(
-                "{name}{dims}: {median} a call on one thread, the median of {}; {least} at least\n",
-                measured.calls
+                "{name}{dims}: {median} a call on one thread, the median of {}; {least} at least; {}\n",
+                measured.calls,
+                code(&measured.backend)
             );
             let per_cycle = measured.peak / measured.clock / f64::from(2 * lanes);
             let _ = writeln!(
@@ -70,6 +71,11 @@ pub(super) fn head(explained: &Explained, measured: Result<&Measured, &str>) -> 
             out
         }
     }
+}
+
+/// What generated the code: a reader should know that LLVM did not.
+fn code(backend: &str) -> &'static str {
+    if backend == "c" { "compiled through C, which LLVM does better" } else { "compiled through LLVM" }
 }
 
 /// Heads, a line per kernel, and the total.
