@@ -13,6 +13,15 @@ impl Choice {
             let (outer, read) = if self.columns_outside { ("columns", "columns") } else { ("rows", "rows") };
             all.push(("order", format!("{outer} outside: what lies along the {read} is read once")));
         }
+        if self.block > 1 {
+            let text =
+                "tiles along the columns for one row of tiles after the other: the second cache holds what they read";
+            all.push(("blocks", format!("{} {text}", self.block)));
+        }
+        if let Some(buf) = self.padded {
+            let name = &staged.b.buf(buf).name;
+            all.push(("padded", format!("`{name}` is copied with room between its rows: they would share cache sets")));
+        }
         if let Some((n, packing)) = self.packed {
             let name = &staged.b.buf(found.operands[n].buf).name;
             all.push(("packed", format!("`{name}` {}", packing.said())));
@@ -64,6 +73,7 @@ impl Packing {
             Packing::Iterators => "is laid out anew before: it has no neighbours along the columns".into(),
             Packing::Phases(step) => format!("is laid out anew before, every {step}th element beside the next"),
             Packing::Panels => "lies in panels since the program was built".into(),
+            Packing::CopiedPanels => "is copied into panels before: what a tile reads of it lies far apart".into(),
         }
     }
 }
