@@ -56,9 +56,9 @@ fn texts_without_times() {
 const ROUND: &str = "tick 20
 between 2120
 whole 45020 44020 90020 100
-site 0 12020 1
-site 1 20020 1
-site 2 11020 1
+site 0 12020 1 9000
+site 1 20020 1 15000
+site 2 11020 1 9000
 backend llvm
 clock 1000000000
 peak 100000000000

@@ -16,7 +16,7 @@ const GAIN: (f64, usize) = (0.03, 3);
 /// The part of its roof below which a kernel could be faster.
 const LOW: f64 = 0.7;
 
-/// How many times what it could be the usual time of a call is where something else runs on the machine.
+/// How many times its least a kernel's usual time is where something else runs on the machine.
 const BUSY: f64 = 1.25;
 
 /// Seconds below which a kernel is short: what a call and its first loads take shows.
@@ -33,15 +33,13 @@ pub(super) fn hints(explained: &Explained, rows: &Rows, measured: Option<&Measur
     let Some(measured) = measured else { return unscheduled(explained, rows) };
     let whole = (rows.total.seconds.unwrap_or(0.0) + rows.between.unwrap_or(0.0)).max(1e-12);
     let found = FINDINGS.iter().flat_map(|finding| finding(explained, rows, whole));
-    busy(measured, whole).into_iter().chain(found).chain(unscheduled(explained, rows)).collect()
+    busy(measured).into_iter().chain(found).chain(unscheduled(explained, rows)).collect()
 }
 
-/// Where something else runs too, a call is interrupted more often than a kernel is.
-fn busy(measured: &Measured, kernels: f64) -> Option<String> {
-    let [median, least, _] = measured.whole;
-    let more = median / least.min(kernels).max(1e-12);
-    let text = || format!("half of the calls took {more:.1} times what they could or longer: was the machine busy?");
-    (more >= BUSY).then(text)
+/// Times are no better than the machine was idle.
+fn busy(measured: &Measured) -> Option<String> {
+    let more = measured.unrest();
+    (more >= BUSY).then(|| format!("kernels usually take {more:.1} times their least time: was the machine busy?"))
 }
 
 fn share(row: &Row, whole: f64) -> f64 {

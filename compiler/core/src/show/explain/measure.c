@@ -93,9 +93,11 @@ static int measure(double seconds) {
     printf("between %llu\n", (unsigned long long)median(between, calls));
     printf("whole %llu %llu %llu %llu\n", (unsigned long long)middle, (unsigned long long)whole[0],
            (unsigned long long)whole[calls - 1], (unsigned long long)calls);
-    for (size_t i = 0; i < SITES; i++)
-        printf("site %llu %llu %llu\n", (unsigned long long)i, (unsigned long long)median(each + i * most, calls),
-               (unsigned long long)times[i]);
+    for (size_t i = 0; i < SITES; i++) {
+        uint64_t usual = median(each + i * most, calls);
+        printf("site %llu %llu %llu %llu\n", (unsigned long long)i, (unsigned long long)usual,
+               (unsigned long long)times[i], (unsigned long long)each[i * most]);
+    }
     free(whole);
     free(each);
     free(between);

@@ -15,6 +15,9 @@ pub struct Measured {
     pub(super) tick: f64,
     /// Seconds of a call with clocks that pass outside of kernels.
     between: f64,
+    /// The sums of the sites' usual and least seconds.
+    usual: f64,
+    least: f64,
     /// Seconds that the kernel of a site takes in one call of the function, and how often it runs in it.
     pub(super) sites: BTreeMap<usize, (f64, u64)>,
     /// Cycles of a second.
@@ -48,8 +51,10 @@ impl Measured {
                     all.whole = [median, least, greatest].map(|ns| ns * NANO);
                     all.calls = *calls as u64;
                 }
-                ("site", [number, ns, times]) => {
+                ("site", [number, ns, times, least]) => {
                     all.sites.insert(*number as usize, (ns * NANO, *times as u64));
+                    all.usual += ns * NANO;
+                    all.least += least * NANO;
                 }
                 ("clock", [hertz]) => all.clock = *hertz,
                 ("peak", [flops]) => all.peak = *flops,
@@ -69,6 +74,11 @@ impl Measured {
     pub(super) fn site(&self, number: usize) -> Option<(f64, u64)> {
         let (seconds, times) = self.sites.get(&number)?;
         Some(((seconds - self.tick * *times as f64).max(0.0), *times))
+    }
+
+    /// How many times its least a kernel's usual time is, over all of them.
+    pub(super) fn unrest(&self) -> f64 {
+        if self.least > 0.0 { self.usual / self.least } else { 1.0 }
     }
 
     /// Seconds of a call that pass outside of kernels, clocks not counted.
