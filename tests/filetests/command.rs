@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use tenfold_core::Target;
 use tenfold_core::pass::{self, PassContext};
+use tenfold_core::{PIPELINE, Target};
 use tenfold_ir::arith::Sym;
 use tenfold_ir::eval::Bounded;
 use tenfold_ir::{DType, Function, Module, relax, tir};
@@ -58,7 +58,8 @@ fn errors(module: &Module) -> Vec<String> {
 /// interpreter runs it before and after, and both must give the same.
 fn passes(file: &File, names: &str) -> Result<Vec<String>, String> {
     let triple = file.target.as_deref().unwrap_or("x86_64-unknown-linux-gnu");
-    let mut context = PassContext::new(Target::from_triple(triple, &[]));
+    let machine = |features: &str| Target::from_triple(triple, &features.split(',').collect::<Vec<_>>());
+    let mut context = PassContext::new(machine(&file.features));
     if let Some(level) = file.opt_level {
         context.opt_level = level;
     }
@@ -68,6 +69,8 @@ fn passes(file: &File, names: &str) -> Result<Vec<String>, String> {
     let mut module = file.module.clone();
     for name in names.split(',').map(str::trim).filter(|n| !n.is_empty()) {
         let pass = pass::get(name).map_err(|e| e.message)?;
+        let layout = file.layout.as_deref().filter(|_| lays_out(name));
+        let context = layout.map_or_else(|| context.clone(), |features| context.with_target(machine(features)));
         if let Err(e) = pass::run_pass(&pass, &mut module, &context) {
             return Ok(lines(&format!("error: {}", e.message)));
         }
@@ -85,6 +88,12 @@ fn passes(file: &File, names: &str) -> Result<Vec<String>, String> {
         out.extend(after.into_iter().map(|line| format!("gives {line}")));
     }
     Ok(out)
+}
+
+/// Whether a pass is one of those that all variants share, up to the last layout of constants.
+fn lays_out(name: &str) -> bool {
+    let at = |name: &str| PIPELINE.iter().position(|pass| pass.info.name == name);
+    at(name).is_some_and(|n| Some(n) <= at("PrepackWeights"))
 }
 
 /// What the entry leaves in the buffers that it writes, by the interpreter.

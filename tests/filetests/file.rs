@@ -21,6 +21,10 @@ pub(crate) struct File {
     pub opt_level: Option<u32>,
     /// The machine that passes see, if it is not a common one.
     pub target: Option<String>,
+    /// Features of that machine, with commas between them.
+    pub features: String,
+    /// Those of the machine that constants are laid out for, if it is another.
+    pub layout: Option<String>,
     /// Why the text does not parse, for `test parse`.
     pub refused: Option<String>,
     /// The IR as written, without what is expected.
@@ -42,6 +46,8 @@ impl File {
             config: Vec::new(),
             opt_level: None,
             target: None,
+            features: String::new(),
+            layout: None,
             refused: None,
             source: String::new(),
             expected: expected.collect(),
@@ -80,6 +86,8 @@ impl File {
                 self.config.push((key.trim().to_string(), value.trim().to_string()));
             }
             "target" => self.target = Some(rest.trim().to_string()),
+            "features" => self.features = rest.trim().to_string(),
+            "layout" => self.layout = Some(rest.trim().to_string()),
             "opt" => {
                 let level = rest.trim().parse().map_err(|_| format!("expected a level, found `{rest}`"))?;
                 self.opt_level = Some(level);

@@ -112,13 +112,15 @@ fn greatest_common_divisor(a: i64, b: i64) -> i64 {
 }
 
 /// The vectors per tile that cost the least, and what they cost per step of the sum. Extents that are not known count
-/// as large.
-pub(super) fn best(of: &Extents, machine: &Machine) -> (i64, i64) {
+/// as large. An operand may lie in panels of so many columns for a machine with wider vectors: each vector lies in one
+/// of them, but of tiles that cost the same those are taken that do so as a whole.
+pub(super) fn best(of: &Extents, panel: Option<i64>, machine: &Machine) -> (i64, i64) {
     // No more vectors than a row has, and room for as many accumulators as vectors.
     let whole = (of.columns.unwrap_or(LARGE) + of.lanes - 1) / of.lanes;
     let widest = ((machine.registers - 2) / 2).min(whole).max(1);
-    let costs = |vectors: i64| (cost(of, vectors, machine), loads(vectors, machine), vectors);
-    (1..=widest).map(costs).min().map_or((1, 0), |(cost, _, vectors)| (vectors, cost))
+    let apart = |vectors: i64| panel.is_some_and(|width| width % (vectors * of.lanes) != 0);
+    let costs = |vectors: i64| (cost(of, vectors, machine), apart(vectors), loads(vectors, machine), vectors);
+    (1..=widest).map(costs).min().map_or((1, 0), |(cost, _, _, vectors)| (vectors, cost))
 }
 
 /// Extents that are not known.
@@ -180,13 +182,30 @@ mod tests {
     #[test]
     fn a_square_product_takes_few_loads() {
         let of = |rows, near| Extents { rows: Some(rows), columns: Some(512), lanes: 16, most: 64, near };
-        let (vectors, _) = best(&of(512, 512), &AVX512);
+        let (vectors, _) = best(&of(512, 512), None, &AVX512);
         assert!((2..=6).contains(&vectors), "{vectors}");
         // One row: as many accumulators as hide the latency.
-        let (vectors, _) = best(&of(1, 512), &AVX512);
+        let (vectors, _) = best(&of(1, 512), None, &AVX512);
         assert!(vectors >= 8, "{vectors}");
         // What comes from the second cache is read by as many rows as there can be.
-        let (vectors, _) = best(&of(14, 0), &AVX512);
+        let (vectors, _) = best(&of(14, 0), None, &AVX512);
         assert_eq!(vectors, 2);
+    }
+
+    #[test]
+    fn panels_of_a_wider_machine_bind_none() {
+        let narrow = Machine { vector_bytes: 32, registers: 16, ..AVX512 };
+        let of = |lanes| Extents { rows: Some(512), columns: Some(512), lanes, most: 64, near: 512 };
+        // The machine that panels were laid out for finds them as wide as it wants them.
+        let (vectors, least) = best(&of(16), None, &AVX512);
+        assert_eq!(best(&of(16), Some(vectors * 16), &AVX512), (vectors, least));
+        // One with narrower vectors pays no more than for its own, and keeps to a panel where that is as cheap.
+        let (own, least) = best(&of(8), None, &narrow);
+        for width in [16, 32, 48, 64, 96, 192] {
+            let (vectors, paid) = best(&of(8), Some(width), &narrow);
+            assert_eq!(paid, least, "{width}");
+            let fits = |v: i64| width % (v * 8) == 0 && cost(&of(8), v, &narrow) == least;
+            assert_eq!(width % (vectors * 8) == 0, (1..=7).any(fits), "{width}: {vectors}, {own}");
+        }
     }
 }

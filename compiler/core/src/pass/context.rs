@@ -43,6 +43,12 @@ impl PassContext {
         }
     }
 
+    /// The same settings and watchers for another target.
+    #[must_use]
+    pub fn with_target(&self, target: Target) -> PassContext {
+        PassContext { target, ..self.clone() }
+    }
+
     /// The enable rule: disabled, then required, then the level.
     pub fn enables(&self, pass: &PassInfo) -> bool {
         if self.disabled.contains(pass.name) {

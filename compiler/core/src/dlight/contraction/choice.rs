@@ -293,11 +293,8 @@ fn cost(
     let rows = row.map_or(Some(1), |r| extent(staged, stage, r));
     let most = row.filter(|_| padded.is_none()).map_or(i64::MAX, |r| cached(staged, found, r, machine));
     let of = Extents { rows, columns, lanes, most, near: near(staged, found, column, machine) };
-    let panel = found.operands.iter().find_map(|o| o.panel).map(|(_, width)| (width / lanes).max(1));
-    let (vectors, cycles) = match panel {
-        Some(vectors) => (vectors, tiles::cost(&of, vectors, machine)),
-        None => best(&of, machine),
-    };
+    let panel = found.operands.iter().find_map(|o| o.panel).map(|(_, width)| width);
+    let (vectors, cycles) = best(&of, panel, machine);
     let others = stage.iters.iter().filter(|i| i.var != column && Some(i.var) != row);
     let times: i128 = others.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product();
     let mut rows_in_tile = if row.is_some() { most_rows(vectors, machine).min(most) } else { 1 };

@@ -37,6 +37,8 @@ fn run(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileE
 
 /// Nodes beyond which an expression is not given to the prover.
 const LARGEST: usize = 48;
+/// Nodes that an expression may have more for fewer variables in its quotients.
+const MORE: usize = 4;
 /// Divisions, minima and choices beyond which it is not.
 const MOST_CASES: usize = 4;
 
@@ -263,7 +265,8 @@ impl Work<'_, '_> {
             && self.easy(id)
     }
 
-    /// The index as a polynomial of what it is made of, if that is shorter.
+    /// The index as a polynomial of what it is made of, if that is shorter, or a little longer with fewer variables in
+    /// its quotients: what the lanes of a vector are added to then is the same for all of them.
     fn as_polynomial(&mut self, old: ExprId, new: ExprId) -> ExprId {
         let value = self.v.int(old);
         // What is an atom as a whole has nothing to be taken apart.
@@ -274,11 +277,14 @@ impl Work<'_, '_> {
         if short.vars().is_empty() {
             return short.as_const().map_or(new, |n| self.b.index(n));
         }
-        if cost(&short) >= size(self.b.func(), new) || !self.bind_atoms(&short, &value) {
+        let before = size(self.b.func(), new);
+        if cost(&short) > before + MORE || !self.bind_atoms(&short, &value) {
             return new;
         }
         let made = self.b.int_expr(&short);
-        if size(self.b.func(), made) < size(self.b.func(), new) { made } else { new }
+        let (func, after) = (self.b.func(), size(self.b.func(), made));
+        let apart = || after <= before + MORE && divided(func, made) < divided(func, new);
+        if after < before || apart() { made } else { new }
     }
 
     /// Tells the builder what each symbol stands for now; what it may divide by must be positive. An atom that `from`
@@ -340,6 +346,21 @@ fn atom(sym: &Sym) -> Option<ExprId> {
 /// Nodes of an expression, shared ones once.
 fn size(func: &PrimFunc, id: ExprId) -> usize {
     func.reachable([id]).len()
+}
+
+/// Variables in what quotients and remainders of an expression are taken of.
+fn divided(func: &PrimFunc, id: ExprId) -> usize {
+    let dividend = |e: ExprId| match func.exprs.get(e) {
+        Expr::Binary(op, a, _) if is_division(*op) => Some(*a),
+        _ => None,
+    };
+    let dividends: Vec<ExprId> = func.reachable([id]).into_iter().filter_map(dividend).collect();
+    let is_var = |e: &ExprId| matches!(func.exprs.get(*e), Expr::Var(_));
+    func.reachable(dividends).into_iter().filter(is_var).count()
+}
+
+fn is_division(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::DivEuclid | BinaryOp::RemEuclid)
 }
 
 /// About how many nodes an integer expression has as one of tir.
