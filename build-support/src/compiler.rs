@@ -9,13 +9,15 @@ mod schedule;
 mod shims;
 mod sources;
 mod text;
+pub(crate) mod variants;
 
 use crate::user;
 use crate::worker::message::{Answer, Compiled, Request};
 use member::Member;
 use std::time::Instant;
+use tenfold_abi::Level;
 use tenfold_core::pass::{PassContext, UserPass};
-use tenfold_core::{Budgets, CodegenOptions, CompileError, ErrorKind, Options, Target};
+use tenfold_core::{Backend, Budgets, CodegenOptions, CompileError, ErrorKind, Options, Target};
 use tenfold_ir::Loc;
 use tenfold_syntax::ast::{Budget, BudgetOf, NodeId};
 use tenfold_syntax::elaborate::elaborate_instance;
@@ -52,25 +54,28 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         return text::of(ask, module, &remarks, &context, &member, request);
     }
     remarks.iter().for_each(|remark| context.remark(|| remark.clone()));
-    let options = Options {
+    let backend = backend::choose(request);
+    let levels = levels(request, &member, &context.target, &*backend)?;
+    let mut options = Options {
         codegen: CodegenOptions { lines: member.lines.clone(), ..CodegenOptions::default() },
         budgets: budgets(&member.tree.attributes.budgets),
         strict: is_strict(&member),
         symbol: request.symbol.clone(),
         passes: passes(&member, &context.target)?,
         section: section(&member),
+        ..Options::default()
     };
-    let backend = backend::choose(request);
+    variants::ask(&mut options, &context.target, &levels);
     let made = tenfold_core::compile(module, &context, &options, &*backend);
     let made = made.map_err(|errors| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
     let compiled = begin.elapsed();
-    let constants = constants::publish(request, &made.constant_data, &options.section).map_err(|error| vec![error])?;
+    let constants = constants::publish(request, &made.constants, &options.section).map_err(|error| vec![error])?;
     let [passes, code] = made.times;
     let times = [("front end", front), ("passes", passes), ("code", code), ("constants", begin.elapsed() - compiled)];
-    std::fs::write(&request.object, &made.artefact.object).map_err(|error| {
-        let text = format!("`{}` cannot be written: {error}", request.object);
-        vec![Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)]
-    })?;
+    write_object(&request.object, &made.artefact.object)?;
+    for (variant, artefact) in options.variants.iter().zip(&made.variants) {
+        write_object(&variants::object(&request.object, &variant.name), &artefact.object)?;
+    }
     let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     Ok(Compiled {
         workspace_bytes: made.workspace_bound.or(made.workspace.is_none().then_some(0)),
@@ -80,11 +85,32 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         checks: made.checks,
         shims: shims::with_passes(own, &made.externs, &request.symbol),
         code_bytes: 0,
+        variants: variants::described(request, &context.target, &levels),
         constants,
         times: times.into_iter().map(|(stage, time)| (stage.into(), millis(time))).collect(),
         peak_bytes: peak_bytes(),
         remarks: remarks.iter().map(ToString::to_string).collect(),
         text: String::new(),
+    })
+}
+
+/// The levels that a function has code for. Bits that are the same everywhere come from one code; so does what is
+/// compiled through C.
+fn levels(
+    request: &Request,
+    member: &Member,
+    target: &Target,
+    backend: &dyn Backend,
+) -> Result<Vec<Level>, Vec<Diagnostic>> {
+    let levels = variants::levels(request, target).map_err(|error| vec![error])?;
+    let several = !is_strict(member) && backend.has_variants();
+    Ok(if several { levels } else { Vec::new() })
+}
+
+fn write_object(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
+    std::fs::write(path, bytes).map_err(|error| {
+        let text = format!("`{path}` cannot be written: {error}");
+        vec![Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)]
     })
 }
 
@@ -98,7 +124,8 @@ fn peak_bytes() -> Option<u64> {
 /// What the build script asks for, then what its environment does.
 fn context(target: Target, request: &Request) -> Result<PassContext, CompileError> {
     let mut context = PassContext::new(target);
-    for (variable, value) in &request.options.script {
+    let settings = request.options.script.iter().filter(|(variable, _)| variable != variants::VARIABLE);
+    for (variable, value) in settings {
         context.apply(variable, value).map_err(|error| {
             let method = variable.trim_start_matches("TENFOLD_").to_lowercase();
             CompileError { message: format!("`{method}({value})` in the build script: {}", error.message), ..error }

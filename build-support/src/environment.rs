@@ -1,16 +1,18 @@
 //! What cargo tells a build script.
 
+use crate::compiler::variants;
 use crate::worker::message::{Options, Target};
 use std::env;
 use std::path::PathBuf;
+use tenfold_abi::X86_64_LEVELS;
 use tenfold_core::pass::VARIABLES;
 use tenfold_syntax::index::Owner;
 
-/// Seconds for one function, unless `TENFOLD_TIME_LIMIT` says otherwise.
+/// Seconds for one function that has one code, unless `TENFOLD_TIME_LIMIT` says otherwise.
 const SECONDS: u64 = 300;
 
 /// Variables on which the outcome depends besides those of the passes, for cargo to watch.
-const OTHERS: [&str; 3] = ["TENFOLD_LLVM", "TENFOLD_TIME_LIMIT", "TENFOLD_FAULT"];
+const OTHERS: [&str; 4] = ["TENFOLD_LLVM", "TENFOLD_TIME_LIMIT", "TENFOLD_FAULT", variants::VARIABLE];
 
 /// Variables on which the outcome depends, for cargo to watch.
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
@@ -52,7 +54,10 @@ impl Environment {
             .collect();
         cfg.sort();
         let or_empty = |name| env::var(name).unwrap_or_default();
-        let seconds = or_empty("TENFOLD_TIME_LIMIT").parse().unwrap_or(SECONDS);
+        // quick builds have one code
+        let optimised = env::var("OPT_LEVEL").is_ok_and(|level| level != "0");
+        let codes = if optimised { 1 + X86_64_LEVELS.len() as u64 } else { 1 };
+        let seconds = or_empty("TENFOLD_TIME_LIMIT").parse().unwrap_or(codes * SECONDS);
         Ok(Self {
             package: need("CARGO_MANIFEST_DIR")?.into(),
             out: need("OUT_DIR")?.into(),
@@ -63,6 +68,8 @@ impl Environment {
                 llvm: or_empty("TENFOLD_LLVM"),
                 script: Vec::new(),
                 passes: passes(),
+                variants: or_empty(variants::VARIABLE),
+                optimised,
                 seconds,
                 fault: or_empty("TENFOLD_FAULT"),
             },

@@ -129,9 +129,17 @@ impl Build {
         self.set("TENFOLD_CONFIG", format!("{key}={}", value.into()))
     }
 
+    /// Which codes each function has besides that for every processor of the target: `"all"` levels above it (for
+    /// x86-64 v2, v3 and v4), none of them (`"baseline"`), or a list, `"x86-64-v3, x86-64-v4"`. A program takes the best
+    /// that its processor runs. Where nothing is said, builds that optimise have all, and others none. The environment's
+    /// `TENFOLD_VARIANTS` goes first; a name that there is not is an error at every function.
+    pub fn variants(self, variants: &str) -> Self {
+        self.set("TENFOLD_VARIANTS", variants.into())
+    }
+
     /// Adds a pass behind the last one of a phase, in every function. What it refuses is an error on the function; so
     /// is a module that breaks a law behind it. Accesses are proven again, which is why it cannot stand behind
-    /// [`PassPhase::Loops`].
+    /// [`PassPhase::Loops`]. From [`PassPhase::Schedule`] on it runs once for each variant.
     ///
     /// The build script's `main` runs again in every process that compiles, up to [`Build::compile`]: what else it
     /// does should stand behind that.

@@ -29,14 +29,28 @@ pub(crate) fn archive_path(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("lib{name}.a"))
 }
 
-/// Makes the archive of an object file; `symbol` is what it defines if its format is not ELF.
-pub(crate) fn archive_object(directory: &Path, name: &str, object: &[u8], symbol: &str) -> io::Result<()> {
-    let found = symbols::defined(object);
-    let mut names: Vec<&str> = found.iter().map(String::as_str).collect();
-    if names.is_empty() {
-        names.push(symbol);
-    }
+/// An object file.
+pub(crate) struct Object {
+    /// Its name in an archive, without `.o`.
+    pub(crate) name: String,
+    /// What it defines if its format is not ELF.
+    pub(crate) symbol: String,
+    /// Its content.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Makes the archive of object files.
+pub(crate) fn archive_objects(directory: &Path, name: &str, objects: &[Object]) -> io::Result<()> {
+    let members: Vec<archive::Member> = objects.iter().map(member).collect();
     replace(&archive_path(directory, name), |out| {
-        archive::write(out, &format!("{name}.o"), &names, object.len() as u64, |out| out.write_all(object))
+        archive::write(out, &members, |out, number| out.write_all(&objects[number].bytes))
     })
+}
+
+fn member(object: &Object) -> archive::Member {
+    let mut symbols = symbols::defined(&object.bytes);
+    if symbols.is_empty() {
+        symbols.push(object.symbol.clone());
+    }
+    archive::Member { name: format!("{}.o", object.name), symbols, length: object.bytes.len() as u64 }
 }

@@ -46,6 +46,8 @@ pub(crate) struct Line {
     pub(crate) weights: u64,
     /// Bytes of stack, if known.
     pub(crate) stack: Option<u64>,
+    /// Bytes of code by variant, the best first, the baseline last.
+    pub(crate) code: Vec<(String, u64)>,
 }
 
 /// What a run did.
@@ -106,6 +108,9 @@ impl Report {
             if let Some(peak) = line.peak {
                 let _ = writeln!(out, "          {:>9} MB  peak memory", peak >> 20);
             }
+            for (variant, code) in &line.code {
+                let _ = writeln!(out, "          {:>9} KB  code, {variant}", code.div_ceil(1024));
+            }
             for remark in &line.remarks {
                 let _ = writeln!(out, "          {remark}");
             }
@@ -125,9 +130,10 @@ impl Report {
                     .iter()
                     .map(|(stage, time)| format!("{}: {time}", quoted(stage)))
                     .collect();
+                let code: Vec<_> = line.code.iter().map(|(name, code)| format!("{}: {code}", quoted(name))).collect();
                 let remarks: Vec<_> = line.remarks.iter().map(|remark| quoted(remark)).collect();
                 format!(
-                    "    {{\"name\": {}, \"symbol\": {}, \"status\": \"{}\", \"ms\": {}, \"workspace\": {}, \"weights\": {}, \"stack\": {}, \"stages\": {{{}}}, \"peak\": {}, \"remarks\": [{}]}}",
+                    "    {{\"name\": {}, \"symbol\": {}, \"status\": \"{}\", \"ms\": {}, \"workspace\": {}, \"weights\": {}, \"stack\": {}, \"code\": {{{}}}, \"stages\": {{{}}}, \"peak\": {}, \"remarks\": [{}]}}",
                     quoted(&line.name),
                     quoted(&line.symbol),
                     line.status.name(),
@@ -135,6 +141,7 @@ impl Report {
                     number(line.workspace),
                     line.weights,
                     number(line.stack),
+                    code.join(", "),
                     stages.join(", "),
                     number(line.peak),
                     remarks.join(", ")

@@ -192,6 +192,8 @@ impl<'a> Run<'a> {
                 &environment.version,
                 &environment.target.triple,
                 &environment.options.fault,
+                &environment.options.variants,
+                &environment.options.optimised.to_string(),
                 &item.read.name,
                 &item.read.fingerprint,
                 &item.generics().to_string(),
@@ -345,6 +347,7 @@ impl<'a> Run<'a> {
             target: self.environment.target.clone(),
             options: self.environment.options.clone(),
             text: None,
+            variant: String::new(),
         }
     }
 
@@ -360,23 +363,36 @@ impl<'a> Run<'a> {
         paths
     }
 
-    /// Turns the object into an archive and keeps the answer, unless another run may answer differently.
+    /// Turns the objects into an archive and keeps the answer, unless another run may answer differently.
     fn keep(&self, item: &Item, request: &Request, mut answer: Answer) -> io::Result<Answer> {
-        let object = Path::new(&request.object);
         let passing = match &mut answer {
             Answer::Compiled(compiled) => {
-                let bytes = fs::read(object)?;
-                compiled.code_bytes = symbols::code_bytes(&bytes);
-                out::archive_object(&self.directory, &self.archive(item), &bytes, &request.symbol)?;
+                self.archive_objects(&self.archive(item), request, compiled)?;
                 false
             }
             Answer::Refused(diagnostics) => diagnostics.iter().any(|d| is_passing(d.code)),
         };
-        let _ = fs::remove_file(object);
+        let _ = fs::remove_file(&request.object);
         if !passing {
             out::write_if_changed(&self.answer_file(&item.key), &answer.to_bytes())?;
         }
         Ok(answer)
+    }
+
+    /// One archive of the baseline's object and those of the variants, whose bytes of code are seen in it.
+    fn archive_objects(&self, name: &str, request: &Request, compiled: &mut Compiled) -> io::Result<()> {
+        let baseline = fs::read(&request.object)?;
+        compiled.code_bytes = symbols::code_bytes(&baseline);
+        let mut objects = vec![out::Object { name: name.into(), symbol: request.symbol.clone(), bytes: baseline }];
+        for variant in &mut compiled.variants {
+            let file = compiler::variants::object(&request.object, &variant.name);
+            let bytes = fs::read(&file)?;
+            variant.code_bytes = symbols::code_bytes(&bytes);
+            let (name, symbol) = (format!("{name}.{}", variant.name), variant.symbol.clone());
+            objects.push(out::Object { name, symbol, bytes });
+            let _ = fs::remove_file(file);
+        }
+        out::archive_objects(&self.directory, name, &objects)
     }
 
     /// The functions that call one with errors, directly or not.
@@ -460,6 +476,7 @@ impl<'a> Run<'a> {
             workspace_expr: compiled.workspace_expr.clone(),
             weight_bytes: compiled.constants.iter().map(|(_, bytes)| bytes).sum(),
             code_bytes: compiled.code_bytes,
+            variants: compiled.variants.clone(),
             stack_bytes: compiled.stack_bytes,
             flops_expr: compiled.flops_expr.clone(),
             checks: compiled.checks.clone(),
@@ -568,6 +585,7 @@ impl<'a> Run<'a> {
                 workspace: None,
                 weights: 0,
                 stack: None,
+                code: Vec::new(),
             };
             if let Some(Outcome { answer: Answer::Compiled(compiled), status, .. }) = outcome {
                 line.symbol = self.symbol(item);
@@ -580,6 +598,8 @@ impl<'a> Run<'a> {
                 line.workspace = compiled.workspace_bytes;
                 line.weights = compiled.constants.iter().map(|(_, bytes)| bytes).sum();
                 line.stack = compiled.stack_bytes;
+                line.code = compiled.variants.iter().map(|v| (v.name.clone(), v.code_bytes)).collect();
+                line.code.push((tenfold_abi::BASELINE.into(), compiled.code_bytes));
             }
             line
         };

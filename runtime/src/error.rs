@@ -178,8 +178,15 @@ pub enum Error {
     },
     /// A module holds no function of this name.
     NoFunction,
-    /// A function has no variant of this name, or the processor cannot run it.
+    /// There is no variant of this name, or the function has none.
     NoVariant,
+    /// The processor, or the system on it, cannot run a variant.
+    UnsupportedVariant {
+        /// The variant.
+        variant: &'static str,
+        /// A feature that it needs, as rustc names it.
+        feature: &'static str,
+    },
     /// A call by name has another number of arguments or results.
     Count {
         /// What there should be more or fewer of: `arguments` or `results`.
@@ -227,7 +234,10 @@ impl fmt::Display for Error {
             Self::File { why } => write!(f, "the file cannot be read: {why}"),
             Self::NoTensor { name } => write!(f, "no file holds a tensor `{name}`"),
             Self::NoFunction => f.write_str("the module holds no function of this name"),
-            Self::NoVariant => f.write_str("the function has no variant of this name, or this processor cannot run it"),
+            Self::NoVariant => f.write_str("there is no variant of this name; a function's `variants()` lists its own"),
+            Self::UnsupportedVariant { variant, feature } => {
+                write!(f, "this processor cannot run the variant `{variant}`: it lacks `{feature}`")
+            }
             Self::Count { what, expected, found } => {
                 write!(f, "{found} {what} are given, but the signature has {expected}")
             }

@@ -32,7 +32,7 @@
 //!
 //! | feature | brings |
 //! |---|---|
-//! | `std` (default) | `alloc`, `AlignedBytes::read`, [`threads`] |
+//! | `std` (default) | `alloc`, `AlignedBytes::read`, [`threads`], [`variants`] |
 //! | `alloc` | [`Tensor`], functions that return one, [`DynWorkspace`] |
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `ndarray` | `ndarray`'s arrays and views as arguments |
@@ -67,6 +67,8 @@ mod stored;
 mod tensor;
 #[cfg(feature = "std")]
 pub mod threads;
+#[cfg(feature = "std")]
+pub mod variants;
 mod view;
 mod workspace;
 

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "alloc")]
 pub use crate::dispatch::{Owned, Scratch};
+#[cfg(feature = "std")]
+pub use crate::variants::level;
 pub use crate::{
     device::On,
     dispatch::{
@@ -14,6 +16,14 @@ pub use crate::{
     safetensors::weight,
 };
 pub use core::{concat, stringify};
+
+/// Which level a call takes: the baseline, since nobody can look up what the processor has.
+#[cfg(not(feature = "std"))]
+#[inline]
+#[must_use]
+pub const fn level(_: u8) -> u8 {
+    0
+}
 
 /// Keeps items that need `alloc` where this crate has the feature, which the attribute cannot know.
 #[cfg(feature = "alloc")]

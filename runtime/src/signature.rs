@@ -1,5 +1,6 @@
 //! What a tensor function takes and gives, as data.
 
+use crate::Error;
 use core::fmt;
 use tenfold_abi::DType;
 
@@ -100,6 +101,43 @@ pub struct Variant {
     pub name: &'static str,
     /// The features that it needs beyond those of the target.
     pub features: &'static [&'static str],
+}
+
+impl Variant {
+    /// Whether this processor, and the system on it, runs the variant. Without feature `std` nobody can look it up, and
+    /// only code that needs nothing beyond the target is run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsupportedVariant`] names the first feature that is missing.
+    pub fn supported(&self) -> Result<(), Error> {
+        match self.features.iter().find(|feature| !has(feature)) {
+            None => Ok(()),
+            Some(feature) => Err(Error::UnsupportedVariant { variant: self.name, feature }),
+        }
+    }
+}
+
+/// Whether the processor has a feature, and the system keeps what it needs.
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+fn has(feature: &str) -> bool {
+    macro_rules! any_of {
+        ($($name:tt)*) => {
+            match feature {
+                $($name => std::is_x86_feature_detected!($name),)*
+                _ => false,
+            }
+        };
+    }
+    any_of! {
+        "avx" "avx2" "avx512bw" "avx512cd" "avx512dq" "avx512f" "avx512vl" "bmi1" "bmi2" "cmpxchg16b" "f16c" "fma"
+        "lzcnt" "movbe" "popcnt" "sse" "sse2" "sse3" "sse4.1" "sse4.2" "ssse3" "xsave"
+    }
+}
+
+#[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+fn has(_: &str) -> bool {
+    false
 }
 
 impl fmt::Display for Signature {

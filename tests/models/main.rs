@@ -26,9 +26,9 @@ mod whole;
 use std::path::PathBuf;
 
 use case::{Case, Given};
-use tenfold_core::Target;
 use tenfold_core::pass::PassContext;
 use tenfold_core::show::{Ask, answer};
+use tenfold_core::{Options, Target};
 use tenfold_ir::{DType, Module, relax};
 
 /// A number of the answer.
@@ -39,7 +39,7 @@ fn number(json: &str, key: &str) -> u64 {
 
 fn stats(module: Module) -> String {
     let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
-    answer(&Ask::Stats, module, &context, &[]).expect("it compiles")
+    answer(&Ask::Stats, module, &context, &Options::default()).expect("it compiles")
 }
 
 fn check(module: Module, most: u64) {
@@ -72,7 +72,7 @@ fn minilm_has_eight_kernels_per_layer() {
 fn page(module: Module) {
     let (name, kernels) = (module.entry.clone(), number(&stats(module.clone()), "kernels"));
     let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
-    let page = answer(&Ask::Graph, module, &context, &[]).expect("it compiles");
+    let page = answer(&Ask::Graph, module, &context, &Options::default()).expect("it compiles");
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("models");
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join(format!("{name}.html")), &page).expect("the file can be written");

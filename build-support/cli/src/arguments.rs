@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Show {
         /// Which text.
         ask: Ask,
+        /// Of which variant; of the widest if none is named.
+        variant: Option<String>,
         /// Which function.
         function: String,
     },
@@ -169,6 +171,7 @@ struct Rest {
     target: Option<String>,
     features: Features,
     ask: Option<Ask>,
+    variant: Option<String>,
     values: Vec<OsString>,
     output: Option<PathBuf>,
     json: bool,
@@ -246,6 +249,7 @@ impl Reader {
                 "passes" if name == Name::Show => rest.ask(Ask::Passes)?,
                 "timing" if name == Name::Show => rest.ask(Ask::Timing)?,
                 "remarks" if name == Name::Show => rest.ask(Ask::Remarks)?,
+                "variant" if matches!(name, Name::Show | Name::Diff) => rest.variant = Some(value()?),
                 "output" if matches!(name, Name::Graph | Name::Explain) => {
                     rest.output = Some(parser.value().map_err(text)?.into())
                 }
@@ -270,13 +274,15 @@ impl Reader {
             Some(Name::List) => Command::List { json: rest.json },
             Some(Name::Show) => {
                 let function = rest.function()?;
-                Command::Show { ask: rest.ask.take().unwrap_or(Ask::Stage(Stage::Tir)), function }
+                let ask = rest.ask.take().unwrap_or(Ask::Stage(Stage::Tir));
+                Command::Show { ask, variant: rest.variant.take(), function }
             }
             Some(Name::Diff) => {
                 let function = rest.function()?;
                 let [a, b] = <[OsString; 2]>::try_from(std::mem::take(&mut rest.values))
                     .map_err(|_| "two passes are missing: `cargo tenfold diff FN PASS PASS`".to_string())?;
-                Command::Show { ask: Ask::Diff(known_pass(value(a)?)?, known_pass(value(b)?)?), function }
+                let ask = Ask::Diff(known_pass(value(a)?)?, known_pass(value(b)?)?);
+                Command::Show { ask, variant: rest.variant.take(), function }
             }
             Some(Name::Bisect) => {
                 let (function, command) = (rest.function()?, std::mem::take(&mut rest.values));
@@ -392,9 +398,14 @@ mod tests {
         assert_eq!(run("list --json -p x").command, Command::List { json: true });
         let features = Features { names: vec!["a".into(), "b".into()], all: false, no_default: true };
         assert_eq!(run("list -F a,b --no-default-features").features, features);
-        let show = Command::Show { ask: Ask::Stage(Stage::Asm), function: "nn::mlp".into() };
+        let show = |variant: Option<&str>| Command::Show {
+            ask: Ask::Stage(Stage::Asm),
+            variant: variant.map(String::from),
+            function: "nn::mlp".into(),
+        };
+        assert_eq!(run("show nn::mlp --stage asm --variant x86-64-v3").command, show(Some("x86-64-v3")));
         for line in ["show --stage asm nn::mlp", "show --stage=asm nn::mlp", "show nn::mlp -sasm"] {
-            assert_eq!(run(line).command, show, "{line}");
+            assert_eq!(run(line).command, show(None), "{line}");
         }
         let asks = [
             ("show f", Ask::Stage(Stage::Tir)),
@@ -406,7 +417,7 @@ mod tests {
             ("diff f PadConv Materialise", Ask::Diff("PadConv".into(), "Materialise".into())),
         ];
         for (line, ask) in asks {
-            assert_eq!(run(line).command, Command::Show { ask, function: "f".into() }, "{line}");
+            assert_eq!(run(line).command, Command::Show { ask, variant: None, function: "f".into() }, "{line}");
         }
         let command = ["cargo", "test", "--release"].map(OsString::from).to_vec();
         let bisect = Command::Bisect { function: "f".into(), command };

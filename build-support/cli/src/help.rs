@@ -108,6 +108,8 @@ Options:
       --timing                How long each pass takes
       --remarks               Which kernels became one, which rule scheduled them, which loops
                               became vectors, were copied out or cut, and why others were not
+      --variant NAME          The code to look at: `baseline`, `x86-64-v3`, …; the widest if none
+                              is named
 ",
     package_options!(),
     "\
@@ -127,6 +129,8 @@ Usage: cargo tenfold diff [OPTIONS] FN PASS PASS
 A unified diff of the texts. A pass is a name or a number in `cargo tenfold show --passes FN`.
 
 Options:
+      --variant NAME          The code to look at: `baseline`, `x86-64-v3`, …; the widest if none
+                              is named
 ",
     package_options!(),
     "\

@@ -6,8 +6,8 @@ use tenfold_build::look::{self, Error, Function, Functions};
 use tenfold_core::show::Ask;
 
 /// Prints the text.
-pub(crate) fn run(ask: &Ask, name: &str) -> Outcome {
-    told(answer(ask, name), |text| {
+pub(crate) fn run(ask: &Ask, variant: Option<&str>, name: &str) -> Outcome {
+    told(answer(ask, variant, name), |text| {
         output::say(text.trim_end());
         output::say("\n");
         Ok(())
@@ -16,7 +16,7 @@ pub(crate) fn run(ask: &Ask, name: &str) -> Outcome {
 
 /// Writes the picture.
 pub(crate) fn graph(name: &str, file: Option<&Path>) -> Outcome {
-    told(answer(&Ask::Graph, name), |text| match file {
+    told(answer(&Ask::Graph, None, name), |text| match file {
         None => {
             output::say(text);
             Ok(())
@@ -30,15 +30,15 @@ pub(crate) fn graph(name: &str, file: Option<&Path>) -> Outcome {
 /// What a function says, or what is wrong with it; else what is wrong with the question.
 type Answer = Result<Result<String, Vec<Error>>, String>;
 
-fn answer(ask: &Ask, name: &str) -> Answer {
+fn answer(ask: &Ask, variant: Option<&str>, name: &str) -> Answer {
     let found = look::names()?;
     let number = choose(&found, name)?;
-    of(&found, number, ask)
+    of(&found, number, ask, variant)
 }
 
-/// What is asked of the function of a number.
-pub(crate) fn of(found: &Functions, number: usize, ask: &Ask) -> Answer {
-    match look::text(number, ask)? {
+/// What is asked of a variant of the function of a number.
+pub(crate) fn of(found: &Functions, number: usize, ask: &Ask, variant: Option<&str>) -> Answer {
+    match look::text(number, ask, variant)? {
         Err(refused) if refused.is_empty() => Err(errors::unsaid(&found.functions[number])),
         text => Ok(text),
     }

@@ -41,7 +41,7 @@ fn found(name: Option<&str>) -> Result<(Vec<Value>, Outcome), String> {
 }
 
 fn one(functions: &Functions, number: usize) -> Result<Value, String> {
-    let text = show::of(functions, number, &Ask::Stats).map_err(|error| format!("error: {error}\n"))?;
+    let text = show::of(functions, number, &Ask::Stats, None).map_err(|error| format!("error: {error}\n"))?;
     let text = text.map_err(|refused| refused.iter().map(errors::text).collect::<String>())?;
     let mut row: Value = serde_json::from_str(&text).map_err(|error| format!("error: {error}\n"))?;
     row["function"] = json!(show::full(&functions.functions[number]));

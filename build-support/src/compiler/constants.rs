@@ -70,7 +70,8 @@ fn write(directory: &Path, name: &str, target: ElfTarget, constant: &ConstData, 
         ConstBytes::Inline(bytes) => Box::new(&bytes[..]),
         ConstBytes::File { path, offset, len } => Box::new(weights::range(path, *offset, *len)?),
     };
+    let member = archive::Member { name: "weights.o".into(), symbols: vec![symbol], length: plan.object_length() };
     out::replace(&out::archive_path(directory, name), |file| {
-        archive::write(file, "weights.o", &[&symbol], plan.object_length(), |file| plan.write(file, &mut bytes))
+        archive::write(file, &[member], |file, _| plan.write(file, &mut bytes))
     })
 }

@@ -2,8 +2,8 @@
 //!
 //! Budgets are not checked here: a function that is over one is what somebody wants to look at.
 
-use super::backend;
 use super::member::Member;
+use super::{backend, variants};
 use crate::worker::message::{Compiled, Request};
 use std::path::Path;
 use tenfold_core::pass::{PassContext, Remark};
@@ -13,7 +13,7 @@ use tenfold_ir::Module;
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::{Code, Diagnostic};
 
-/// The answer to what is asked.
+/// The answer to what is asked, of the variant that is asked for.
 pub(super) fn of(
     ask: &Ask,
     module: Module,
@@ -22,47 +22,62 @@ pub(super) fn of(
     member: &Member,
     request: &Request,
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    match ask {
-        Ask::Stage(stage) => of_stage(*stage, module, context, member, request),
-        Ask::Explain(explain) => explained(explain, module, context, member, request),
-        Ask::Remarks if !remarks.is_empty() => {
-            let rest = of(ask, module, &[], context, member, request)?;
-            let own: String = remarks.iter().map(|remark| format!("{remark}\n")).collect();
-            Ok(Compiled { text: own + &rest.text, ..rest })
-        }
-        ask => {
-            let passes = super::passes(member, &context.target)?;
-            let text = show::answer(ask, module, context, &passes).map_err(|error| vec![super::diagnostic(error)])?;
-            Ok(Compiled { text, ..Compiled::default() })
-        }
+    if let Ask::Explain(asked) = ask {
+        return explained(asked, module, context, member, request);
     }
-}
-
-fn of_stage(
-    stage: Stage,
-    module: Module,
-    context: &PassContext,
-    member: &Member,
-    request: &Request,
-) -> Result<Compiled, Vec<Diagnostic>> {
-    let backend: Box<dyn Backend> = match stage {
-        Stage::Relax | Stage::Tir | Stage::C => Box::new(NoObject),
-        Stage::Llvm | Stage::Asm => backend::llvm().map_err(|why| {
-            let text = format!("the stage `{}` needs LLVM: {why}", stage.name());
-            vec![Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)]
-        })?,
-    };
-    let options = Options {
-        codegen: CodegenOptions { lines: member.lines.clone(), texts: vec![stage], ..CodegenOptions::default() },
+    let backend = backend_of(ask).map_err(|error| vec![error])?;
+    let levels = super::levels(request, member, &context.target, &*backend)?;
+    let mut options = Options {
+        codegen: CodegenOptions { lines: member.lines.clone(), ..CodegenOptions::default() },
         budgets: Budgets::default(),
         strict: super::is_strict(member),
         symbol: request.symbol.clone(),
         passes: super::passes(member, &context.target)?,
         section: super::section(member),
+        ..Options::default()
     };
-    let made = tenfold_core::compile(module, context, &options, &*backend);
-    let mut made = made.map_err(|errors| errors.into_iter().map(super::diagnostic).collect::<Vec<_>>())?;
-    let text = made.artefact.texts.remove(&stage).unwrap_or_default();
+    variants::ask(&mut options, &context.target, &levels);
+    if *ask != Ask::Executions {
+        let target = variants::target_of(&request.variant, &context.target, &levels).map_err(|error| vec![error])?;
+        let chosen = context.with_target(target);
+        options.variants.clear();
+        return of_variant(ask, module, remarks, &chosen, options, &*backend);
+    }
+    of_variant(ask, module, remarks, context, options, &*backend)
+}
+
+/// What makes the text of a stage.
+fn backend_of(ask: &Ask) -> Result<Box<dyn Backend>, Diagnostic> {
+    match ask {
+        Ask::Stage(stage @ (Stage::Llvm | Stage::Asm)) => backend::llvm().map_err(|why| {
+            let text = format!("the stage `{}` needs LLVM: {why}", stage.name());
+            Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)
+        }),
+        ask => Ok(Box::new(NoObject { has_variants: *ask != Ask::Stage(Stage::C) })),
+    }
+}
+
+fn of_variant(
+    ask: &Ask,
+    module: Module,
+    remarks: &[Remark],
+    context: &PassContext,
+    mut options: Options,
+    backend: &dyn Backend,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let text = match ask {
+        Ask::Stage(stage) => {
+            options.codegen.texts = vec![*stage];
+            let made = tenfold_core::compile(module, context, &options, backend);
+            let made = made.map_err(|errors| errors.into_iter().map(super::diagnostic).collect::<Vec<_>>())?;
+            made.artefact.texts.into_iter().find_map(|(of, text)| (of == *stage).then_some(text)).unwrap_or_default()
+        }
+        ask => {
+            let text = show::answer(ask, module, context, &options).map_err(|error| vec![super::diagnostic(error)])?;
+            let own = remarks.iter().filter(|_| *ask == Ask::Remarks).map(|remark| format!("{remark}\n"));
+            own.collect::<String>() + &text
+        }
+    };
     Ok(Compiled { text, ..Compiled::default() })
 }
 
@@ -96,7 +111,9 @@ fn explained(
 }
 
 /// Prints C and compiles nothing, so that the stages before code need neither LLVM nor a C compiler.
-struct NoObject;
+struct NoObject {
+    has_variants: bool,
+}
 
 impl Backend for NoObject {
     fn name(&self) -> &'static str {
@@ -105,6 +122,10 @@ impl Backend for NoObject {
 
     fn identity(&self) -> String {
         "text".into()
+    }
+
+    fn has_variants(&self) -> bool {
+        self.has_variants
     }
 
     fn build(&self, module: &Module, _: &Target, options: &CodegenOptions) -> Result<Artefact, BackendError> {

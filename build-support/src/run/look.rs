@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::files::Hashes;
 use crate::told::{self, Told};
 use crate::user;
-use crate::worker::message::Answer;
+use crate::worker::message::{Answer, Request};
 use crate::worker::{self, Job};
 use crate::{roots, walk};
 use place::Places;
@@ -108,14 +108,16 @@ pub fn functions() -> Result<Functions, String> {
     })
 }
 
-/// What is asked of a function, which is named by its place in what [`names`] gives.
-pub fn text(number: usize, ask: &Ask) -> Result<Result<String, Vec<Error>>, String> {
+/// What is asked of a function, which is named by its place in what [`names`] gives; of the widest variant, unless one is
+/// named.
+pub fn text(number: usize, ask: &Ask, variant: Option<&str>) -> Result<Result<String, Vec<Error>>, String> {
     with_run(|run, _| {
         let item = run.items.get(number).ok_or("there is no such function")?;
         let mut errors = run.errors_of_item(item);
         errors.extend(run.placed(item, &item.errors));
         if run.is_sound(number) {
-            let request = crate::worker::message::Request { text: Some(ask.clone()), ..run.request(number) };
+            let variant = variant.unwrap_or_default().to_string();
+            let request = Request { text: Some(ask.clone()), variant, ..run.request(number) };
             let mut jobs = [Job { request, answer: None, time: Duration::ZERO }];
             worker::run(&mut jobs, &run.directory.join("cache"));
             match jobs.into_iter().next().and_then(|job| job.answer) {
@@ -134,6 +136,8 @@ fn unwritable(error: std::io::Error) -> String {
 
 fn with_run<T>(act: impl FnOnce(&Run<'_>, Vec<Skipped>) -> Result<T, String>) -> Result<T, String> {
     let mut environment = Environment::of_process().map_err(|variable| format!("`{variable}` is not set"))?;
+    // what a release has
+    environment.options.optimised = true;
     if let Some(told) = TOLD.get() {
         environment.follow(told.seconds, &told.settings);
     }

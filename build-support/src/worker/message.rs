@@ -3,7 +3,7 @@
 use super::wire::{Put, Take};
 use tenfold_core::show::Ask;
 use tenfold_syntax::ast::NodeId;
-use tenfold_syntax::index::Shim;
+use tenfold_syntax::index::{Shim, Variant};
 use tenfold_syntax::{Code, Diagnostic};
 
 /// A function to compile.
@@ -29,6 +29,8 @@ pub(crate) struct Request {
     pub(crate) options: Options,
     /// A text to make in place of an object.
     pub(crate) text: Option<Ask>,
+    /// Of which variant the text is; empty for the widest.
+    pub(crate) variant: String,
 }
 
 /// A function's text.
@@ -68,6 +70,10 @@ pub(crate) struct Options {
     pub(crate) script: Vec<(String, String)>,
     /// What the environment says of passes: the variables that are set, with their values.
     pub(crate) passes: Vec<(String, String)>,
+    /// `TENFOLD_VARIANTS`.
+    pub(crate) variants: String,
+    /// Whether the profile optimises: nothing says which variants there shall be, and then it does.
+    pub(crate) optimised: bool,
     /// The most seconds for one function.
     pub(crate) seconds: u64,
     /// A fault to have, for tests.
@@ -90,8 +96,10 @@ pub(crate) struct Compiled {
     pub(crate) workspace_bytes: Option<u64>,
     /// Bytes of workspace as a Rust expression over the dims.
     pub(crate) workspace_expr: String,
-    /// Bytes of machine code.
+    /// Bytes of machine code of the baseline.
     pub(crate) code_bytes: u64,
+    /// What there is besides the baseline, the best first.
+    pub(crate) variants: Vec<Variant>,
     /// The deepest use of the stack.
     pub(crate) stack_bytes: Option<u64>,
     /// Floating-point operations as a Rust expression over the dims.
@@ -146,9 +154,12 @@ impl Request {
                 put.text(value);
             });
         }
+        put.text(&self.options.variants);
+        put.number(self.options.optimised.into());
         put.number(self.options.seconds);
         put.text(&self.options.fault);
         put.option(self.text.as_ref().map(Ask::text), |put, text| put.text(&text));
+        put.text(&self.variant);
         put.finish()
     }
 
@@ -181,10 +192,13 @@ impl Request {
                 llvm: take.text()?,
                 script: take.list(|take| Some((take.text()?, take.text()?)))?,
                 passes: take.list(|take| Some((take.text()?, take.text()?)))?,
+                variants: take.text()?,
+                optimised: take.number()? == 1,
                 seconds: take.number()?,
                 fault: take.text()?,
             },
             text: take.option(|take| Ask::from_text(&take.text()?))?,
+            variant: take.text()?,
         };
         take.end()?;
         Some(request)
@@ -201,6 +215,7 @@ impl Answer {
                 put.option(compiled.workspace_bytes, Put::number);
                 put.text(&compiled.workspace_expr);
                 put.number(compiled.code_bytes);
+                put.list(&compiled.variants, |put, variant| put.text(&variant.print()));
                 put.option(compiled.stack_bytes, Put::number);
                 put.text(&compiled.flops_expr);
                 put.texts(&compiled.checks);
@@ -241,6 +256,7 @@ impl Answer {
                 workspace_bytes: take.option(Take::number)?,
                 workspace_expr: take.text()?,
                 code_bytes: take.number()?,
+                variants: take.list(|take| Variant::parse(&take.text()?))?,
                 stack_bytes: take.option(Take::number)?,
                 flops_expr: take.text()?,
                 checks: take.texts()?,
@@ -285,6 +301,8 @@ mod tests {
             }],
             instance: 2,
             text: Some(Ask::Passes),
+            variant: "baseline".into(),
+            options: Options { variants: "all".into(), optimised: true, ..Options::default() },
             target: Target { triple: "t".into(), host: "h".into(), cfg: vec![("ARCH".into(), "x".into())] },
             ..Request::default()
         };
@@ -293,6 +311,7 @@ mod tests {
         let answers = [
             Answer::Compiled(Box::new(Compiled {
                 code_bytes: 5,
+                variants: Variant::parse("x86-64-v2 s__v2 7 popcnt,sse3").into_iter().collect(),
                 stack_bytes: Some(8),
                 peak_bytes: Some(1 << 30),
                 shims: Shim::parse("s 3 crate::f in:f32:?,8 out:i64:").into_iter().collect(),

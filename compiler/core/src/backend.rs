@@ -105,6 +105,11 @@ pub trait Backend {
     /// What cache keys hold of it: name and version, no path.
     fn identity(&self) -> String;
 
+    /// Whether it is worth having code for more than one level of a target.
+    fn has_variants(&self) -> bool {
+        true
+    }
+
     /// Compiles every prim-func of `module` (all of phase `Target`) into one object. Exported ones become symbols.
     fn build(&self, module: &Module, target: &Target, options: &CodegenOptions) -> Result<Artefact, BackendError>;
 }

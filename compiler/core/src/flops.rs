@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tenfold_ir::relax::Op;
 use tenfold_ir::tir::{Elem, Expr, ExprId, Launch, Param, PrimFunc, Scope, Stmt};
-use tenfold_ir::{Function, Module};
+use tenfold_ir::{ConstData, Function, Module};
 
 /// Float operations of one call of the entry, if every loop's extent is a constant. A function such as `exp` counts
 /// as one; both branches of a condition count.
@@ -89,8 +89,12 @@ fn expr(func: &PrimFunc, id: ExprId, seen: &mut BTreeSet<ExprId>) -> u64 {
 
 /// Bytes of every constant that the module's functions use.
 pub(crate) fn weight_bytes(module: &Module) -> u64 {
-    let of = |c: &tenfold_ir::ConstData| c.shape.iter().product::<u64>() * c.dtype.size_bytes() as u64;
-    used_constants(module).into_iter().map(|id| of(module.constant(id))).sum()
+    bytes_of(used_constants(module).into_iter().map(|id| module.constant(id)))
+}
+
+/// Bytes of constants.
+pub(crate) fn bytes_of<'a>(constants: impl IntoIterator<Item = &'a ConstData>) -> u64 {
+    constants.into_iter().map(|c| c.shape.iter().product::<u64>() * c.dtype.size_bytes() as u64).sum()
 }
 
 /// Constants that some function uses.

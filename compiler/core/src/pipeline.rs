@@ -184,6 +184,18 @@ pub static PASSES: &[Pass] = &[
     tir::verify_memory::PASS,
 ];
 
+/// The passes that all variants of a function share, and those that each has for itself: behind the last one that lays
+/// out constants, which are there once.
+pub(crate) fn split_shared(passes: &[Pass]) -> (&[Pass], &[Pass]) {
+    let last = passes.iter().position(|p| p.info.name == dlight::prepack_weights::PASS.info.name);
+    passes.split_at(last.map_or(passes.len(), |n| n + 1))
+}
+
+/// The passes before the one of that name, and it with those after it.
+pub(crate) fn split_before<'a>(name: &str, passes: &'a [Pass]) -> (&'a [Pass], &'a [Pass]) {
+    passes.split_at(passes.iter().position(|p| p.info.name == name).unwrap_or(passes.len()))
+}
+
 /// The pipeline with the user's passes, each behind the last pass of its phase. Where one may have changed accesses
 /// after they were proven, they are proven again.
 pub(crate) fn with(user: &[UserPass]) -> Vec<Pass> {

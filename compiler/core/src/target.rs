@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tenfold_abi::{Level, X86_64_LEVELS};
+
 /// An instruction set family.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Arch {
@@ -104,6 +106,26 @@ impl Target {
         self.features.iter().any(|f| f == feature)
     }
 
+    /// The levels of its family with features that it lacks, the lowest first; none where programs are small.
+    pub fn levels(&self) -> Vec<Level> {
+        let all: &[Level] = match self.arch {
+            Arch::X86_64 if self.hosted => &X86_64_LEVELS,
+            Arch::X86_64 | Arch::Aarch64 | Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => {
+                &[]
+            }
+        };
+        all.iter().filter(|level| !level.features.iter().all(|f| self.has(f))).copied().collect()
+    }
+
+    /// The target with the features of a level besides its own.
+    pub fn with_level(&self, level: &Level) -> Target {
+        let mut target = self.clone();
+        target.features.extend(level.features.iter().map(|f| f.to_string()));
+        target.features.sort();
+        target.features.dedup();
+        target
+    }
+
     /// Bytes from which on a kernel writes its result past the caches, where there are stores that do: more than the
     /// share that a core has of the last cache, so that whoever reads the result would not find it there.
     pub fn past_caches(&self) -> Option<i64> {
@@ -159,5 +181,38 @@ fn format_of(triple: &str) -> ObjectFormat {
         ObjectFormat::Wasm
     } else {
         ObjectFormat::Elf
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(triple: &str, features: &[&str]) -> Vec<&'static str> {
+        Target::from_triple(triple, features).levels().iter().map(|level| level.name).collect()
+    }
+
+    #[test]
+    fn levels_are_those_above_the_target() {
+        let all = ["x86-64-v2", "x86-64-v3", "x86-64-v4"];
+        assert_eq!(names("x86_64-unknown-linux-gnu", &["fxsr", "sse", "sse2"]), all);
+        let [second, third, fourth] = X86_64_LEVELS;
+        assert_eq!(names("x86_64-pc-windows-msvc", second.features), all[1..]);
+        assert_eq!(names("x86_64-unknown-linux-gnu", third.features), all[2..]);
+        // Some of a level's features are not the level.
+        assert_eq!(names("x86_64-unknown-linux-gnu", &["avx512f"]), all);
+        assert!(names("x86_64-unknown-linux-gnu", fourth.features).is_empty());
+        assert!(names("x86_64-unknown-none", &[]).is_empty());
+        assert!(names("aarch64-unknown-linux-gnu", &["neon"]).is_empty());
+    }
+
+    #[test]
+    fn a_level_widens_the_registers() {
+        let target = Target::from_triple("x86_64-unknown-linux-gnu", &["sse2", "aes"]);
+        let widths: Vec<u32> = target.levels().iter().map(|level| target.with_level(level).vector_bytes()).collect();
+        assert_eq!(widths, [16, 32, 64]);
+        let widest = target.with_level(&X86_64_LEVELS[2]);
+        assert!(widest.has("aes") && widest.features.is_sorted());
+        assert!(widest.levels().is_empty());
     }
 }

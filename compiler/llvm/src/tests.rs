@@ -9,6 +9,7 @@ mod objects;
 mod random;
 mod statements;
 mod streams;
+mod variants;
 
 use std::{
     env, fs,

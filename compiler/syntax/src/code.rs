@@ -285,7 +285,7 @@ codes! {
         "Two functions have one name and one text but different meaning, and neither the crate, the file nor the line says which one this is. Rename one."
     "T0809" Passes
         "the passes cannot run like this"
-        "The build script or the environment names a pass or a setting that does not exist, gives it a value it does not take, or adds a pass that failed. `compiler/docs/passes.md` lists every pass, setting and variable."
+        "The build script or the environment names a pass, a variant or a setting that does not exist, gives it a value it does not take, or adds a pass that failed. `compiler/docs/passes.md` lists every pass, setting and variable, `compiler/docs/variants.md` the variants."
 
     // T09: internal.
     "T0901" Internal

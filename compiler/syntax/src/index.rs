@@ -6,8 +6,10 @@
 //! give equal bytes, so that a build that changes nothing does not make rustc run again.
 
 mod shim;
+mod variant;
 
 pub use shim::{Shim, ShimArg, ShimUse};
+pub use variant::Variant;
 
 use crate::ast::NodeId;
 use crate::code::Code;
@@ -18,7 +20,7 @@ use std::fmt::Write as _;
 pub const PATH: &str = "tenfold/index";
 
 /// The first line. Its number goes up with each change that an older reader would misunderstand.
-const MAGIC: &str = "tenfold-index 3";
+const MAGIC: &str = "tenfold-index 4";
 
 /// The last line: a file without it was cut short.
 const END: &str = "\nend\n";
@@ -173,8 +175,10 @@ pub struct Artefact {
     pub workspace_expr: String,
     /// Bytes of the constants that it links.
     pub weight_bytes: u64,
-    /// Bytes of its machine code, without its constants.
+    /// Bytes of its machine code for every processor of the target, without its constants.
     pub code_bytes: u64,
+    /// Its codes for processors with more features, the best first.
+    pub variants: Vec<Variant>,
     /// The deepest use of the stack, if the back end knows it.
     pub stack_bytes: Option<u64>,
     /// Floating-point operations as a Rust expression of `u64` over the named dims.
@@ -340,6 +344,9 @@ impl Artefact {
         line("workspace-expr", &self.workspace_expr);
         line("weights", &self.weight_bytes.to_string());
         line("code", &self.code_bytes.to_string());
+        for variant in &self.variants {
+            line("variant", &variant.print());
+        }
         if let Some(bytes) = self.stack_bytes {
             line("stack", &bytes.to_string());
         }
@@ -359,6 +366,7 @@ impl Artefact {
             "workspace-expr" => self.workspace_expr = value.into(),
             "weights" => self.weight_bytes = value.parse().ok()?,
             "code" => self.code_bytes = value.parse().ok()?,
+            "variant" => self.variants.push(Variant::parse(value)?),
             "stack" => self.stack_bytes = Some(value.parse().ok()?),
             "flops-expr" => self.flops_expr = value.into(),
             "check" => self.checks.push(value.into()),
@@ -429,6 +437,9 @@ mod tests {
                         workspace_expr: "64 * B".into(),
                         weight_bytes: 12,
                         code_bytes: 96,
+                        variants: Variant::parse("x86-64-v2 __tenfold_digits_blur__x86_64_v2 80 popcnt,sse3")
+                            .into_iter()
+                            .collect(),
                         stack_bytes: None,
                         flops_expr: "0".into(),
                         checks: vec!["pos < S: \"full\"".into()],

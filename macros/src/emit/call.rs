@@ -5,8 +5,9 @@ use super::expr::Scope;
 use super::names::{dim_text, fixed};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-use tenfold_abi::DType;
+use tenfold_abi::{DType, X86_64_LEVELS};
 use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_syntax::index::{Artefact, Variant};
 use tenfold_syntax::signature::{SigFact, SigKind};
 
 impl Emit<'_> {
@@ -243,7 +244,7 @@ impl Emit<'_> {
     }
 
     /// The call of the symbol.
-    fn enter(&self, artefact: &tenfold_syntax::index::Artefact) -> TokenStream {
+    fn enter(&self, artefact: &Artefact) -> TokenStream {
         let krate = &self.names.krate;
         let (ws, all, results) = (&self.names.ws, &self.names.all_dims, &self.names.results);
         let symbol = format_ident!("{}", artefact.symbol);
@@ -297,18 +298,41 @@ impl Emit<'_> {
         } else {
             quote!(let _ = status;)
         };
+        let symbols = artefact.variants.iter().map(|variant| format_ident!("{}", variant.symbol));
+        let symbols = symbols.chain([symbol]);
+        let declared = quote!((#(#declared,)* #ws: *mut u8, context: *const ::core::ffi::c_void) -> i32);
+        let entry = self.entry(artefact);
         quote! {
             #(#[link(name = #archives, kind = "static")] unsafe extern "C" {})*
             #own
             #[allow(improper_ctypes)]
             unsafe extern "C" {
-                fn #symbol(#(#declared,)* #ws: *mut u8, context: *const ::core::ffi::c_void) -> i32;
+                #(fn #symbols #declared;)*
             }
             let context = #krate::rt::Context::new();
-            let status = unsafe { #symbol(#(#passed,)* #ws, context.as_ptr()) };
+            let status = unsafe { #entry(#(#passed,)* #ws, context.as_ptr()) };
             #finish
         }
     }
+
+    /// The entry of the best variant that the processor runs, or that the caller has asked for.
+    fn entry(&self, artefact: &Artefact) -> TokenStream {
+        let krate = &self.names.krate;
+        let baseline = format_ident!("{}", artefact.symbol);
+        let levels: Vec<(u8, Ident)> = levels(artefact).map(|(n, v)| (n, format_ident!("{}", v.symbol))).collect();
+        if levels.is_empty() {
+            return quote!(#baseline);
+        }
+        let there = levels.iter().fold(0, |there, (number, _)| there | 1_u8 << number);
+        let arms = levels.iter().map(|(number, symbol)| quote!(#number => #symbol));
+        quote!((match #krate::rt::level(#there) { #(#arms,)* _ => #baseline }))
+    }
+}
+
+/// The variants of a function with the numbers of their levels, from 1 on.
+fn levels(artefact: &Artefact) -> impl Iterator<Item = (u8, &Variant)> {
+    let number = |variant: &Variant| X86_64_LEVELS.iter().position(|level| level.name == variant.name);
+    artefact.variants.iter().filter_map(move |variant| Some((u8::try_from(number(variant)? + 1).ok()?, variant)))
 }
 
 /// How a scalar is passed.

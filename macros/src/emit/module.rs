@@ -100,7 +100,9 @@ impl Emit<'_> {
         let krate = &self.names.krate;
         let weights = self.artefact.map_or(0, |artefact| artefact.weight_bytes);
         let weights = usize::try_from(weights).unwrap_or(usize::MAX);
-        let code = self.artefact.map_or(0, |artefact| artefact.code_bytes);
+        let code = self.artefact.map_or(0, |artefact| {
+            artefact.code_bytes + artefact.variants.iter().map(|variant| variant.code_bytes).sum::<u64>()
+        });
         let code = usize::try_from(code).unwrap_or(usize::MAX);
         let workspace = self.workspace_bytes().map(|bytes| {
             quote! {
@@ -131,7 +133,7 @@ impl Emit<'_> {
             #workspace
             /// Bytes of constants.
             pub const WEIGHT_BYTES: usize = #weights;
-            /// Bytes of code.
+            /// Bytes of code, of all variants.
             pub const CODE_BYTES: usize = #code;
             /// Bytes of stack, at most; `usize::MAX` if the code generator cannot tell.
             pub const STACK_BYTES: usize = #stack;
@@ -187,6 +189,11 @@ impl Emit<'_> {
             None => quote!(::core::option::Option::None),
         };
         let call = self.call_by_name();
+        let variants = self.artefact.map_or(&[][..], |artefact| &artefact.variants[..]).iter().map(|variant| {
+            let (name, features) = (&variant.name, &variant.features);
+            quote!(#krate::Variant { name: #name, features: &[#(#features),*] })
+        });
+        let baseline = tenfold_abi::BASELINE;
         quote! {
             /// The function as a value, for calls by name.
             pub const FUNCTION: #krate::Function = #krate::rt::function(#krate::rt::FunctionInfo {
@@ -198,7 +205,7 @@ impl Emit<'_> {
                 },
                 workspace_bytes: #bytes,
                 weight_bytes: WEIGHT_BYTES,
-                variants: &[#krate::Variant { name: "baseline", features: &[] }],
+                variants: &[#(#variants,)* #krate::Variant { name: #baseline, features: &[] }],
                 call: |args| { #call },
             });
         }
@@ -393,7 +400,7 @@ impl Emit<'_> {
                     {
                         self.0.host()?;
                         #(#lets)*
-                        #done
+                        self.0.run(|| { #done })
                     }
                 }
             }

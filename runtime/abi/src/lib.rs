@@ -26,7 +26,8 @@
 //! 5. a code of [`Status`] or of [`DeviceKind`];
 //! 6. [`MAX_RANK`], [`WORKSPACE_ALIGN`] or [`CONSTANT_ALIGN`];
 //! 7. the layout of a [`blob`], which also carries a number of its own;
-//! 8. the items of `tenfold::rt` that emitted tokens name: their names, parameters and meaning.
+//! 8. the items of `tenfold::rt` that emitted tokens name: their names, parameters and meaning;
+//! 9. the order of [`X86_64_LEVELS`]: emitted tokens name a level by its number.
 //!
 //! A new function, a new error text and a faster kernel do not.
 #![no_std]
@@ -34,14 +35,16 @@
 pub mod blob;
 mod device;
 mod dtype;
+mod level;
 mod status;
 
 pub use device::DeviceKind;
 pub use dtype::DType;
+pub use level::{BASELINE, Level, X86_64_LEVELS};
 pub use status::Status;
 
 /// The number on which macro, build script and runtime must agree.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// The greatest rank of a tensor in a signature.
 pub const MAX_RANK: usize = 8;

@@ -27,7 +27,7 @@
 /// Sizes of [`scale2()`](fn@scale2), and its calls that allocate nothing.
 #[allow(dead_code, unreachable_pub, clippy::module_inception)]
 pub mod scale2 {
-    const _: () = ::tenfold::rt::Abi::<2>::OK;
+    const _: () = ::tenfold::rt::Abi::<3>::OK;
 
     /// Bytes of workspace.
     pub const WORKSPACE_BYTES: usize = 64;
@@ -122,8 +122,10 @@ pub mod scale2 {
                 self.0.host()?;
                 let x = ::tenfold::rt::input("x", x)?;
                 let mut r0 = ::tenfold::rt::state("result", r0)?;
-                into(&x, &mut r0, ws);
-                ::core::result::Result::Ok(())
+                self.0.run(|| {
+                    into(&x, &mut r0, ws);
+                    ::core::result::Result::Ok(())
+                })
             }
         }
     }

@@ -76,7 +76,7 @@ pub(crate) fn build(
     };
     let object = write("model.o", &made.artefact.object)?;
     let main = write("main.c", main_source(&ins, &outs, workspace).as_bytes())?;
-    let constants = write("constants.s", constants_text(&made.constant_data, folder)?.as_bytes())?;
+    let constants = write("constants.s", constants_text(&made.constants, folder)?.as_bytes())?;
     let path = folder.join("model");
     let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
     if linked != Linked::Program {

@@ -30,6 +30,11 @@ impl Backend for CBackend {
         "c".to_string()
     }
 
+    // The C compiler is told the target's name alone.
+    fn has_variants(&self) -> bool {
+        false
+    }
+
     fn build(&self, module: &Module, target: &Target, options: &CodegenOptions) -> Result<Artefact, BackendError> {
         let source = emit(module);
         let object = self.compile(&source, &module.entry, target)?;

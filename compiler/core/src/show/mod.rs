@@ -16,13 +16,13 @@ pub use stats::Stats;
 
 use tenfold_ir::Module;
 
-use crate::pass::{self, BisectLimit, Pass, PassContext, Remarks, Timing, UserPass, unified};
-use crate::{CompileError, pipeline};
+use crate::pass::{self, BisectLimit, Pass, PassContext, Remarks, Timing, unified};
+use crate::{CompileError, Options, pipeline};
 
-/// What is asked of a module as the front end made it, and of the passes that a user adds. Stages are a back end's to
-/// show.
-pub fn answer(ask: &Ask, module: Module, context: &PassContext, passes: &[UserPass]) -> Result<String, CompileError> {
-    let run = Run { passes: pipeline::with(passes), context };
+/// What is asked of a module as the front end made it, for the context's target. Of the options, the user's passes, the
+/// layout and, where executions are counted, the variants matter. Stages are a back end's to show.
+pub fn answer(ask: &Ask, module: Module, context: &PassContext, options: &Options) -> Result<String, CompileError> {
+    let run = Run { passes: pipeline::with(&options.passes), context, options };
     match ask {
         Ask::Stage(stage) => Err(pass::wrong(format!("the stage `{}` is a back end's", stage.name()), None)),
         Ask::Before(pass) => Ok(trace::run(module, &run)?.find(pass)?.before.clone()),
@@ -47,6 +47,7 @@ pub fn answer(ask: &Ask, module: Module, context: &PassContext, passes: &[UserPa
 struct Run<'a> {
     passes: Vec<Pass>,
     context: &'a PassContext,
+    options: &'a Options,
 }
 
 /// What the pipeline has made of a function where every value has a place, and where it is one loop nest per kernel.
@@ -67,7 +68,15 @@ impl Run<'_> {
     ) -> Result<(), CompileError> {
         let mut context = context.clone();
         context.watch(watcher);
-        pass::run(&self.passes, module, &context)
+        let (shared, rest) = pipeline::split_shared(&self.passes);
+        pass::run(shared, module, &self.sharing(&context))?;
+        pass::run(rest, module, &context)
+    }
+
+    /// The context of the passes that variants share.
+    fn sharing(&self, context: &PassContext) -> PassContext {
+        let layout = self.options.layout.as_ref();
+        layout.map_or_else(|| context.clone(), |target| context.with_target(target.clone()))
     }
 
     /// The context without its own watchers, which would be counted and timed with the passes.
@@ -92,16 +101,28 @@ impl Run<'_> {
         Ok(if lines.is_empty() { "no pass has a remark\n".into() } else { lines.concat() })
     }
 
+    /// Of all variants one after another, as a build counts them.
     fn executions(&self, mut module: Module) -> Result<String, CompileError> {
         let all = BisectLimit::new(usize::MAX);
-        self.watched(&mut module, &self.quiet(), Box::new(all.clone()))?;
+        let mut counting = self.quiet();
+        counting.watch(Box::new(all.clone()));
+        let (shared, rest) = pipeline::split_shared(&self.passes);
+        pass::run(shared, &mut module, &self.sharing(&counting))?;
+        let variants = self.options.variants.iter().map(|variant| &variant.target);
+        for target in std::iter::once(&self.context.target).chain(variants) {
+            pass::run(rest, &mut module.clone(), &counting.with_target(target.clone()))?;
+        }
         Ok(all.asked().iter().map(|name| format!("{name}\n")).collect())
     }
 
     fn planned(&self, mut module: Module) -> Result<Planned, CompileError> {
         let mut groups = None;
-        for pass in self.passes.iter().take_while(|pass| pass.info.name != "LowerEntry") {
-            pass::run(std::slice::from_ref(pass), &mut module, self.context)?;
+        let (shared, _) = pipeline::split_shared(&self.passes);
+        let first = self.sharing(self.context);
+        let (graph, _) = pipeline::split_before("LowerEntry", &self.passes);
+        for (number, pass) in graph.iter().enumerate() {
+            let context = if number < shared.len() { &first } else { self.context };
+            pass::run(std::slice::from_ref(pass), &mut module, context)?;
             if pass.info.name == "FuseOps" {
                 groups = Some(module.clone());
             }

@@ -65,7 +65,7 @@ impl Program<'_> {
         write("kernels.o", &made.artefact.object)?;
         write(INPUTS, &inputs)?;
         write(CHECKS, made.checks.join("\n").as_bytes())?;
-        write("constants.s", constants_text(&made.constant_data, folder)?.as_bytes())
+        write("constants.s", constants_text(&made.constants, folder)?.as_bytes())
     }
 
     /// What the program is told of the function, and the elements of its inputs.
