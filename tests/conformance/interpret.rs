@@ -59,6 +59,16 @@ pub(crate) fn prepare_with(case: Case, context: &PassContext) -> Result<Prepared
     prepared.into_iter().next().ok_or_else(|| format!("{name}: nothing to call it with"))
 }
 
+/// The same with constants laid out for another target, as variants have them.
+#[allow(dead_code, reason = "other tests compile for one target")]
+pub(crate) fn prepare_for(case: Case, context: &PassContext, layout: &Target) -> Result<Prepared, String> {
+    let Case { name, module, syms, given, wanted } = case;
+    let layout = context.with_target(layout.clone());
+    let settings = vec![Setting { syms, given, wanted }];
+    let prepared = stages(&name, module, settings, (&layout, context)).map_err(|e| format!("{name}: {e}"))?;
+    prepared.into_iter().next().ok_or_else(|| format!("{name}: nothing to call it with"))
+}
+
 /// What one call is given, and what it gives by each interpreter.
 struct Call {
     syms: Vec<(Sym, i64)>,
@@ -77,7 +87,7 @@ pub(crate) fn prepare_all(
     settings: Vec<Setting>,
     context: &PassContext,
 ) -> Result<Vec<Prepared>, String> {
-    let prepared = stages(name, module, settings, context);
+    let prepared = stages(name, module, settings, (context, context));
     prepared.map_err(|e| format!("{name}: {e}"))
 }
 
@@ -85,13 +95,14 @@ fn stages(
     name: &str,
     mut module: Module,
     settings: Vec<Setting>,
-    context: &PassContext,
+    (shared, context): (&PassContext, &PassContext),
 ) -> Result<Vec<Prepared>, String> {
     let graph = module.relax(name).ok_or("no graph")?.clone();
     round_trip(&module).map_err(|e| format!("graph: {e}"))?;
     let calls = settings.into_iter().map(|setting| defined(&module, &graph, setting));
     let mut calls = calls.filter(|call| !is_undecided(call)).collect::<Result<Vec<Call>, String>>()?;
-    until(&mut module, "", "LowerEntry", context)?;
+    until(&mut module, "", "ApplyDefaultSchedule", shared)?;
+    until(&mut module, "ApplyDefaultSchedule", "LowerEntry", context)?;
     let plan = module.relax(name).and_then(|f| f.plan.clone()).ok_or("no plan")?;
     round_trip(&module).map_err(|e| format!("planned: {e}"))?;
     calls.iter_mut().try_for_each(|call| plan_call(call, &plan))?;

@@ -13,3 +13,4 @@ mod package;
 mod passes;
 mod signatures;
 mod surroundings;
+mod variants;

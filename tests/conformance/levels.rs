@@ -1,0 +1,144 @@
+//! What schedules by level of the processor: each level that this machine runs, over constants as the widest reads
+//! them. The rest of the suite is for the baseline.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use tenfold::Variant;
+use tenfold_core::pass::PassContext;
+use tenfold_core::{Backend, Target};
+use tenfold_ir::DType;
+use tenfold_ir::op::{Activation, BinaryOp, ElementOp, Real, ReduceOp, UnaryOp};
+use tenfold_ir::relax::{ConvLayout, DataLayout, Op, PoolOp, ValueId, Window};
+
+use crate::case::{Case, Make, fixed};
+use crate::{interpret, native};
+
+fn cases() -> Vec<Case> {
+    let dtype = DType::F32;
+    vec![products(dtype), windows(dtype), rows(dtype), elements(dtype), symbolic()]
+}
+
+/// Rows, terms and columns: tiles that a panel holds once, several times, in part, and that reach into the next.
+const PRODUCTS: &[[i64; 3]] = &[[1, 12, 200], [3, 5, 33], [13, 5, 200], [2, 193, 20]];
+
+/// Products with constants, and what follows on their tiles and rows.
+fn products(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("levels_products_{}", dtype.name()));
+    let mut results = Vec::new();
+    for [rows, terms, columns] in PRODUCTS {
+        let x = m.input(dtype, &fixed(&[*rows, *terms]));
+        let [w, b] = [m.constant(dtype, &[*terms, *columns]), m.constant(dtype, &[*columns])];
+        let y = m.emit(Op::MatMul, &[x, w]);
+        let y = m.element(ElementOp::Binary(BinaryOp::Add), &[y, b]);
+        results.push(y);
+        if dtype.is_float() {
+            let y = m.element(ElementOp::Activation(Activation::Relu), &[y]);
+            results.push(m.emit(Op::Softmax { axis: 1, log: false }, &[y]));
+        }
+    }
+    m.done(&results)
+}
+
+fn window(side: i64, step: i64, pad: i64) -> Window {
+    Window { kernel: vec![side; 2], strides: vec![step; 2], pads: vec![pad; 4], dilations: vec![1; 2] }
+}
+
+/// Convolutions with constants: over all channels, over points, in groups, over each channel alone; and pools.
+fn windows(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("levels_windows_{}", dtype.name()));
+    let x = m.input(dtype, &fixed(&[1, 3, 9, 9]));
+    let conv = |m: &mut Make, x: ValueId, shape: [i64; 4], step: i64, group: i64| {
+        let [w, b] = [m.constant(dtype, &shape), m.constant(dtype, &shape[..1])];
+        let window = window(shape[2], step, shape[2] / 2);
+        m.emit(Op::Conv { window, group, layout: ConvLayout::default() }, &[x, w, b])
+    };
+    let stem = conv(&mut m, x, [24, 3, 3, 3], 2, 1);
+    let points = conv(&mut m, stem, [40, 24, 1, 1], 1, 1);
+    let alone = conv(&mut m, points, [40, 1, 3, 3], 1, 40);
+    let strided = conv(&mut m, points, [40, 1, 3, 3], 2, 40);
+    let groups = conv(&mut m, alone, [16, 20, 1, 1], 1, 2);
+    let narrow = conv(&mut m, alone, [24, 40, 1, 1], 1, 1);
+    let mut results = vec![strided, groups, narrow];
+    for op in [PoolOp::Max, PoolOp::Average { count_include_pad: false }] {
+        let layout = DataLayout::default();
+        results.push(m.emit(Op::Pool { op, window: window(3, 2, 1), ceil_mode: false, layout }, &[points]));
+    }
+    results.push(m.reduce(ReduceOp::Mean, narrow, &[2, 3], false));
+    m.done(&results)
+}
+
+/// Rows that are reduced, and used again.
+fn rows(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("levels_rows_{}", dtype.name()));
+    let x = m.input(dtype, &fixed(&[3, 2, 37]));
+    let scale = m.constant(dtype, &[37]);
+    let mut results = Vec::new();
+    for axis in 0..3 {
+        results.push(m.emit(Op::Softmax { axis, log: axis == 1 }, &[x]));
+        results.push(m.reduce(ReduceOp::Sum, x, &[axis], false));
+        results.push(m.reduce(ReduceOp::Max, x, &[axis], true));
+    }
+    results.push(m.emit(Op::LayerNorm { axis: 2, epsilon: Real::new(1e-3) }, &[x, scale]));
+    m.done(&results)
+}
+
+/// Elements one by one, and in another order.
+fn elements(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("levels_elements_{}", dtype.name()));
+    let x = m.input(dtype, &fixed(&[3, 37]));
+    let mut results = Vec::new();
+    for op in [UnaryOp::Exp, UnaryOp::Tanh, UnaryOp::Erf, UnaryOp::Sin, UnaryOp::Sqrt, UnaryOp::Round] {
+        results.push(m.element(ElementOp::Unary(op), &[x]));
+    }
+    let turned = m.emit(Op::Transpose { perm: vec![1, 0] }, &[x]);
+    let twice = m.emit(Op::Concat { axis: 1 }, &[turned, turned]);
+    results.extend([turned, m.element(ElementOp::Binary(BinaryOp::Mul), &[twice, twice])]);
+    m.done(&results)
+}
+
+/// Rows whose number only a call says.
+fn symbolic() -> Case {
+    let mut m = Make::new("levels_symbolic");
+    let n = m.dim("N", 11, 0, 0);
+    let x = m.input(DType::F32, &[n, 30.into()]);
+    let w = m.constant(DType::F32, &[30, 100]);
+    let y = m.emit(Op::MatMul, &[x, w]);
+    let y = m.element(ElementOp::Unary(UnaryOp::Tanh), &[y]);
+    m.done(&[y])
+}
+
+/// What is wrong with the code for one target.
+fn mistakes(name: &str, target: &Target, layout: &Target, backend: &dyn Backend) -> Vec<String> {
+    let context = PassContext::new(target.clone());
+    let prepared = cases().into_iter().map(|case| interpret::prepare_for(case, &context, layout));
+    let prepared = prepared.collect::<Result<Vec<_>, String>>();
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance/levels").join(name);
+    let errors = match prepared {
+        Ok(prepared) => native::compare(&prepared, backend, target, &folder),
+        Err(error) => vec![error],
+    };
+    errors.into_iter().map(|error| format!("{name}: {error}")).collect()
+}
+
+#[test]
+fn every_level_that_runs_here() {
+    let plain = Target::from_triple(&native::host(), &["sse", "sse2"]);
+    let levels = plain.levels();
+    let Some(widest) = levels.last().map(|level| plain.with_level(level)) else { return };
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance/levels-c");
+    let Some(backend) = native::backends_in(folder).into_iter().find(|backend| backend.name() == "llvm") else {
+        return;
+    };
+    let mut errors = Vec::new();
+    for level in levels {
+        let start = Instant::now();
+        if let Err(error) = (Variant { name: level.name, features: level.features }).supported() {
+            println!("{error}");
+            continue;
+        }
+        errors.extend(mistakes(level.name, &plain.with_level(&level), &widest, &*backend));
+        println!("{}: {:.1} s", level.name, start.elapsed().as_secs_f64());
+    }
+    assert!(errors.is_empty(), "{} mistakes\n{}", errors.len(), errors.join("\n"));
+}
