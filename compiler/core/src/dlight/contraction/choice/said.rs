@@ -58,7 +58,7 @@ impl Choice {
     fn columns(&self, staged: &Staged, found: &Contraction) -> String {
         let (tile, count) = (self.tile, extent(staged, &staged.stages[found.stage], self.column));
         let vectors = format!("{} vector{} of {}", tile.vectors, if tile.vectors == 1 { "" } else { "s" }, tile.lanes);
-        let panels = found.operands.iter().find(|o| o.panel.is_some());
+        let panels = found.operands.iter().find(|o| o.panel.is_some_and(|(_, width)| width == tile.width()));
         match (panels, count) {
             (Some(operand), _) => format!("{vectors}, as wide as the panels of `{}`", staged.b.buf(operand.buf).name),
             (None, Some(n)) if n <= tile.width() => format!("{vectors}: all {n} of them"),
