@@ -19,7 +19,7 @@
 use crate::{Error, Variant};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU8, Ordering};
-use std::string::{String, ToString};
+use std::string::String;
 use std::{format, thread_local};
 use tenfold_abi::{BASELINE, X86_64_LEVELS};
 
@@ -125,7 +125,7 @@ fn from_env() -> Result<Option<u8>, String> {
             let levels = X86_64_LEVELS.map(|level| format!("`{}`", level.name)).join(", ");
             Err(format!("`{VARIABLE}` takes `{BASELINE}`, {levels}, not `{name}`"))
         }
-        Err(error) => Err(format!("`{VARIABLE}={name}`: {}", error.to_string())),
+        Err(error) => Err(format!("`{VARIABLE}={name}`: {error}")),
     }
 }
 
@@ -147,6 +147,7 @@ pub(crate) fn within<R>(level: u8, f: impl FnOnce() -> R) -> R {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::string::ToString;
     use std::vec::Vec;
 
     #[test]
