@@ -1,4 +1,5 @@
 //! The most that a core does: fused multiplications alone.
+#![allow(unsafe_code, reason = "asks the processor itself")]
 
 /// Operations on floats per second; nothing where the processor is another.
 pub fn flops_per_second() -> Option<f64> {

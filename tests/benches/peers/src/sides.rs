@@ -1,4 +1,5 @@
 //! Who multiplies matrices.
+#![allow(unsafe_code, reason = "calls other libraries, and C")]
 
 use std::ffi::{c_int, c_long};
 use std::path::PathBuf;
