@@ -383,7 +383,8 @@ fn shapes_of_floats(import: &Import) -> Vec<Vec<i64>> {
 fn functions_of_one_tensor_of_8_bits_are_tables() {
     let each = |f: fn(f64) -> f64| move |row: &[f64]| row.iter().map(|x| f(*x)).collect::<Vec<f64>>();
     let narrow = |f: fn(f32) -> f32| move |row: &[f32]| row.iter().map(|x| f(*x)).collect::<Vec<f32>>();
-    let cases: [(&str, fn(f64) -> f64, fn(f32) -> f32); 3] = [
+    type Case = (&'static str, fn(f64) -> f64, fn(f32) -> f32);
+    let cases: [Case; 3] = [
         ("y = Tanh(x)\n", f64::tanh, f32::tanh),
         ("const half: float[1] = 0.5\nh = Mul(x, half)\ny = Exp(h)\n", |x| (x * 0.5).exp(), |x| (x * 0.5).exp()),
         ("g = Sigmoid(x)\ny = Mul(g, x)\n", |x| x / (1.0 + (-x).exp()), |x| x / (1.0 + (-x).exp())),
