@@ -77,7 +77,8 @@ fn attempt(asked: &Explained, name: &str) -> Result<String, String> {
 /// What a worker answers.
 fn of(found: &Functions, number: usize, asked: &Explained, step: ExplainStep, folder: &Path) -> Result<String, String> {
     let ask = Explain { step, dims: asked.dims.clone(), folder: folder.to_string_lossy().into_owned() };
-    let answer = show::of(found, number, &Ask::Explain(ask), None).map_err(|error| format!("error: {error}\n"))?;
+    let answer = show::of(found, number, &Ask::Explain(ask), Some(tenfold::variants::current()))
+        .map_err(|error| format!("error: {error}\n"))?;
     answer.map_err(|refused| refused.iter().map(errors::text).collect::<Vec<_>>().join("\n"))
 }
 

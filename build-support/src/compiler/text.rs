@@ -81,7 +81,8 @@ fn of_variant(
     Ok(Compiled { text, ..Compiled::default() })
 }
 
-/// The program that times a function, or the report of what it has measured, in the folder that is asked for.
+/// The program that times a function, or the report of what it has measured, in the folder that is asked for: of the best
+/// variant that the machine runs.
 fn explained(
     asked: &Explain,
     module: Module,
@@ -90,11 +91,13 @@ fn explained(
     request: &Request,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let folder = Path::new(&asked.folder);
+    let backend = backend::choose(request);
+    let levels = super::levels(request, member, &context.target, &*backend)?;
+    let context = &context.with_target(variants::at_most(&request.variant, &context.target, &levels));
     let passes = super::passes(member, &context.target)?;
     let text = match asked.step {
         ExplainStep::Compile => {
             let options = Options { strict: super::is_strict(member), passes, ..Options::default() };
-            let backend = backend::choose(request);
             let made = explain::compile_timed(module, context, &options, &*backend, &asked.dims, folder);
             let (_, written) = made.map_err(|errors| errors.into_iter().map(super::diagnostic).collect::<Vec<_>>())?;
             written.err().unwrap_or_default()

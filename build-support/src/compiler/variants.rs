@@ -67,6 +67,13 @@ pub(super) fn target_of(name: &str, target: &Target, levels: &[Level]) -> Result
     Ok(level.map_or_else(|| target.clone(), |level| target.with_level(level)))
 }
 
+/// The target of the best variant that is no better than the one of that name, which the function may lack.
+pub(super) fn at_most(name: &str, target: &Target, levels: &[Level]) -> Target {
+    let most = X86_64_LEVELS.iter().position(|level| level.name == name);
+    let within = |level: &&Level| X86_64_LEVELS.iter().position(|known| known.name == level.name) <= most;
+    levels.iter().rfind(within).map_or_else(|| target.clone(), |level| target.with_level(level))
+}
+
 fn no_variant(name: &str, levels: &[Level]) -> Diagnostic {
     let there: Vec<String> =
         [BASELINE].into_iter().chain(levels.iter().map(|l| l.name)).map(|n| format!("`{n}`")).collect();
