@@ -137,10 +137,13 @@ impl Compiled {
 
     /// Calls the entry on memory of [`Compiled::memory`].
     pub(crate) fn call(&self, memory: &mut [Memory]) {
-        const MOST: usize = 16;
-        assert!(memory.len() == self.args.len() && memory.len() <= MOST);
+        const FEW: usize = 16;
+        assert_eq!(memory.len(), self.args.len());
         let context = Context::new();
-        let mut pointers = [std::ptr::null_mut(); MOST];
+        // A call of few arguments allocates nothing: it may be short.
+        let (mut few, mut many) = ([std::ptr::null_mut(); FEW], Vec::new());
+        many.resize(if memory.len() > FEW { memory.len() } else { 0 }, std::ptr::null_mut());
+        let pointers = if many.is_empty() { &mut few[..] } else { &mut many[..] };
         pointers.iter_mut().zip(memory).for_each(|(pointer, m)| *pointer = m.floats().as_mut_ptr());
         // SAFETY: the shim takes as many pointers as the entry has parameters, each to memory of the size that its
         // shape asks for.
