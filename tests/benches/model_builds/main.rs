@@ -134,7 +134,8 @@ impl Report {
     }
 
     fn stage(&self, stage: &str) -> u64 {
-        number(self.line(), stage).expect("a stage of the report")
+        let stages = self.line().split_once("\"stages\": ").map_or("", |(_, stages)| stages);
+        number(stages, stage).expect("a stage of the report")
     }
 
     fn peak(&self) -> Option<u64> {
