@@ -135,6 +135,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_timed_is_no_better_than_the_machine() {
+        let target = Target::from_triple("x86_64-unknown-linux-gnu", &["sse2"]);
+        let bytes = |name: &str, levels: &[Level]| at_most(name, &target, levels).vector_bytes();
+        let all = &X86_64_LEVELS;
+        assert_eq!([BASELINE, "x86-64-v2", "x86-64-v3", "x86-64-v4"].map(|name| bytes(name, all)), [16, 16, 32, 64]);
+        // A function without that level is timed at its next lower one.
+        assert_eq!((bytes("x86-64-v4", &all[..2]), bytes("x86-64-v3", &all[2..])), (32, 16));
+    }
+
+    #[test]
     fn a_text_is_of_the_widest_variant_or_of_the_one_asked_for() {
         let target = Target::from_triple("x86_64-unknown-linux-gnu", &["sse2"]);
         let bytes = |name: &str, levels: &[Level]| target_of(name, &target, levels).map(|t| t.vector_bytes());

@@ -8,7 +8,6 @@ use tenfold_ir::{ConstBytes, DType, Scalar};
 use super::{OnnxOp, op};
 use crate::call::Call;
 use crate::elem::{Elem, SmallFloat, Specials};
-use crate::emit::int;
 use crate::tensor::{Elements, TensorData};
 use crate::value::{Outcome, Value, fault};
 use crate::walk::Cx;
@@ -115,7 +114,7 @@ pub(super) fn decoded(cx: &mut Cx<'_>, x: ValueId, from: Elem) -> Outcome<ValueI
     let codes = 1u16 << from.packed_bits();
     let values: Vec<f64> = (0..codes).map(|code| value(code as u8)).collect();
     let table = table(cx, DType::F32, &values)?;
-    cx.op("take", &[table, x], &[("axis", tenfold_ir::ops::AttrValue::Int(int(0)))])
+    cx.looked_up(table, x)
 }
 
 /// A vector of constants.

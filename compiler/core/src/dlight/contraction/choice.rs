@@ -82,8 +82,8 @@ pub(super) fn choose(
         let rows = spatial.iter().copied().filter(|v| *v != column && walked.iter().any(|o| o.ignores(*v)));
         for row in rows.map(Some).chain([None]) {
             let apart = row.map_or(0, |r| rows_apart(found, r));
-            let all = [None, conflicting(staged, found, row, machine)];
-            for padded in all.iter().enumerate().filter(|(n, p)| *n == 0 || p.is_some()).map(|(_, p)| *p) {
+            let conflicting = conflicting(staged, found, row, machine);
+            for padded in [None].into_iter().chain(conflicting.map(Some)) {
                 let of = ways(staged, found, (column, row), (packed, padded), machine);
                 choices.extend(of.into_iter().map(|(cycles, choice)| (cycles, apart, choice)));
             }
@@ -122,13 +122,12 @@ fn ways(
 /// The operand whose rows share so few sets of the first cache that this bounds the rows of a tile, if it can be copied.
 fn conflicting(staged: &Staged, found: &Contraction, row: Option<VarId>, machine: &Machine) -> Option<usize> {
     let row = row?;
-    let few = |o: &&(usize, &Operand)| {
-        let bytes = staged.b.buf(o.1.buf).dtype.size_bytes() as i64;
-        o.1.step(row).is_some_and(|n| n > 0 && rows_in_cache(n * bytes, machine) < most_rows(2, machine))
+    let few = |(_, o): &(usize, &Operand)| {
+        let bytes = staged.b.buf(o.buf).dtype.size_bytes() as i64;
+        o.step(row).is_some_and(|n| n > 0 && rows_in_cache(n * bytes, machine) < most_rows(2, machine))
     };
-    let all: Vec<(usize, &Operand)> = found.operands.iter().enumerate().collect();
-    let mut few = all.iter().filter(few);
-    let (n, operand) = *few.next()?;
+    let mut few = found.operands.iter().enumerate().filter(few);
+    let (n, operand) = few.next()?;
     let last = staged.b.buf(operand.buf).shape.len().checked_sub(1)?;
     let axis = *in_panels(staged, found, n, row)?.get(&row)?;
     (few.next().is_none() && axis != last).then_some(n)

@@ -1,4 +1,5 @@
-//! An operand laid out anew before the contraction, so that it has neighbours along the columns.
+//! Operands laid out anew before the contraction: so that one has neighbours along the columns, or lies in panels, and so
+//! that rows do not share sets of a cache.
 
 use std::collections::BTreeMap;
 
@@ -150,21 +151,17 @@ fn in_panels(staged: &mut Staged, found: &Contraction, n: usize, choice: &Choice
     let Expr::Load { buf: source, index, .. } = staged.b.func().exprs.get(operand.load).clone() else { return None };
     let plain = staged.b.buf(source).shape.clone();
     let cut = parts.iter().find_map(|part| match *part {
-        Part::Outer(axis, width) => Some((axis, width)),
+        Part::Outer(axis, width) => Some((plain[axis].as_const(), width)),
         Part::Whole(_) | Part::Inner(..) => None,
     });
-    let mut copies = Vec::new();
-    let mut ends = vec![None];
-    if let Some((axis, width)) = cut {
-        let extent = plain[axis].as_const()?;
-        let whole = Panels { first: 0, count: extent / width, width };
-        let rest = Panels { first: extent / width, count: 1, width: extent % width };
-        ends = [whole, rest].into_iter().filter(|p| p.count > 0 && p.width > 0).map(Some).collect();
-    }
+    // What is not cut is one panel.
+    let (extent, width) = cut.unwrap_or((Some(1), 1));
+    let extent = extent?;
+    let whole = Panels { first: 0, count: extent / width, width };
+    let rest = Panels { first: extent / width, count: 1, width: extent % width };
     let buf = buffer(&mut staged.b, source, panels::shape(&plain, &parts));
-    for panels in ends {
-        copies.push(copy(&mut staged.b, source, &plain, &parts, panels));
-    }
+    let some = [whole, rest].into_iter().filter(|p| p.count > 0 && p.width > 0);
+    let copies = some.map(|panels| copy(&mut staged.b, source, &plain, &parts, &panels)).collect();
     let read = panels::places(&mut staged.b, &index, &parts);
     Some(Packed { buf, copies, read })
 }
@@ -177,13 +174,11 @@ struct Panels {
 }
 
 /// The copy of some panels.
-fn copy(b: &mut Builder, source: BufId, plain: &[IntExpr], parts: &[Part], panels: Option<Panels>) -> Copy {
-    let extent = |part: &Part| match (*part, &panels) {
-        (Part::Whole(axis), _) => plain[axis].clone(),
-        (Part::Outer(..), Some(panels)) => panels.count.into(),
-        (Part::Inner(..), Some(panels)) => panels.width.into(),
-        (Part::Outer(..), None) => 1.into(),
-        (Part::Inner(_, width), None) => width.into(),
+fn copy(b: &mut Builder, source: BufId, plain: &[IntExpr], parts: &[Part], panels: &Panels) -> Copy {
+    let extent = |part: &Part| match *part {
+        Part::Whole(axis) => plain[axis].clone(),
+        Part::Outer(..) => panels.count.into(),
+        Part::Inner(..) => panels.width.into(),
     };
     let iters: Vec<Iter> = parts.iter().map(|part| whole(b, &extent(part))).collect();
     let mut at: Vec<ExprId> = iters.iter().map(|i| b.read(i.var)).collect();
@@ -192,8 +187,8 @@ fn copy(b: &mut Builder, source: BufId, plain: &[IntExpr], parts: &[Part], panel
         match *part {
             Part::Whole(axis) => from[axis] = *own,
             Part::Outer(axis, width) => {
-                if let Some(first) = panels.as_ref().map(|p| p.first).filter(|first| *first > 0) {
-                    let first = b.index(first);
+                if panels.first > 0 {
+                    let first = b.index(panels.first);
                     *own = b.add(first, *own);
                 }
                 let width = b.index(width);
