@@ -14,10 +14,11 @@ pub(crate) mod variants;
 use crate::user;
 use crate::worker::message::{Answer, Compiled, Request};
 use member::Member;
+use std::sync::Arc;
 use std::time::Instant;
 use tenfold_abi::Level;
 use tenfold_core::pass::{PassContext, UserPass};
-use tenfold_core::{Backend, Budgets, CodegenOptions, CompileError, ErrorKind, Options, Target};
+use tenfold_core::{Backend, Budgets, CodegenOptions, CompileError, ErrorKind, Jobs, Options, Target};
 use tenfold_ir::Loc;
 use tenfold_syntax::ast::{Budget, BudgetOf, NodeId};
 use tenfold_syntax::elaborate::elaborate_instance;
@@ -26,16 +27,16 @@ use tenfold_syntax::{Code, Diagnostic};
 pub(crate) use backend::identity;
 pub(crate) use sources::version;
 
-/// Compiles a function.
-pub(crate) fn compile(request: &Request) -> Answer {
+/// Compiles a function, its variants on as many threads as are lent.
+pub(crate) fn compile(request: &Request, jobs: &Arc<dyn Jobs>) -> Answer {
     fault::have(request);
-    match attempt(request) {
+    match attempt(request, jobs) {
         Ok(compiled) => Answer::Compiled(Box::new(compiled)),
         Err(diagnostics) => Answer::Refused(diagnostics),
     }
 }
 
-fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
+fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diagnostic>> {
     let begin = Instant::now();
     let Some(member) = Member::of(request) else {
         return Err(Vec::new());
@@ -63,6 +64,7 @@ fn attempt(request: &Request) -> Result<Compiled, Vec<Diagnostic>> {
         symbol: request.symbol.clone(),
         passes: passes(&member, &context.target)?,
         section: section(&member),
+        jobs: Some(jobs.clone()),
         ..Options::default()
     };
     variants::ask(&mut options, &context.target, &levels);

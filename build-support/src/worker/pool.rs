@@ -1,7 +1,7 @@
 //! Hands requests to workers.
 
 use super::message::{Answer, Request};
-use super::{serve, start, wire};
+use super::{Spare, serve, wire};
 use crate::user;
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -13,11 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use tenfold_core::on_threads;
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::{Code, Diagnostic};
-
-/// How long the pool waits before it asks for another of cargo's jobs.
-const ASK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A request and what became of it.
 pub(crate) struct Job {
@@ -40,37 +38,9 @@ pub(crate) struct Workers {
 /// Compiles every job. Logs of workers lie in a directory.
 pub(crate) fn run(jobs: &mut [Job], logs: &Path) -> Workers {
     let pool = Pool { queue: Mutex::new(jobs.iter_mut().collect()), logs, started: AtomicUsize::new(0) };
-    let mut most = 0;
-    if !pool.is_done() {
-        let limit =
-            std::env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1_usize).min(pool.waiting());
-        let server = start::job_server();
-        thread::scope(|scope| {
-            // the build script's own job, idle while the worker has it
-            let mut running = vec![scope.spawn(|| pool.work(0))];
-            while !pool.is_done() && running.len() < limit {
-                match server.as_ref().map(jobserver::Client::try_acquire) {
-                    None | Some(Err(_)) if server.is_none() => {
-                        let number = running.len();
-                        let pool = &pool;
-                        running.push(scope.spawn(move || pool.work(number)));
-                    }
-                    Some(Ok(Some(job))) => {
-                        let number = running.len();
-                        let pool = &pool;
-                        running.push(scope.spawn(move || {
-                            pool.work(number);
-                            drop(job);
-                        }));
-                    }
-                    // a job server that cannot be asked without waiting: one worker it is
-                    None | Some(Err(_)) => break,
-                    Some(Ok(None)) => thread::sleep(ASK_AGAIN),
-                }
-            }
-            most = running.len();
-        });
-    }
+    let none = pool.waiting() == 0;
+    // The build script's own job is idle while a worker has it.
+    let most = if none { 0 } else { on_threads(&Spare::of_cargo(), || pool.waiting(), |number| pool.work(number)) };
     Workers { most, started: pool.started.into_inner() }
 }
 
@@ -89,10 +59,6 @@ impl<'a> Pool<'a> {
     fn waiting(&self) -> usize {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.len()
-    }
-
-    fn is_done(&self) -> bool {
-        self.waiting() == 0
     }
 
     /// Takes jobs until there are none.

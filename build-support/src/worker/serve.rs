@@ -1,11 +1,13 @@
 //! The worker's side: answers requests until there are no more.
 
 use super::message::{Answer, Request};
-use super::wire;
+use super::{Spare, wire};
 use crate::compiler;
 use std::env;
 use std::io::Write as _;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use tenfold_core::Jobs;
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::{Code, Diagnostic};
 
@@ -40,11 +42,12 @@ pub(crate) fn serve_if_worker() {
 }
 
 fn serve() -> ! {
+    let jobs: Arc<dyn Jobs> = Arc::new(Spare::of_cargo());
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
     while let Ok(Some(bytes)) = wire::receive(&mut input) {
         let answer = match Request::from_bytes(&bytes) {
-            Some(request) => answer(&request),
+            Some(request) => answer(&request, &jobs),
             None => internal("a request could not be read"),
         };
         if wire::send(&mut output, &answer.to_bytes()).is_err() {
@@ -55,8 +58,8 @@ fn serve() -> ! {
 }
 
 /// A panic of ours is an error on the function, not a dead worker.
-fn answer(request: &Request) -> Answer {
-    let compiled = panic::catch_unwind(AssertUnwindSafe(|| compiler::compile(request)));
+fn answer(request: &Request, jobs: &Arc<dyn Jobs>) -> Answer {
+    let compiled = panic::catch_unwind(AssertUnwindSafe(|| compiler::compile(request, jobs)));
     compiled.unwrap_or_else(|payload| internal(&panic_text(&*payload)))
 }
 

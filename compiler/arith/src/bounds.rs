@@ -219,7 +219,8 @@ fn best(prover: &Prover, e: &IntExpr, atom: &Atom, fuel: &mut u32) -> Option<Int
     let unit = if rising { 1 } else { -1 };
     let rows = rows::of_atom(prover, atom, fuel);
     let candidates = rows.iter().filter(|row| rows::coefficient(row, atom) == Some(unit));
-    let lowers = candidates.map(|row| e - &size * row).filter(|it| !it.top_atoms().contains(atom));
+    // A power of the atom leaves a lower one behind, which goes in a later step.
+    let lowers = candidates.map(|row| e - &size * row).filter(|it| degree(it, atom) < degree(e, atom));
     lowers.reduce(|best, it| match (&it - &best).as_const() {
         Some(difference) if difference > 0 => it,
         Some(_) => best,

@@ -159,7 +159,7 @@ fn exact(prover: &Prover, a: &IntExpr, b: &IntExpr) -> bool {
 fn positive(prover: &Prover, e: &IntExpr, fuel: &mut u32) -> bool {
     match e.as_const() {
         Some(value) => value > 0,
-        None => bounds::nonnegative_within(prover, &(e - 1), fuel),
+        None => bounds::sign_within(prover, &(e - 1), fuel),
     }
 }
 

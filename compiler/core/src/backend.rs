@@ -98,7 +98,8 @@ impl BackendError {
 }
 
 /// Turns tir into an artefact. Constants are external, hidden symbols [`constant_symbol`].
-pub trait Backend {
+/// Variants are built side by side, on several threads.
+pub trait Backend: Sync {
     /// Its name: `llvm`, `c`.
     fn name(&self) -> &'static str;
 

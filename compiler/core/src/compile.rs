@@ -1,12 +1,14 @@
 //! One compilation, from the front end's module to an artefact, or to one for each variant.
 
 mod code;
+mod jobs;
 mod merge;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::{ConstData, Module};
+use tenfold_ir::{ConstData, Loc, Module};
 
 use crate::Target;
 use crate::backend::{Artefact, Backend, CodegenOptions, Stage};
@@ -17,6 +19,7 @@ use crate::flops::bytes_of;
 use crate::pass::{PassContext, UserPass};
 use crate::text::module_text;
 use code::{Code, Made};
+pub use jobs::{Alone, Jobs, Lent, on_threads};
 
 /// What a compilation is asked for besides the module.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +40,8 @@ pub struct Options {
     pub variants: Vec<Variant>,
     /// The target whose tiles constants are laid out for, which all code reads; none is the context's.
     pub layout: Option<Target>,
+    /// Who lends threads, on which variants are compiled side by side; none is nobody.
+    pub jobs: Option<Arc<dyn Jobs>>,
 }
 
 /// Code that is made besides that for the context's target.
@@ -113,14 +118,13 @@ fn attempt(
     let relax = options.codegen.texts.contains(&Stage::Relax).then(|| module_text(&module));
     let one = |error: CompileError| vec![error];
     let code = Code { options, backend, shared: code::shared(module, context, options).map_err(one)? };
-    let Made { compiled: mut out, mut module, mut over } = code.of(context, &options.symbol).map_err(one)?;
-    for variant in &options.variants {
-        let symbol = variant_symbol(&options.symbol, &variant.name);
-        // What the last one was made of is let go first.
-        drop(std::mem::take(&mut module));
-        let made = code.of(&context.with_target(variant.target.clone()), &symbol).map_err(one)?;
-        merge::add(&mut out, made.compiled).map_err(one)?;
-        (module, over) = (made.module, over.or(made.over));
+    let mut made = code.all(context).map_err(one)?.into_iter();
+    let Some(Made { compiled: mut out, mut module, mut over }) = made.next() else {
+        return Err(vec![CompileError::internal(Loc::default(), "there is no code for the target")]);
+    };
+    for variant in made {
+        merge::add(&mut out, variant.compiled).map_err(one)?;
+        (module, over) = (variant.module, over.or(variant.over));
     }
     out.times[0] += code.shared.time;
     out.artefact.texts.extend(relax.map(|t| (Stage::Relax, t)));

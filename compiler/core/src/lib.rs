@@ -29,7 +29,7 @@ mod work;
 
 pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage, constant_symbol, with_context};
 pub use budget::Budgets;
-pub use compile::{Compiled, Options, Variant, compile, variant_symbol};
+pub use compile::{Alone, Compiled, Jobs, Lent, Options, Variant, compile, on_threads, variant_symbol};
 pub use error::{CompileError, ErrorKind};
 pub use externs::{ExternArg, ExternCall, extern_calls};
 pub use pipeline::{PASSES, PIPELINE};

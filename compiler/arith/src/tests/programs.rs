@@ -273,3 +273,13 @@ fn residues_that_contradict_each_other_come_to_an_end() {
     proven(&["N % 2 == 0", "(N + 1) % 2 == 0", "N >= 0"], "N >= 1");
     proven(&["N % 2 != 0", "(N + 1) % 2 != 0", "N >= 1"], "N >= 2");
 }
+
+#[test]
+fn a_second_name_of_a_variable_takes_nothing_away() {
+    let turns = ["N >= 1", "i >= 0", "i < 3*N*N + 1", "l >= 0", "l < 3*N*N + 1", "i == l"];
+    proven(&turns, "3*N*N >= 1");
+    proven(&turns, "floormod(i - 1, 3*N*N) < 3*N*N");
+    proven(&turns, "floormod(l - 1, 3*N*N) >= 0");
+    unproven(&turns, "floormod(i - 1, 3*N*N) < 3*N*N - 1");
+    unproven(&[&["N >= 0"], &turns[1..]].concat(), "floormod(i - 1, 3*N*N) < 3*N*N");
+}

@@ -2,11 +2,15 @@
 //!
 //! The first ends where constants have their last layout, so that they are there once and every variant reads the same.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tenfold_ir::{Function, Loc, Module, content::Hasher};
 
-use super::{Compiled, Options};
+use super::jobs::{Alone, on_threads};
+use super::{Compiled, Options, Variant, variant_symbol};
 use crate::backend::{Backend, BackendError, Fault, Stage};
 use crate::budget::check_workspace;
 use crate::error::{CompileError, ErrorKind};
@@ -55,6 +59,33 @@ pub(super) struct Made {
 }
 
 impl Code<'_> {
+    /// The code for the context's target, then that of each variant: side by side where threads are lent. Watchers of
+    /// passes see one target after another.
+    pub(super) fn all(&self, context: &PassContext) -> Result<Vec<Made>, CompileError> {
+        let own = (context.apart(context.target.clone()), self.options.symbol.clone());
+        let variant = |it: &Variant| (context.apart(it.target.clone()), variant_symbol(&self.options.symbol, &it.name));
+        let wanted: Vec<(PassContext, String)> =
+            [own].into_iter().chain(self.options.variants.iter().map(variant)).collect();
+        let jobs = self.options.jobs.as_deref().filter(|_| !context.is_watched()).unwrap_or(&Alone);
+        let (next, made) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+        let waiting = || wanted.len().saturating_sub(next.load(Ordering::Relaxed));
+        on_threads(jobs, waiting, |_| {
+            while let Some((at, (context, symbol))) = {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                wanted.get(at).map(|it| (at, it))
+            } {
+                let one = self.of(context, symbol);
+                // Of several that fail the first is told; those before it have begun.
+                if one.is_err() {
+                    next.store(wanted.len(), Ordering::Relaxed);
+                }
+                made.lock().unwrap_or_else(PoisonError::into_inner).insert(at, one);
+            }
+        });
+        wanted.iter().flat_map(|(own, _)| own.take_diagnostics()).for_each(|error| context.emit(error));
+        made.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+    }
+
     /// The code for the context's target, whose entry has that symbol. Functions outside are called by symbols that
     /// follow from the options' own, whatever the entry's is.
     pub(super) fn of(&self, context: &PassContext, symbol: &str) -> Result<Made, CompileError> {

@@ -49,6 +49,16 @@ impl PassContext {
         PassContext { target, ..self.clone() }
     }
 
+    /// The same for another target, whose errors are its own.
+    pub(crate) fn apart(&self, target: Target) -> PassContext {
+        PassContext { diagnostics: Arc::default(), ..self.with_target(target) }
+    }
+
+    /// Whether somebody watches passes.
+    pub(crate) fn is_watched(&self) -> bool {
+        !self.instruments.is_empty()
+    }
+
     /// The enable rule: disabled, then required, then the level.
     pub fn enables(&self, pass: &PassInfo) -> bool {
         if self.disabled.contains(pass.name) {

@@ -79,6 +79,10 @@ impl Instruments {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(instrument);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// A list of its own, empty.
     pub(super) fn alone(&mut self) {
         *self = Instruments::default();
