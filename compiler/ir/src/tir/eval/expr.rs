@@ -1,6 +1,6 @@
 //! What an expression gives in one lane.
 
-use super::frame::Frame;
+use super::frame::{Frame, Known};
 use crate::Scalar;
 use crate::eval::{Bounded, bounded, scalar_ops};
 use crate::tir::{Access, BufId, Expr, ExprId, Intrinsic, Ty};
@@ -9,13 +9,14 @@ impl Frame<'_, '_> {
     /// The value of `id` in a lane. Within a statement an expression has one value, so shared parts are evaluated once.
     pub(super) fn expr(&mut self, id: ExprId, lane: u16) -> Result<Bounded, String> {
         let lane = if self.func.exprs.ty(id).lanes == 1 { 0 } else { lane };
-        if let Some((when, value)) = self.memo.get(&(id, lane))
-            && *when == self.now
+        let at = id.0 as usize;
+        if let Some(known) = self.memo[at]
+            && (known.when, known.lane) == (self.now, lane)
         {
-            return Ok(*value);
+            return Ok(known.value);
         }
         let value = self.compute(id, lane)?;
-        self.memo.insert((id, lane), (self.now, value));
+        self.memo[at] = Some(Known { when: self.now, lane, value });
         Ok(value)
     }
 

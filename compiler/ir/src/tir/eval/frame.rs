@@ -4,6 +4,7 @@ mod doubt;
 mod outside;
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::memory::{Cell, Memory, View};
 use super::threads::{ThreadLoop, is_shared, waits};
@@ -42,6 +43,14 @@ impl Place {
     }
 }
 
+/// The value of an expression in a statement, by its number, and in a lane.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub when: u64,
+    pub lane: u16,
+    pub value: Bounded,
+}
+
 pub(super) struct Frame<'a, 'm> {
     pub machine: &'a mut Machine<'m>,
     pub func: &'m PrimFunc,
@@ -49,8 +58,8 @@ pub(super) struct Frame<'a, 'm> {
     pub state: State,
     syms: HashMap<Sym, VarId>,
     workspace: Option<View>,
-    /// Values of expressions in the statement that runs now, with the statement's number.
-    pub memo: HashMap<(ExprId, u16), (u64, Bounded)>,
+    /// The last value of each expression.
+    pub memo: Vec<Option<Known>>,
     pub now: u64,
     /// How many loops around accumulate in any order.
     pub reductions: u32,
@@ -65,7 +74,7 @@ pub(super) struct State {
     /// Lanes of each variable that is bound.
     pub vars: Vec<Vec<Bounded>>,
     /// Where buffers are.
-    pub places: Vec<Option<Place>>,
+    pub places: Vec<Option<Rc<Place>>>,
     /// Memories of allocations, which a loop uses again.
     pub allocated: HashMap<BufId, View>,
     /// The shared memory of the block in which buffers have places.
@@ -86,7 +95,7 @@ impl<'a, 'm> Frame<'a, 'm> {
             },
             syms,
             workspace: None,
-            memo: HashMap::new(),
+            memo: vec![None; func.exprs.len()],
             now: 0,
             reductions: 0,
             current: None,
@@ -138,14 +147,14 @@ impl<'a, 'm> Frame<'a, 'm> {
         if usage == BufUse::Out {
             memory.clear(cells);
         }
-        self.state.places[buf.0 as usize] = Some(place);
+        self.state.places[buf.0 as usize] = Some(Rc::new(place));
         Ok(())
     }
 
     /// Buffers of a call never overlap, unless all that do are only read.
     fn check_overlap(&self) -> Result<(), String> {
         let all: Vec<(usize, &Place)> =
-            self.state.places.iter().enumerate().filter_map(|(i, p)| p.as_ref().map(|p| (i, p))).collect();
+            self.state.places.iter().enumerate().filter_map(|(i, p)| p.as_deref().map(|p| (i, p))).collect();
         for (n, (i, a)) in all.iter().enumerate() {
             for (j, b) in &all[n + 1..] {
                 let (x, y) = (a.cells(), b.cells());
@@ -208,7 +217,7 @@ impl<'a, 'm> Frame<'a, 'm> {
     }
 
     /// The place of a buffer; of constants and parts of the workspace it is found at their first use.
-    pub(super) fn place(&mut self, buf: BufId) -> Result<Place, String> {
+    pub(super) fn place(&mut self, buf: BufId) -> Result<Rc<Place>, String> {
         if let Some(place) = &self.state.places[buf.0 as usize] {
             return Ok(place.clone());
         }
@@ -232,6 +241,7 @@ impl<'a, 'm> Frame<'a, 'm> {
         if cells.end > memory {
             return Err(format!("`{}` ends at {}, its memory at {memory}", data.name, cells.end));
         }
+        let place = Rc::new(place);
         self.state.places[buf.0 as usize] = Some(place.clone());
         Ok(place)
     }
@@ -429,7 +439,7 @@ impl<'a, 'm> Frame<'a, 'm> {
             None => self.machine.add(memory),
         };
         self.state.allocated.insert(buf, view);
-        self.state.places[buf.0 as usize] = Some(Place { view, ..place });
+        self.state.places[buf.0 as usize] = Some(Rc::new(Place { view, ..place }));
         Ok(())
     }
 
@@ -451,7 +461,7 @@ impl<'a, 'm> Frame<'a, 'm> {
         let unit = self.func.buffers[buf.0 as usize].dtype.size_bytes() as i64;
         let place = Place { view: View { memory: whole.memory, base: offset, unit }, ..place };
         self.machine.memories[whole.memory].clear(place.cells());
-        self.state.places[buf.0 as usize] = Some(place);
+        self.state.places[buf.0 as usize] = Some(Rc::new(place));
         Ok(())
     }
 
@@ -594,7 +604,7 @@ impl<'a, 'm> Frame<'a, 'm> {
                 return Err(format!("`{view}` has another shape than what it views"));
             }
         }
-        self.state.places[m.view.0 as usize] = Some(place);
+        self.state.places[m.view.0 as usize] = Some(Rc::new(place));
         Ok(())
     }
 

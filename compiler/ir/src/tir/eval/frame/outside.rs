@@ -1,5 +1,7 @@
 //! Calls of functions outside the module, which the caller of the interpreter runs.
 
+use std::rc::Rc;
+
 use super::{Arg, BufId, BufUse, CallArg, Cell, Frame, Given, Param, Place, PrimFunc};
 use crate::eval::Bounded;
 
@@ -17,7 +19,7 @@ impl<'m> Frame<'_, 'm> {
             let (one, place) = match (param, arg, given) {
                 (Param::Value(_), _, Given::Value(value)) => (Arg::Value(*value), None),
                 (Param::Buffer(_, usage), CallArg::Buffer(buf), _) => {
-                    let place = self.place(*buf)?.clone();
+                    let place = self.place(*buf)?;
                     let cells = self.elements_of(*buf, &place, *usage)?;
                     (Arg::Buffer(cells), Some((*usage, place)))
                 }
@@ -57,8 +59,8 @@ impl<'m> Frame<'_, 'm> {
     }
 
     /// Memory that is passed to be written is passed once.
-    fn apart(&self, callee: &PrimFunc, places: &[Option<(BufUse, Place)>]) -> Result<(), String> {
-        let all: Vec<&(BufUse, Place)> = places.iter().flatten().collect();
+    fn apart(&self, callee: &PrimFunc, places: &[Option<(BufUse, Rc<Place>)>]) -> Result<(), String> {
+        let all: Vec<&(BufUse, Rc<Place>)> = places.iter().flatten().collect();
         for (n, (usage, a)) in all.iter().copied().enumerate() {
             for (other, b) in all[n + 1..].iter().copied() {
                 let (x, y) = (a.cells(), b.cells());
