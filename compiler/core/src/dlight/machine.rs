@@ -21,6 +21,8 @@ pub(super) struct Machine {
     pub ways: i64,
     /// Bytes per cycle that come from the second cache.
     pub far_bytes: i64,
+    /// Cycles until something comes that is in neither of these caches.
+    pub far_cycles: i64,
     /// Bytes of the second cache.
     pub second_bytes: i64,
     /// Pages whose places the core knows at once.
@@ -51,6 +53,7 @@ impl Machine {
             way_bytes: 4 << 10,
             ways: 8,
             far_bytes: 32,
+            far_cycles: 400,
             second_bytes: 1 << 20,
             pages: 64,
             past_caches: target.past_caches(),

@@ -159,6 +159,7 @@ mod tests {
         way_bytes: 4096,
         ways: 8,
         far_bytes: 32,
+        far_cycles: 400,
         second_bytes: 1 << 20,
         pages: 64,
         past_caches: None,

@@ -1,8 +1,9 @@
 //! `InjectPrefetch`: elements are asked for some iterations before they are read. (TVM: the pass of that name.)
 //!
 //! Runs on plain loops. In a loop annotated `prefetch(b, n)`, every statement that reads `b` gets a `prefetch` before it
-//! of the element that it will read `n` iterations later, or, of a vector, one in each cache line. Elements whose index
-//! itself reads memory are left alone, since that might lie outside. Nothing else changes.
+//! of the element that it will read `n` iterations later, or, of a vector, one in each cache line; what several
+//! statements will read is asked for once. Elements whose index itself reads memory are left alone, since that might lie
+//! outside. Nothing else changes.
 
 use std::collections::BTreeMap;
 
@@ -32,15 +33,15 @@ fn stmt(b: &mut Builder, it: Stmt) -> Made {
             let step = b.index(ahead);
             let (i, mut ids) = (b.read(var), BTreeMap::new());
             ids.insert(var, b.add(i, step));
-            *body = ahead_of(b, *body, buf, &ids);
+            *body = ahead_of(b, *body, buf, &ids, &mut Vec::new());
         }
     }
     Ok(Stmt::For { var, min, extent, kind, annotations, body })
 }
 
-/// The statement with what is asked for before each one inside that reads the buffer.
-fn ahead_of(b: &mut Builder, stmt: Stmt, buf: BufId, later: &BTreeMap<VarId, ExprId>) -> Stmt {
-    let stmt = stmt.map_children(&mut |s| ahead_of(b, s, buf, later));
+/// The statement with what is asked for before each one inside that reads the buffer, once in the whole body.
+fn ahead_of(b: &mut Builder, stmt: Stmt, buf: BufId, later: &BTreeMap<VarId, ExprId>, known: &mut Vec<Stmt>) -> Stmt {
+    let stmt = stmt.map_children(&mut |s| ahead_of(b, s, buf, later, known));
     if matches!(stmt, Stmt::Prefetch { .. } | Stmt::Block(_) | Stmt::While { .. }) {
         return stmt;
     }
@@ -54,7 +55,8 @@ fn ahead_of(b: &mut Builder, stmt: Stmt, buf: BufId, later: &BTreeMap<VarId, Exp
         // What does not move with the loop is there already.
         for index in if moved == index { Vec::new() } else { lines(b, buf, moved) } {
             let one = Stmt::Prefetch { buf, index };
-            if !asked.contains(&one) {
+            if !known.contains(&one) {
+                known.push(one.clone());
                 asked.push(one);
             }
         }

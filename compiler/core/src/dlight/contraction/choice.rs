@@ -37,6 +37,8 @@ pub(super) struct Choice {
     /// Tiles along the columns that are done for one row of tiles after the other, so that the second cache holds what
     /// they read along the columns, and what they read along the rows comes less often.
     pub block: i64,
+    /// The operand that is asked for before it is needed, and how many terms before.
+    pub ahead: Option<(BufId, i64)>,
 }
 
 /// How an operand is laid out anew.
@@ -90,7 +92,28 @@ pub(super) fn choose(
         }
     }
     let (_, _, best) = choices.into_iter().min_by_key(|(cost, apart, _)| (*cost, *apart))?;
-    Some(best)
+    Some(Choice { ahead: ahead(staged, found, &best, machine), ..best })
+}
+
+/// The constant in panels that tiles go over so few times that waiting for it the first time would count, and in how many
+/// terms it comes: others use the caches between two calls, or between two kernels.
+fn ahead(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Machine) -> Option<(BufId, i64)> {
+    const TIMES: i64 = 32;
+    let stage = &staged.stages[found.stage];
+    let operand = found.operands.iter().find(|o| o.panel.is_some_and(|(v, _)| v == choice.column))?;
+    let tiles = |i: &Iter| {
+        let n = extent(staged, stage, i.var)?;
+        Some(if Some(i.var) == choice.row { (n + choice.tile.rows - 1) / choice.tile.rows } else { n })
+    };
+    let mut again = stage.iters.iter().filter(|i| operand.ignores(i.var));
+    let times = again.try_fold(1_i64, |all, i| all.checked_mul(tiles(i)?))?;
+    let bytes = size(staged, operand)? * staged.b.buf(operand.buf).dtype.size_bytes() as i64;
+    if bytes <= machine.way_bytes * machine.ways {
+        return None;
+    }
+    let cycles = (choice.tile.rows * choice.tile.vectors / machine.fmas).max(1);
+    let sums = choice.tile.rows * choice.tile.vectors >= machine.latency * machine.fmas;
+    (times <= TIMES && sums).then_some((operand.buf, (machine.far_cycles + cycles - 1) / cycles))
 }
 
 /// What the tiles of two iterators cost, with the operands laid out anew that are said to be, and along the columns where
@@ -304,8 +327,18 @@ fn cost(
     let along_rows = alone(stage, found, Some(column), row);
     let along_columns = alone(stage, found, row, Some(column));
     let padded = padded.map(|n| found.operands[n].buf);
-    let mut choice =
-        Choice { column, row, tile, packed: None, padded, along_rows, along_columns, columns_outside: false, block: 1 };
+    let mut choice = Choice {
+        column,
+        row,
+        tile,
+        packed: None,
+        padded,
+        along_rows,
+        along_columns,
+        columns_outside: false,
+        block: 1,
+        ahead: None,
+    };
     if let Some(row) = row {
         choice.block = block(staged, found, row, &choice, machine);
         choice.columns_outside = outside(staged, found, row, &choice, machine);

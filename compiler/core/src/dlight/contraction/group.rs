@@ -27,6 +27,8 @@ pub(super) struct Group {
     pub on_rows: Vec<(Stage, BTreeMap<VarId, VarId>)>,
     /// Iterators of the contraction that every stage of `on_rows` has.
     pub shared: Vec<VarId>,
+    /// Whether these come when all tiles are done, since columns stand outside of rows.
+    pub rows_behind: bool,
     /// Buffers of whose rows a few are alive at once.
     pub of_rows: Vec<BufId>,
     /// Behind everything else.
@@ -58,7 +60,11 @@ impl Group {
         let after = (found.stage + 1..staged.stages.len()).filter(|n| !linked.contains(n)).map(stage).collect();
         let mut source = stage(found.stage);
         let (shared, on_rows) = rows(staged, found.stage, &on_rows, choice)?;
-        let of_rows = between(staged, found.stage, &linked, found.acc, epilogue.is_some());
+        let rows_behind = choice.columns_outside && !on_rows.is_empty();
+        let of_rows = match rows_behind {
+            true => Vec::new(),
+            false => between(staged, found.stage, &linked, found.acc, epilogue.is_some()),
+        };
         let mut on_tile = Vec::new();
         let mut acc = found.acc;
         let direct = epilogue.as_ref().is_some_and(|(n, links)| is_direct(staged, *n, links, choice));
@@ -73,7 +79,12 @@ impl Group {
         if let Some((n, links)) = epilogue {
             on_tile.push(OnTile { stage: staged.stages[n].clone(), links, unrolled: direct });
         }
-        Some(Group { before, contraction: source, acc, on_tile, on_rows, shared, of_rows, after })
+        Some(Group { before, contraction: source, acc, on_tile, on_rows, shared, rows_behind, of_rows, after })
+    }
+
+    /// Whether stages on rows go row by row of tiles with the contraction.
+    pub(super) fn rows_within(&self) -> bool {
+        !self.on_rows.is_empty() && !self.rows_behind
     }
 }
 

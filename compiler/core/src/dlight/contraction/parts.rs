@@ -40,6 +40,8 @@ pub(super) struct TilePart {
     pub tile: Tile,
     /// Tiles along the columns in a block.
     pub block: i64,
+    /// The buffer that is asked for before it is needed, and how many terms before.
+    pub ahead: Option<(String, i64)>,
     /// What is done on the tile, and whether each access of it must have a constant place.
     pub on_tile: Vec<(Part, bool)>,
 }
@@ -93,6 +95,10 @@ pub(super) fn cut(mut staged: Staged, group: &Group, choice: &Choice) -> Option<
     for (range, height) in &rows {
         parts.push(cutter.row_part(group, choice, range.as_ref(), *height, &columns)?);
     }
+    if group.rows_behind {
+        let on_rows = cutter.on_rows(group, choice, None, &BTreeMap::new());
+        parts.push(RowPart { tiles: Vec::new(), on_rows, shared: group.shared.len(), rows: 1 });
+    }
     cutter.stages.extend(group.after.iter().cloned());
     let mut allocs = staged.allocs;
     allocs.extend(cutter.allocs);
@@ -130,15 +136,25 @@ impl Cutter {
         for (columns, tile) in columns {
             tiles.push(self.tile_part(group, choice, (range, columns), Tile { rows, ..*tile }, &bufs));
         }
-        let mut on_rows = Vec::new();
+        let on_rows = if group.rows_behind { Vec::new() } else { self.on_rows(group, choice, range, &bufs) };
+        Some(RowPart { tiles, on_rows, shared: group.shared.len(), rows })
+    }
+
+    fn on_rows(
+        &mut self,
+        group: &Group,
+        choice: &Choice,
+        range: Option<&Range>,
+        bufs: &BTreeMap<BufId, Instead>,
+    ) -> Vec<Part> {
+        let mut all = Vec::new();
         for (stage, links) in &group.on_rows {
-            let ranges = ranges(links, choice.row, range);
-            let new = self.stage(stage, &ranges, &bufs);
+            let name = self.stage(stage, &ranges(links, choice.row, range), bufs);
             let at = |v: &VarId| stage.iters.iter().position(|i| links.get(v) == Some(&i.var));
             let outer: Vec<usize> = group.shared.iter().filter_map(at).collect();
-            on_rows.push(Part { name: new, outer, row: choice.row.as_ref().and_then(at), column: None });
+            all.push(Part { name, outer, row: choice.row.as_ref().and_then(at), column: None });
         }
-        Some(RowPart { tiles, on_rows, shared: group.shared.len(), rows })
+        all
     }
 
     fn tile_part(
@@ -169,10 +185,11 @@ impl Cutter {
         let (row, column) = (choice.row.and_then(at), at(choice.column));
         let on_tile = group.on_tile.iter().map(|on| (self.on_tile(on, &own, &bufs, choice), on.unrolled)).collect();
         let tiles = columns.size.as_const().map_or(0, |n| n / tile.width().max(1));
-        let blocked = choice.block > 1 && tiles % choice.block == 0 && tiles > 0 && group.on_rows.is_empty();
+        let blocked = choice.block > 1 && tiles % choice.block == 0 && tiles > 0 && !group.rows_within();
         let blocked = blocked && choice.columns_outside && row.is_some();
         let block = if blocked { choice.block } else { 1 };
-        TilePart { sums, around: order(group, choice, blocked), row, column, tile, block, on_tile }
+        let ahead = choice.ahead.map(|(buf, terms)| (self.b.buf(buf).name.clone(), terms));
+        TilePart { sums, around: order(group, choice, blocked), row, column, tile, block, ahead, on_tile }
     }
 
     /// A buffer that a stage writes, with room for ranges of its iterators.
@@ -269,7 +286,7 @@ fn order(group: &Group, choice: &Choice, blocked: bool) -> Vec<Level> {
         others.into_iter().partition(|v| choice.along_rows.contains(v));
     let of = |vars: &[VarId], then: Level| vars.iter().filter_map(level).chain([then]).collect::<Vec<_>>();
     let (rows, columns) = (of(&with_rows, Level::Rows), of(&with_columns, Level::Columns));
-    if !group.on_rows.is_empty() {
+    if group.rows_within() {
         // The loop over rows is the last one that is shared.
         around.push(Level::Rows);
         around.extend(with_both.iter().filter_map(level));

@@ -12,29 +12,47 @@ type Step<T> = Result<T, ScheduleError>;
 /// Schedules every part.
 pub(super) fn run(module: &Module, func: PrimFunc, parts: &[RowPart]) -> Step<PrimFunc> {
     let mut s = Schedule::new(module, func);
-    for part in parts {
-        row_part(&mut s, part)?;
+    let mut nests = parts.iter().map(|part| row_part(&mut s, part)).collect::<Step<Vec<_>>>()?;
+    nests.retain(|nest| !nest.is_empty());
+    for level in 0..above_rows(parts) {
+        let loops: Vec<LoopRV> = nests.iter().filter_map(|nest| nest.get(level).copied()).collect();
+        s.merge(&loops)?;
     }
     Ok(s.finish())
 }
 
-/// A row of tiles, and what follows on its rows in the same loops.
-fn row_part(s: &mut Schedule<'_>, part: &RowPart) -> Step<()> {
+/// How many loops stand around the rows of tiles, of whatever height: all rows go over what lies along the columns while
+/// it is there. None where columns are in tiles of several kinds, which run one after another.
+fn above_rows(parts: &[RowPart]) -> usize {
+    let tiled: Vec<&RowPart> = parts.iter().filter(|part| !part.tiles.is_empty()).collect();
+    let [first, _, ..] = &tiled[..] else { return 0 };
+    if tiled.iter().any(|part| part.tiles.len() != 1 || !part.on_rows.is_empty()) {
+        return 0;
+    }
+    let around = first.tiles.first().map_or(&[][..], |tile| &tile.around);
+    let columns = around.iter().position(|level| matches!(level, Level::Columns | Level::Blocks));
+    let rows = around.iter().position(|level| *level == Level::Rows);
+    columns.filter(|at| rows.is_some_and(|rows| *at < rows)).map_or(0, |at| at + 1)
+}
+
+/// A row of tiles, and what follows on its rows in the same loops; the loops around the tiles of the first kind.
+fn row_part(s: &mut Schedule<'_>, part: &RowPart) -> Step<Vec<LoopRV>> {
     let mut nests = Vec::new();
     for tile in &part.tiles {
         nests.push(tiled(s, tile)?);
     }
+    let first = nests.first().cloned().unwrap_or_default();
     if part.on_rows.is_empty() {
-        return Ok(());
+        return Ok(first);
     }
     for stage in &part.on_rows {
         nests.push(in_rows(s, stage, part.rows)?);
     }
-    for level in 0..=part.shared {
+    for level in (0..=part.shared).take_while(|_| nests.len() > 1) {
         let loops: Vec<LoopRV> = nests.iter().map(|nest| nest[level]).collect();
         s.merge(&loops)?;
     }
-    Ok(())
+    Ok(first)
 }
 
 /// A stage on rows: the loops that it shares, and the one over rows of tiles.
@@ -42,8 +60,8 @@ fn in_rows(s: &mut Schedule<'_>, part: &Part, rows: i64) -> Step<Vec<LoopRV>> {
     let loops = s.get_loops(part.name.as_str())?;
     let mut order: Vec<LoopRV> = part.outer.iter().map(|n| loops[*n]).collect();
     if let Some(row) = part.row {
-        let [outer, _] = split(s, loops[row], &[rows])?[..] else { return Ok(order) };
-        order.push(outer);
+        let outer = if rows > 1 { split(s, loops[row], &[rows])?.first().copied() } else { Some(loops[row]) };
+        order.extend(outer);
     }
     s.reorder(&order)?;
     Ok(order)
@@ -72,6 +90,9 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
         on_tile(s, on, tile, around.len(), *unrolled)?;
     }
     for nest in &nests {
+        if let (Some((buf, terms)), Some(last)) = (&part.ahead, nest.reduce.last()) {
+            s.annotate(*last, "prefetch", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(*terms)]))?;
+        }
         in_tile(s, nest, around.len(), tile.lanes)?;
     }
     Ok(around)
