@@ -24,6 +24,7 @@ pub mod target;
 mod text;
 mod timeline;
 mod tir_passes;
+pub mod tune;
 mod without_vectors;
 mod work;
 

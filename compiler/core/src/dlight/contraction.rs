@@ -25,24 +25,25 @@ use super::machine::Machine;
 use super::{Chosen, Taken};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::Staged;
+use crate::tune::Asked;
 
 /// The kernel in tiles; nothing where it has no contraction, or one that has no vectors.
-pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<Taken> {
-    let (staged, parts, chosen) = tiles(Staged::of(func)?, machine)?;
+pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
+    let (staged, parts, chosen) = tiles(Staged::of(func)?, machine, asked)?;
     // A refusal leaves the kernel to the next rule.
     let scheduled = steps::run(module, staged.join(), &parts).ok()?;
     Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen })
 }
 
 /// The stages cut into parts, what these are, and why.
-fn tiles(mut staged: Staged, machine: &Machine) -> Option<(Staged, Vec<parts::RowPart>, Chosen)> {
+fn tiles(mut staged: Staged, machine: &Machine, asked: &Asked) -> Option<(Staged, Vec<parts::RowPart>, Chosen)> {
     let found = contraction(&staged)?;
     // What has no elements has no tiles.
     let iters = &staged.stages[found.stage].iters;
     if iters.iter().any(|i| choice::extent(&staged, &staged.stages[found.stage], i.var) == Some(0)) {
         return None;
     }
-    let choice = choice::choose(&staged, &found, machine, &BTreeSet::new())?;
+    let choice = choice::choose(&staged, &found, machine, &BTreeSet::new(), asked)?;
     let mut chosen = choice.said(&staged, &found, machine);
     pack::pack(&mut staged, &found, &choice);
     let found = contraction(&staged)?;
@@ -51,7 +52,7 @@ fn tiles(mut staged: Staged, machine: &Machine) -> Option<(Staged, Vec<parts::Ro
     let rows = parts.iter().map(|part| part.rows).max().unwrap_or(1);
     chosen.insert(0, ("tile", format!("{rows} x {}", choice.tile.width())));
     if parts.iter().flat_map(|part| &part.tiles).flat_map(|tile| &tile.sums).any(|sum| sum.blocks.is_some()) {
-        chosen.push(("sums", format!("in blocks of at most {} terms", blocks::TERMS)));
+        chosen.push(("sums", format!("in blocks of at most {} terms", choice.terms)));
     }
     Some((staged, parts, chosen))
 }
@@ -62,15 +63,16 @@ pub(super) fn prepacked(
     func: &PrimFunc,
     machine: &Machine,
     constant: &BTreeSet<BufId>,
+    asked: &Asked,
 ) -> Option<(PrimFunc, BufId, Vec<Part>)> {
     let mut staged = Staged::of(func)?;
     let found = contraction(&staged)?;
-    let choice = choice::choose(&staged, &found, machine, constant)?;
+    let choice = choice::choose(&staged, &found, machine, constant, asked)?;
     let (n, choice::Packing::Panels) = choice.packed? else { return None };
     let parts = panels::laid(&staged, &found, n, &choice)?;
     let buf = found.operands[n].buf;
     panels::read(&mut staged, &found, n, &parts);
     let packed = staged.clone().join();
-    tiles(staged, machine)?;
+    tiles(staged, machine, &Asked::nobody())?;
     Some((packed, buf, parts))
 }

@@ -14,14 +14,18 @@ use super::machine::Machine;
 use super::{Chosen, Taken};
 use crate::fuse::fuse_loops::{Fused, Room, fused_stages};
 use crate::fuse::stage::Staged;
+use crate::tune::Asked;
 
 /// Bytes that the buffers of a kernel may take on the stack of a machine with vectors.
 const STACK: i64 = 8 << 10;
 
+/// Others that may be asked for.
+const STACKS: [i64; 3] = [2 << 10, 8 << 10, 32 << 10];
+
 /// The kernel in vectors, as far as it can be.
-pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<Taken> {
-    let shared = Staged::of(func).map(|staged| shared(staged, machine));
-    let (func, made) = vectors::in_vectors(module, shared.unwrap_or_else(|| func.clone()), machine);
+pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
+    let shared = Staged::of(func).map(|staged| shared(staged, machine, asked));
+    let (func, made) = vectors::in_vectors(module, shared.unwrap_or_else(|| func.clone()), machine, asked);
     Some(Taken { func, chosen: chosen(&made) })
 }
 
@@ -39,20 +43,22 @@ fn chosen(made: &vectors::Made) -> Chosen {
         (made, refused) => all.push(("vectors", format!("{}, {refused} refused", of(made, "in vectors")))),
     }
     if made.ahead > 0 {
-        all.push(("prefetch", format!("rows of {} buffers, two turns ahead", made.ahead)));
+        all.push(("prefetch", format!("rows of {} buffers, {} turns ahead", made.ahead, made.turns)));
     }
     all
 }
 
 /// The stages in shared loops, rows reduced in lanes unless that takes memory.
-fn shared(staged: Staged, machine: &Machine) -> PrimFunc {
-    let room = Room { stack: STACK, past_caches: machine.past_caches };
+fn shared(staged: Staged, machine: &Machine, asked: &Asked) -> PrimFunc {
+    let stack = if staged.stages.len() > 1 { asked.number("stack", STACK, STACKS) } else { STACK };
+    let room = Room { stack, past_caches: machine.past_caches };
     let mut in_lanes = staged.clone();
     let plain = fused_stages(staged, room);
-    if !lanes::rows(&mut in_lanes, machine) {
+    if !lanes::rows(&mut in_lanes, machine, asked) {
         return plain.func;
     }
     let Fused { func, spilled, .. } = fused_stages(in_lanes, room);
     // Every index is proven once more: where a symbolic extent is in the way, the rows stay whole.
-    if spilled <= plain.spilled && verify_bounds(&func).is_empty() { func } else { plain.func }
+    let good = spilled <= plain.spilled && verify_bounds(&func).is_empty();
+    if good && asked.either("lanes", true, ["no", "yes"]) { func } else { plain.func }
 }

@@ -13,22 +13,30 @@ mod kernel;
 mod machine;
 mod movement;
 pub(crate) mod prepack_weights;
-pub(crate) mod tensorize_dots;
 mod threads;
 mod tiles;
 mod walk;
 
 use tenfold_ir::Module;
-use tenfold_ir::tir::{Phase, PrimFunc};
+use tenfold_ir::tir::{Phase, PrimFunc, structural_hash};
 
 use crate::CompileError;
-use crate::pass::{Pass, PassContext, PassPhase, Remark};
+use crate::pass::{ConfigKey, Pass, PassContext, PassPhase, Remark, TextKey};
+use crate::tune::{Answers, Asked, Decisions, Point};
 use machine::Machine;
+
+/// Decisions for people who try some.
+const DECISIONS: TextKey = TextKey {
+    name: "ApplyDefaultSchedule.decisions",
+    default: "",
+    doc: "decisions for every kernel that asks for them, as `rows=4 vectors=2`; tune.md says what can be decided",
+};
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_prim_func("ApplyDefaultSchedule", &run)
     .in_phase(PassPhase::Schedule)
     .at_level(1)
+    .reads(&[ConfigKey::Text(&DECISIONS)])
     .about("schedules kernels that no schedule was written for, by rules that know the target's registers");
 
 /// One way to schedule a kernel.
@@ -38,7 +46,7 @@ struct Rule {
     /// Why it is a good one where it applies.
     reason: &'static str,
     /// The kernel under the rule, or nothing where it does not apply.
-    apply: fn(&Module, &PrimFunc, &Machine) -> Option<Taken>,
+    apply: fn(&Module, &PrimFunc, &Machine, &Asked) -> Option<Taken>,
 }
 
 /// A kernel that a rule took.
@@ -76,7 +84,18 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
     if func.phase != Phase::Blocks || func.exported || func.skip_optimization {
         return Ok(func);
     }
-    let scheduled = RULES.iter().find_map(|rule| Some((rule, (rule.apply)(module, &func, &machine)?)));
+    let mut asked = context.asked(Point::Schedule, || hash(module, &func))?;
+    let mut scheduled = scheduled(module, &func, &machine, &asked);
+    let refused = asked.refused().or_else(|| scheduled.is_none().then(|| "no rule takes it so".into()));
+    if let Some(why) = refused.filter(|_| asked.is_recorded()) {
+        context.refuse(&func.name, &why);
+        asked = Asked::nobody();
+        scheduled = self::scheduled(module, &func, &machine, &asked);
+    }
+    if let (Some((_, taken)), true) = (&mut scheduled, asked.is_recorded()) {
+        taken.chosen.push(("decided by", "a record of `cargo tenfold tune`".into()));
+    }
+    context.tuned.answered(Point::Schedule, &func.name, asked);
     context.remark(|| match &scheduled {
         Some((rule, taken)) => {
             let place = format!("rule `{}`", rule.name);
@@ -85,4 +104,46 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
         None => Remark::missed(PASS.info.name, &func.name, String::new(), "no rule takes it"),
     });
     Ok(scheduled.map_or(func, |(_, taken)| threads::offered(taken.func, &context.target)))
+}
+
+/// The kernel by the rule that is wanted, else by the first that takes it.
+fn scheduled(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<(&'static Rule, Taken)> {
+    let names: Vec<String> = RULES.iter().map(|rule| rule.name.to_string()).collect();
+    let wanted = asked.wanted("rule", &names);
+    let apply = |n: usize| {
+        asked.forget();
+        Some((n, (RULES[n].apply)(module, func, machine, asked)?))
+    };
+    let (n, taken) = match wanted {
+        Some(n) => apply(n),
+        None => (0..RULES.len()).find_map(apply),
+    }?;
+    asked.say("rule", &names, n, n);
+    Some((&RULES[n], taken))
+}
+
+/// What a kernel is found by, whatever it is called.
+fn hash(module: &Module, func: &PrimFunc) -> String {
+    let unnamed = PrimFunc { name: "kernel".into(), ..func.clone() };
+    format!("{:032x}", structural_hash(module, &unnamed))
+}
+
+impl PassContext {
+    /// Says that the record of a kernel does not fit.
+    fn refuse(&self, kernel: &str, why: &str) {
+        self.tuned.refuse(kernel, &self.target, why);
+        let text = format!("its record is not used: {why}");
+        self.remark(|| Remark::missed(PASS.info.name, kernel, String::new(), text));
+    }
+
+    /// What answers for a kernel: settings, else records or a search.
+    fn asked(&self, point: Point, hash: impl FnOnce() -> String) -> Result<Asked, CompileError> {
+        match self.text(&DECISIONS) {
+            "" => Ok(self.tuned.asked(point, &self.target, hash)),
+            text => {
+                let wrong = |why| crate::pass::wrong(format!("`{}={text}`: {why}", DECISIONS.name), None);
+                Ok(Asked::new(Answers::Given(Decisions::parse(text).map_err(wrong)?)))
+            }
+        }
+    }
 }

@@ -15,9 +15,19 @@ use super::walk::step;
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::{Stage, Staged};
 use crate::schedule::{Arg, LoopRV, Schedule, ScheduleError};
+use crate::tune::Asked;
 
 /// Bytes of a cache line.
 const LINE: i64 = 64;
+
+/// Edges of tiles that may be asked for.
+const TILES: [i64; 4] = [4, 8, 16, 32];
+
+/// The most values of an axis in a block of tiles: they touch no more pages than addresses are at hand of.
+const BLOCK: i64 = 128;
+
+/// Others that may be asked for.
+const BLOCKS: [i64; 4] = [32, 64, 128, 256];
 
 /// What runs along the lines of which side, and how far.
 struct Turned {
@@ -29,13 +39,15 @@ struct Turned {
     rows: i64,
     /// Values of `column` in a tile.
     columns: i64,
+    /// The most values of each in a block of tiles.
+    block: i64,
 }
 
 /// The kernel in tiles; nothing where it is more than a movement, or one along rows.
-pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Option<Taken> {
+pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
     let mut staged = Staged::of(func)?;
     let [stage] = &staged.stages[..] else { return None };
-    let (stage, turned) = (stage.clone(), turned(&staged, stage, machine)?);
+    let (stage, turned) = (stage.clone(), turned(&staged, stage, machine, asked)?);
     let Stmt::Store { buf, .. } = &stage.body else { return None };
     let bytes = staged.b.buf(*buf).dtype.size_bytes() as i64;
     let (main, stages) = rectangles(&mut staged, &stage, &turned)?;
@@ -45,7 +57,7 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine) -> Opti
     Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen })
 }
 
-fn turned(staged: &Staged, stage: &Stage, machine: &Machine) -> Option<Turned> {
+fn turned(staged: &Staged, stage: &Stage, machine: &Machine, asked: &Asked) -> Option<Turned> {
     let func = staged.b.func();
     let Stmt::Store { buf, index, value, .. } = &stage.body else { return None };
     let plain = stage.init.is_none() && stage.iters.iter().all(|i| i.kind == IterKind::Spatial);
@@ -62,8 +74,13 @@ fn turned(staged: &Staged, stage: &Stage, machine: &Machine) -> Option<Turned> {
     let (read, written) = (steps(*from, at, column)?, steps(*buf, index, row)?);
     // A power of two divides the elements of a line.
     let lines = |apart: i64| 1 << rows_in_cache(apart.abs() * bytes, machine).clamp(1, LINE / bytes).ilog2();
-    let found = Turned { row, column, rows: lines(written), columns: lines(read) };
-    (plain && found.rows > 1 && found.columns > 1).then_some(found)
+    let (rows, columns) = (lines(written), lines(read));
+    if !plain || rows < 2 || columns < 2 {
+        return None;
+    }
+    let edge = |name: &str, own: i64| asked.number(name, own, TILES.into_iter().filter(|n| n * bytes <= 2 * LINE));
+    let (rows, columns) = (edge("rows", rows), edge("columns", columns));
+    Some(Turned { row, column, rows, columns, block: asked.number("block", BLOCK, BLOCKS) })
 }
 
 impl Turned {
@@ -115,11 +132,10 @@ fn cut(staged: &mut Staged, stage: &Stage, var: VarId, tile: i64) -> Option<Vec<
     (whole >= tile).then(|| all.into_iter().filter(|r| r.size.as_const() != Some(0)).collect())
 }
 
-/// How many tiles in a row make a block: the most that divide them and touch no more pages than addresses are at hand of.
-fn block(whole: i64, tile: i64) -> i64 {
-    const MOST: i64 = 128;
+/// How many tiles in a row make a block: the most that divide them, of no more than so many values.
+fn block(whole: i64, tile: i64, most: i64) -> i64 {
     let tiles = whole / tile;
-    (1..=(MOST / tile).min(tiles)).rev().find(|n| tiles % n == 0).unwrap_or(1)
+    (1..=(most / tile).min(tiles)).rev().find(|n| tiles % n == 0).unwrap_or(1)
 }
 
 /// The whole tiles, block after block, in each of them tile after tile.
@@ -136,8 +152,8 @@ fn tiled(
     let at = |var: VarId| stage.iters.iter().position(|i| i.var == var).unwrap_or(0);
     let (row, column) = (at(turned.row), at(turned.column));
     let of = |block: i64, tile: i64| [Arg::Infer, Arg::Int(block), Arg::Int(tile)];
-    let rows = s.split(loops[row], &of(block(extents.0, turned.rows), turned.rows))?;
-    let columns = s.split(loops[column], &of(block(extents.1, turned.columns), turned.columns))?;
+    let rows = s.split(loops[row], &of(block(extents.0, turned.rows, turned.block), turned.rows))?;
+    let columns = s.split(loops[column], &of(block(extents.1, turned.columns, turned.block), turned.columns))?;
     let taken = BTreeSet::from([row, column]);
     let mut order: Vec<LoopRV> = (0..loops.len()).filter(|n| !taken.contains(n)).map(|n| loops[n]).collect();
     order.extend([rows[0], columns[0], rows[1], columns[1], rows[2], columns[2]]);

@@ -18,6 +18,7 @@ use crate::pass::{Pass, PassContext, PassPhase, Remark};
 use crate::relax_passes::const_data::{LARGEST, Moving, bytes_of, gather, padded, strides};
 use crate::relax_passes::dead_code::clean;
 use crate::relax_passes::rewrite::uses;
+use crate::tune::{Asked, Point};
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("PrepackWeights", &run)
@@ -25,37 +26,51 @@ pub(crate) const PASS: Pass = Pass::on_module("PrepackWeights", &run)
     .at_level(1)
     .about("lays constants that contractions read out in panels, as the default schedule reads them");
 
-/// Which operand of a kernel lies in another layout, and how a constant gets there; nothing if it cannot be read.
-pub(super) struct Packed {
-    pub(super) operand: usize,
-    pub(super) lay: Box<dyn Fn(&ConstData) -> Option<ConstData>>,
+/// Which operand of a kernel lies in another layout.
+struct Packed {
+    operand: usize,
+    parts: Vec<Part>,
 }
 
 fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let Some(machine) = Machine::of(&context.target) else { return Ok(()) };
-    let mut packed: BTreeMap<String, Packed> = BTreeMap::new();
+    let mut all: BTreeMap<String, Packed> = BTreeMap::new();
     for (name, operands) in constant_operands(module) {
         let Some(func) = module.prim(&name).filter(|f| is_open(f)) else { continue };
         let inputs = inputs(func);
         let constant: BTreeSet<BufId> = operands.iter().filter_map(|n| inputs.get(*n).copied()).collect();
-        let Some((func, buf, parts)) = contraction::prepacked(func, &machine, &constant) else { continue };
+        let asked = context.asked(Point::Panels, || hash(module, func, &operands))?;
+        let packed = contraction::prepacked(func, &machine, &constant, &asked);
+        let why = asked.refused_so_far();
+        why.iter().for_each(|why| context.refuse(&name, why));
+        let packed = match why {
+            Some(_) => contraction::prepacked(func, &machine, &constant, &Asked::nobody()),
+            None => packed,
+        };
+        context.tuned.answered(Point::Panels, &name, asked);
+        let Some((func, buf, parts)) = packed else { continue };
         let Some(operand) = inputs.iter().position(|b| *b == buf) else { continue };
         let operand_name = func.buffers[buf.0 as usize].name.clone();
         context.remark(|| Remark::applied(PASS.info.name, &name, format!("`{operand_name}`"), text(&parts)));
         module.functions.insert(name.clone(), Function::Prim(func));
-        packed.insert(name, Packed { operand, lay: Box::new(move |data| laid_out(data, &parts)) });
+        all.insert(name, Packed { operand, parts });
     }
-    pass_packed(module, &packed)
-}
-
-/// Lets every call of kernels pass the constants that they take now.
-pub(super) fn pass_packed(module: &mut Module, packed: &BTreeMap<String, Packed>) -> Result<(), CompileError> {
     let graphs = module.functions.iter().filter(|(_, f)| matches!(f, Function::Relax(_)));
     let mut reads = reads(module);
     for name in graphs.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-        calls(module, &name, packed, &mut reads)?;
+        calls(module, &name, &all, &mut reads)?;
     }
     Ok(())
+}
+
+/// What a kernel is found by: itself, and which of its operands are constants.
+fn hash(module: &Module, func: &PrimFunc, constant: &BTreeSet<usize>) -> String {
+    let mut hash = content::Hasher::new();
+    hash.field(super::hash(module, func).as_bytes());
+    constant.iter().for_each(|operand| {
+        hash.field(&operand.to_le_bytes());
+    });
+    hash.finish()
 }
 
 fn text(parts: &[Part]) -> String {
@@ -68,12 +83,12 @@ fn text(parts: &[Part]) -> String {
 }
 
 /// Whether no schedule was written for a kernel, and none is unwanted.
-pub(super) fn is_open(func: &PrimFunc) -> bool {
+fn is_open(func: &PrimFunc) -> bool {
     func.phase == Phase::Blocks && !func.exported && !func.skip_optimization
 }
 
 /// The buffers that take operands, in order.
-pub(super) fn inputs(func: &PrimFunc) -> Vec<BufId> {
+fn inputs(func: &PrimFunc) -> Vec<BufId> {
     let input = |p: &Param| match p {
         Param::Buffer(buf, BufUse::In | BufUse::InOut) => Some(*buf),
         Param::Buffer(_, BufUse::Out) | Param::Value(_) | Param::Workspace => None,
@@ -82,7 +97,7 @@ pub(super) fn inputs(func: &PrimFunc) -> Vec<BufId> {
 }
 
 /// The operands of each kernel that are constants in every call of it.
-pub(super) fn constant_operands(module: &Module) -> BTreeMap<String, BTreeSet<usize>> {
+fn constant_operands(module: &Module) -> BTreeMap<String, BTreeSet<usize>> {
     let mut all: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for function in module.functions.values() {
         let Function::Relax(func) = function else { continue };
@@ -124,10 +139,10 @@ fn calls(
     let (mut changed, mut unread) = (false, None);
     func.rewrite(|func, mut binding| {
         let Op::CallTir { func: callee, .. } = &binding.op else { return vec![binding] };
-        let Some(Packed { operand, lay }) = packed.get(callee) else { return vec![binding] };
+        let Some(Packed { operand, parts }) = packed.get(callee) else { return vec![binding] };
         let old = binding.args[*operand];
         let Some(id) = constants.get(&old) else { return vec![binding] };
-        let Some(data) = lay(module.constant(*id)) else {
+        let Some(data) = laid_out(module.constant(*id), parts) else {
             unread = Some(module.constant(*id).name.clone());
             return vec![binding];
         };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::config::Config;
 use super::instrument::Instruments;
 use super::{ConfigValue, FlagKey, IntKey, PassInfo, PassInstrument, Remark, TextKey, registry};
+use crate::tune::Tuned;
 use crate::{CompileError, Target};
 
 /// Says which passes run, with what settings, and who watches them.
@@ -23,6 +24,8 @@ pub struct PassContext {
     pub verify: bool,
     /// What code is generated for.
     pub target: Target,
+    /// What answers the rules of default schedules.
+    pub tuned: Tuned,
     pub(super) instruments: Instruments,
     config: Config,
     diagnostics: Arc<Mutex<Vec<CompileError>>>,
@@ -37,6 +40,7 @@ impl PassContext {
             disabled: BTreeSet::new(),
             verify: cfg!(debug_assertions),
             target,
+            tuned: Tuned::default(),
             instruments: Instruments::default(),
             config: Config::default(),
             diagnostics: Arc::default(),
@@ -57,6 +61,12 @@ impl PassContext {
     /// Whether somebody watches passes.
     pub(crate) fn is_watched(&self) -> bool {
         !self.instruments.is_empty()
+    }
+
+    /// The same settings and watchers with other answers to the rules of default schedules.
+    #[must_use]
+    pub fn with_tuned(&self, tuned: Tuned) -> PassContext {
+        PassContext { tuned, ..self.clone() }
     }
 
     /// The enable rule: disabled, then required, then the level.

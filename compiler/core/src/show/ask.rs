@@ -29,6 +29,8 @@ pub enum Ask {
     Graph,
     /// What its kernels do and how fast.
     Explain(Explain),
+    /// Its kernels, each in a folder of this one.
+    Kernels(String),
 }
 
 /// How a function is to be explained.
@@ -91,6 +93,7 @@ impl Ask {
             Ask::Stats => "stats".into(),
             Ask::Graph => "graph".into(),
             Ask::Explain(explain) => format!("explain {}", explain.text()),
+            Ask::Kernels(folder) => format!("kernels {folder}"),
         }
     }
 
@@ -98,6 +101,9 @@ impl Ask {
     pub fn from_text(text: &str) -> Option<Ask> {
         if let Some(rest) = text.strip_prefix("explain ") {
             return Explain::from_text(rest).map(Ask::Explain);
+        }
+        if let Some(folder) = text.strip_prefix("kernels ") {
+            return Some(Ask::Kernels(folder.into()));
         }
         let words: Vec<&str> = text.split(' ').collect();
         Some(match words.as_slice() {
@@ -138,6 +144,7 @@ mod tests {
                 dims: [("B".to_string(), 4), ("T".to_string(), -1)].into(),
                 folder: "/a folder/of] it".into(),
             }),
+            Ask::Kernels("/a folder".into()),
         ];
         for ask in all {
             assert_eq!(Ask::from_text(&ask.text()), Some(ask));

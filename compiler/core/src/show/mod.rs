@@ -16,7 +16,6 @@ pub use stats::Stats;
 
 use tenfold_ir::Module;
 
-use crate::compile::gaining;
 use crate::pass::{self, BisectLimit, Pass, PassContext, Remarks, Timing, unified};
 use crate::{CompileError, Options, pipeline};
 
@@ -41,6 +40,7 @@ pub fn answer(ask: &Ask, module: Module, context: &PassContext, options: &Option
         Ask::Stats => Ok(stats::Stats::of(&run.planned(module)?).json()),
         Ask::Graph => Ok(page::page(&run.planned(module)?, &context.target)),
         Ask::Explain(_) => Err(pass::wrong("a function is explained by `explain`", None)),
+        Ask::Kernels(_) => Err(pass::wrong("kernels are looked for by `tune`", None)),
     }
 }
 
@@ -109,7 +109,7 @@ impl Run<'_> {
         counting.watch(Box::new(all.clone()));
         let (shared, rest) = pipeline::split_shared(&self.passes);
         pass::run(shared, &mut module, &self.sharing(&counting))?;
-        let variants = gaining(&module, &self.context.target, &self.options.variants).into_iter().map(|v| &v.target);
+        let variants = self.options.variants.iter().map(|variant| &variant.target);
         for target in std::iter::once(&self.context.target).chain(variants) {
             pass::run(rest, &mut module.clone(), &counting.with_target(target.clone()))?;
         }

@@ -16,7 +16,13 @@ const FEATURES: [&[&str]; 3] = [&["avx512f", "fma"], &["avx2", "avx", "fma"], &[
 
 /// Whether a rule took the case; what is wrong then is a panic.
 fn check(case: &Case, features: &[&str]) -> bool {
-    let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", features));
+    check_decided(case, features, "")
+}
+
+/// The same under decisions, as far as they fit.
+fn check_decided(case: &Case, features: &[&str], decisions: &str) -> bool {
+    let mut context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", features));
+    context.set("ApplyDefaultSchedule.decisions", decisions).expect("there is such a setting");
     let mut module = Module { entry: "none".into(), ..case.module.clone() };
     module.functions.insert(case.func.name.clone(), Function::Prim(case.func.clone()));
     let one =
@@ -28,7 +34,7 @@ fn check(case: &Case, features: &[&str]) -> bool {
     }
     if let Some(e) = case.difference(func) {
         let names = Schedule::new(&case.module, func.clone()).block_names();
-        panic!("{} {features:?}: {e}\nblocks {names:?}\n{}", case.name, case.text);
+        panic!("{} {features:?} {decisions}: {e}\nblocks {names:?}\n{}", case.name, case.text);
     }
     true
 }
@@ -95,6 +101,51 @@ fn random_contractions_compute_the_same() {
         taken += usize::from(check(&case, FEATURES[n % FEATURES.len()]));
     }
     println!("{count} contractions, {taken} scheduled");
+    assert!(taken * 2 >= count, "a rule took only {taken} of {count}");
+}
+
+/// Decisions of every rule, of which some fit.
+fn decisions(rng: &mut Rng) -> String {
+    let words: [(&str, &[&str]); 9] = [
+        ("rule", &["contraction", "movement", "fallback"]),
+        ("column", &["0", "1", "2"]),
+        ("row", &["none", "0", "1"]),
+        ("room", &["yes", "no"]),
+        ("copy", &["none", "iterators", "phases", "copied-panels"]),
+        ("outside", &["rows", "columns"]),
+        ("lanes", &["yes", "no"]),
+        ("terms", &["64", "96", "128"]),
+        ("stack", &["2048", "32768"]),
+    ];
+    let mut all = Vec::new();
+    for (name, values) in words {
+        if rng.below(3) == 0 {
+            all.push(format!("{name}={}", values[rng.below(values.len())]));
+        }
+    }
+    for name in ["vectors", "rows", "columns", "block", "unroll", "row-vectors-0", "vectors-0", "vectors-1", "prefetch"]
+    {
+        if rng.below(2) == 0 {
+            all.push(format!("{name}={}", 1 + rng.below(8)));
+        }
+    }
+    all.join(" ")
+}
+
+#[test]
+fn whatever_is_decided_computes_the_same() {
+    let (mut rng, kernels) = (Rng(crate::seed(11)), crate::kernels::kernels());
+    let count = 60 * crate::more();
+    let mut taken = 0;
+    for n in 0..count {
+        let made = match n % 3 {
+            0 => Case::new(&product(&mut rng)),
+            1 => Case::new(&window(&mut rng)),
+            _ => Case::new(&kernels[rng.below(kernels.len())]),
+        };
+        taken += usize::from(check_decided(&made, FEATURES[n % FEATURES.len()], &decisions(&mut rng)));
+    }
+    println!("{count} kernels, {taken} scheduled");
     assert!(taken * 2 >= count, "a rule took only {taken} of {count}");
 }
 

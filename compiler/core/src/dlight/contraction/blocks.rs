@@ -17,11 +17,12 @@ use crate::dlight::cut::part;
 use crate::dlight::tiles::balanced;
 use crate::fuse::stage::{Iter, Stage, renamed};
 
-/// The most terms of a block.
+/// The most terms of a block, where nobody asks for fewer.
 pub(super) const TERMS: i64 = 192;
 
-/// The fewest terms of a block, where that makes all blocks equally long: shorter ones cost more than a second loop.
-const FEW: i64 = TERMS / 4;
+/// What part of the most terms a block must have, where that makes all blocks equally long: shorter ones cost more than
+/// a second loop.
+const FEW: i64 = 4;
 
 /// Two stages that sum blocks of one length.
 pub(super) struct Pair {
@@ -54,9 +55,9 @@ struct Turns {
 }
 
 /// The stages in the place of a contraction, in the order in which they run; none where its sum is short, or keeps its
-/// order.
-pub(super) fn pairs(b: &mut Builder, stage: &Stage) -> Vec<Pair> {
-    let Some(Cut { outer, along }) = cut(b, stage) else { return Vec::new() };
+/// order. No block has more than `most` terms.
+pub(super) fn pairs(b: &mut Builder, stage: &Stage, most: i64) -> Vec<Pair> {
+    let Some(Cut { outer, along }) = cut(b, stage, most) else { return Vec::new() };
     match along {
         None => pair(b, stage, &outer, None).into_iter().collect(),
         Some((var, all)) => {
@@ -68,7 +69,7 @@ pub(super) fn pairs(b: &mut Builder, stage: &Stage) -> Vec<Pair> {
 }
 
 /// The innermost iterators make a block, as long as it does not become too long; the next one is cut.
-fn cut(b: &Builder, stage: &Stage) -> Option<Cut> {
+fn cut(b: &Builder, stage: &Stage, most: i64) -> Option<Cut> {
     let Stmt::Store { buf, .. } = &stage.body else { return None };
     if b.func().strict || !b.buf(*buf).dtype.is_float() {
         return None;
@@ -78,12 +79,12 @@ fn cut(b: &Builder, stage: &Stage) -> Option<Cut> {
     let mut outer: Vec<(VarId, IntExpr)> = reduce.map(|i| (i.var, viewer.int(i.extent))).collect();
     let mut terms = 1;
     while let Some((var, extent)) = outer.pop() {
-        if let Some(n) = extent.as_const().filter(|n| *n <= TERMS / terms) {
+        if let Some(n) = extent.as_const().filter(|n| *n <= most / terms) {
             terms *= n.max(1);
             continue;
         }
         let mut outer: Vec<VarId> = outer.into_iter().map(|(v, _)| v).collect();
-        let along = turns(&extent, TERMS / terms, FEW / terms).map(|turns| (var, turns));
+        let along = turns(&extent, most / terms, most / FEW / terms).map(|turns| (var, turns));
         if along.is_none() {
             outer.push(var);
         }

@@ -1,5 +1,6 @@
 //! Which iterators of a contraction become rows and columns of the tile.
 
+mod decided;
 mod said;
 
 use std::collections::BTreeSet;
@@ -7,6 +8,7 @@ use std::collections::BTreeSet;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, IterKind, VarId, Viewer};
 
+use super::blocks::TERMS;
 use super::group::is_instructions;
 use super::panels::in_panels;
 use super::{Contraction, Machine, Staged};
@@ -14,6 +16,7 @@ use super::{Contraction, Machine, Staged};
 use crate::dlight::kernel::{Operand, epilogue};
 use crate::dlight::tiles::{self, Extents, Tile, best, most_rows, rows_in_cache};
 use crate::fuse::stage::{Iter, Stage};
+use crate::tune::Asked;
 
 /// The iterators of the tile, and its largest size.
 #[derive(Clone, Debug)]
@@ -39,6 +42,17 @@ pub(super) struct Choice {
     pub block: i64,
     /// The operand that is asked for before it is needed, and how many terms before.
     pub ahead: Option<(BufId, i64)>,
+    /// The most terms of a block of a long sum.
+    pub terms: i64,
+    /// Terms that are written out behind one another.
+    pub unroll: i64,
+}
+
+/// A choice and what it costs: cycles, and for choices that cost the same how far its rows are apart.
+struct Costed {
+    cycles: i128,
+    apart: i64,
+    choice: Choice,
 }
 
 /// How an operand is laid out anew.
@@ -60,13 +74,15 @@ pub(super) fn extent(staged: &Staged, stage: &Stage, var: VarId) -> Option<i64> 
     Viewer::new(staged.b.func()).int(iter.extent).as_const()
 }
 
-/// The choice that costs the fewest cycles; nothing where no iterator can run in vectors. Of choices that cost the same
-/// it is the one whose rows are the nearest. Buffers that are `constant` are laid out anew for nothing.
+/// The choice that costs the fewest cycles, if nobody asks for another; nothing where no iterator can run in vectors.
+/// Of choices that cost the same it is the one whose rows are the nearest. Buffers that are `constant` are laid out
+/// anew for nothing.
 pub(super) fn choose(
     staged: &Staged,
     found: &Contraction,
     machine: &Machine,
     constant: &BTreeSet<BufId>,
+    asked: &Asked,
 ) -> Option<Choice> {
     let stage = &staged.stages[found.stage];
     let machine = &beside_constants(staged, found, machine);
@@ -87,16 +103,19 @@ pub(super) fn choose(
             let conflicting = conflicting(staged, found, row, machine);
             for padded in [None].into_iter().chain(conflicting.map(Some)) {
                 let of = ways(staged, found, (column, row), (packed, padded), machine);
-                choices.extend(of.into_iter().map(|(cycles, choice)| (cycles, apart, choice)));
+                choices.extend(of.into_iter().map(|(cycles, choice)| Costed { cycles, apart, choice }));
             }
         }
     }
-    let (_, _, best) = choices.into_iter().min_by_key(|(cost, apart, _)| (*cost, *apart))?;
-    Some(Choice { ahead: ahead(staged, found, &best, machine), ..best })
+    choices.sort_by_key(|costed| (costed.cycles, costed.apart));
+    let best = decided::among(staged, found, choices, !constant.is_empty(), asked)?;
+    let best = decided::sized(staged, found, best, machine, asked);
+    let ahead = ahead(staged, found, &best, machine);
+    Some(Choice { ahead: decided::ahead(found, &best, ahead, asked), ..best })
 }
 
-/// The constant in panels that tiles go over so few times that waiting for it the first time would count, and in how many
-/// terms it comes: others use the caches between two calls, or between two kernels.
+/// The constant in panels that tiles go over so few times that waiting for it the first time would count, and in how
+/// many terms it comes: others use the caches between two calls, or between two kernels.
 fn ahead(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Machine) -> Option<(BufId, i64)> {
     const TIMES: i64 = 32;
     let stage = &staged.stages[found.stage];
@@ -116,8 +135,8 @@ fn ahead(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Machin
     (times <= TIMES && sums).then_some((operand.buf, (machine.far_cycles + cycles - 1) / cycles))
 }
 
-/// What the tiles of two iterators cost, with the operands laid out anew that are said to be, and along the columns where
-/// that may be worth it.
+/// What the tiles of two iterators cost, with the operands laid out anew that are said to be, and along the columns
+/// where that may be worth it.
 fn ways(
     staged: &Staged,
     found: &Contraction,
@@ -142,7 +161,8 @@ fn ways(
     vec![(cycles + copied(n), Choice { packed, ..choice.clone() }), (cycles + more, choice)]
 }
 
-/// The operand whose rows share so few sets of the first cache that this bounds the rows of a tile, if it can be copied.
+/// The operand whose rows share so few sets of the first cache that this bounds the rows of a tile, if it can be
+/// copied.
 fn conflicting(staged: &Staged, found: &Contraction, row: Option<VarId>, machine: &Machine) -> Option<usize> {
     let row = row?;
     let few = |(_, o): &(usize, &Operand)| {
@@ -160,9 +180,7 @@ fn conflicting(staged: &Staged, found: &Contraction, row: Option<VarId>, machine
 /// them before all loops, and would keep accumulators in memory instead.
 fn beside_constants(staged: &Staged, found: &Contraction, machine: &Machine) -> Machine {
     let functions = epilogue(staged, found).is_some_and(|(n, _)| !is_instructions(staged, n));
-    let registers = if functions { machine.registers * 3 / 4 } else { machine.registers };
-    let of_dots = found.dot.map_or(0, |signed| machine.dots.registers(signed));
-    Machine { registers: registers - of_dots, ..*machine }
+    Machine { registers: if functions { machine.registers * 3 / 4 } else { machine.registers }, ..*machine }
 }
 
 /// The machine for an iterator as columns. Where every operand has neighbours along it nothing is broadcast, and rows
@@ -220,8 +238,6 @@ fn in_vectors(
             any.then(|| along.find(free).map(|n| (n, Packing::Panels)))
         }
         (Some(n), None) if free(&n) => Some(Some((n, Packing::Panels))),
-        // Of neighbours that are one number no copy is made.
-        (Some(_), None) if found.dot.is_some() => None,
         (Some(n), None) => Some(Some((n, packing(staged, found, n, var)?))),
         (Some(_), Some(_)) => None,
     }
@@ -248,8 +264,8 @@ fn moved(staged: &Staged, found: &Contraction, (n, packing): (usize, Packing)) -
 }
 
 /// The operand along the columns that tiles read far apart, if it can lie in panels, and what that costs them, in the
-/// measure of [`cost`]: each term of the sum is in a row of its own, of which a tile has a few cache lines. Rows that lie a
-/// power of two apart share few sets of the caches, and where a row begins within a line each vector takes two.
+/// measure of [`cost`]: each term of the sum is in a row of its own, of which a tile has a few cache lines. Rows that
+/// lie a power of two apart share few sets of the caches, and where a row begins within a line each vector takes two.
 fn scattered(
     staged: &Staged,
     found: &Contraction,
@@ -315,14 +331,10 @@ fn cost(
     machine: &Machine,
 ) -> (i128, Choice) {
     let stage = &staged.stages[found.stage];
-    let columns = extent(staged, stage, column);
-    let rows = row.map_or(Some(1), |r| extent(staged, stage, r));
-    let most = row.filter(|_| padded.is_none()).map_or(i64::MAX, |r| cached(staged, found, r, machine));
-    let of = Extents { rows, columns, lanes, most, near: near(staged, found, column, machine) };
+    let of = extents(staged, found, (column, row), (lanes, padded.is_some()), machine);
+    let (rows, most) = (of.rows, of.most);
     let panel = found.operands.iter().find_map(|o| o.panel).map(|(_, width)| width);
     let (vectors, cycles) = best(&of, panel, machine);
-    let others = stage.iters.iter().filter(|i| i.var != column && Some(i.var) != row);
-    let times: i128 = others.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product();
     let mut rows_in_tile = if row.is_some() { most_rows(vectors, machine).min(most) } else { 1 };
     if let (Some(n), Some(_)) = (rows, row) {
         rows_in_tile = rows_in_tile.min(n.max(1));
@@ -342,12 +354,35 @@ fn cost(
         columns_outside: false,
         block: 1,
         ahead: None,
+        terms: TERMS,
+        unroll: 1,
     };
     if let Some(row) = row {
         choice.block = block(staged, found, row, &choice, machine);
         choice.columns_outside = outside(staged, found, row, &choice, machine);
     }
-    (i128::from(cycles) * times, choice)
+    (i128::from(cycles) * times(staged, found, &choice), choice)
+}
+
+/// How often the tiles of a choice run: the turns of all other iterators.
+fn times(staged: &Staged, found: &Contraction, choice: &Choice) -> i128 {
+    let stage = &staged.stages[found.stage];
+    let others = stage.iters.iter().filter(|i| i.var != choice.column && Some(i.var) != choice.row);
+    others.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product()
+}
+
+/// What two iterators cut into tiles of so many lanes, whose rows may have room between them.
+fn extents(
+    staged: &Staged,
+    found: &Contraction,
+    (column, row): (VarId, Option<VarId>),
+    (lanes, padded): (i64, bool),
+    machine: &Machine,
+) -> Extents {
+    let stage = &staged.stages[found.stage];
+    let rows = row.map_or(Some(1), |r| extent(staged, stage, r));
+    let most = row.filter(|_| !padded).map_or(i64::MAX, |r| cached(staged, found, r, machine));
+    Extents { rows, columns: extent(staged, stage, column), lanes, most, near: near(staged, found, column, machine) }
 }
 
 /// The most tiles along the columns whose columns half of the second cache holds, if their number is a multiple; one

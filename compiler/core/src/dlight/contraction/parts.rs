@@ -52,6 +52,8 @@ pub(super) struct Sum {
     pub name: String,
     /// Where sums are in blocks: the name of the block that sums each of them, and how many loops over blocks both have.
     pub blocks: Option<(String, usize)>,
+    /// Terms that are written out behind one another; their number is a multiple.
+    pub unroll: i64,
 }
 
 /// A loop around a tile.
@@ -180,7 +182,7 @@ impl Cutter {
                 bufs.insert(*buf, Instead { buf: new, own: true });
             }
         }
-        let sums = self.sums(source, &own, &bufs);
+        let sums = self.sums(source, &own, &bufs, choice);
         let at = |v: VarId| source.iters.iter().position(|i| i.var == v);
         let (row, column) = (choice.row.and_then(at), at(choice.column));
         let on_tile = group.on_tile.iter().map(|on| (self.on_tile(on, &own, &bufs, choice), on.unrolled)).collect();
@@ -218,19 +220,28 @@ impl Cutter {
     }
 
     /// Adds a part of the contraction, in blocks where its sum is long.
-    fn sums(&mut self, source: &Stage, ranges: &Ranges, bufs: &BTreeMap<BufId, Instead>) -> Vec<Sum> {
+    fn sums(&mut self, source: &Stage, ranges: &Ranges, bufs: &BTreeMap<BufId, Instead>, choice: &Choice) -> Vec<Sum> {
         let whole = part(&mut self.b, source, &source.name, ranges, bufs);
-        let pairs = pairs(&mut self.b, &whole);
+        let pairs = pairs(&mut self.b, &whole, choice.terms);
         if pairs.is_empty() {
-            return vec![Sum { name: self.add(whole), blocks: None }];
+            let unroll = self.unrolled(&whole, choice);
+            return vec![Sum { name: self.add(whole), blocks: None, unroll }];
         }
         let mut sums = Vec::new();
         for Pair { partial, total, blocks, buf } in pairs {
             self.allocs.push(buf);
+            let unroll = self.unrolled(&partial, choice);
             let partial = self.add(partial);
-            sums.push(Sum { name: self.add(total), blocks: Some((partial, blocks)) });
+            sums.push(Sum { name: self.add(total), blocks: Some((partial, blocks)), unroll });
         }
         sums
+    }
+
+    /// As many terms as are chosen, if they divide the innermost loop of a sum.
+    fn unrolled(&self, stage: &Stage, choice: &Choice) -> i64 {
+        let last = stage.iters.iter().rfind(|i| i.kind == IterKind::Reduce);
+        let turns = last.and_then(|i| Viewer::new(self.b.func()).int(i.extent).as_const());
+        if turns.is_some_and(|turns| turns % choice.unroll == 0) { choice.unroll } else { 1 }
     }
 
     /// Adds a part of a stage; its name.

@@ -73,10 +73,11 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
     for (n, sum) in part.sums.iter().enumerate() {
         let blocks = sum.blocks.as_ref();
         if let Some((partial, shared)) = blocks {
-            nests.push(nest(s, part, partial, *shared)?);
+            nests.push(Nest { unroll: sum.unroll, ..nest(s, part, partial, *shared)? });
         }
         let total = nest(s, part, &sum.name, blocks.map_or(0, |(_, shared)| *shared))?;
-        nests.push(Nest { starts: n == 0, ..total });
+        let unroll = if blocks.is_some() { 1 } else { sum.unroll };
+        nests.push(Nest { starts: n == 0, unroll, ..total });
     }
     let around = merged(s, &nests.iter().map(|n| &n.around[..]).collect::<Vec<_>>())?;
     for (_, pair) in part.sums.iter().zip(nests.chunks_mut(2)).filter(|(sum, _)| sum.blocks.is_some()) {
@@ -89,9 +90,11 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
         s.reverse_compute_at(on.name.as_str(), place)?;
         on_tile(s, on, tile, around.len(), *unrolled)?;
     }
-    for nest in &nests {
+    for nest in &mut nests {
+        unrolled(s, nest)?;
         if let (Some((buf, terms)), Some(last)) = (&part.ahead, nest.reduce.last()) {
-            s.annotate(*last, "prefetch", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(*terms)]))?;
+            let turns = (terms + nest.unroll - 1) / nest.unroll;
+            s.annotate(*last, "prefetch", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(turns)]))?;
         }
         in_tile(s, nest, around.len(), tile.lanes)?;
     }
@@ -111,6 +114,8 @@ struct Nest {
     reduce: Vec<LoopRV>,
     /// Over rows, vectors and lanes of the tile.
     inside: Vec<LoopRV>,
+    /// Terms that are written out behind one another.
+    unroll: i64,
 }
 
 /// Puts the loops of a sum in order, so many of them being over blocks.
@@ -137,7 +142,7 @@ fn nest(s: &mut Schedule<'_>, part: &TilePart, name: &str, blocks: usize) -> Ste
     let around: Vec<LoopRV> = part.around.iter().filter_map(level).collect();
     let inside: Vec<LoopRV> = rows.iter().skip(1).chain(columns.iter().skip(1)).copied().collect();
     s.reorder(&[&around[..], &over_blocks, &reduce, &inside].concat())?;
-    Ok(Nest { block, starts: true, around, blocks: over_blocks, reduce, inside })
+    Ok(Nest { block, starts: true, around, blocks: over_blocks, reduce, inside, unroll: 1 })
 }
 
 /// Loops of several nests made the same ones, level by level.
@@ -160,6 +165,15 @@ fn in_tile(s: &mut Schedule<'_>, nest: &Nest, around: usize, lanes: i64) -> Step
         in_registers(s, &loops[outside..], lanes)?;
     }
     in_registers(s, &nest.inside, lanes)
+}
+
+/// Writes so many terms out behind one another; the loop over them is an outer one from then on.
+fn unrolled(s: &mut Schedule<'_>, nest: &mut Nest) -> Step<()> {
+    let Some(last) = nest.reduce.last_mut().filter(|_| nest.unroll > 1) else { return Ok(()) };
+    let terms = split(s, *last, &[nest.unroll])?;
+    in_registers(s, &terms[1..], 1)?;
+    terms.first().into_iter().for_each(|outer| *last = *outer);
+    Ok(())
 }
 
 /// What is done on the tile, inside of `around` loops.

@@ -46,10 +46,13 @@ pub(super) fn rows(func: &PrimFunc) -> Vec<Rows> {
     all
 }
 
-/// Asks for the rows two turns ahead.
-pub(super) fn ask(s: &mut Schedule<'_>, rows: &Rows) -> Result<(), ScheduleError> {
+/// How many turns ahead, where nobody asks for others.
+pub(super) const TURNS: i64 = 2;
+
+/// Asks for the rows so many turns ahead.
+pub(super) fn ask(s: &mut Schedule<'_>, rows: &Rows, turns: i64) -> Result<(), ScheduleError> {
     let Some(outer) = s.get_loops(rows.block.as_str())?.first().copied() else { return Ok(()) };
-    s.annotate(outer, "prefetch", Arg::List(vec![Arg::Text(rows.buf.clone()), Arg::Int(2)]))
+    s.annotate(outer, "prefetch", Arg::List(vec![Arg::Text(rows.buf.clone()), Arg::Int(turns)]))
 }
 
 fn outermost<'s>(stmt: &'s Stmt, f: &mut dyn FnMut(VarId, &'s Stmt)) {

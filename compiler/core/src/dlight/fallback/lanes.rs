@@ -14,23 +14,28 @@ use tenfold_ir::tir::{
 use crate::dlight::machine::Machine;
 use crate::dlight::walk::step;
 use crate::fuse::stage::{Iter, Stage, Staged, renamed};
+use crate::tune::Asked;
 
 /// Expressions of a term up to which one vector of them does not keep the machine busy.
 const CHEAP: usize = 12;
 
+/// Vectors of partial results that may be asked for.
+const VECTORS: [i64; 4] = [1, 2, 4, 8];
+
 /// Puts every reduction along a row into lanes; whether there was one.
-pub(super) fn rows(staged: &mut Staged, machine: &Machine) -> bool {
-    let mut changed = false;
+pub(super) fn rows(staged: &mut Staged, machine: &Machine, asked: &Asked) -> bool {
+    let mut found = 0;
     for stage in std::mem::take(&mut staged.stages) {
         match Row::of(staged.b.func(), &stage, machine) {
             Some(row) => {
-                changed = true;
+                let row = row.decided(found, asked);
+                found += 1;
                 row.in_lanes(staged, &stage);
             }
             None => staged.stages.push(stage),
         }
     }
-    changed
+    found > 0
 }
 
 /// A reduction whose terms are neighbours.
@@ -69,6 +74,13 @@ impl Row {
         let pays = lanes > 1 && extent.as_const().is_none_or(|n| n >= 2 * lanes);
         let (acc, index, start) = (*acc, index.clone(), *start);
         pays.then_some(Row { acc, index, op, term, start, along: along.var, extent, lanes, vectors })
+    }
+
+    /// The row of that number with as many vectors of partial results as are asked for.
+    fn decided(self, number: usize, asked: &Asked) -> Row {
+        let whole = self.extent.as_const().map_or(i64::MAX, |n| n / self.lanes);
+        let options = VECTORS.into_iter().filter(|n| *n <= whole);
+        Row { vectors: asked.number(&format!("row-vectors-{number}"), self.vectors, options), ..self }
     }
 
     /// The stages in the place of the reduction: partial results, their vectors in one, and the result.

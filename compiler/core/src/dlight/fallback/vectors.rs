@@ -11,9 +11,13 @@ use super::ahead;
 use crate::dlight::machine::Machine;
 use crate::dlight::walk::step;
 use crate::schedule::{Arg, Schedule, ScheduleError};
+use crate::tune::Asked;
 
 /// Expressions of a loop's blocks up to which one vector of them does not keep the machine busy.
 const CHEAP: usize = 16;
+
+/// Vectors side by side that may be asked for.
+const VECTORS: [i64; 4] = [1, 2, 4, 8];
 
 /// Loops of one kernel that are looked at: each step of a schedule checks all of it.
 const MOST: usize = 32;
@@ -41,14 +45,18 @@ pub(super) struct Made {
     pub widest: Option<i64>,
     /// Buffers whose rows are asked for ahead.
     pub ahead: usize,
+    /// By how many turns.
+    pub turns: i64,
 }
 
 /// The kernel with its innermost loops in vectors. What a primitive refuses stays as it is.
-pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine) -> (PrimFunc, Made) {
+pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine, asked: &Asked) -> (PrimFunc, Made) {
     let (all, rows) = (found(&func, machine), ahead::rows(&func));
     let mut s = Schedule::new(module, func);
     let mut made = Made::default();
-    for it in all.into_iter().take(MOST) {
+    for (n, it) in all.into_iter().take(MOST).enumerate() {
+        let vectors = asked.number(&format!("vectors-{n}"), it.vectors, VECTORS);
+        let it = Found { vectors, ..it };
         let mut tried = s.clone();
         match vectorised(&mut tried, &it) {
             Ok(()) => {
@@ -59,8 +67,10 @@ pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine) -> 
             Err(_) => made.refused += 1,
         }
     }
+    made.turns = if rows.is_empty() { 0 } else { asked.number("prefetch", ahead::TURNS, [0, 1, 2, 4]) };
     // What is refused leaves the schedule as it was.
-    made.ahead = rows.iter().take(MOST).filter(|it| ahead::ask(&mut s, it).is_ok()).count();
+    let ask = |it: &&ahead::Rows| made.turns > 0 && ahead::ask(&mut s, it, made.turns).is_ok();
+    made.ahead = rows.iter().take(MOST).filter(ask).count();
     (s.finish(), made)
 }
 
