@@ -11,13 +11,15 @@ mod sources;
 mod text;
 pub(crate) mod variants;
 
-use crate::user;
 use crate::worker::message::{Answer, Compiled, Request};
+use crate::{records, user};
 use member::Member;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use tenfold_abi::Level;
 use tenfold_core::pass::{PassContext, UserPass};
+use tenfold_core::tune::Tuned;
 use tenfold_core::{Backend, Budgets, CodegenOptions, CompileError, ErrorKind, Jobs, Options, Target};
 use tenfold_ir::Loc;
 use tenfold_syntax::ast::{Budget, BudgetOf, NodeId};
@@ -75,10 +77,9 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
     let [passes, code] = made.times;
     let times = [("front end", front), ("passes", passes), ("code", code), ("constants", begin.elapsed() - compiled)];
     write_object(&request.object, &made.artefact.object)?;
-    for (name, artefact) in &made.variants {
-        write_object(&variants::object(&request.object, name), &artefact.object)?;
+    for (variant, artefact) in options.variants.iter().zip(&made.variants) {
+        write_object(&variants::object(&request.object, &variant.name), &artefact.object)?;
     }
-    let levels: Vec<Level> = levels.into_iter().filter(|l| made.variants.iter().any(|(n, _)| n == l.name)).collect();
     let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     Ok(Compiled {
         workspace_bytes: made.workspace_bound.or(made.workspace.is_none().then_some(0)),
@@ -93,6 +94,7 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
         times: times.into_iter().map(|(stage, time)| (stage.into(), millis(time))).collect(),
         peak_bytes: peak_bytes(),
         remarks: remarks.iter().map(ToString::to_string).collect(),
+        refused: context.tuned.refusals(),
         text: String::new(),
     })
 }
@@ -136,6 +138,7 @@ fn context(target: Target, request: &Request) -> Result<PassContext, CompileErro
     }
     let set = |name: &str| request.options.passes.iter().find(|(known, _)| known == name);
     context.follow(&|name| set(name).map(|(_, value)| value.clone()))?;
+    context.tuned = Tuned::by(records::of(Path::new(&request.package)).0);
     Ok(context)
 }
 

@@ -12,7 +12,7 @@ use crate::resolve::{self, Node, Resolved};
 use crate::walk::{self, Found, Seen};
 use crate::worker::message::{Answer, Compiled, Request, Source};
 use crate::worker::{self, Job};
-use crate::{compiler, roots, user};
+use crate::{compiler, records, roots, user};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -101,7 +101,7 @@ pub(crate) fn run(environment: &Environment) -> io::Result<Done> {
     watch.insert(environment.package.join("Cargo.toml"));
     watch.extend(hashes.watch);
     watch.retain(|path| !path.starts_with(&environment.out));
-    Ok(Done { watch, warnings: run.warnings(), search: run.directory })
+    Ok(Done { watch, warnings: run.warnings(&outcomes), search: run.directory })
 }
 
 /// What the items alone say. What is no function is left out.
@@ -179,6 +179,7 @@ impl<'a> Run<'a> {
     fn make_keys(&mut self, hashes: &mut Hashes) {
         // Another compiler compiles everything anew.
         let version = compiler::version();
+        let records = records::hash(&self.environment.package, hashes);
         for number in resolve::order(&self.resolved) {
             let item = &self.items[number];
             let environment = self.environment;
@@ -210,6 +211,9 @@ impl<'a> Run<'a> {
             if item.read.shows_lines {
                 key.field(&item.found.function.line.to_le_bytes());
             }
+            records.iter().for_each(|hash| {
+                key.field(b"records").field(hash.as_bytes());
+            });
             let options = environment.options.script.iter().chain(&environment.options.passes);
             for (name, value) in environment.target.cfg.iter().chain(options) {
                 key.field(name.as_bytes()).field(value.as_bytes());
@@ -540,11 +544,16 @@ impl<'a> Run<'a> {
     }
 
     /// What the user must act on.
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self, outcomes: &Outcomes) -> Vec<String> {
         let fell_back = self.backend == "none" && self.environment.options.llvm != "none";
         let text = "no LLVM 22 or newer was found, so tensor functions are compiled through the C compiler; \
                     `cargo tenfold doctor` says what was looked for, `TENFOLD_LLVM=none` silences this";
-        fell_back.then(|| text.to_string()).into_iter().collect()
+        let refused = outcomes.values().flat_map(|outcome| match &outcome.answer {
+            Answer::Compiled(compiled) => &compiled.refused[..],
+            Answer::Refused(_) => &[],
+        });
+        let records = records::warnings(&self.environment.package, refused);
+        fell_back.then(|| text.to_string()).into_iter().chain(records).collect()
     }
 
     fn report(

@@ -55,3 +55,23 @@ fn only_what_changed_is_compiled() {
     package.cargo(&["build"]).ok();
     assert_eq!(package.report().compiled, 0, "formatting is no change");
 }
+
+#[test]
+fn records_of_tuned_schedules_are_a_part_of_the_source() {
+    let package = Package::new("e2e-records", &format!("//! One.\nuse tenfold::prelude::*;\n{}", doubles("double")));
+    package.cargo(&["build"]).ok();
+    assert_eq!(package.report().compiled, 1);
+    // As `cargo tenfold tune` does it: a file that was not there is not watched.
+    package.write("tenfold-tune.txt", "# Nothing yet.\n");
+    package.edit("Cargo.toml", "0.1.0", "0.1.0");
+    package.cargo(&["build"]).ok();
+    assert_eq!(package.report().compiled, 1);
+    package.write("tenfold-tune.txt", "# Nothing at all.\nkernel 12\n");
+    let said = package.cargo(&["build"]).ok();
+    said.says("`tenfold-tune.txt`: line 2: expected 32 hexadecimal digits, found `12`");
+    assert_eq!(package.report().compiled, 1);
+    package.edit("src/lib.rs", "//! One.", "//! The one.");
+    let said = package.cargo(&["build"]).ok();
+    said.says("`tenfold-tune.txt`: line 2: expected 32 hexadecimal digits, found `12`");
+    assert_eq!((package.report().compiled, package.report().cached), (0, 1));
+}

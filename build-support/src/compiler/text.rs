@@ -8,6 +8,7 @@ use crate::worker::message::{Compiled, Request};
 use std::path::Path;
 use tenfold_core::pass::{PassContext, Remark};
 use tenfold_core::show::{self, Ask, Explain, ExplainStep, explain};
+use tenfold_core::tune::{self, How};
 use tenfold_core::{Artefact, Backend, BackendError, Budgets, CodegenOptions, Options, Stage, Target, c};
 use tenfold_ir::Module;
 use tenfold_syntax::ast::NodeId;
@@ -24,6 +25,9 @@ pub(super) fn of(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     if let Ask::Explain(asked) = ask {
         return explained(asked, module, context, member, request);
+    }
+    if let Ask::Kernels(folder) = ask {
+        return kernels(folder, module, context, member, request);
     }
     let backend = backend_of(ask).map_err(|error| vec![error])?;
     let levels = super::levels(request, member, &context.target, &*backend)?;
@@ -110,6 +114,31 @@ fn explained(
             String::new()
         }
     };
+    Ok(Compiled { text, ..Compiled::default() })
+}
+
+/// The kernels of the variant that is asked for, each in a folder: a line of text for each, and for each that cannot be
+/// tuned.
+fn kernels(
+    folder: &str,
+    module: Module,
+    context: &PassContext,
+    member: &Member,
+    request: &Request,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let backend = backend::choose(request);
+    let levels = super::levels(request, member, &context.target, &*backend)?;
+    let context = &context.with_target(variants::at_most(&request.variant, &context.target, &levels));
+    let settings = request.options.script.iter().filter(|(variable, _)| variable != variants::VARIABLE);
+    let how = How {
+        layout: levels.last().map(|widest| context.target.with_level(widest)),
+        strict: super::is_strict(member),
+        passes: super::passes(member, &context.target)?,
+        settings: settings.cloned().collect(),
+    };
+    let (kernels, others) = tune::kernels(module, context, &how).map_err(|error| vec![super::diagnostic(error)])?;
+    let text = tune::write_all(&kernels, &others, Path::new(folder));
+    let text = text.map_err(|text| vec![Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)])?;
     Ok(Compiled { text, ..Compiled::default() })
 }
 

@@ -116,6 +116,8 @@ pub(crate) struct Compiled {
     pub(crate) peak_bytes: Option<u64>,
     /// What an importer left as it was, and why.
     pub(crate) remarks: Vec<String>,
+    /// Records of tuned schedules that do not fit, and why.
+    pub(crate) refused: Vec<String>,
     /// The text that was asked for.
     pub(crate) text: String,
 }
@@ -228,6 +230,7 @@ impl Answer {
                 }
                 put.option(compiled.peak_bytes, Put::number);
                 put.texts(&compiled.remarks);
+                put.texts(&compiled.refused);
                 put.text(&compiled.text);
             }
             Self::Refused(diagnostics) => {
@@ -265,6 +268,7 @@ impl Answer {
                 times: take.list(|take| Some((take.text()?, take.number()?)))?,
                 peak_bytes: take.option(Take::number)?,
                 remarks: take.texts()?,
+                refused: take.texts()?,
                 text: take.text()?,
             })),
             1 => Self::Refused(take.list(|take| {
@@ -317,6 +321,7 @@ mod tests {
                 shims: Shim::parse("s 3 crate::f in:f32:?,8 out:i64:").into_iter().collect(),
                 constants: vec![("w".into(), 4)],
                 remarks: vec!["missed".into()],
+                refused: vec!["the entry".into()],
                 ..Compiled::default()
             })),
             Answer::Refused(vec![Diagnostic::new(NodeId(3), Code::Internal, "m").help("h").label(NodeId(0), "l")]),
