@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::explain::Explained;
-use crate::{help, onnx};
+use crate::{help, onnx, tune};
 use lexopt::{Arg, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -73,6 +73,13 @@ pub(crate) enum Command {
         /// Which function.
         function: String,
     },
+    /// Faster schedules for one function's kernels.
+    Tune {
+        /// How long, and for which kernel.
+        asked: tune::Asked,
+        /// Which function.
+        function: String,
+    },
     /// The numbers of one function or of all.
     Stats {
         /// For tools.
@@ -112,12 +119,22 @@ enum Name {
     Bisect,
     Graph,
     Explain,
+    Tune,
     Stats,
 }
 
 impl Name {
-    const ALL: [Self; 8] =
-        [Self::Doctor, Self::List, Self::Show, Self::Diff, Self::Bisect, Self::Graph, Self::Explain, Self::Stats];
+    const ALL: [Self; 9] = [
+        Self::Doctor,
+        Self::List,
+        Self::Show,
+        Self::Diff,
+        Self::Bisect,
+        Self::Graph,
+        Self::Explain,
+        Self::Tune,
+        Self::Stats,
+    ];
 
     fn text(self) -> &'static str {
         match self {
@@ -128,6 +145,7 @@ impl Name {
             Self::Bisect => "bisect",
             Self::Graph => "graph",
             Self::Explain => "explain",
+            Self::Tune => "tune",
             Self::Stats => "stats",
         }
     }
@@ -141,6 +159,7 @@ impl Name {
             Self::Bisect => help::BISECT,
             Self::Graph => help::GRAPH,
             Self::Explain => help::EXPLAIN,
+            Self::Tune => help::TUNE,
             Self::Stats => help::STATS,
         }
     }
@@ -149,7 +168,7 @@ impl Name {
     fn values(self) -> usize {
         match self {
             Self::Doctor | Self::List => 0,
-            Self::Show | Self::Graph | Self::Explain | Self::Stats => 1,
+            Self::Show | Self::Graph | Self::Explain | Self::Tune | Self::Stats => 1,
             Self::Diff => 3,
             Self::Bisect => usize::MAX,
         }
@@ -176,6 +195,7 @@ struct Rest {
     output: Option<PathBuf>,
     json: bool,
     explained: Explained,
+    tuned: tune::Asked,
 }
 
 impl Rest {
@@ -259,6 +279,17 @@ impl Reader {
                 "seconds" if name == Name::Explain => {
                     rest.explained.seconds = onnx::seconds(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
                 }
+                "trials" if name == Name::Tune => {
+                    rest.tuned.trials = tune::trials(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
+                }
+                "seed" if name == Name::Tune => {
+                    rest.tuned.seed = parser.value().and_then(|v| v.parse()).map_err(text)?;
+                }
+                "kernel" if name == Name::Tune => rest.tuned.kernel = Some(value()?),
+                "seconds" if name == Name::Tune => {
+                    let seconds = parser.value().and_then(|v| v.parse()).map_err(text)?;
+                    rest.tuned.seconds = Some(onnx::seconds(seconds)?);
+                }
                 _ => return Err(argument.unexpected(name)),
             },
             Argument::Short(_) | Argument::Value(_) => return Err(argument.unexpected(name)),
@@ -297,6 +328,7 @@ impl Reader {
                 let asked = Explained { json, output, ..std::mem::take(&mut rest.explained) };
                 Command::Explain { asked, function: rest.function()? }
             }
+            Some(Name::Tune) => Command::Tune { asked: std::mem::take(&mut rest.tuned), function: rest.function()? },
             Some(Name::Stats) => {
                 Command::Stats { json: rest.json, function: rest.values.pop().map(value).transpose()? }
             }
@@ -428,6 +460,9 @@ mod tests {
         let asked = Explained { dims: [("B".into(), 8)].into(), seconds: 0.5, no_run: true, json: true, output };
         let line = "explain f --dim B=8 --seconds 0.5 --no-run --json -o x.html";
         assert_eq!(run(line).command, Command::Explain { asked, function: "f".into() });
+        let asked = tune::Asked { trials: 9, seconds: Some(2.5), seed: 7, kernel: Some("conv".into()) };
+        let line = "tune f --trials 9 --seconds 2.5 --seed 7 --kernel conv";
+        assert_eq!(run(line).command, Command::Tune { asked, function: "f".into() });
         assert_eq!(run("stats --json").command, Command::Stats { json: true, function: None });
         assert_eq!(run("stats f").command, Command::Stats { json: false, function: Some("f".into()) });
     }
@@ -444,11 +479,11 @@ mod tests {
         let cases = [
             (
                 "",
-                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `explain`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
+                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `explain`, `tune`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
             ),
             (
                 "lsit",
-                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `explain`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
+                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `explain`, `tune`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
             ),
             ("--json", "invalid option '--json'"),
             ("doctor --json", "`doctor` has no option `--json`"),
@@ -470,6 +505,10 @@ mod tests {
             ("explain", "the name of a function is missing; `cargo tenfold list` names them"),
             ("explain f --dim B", "write `--dim NAME=NUMBER`"),
             ("explain f --seconds 0", "it is measured for some time: write `--seconds 1`"),
+            ("tune", "the name of a function is missing; `cargo tenfold list` names them"),
+            ("tune f --trials 0", "some schedules are tried: write `--trials 64`"),
+            ("tune f --seconds 0", "it is measured for some time: write `--seconds 1`"),
+            ("tune f --json", "`tune` has no option `--json`"),
             ("list --package", "missing argument for option '--package'"),
         ];
         for (line, text) in cases {

@@ -28,6 +28,7 @@ Commands:
   bisect    Finds the pass that a command fails with
   graph     Draws one function: kernels, shapes, memory over time
   explain   How the kernels of one function are scheduled, why, and how fast they run here
+  tune      Looks for faster schedules of the kernels of one function, for builds to use
   stats     Counts kernels, bytes and copies of one function or of all
   signature   Prints the tensor function of an ONNX model, to paste
   weights     Writes the weights of an ONNX model to a safetensors file
@@ -206,6 +207,33 @@ Options:
 \x20 -h, --help                  Print help
 
 Exit codes: 0 it is explained, 1 it is not, 2 the command line is wrong.
+"
+);
+
+/// `cargo tenfold tune --help`.
+pub(crate) const TUNE: &str = concat!(
+    "\
+Looks for schedules of a function's kernels that are faster on this machine than the default ones
+
+Usage: cargo tenfold tune [OPTIONS] FN
+       cargo tenfold tune [OPTIONS] MODEL.onnx
+
+Kernels are tuned one by one, the most costly first: schedules are sampled, ranked by a model, compiled,
+compared with the default one and timed beside it. What is faster is written to `tenfold-tune.txt` in the
+package; commit that file, builds read it and never tune. A run that is stopped, however, goes on where it
+was when the command is given again.
+
+Options:
+      --trials N              Schedules to try for each kernel; 64 unless given
+      --seconds S             Stop after so long; the next run goes on
+      --kernel NAME           Only kernels with this in their name
+      --seed N                Other samples; 0 unless given
+",
+    package_options!(),
+    "\
+\x20 -h, --help                  Print help
+
+Exit codes: 0 the search is done or stopped, 1 it cannot be made, 2 the command line is wrong.
 "
 );
 

@@ -20,6 +20,7 @@ mod scratch;
 mod script;
 mod show;
 mod stats;
+mod tune;
 
 use arguments::{Arguments, Command, Parsed};
 use std::process::ExitCode;
@@ -50,6 +51,9 @@ fn main() -> ExitCode {
     // workers that compile are this program again
     tenfold_build::look::serve();
     if let Some(outcome) = doctor::child() {
+        return outcome.into();
+    }
+    if let Some(outcome) = tune::serve() {
         return outcome.into();
     }
     if let Some(outcome) = onnx::worker() {
@@ -87,6 +91,7 @@ fn run(arguments: &Arguments) -> Outcome {
         Command::Bisect { function, .. } => show::run(&Ask::Executions, None, function),
         Command::Graph { function, output } => show::graph(function, output.as_deref()),
         Command::Explain { asked, function } => explain::run(asked, function),
+        Command::Tune { asked, function } => tune::run(asked, function),
         Command::Stats { json, function } => stats::run(*json, function.as_deref()),
     }
 }

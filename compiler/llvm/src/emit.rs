@@ -3,7 +3,6 @@
 //! It knows tir and instructions, not passes of LLVM or object files.
 
 mod alias;
-mod dot;
 mod expr;
 mod function;
 mod half;

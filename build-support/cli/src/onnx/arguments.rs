@@ -10,6 +10,7 @@ use lexopt::{Arg, Parser, ValueExt as _};
 use super::check::Check;
 use super::help_of;
 use super::model::Model;
+use crate::tune;
 
 /// The names of the commands.
 pub(crate) const NAMES: [&str; 5] = ["check-onnx", "signature", "weights", "run", "bench"];
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Bench(Model),
     /// `explain`.
     Explain(Model),
+    /// `tune`.
+    Tune(Model),
 }
 
 /// Reads what follows a command's name.
@@ -48,6 +51,7 @@ pub(crate) fn parse(name: &str, rest: &[OsString]) -> Result<Command, String> {
         "weights" => Command::Weights(model),
         "run" => Command::Run(model),
         "explain" => Command::Explain(model),
+        "tune" => Command::Tune(model),
         _ => Command::Bench(model),
     })
 }
@@ -97,7 +101,7 @@ pub(crate) fn seconds(value: f64) -> Result<f64, String> {
 fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model), String> {
     let mut model = Model { seconds: 1.0, threads: 1, ..Model::default() };
     let (runs, signs, writes, explains) = (name == "run", name == "signature", name == "weights", name == "explain");
-    let measures = name == "bench" || explains;
+    let (measures, tunes) = (name == "bench" || explains, name == "tune");
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok((Some(help_of(name)), model)),
@@ -121,6 +125,18 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
             Arg::Long("json") if measures => model.json = true,
             Arg::Long("seconds") if measures => {
                 model.seconds = seconds(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
+            }
+            Arg::Long("trials") if tunes => {
+                model.tuned.trials = tune::trials(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
+            }
+            Arg::Long("seconds") if tunes => {
+                model.tuned.seconds = Some(seconds(parser.value().and_then(|v| v.parse()).map_err(text)?)?);
+            }
+            Arg::Long("seed") if tunes => {
+                model.tuned.seed = parser.value().and_then(|v| v.parse()).map_err(text)?;
+            }
+            Arg::Long("kernel") if tunes => {
+                model.tuned.kernel = Some(parser.value().and_then(|v| v.string()).map_err(text)?);
             }
             Arg::Long("threads") if measures && !explains => {
                 model.threads = parser.value().and_then(|v| v.parse()).map_err(text)?;

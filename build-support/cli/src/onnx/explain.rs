@@ -10,6 +10,7 @@ use tenfold_onnx::read;
 
 use super::model::{Model, host, open_dims, outcome};
 use super::native;
+use super::tune::records;
 use crate::explain::{Explained, keep, measured, say};
 use crate::scratch::Scratch;
 use crate::{Outcome, output};
@@ -35,6 +36,7 @@ fn attempt(model: &Model) -> Result<String, String> {
     let folder = scratch.path();
     let backend = native::backend(folder)?;
     let context = PassContext::from_env(host(), &|name| env::var(name).ok()).map_err(|e| e.message)?;
+    let context = context.with_tuned(records());
     let made = compile_timed(imported.module, &context, &Options::default(), &*backend, &BTreeMap::new(), folder);
     let (explained, written) =
         made.map_err(|errors| errors.iter().map(|e| e.message.clone()).collect::<Vec<_>>().join("; "))?;

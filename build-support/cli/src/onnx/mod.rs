@@ -12,6 +12,7 @@ mod native;
 mod npy;
 mod outputs;
 mod signature;
+mod tune;
 mod weights;
 
 use std::ffi::OsString;
@@ -20,7 +21,7 @@ use std::path::Path;
 use crate::{Outcome, help, output};
 
 pub(crate) use arguments::{NAMES, dim, seconds};
-pub(crate) use native::run as run_program;
+pub(crate) use native::{backend, run as run_program};
 
 /// Does a worker's part, if this process is one.
 pub(crate) fn worker() -> Option<Outcome> {
@@ -33,7 +34,7 @@ pub(crate) fn command(arguments: &[OsString]) -> Option<Outcome> {
         Some(first) if first == "tenfold" => &arguments[1..],
         Some(_) | None => arguments,
     };
-    let of_model = |name: &&str| NAMES.contains(name) || (*name == EXPLAIN && names_a_model(rest));
+    let of_model = |name: &&str| NAMES.contains(name) || ([EXPLAIN, TUNE].contains(name) && names_a_model(rest));
     let name = rest.first()?.to_str().filter(of_model)?;
     Some(match arguments::parse(name, &rest[1..]) {
         Ok(arguments::Command::Help(text)) => {
@@ -46,6 +47,7 @@ pub(crate) fn command(arguments: &[OsString]) -> Option<Outcome> {
         Ok(arguments::Command::Run(of)) => model::run(&of),
         Ok(arguments::Command::Bench(of)) => model::bench(&of),
         Ok(arguments::Command::Explain(of)) => explain::explain(&of),
+        Ok(arguments::Command::Tune(of)) => tune::tune(&of),
         Err(error) => {
             eprint!("error: {error}\n\nFor more, try `cargo tenfold {name} --help`.\n");
             Outcome::Usage
@@ -53,8 +55,9 @@ pub(crate) fn command(arguments: &[OsString]) -> Option<Outcome> {
     })
 }
 
-/// A command over functions of a package, or over a model if it names one.
+/// Commands over functions of a package, or over a model if they name one.
 const EXPLAIN: &str = "explain";
+const TUNE: &str = "tune";
 
 fn names_a_model(arguments: &[OsString]) -> bool {
     arguments.iter().any(|argument| Path::new(argument).extension().is_some_and(|end| end == "onnx"))
@@ -69,6 +72,7 @@ fn help_of(name: &str) -> &'static str {
         "run" => help::RUN,
         "bench" => help::BENCH,
         EXPLAIN => help::EXPLAIN,
+        TUNE => help::TUNE,
         _ => help::ALL,
     }
 }

@@ -15,7 +15,7 @@ use super::npy::Array;
 use super::outputs::{Output, outputs as outputs_of};
 use crate::rustc::Rustc;
 use crate::scratch::Scratch;
-use crate::{Outcome, output};
+use crate::{Outcome, output, tune};
 
 /// What is asked of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +40,8 @@ pub(crate) struct Model {
     pub(crate) params: bool,
     /// Whether nothing is to be measured.
     pub(crate) no_run: bool,
+    /// How to tune it.
+    pub(crate) tuned: tune::Asked,
 }
 
 /// How long a model may run.

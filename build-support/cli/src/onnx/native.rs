@@ -15,7 +15,7 @@ use tenfold_core::{Backend, Options, Target, compile};
 use tenfold_llvm::{Env, LlvmBackend, find, load};
 use tenfold_onnx::{Import, Port};
 
-use super::measured;
+use super::{measured, tune};
 
 /// The symbol of the function.
 const ENTRY: &str = "tenfold_onnx_model";
@@ -60,6 +60,7 @@ pub(crate) fn build(
 ) -> Result<Program, String> {
     let Import { module, inputs, outputs, .. } = import;
     let context = PassContext::from_env(target.clone(), &|name| env::var(name).ok()).map_err(|e| e.message)?;
+    let context = context.with_tuned(tune::records());
     let options = Options { symbol: ENTRY.into(), ..Options::default() };
     let made = compile(module, &context, &options, backend);
     let made = made.map_err(|errors| {

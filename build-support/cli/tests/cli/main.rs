@@ -9,5 +9,6 @@ mod package;
 mod passes;
 mod quantised;
 mod show;
+mod tune;
 mod usage;
 mod values;

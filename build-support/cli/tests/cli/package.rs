@@ -82,8 +82,8 @@ impl Package {
         self
     }
 
-    /// Runs `cargo-tenfold tenfold …`, as cargo does.
-    pub(crate) fn run(&self, line: &str) -> Outcome {
+    /// `cargo-tenfold tenfold …`, as cargo runs it.
+    pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-tenfold"));
         for (name, _) in std::env::vars_os() {
             let shown = name.to_string_lossy();
@@ -93,15 +93,19 @@ impl Package {
                 command.env_remove(&name);
             }
         }
-        let output = command
+        command
             .arg("tenfold")
             .args(line.split_whitespace())
             .current_dir(&self.directory)
             .env("CARGO_TARGET_DIR", self.directory.join("target"))
             .env("CARGO_NET_OFFLINE", "true")
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .output()
-            .expect("the program starts");
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// What that does.
+    pub(crate) fn run(&self, line: &str) -> Outcome {
+        let output = self.command(line).output().expect("the program starts");
         Outcome {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
