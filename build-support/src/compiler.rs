@@ -77,9 +77,10 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
     let [passes, code] = made.times;
     let times = [("front end", front), ("passes", passes), ("code", code), ("constants", begin.elapsed() - compiled)];
     write_object(&request.object, &made.artefact.object)?;
-    for (variant, artefact) in options.variants.iter().zip(&made.variants) {
-        write_object(&variants::object(&request.object, &variant.name), &artefact.object)?;
+    for (name, artefact) in &made.variants {
+        write_object(&variants::object(&request.object, name), &artefact.object)?;
     }
+    let levels: Vec<Level> = levels.into_iter().filter(|l| made.variants.iter().any(|(n, _)| n == l.name)).collect();
     let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     Ok(Compiled {
         workspace_bytes: made.workspace_bound.or(made.workspace.is_none().then_some(0)),

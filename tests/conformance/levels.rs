@@ -16,7 +16,15 @@ use crate::{interpret, native};
 
 fn cases() -> Vec<Case> {
     let dtype = DType::F32;
-    vec![products(dtype), windows(dtype), rows(dtype), elements(dtype), symbolic()]
+    vec![
+        products(dtype),
+        windows(dtype),
+        rows(dtype),
+        elements(dtype),
+        symbolic(),
+        products_of_bytes(),
+        windows_of_bytes(),
+    ]
 }
 
 /// Rows, terms and columns: tiles that a panel holds once, several times, in part, and that reach into the next.
@@ -65,6 +73,40 @@ fn windows(dtype: DType) -> Case {
         results.push(m.emit(Op::Pool { op, window: window(3, 2, 1), ceil_mode: false, layout }, &[points]));
     }
     results.push(m.reduce(ReduceOp::Mean, narrow, &[2, 3], false));
+    m.done(&results)
+}
+
+/// A value in 32 bits.
+fn wide(m: &mut Make, x: ValueId) -> ValueId {
+    m.element(ElementOp::Cast(DType::I32), &[x])
+}
+
+/// Products of bytes with constants, with signs and without: in whole steps of four terms, and with others.
+fn products_of_bytes() -> Case {
+    let mut m = Make::new("levels_products_of_bytes");
+    let mut results = Vec::new();
+    for [x, w] in [[DType::U8, DType::I8], [DType::I8, DType::I8], [DType::U8, DType::U8], [DType::I8, DType::U8]] {
+        for [rows, terms, columns] in [[1, 12, 200], [13, 8, 85], [5, 10, 33]] {
+            let x = m.input(x, &fixed(&[rows, terms]));
+            let w = m.constant(w, &[terms, columns]);
+            let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
+            results.push(m.emit(Op::MatMul, &[x, w]));
+        }
+    }
+    m.done(&results)
+}
+
+/// Convolutions of bytes: over points, over windows with padding, in groups.
+fn windows_of_bytes() -> Case {
+    let mut m = Make::new("levels_windows_of_bytes");
+    let mut results = Vec::new();
+    for ([made, taken, side, _], step, group) in [([32, 8, 1, 1], 1, 1), ([24, 8, 3, 3], 2, 1), ([16, 8, 3, 3], 1, 2)] {
+        let x = m.input(DType::U8, &fixed(&[1, taken * group, 7, 7]));
+        let w = m.constant(DType::I8, &[made, taken, side, side]);
+        let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
+        let window = window(side, step, side / 2);
+        results.push(m.emit(Op::Conv { window, group, layout: ConvLayout::default() }, &[x, w]));
+    }
     m.done(&results)
 }
 

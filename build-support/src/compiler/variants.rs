@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_environment_goes_before_the_script_and_the_script_before_the_profile() {
-        let all = vec!["x86-64-v2", "x86-64-v3", "x86-64-v4"];
+        let all = vec!["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"];
         assert_eq!(chosen("", None, true), Ok(all.clone()));
         assert_eq!(chosen("", None, false), Ok(Vec::new()));
         assert_eq!(chosen("", Some("all"), false), Ok(all.clone()));
@@ -128,7 +128,8 @@ mod tests {
     fn a_wrong_name_says_where_it_stands() {
         let error = chosen("v3", None, true).unwrap_err();
         assert_eq!(error.message, "`TENFOLD_VARIANTS=v3`: there is no variant `v3`");
-        let help = "the variants are `all`, or a list of `baseline`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`";
+        let help =
+            "the variants are `all`, or a list of `baseline`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`, `x86-64-v4-vnni`";
         assert_eq!(error.help.as_deref(), Some(help));
         let error = chosen("", Some("all,x86-64-v3"), true).unwrap_err();
         assert_eq!(error.message, "`variants(\"all,x86-64-v3\")` in the build script: there is no variant `all`");

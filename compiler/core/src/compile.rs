@@ -18,6 +18,7 @@ use crate::externs::ExternCall;
 use crate::flops::bytes_of;
 use crate::pass::{PassContext, UserPass};
 use crate::text::module_text;
+pub(crate) use code::gaining;
 use code::{Code, Made};
 pub use jobs::{Alone, Jobs, Lent, on_threads};
 
@@ -66,8 +67,9 @@ pub fn variant_symbol(symbol: &str, variant: &str) -> String {
 pub struct Compiled {
     /// The object and the texts asked for.
     pub artefact: Artefact,
-    /// The objects of the variants, in their order; the entry of each is its [`variant_symbol`].
-    pub variants: Vec<Artefact>,
+    /// The objects of the variants by name, in their order, without those that would be no better than the one before;
+    /// the entry of each is its [`variant_symbol`].
+    pub variants: Vec<(String, Artefact)>,
     /// Bytes of workspace over the named dims: as many as each variant needs.
     pub workspace: Option<IntExpr>,
     /// The greatest such number, if every dim in it is bounded.
@@ -124,9 +126,9 @@ fn attempt(
     let Some(Made { compiled: mut out, mut module, mut over }) = made.next() else {
         return Err(vec![CompileError::internal(Loc::default(), "there is no code for the target")]);
     };
-    for variant in made {
-        merge::add(&mut out, variant.compiled).map_err(one)?;
-        (module, over) = (variant.module, over.or(variant.over));
+    for (variant, made) in code.variants(&context.target).into_iter().zip(made) {
+        merge::add(&mut out, &variant.name, made.compiled).map_err(one)?;
+        (module, over) = (made.module, over.or(made.over));
     }
     out.times[0] += code.shared.time;
     out.artefact.texts.extend(relax.map(|t| (Stage::Relax, t)));

@@ -52,6 +52,8 @@ pub static PIPELINE: &[Pass] = &[
     rewrite_dataflow_reshape::PASS,
     // Kernels that are part of others now are called no more.
     graph::remove_unused_functions::PASS.in_phase(PassPhase::Fusion),
+    // Before constants get their last layout: those of integers lie in groups of four then.
+    dlight::tensorize_dots::PASS,
     // The rules of the next pass say how they will read constants.
     dlight::prepack_weights::PASS,
     // What a rule has scheduled has its loops, and `FuseLoops` leaves it alone.
@@ -175,6 +177,7 @@ pub static PASSES: &[Pass] = &[
     graph::simplify_inference::PASS,
     tir::split_host_device::PASS,
     tir::storage_rewrite::PASS,
+    dlight::tensorize_dots::PASS,
     tir::thread_sync::PASS,
     graph::to_mixed_precision::PASS,
     tir::unify_thread_binding::PASS,

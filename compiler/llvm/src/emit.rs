@@ -3,6 +3,7 @@
 //! It knows tir and instructions, not passes of LLVM or object files.
 
 mod alias;
+mod dot;
 mod expr;
 mod function;
 mod half;

@@ -432,6 +432,17 @@ impl<'c, 'm> Ir<'c, 'm> {
         self.call_raw(ty, function, arguments)
     }
 
+    /// A call of an intrinsic that is not overloaded, with arguments of other types of the same size as it takes.
+    pub(crate) fn intrinsic_of_bits(&self, name: &str, arguments: &[Value<'c>]) -> Value<'c> {
+        let id = llvm!(LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()));
+        let ty = llvm!(LLVMIntrinsicGetType(self.context, id, ptr::null_mut(), 0));
+        let mut taken = vec![ptr::null_mut(); arguments.len()];
+        llvm!(LLVMGetParamTypes(ty, taken.as_mut_ptr()));
+        let cast = |(value, ty): (&Value<'c>, &LLVMTypeRef)| self.bitcast(*value, Type::new(*ty));
+        let arguments: Vec<Value<'c>> = arguments.iter().zip(&taken).map(cast).collect();
+        self.intrinsic(name, &[], &arguments)
+    }
+
     fn call_raw(&self, ty: LLVMTypeRef, function: LLVMValueRef, arguments: &[Value<'c>]) -> Value<'c> {
         let mut raw: Vec<LLVMValueRef> = arguments.iter().map(|value| value.0).collect();
         Value::new(llvm!(LLVMBuildCall2(self.builder, ty, function, raw.as_mut_ptr(), raw.len() as u32, c"".as_ptr(),)))

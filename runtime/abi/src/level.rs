@@ -9,9 +9,10 @@ pub struct Level {
     pub features: &'static [&'static str],
 }
 
-/// The levels of x86-64, each with all that those before it have. `lahfsahf` is left out: neither code for kernels nor
+/// The levels of x86-64, each with all that those before it have: those that the psABI names, and beyond v4 one for
+/// sums of products of 8 bits (`avx512vnni`), which only functions with such sums have code for. `lahfsahf` is left out: neither code for kernels nor
 /// the standard library asks for it.
-pub const X86_64_LEVELS: [Level; 3] = [
+pub const X86_64_LEVELS: [Level; 4] = [
     Level { name: "x86-64-v2", features: &["cmpxchg16b", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"] },
     Level {
         name: "x86-64-v3",
@@ -43,6 +44,32 @@ pub const X86_64_LEVELS: [Level; 3] = [
             "avx512dq",
             "avx512f",
             "avx512vl",
+            "bmi1",
+            "bmi2",
+            "cmpxchg16b",
+            "f16c",
+            "fma",
+            "lzcnt",
+            "movbe",
+            "popcnt",
+            "sse3",
+            "sse4.1",
+            "sse4.2",
+            "ssse3",
+            "xsave",
+        ],
+    },
+    Level {
+        name: "x86-64-v4-vnni",
+        features: &[
+            "avx",
+            "avx2",
+            "avx512bw",
+            "avx512cd",
+            "avx512dq",
+            "avx512f",
+            "avx512vl",
+            "avx512vnni",
             "bmi1",
             "bmi2",
             "cmpxchg16b",

@@ -191,6 +191,15 @@ impl Body<'_> {
                 let a = self.value(args[0]);
                 bitcast(from, elem, &a)
             }
+            Expr::Call(Intrinsic::Word4, args, _) => {
+                let args: Vec<String> = args.iter().map(|a| format!("(uint8_t){}", self.value(*a))).collect();
+                format!("tf_word4({})", args.join(", "))
+            }
+            Expr::Call(Intrinsic::Dot4 { signed }, args, _) => {
+                let word = |signed: bool| if signed { "i8" } else { "u8" };
+                let args: Vec<String> = args.iter().map(|a| self.value(*a)).collect();
+                format!("tf_dot4_{}{}({})", word(signed[0]), word(signed[1]), args.join(", "))
+            }
             Expr::If(..) => self.value(id),
             // `LowerMath` has expanded the first; vectors are for back ends that have them.
             Expr::Call(Intrinsic::QMultiplyShift, ..) | Expr::Ramp(..) | Expr::Broadcast(..) | Expr::Shuffle(..) => {

@@ -34,6 +34,19 @@ TF_INLINE uint64_t tf_bits_f64(double x) { union { double f; uint64_t u; } v; v.
 TF_INLINE float tf_f32_bits(uint32_t x) { union { float f; uint32_t u; } v; v.u = x; return v.f; }
 TF_INLINE double tf_f64_bits(uint64_t x) { union { double f; uint64_t u; } v; v.u = x; return v.f; }
 
+/* Four bytes as one number, and the sum of the products of four bytes each. */
+TF_INLINE int32_t tf_word4(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
+  return (int32_t)((uint32_t)a | (uint32_t)b << 8 | (uint32_t)c << 16 | (uint32_t)d << 24);
+}
+#define TF_DOT4(S, A, B) \
+  TF_INLINE int32_t tf_dot4_##S(int32_t x, int32_t y) { \
+    return (A)x * (B)y + (A)(x >> 8) * (B)(y >> 8) + (A)(x >> 16) * (B)(y >> 16) + (A)(x >> 24) * (B)(y >> 24); \
+  }
+TF_DOT4(u8u8, uint8_t, uint8_t)
+TF_DOT4(u8i8, uint8_t, int8_t)
+TF_DOT4(i8u8, int8_t, uint8_t)
+TF_DOT4(i8i8, int8_t, int8_t)
+
 /* What would be calls of a math library, bit-exact: S suffix, T type, U word of W bits, F of them the fraction's, BIAS
    of the exponent. */
 #define TF_EXACT(S, T, U, W, F, BIAS) \

@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tenfold_ir::tir::{Expr, ExprId, Intrinsic, PrimFunc};
 use tenfold_ir::{Function, Loc, Module, content::Hasher};
 
 use super::jobs::{Alone, on_threads};
 use super::{Compiled, Options, Variant, variant_symbol};
+use crate::Target;
 use crate::backend::{Backend, BackendError, Fault, Stage};
 use crate::budget::check_workspace;
 use crate::error::{CompileError, ErrorKind};
@@ -19,6 +21,29 @@ use crate::flops::{flops, used_constants};
 use crate::pass::{self, Pass, PassContext};
 use crate::pipeline;
 use crate::text::module_text;
+
+/// Features that are for sums of products of 8 bits alone.
+const DOTS: [&str; 1] = ["avx512vnni"];
+
+/// The variants whose features are of use to a module whose constants have their last layout: those of a level for sums
+/// of products of 8 bits are where there is one.
+pub(crate) fn gaining<'o>(module: &Module, baseline: &Target, variants: &'o [Variant]) -> Vec<&'o Variant> {
+    let dots = module.prims().any(has_dot);
+    let below = std::iter::once(baseline).chain(variants.iter().map(|variant| &variant.target));
+    let gains = |variant: &Variant, below: &Target| {
+        let mut more = variant.target.features.iter().filter(|feature| !below.has(feature));
+        more.any(|feature| dots || !DOTS.contains(&feature.as_str()))
+    };
+    variants.iter().zip(below).filter(|(variant, below)| gains(variant, below)).map(|(variant, _)| variant).collect()
+}
+
+/// Whether a kernel adds four products of 8 bits at once.
+fn has_dot(func: &PrimFunc) -> bool {
+    let mut found = false;
+    let is_dot = |e: &ExprId| matches!(func.exprs.get(*e), Expr::Call(Intrinsic::Dot4 { .. }, ..));
+    func.body.walk(&mut |stmt| found |= func.reachable(stmt.exprs()).iter().any(is_dot));
+    found
+}
 
 /// What every variant begins with.
 pub(super) struct Shared {
@@ -60,13 +85,18 @@ pub(super) struct Made {
 }
 
 impl Code<'_> {
+    /// The variants that the function gains from.
+    pub(super) fn variants(&self, baseline: &Target) -> Vec<&Variant> {
+        gaining(&self.shared.module, baseline, &self.options.variants)
+    }
+
     /// The code for the context's target, then that of each variant: side by side where threads are lent. Watchers of
     /// passes see one target after another.
     pub(super) fn all(&self, context: &PassContext) -> Result<Vec<Made>, CompileError> {
         let own = (context.apart(context.target.clone()), self.options.symbol.clone());
         let variant = |it: &Variant| (context.apart(it.target.clone()), variant_symbol(&self.options.symbol, &it.name));
         let wanted: Vec<(PassContext, String)> =
-            [own].into_iter().chain(self.options.variants.iter().map(variant)).collect();
+            [own].into_iter().chain(self.variants(&context.target).into_iter().map(variant)).collect();
         let jobs = self.options.jobs.as_deref().filter(|_| !context.is_watched()).unwrap_or(&Alone);
         let (next, made) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         let waiting = || wanted.len().saturating_sub(next.load(Ordering::Relaxed));

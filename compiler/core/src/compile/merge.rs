@@ -5,8 +5,8 @@ use tenfold_ir::{ConstData, Loc};
 use super::Compiled;
 use crate::error::CompileError;
 
-/// Adds a variant to what was made before it.
-pub(super) fn add(all: &mut Compiled, variant: Compiled) -> Result<(), CompileError> {
+/// Adds a variant of that name to what was made before it.
+pub(super) fn add(all: &mut Compiled, name: &str, variant: Compiled) -> Result<(), CompileError> {
     if variant.checks != all.checks {
         let text = "the variants of the function do not make the same run-time checks";
         return Err(CompileError::internal(Loc::default(), text));
@@ -26,7 +26,7 @@ pub(super) fn add(all: &mut Compiled, variant: Compiled) -> Result<(), CompileEr
     for (time, more) in all.times.iter_mut().zip(variant.times) {
         *time += more;
     }
-    all.variants.push(variant.artefact);
+    all.variants.push((name.to_string(), variant.artefact));
     Ok(())
 }
 
@@ -54,7 +54,7 @@ mod tests {
 
     fn merged(a: Compiled, b: Compiled) -> (String, Option<u64>, Option<u64>) {
         let mut all = a;
-        add(&mut all, b).expect("they agree");
+        add(&mut all, "b", b).expect("they agree");
         (all.workspace.map_or("none".into(), |w| w.to_string()), all.workspace_bound, all.stack)
     }
 
@@ -78,6 +78,6 @@ mod tests {
     #[test]
     fn checks_are_told_apart_by_number_so_they_agree() {
         let mut all = Compiled { checks: vec!["a".into()], ..Compiled::default() };
-        assert!(add(&mut all, Compiled::default()).is_err());
+        assert!(add(&mut all, "b", Compiled::default()).is_err());
     }
 }

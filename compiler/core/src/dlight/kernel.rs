@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{BufId, Expr, ExprId, IterKind, PrimFunc, Scope, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{BufId, Expr, ExprId, Intrinsic, IterKind, PrimFunc, Scope, Stmt, VarId, Viewer};
 
 use super::walk::moved;
 use crate::fuse::access::{Access, Axis, accesses, axes, names};
@@ -20,6 +20,8 @@ pub(super) struct Contraction {
     pub operands: Vec<Operand>,
     /// How the result is.
     pub result: Operand,
+    /// Whether it adds four products of 8 bits at once, and which of both operands have signs then.
+    pub dot: Option<[bool; 2]>,
 }
 
 /// How a buffer is walked, and by which index.
@@ -87,10 +89,19 @@ fn of(func: &PrimFunc, stage: &Stage, n: usize) -> Option<Contraction> {
     let result = walked(&mut viewer, stage, *acc, index)?;
     let reads: Vec<Access> = accesses(func, stage).into_iter().filter(|a| !a.write && a.buf != *acc).collect();
     let inner: Vec<ExprId> = func.reachable([*new]);
-    let mut operands = Vec::new();
+    let dot = match func.exprs.get(*new) {
+        Expr::Call(Intrinsic::Dot4 { signed }, ..) => Some(*signed),
+        _ => None,
+    };
+    let mut operands: Vec<Operand> = Vec::new();
     for id in inner {
         if let Expr::Load { buf, index, .. } = func.exprs.get(id) {
-            operands.push(Operand { load: id, ..walked(&mut viewer, stage, *buf, index)? });
+            let operand = Operand { load: id, ..walked(&mut viewer, stage, *buf, index)? };
+            // Neighbours that are one number are one operand.
+            let known = |o: &Operand| dot.is_some() && o.buf == *buf && o.steps == operand.steps;
+            if !operands.iter().any(known) {
+                operands.push(operand);
+            }
         }
     }
     (operands.len() >= 2 && reads.iter().all(|r| r.buf != *acc)).then_some(Contraction {
@@ -98,6 +109,7 @@ fn of(func: &PrimFunc, stage: &Stage, n: usize) -> Option<Contraction> {
         acc: *acc,
         operands,
         result,
+        dot,
     })
 }
 
@@ -111,11 +123,12 @@ pub(super) fn viewer<'f>(func: &'f PrimFunc, stage: &Stage) -> Viewer<'f> {
     viewer
 }
 
-/// Whether a value is a product of two factors, of whatever dtypes; a sum of squares is none.
+/// Whether a value is a product of two factors, of whatever dtypes, or the sum of four; a sum of squares is none.
 fn product(func: &PrimFunc, id: ExprId) -> bool {
     match func.exprs.get(id) {
         Expr::Binary(BinaryOp::Mul, a, b) => a != b,
         Expr::Cast(_, inner) => product(func, *inner),
+        Expr::Call(Intrinsic::Dot4 { .. }, ..) => true,
         _ => false,
     }
 }

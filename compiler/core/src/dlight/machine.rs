@@ -2,6 +2,54 @@
 
 use crate::target::{Arch, Target};
 
+/// Which sums of four products of 8 bits are one instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Dots {
+    /// None: products of 16 bits are added in pairs.
+    None,
+    /// Those of one factor with a sign and one without.
+    OfBothKinds,
+    /// Those of factors of one kind.
+    OfOneKind,
+    /// All.
+    All,
+}
+
+impl Dots {
+    fn of(target: &Target) -> Dots {
+        match (target.has("dotprod"), target.has("i8mm")) {
+            (true, true) => Dots::All,
+            (true, false) => Dots::OfOneKind,
+            (false, _) if target.has("avx512vnni") || target.has("avxvnni") => Dots::OfBothKinds,
+            (false, _) => Dots::None,
+        }
+    }
+
+    /// Registers that the sums take besides accumulators and operands: for the halves of operands, or for what a sign
+    /// that the instruction does not know is made good with.
+    pub(super) fn registers(self, signed: [bool; 2]) -> i64 {
+        let equal = signed[0] == signed[1];
+        match self {
+            Dots::All => 0,
+            Dots::OfOneKind => {
+                if equal {
+                    0
+                } else {
+                    3
+                }
+            }
+            Dots::OfBothKinds => {
+                if equal {
+                    3
+                } else {
+                    0
+                }
+            }
+            Dots::None => 5,
+        }
+    }
+}
+
 /// The numbers of a core.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Machine {
@@ -27,6 +75,8 @@ pub(super) struct Machine {
     pub second_bytes: i64,
     /// Pages whose places the core knows at once.
     pub pages: i64,
+    /// How four products of 8 bits are added.
+    pub dots: Dots,
     /// Bytes from which on results are written past all caches.
     pub past_caches: Option<i64>,
 }
@@ -56,6 +106,7 @@ impl Machine {
             far_cycles: 400,
             second_bytes: 1 << 20,
             pages: 64,
+            dots: Dots::of(target),
             past_caches: target.past_caches(),
         })
     }

@@ -13,6 +13,7 @@ mod kernel;
 mod machine;
 mod movement;
 pub(crate) mod prepack_weights;
+pub(crate) mod tensorize_dots;
 mod threads;
 mod tiles;
 mod walk;

@@ -26,10 +26,10 @@ pub(crate) const PASS: Pass = Pass::on_module("PrepackWeights", &run)
     .at_level(1)
     .about("lays constants that contractions read out in panels, as the default schedule reads them");
 
-/// Which operand of a kernel lies in another layout.
-struct Packed {
-    operand: usize,
-    parts: Vec<Part>,
+/// Which operand of a kernel lies in another layout, and how a constant gets there; nothing if it cannot be read.
+pub(super) struct Packed {
+    pub(super) operand: usize,
+    pub(super) lay: Box<dyn Fn(&ConstData) -> Option<ConstData>>,
 }
 
 fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
@@ -53,12 +53,17 @@ fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
         let operand_name = func.buffers[buf.0 as usize].name.clone();
         context.remark(|| Remark::applied(PASS.info.name, &name, format!("`{operand_name}`"), text(&parts)));
         module.functions.insert(name.clone(), Function::Prim(func));
-        all.insert(name, Packed { operand, parts });
+        all.insert(name, Packed { operand, lay: Box::new(move |data| laid_out(data, &parts)) });
     }
+    pass_packed(module, &all)
+}
+
+/// Lets every call of kernels pass the constants that they take now.
+pub(super) fn pass_packed(module: &mut Module, packed: &BTreeMap<String, Packed>) -> Result<(), CompileError> {
     let graphs = module.functions.iter().filter(|(_, f)| matches!(f, Function::Relax(_)));
     let mut reads = reads(module);
     for name in graphs.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-        calls(module, &name, &all, &mut reads)?;
+        calls(module, &name, packed, &mut reads)?;
     }
     Ok(())
 }
@@ -83,12 +88,12 @@ fn text(parts: &[Part]) -> String {
 }
 
 /// Whether no schedule was written for a kernel, and none is unwanted.
-fn is_open(func: &PrimFunc) -> bool {
+pub(super) fn is_open(func: &PrimFunc) -> bool {
     func.phase == Phase::Blocks && !func.exported && !func.skip_optimization
 }
 
 /// The buffers that take operands, in order.
-fn inputs(func: &PrimFunc) -> Vec<BufId> {
+pub(super) fn inputs(func: &PrimFunc) -> Vec<BufId> {
     let input = |p: &Param| match p {
         Param::Buffer(buf, BufUse::In | BufUse::InOut) => Some(*buf),
         Param::Buffer(_, BufUse::Out) | Param::Value(_) | Param::Workspace => None,
@@ -97,7 +102,7 @@ fn inputs(func: &PrimFunc) -> Vec<BufId> {
 }
 
 /// The operands of each kernel that are constants in every call of it.
-fn constant_operands(module: &Module) -> BTreeMap<String, BTreeSet<usize>> {
+pub(super) fn constant_operands(module: &Module) -> BTreeMap<String, BTreeSet<usize>> {
     let mut all: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for function in module.functions.values() {
         let Function::Relax(func) = function else { continue };
@@ -139,10 +144,10 @@ fn calls(
     let (mut changed, mut unread) = (false, None);
     func.rewrite(|func, mut binding| {
         let Op::CallTir { func: callee, .. } = &binding.op else { return vec![binding] };
-        let Some(Packed { operand, parts }) = packed.get(callee) else { return vec![binding] };
+        let Some(Packed { operand, lay }) = packed.get(callee) else { return vec![binding] };
         let old = binding.args[*operand];
         let Some(id) = constants.get(&old) else { return vec![binding] };
-        let Some(data) = laid_out(module.constant(*id), parts) else {
+        let Some(data) = lay(module.constant(*id)) else {
             unread = Some(module.constant(*id).name.clone());
             return vec![binding];
         };

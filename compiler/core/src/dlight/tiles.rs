@@ -148,6 +148,7 @@ fn loads(vectors: i64, machine: &Machine) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::machine::Dots;
     use super::*;
 
     const AVX512: Machine = Machine {
@@ -162,6 +163,7 @@ mod tests {
         far_cycles: 400,
         second_bytes: 1 << 20,
         pages: 64,
+        dots: Dots::None,
         past_caches: None,
     };
 

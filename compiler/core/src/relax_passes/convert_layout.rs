@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::ElementOp;
 use tenfold_ir::relax::{
     Binding, ConvLayout, DataLayout, Function as RelaxFunction, KernelLayout, Op, Part, PoolOp, Type, ValueId, Window,
     in_plain_order, inverse, permutation, plain_shape, stored_shape,
@@ -22,6 +23,7 @@ use tenfold_ir::{Function, Module};
 
 use super::rewrite::{Rewriter, Visit, rewrite_one};
 use super::simplify_inference::normalised;
+use super::widened::widened_from;
 use crate::pass::{ConfigKey, Pass, PassContext, PassPhase, TextKey, wrong};
 use crate::{CompileError, Target};
 
@@ -196,8 +198,21 @@ impl Convert {
         let spatial = spatial_of(cx, x)?;
         let layout = self.conv_layout(cx, x, w, group)?;
         let result = layout.result()?;
-        let data = self.in_layout(cx, x, layout.data)?;
-        let weights = to_stored(cx, w, &layout.kernel.parts(spatial))?;
+        let data = match widened_from(cx, x).filter(|_| self.laid(x).is_none()) {
+            Some(narrow) => {
+                let data = self.in_layout(cx, narrow, layout.data)?;
+                widened(cx, data, x)?
+            }
+            None => self.in_layout(cx, x, layout.data)?,
+        };
+        let parts = layout.kernel.parts(spatial);
+        let weights = match widened_from(cx, w) {
+            Some(narrow) => {
+                let weights = to_stored(cx, narrow, &parts)?;
+                widened(cx, weights, w)?
+            }
+            None => to_stored(cx, w, &parts)?,
+        };
         let mut args = binding.args.clone();
         (args[0], args[1]) = (data, weights);
         let value = cx.emit(Op::Conv { window: window.clone(), group, layout }, &args)?;
@@ -325,6 +340,12 @@ impl Convert {
         let shape = cx.shape(binding.out).to_vec();
         cx.emit(Op::Reshape { shape }, &[plain])
     }
+}
+
+/// A value in the dtype of another one.
+fn widened(cx: &mut Rewriter<'_>, v: ValueId, like: ValueId) -> Option<ValueId> {
+    let dtype = cx.dtype(like)?;
+    cx.emit(Op::Element(ElementOp::Cast(dtype)), &[v])
 }
 
 /// The largest divisor of `n` that is at most `most`.

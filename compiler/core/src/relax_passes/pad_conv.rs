@@ -3,12 +3,16 @@
 //! `conv(x, w, pads = p)  ->  conv(pad(x, 0, p), w)`: the loops lose a condition per tap, and vectorise. A maximum is
 //! padded by the least value there is.
 
+use std::collections::BTreeMap;
+
 use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::ElementOp;
 use tenfold_ir::relax::{
     self, Binding, DataLayout, Op, PadMode, Part, PoolOp, TensorType, Type, ValueData, ValueId, Window,
 };
 use tenfold_ir::{Function, Module, Scalar};
 
+use super::widened::widening;
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
 
@@ -22,9 +26,10 @@ pub(crate) const PASS: Pass = Pass::on_module("PadConv", &pad_conv)
 pub(crate) fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
     let entry = module.entry.clone();
     if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
+        let narrow = widening(func);
         for block in 0..func.blocks.len() {
             let bindings = std::mem::take(&mut func.blocks[block].bindings);
-            let padded = bindings.into_iter().flat_map(|b| expand(func, b)).collect();
+            let padded = bindings.into_iter().flat_map(|b| expand(func, b, &narrow)).collect();
             func.blocks[block].bindings = padded;
         }
         *func = relax::renumbered(func);
@@ -33,7 +38,7 @@ pub(crate) fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), Compi
 }
 
 /// The bindings that replace one.
-fn expand(func: &mut relax::Function, mut conv: Binding) -> Vec<Binding> {
+fn expand(func: &mut relax::Function, mut conv: Binding, narrow: &BTreeMap<ValueId, ValueId>) -> Vec<Binding> {
     let tensor = |x: ValueId| func.values[x.0 as usize].ty.tensor().cloned();
     let (Some(ty), Some(out)) = (conv.args.first().and_then(|x| tensor(*x)), tensor(conv.out)) else {
         return vec![conv];
@@ -58,15 +63,25 @@ fn expand(func: &mut relax::Function, mut conv: Binding) -> Vec<Binding> {
         parts.iter().map(|part| IntExpr::from(own(part))).collect::<Vec<_>>()
     };
     let (before, after) = (sides(0), sides(spatial));
-    let shape = (0..ty.shape.len()).map(|a| &(&ty.shape[a] + &before[a]) + &after[a]).collect();
+    let shape: Vec<IntExpr> = (0..ty.shape.len()).map(|a| &(&ty.shape[a] + &before[a]) + &after[a]).collect();
     window.pads.fill(0);
-    let filler = value(func, conv.out, TensorType { dtype: ty.dtype, shape: Vec::new() });
-    let padded = value(func, conv.out, TensorType { dtype: ty.dtype, shape });
+    // What a convolution widens as it reads it is padded before that: with 0, which stays 0.
+    let narrow = narrow.get(&conv.args[0]).filter(|_| matches!(conv.op, Op::Conv { .. }));
+    let source = narrow.copied().unwrap_or(conv.args[0]);
+    let dtype = func.values[source.0 as usize].ty.tensor().map_or(ty.dtype, |ty| ty.dtype);
+    let with = if narrow.is_some() { Scalar::zero(dtype) } else { with };
+    let filler = value(func, conv.out, TensorType { dtype, shape: Vec::new() });
+    let padded = value(func, conv.out, TensorType { dtype, shape: Vec::clone(&shape) });
     let scalar = Binding::new(filler, Op::Scalar(with), Vec::new());
     let pad = Op::Pad { mode: PadMode::Constant, before, after };
-    let pad = Binding::new(padded, pad, vec![conv.args[0], filler]);
+    let pad = Binding::new(padded, pad, vec![source, filler]);
     conv.args[0] = padded;
-    vec![scalar, pad, conv]
+    if narrow.is_none() {
+        return vec![scalar, pad, conv];
+    }
+    let wide = value(func, conv.out, TensorType { dtype: ty.dtype, shape });
+    conv.args[0] = wide;
+    vec![scalar, pad, Binding::new(wide, Op::Element(ElementOp::Cast(ty.dtype)), vec![padded]), conv]
 }
 
 /// Padding behind which as many windows are whole: were it made of elements, one that begins there would count too.

@@ -4,19 +4,32 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::rewrite::Rewriter;
 use tenfold_ir::op::ElementOp;
 use tenfold_ir::relax::{self, Binding, Op, ParamKind, Type, ValueId};
 use tenfold_ir::{Function, Module};
 
 /// What a conversion of integers reads that widens them and keeps each value.
-fn narrow(func: &relax::Function, binding: &Binding) -> Option<ValueId> {
-    let Op::Element(ElementOp::Cast(to)) = binding.op else { return None };
-    let source = *binding.args.first()?;
+fn narrow(func: &relax::Function, op: &Op, args: &[ValueId]) -> Option<ValueId> {
+    let Op::Element(ElementOp::Cast(to)) = *op else { return None };
+    let source = *args.first()?;
     let Type::Tensor(from) = &func.values[source.0 as usize].ty else { return None };
     let keeps =
         (from.dtype.is_int() || from.dtype.is_nibble()) && to.is_int() && from.dtype.size_bytes() < to.size_bytes();
     let signs = !from.dtype.is_signed() || to.is_signed();
     (keeps && signs && !from.shape.is_empty()).then_some(source)
+}
+
+/// The conversions of a function that widen integers and keep each value: what each reads, by its result.
+pub(crate) fn widening(func: &relax::Function) -> BTreeMap<ValueId, ValueId> {
+    func.bindings().filter_map(|b| Some((b.out, narrow(func, &b.op, &b.args)?))).collect()
+}
+
+/// What a value was widened from, if it was and keeps each number of it. Who moves such a value moves what it was widened
+/// from, so that products still read that.
+pub(crate) fn widened_from(cx: &Rewriter<'_>, v: ValueId) -> Option<ValueId> {
+    let def = cx.def(v)?;
+    narrow(&cx.func, &def.op, &def.args)
 }
 
 fn is_product(op: &Op) -> bool {
@@ -40,7 +53,7 @@ pub(crate) fn kept(module: &Module) -> BTreeSet<(String, ValueId)> {
     let mut out = BTreeSet::new();
     for (name, func) in relax_functions(module) {
         let mut found: BTreeSet<ValueId> =
-            func.bindings().filter(|b| narrow(func, b).is_some()).map(|b| b.out).collect();
+            func.bindings().filter(|b| narrow(func, &b.op, &b.args).is_some()).map(|b| b.out).collect();
         for binding in func.bindings() {
             let own = if is_product(&binding.op) { 2 } else { 0 };
             let results = binding.regions.iter().flat_map(|r| &r.results);
@@ -73,8 +86,7 @@ pub(crate) fn sources(func: &relax::Function) -> BTreeMap<ValueId, ValueId> {
     let inputs = func.params.iter().filter(|p| p.kind == ParamKind::Input).map(|p| p.value);
     let constants = func.bindings().filter(|b| matches!(b.op, Op::Const(_))).map(|b| b.out);
     let steady: BTreeSet<ValueId> = inputs.chain(constants).collect();
-    let found = func.bindings().filter_map(|b| Some((b.out, narrow(func, b)?)));
-    found.filter(|(_, source)| !writes || steady.contains(source)).collect()
+    widening(func).into_iter().filter(|(_, source)| !writes || steady.contains(source)).collect()
 }
 
 /// Whether an op writes into no memory but its result's.

@@ -16,6 +16,7 @@ pub use stats::Stats;
 
 use tenfold_ir::Module;
 
+use crate::compile::gaining;
 use crate::pass::{self, BisectLimit, Pass, PassContext, Remarks, Timing, unified};
 use crate::{CompileError, Options, pipeline};
 
@@ -109,7 +110,7 @@ impl Run<'_> {
         counting.watch(Box::new(all.clone()));
         let (shared, rest) = pipeline::split_shared(&self.passes);
         pass::run(shared, &mut module, &self.sharing(&counting))?;
-        let variants = self.options.variants.iter().map(|variant| &variant.target);
+        let variants = gaining(&module, &self.context.target, &self.options.variants).into_iter().map(|v| &v.target);
         for target in std::iter::once(&self.context.target).chain(variants) {
             pass::run(rest, &mut module.clone(), &counting.with_target(target.clone()))?;
         }

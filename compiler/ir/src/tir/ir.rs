@@ -156,6 +156,23 @@ pub enum Intrinsic {
     QMultiplyShift,
     /// The bits of a float as an integer of its width, or back; the target dtype is the expression's type.
     Bitcast,
+    /// `word4(a, b, c, d)`: four integers of 8 bits as one i32, the first one lowest.
+    Word4,
+    /// `dot4_u8i8(a, b)` of i32: both are four integers of 8 bits, the first one lowest; the sum of their four products.
+    Dot4 {
+        /// Whether those of each operand have a sign.
+        signed: [bool; 2],
+    },
+}
+
+impl Intrinsic {
+    /// Every [`Intrinsic::Dot4`] with its name.
+    pub const DOTS: [(&'static str, Intrinsic); 4] = [
+        ("dot4_u8u8", Intrinsic::Dot4 { signed: [false, false] }),
+        ("dot4_u8i8", Intrinsic::Dot4 { signed: [false, true] }),
+        ("dot4_i8u8", Intrinsic::Dot4 { signed: [true, false] }),
+        ("dot4_i8i8", Intrinsic::Dot4 { signed: [true, true] }),
+    ];
 }
 
 /// An expression.

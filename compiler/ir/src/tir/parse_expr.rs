@@ -180,7 +180,15 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 let ty = self.parser.func.exprs.ty(*first);
                 Expr::Call(Intrinsic::Fma, args, ty)
             }
+            ("word4", None, [first, ..]) => {
+                let ty = Ty { elem: Elem::Scalar(DType::I32), ..self.parser.func.exprs.ty(*first) };
+                Expr::Call(Intrinsic::Word4, args, ty)
+            }
             ("q_multiply_shift", None, _) => Expr::Call(Intrinsic::QMultiplyShift, args, Ty::scalar(DType::I32)),
+            (_, None, [a, _]) if dot(name).is_some() => {
+                let ty = self.parser.func.exprs.ty(*a);
+                dot(name).map_or(Expr::Index(0), |dot| Expr::Call(dot, args, ty))
+            }
             (_, None, [a]) if unary_op(name).is_some() => {
                 unary_op(name).map_or(Expr::Index(0), |op| Expr::Unary(op, *a))
             }
@@ -252,4 +260,9 @@ pub(super) fn parse_ty(text: &str) -> Parsed<Ty> {
     };
     let elem = if name == "index" { Elem::Index } else { Elem::Scalar(dtype(name)?) };
     Ok(Ty { elem, lanes })
+}
+
+/// The sum of four products of that name.
+fn dot(name: &str) -> Option<Intrinsic> {
+    Intrinsic::DOTS.iter().find(|(known, _)| *known == name).map(|(_, dot)| *dot)
 }

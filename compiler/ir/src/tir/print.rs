@@ -433,8 +433,13 @@ impl Printer<'_> {
             Expr::Cast(ty, a) => format!("cast<{ty}>({})", self.expr(*a)),
             Expr::Load { buf, index, access } => self.access(&self.func.buffers[buf.0 as usize].name, index, *access),
             Expr::Call(Intrinsic::Fma, args, _) => format!("fma({})", list(args)),
+            Expr::Call(Intrinsic::Word4, args, _) => format!("word4({})", list(args)),
             Expr::Call(Intrinsic::QMultiplyShift, args, _) => format!("q_multiply_shift({})", list(args)),
             Expr::Call(Intrinsic::Bitcast, args, ty) => format!("bitcast<{ty}>({})", list(args)),
+            Expr::Call(dot @ Intrinsic::Dot4 { .. }, args, _) => {
+                let name = Intrinsic::DOTS.iter().find(|(_, known)| known == dot).map_or("", |(name, _)| *name);
+                format!("{name}({})", list(args))
+            }
             Expr::Ramp(a, b, n) => format!("ramp({}, {}, {n})", self.expr(*a), self.expr(*b)),
             Expr::Broadcast(a, n) => format!("broadcast({}, {n})", self.expr(*a)),
             Expr::Shuffle(vectors, lanes) => {

@@ -127,7 +127,14 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
         (Intrinsic::Fma, [a, b, c]) if a == b && b == c => Ok(*a),
         (Intrinsic::QMultiplyShift, [a, b, c]) if i32s(a) && a == b && b == c => Ok(*a),
         (Intrinsic::Bitcast, [a]) if width(*a) == width(to) => Ok(to),
-        (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast, _) => {
+        (Intrinsic::Word4, [a, rest @ ..]) if rest.len() == 3 && rest.iter().all(|b| a == b) && width(*a).0 == 1 => {
+            Ok(Ty { elem: Elem::Scalar(DType::I32), ..*a })
+        }
+        (Intrinsic::Dot4 { .. }, [a, b]) if i32s(a) && a == b => Ok(*a),
+        (
+            Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word4 | Intrinsic::Dot4 { .. },
+            _,
+        ) => {
             let args: Vec<String> = args.iter().map(Ty::to_string).collect();
             Err(format!("arguments of types ({}) for {f:?}", args.join(", ")))
         }

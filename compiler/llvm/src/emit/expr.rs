@@ -36,6 +36,7 @@ impl<'c> Body<'_, 'c, '_> {
                 let value = self.expr(*a)?;
                 self.ops.unary(*op, self.kind(*a), value).map_err(|error| unexpanded(&error.0))
             }
+            Expr::Binary(BinaryOp::Add, sum, dot) if self.is_dot(*dot) => self.dot(*dot, Some(*sum)),
             Expr::Binary(op, a, b) => {
                 let (x, y) = (self.expr(*a)?, self.expr(*b)?);
                 let exact = self.counters.exact(self.prim, id);
@@ -63,6 +64,8 @@ impl<'c> Body<'_, 'c, '_> {
                 Ok(self.ops.cast(self.kind(*a), Kind::of(ty.elem), value))
             }
             Expr::Load { buf, index, access: _ } => self.load(*buf, index, self.prim.exprs.ty(id)),
+            Expr::Call(Intrinsic::Dot4 { .. }, ..) => self.dot(id, None),
+            Expr::Call(Intrinsic::Word4, args, _) => self.word(args),
             Expr::Call(function, args, ty) => self.intrinsic(*function, args, *ty),
             Expr::Ramp(base, stride, lanes) => self.ramp(*base, *stride, *lanes),
             Expr::Broadcast(a, lanes) => {
@@ -134,7 +137,9 @@ impl<'c> Body<'_, 'c, '_> {
                 let to = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));
                 Ok(self.cx.ir.bitcast(*a, to))
             }
-            (Intrinsic::Fma | Intrinsic::Bitcast, _) => Err(format!("`{function:?}` has {} operands", values.len())),
+            (Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word4 | Intrinsic::Dot4 { .. }, _) => {
+                Err(format!("`{function:?}` has {} operands", values.len()))
+            }
         }
     }
 
@@ -301,6 +306,9 @@ impl<'c> Body<'_, 'c, '_> {
 
     /// The step of a reduction, whose order is free.
     pub(super) fn accumulate(&mut self, op: BinaryOp, old: ExprId, new: ExprId) -> Result<Value<'c>> {
+        if op == BinaryOp::Add && self.is_dot(new) {
+            return self.dot(new, Some(old));
+        }
         let (x, y) = (self.expr(old)?, self.expr(new)?);
         let done = self.ops.binary(op, self.kind(old), true, x, y);
         done.map_err(|error| unexpanded(&error.0))

@@ -1,6 +1,7 @@
 //! One function for several levels of x86-64, whose codes read one constant.
 
 use tenfold_core::{CodegenOptions, Compiled, Options, Stage, Target, Variant, compile, pass::PassContext};
+use tenfold_ir::op::ElementOp;
 use tenfold_ir::{
     ConstBytes, ConstData, DType, Function, Loc, Module,
     relax::{Builder, Op, ParamKind, TensorType},
@@ -9,23 +10,32 @@ use tenfold_ir::{
 use super::llvm;
 use crate::LlvmBackend;
 
-/// `x @ w`, `[24, 64]` and a constant `[64, 192]`.
-fn dense() -> Module {
+/// `x @ w`, `[24, 64]` and a constant `[64, 192]`, of dtypes that are widened to 32 bits.
+fn dense([of_x, of_w]: [DType; 2]) -> Module {
     let mut module = Module { entry: "dense".into(), ..Module::default() };
-    let bytes: Vec<u8> = (0..64 * 192).flat_map(|n| (n as f32).to_le_bytes()).collect();
-    let (hash, name, dtype) = ("w".to_string(), "w".to_string(), DType::F32);
+    let bytes: Vec<u8> = (0..64 * 192 * of_w.size_bytes()).map(|n| (n % 100) as u8).collect();
+    let (hash, name, dtype) = ("w".to_string(), "w".to_string(), of_w);
     let bytes = ConstBytes::Inline(bytes.into());
     let id = module.add_constant(ConstData { hash, name, dtype, shape: vec![64, 192], bytes });
     let mut b = Builder::new("dense");
-    let tensor = |shape: [i64; 2]| TensorType { dtype, shape: shape.map(Into::into).to_vec() };
-    let x = b.param(ParamKind::Input, tensor([24, 64]), "x", 0, Loc::default());
-    let w = b.constant(id, tensor([64, 192]));
-    let y = b.emit(Op::MatMul, &[x, w]).expect("the shapes fit");
+    let tensor = |dtype: DType, shape: [i64; 2]| TensorType { dtype, shape: shape.map(Into::into).to_vec() };
+    let x = b.param(ParamKind::Input, tensor(of_x, [24, 64]), "x", 0, Loc::default());
+    let w = b.constant(id, tensor(of_w, [64, 192]));
+    let wide = Op::Element(ElementOp::Cast(DType::I32));
+    let factors = match of_x {
+        DType::F32 => [x, w],
+        _ => [x, w].map(|v| b.emit(wide.clone(), &[v]).expect("integers are widened")),
+    };
+    let y = b.emit(Op::MatMul, &factors).expect("the shapes fit");
     module.functions.insert("dense".into(), Function::Relax(b.finish(&[y])));
     module
 }
 
 fn build(target: &Target, layout: Option<Target>) -> Option<Compiled> {
+    build_of([DType::F32; 2], target, layout)
+}
+
+fn build_of(dtypes: [DType; 2], target: &Target, layout: Option<Target>) -> Option<Compiled> {
     let backend = LlvmBackend::new(llvm()?, &crate::find(&crate::Env::from_process()));
     let variants = target.levels().into_iter().map(|l| Variant { name: l.name.into(), target: target.with_level(&l) });
     let options = Options {
@@ -36,7 +46,7 @@ fn build(target: &Target, layout: Option<Target>) -> Option<Compiled> {
         ..Options::default()
     };
     let context = PassContext::new(target.clone());
-    Some(compile(dense(), &context, &options, &backend).unwrap_or_else(|errors| panic!("{errors:?}")))
+    Some(compile(dense(dtypes), &context, &options, &backend).unwrap_or_else(|errors| panic!("{errors:?}")))
 }
 
 /// How many lines of a code begin so.
@@ -52,8 +62,11 @@ fn each_level_has_its_registers_and_all_read_one_constant() {
     assert_eq!(compiled.constants.len(), 1, "{:?}", compiled.constants.iter().map(|c| &c.name).collect::<Vec<_>>());
     assert_eq!(compiled.weights, 64 * 192 * 4);
     let symbol = tenfold_core::constant_symbol(&compiled.constants[0].hash);
-    let all: Vec<&str> =
-        [&compiled.artefact].into_iter().chain(&compiled.variants).map(|a| a.texts[&Stage::Asm].as_str()).collect();
+    let all: Vec<&str> = [&compiled.artefact]
+        .into_iter()
+        .chain(compiled.variants.iter().map(|(_, a)| a))
+        .map(|a| a.texts[&Stage::Asm].as_str())
+        .collect();
     let [baseline, second, third, fourth] = all[..] else { panic!("{} codes", all.len()) };
     for asm in &all {
         assert!(asm.contains(&symbol), "{asm}");
@@ -85,4 +98,46 @@ fn panels_of_a_wider_machine_cost_no_loads() {
     assert!(own > 0 && other > 0, "{counts:?}");
     assert!(other_loads * own * 4 <= own_loads * other * 5, "{counts:?}");
     assert!(other_apart * own * 4 <= own_apart * other * 5, "{counts:?}");
+}
+
+const BYTES: [[DType; 2]; 4] =
+    [[DType::U8, DType::I8], [DType::I8, DType::I8], [DType::U8, DType::U8], [DType::I8, DType::U8]];
+
+/// Products of bytes have a code for the level that adds four of them, and the others two products of 16 bits.
+#[test]
+fn products_of_bytes_have_a_level_of_their_own() {
+    let target = Target::from_triple("x86_64-unknown-linux-gnu", &["sse", "sse2"]);
+    let widest = target.levels().last().map(|level| target.with_level(level));
+    for dtypes in BYTES {
+        let Some(compiled) = build_of(dtypes, &target, widest.clone()) else { return };
+        let names: Vec<&str> = compiled.variants.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"]);
+        assert_eq!((compiled.constants.len(), compiled.weights), (1, 64 * 192), "weights stay in 8 bits");
+        let codes = [&compiled.artefact].into_iter().chain(compiled.variants.iter().map(|(_, code)| code));
+        for (n, code) in codes.enumerate() {
+            let asm = &code.texts[&Stage::Asm];
+            let [fours, pairs] = [["vpdpbusd"], ["pmaddwd"]]
+                .map(|names| asm.lines().filter(|line| names.iter().any(|name| line.contains(name))).count());
+            assert_eq!((fours > 0, pairs > 0), (n == 4, n < 4), "{dtypes:?}, code {n}: {fours}, {pairs}");
+            assert!(n < 3 || asm.contains("%zmm"), "{dtypes:?}, code {n}");
+        }
+    }
+}
+
+/// ARM's instructions are for factors of one kind; one for both kinds came later.
+#[test]
+fn products_of_bytes_are_dot_products_on_arm() {
+    let cases: [(&[&str], [&str; 4]); 2] = [
+        (&["neon", "dotprod"], ["udot", "sdot", "udot", "sdot"]),
+        (&["neon", "dotprod", "i8mm"], ["usdot", "sdot", "udot", "usdot"]),
+    ];
+    for (features, wanted) in cases {
+        let target = Target::from_triple("aarch64-unknown-linux-gnu", features);
+        for (dtypes, name) in BYTES.into_iter().zip(wanted) {
+            let Some(compiled) = build_of(dtypes, &target, None) else { return };
+            let asm = &compiled.artefact.texts[&Stage::Asm];
+            let found = ["usdot", "udot", "sdot"].into_iter().find(|known| count(asm, &[known]) > 0);
+            assert_eq!(found, Some(name), "{features:?}, {dtypes:?}");
+        }
+    }
 }

@@ -180,7 +180,9 @@ fn conflicting(staged: &Staged, found: &Contraction, row: Option<VarId>, machine
 /// them before all loops, and would keep accumulators in memory instead.
 fn beside_constants(staged: &Staged, found: &Contraction, machine: &Machine) -> Machine {
     let functions = epilogue(staged, found).is_some_and(|(n, _)| !is_instructions(staged, n));
-    Machine { registers: if functions { machine.registers * 3 / 4 } else { machine.registers }, ..*machine }
+    let registers = if functions { machine.registers * 3 / 4 } else { machine.registers };
+    let of_dots = found.dot.map_or(0, |signed| machine.dots.registers(signed));
+    Machine { registers: registers - of_dots, ..*machine }
 }
 
 /// The machine for an iterator as columns. Where every operand has neighbours along it nothing is broadcast, and rows
@@ -238,6 +240,8 @@ fn in_vectors(
             any.then(|| along.find(free).map(|n| (n, Packing::Panels)))
         }
         (Some(n), None) if free(&n) => Some(Some((n, Packing::Panels))),
+        // Of neighbours that are one number no copy is made.
+        (Some(_), None) if found.dot.is_some() => None,
         (Some(n), None) => Some(Some((n, packing(staged, found, n, var)?))),
         (Some(_), Some(_)) => None,
     }

@@ -252,7 +252,12 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
         Expr::Binary(op, a, _) => (*a, work::binary(*op) as u64),
         Expr::Compare(_, a, _) => (*a, 1),
         Expr::Call(Intrinsic::QMultiplyShift, ..) => (e, 4),
-        Expr::Call(Intrinsic::Bitcast, ..)
+        // Four products and three sums, and as much effort as one of them.
+        Expr::Call(Intrinsic::Dot4 { .. }, ..) => {
+            let once = of_type(func, e, 1);
+            return Cost { ints: 7 * once.ints, ..once };
+        }
+        Expr::Call(Intrinsic::Bitcast | Intrinsic::Word4, ..)
         | Expr::Const(_)
         | Expr::Index(_)
         | Expr::Var(_)

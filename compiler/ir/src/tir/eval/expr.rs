@@ -136,8 +136,18 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             let value = Bounded::exact(Scalar { dtype, bits: x.value.bits });
             Ok(if x.is_exact() { value } else { value.unknown() })
         }
-        (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast, _) => {
-            Err(format!("{} arguments for {f:?}", args.len()))
+        (Intrinsic::Word4, [_, _, _, _]) => {
+            let bits = args.iter().rev().fold(0u64, |bits, a| bits << 8 | u64::from(a.value.bits as u8));
+            let value = Bounded::exact(Scalar::int(crate::DType::I32, i128::from(bits as u32 as i32)));
+            Ok(if args.iter().all(|a| a.is_exact()) { value } else { value.unknown() })
         }
+        (Intrinsic::Dot4 { signed }, [x, y]) => {
+            let value = Bounded::exact(scalar_ops::dot4(x.value, y.value, signed));
+            Ok(if args.iter().all(|a| a.is_exact()) { value } else { value.unknown() })
+        }
+        (
+            Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word4 | Intrinsic::Dot4 { .. },
+            _,
+        ) => Err(format!("{} arguments for {f:?}", args.len())),
     }
 }

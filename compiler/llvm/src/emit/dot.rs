@@ -1,0 +1,164 @@
+//! Sums of four products of 8-bit integers, `dot4_u8i8` and the like: one instruction where the processor has it, else
+//! two of products of 16 bits, which are exact as well; the instruction of 8 bits that older processors have saturates.
+//!
+//! The first operand is that of the rows of a tile, one number in all lanes, the second that of its columns. Only the
+//! second is changed where signs do not fit: of arithmetic on bytes of one number in all lanes LLVM 22 does not find an
+//! end.
+
+use tenfold_core::Arch;
+use tenfold_ir::tir::{BufId, Expr, ExprId, Intrinsic, Viewer};
+
+use super::function::{Body, Result};
+use crate::ir::Value;
+
+/// The sign bit of each byte.
+const SIGNS: i64 = 0x8080_8080_u32 as i32 as i64;
+
+impl<'c> Body<'_, 'c, '_> {
+    /// Whether an expression is such a sum.
+    pub(super) fn is_dot(&self, id: ExprId) -> bool {
+        matches!(self.node(id), Expr::Call(Intrinsic::Dot4 { .. }, ..))
+    }
+
+    /// The sum, added to what there is.
+    pub(super) fn dot(&mut self, id: ExprId, sum: Option<ExprId>) -> Result<Value<'c>> {
+        let Expr::Call(Intrinsic::Dot4 { signed }, args, _) = self.node(id) else {
+            return Err("no sum of four products".into());
+        };
+        let [x, y] = args[..] else { return Err(format!("a sum of products of {} operands", args.len())) };
+        let (x, y) = (self.expr(x)?, self.expr(y)?);
+        let sum = sum.map(|sum| self.expr(sum)).transpose()?;
+        let sum = sum.unwrap_or_else(|| self.cx.ir.const_int(x.ty(), 0));
+        let native = match self.cx.target.arch {
+            Arch::X86_64 => self.unsigned_by_signed(*signed, x, y, sum),
+            Arch::Aarch64 => self.of_equal_signs(*signed, x, y, sum),
+            Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => None,
+        };
+        Ok(native.or_else(|| self.in_pairs(*signed, x, y, sum)).unwrap_or_else(|| self.one_by_one(*signed, x, y, sum)))
+    }
+
+    /// Four integers of 8 bits as one number: neighbours are loaded as one. LLVM would find that out, too, unless it has
+    /// put the bytes of several numbers into vectors before.
+    pub(super) fn word(&mut self, args: &[ExprId]) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        if let Some((buf, first)) = self.neighbours(args) {
+            let (base, at) = (self.base(buf)?, self.as_index(first)?);
+            let place = ir.element(ir.int(8), base, at);
+            return Ok(ir.load(ir.int(32), place, 1));
+        }
+        let mut word = None;
+        for (n, arg) in (0..).zip(args) {
+            let byte = self.expr(*arg)?;
+            let wide = ir.resize(false, byte, ir.int(32).times(byte.ty().lanes()));
+            let moved = ir.shl(wide, self.lanes_of(wide, 8 * n));
+            word = Some(word.map_or(moved, |word| ir.or(word, moved)));
+        }
+        word.ok_or_else(|| "a number of no bytes".into())
+    }
+
+    /// The buffer that elements are neighbours in, and where the first one is, if memory has the first one lowest.
+    fn neighbours(&self, args: &[ExprId]) -> Option<(BufId, ExprId)> {
+        let place = |id: &ExprId| match self.node(*id) {
+            Expr::Load { buf, index, .. } if self.prim.exprs.ty(*id).lanes == 1 => Some((*buf, *index.first()?)),
+            _ => None,
+        };
+        let all: Vec<(BufId, ExprId)> = args.iter().map(place).collect::<Option<_>>()?;
+        let (buf, first) = *all.first()?;
+        let mut viewer = Viewer::new(self.prim);
+        let begin = viewer.int(first);
+        let mut behind = |n: i64, at: ExprId| {
+            let at = viewer.int(at);
+            viewer.prover.simplify(&(&at - &begin)).as_const() == Some(n)
+        };
+        let near = (0..).zip(&all).all(|(n, (other, at))| *other == buf && behind(n, *at));
+        (near && self.cx.target.little_endian).then_some((buf, first))
+    }
+
+    /// All lanes of a constant.
+    fn lanes_of(&self, like: Value<'c>, value: i64) -> Value<'c> {
+        self.cx.ir.const_int(like.ty(), value)
+    }
+
+    /// By x86's instruction, whose first operand has no sign and whose second one has. Elsewhere `p - 128` is written
+    /// for `p` or the other way round, and what that changes is taken back.
+    fn unsigned_by_signed(&self, signed: [bool; 2], x: Value<'c>, y: Value<'c>, sum: Value<'c>) -> Option<Value<'c>> {
+        let (ir, target) = (self.cx.ir, self.cx.target);
+        let wide = target.has("avx512vnni");
+        let name = match x.ty().lanes() {
+            16 if wide => "llvm.x86.avx512.vpdpbusd.512",
+            8 if wide && target.has("avx512vl") || target.has("avxvnni") => "llvm.x86.avx512.vpdpbusd.256",
+            4 if wide && target.has("avx512vl") || target.has("avxvnni") => "llvm.x86.avx512.vpdpbusd.128",
+            _ => return None,
+        };
+        let add = |sum: Value<'c>, unsigned: Value<'c>, signed: Value<'c>| {
+            ir.intrinsic_of_bits(name, &[sum, unsigned, signed])
+        };
+        let (zero, signs) = (self.lanes_of(x, 0), self.lanes_of(x, SIGNS));
+        Some(match signed {
+            [false, true] => add(sum, x, y),
+            [true, false] => add(sum, y, x),
+            // x y = (y + 128) x - 128 x
+            [true, true] => add(ir.sub(sum, add(zero, signs, x)), ir.xor(y, signs), x),
+            // x y = x (y - 128) + 128 x, and as a number with a sign 128 is -128
+            [false, false] => add(ir.sub(sum, add(zero, x, signs)), x, ir.xor(y, signs)),
+        })
+    }
+
+    /// By ARM's instructions, whose operands both have signs or both have none, but for one that newer processors have.
+    fn of_equal_signs(&self, signed: [bool; 2], x: Value<'c>, y: Value<'c>, sum: Value<'c>) -> Option<Value<'c>> {
+        let (ir, target) = (self.cx.ir, self.cx.target);
+        if !target.has("dotprod") || x.ty().lanes() != 4 {
+            return None;
+        }
+        let bytes = ir.int(8).times(16);
+        let add = |name: &str, sum: Value<'c>, x: Value<'c>, y: Value<'c>| {
+            let name = format!("llvm.aarch64.neon.{name}");
+            ir.intrinsic(&name, &[sum.ty(), bytes], &[sum, ir.bitcast(x, bytes), ir.bitcast(y, bytes)])
+        };
+        let (zero, signs) = (self.lanes_of(x, 0), self.lanes_of(x, SIGNS));
+        Some(match signed {
+            [true, true] => add("sdot", sum, x, y),
+            [false, false] => add("udot", sum, x, y),
+            [false, true] if target.has("i8mm") => add("usdot", sum, x, y),
+            [true, false] if target.has("i8mm") => add("usdot", sum, y, x),
+            // x y = x (y + 128) - 128 x
+            [false, true] => add("udot", ir.sub(sum, add("udot", zero, x, signs)), x, ir.xor(y, signs)),
+            // x y = x (y - 128) + 128 x, and as a number with a sign 128 is -128
+            [true, false] => add("sdot", ir.sub(sum, add("sdot", zero, x, signs)), x, ir.xor(y, signs)),
+        })
+    }
+
+    /// Bytes at even places and those at odd ones, each with 16 bits, by x86's sums of two products.
+    fn in_pairs(&self, signed: [bool; 2], x: Value<'c>, y: Value<'c>, sum: Value<'c>) -> Option<Value<'c>> {
+        let (ir, target, lanes) = (self.cx.ir, self.cx.target, x.ty().lanes());
+        let name = match lanes {
+            16 if target.has("avx512bw") => "llvm.x86.avx512.pmaddw.d.512",
+            8 if target.has("avx2") => "llvm.x86.avx2.pmadd.wd",
+            4 if target.arch == Arch::X86_64 => "llvm.x86.sse2.pmadd.wd",
+            _ => return None,
+        };
+        let halves = ir.int(16).times(2 * lanes);
+        let eight = ir.const_int(halves, 8);
+        let parts = |of: Value<'c>, signed: bool| {
+            let of = ir.bitcast(of, halves);
+            let even = if signed { ir.shl(of, eight) } else { ir.and(of, ir.const_int(halves, 0xff)) };
+            [if signed { ir.shr(true, even, eight) } else { even }, ir.shr(signed, of, eight)]
+        };
+        let [x, y] = [parts(x, signed[0]), parts(y, signed[1])];
+        let [even, odd] = [0, 1].map(|n: usize| ir.intrinsic_of_bits(name, &[x[n], y[n]]));
+        Some(ir.add(ir.add(sum, even), odd))
+    }
+
+    /// Four products of 32 bits.
+    fn one_by_one(&self, signed: [bool; 2], x: Value<'c>, y: Value<'c>, mut sum: Value<'c>) -> Value<'c> {
+        let ir = self.cx.ir;
+        let byte = |of: Value<'c>, signed: bool, n: i64| {
+            let top = ir.shl(of, self.lanes_of(of, 24 - 8 * n));
+            ir.shr(signed, top, self.lanes_of(of, 24))
+        };
+        for n in 0..4 {
+            sum = ir.add(sum, ir.mul(byte(x, signed[0], n), byte(y, signed[1], n)));
+        }
+        sum
+    }
+}
