@@ -6,6 +6,7 @@ use super::fact::{Fact, tighten};
 use super::memory::{Answers, Context, Known, Memory};
 use super::meter::Meter;
 use super::modular_set::ModularSet;
+use super::simplify::Equality;
 use super::sym::Sym;
 use super::{bounds, congruence, dividend, ends, enumerate, limits, linear, rows, simplify, split};
 
@@ -16,6 +17,8 @@ pub struct Prover {
     facts: Vec<Fact>,
     /// The facts up to each.
     contexts: Vec<Context>,
+    /// What each of them equates.
+    equalities: Vec<Option<Equality>>,
     /// How many facts each open scope began with.
     scopes: Vec<usize>,
     /// What is left of the work of the query at hand.
@@ -32,6 +35,8 @@ impl Prover {
 
     /// Takes `fact` to hold until the scope ends. Facts that contradict each other prove everything.
     pub fn assume(&mut self, fact: Fact) {
+        // Conditions name the variables of a block, and what is asked for is about those of the loops around it.
+        let fact = fact.map(&mut |e| simplify::equalities(self, e));
         match fact {
             Fact::And(all) => all.into_iter().for_each(|fact| self.assume(fact)),
             Fact::Or(mut any) if any.len() == 1 => any.drain(..).for_each(|fact| self.assume(fact)),
@@ -59,7 +64,13 @@ impl Prover {
 
     fn push(&mut self, fact: Fact) {
         self.contexts.push(self.memory.with(self.context(), &fact));
+        self.equalities.push(simplify::equality(self, &fact));
         self.facts.push(fact);
+    }
+
+    /// What each of the facts equates.
+    pub(super) fn equalities(&self) -> &[Option<Equality>] {
+        &self.equalities
     }
 
     /// The facts that hold now.
@@ -117,6 +128,7 @@ impl Prover {
         if let Some(len) = self.scopes.pop() {
             self.facts.truncate(len);
             self.contexts.truncate(len);
+            self.equalities.truncate(len);
         }
     }
 
@@ -130,15 +142,15 @@ impl Prover {
         let mut inner = self.fork();
         inner.facts.truncate(at);
         inner.contexts.truncate(at);
+        inner.equalities.truncate(at);
         self.facts.iter().skip(at + 1).for_each(|fact| inner.push(fact.clone()));
         inner
     }
 
     /// The same facts for a part of the same query; scopes are not carried over.
     pub(super) fn fork(&self) -> Self {
-        let Self { facts, contexts, work, memory, .. } = self;
-        let (facts, contexts, memory) = (facts.clone(), contexts.clone(), memory.clone());
-        Self { facts, contexts, scopes: Vec::new(), work: work.share(), memory }
+        let Self { facts, contexts, equalities, work, memory, .. } = self.clone();
+        Self { facts, contexts, equalities, scopes: Vec::new(), work: work.share(), memory }
     }
 
     /// Whether the query at hand may do so much more work; one that may not gives up.
@@ -166,12 +178,13 @@ impl Prover {
         if let Some(value) = e.as_const() {
             return value >= 0 || self.excluded();
         }
-        // An equality may rewrite what a fact says outright.
-        let stated = Fact::NonNegative(tighten(e));
+        // A rule may rewrite what a fact says outright.
+        let e = simplify::equalities(self, e);
+        let stated = Fact::NonNegative(tighten(&e));
         if self.facts.iter().any(|fact| fact.covers(&stated) || fact.is_false()) {
             return true;
         }
-        let e = tighten(&simplify::expr(self, e));
+        let e = tighten(&simplify::expr(self, &e));
         if let Some(value) = e.as_const() {
             return value >= 0 || self.excluded();
         }

@@ -6,6 +6,7 @@ use super::expr::IntExpr;
 use super::fact::{Fact, tighten};
 use super::limits;
 use super::prover::Prover;
+use super::sym::Sym;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Whether a fact is false by itself.
@@ -25,14 +26,22 @@ fn of_fact(fact: &Fact, out: &mut Vec<IntExpr>) {
 /// The inequalities of the facts that name `atom` outside of other atoms, then those of its meaning.
 pub(super) fn of_atom(prover: &Prover, atom: &Atom, fuel: &mut u32) -> Vec<IntExpr> {
     let mut out = Vec::new();
-    for fact in prover.facts() {
+    for (fact, equality) in prover.facts().iter().zip(prover.equalities()) {
         let (Fact::NonNegative(e) | Fact::Zero(e)) = fact else { continue };
+        // What else is known of a variable was said of its value, and a way through it leads back.
+        if equality.as_ref().is_some_and(|it| it.defines && !is_var(atom, &it.sym)) {
+            continue;
+        }
         if e.terms().iter().any(|(m, _)| m.atoms().contains(atom)) {
             of_fact(fact, &mut out);
         }
     }
     meaning(prover, atom, fuel, &mut out);
     tightest(out)
+}
+
+fn is_var(atom: &Atom, sym: &Sym) -> bool {
+    matches!(atom, Atom::Var(it) if it == sym)
 }
 
 /// The rows but those of which a later one is a higher bound of the same sum: few rows of an atom are tried.

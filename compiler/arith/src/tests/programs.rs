@@ -283,3 +283,16 @@ fn a_second_name_of_a_variable_takes_nothing_away() {
     unproven(&turns, "floormod(i - 1, 3*N*N) < 3*N*N - 1");
     unproven(&[&["N >= 0"], &turns[1..]].concat(), "floormod(i - 1, 3*N*N) < 3*N*N");
 }
+
+#[test]
+fn conditions_on_a_bound_variable_are_about_what_it_is_bound_to() {
+    let block = ["N >= 2", "M >= 1", "i_l >= 0", "i_l < M", "i == i_l", "i >= 0", "i < M"];
+    let with = |fact| [&block[..], &[fact]].concat();
+    proven(&with("i < 2 || i < 1"), "i < N");
+    proven(&with("floormod(2*i, 3) <= 0"), "floormod(2*i_l, 3) <= 0");
+    unproven(&with("i < 4 || i < 1"), "i < N");
+    // Nor does a way to a bound lead from one name to the other and back.
+    let residue = ["N >= 1", "i_l >= 0", "i_l < 3", "i == i_l", "j >= 0", "j < N", "j + floormod(2*i, 3) <= 0"];
+    proven(&residue, "i < N");
+    unproven(&residue, "i < N - 1");
+}

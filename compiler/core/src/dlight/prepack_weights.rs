@@ -26,10 +26,13 @@ pub(crate) const PASS: Pass = Pass::on_module("PrepackWeights", &run)
     .at_level(1)
     .about("lays constants that contractions read out in panels, as the default schedule reads them");
 
+/// How a constant gets into another layout.
+type Lay = Box<dyn Fn(&ConstData) -> Option<ConstData>>;
+
 /// Which operand of a kernel lies in another layout, and how a constant gets there; nothing if it cannot be read.
 pub(super) struct Packed {
     pub(super) operand: usize,
-    pub(super) lay: Box<dyn Fn(&ConstData) -> Option<ConstData>>,
+    pub(super) lay: Lay,
 }
 
 fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {

@@ -125,8 +125,8 @@ impl Check<'_> {
             for iter in &block.iters {
                 c.expr(iter.value);
                 let extent = c.viewer.int(iter.extent);
-                c.range(iter.var, &IntExpr::from(0), &extent);
                 c.bind(iter.var, iter.value);
+                c.range(iter.var, &IntExpr::from(0), &extent);
             }
             if let Some(p) = block.predicate {
                 c.expr(p);

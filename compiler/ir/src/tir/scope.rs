@@ -29,8 +29,8 @@ impl Viewer<'_> {
     pub fn enter_block(&mut self, block: &Block) {
         for iter in &block.iters {
             let extent = self.int(iter.extent);
-            self.range(iter.var, &IntExpr::from(0), &extent);
             self.bind(iter.var, iter.value);
+            self.range(iter.var, &IntExpr::from(0), &extent);
         }
         if let Some(cond) = block.predicate {
             self.assume_holds(cond);
