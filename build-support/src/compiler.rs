@@ -52,7 +52,7 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
     let own = shims::of_source(&module, &request.symbol);
     let front = begin.elapsed();
     let target = target(request);
-    let context = context(target, request).map_err(|error| vec![diagnostic(error)])?;
+    let context = context(target, request, &member).map_err(|error| vec![diagnostic(error)])?;
     if let Some(ask) = &request.text {
         return text::of(ask, module, &remarks, &context, &member, request);
     }
@@ -127,8 +127,8 @@ fn peak_bytes() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What the build script asks for, then what its environment does.
-fn context(target: Target, request: &Request) -> Result<PassContext, CompileError> {
+/// What the build script asks for, then what its environment does, then what the function says itself.
+fn context(target: Target, request: &Request, member: &Member) -> Result<PassContext, CompileError> {
     let mut context = PassContext::new(target);
     let settings = request.options.script.iter().filter(|(variable, _)| variable != variants::VARIABLE);
     for (variable, value) in settings {
@@ -140,6 +140,10 @@ fn context(target: Target, request: &Request) -> Result<PassContext, CompileErro
     let set = |name: &str| request.options.passes.iter().find(|(known, _)| known == name);
     context.follow(&|name| set(name).map(|(_, value)| value.clone()))?;
     context.tuned = Tuned::by(records::of(Path::new(&request.package)).0);
+    if member.tree.attributes.precision.as_ref().is_some_and(|precision| precision.value == "bf16") {
+        context.set("ToMixedPrecision.dtype", "bf16")?;
+        context.set("ToMixedPrecision.out_dtype", "f32")?;
+    }
     Ok(context)
 }
 

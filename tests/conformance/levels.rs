@@ -24,6 +24,7 @@ fn cases() -> Vec<Case> {
         symbolic(),
         products_of_bytes(),
         windows_of_bytes(),
+        halves(),
     ]
 }
 
@@ -93,6 +94,26 @@ fn products_of_bytes() -> Case {
             results.push(m.emit(Op::MatMul, &[x, w]));
         }
     }
+    m.done(&results)
+}
+
+/// Products and a convolution of `f32` that is stored in halves.
+fn halves() -> Case {
+    let mut m = Make::new("levels_halves");
+    let wide = |m: &mut Make, x: ValueId| m.element(ElementOp::Cast(DType::F32), &[x]);
+    let mut results = Vec::new();
+    for [rows, terms, columns] in [[1, 12, 200], [13, 7, 85]] {
+        let x = m.input(DType::F32, &fixed(&[rows, terms]));
+        let x = m.element(ElementOp::Cast(DType::BF16), &[x]);
+        let w = m.constant(DType::BF16, &[terms, columns]);
+        let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
+        results.push(m.emit(Op::MatMul, &[x, w]));
+    }
+    let x = m.input(DType::BF16, &fixed(&[1, 8, 7, 7]));
+    let w = m.constant(DType::BF16, &[24, 8, 3, 3]);
+    let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
+    let op = Op::Conv { window: window(3, 1, 1), group: 1, layout: ConvLayout::default() };
+    results.push(m.emit(op, &[x, w]));
     m.done(&results)
 }
 

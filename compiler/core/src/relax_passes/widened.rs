@@ -1,5 +1,5 @@
-//! Products of integers that are stored narrower: conversions which lose nothing stay beside the product, which reads
-//! the narrow elements and widens each as it loads it. Weights of 8 bits then take 8 bits. Constants of 4 bits stay what
+//! Products of integers that are stored narrower, and of `f32` stored as `bf16`: conversions which lose nothing stay
+//! beside the product, which reads the narrow elements and widens each as it loads it. Weights of 8 bits then take 8 bits. Constants of 4 bits stay what
 //! they are whatever reads them: they are packed two to a byte.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,17 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::rewrite::Rewriter;
 use tenfold_ir::op::ElementOp;
 use tenfold_ir::relax::{self, Binding, Op, ParamKind, Type, ValueId};
-use tenfold_ir::{Function, Module};
+use tenfold_ir::{DType, Function, Module};
 
-/// What a conversion of integers reads that widens them and keeps each value.
+/// What a conversion reads that widens numbers and keeps each of them.
 fn narrow(func: &relax::Function, op: &Op, args: &[ValueId]) -> Option<ValueId> {
     let Op::Element(ElementOp::Cast(to)) = *op else { return None };
     let source = *args.first()?;
     let Type::Tensor(from) = &func.values[source.0 as usize].ty else { return None };
-    let keeps =
-        (from.dtype.is_int() || from.dtype.is_nibble()) && to.is_int() && from.dtype.size_bytes() < to.size_bytes();
+    let integers = (from.dtype.is_int() || from.dtype.is_nibble()) && to.is_int();
     let signs = !from.dtype.is_signed() || to.is_signed();
-    (keeps && signs && !from.shape.is_empty()).then_some(source)
+    let keeps = integers && from.dtype.size_bytes() < to.size_bytes() && signs;
+    let floats = from.dtype == DType::BF16 && to == DType::F32;
+    ((keeps || floats) && !from.shape.is_empty()).then_some(source)
 }
 
 /// The conversions of a function that widen integers and keep each value: what each reads, by its result.

@@ -109,7 +109,7 @@ pub struct Attributes {
     pub weights_section: Option<Text>,
     /// `numerics = "strict"`.
     pub numerics: Option<Text>,
-    /// `precision = "tf32"`.
+    /// `precision = "bf16"`.
     pub precision: Option<Text>,
     /// `targets("x86-64", "nvptx")`.
     pub targets: Vec<Text>,

@@ -12,6 +12,9 @@ use crate::ast::{
 };
 use crate::code::Code;
 
+/// What factors of products may be rounded to.
+const PRECISIONS: [&str; 3] = ["bf16", "f32", "tf32"];
+
 impl Cx {
     pub(super) fn tensor_fn_arguments(&mut self, tokens: TokenStream) -> Attributes {
         let mut attributes = Attributes::default();
@@ -235,7 +238,12 @@ impl Cx {
                 self.text_once(&name, &mut attributes.numerics, text);
             }
             "precision" => {
-                let text = self.text_value(&a.right, Code::AttributeArgument, "write `precision = \"tf32\"`");
+                let help = "write `precision = \"bf16\"` or `\"tf32\"`, or leave it out for f32";
+                let text = self.text_value(&a.right, Code::AttributeArgument, help);
+                if let Some(text) = text.iter().find(|t| !PRECISIONS.contains(&t.value.as_str())) {
+                    let message = format!("`{}` is not a precision of products", text.value.escape_default());
+                    self.refuse(text.node, Code::AttributeArgument, message, help);
+                }
                 self.text_once(&name, &mut attributes.precision, text);
             }
             "onnx" => self.model(place, ModelFormat::Onnx, &a.right, attributes),

@@ -142,6 +142,32 @@ fn halves_are_off_by_their_roundings() {
     }
 }
 
+/// Only factors are rounded, each by at most 2^-8 of itself, also where they are large.
+#[test]
+fn factors_are_off_by_their_roundings() {
+    let before = module_of(relax::parse_function(MIXED).expect("a function"));
+    let mut after = before.clone();
+    let mut context = context();
+    context.set("ToMixedPrecision.dtype", "bf16").expect("a setting");
+    context.set("ToMixedPrecision.out_dtype", "f32").expect("a setting");
+    run_pass(find("ToMixedPrecision").expect("a pass"), &mut after, &context).expect("the pass runs");
+    for seed in 0..50 {
+        let mut random = Random::new(seed);
+        let mut large = |shape: &[usize]| {
+            let count = shape.iter().product();
+            let data: Vec<f64> = (0..count).map(|_| random.below(2001) as f64 * 37.0).collect();
+            Value::of(DType::F32, shape, &data)
+        };
+        let inputs = [large(&[3, 4]), large(&[4, 5])];
+        let (old, new) = (run(&before, &inputs).expect("runs"), run(&after, &inputs).expect("runs"));
+        let unit = 1.0 / 256.0;
+        for (a, b) in old.results[0].to_f64().into_iter().zip(new.results[0].to_f64()) {
+            assert!((a - b).abs() <= a * (2.0 * unit + unit * unit) + a * 1e-6, "seed {seed}: {a} became {b}");
+        }
+        assert_ne!(old.results[0].to_f64(), new.results[0].to_f64(), "seed {seed}");
+    }
+}
+
 /// Factors of floats that move round elsewhere, and nowhere else.
 #[test]
 fn factors_of_floats_move_when_asked() {
