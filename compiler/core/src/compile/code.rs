@@ -65,6 +65,10 @@ pub(super) fn shared(mut module: Module, context: &PassContext, options: &Option
         Some(target) => pass::run(first, &mut module, &context.with_target(target.clone()))?,
         None => pass::run(first, &mut module, context)?,
     }
+    // Before schedules choose the order of sums.
+    if options.strict {
+        make_strict(&mut module);
+    }
     Ok(Shared { module, rest: rest.to_vec(), time: begin.elapsed() })
 }
 
