@@ -18,6 +18,7 @@ use crate::externs::ExternCall;
 use crate::flops::bytes_of;
 use crate::pass::{PassContext, UserPass};
 use crate::text::module_text;
+pub(crate) use code::DOTS;
 pub(crate) use code::gaining;
 use code::{Code, Made};
 pub use jobs::{Alone, Jobs, Lent, on_threads};

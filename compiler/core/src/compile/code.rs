@@ -23,7 +23,7 @@ use crate::pipeline;
 use crate::text::module_text;
 
 /// Features that are for sums of products of 8 bits alone.
-const DOTS: [&str; 1] = ["avx512vnni"];
+pub(crate) const DOTS: [&str; 1] = ["avx512vnni"];
 
 /// The variants whose features are of use to a module whose constants have their last layout: those of a level for sums
 /// of products of 8 bits are where there is one.

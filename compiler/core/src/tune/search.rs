@@ -17,7 +17,7 @@ use crate::pass::PassContext;
 const ROUND: usize = 8;
 const BY_CHANCE: usize = 2;
 
-/// Candidates that a round ranks, and how many are made at most to find so many.
+/// Candidates that a round ranks, and how many are made at most near the best to find so many.
 const RANKED: usize = 32;
 const MADE: usize = 96;
 
@@ -145,9 +145,11 @@ impl<'a> Search<'a> {
         }
         let parents = parents(before);
         let mut found = Vec::new();
-        for _ in 0..MADE {
-            let answers = self.answers(&parents, &mut random);
-            if found.len() == RANKED {
+        for n in 0..2 * MADE {
+            // Where those near the best are all known, others are far from them.
+            let near = if n < MADE { &parents[..] } else { &[] };
+            let answers = self.answers(near, &mut random);
+            if found.len() == RANKED || (n >= MADE && found.len() >= ROUND) {
                 break;
             }
             let made = Candidate::answered(self.kernel, &self.context, answers)?;

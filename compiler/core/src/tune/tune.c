@@ -109,9 +109,10 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median(double *all, size_t count) {
+/* What a quarter of the times do not exceed: others on the machine make times longer, and never shorter. */
+static double quarter(double *all, size_t count) {
     qsort(all, count, sizeof *all, ascending);
-    return all[count / 2];
+    return all[count / 4];
 }
 
 int main(int argc, char **argv) {
@@ -133,7 +134,7 @@ int main(int argc, char **argv) {
         pairs++;
         if (pairs >= LEAST && other[pairs - 1] > 2 * one[pairs - 1] && (double)(now() - begin) > limit / 8) break;
     }
-    double usual = median(one, pairs), tuned = median(other, pairs);
+    double usual = quarter(one, pairs), tuned = quarter(other, pairs);
     printf("times %.3f %.3f %d\n", usual, tuned, (int)pairs);
     return 0;
 }
