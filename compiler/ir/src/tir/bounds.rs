@@ -225,7 +225,9 @@ impl Check<'_> {
         };
         let all: Vec<(usize, IntExpr)> = index.iter().enumerate().flat_map(|it| ends(self, it)).collect();
         for ((axis, i), extent) in all.into_iter().filter_map(|(a, i)| Some(((a, i), data.shape.get(a)?))) {
-            if !(self.viewer.prover.prove_ge0(&i) && self.viewer.prover.prove_lt(&i, extent)) {
+            let prover = &self.viewer.prover;
+            // Where conditions exclude each other nothing runs, whatever they are about.
+            if !(prover.prove_ge0(&i) && prover.prove_lt(&i, extent) || prover.contradictory()) {
                 let (name, func) = (&data.name, &self.func.name);
                 let text =
                     format!("`{func}`: index `{i}` of axis {axis} of `{name}` is not proven to lie in 0..{extent}");
