@@ -43,16 +43,7 @@ const LIMIT: Duration = Duration::from_secs(3600);
 
 /// Explains a function of a package, in the child.
 pub(crate) fn run(asked: &Explained, name: &str) -> Outcome {
-    match attempt(asked, name) {
-        Ok(text) => {
-            output::say(&text);
-            Outcome::Good
-        }
-        Err(text) => {
-            eprint!("{text}");
-            Outcome::Bad
-        }
-    }
+    output::tell(attempt(asked, name))
 }
 
 /// What to print; else what to complain of, as it stands.
@@ -83,12 +74,14 @@ fn of(found: &Functions, number: usize, asked: &Explained, step: ExplainStep, fo
 }
 
 fn reason_not_to_run(asked: &Explained) -> Option<String> {
+    if asked.no_run { Some("`--no-run` was given".into()) } else { foreign_target() }
+}
+
+/// Why what is built for cargo's target does not run here.
+pub(crate) fn foreign_target() -> Option<String> {
     let of = |name: &str| env::var(name).unwrap_or_default();
     let (target, host) = (of("TARGET"), of("HOST"));
-    match asked.no_run {
-        true => Some("`--no-run` was given".into()),
-        false => (target != host).then(|| format!("this machine is {host}, and the code is for {target}")),
-    }
+    (target != host).then(|| format!("this machine is {host}, and the code is for {target}"))
 }
 
 /// Writes down what the program has printed, or why there is none.

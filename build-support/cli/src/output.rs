@@ -2,6 +2,8 @@
 
 use std::io::{self, Write as _};
 
+use crate::Outcome;
+
 /// Writes to stdout. Where nobody reads any more, as behind `| head`, the program ends quietly.
 pub(crate) fn say(text: &str) {
     let mut out = io::stdout().lock();
@@ -13,4 +15,18 @@ pub(crate) fn say(text: &str) {
 /// An error that ends a command.
 pub(crate) fn complain(text: &str) {
     eprintln!("error: {text}");
+}
+
+/// What a command has to say, or what it complains of, as it stands.
+pub(crate) fn tell(said: Result<String, String>) -> Outcome {
+    match said {
+        Ok(text) => {
+            say(&text);
+            Outcome::Good
+        }
+        Err(text) => {
+            eprint!("{text}");
+            Outcome::Bad
+        }
+    }
 }

@@ -26,7 +26,8 @@ pub(crate) fn keep() {
 
 /// Cargo's job server, if cargo started this process.
 pub(crate) fn job_server() -> Option<jobserver::Client> {
-    // SAFETY: the build script has opened no file of its own under the descriptors that cargo names, as it calls this
-    // before anything else of this crate opens one, and cargo keeps them open for it.
+    // SAFETY: the process, a build script or a worker of one, has opened no file of its own under the descriptors that
+    // cargo names, as it asks before anything else of this crate opens one. Cargo keeps them open for build scripts, and
+    // workers inherit them.
     unsafe { jobserver::Client::from_env() }
 }

@@ -18,9 +18,8 @@ use crate::externs::ExternCall;
 use crate::flops::bytes_of;
 use crate::pass::{PassContext, UserPass};
 use crate::text::module_text;
-pub(crate) use code::DOTS;
-pub(crate) use code::gaining;
 use code::{Code, Made};
+pub(crate) use code::{DOTS, gaining};
 pub use jobs::{Alone, Jobs, Lent, on_threads};
 
 /// What a compilation is asked for besides the module.

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use tenfold_core::show::Ask;
 use tenfold_core::tune::{RECORDS, read_all};
 
+use crate::explain::foreign_target;
 use crate::scratch::Scratch;
 use crate::{Outcome, errors, output, show};
 use search::Tuning;
@@ -48,26 +49,15 @@ pub(crate) fn trials(number: usize) -> Result<usize, String> {
 
 /// Tunes a function of a package, in the child.
 pub(crate) fn run(asked: &Asked, name: &str) -> Outcome {
-    match attempt(asked, name) {
-        Ok(text) => {
-            output::say(&text);
-            Outcome::Good
-        }
-        Err(text) => {
-            eprint!("{text}");
-            Outcome::Bad
-        }
-    }
+    output::tell(attempt(asked, name))
 }
 
 /// What to print; else what to complain of, as it stands.
 fn attempt(asked: &Asked, name: &str) -> Result<String, String> {
     let plain = |error: String| format!("error: {error}\n");
     let of = |name: &str| env::var_os(name).map(PathBuf::from).unwrap_or_default();
-    if of("TARGET") != of("HOST") {
-        let (target, host) = (of("TARGET"), of("HOST"));
-        let text = format!("this machine is {}, and the code is for {}", host.display(), target.display());
-        return Err(plain(format!("schedules are measured where they run: {text}")));
+    if let Some(reason) = foreign_target() {
+        return Err(plain(format!("schedules are measured where they run: {reason}")));
     }
     let found = tenfold_build::look::names().map_err(plain)?;
     let number = show::choose(&found, name).map_err(plain)?;

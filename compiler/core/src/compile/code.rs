@@ -72,7 +72,7 @@ pub(super) fn shared(mut module: Module, context: &PassContext, options: &Option
     Ok(Shared { module, rest: rest.to_vec(), time: begin.elapsed() })
 }
 
-/// What makes code for one target after another.
+/// What makes code for each target.
 pub(super) struct Code<'a> {
     pub(super) options: &'a Options,
     pub(super) backend: &'a dyn Backend,

@@ -82,11 +82,11 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Lends so many threads, and knows how many were given back.
+    /// Lends so many threads, and knows how many it was asked for.
     #[derive(Debug)]
-    struct Some(usize, AtomicUsize);
+    struct Few(usize, AtomicUsize);
 
-    impl Jobs for Some {
+    impl Jobs for Few {
         fn most(&self) -> usize {
             8
         }
@@ -116,9 +116,29 @@ mod tests {
     #[test]
     fn every_piece_is_done_by_no_more_threads_than_are_lent() {
         assert_eq!(pieces(&Alone, 20), (1, (0..20).collect()));
-        let (threads, done) = pieces(&Some(2, AtomicUsize::new(0)), 20);
+        let (threads, done) = pieces(&Few(2, AtomicUsize::new(0)), 20);
         assert!(threads <= 3, "{threads}");
         assert_eq!(done, (0..20).collect());
-        assert_eq!(pieces(&Some(2, AtomicUsize::new(0)), 0), (1, BTreeSet::new()));
+        assert_eq!(pieces(&Few(2, AtomicUsize::new(0)), 0), (1, BTreeSet::new()));
+    }
+
+    #[test]
+    fn a_panic_on_a_lent_thread_is_the_callers() {
+        let few = Few(1, AtomicUsize::new(0));
+        let panicked = AtomicUsize::new(0);
+        let waiting = || 2 - 2 * panicked.load(Ordering::SeqCst);
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            on_threads(&few, waiting, |number| {
+                while number == 0 && waiting() > 0 {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                if number == 1 {
+                    panicked.store(1, Ordering::SeqCst);
+                    std::panic::panic_any("the piece fails");
+                }
+            })
+        }));
+        let payload = caught.expect_err("the panic comes through");
+        assert_eq!(payload.downcast_ref::<&str>(), Some(&"the piece fails"));
     }
 }

@@ -48,9 +48,11 @@ fn row_part(s: &mut Schedule<'_>, part: &RowPart) -> Step<Vec<LoopRV>> {
     for stage in &part.on_rows {
         nests.push(in_rows(s, stage, part.rows)?);
     }
-    for level in (0..=part.shared).take_while(|_| nests.len() > 1) {
-        let loops: Vec<LoopRV> = nests.iter().map(|nest| nest[level]).collect();
-        s.merge(&loops)?;
+    if nests.len() > 1 {
+        for level in 0..=part.shared {
+            let loops: Vec<LoopRV> = nests.iter().map(|nest| nest[level]).collect();
+            s.merge(&loops)?;
+        }
     }
     Ok(first)
 }
