@@ -76,7 +76,8 @@ fn conflict(v: &Viewer<'_>, all: &Touches, var: VarId) -> Option<Reason> {
     let mut tried = BTreeMap::new();
     for (n, a) in all.touches.iter().enumerate() {
         for b in all.touches[n..].iter().filter(|b| b.buf == a.buf && (a.writes || b.writes)) {
-            let key = (a.buf, a.at.clone(), b.at.clone());
+            // What holds around accesses decides, too: nothing meets an access that is never reached.
+            let key = ((&a.at, &a.facts), (&b.at, &b.facts));
             if !*tried.entry(key).or_insert_with(|| pair.apart(a, b)) {
                 return Some(Reason::Dependence(func.buffers[a.buf.0 as usize].name.clone()));
             }
