@@ -179,6 +179,17 @@ fn marked(b: &mut Builder, stmt: Stmt, found: &BTreeMap<VarId, Answer>) -> Stmt 
     }
 }
 
+/// What a loop is asked for, of one whose turns are so many times as many.
+fn annotation_of_fused(it: Annotation, times: Option<i64>) -> Option<Annotation> {
+    match it {
+        Annotation::PrefetchNext { buf, turns } => {
+            Some(Annotation::PrefetchNext { buf, turns: turns.checked_mul(times?)? })
+        }
+        Annotation::Prefetch { buf, ahead } => Some(Annotation::Prefetch { buf, ahead: ahead.checked_mul(times?)? }),
+        other => Some(other),
+    }
+}
+
 /// One parallel loop over the turns of several that stand directly inside of each other.
 fn fused(
     b: &mut Builder,
@@ -200,6 +211,8 @@ fn fused(
             }
         }
     }
+    let inner: Option<i64> = loops[1..].iter().try_fold(1_i64, |n, (.., e)| n.checked_mul(b.func().literal(*e)?));
+    let annotations = annotations.into_iter().filter_map(|it| annotation_of_fused(it, inner)).collect();
     let var = b.index_var(&format!("{}_fused", b.sym(first.0)));
     let mut rest = b.read(var);
     let mut values = Vec::new();

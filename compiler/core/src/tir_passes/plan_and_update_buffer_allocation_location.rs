@@ -71,7 +71,7 @@ fn sink(b: &mut Builder, func: &PrimFunc, buf: BufId, body: Stmt) -> Stmt {
 
 /// Whether nothing is asked of a loop that memory inside of it would be in the way of.
 fn plain(annotations: &[Annotation]) -> bool {
-    annotations.iter().all(|a| *a == Annotation::AutoParallel)
+    annotations.iter().all(|a| matches!(a, Annotation::AutoParallel | Annotation::PrefetchNext { .. }))
 }
 
 fn touches(b: &Builder, stmt: &Stmt, buf: BufId) -> bool {

@@ -44,6 +44,14 @@ pub enum Annotation {
         /// How far ahead.
         ahead: i64,
     },
+    /// Of a loop: what its iterations read of a buffer after the next so many ones is fetched bit by bit during these
+    /// (`InjectPrefetch`).
+    PrefetchNext {
+        /// What.
+        buf: BufId,
+        /// Iterations, after which others read what lies behind.
+        turns: i64,
+    },
     /// Of a loop bound to threads: iterations accumulate into the same elements (`LowerCrossThreadReduction`).
     CrossThread,
     /// Of a loop: its iterations run on threads where they are independent and that pays (`ParallelizeLoops`).
@@ -72,9 +80,10 @@ impl Annotation {
     /// The buffer that it speaks of, if it does.
     pub fn buffer(&self) -> Option<BufId> {
         match self {
-            Annotation::DoubleBuffer(buf) | Annotation::StorageAlign { buf, .. } | Annotation::Prefetch { buf, .. } => {
-                Some(*buf)
-            }
+            Annotation::DoubleBuffer(buf)
+            | Annotation::StorageAlign { buf, .. }
+            | Annotation::Prefetch { buf, .. }
+            | Annotation::PrefetchNext { buf, .. } => Some(*buf),
             Annotation::SoftwarePipeline { .. }
             | Annotation::PragmaUnroll { .. }
             | Annotation::LoopPartition
@@ -88,9 +97,10 @@ impl Annotation {
     /// The same, with its buffer replaced.
     pub fn map_buffer(mut self, f: &mut impl FnMut(BufId) -> BufId) -> Self {
         match &mut self {
-            Annotation::DoubleBuffer(buf) | Annotation::StorageAlign { buf, .. } | Annotation::Prefetch { buf, .. } => {
-                *buf = f(*buf)
-            }
+            Annotation::DoubleBuffer(buf)
+            | Annotation::StorageAlign { buf, .. }
+            | Annotation::Prefetch { buf, .. }
+            | Annotation::PrefetchNext { buf, .. } => *buf = f(*buf),
             Annotation::SoftwarePipeline { .. }
             | Annotation::PragmaUnroll { .. }
             | Annotation::LoopPartition

@@ -54,6 +54,7 @@ pub(super) fn print_annotation(annotation: &Annotation, name: &impl Fn(BufId) ->
         Annotation::PragmaUnroll { max_step, explicit } => format!("pragma_unroll({max_step}, {explicit})"),
         Annotation::LoopPartition => "loop_partition".into(),
         Annotation::Prefetch { buf, ahead } => format!("prefetch({}, {ahead})", name(*buf)),
+        Annotation::PrefetchNext { buf, turns } => format!("prefetch_next({}, {turns})", name(*buf)),
         Annotation::CrossThread => "cross_thread".into(),
         Annotation::AutoParallel => "auto_parallel".into(),
         Annotation::AutoCopy => "auto_copy".into(),
@@ -93,6 +94,7 @@ fn annotation(parser: &Parser, text: &str) -> Parsed<Annotation> {
         }
         ("loop_partition", []) => Annotation::LoopPartition,
         ("prefetch", [buf, ahead]) => Annotation::Prefetch { buf: parser.buf(buf)?, ahead: number(ahead)? },
+        ("prefetch_next", [buf, turns]) => Annotation::PrefetchNext { buf: parser.buf(buf)?, turns: number(turns)? },
         ("cross_thread", []) => Annotation::CrossThread,
         ("auto_parallel", []) => Annotation::AutoParallel,
         ("auto_copy", []) => Annotation::AutoCopy,

@@ -439,6 +439,7 @@ impl Gen {
             Annotation::PragmaUnroll { max_step: 16, explicit: self.rng.below(2) == 0 },
             Annotation::LoopPartition,
             Annotation::Prefetch { buf, ahead: 2 },
+            Annotation::PrefetchNext { buf, turns: 1 },
             Annotation::CrossThread,
             Annotation::AutoParallel,
             Annotation::AutoCopy,

@@ -42,6 +42,8 @@ pub(super) struct Choice {
     pub block: i64,
     /// The operand that is asked for before it is needed, and how many terms before.
     pub ahead: Option<(BufId, i64)>,
+    /// Whether the next panel of it is asked for while tiles go over one, wherever several do before the next.
+    pub next_panel: bool,
     /// The most terms of a block of a long sum.
     pub terms: i64,
     /// Terms that are written out behind one another.
@@ -111,7 +113,9 @@ pub(super) fn choose(
     let best = decided::among(staged, found, choices, !constant.is_empty(), asked)?;
     let best = decided::sized(staged, found, best, machine, asked);
     let ahead = ahead(staged, found, &best, machine);
-    Some(Choice { ahead: decided::ahead(found, &best, ahead, asked), ..best })
+    let next_panel = ahead.is_some() && whole_panels(staged, found, &best);
+    let (ahead, next_panel) = decided::ahead(found, &best, (ahead, next_panel), asked);
+    Some(Choice { ahead, next_panel, ..best })
 }
 
 /// The constant in panels that tiles go over so few times that waiting for it the first time would count, and in how
@@ -133,6 +137,14 @@ fn ahead(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Machin
     let cycles = (choice.tile.rows * choice.tile.vectors / machine.fmas).max(1);
     let sums = choice.tile.rows * choice.tile.vectors >= machine.latency * machine.fmas;
     (times <= TIMES && sums).then_some((operand.buf, (machine.far_cycles + cycles - 1) / cycles))
+}
+
+/// Whether tiles go over one panel after the other.
+fn whole_panels(staged: &Staged, found: &Contraction, choice: &Choice) -> bool {
+    let width = choice.tile.width();
+    let whole = found.operands.iter().any(|o| o.panel == Some((choice.column, width)));
+    let columns = extent(staged, &staged.stages[found.stage], choice.column);
+    whole && choice.columns_outside && choice.block <= 1 && columns.is_some_and(|n| n > width)
 }
 
 /// What the tiles of two iterators cost, with the operands laid out anew that are said to be, and along the columns
@@ -358,6 +370,7 @@ fn cost(
         columns_outside: false,
         block: 1,
         ahead: None,
+        next_panel: false,
         terms: TERMS,
         unroll: 1,
     };

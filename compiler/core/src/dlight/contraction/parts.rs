@@ -42,6 +42,8 @@ pub(super) struct TilePart {
     pub block: i64,
     /// The buffer that is asked for before it is needed, and how many terms before.
     pub ahead: Option<(String, i64)>,
+    /// The loop around the tile in whose turns the next panel of that buffer is asked for instead.
+    pub panels: Option<usize>,
     /// What is done on the tile, and whether each access of it must have a constant place.
     pub on_tile: Vec<(Part, bool)>,
 }
@@ -191,7 +193,10 @@ impl Cutter {
         let blocked = blocked && choice.columns_outside && row.is_some();
         let block = if blocked { choice.block } else { 1 };
         let ahead = choice.ahead.map(|(buf, terms)| (self.b.buf(buf).name.clone(), terms));
-        TilePart { sums, around: order(group, choice, blocked), row, column, tile, block, ahead, on_tile }
+        let around = order(group, choice, blocked);
+        let panels = around.iter().position(|level| *level == Level::Columns);
+        let panels = panels.filter(|at| choice.next_panel && at + 1 < around.len());
+        TilePart { sums, around, row, column, tile, block, ahead, panels, on_tile }
     }
 
     /// A buffer that a stage writes, with room for ranges of its iterators.

@@ -94,11 +94,14 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
     }
     for nest in &mut nests {
         unrolled(s, nest)?;
-        if let (Some((buf, terms)), Some(last)) = (&part.ahead, nest.reduce.last()) {
+        if let (Some((buf, terms)), None, Some(last)) = (&part.ahead, part.panels, nest.reduce.last()) {
             let turns = (terms + nest.unroll - 1) / nest.unroll;
             s.annotate(*last, "prefetch", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(turns)]))?;
         }
         in_tile(s, nest, around.len(), tile.lanes)?;
+    }
+    if let (Some((buf, _)), Some(panels)) = (&part.ahead, part.panels.and_then(|level| around.get(level))) {
+        s.annotate(*panels, "prefetch_next", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(1)]))?;
     }
     Ok(around)
 }

@@ -20,7 +20,7 @@ pub(super) const PRIMITIVE: Primitive = Primitive {
 impl Schedule<'_> {
     /// Asks something of a later pass: `software_pipeline` with `[[stages], [order]]`, `pragma_auto_unroll_max_step`
     /// and `pragma_unroll_explicit` with a number, `loop_partition` and `auto_parallel` with `true`,
-    /// `prefetch` with `["buffer", turns ahead]`,
+    /// `prefetch` with `["buffer", turns ahead]`, `prefetch_next` with `["buffer", turns]`,
     /// any other key with a number or a text.
     pub fn annotate(&mut self, place: impl Into<Arg>, key: &str, value: impl Into<Arg>) -> Result<(), ScheduleError> {
         self.step("annotate", vec![place.into(), key.into(), value.into()])
@@ -38,9 +38,13 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         ("pragma_unroll_explicit", Value::Loop(_)) => unroll(args, true)?,
         ("loop_partition", Value::Loop(_)) => Annotation::LoopPartition,
         ("auto_parallel", Value::Loop(_)) => Annotation::AutoParallel,
-        ("prefetch", Value::Loop(_)) => prefetch(state, args.get(2))?,
+        ("prefetch", Value::Loop(_)) => ahead(state, args.get(2), |buf, ahead| Annotation::Prefetch { buf, ahead })?,
+        ("prefetch_next", Value::Loop(_)) => {
+            ahead(state, args.get(2), |buf, turns| Annotation::PrefetchNext { buf, turns })?
+        }
         (
             "prefetch"
+            | "prefetch_next"
             | "software_pipeline"
             | "pragma_auto_unroll_max_step"
             | "pragma_unroll_explicit"
@@ -72,13 +76,13 @@ fn value(of: &Value) -> Result<AnnValue, Refusal> {
 }
 
 /// A buffer by its name, and how many turns ahead.
-fn prefetch(state: &State<'_>, value: &Value) -> Result<Annotation, Refusal> {
+fn ahead(state: &State<'_>, value: &Value, of: impl Fn(BufId, i64) -> Annotation) -> Result<Annotation, Refusal> {
     let unknown = || Refusal::new("the value is no buffer and number of turns", "give them as `[\"x\", 2]`");
     let Value::List(all) = value else { return Err(unknown()) };
-    let [Value::Text(name), Value::Int(ahead)] = &all[..] else { return Err(unknown()) };
+    let [Value::Text(name), Value::Int(turns)] = &all[..] else { return Err(unknown()) };
     let buffers = &state.b.func().buffers;
     let buf = buffers.iter().position(|b| b.name == *name).ok_or_else(unknown)?;
-    Ok(Annotation::Prefetch { buf: BufId(buf as u32), ahead: *ahead })
+    Ok(of(BufId(buf as u32), *turns))
 }
 
 fn unroll(args: &Args, explicit: bool) -> Result<Annotation, Refusal> {

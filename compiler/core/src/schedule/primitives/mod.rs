@@ -209,6 +209,7 @@ fn annotation_key(it: &Annotation) -> &str {
         Annotation::PragmaUnroll { explicit: false, .. } => "pragma_auto_unroll_max_step",
         Annotation::LoopPartition => "loop_partition",
         Annotation::Prefetch { .. } => "prefetch",
+        Annotation::PrefetchNext { .. } => "prefetch_next",
         Annotation::CrossThread => "cross_thread",
         Annotation::AutoParallel => "auto_parallel",
         Annotation::AutoCopy => "auto_copy",

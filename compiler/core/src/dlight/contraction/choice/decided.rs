@@ -128,15 +128,16 @@ fn sum(staged: &Staged, found: &Contraction, choice: &mut Choice, asked: &Asked)
     choice.unroll = asked.number("unroll", choice.unroll, UNROLLED.into_iter().filter(divides));
 }
 
-/// How many terms before it is needed the operand in panels is asked for; 0 where it is not.
+/// How many terms before it is needed the operand in panels is asked for, 0 where it is not; and whether a panel ahead.
 pub(super) fn ahead(
     found: &Contraction,
     choice: &Choice,
-    own: Option<(BufId, i64)>,
+    (own, next_panel): (Option<(BufId, i64)>, bool),
     asked: &Asked,
-) -> Option<(BufId, i64)> {
+) -> (Option<(BufId, i64)>, bool) {
     let panels = found.operands.iter().find(|o| o.panel.is_some_and(|(v, _)| v == choice.column));
-    let Some(operand) = panels.filter(|_| !asked.is_default()) else { return own };
+    let Some(operand) = panels.filter(|_| !asked.is_default()) else { return (own, next_panel) };
     let terms = asked.number("ahead", own.map_or(0, |(_, terms)| terms), AHEAD);
-    (terms > 0).then_some((operand.buf, terms))
+    let next_panel = next_panel && terms > 0 && asked.either("next-panel", true, ["no", "yes"]);
+    ((terms > 0).then_some((operand.buf, terms)), next_panel)
 }
