@@ -137,7 +137,16 @@ pub(super) fn cost(of: &Extents, vectors: i64, machine: &Machine) -> i64 {
         let one = |s: &Span| s.extent / s.tile * Tile { rows: s.tile, ..part }.cycles(far, machine);
         tiles * spans.iter().map(one).sum::<i64>()
     });
-    all.sum()
+    all.sum::<i64>().max(stream(columns, &tile, of.near, machine))
+}
+
+/// What it costs per step of the sum that all which tiles read along the columns comes once, whole panels of it, where
+/// the first cache does not hold it: with few rows there is nothing else to wait for, and panels that columns fill are
+/// the best.
+fn stream(columns: i64, tile: &Tile, near: i64, machine: &Machine) -> i64 {
+    let vectors = (columns + tile.width() - 1) / tile.width() * tile.vectors;
+    let parts = PARTS * machine.fmas * machine.loads;
+    if columns > near { vectors * machine.vector_bytes * parts / machine.far_bytes } else { 0 }
 }
 
 /// Loads for as many multiplications as the largest tile of the register count has.

@@ -136,7 +136,9 @@ fn ahead(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Machin
     }
     let cycles = (choice.tile.rows * choice.tile.vectors / machine.fmas).max(1);
     let sums = choice.tile.rows * choice.tile.vectors >= machine.latency * machine.fmas;
-    (times <= TIMES && sums).then_some((operand.buf, (machine.far_cycles + cycles - 1) / cycles))
+    // What is asked for too early is gone from the first cache when it is needed.
+    let most = (2 * machine.way_bytes / (choice.tile.vectors * machine.vector_bytes)).max(1);
+    (times <= TIMES && sums).then_some((operand.buf, most.min((machine.far_cycles + cycles - 1) / cycles)))
 }
 
 /// Whether tiles go over one panel after the other.
