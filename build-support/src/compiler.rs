@@ -129,7 +129,7 @@ fn peak_bytes() -> Option<u64> {
 
 /// What the build script asks for, then what its environment does, then what the function says itself.
 fn context(target: Target, request: &Request, member: &Member) -> Result<PassContext, CompileError> {
-    let mut context = PassContext::new(target);
+    let mut context = PassContext::new(target).with_strict(is_strict(member));
     let settings = request.options.script.iter().filter(|(variable, _)| variable != variants::VARIABLE);
     for (variable, value) in settings {
         context.apply(variable, value).map_err(|error| {

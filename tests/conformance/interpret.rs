@@ -327,7 +327,7 @@ pub(crate) fn check_defined(arg: usize, n: usize, expected: Bounded, found: Opti
 }
 
 /// What each parameter of the entry gets.
-fn actual(
+pub(crate) fn actual(
     entry: &PrimFunc,
     syms: &[(Sym, i64)],
     given: impl Iterator<Item = crate::case::Given>,

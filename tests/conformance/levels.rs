@@ -14,7 +14,7 @@ use tenfold_ir::relax::{ConvLayout, DataLayout, Op, PoolOp, ValueId, Window};
 use crate::case::{Case, Make, fixed};
 use crate::{interpret, native};
 
-fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let dtype = DType::F32;
     vec![
         products(dtype),
@@ -49,7 +49,7 @@ fn products(dtype: DType) -> Case {
     m.done(&results)
 }
 
-fn window(side: i64, step: i64, pad: i64) -> Window {
+pub(crate) fn window(side: i64, step: i64, pad: i64) -> Window {
     Window { kernel: vec![side; 2], strides: vec![step; 2], pads: vec![pad; 4], dilations: vec![1; 2] }
 }
 

@@ -14,5 +14,6 @@ mod ops;
 mod random;
 mod shape;
 mod state;
+mod strict;
 mod suite;
 mod table;

@@ -51,7 +51,7 @@ fn culprits(batch: &[Prepared], backend: &dyn Backend, target: &Target, folder: 
 }
 
 /// One module of all: names are unique, constants are those of the cases.
-fn merge(batch: &[Prepared]) -> Module {
+pub(crate) fn merge(batch: &[Prepared]) -> Module {
     let mut merged = Module { entry: batch[0].name.clone(), ..Module::default() };
     for (n, case) in batch.iter().enumerate() {
         // One function called again stands behind its first call.
@@ -100,7 +100,7 @@ fn build(batch: &[Prepared], backend: &dyn Backend, target: &Target, folder: &Pa
 }
 
 /// C functions that take every argument from an array, and the constants.
-fn shim_source(module: &Module, entries: &[&PrimFunc]) -> String {
+pub(crate) fn shim_source(module: &Module, entries: &[&PrimFunc]) -> String {
     let mut out = format!("#include <stdint.h>\n#include <stddef.h>\n{IN_C}");
     for constant in &module.constants {
         let ConstBytes::Inline(bytes) = &constant.bytes else { continue };
@@ -251,7 +251,7 @@ fn call(library: &Library, index: usize, case: &Prepared) -> Result<(), String> 
 }
 
 /// The bytes an argument begins with; outputs and the workspace hold rubbish.
-fn content(actual: &Actual) -> Vec<u8> {
+pub(crate) fn content(actual: &Actual) -> Vec<u8> {
     match actual {
         Actual::Buffer { dtype, cells, .. } => {
             let rubbish = vec![MARK; dtype.size_bytes()];

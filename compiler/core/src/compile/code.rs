@@ -61,6 +61,7 @@ pub(super) fn shared(mut module: Module, context: &PassContext, options: &Option
     let passes = pipeline::with(&options.passes);
     let passes = options.begin.map_or(&passes[..], |name| pipeline::split_before(name, &passes).1);
     let (first, rest) = pipeline::split_shared(passes);
+    let context = &context.with_strict(options.strict);
     match &options.layout {
         Some(target) => pass::run(first, &mut module, &context.with_target(target.clone()))?,
         None => pass::run(first, &mut module, context)?,

@@ -24,6 +24,8 @@ pub struct PassContext {
     pub verify: bool,
     /// What code is generated for.
     pub target: Target,
+    /// `numerics = "strict"`: no pass decides by the target in which order a sum takes its terms.
+    pub strict: bool,
     /// What answers the rules of default schedules.
     pub tuned: Tuned,
     pub(super) instruments: Instruments,
@@ -40,6 +42,7 @@ impl PassContext {
             disabled: BTreeSet::new(),
             verify: cfg!(debug_assertions),
             target,
+            strict: false,
             tuned: Tuned::default(),
             instruments: Instruments::default(),
             config: Config::default(),
@@ -51,6 +54,12 @@ impl PassContext {
     #[must_use]
     pub fn with_target(&self, target: Target) -> PassContext {
         PassContext { target, ..self.clone() }
+    }
+
+    /// The same settings and watchers for a function that is strict, or one that is not.
+    #[must_use]
+    pub fn with_strict(&self, strict: bool) -> PassContext {
+        PassContext { strict, ..self.clone() }
     }
 
     /// The same for another target, whose errors are its own.

@@ -52,7 +52,7 @@ pub(crate) const PASS: Pass = Pass::on_module("ConvertLayout", &convert_layout)
 pub(crate) fn convert_layout(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let set = wanted(context)?;
     let graphs = module.functions.iter().filter_map(|(name, f)| match f {
-        Function::Relax(f) => Some((name.clone(), set.unwrap_or_else(|| suited(f, &context.target)))),
+        Function::Relax(f) => Some((name.clone(), set.unwrap_or_else(|| suited(f, context)))),
         Function::Prim(_) => None,
     });
     for (name, wanted) in graphs.collect::<Vec<_>>() {
@@ -63,10 +63,11 @@ pub(crate) fn convert_layout(module: &mut Module, context: &PassContext) -> Resu
     Ok(())
 }
 
-/// Channels last where, weighed by their products, most convolutions have whole vectors of channels.
-fn suited(func: &RelaxFunction, target: &Target) -> ConvLayout {
-    let mut balance: i128 = 0;
-    if target.hosted && target.vector_bytes() > 0 {
+/// Channels last where, weighed by their products, most convolutions have whole vectors of channels. In another layout
+/// sums take their terms in another order, which strict functions must not get from the target.
+fn suited(func: &RelaxFunction, context: &PassContext) -> ConvLayout {
+    let (target, mut balance) = (&context.target, 0_i128);
+    if !context.strict && target.hosted && target.vector_bytes() > 0 {
         for binding in func.bindings() {
             balance += weight(func, binding, target).unwrap_or(0);
         }

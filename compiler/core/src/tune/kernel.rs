@@ -66,7 +66,8 @@ pub fn kernels(
 ) -> Result<(Vec<Kernel>, Vec<String>), CompileError> {
     let passes = pipeline::with(&how.passes);
     let (first, _) = pipeline::split_before(BEGIN, &passes);
-    let first_context = how.layout.as_ref().map_or_else(|| context.clone(), |t| context.with_target(t.clone()));
+    let target = how.layout.as_ref().unwrap_or(&context.target);
+    let first_context = context.with_target(target.clone()).with_strict(how.strict);
     pass::run(first, &mut module, &first_context)?;
     let mut found: BTreeMap<&str, (u64, Result<Module, String>)> = BTreeMap::new();
     let graphs = module.functions.values().filter_map(|function| match function {

@@ -5,7 +5,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::eval::Value;
 use tenfold_ir::op::{Activation, BinaryOp, ElementOp, Real, ReduceOp};
 use tenfold_ir::relax::{
-    Builder, ConvLayout, DataLayout, Op, PadMode, ParamKind, PoolOp, TensorType, Type, ValueId, Window,
+    Binding, Builder, ConvLayout, DataLayout, Op, PadMode, ParamKind, PoolOp, TensorType, Type, ValueId, Window,
     structurally_equal,
 };
 use tenfold_ir::{DType, Loc, Module, Scalar};
@@ -191,5 +191,23 @@ fn data_is_laid_out_where_it_comes_in_and_goes_out() {
             panic!("a tensor")
         };
         assert_eq!(ty.shape, shape(&[1, 8, 6, 6]));
+    }
+}
+
+/// Of a strict function the target does not choose the order of sums; a setting may.
+#[test]
+fn strict_functions_keep_their_layout() {
+    let mut net = Net::new(8);
+    let (x, w) = (net.param(&[1, 16, 6, 6]), net.param(&[16, 16, 3, 3]));
+    let window = Window { kernel: vec![3, 3], strides: vec![1, 1], pads: vec![1; 4], dilations: vec![1, 1] };
+    let y = net.b.emit(Op::Conv { window, group: 1, layout: ConvLayout::PLAIN }, &[x, w]).expect("typed");
+    let module = module_of(net.b.finish(&[y]));
+    let mut set = context().with_strict(true);
+    set.set("ConvertLayout.data", "NHWC").expect("a setting");
+    for (context, plain) in [(context(), false), (context().with_strict(true), true), (set, false)] {
+        let mut after = module.clone();
+        pass::run_pass(&super::super::convert_layout::PASS, &mut after, &context).expect("the pass runs");
+        let laid = |b: &Binding| matches!(b.op, Op::Conv { layout, .. } if layout != ConvLayout::PLAIN);
+        assert_eq!(entry(&after).bindings().any(laid), !plain, "strict: {}", context.strict);
     }
 }
