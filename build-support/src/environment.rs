@@ -4,7 +4,7 @@ use crate::compiler::variants;
 use crate::worker::message::{Options, Target};
 use std::env;
 use std::path::PathBuf;
-use tenfold_abi::X86_64_LEVELS;
+use tenfold_abi::FAMILIES;
 use tenfold_core::pass::VARIABLES;
 use tenfold_syntax::index::Owner;
 
@@ -56,7 +56,8 @@ impl Environment {
         let or_empty = |name| env::var(name).unwrap_or_default();
         // quick builds have one code
         let optimised = env::var("OPT_LEVEL").is_ok_and(|level| level != "0");
-        let codes = if optimised { 1 + X86_64_LEVELS.len() as u64 } else { 1 };
+        let levels = FAMILIES.iter().map(|levels| levels.len() as u64).max().unwrap_or(0);
+        let codes = if optimised { 1 + levels } else { 1 };
         let seconds = or_empty("TENFOLD_TIME_LIMIT").parse().unwrap_or(codes * SECONDS);
         Ok(Self {
             package: need("CARGO_MANIFEST_DIR")?.into(),

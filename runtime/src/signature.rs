@@ -135,7 +135,17 @@ fn has(feature: &str) -> bool {
     }
 }
 
-#[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+/// The same, of those that levels have.
+#[cfg(all(feature = "std", target_arch = "aarch64"))]
+fn has(feature: &str) -> bool {
+    match feature {
+        "dotprod" => std::arch::is_aarch64_feature_detected!("dotprod"),
+        "i8mm" => std::arch::is_aarch64_feature_detected!("i8mm"),
+        _ => false,
+    }
+}
+
+#[cfg(not(all(feature = "std", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 fn has(_: &str) -> bool {
     false
 }

@@ -1,8 +1,9 @@
 //! Variants: which of a function's codes runs.
 //!
 //! A build that optimises compiles each function for several levels of the processor family: on x86-64 for every
-//! processor and for the levels v2, v3, v4 and, where it multiplies integers of 8 bits, v4 with VNNI. All read the same constants. A call takes the best that the processor,
-//! and the system on it, can run; what that is, is looked up once. `f::variants()` lists the codes of a function.
+//! processor and for the levels v2, v3, v4 and, where it multiplies integers of 8 bits, v4 with VNNI; on AArch64, where it
+//! does so, for processors with `dotprod` and with `i8mm`. All read the same constants. A call takes the best that the
+//! processor, and the system on it, can run; what that is, is looked up once. `f::variants()` lists the codes of a function.
 //!
 //! The variable `TENFOLD_VARIANT` names the best level that a program takes, [`force`] that of the calls inside of it,
 //! and `f::on(&Cpu).variant("x86-64-v3")?` that of one call.
@@ -21,7 +22,13 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU8, Ordering};
 use std::string::String;
 use std::{format, thread_local};
-use tenfold_abi::{BASELINE, X86_64_LEVELS};
+use tenfold_abi::{BASELINE, Level};
+
+/// The levels of the family that this program is compiled for; elsewhere those of x86-64, which do not run.
+#[cfg(target_arch = "aarch64")]
+const LEVELS: &[Level] = &tenfold_abi::AARCH64_LEVELS;
+#[cfg(not(target_arch = "aarch64"))]
+const LEVELS: &[Level] = &tenfold_abi::X86_64_LEVELS;
 
 /// The variable that names the best level that a program takes.
 const VARIABLE: &str = "TENFOLD_VARIANT";
@@ -54,7 +61,7 @@ pub fn current() -> &'static str {
 
 /// The level of that number.
 fn variant_of(number: u8) -> Option<Variant> {
-    let level = X86_64_LEVELS.get(usize::from(number).checked_sub(1)?)?;
+    let level = LEVELS.get(usize::from(number).checked_sub(1)?)?;
     Some(Variant { name: level.name, features: level.features })
 }
 
@@ -67,7 +74,7 @@ pub(crate) fn supported(name: &str) -> Result<u8, Error> {
     if name == BASELINE {
         return Ok(0);
     }
-    let numbers = 1..=X86_64_LEVELS.len() as u8;
+    let numbers = 1..=LEVELS.len() as u8;
     let found = numbers.filter_map(|number| Some((number, variant_of(number)?))).find(|(_, v)| v.name == name);
     let (number, variant) = found.ok_or(Error::NoVariant)?;
     variant.supported().map(|()| number)
@@ -97,7 +104,7 @@ pub fn level(there: u8) -> u8 {
 /// What holds for the process; an error of the environment is told once.
 #[cold]
 fn initial() -> u8 {
-    let numbers = (1..=X86_64_LEVELS.len() as u8).rev();
+    let numbers = (1..=LEVELS.len() as u8).rev();
     let best = numbers.filter(|n| variant_of(*n).is_some_and(|v| v.supported().is_ok())).max().unwrap_or(0);
     let (level, error) = match from_env() {
         Ok(asked) => (asked.unwrap_or(best), None),
@@ -122,8 +129,8 @@ fn from_env() -> Result<Option<u8>, String> {
     match supported(name) {
         Ok(level) => Ok(Some(level)),
         Err(Error::NoVariant) => {
-            let levels = X86_64_LEVELS.map(|level| format!("`{}`", level.name)).join(", ");
-            Err(format!("`{VARIABLE}` takes `{BASELINE}`, {levels}, not `{name}`"))
+            let levels: String = LEVELS.iter().map(|level| format!(", `{}`", level.name)).collect();
+            Err(format!("`{VARIABLE}` takes `{BASELINE}`{levels}, not `{name}`"))
         }
         Err(error) => Err(format!("`{VARIABLE}={name}`: {error}")),
     }
@@ -180,7 +187,7 @@ mod tests {
     #[test]
     fn an_unknown_level_and_one_that_does_not_run_are_told_apart() {
         assert_eq!(force("x86-64-v9", || ()), Err(Error::NoVariant));
-        for level in X86_64_LEVELS {
+        for level in LEVELS {
             let wanted = Variant { name: level.name, features: level.features }.supported();
             assert_eq!(force(level.name, current), wanted.map(|()| level.name));
         }
@@ -202,7 +209,7 @@ mod tests {
         let spelt =
             [("cmpxchg16b", "cx16"), ("sse4.1", "sse4_1"), ("sse4.2", "sse4_2"), ("sse3", "pni"), ("lzcnt", "abm")];
         let spelt = spelt.iter().chain(&[("avx512vnni", "avx512_vnni")]);
-        for feature in X86_64_LEVELS[3].features {
+        for feature in LEVELS[3].features {
             let name = spelt.clone().find(|(own, _)| own == feature).map_or(*feature, |(_, linux)| linux);
             let found = Variant { name: "one", features: std::slice::from_ref(feature) }.supported().is_ok();
             assert_eq!(found, flags.contains(&name), "{feature}");

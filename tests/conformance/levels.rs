@@ -1,5 +1,5 @@
-//! What schedules by level of the processor: each level that this machine runs, over constants as the widest reads
-//! them. The rest of the suite is for the baseline.
+//! What schedules by level of the processor: each level that this machine or a simulator runs, over constants as the
+//! widest reads them. The rest of the suite is for the baseline.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -12,7 +12,9 @@ use tenfold_ir::op::{Activation, BinaryOp, ElementOp, Real, ReduceOp, UnaryOp};
 use tenfold_ir::relax::{ConvLayout, DataLayout, Op, PoolOp, ValueId, Window};
 
 use crate::case::{Case, Make, fixed};
-use crate::{interpret, native};
+use crate::interpret::{self, Actual, Prepared};
+use crate::native;
+use crate::program::{self, AARCH64, Machine};
 
 pub(crate) fn cases() -> Vec<Case> {
     let dtype = DType::F32;
@@ -171,17 +173,50 @@ fn symbolic() -> Case {
     m.done(&[y])
 }
 
+/// Where a target's programs lie.
+fn folder(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance/levels").join(name)
+}
+
+/// The cases for a target, whose constants are laid out for another one.
+fn prepared(target: &Target, layout: &Target) -> Result<Vec<Prepared>, String> {
+    let context = PassContext::new(target.clone());
+    cases().into_iter().map(|case| interpret::prepare_for(case, &context, layout)).collect()
+}
+
+fn llvm() -> Option<Box<dyn Backend>> {
+    native::backends_in(folder("c")).into_iter().find(|backend| backend.name() == "llvm")
+}
+
 /// What is wrong with the code for one target.
 fn mistakes(name: &str, target: &Target, layout: &Target, backend: &dyn Backend) -> Vec<String> {
-    let context = PassContext::new(target.clone());
-    let prepared = cases().into_iter().map(|case| interpret::prepare_for(case, &context, layout));
-    let prepared = prepared.collect::<Result<Vec<_>, String>>();
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance/levels").join(name);
-    let errors = match prepared {
-        Ok(prepared) => native::compare(&prepared, backend, target, &folder),
+    let errors = match prepared(target, layout) {
+        Ok(prepared) => native::compare(&prepared, backend, target, &folder(name)),
         Err(error) => vec![error],
     };
     errors.into_iter().map(|error| format!("{name}: {error}")).collect()
+}
+
+/// The same for a target of AArch64.
+fn mistakes_of_aarch64(name: &str, target: &Target, layout: &Target, backend: &dyn Backend) -> Vec<String> {
+    let found = prepared(target, layout).and_then(|prepared| {
+        let left = program::run(&prepared, backend, target, &Machine::aarch64(), &folder(name))?;
+        Ok(prepared.into_iter().zip(left).collect::<Vec<_>>())
+    });
+    let cases = match found {
+        Ok(cases) => cases,
+        Err(error) => return vec![format!("{name}: {error}")],
+    };
+    let mut errors = Vec::new();
+    for (case, buffers) in &cases {
+        let written = case.actual.iter().enumerate().filter(|(_, argument)| program::is_written(argument));
+        for ((at, argument), bytes) in written.zip(buffers) {
+            let Actual::Buffer { dtype, .. } = argument else { continue };
+            let error = native::check_buffer(case, at, *dtype, bytes).err();
+            errors.extend(error.map(|error| format!("{name}: {}: {error}", case.name)));
+        }
+    }
+    errors
 }
 
 #[test]
@@ -189,10 +224,7 @@ fn every_level_that_runs_here() {
     let plain = Target::from_triple(&native::host(), &["sse", "sse2"]);
     let levels = plain.levels();
     let Some(widest) = levels.last().map(|level| plain.with_level(level)) else { return };
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance/levels-c");
-    let Some(backend) = native::backends_in(folder).into_iter().find(|backend| backend.name() == "llvm") else {
-        return;
-    };
+    let Some(backend) = llvm() else { return };
     let mut errors = Vec::new();
     for level in levels {
         let start = Instant::now();
@@ -203,5 +235,19 @@ fn every_level_that_runs_here() {
         errors.extend(mistakes(level.name, &plain.with_level(&level), &widest, &*backend));
         println!("{}: {:.1} s", level.name, start.elapsed().as_secs_f64());
     }
+    assert!(errors.is_empty(), "{} mistakes\n{}", errors.len(), errors.join("\n"));
+}
+
+/// The baseline of AArch64 and its levels, in a simulator that has them all.
+#[test]
+fn every_level_of_aarch64() {
+    let (true, Some(backend)) = (program::has_aarch64(), llvm()) else { return };
+    let plain = Target::from_triple(AARCH64, &["neon"]);
+    let levels = plain.levels().into_iter().map(|level| (level.name, plain.with_level(&level)));
+    let targets: Vec<(&str, Target)> = std::iter::once(("aarch64", plain.clone())).chain(levels).collect();
+    let [.., (_, widest)] = &targets[..] else { panic!("there are levels") };
+    let mistakes = |(name, target): &(&str, Target)| mistakes_of_aarch64(name, target, widest, &*backend);
+    let errors: Vec<String> = targets.iter().flat_map(mistakes).collect();
+    assert_eq!(targets.len(), 3);
     assert!(errors.is_empty(), "{} mistakes\n{}", errors.len(), errors.join("\n"));
 }

@@ -11,6 +11,7 @@ mod math;
 mod native;
 mod nn;
 mod ops;
+mod program;
 mod random;
 mod shape;
 mod state;

@@ -239,12 +239,18 @@ fn call(library: &Library, index: usize, case: &Prepared) -> Result<(), String> 
         if *usage == BufUse::In && fenced.content() != content(&case.actual[arg]) {
             return Err(format!("input {arg} was written"));
         }
-        let found = fenced.content().chunks_exact(dtype.size_bytes()).map(|b| Scalar::from_le_bytes(*dtype, b));
-        for (n, (expected, found)) in case.expected[&arg].iter().zip(found).enumerate() {
-            check(arg, n, *expected, Some(found))?;
-            if let Some(defined) = case.definition.get(&arg).and_then(|d| d.get(n)) {
-                check_defined(arg, n, *defined, Some(found))?;
-            }
+        check_buffer(case, arg, *dtype, fenced.content())?;
+    }
+    Ok(())
+}
+
+/// Whether the bytes of a buffer are what the interpreters admit.
+pub(crate) fn check_buffer(case: &Prepared, arg: usize, dtype: DType, bytes: &[u8]) -> Result<(), String> {
+    let found = bytes.chunks_exact(dtype.size_bytes()).map(|b| Scalar::from_le_bytes(dtype, b));
+    for (n, (expected, found)) in case.expected[&arg].iter().zip(found).enumerate() {
+        check(arg, n, *expected, Some(found))?;
+        if let Some(defined) = case.definition.get(&arg).and_then(|d| d.get(n)) {
+            check_defined(arg, n, *defined, Some(found))?;
         }
     }
     Ok(())

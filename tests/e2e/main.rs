@@ -3,6 +3,7 @@
 //! Every package depends on this checkout by path and shares one target directory, so the dependencies are built once.
 //! Nothing is fetched.
 
+mod aarch64;
 mod bare;
 mod build_errors;
 mod errors;

@@ -1,7 +1,7 @@
 //! Which variants of a function there shall be: the environment says, else the build script, else the profile.
 
 use crate::worker::message::Request;
-use tenfold_abi::{BASELINE, Level, X86_64_LEVELS};
+use tenfold_abi::{BASELINE, FAMILIES, Level, number_of_level};
 use tenfold_core::{Options, Target, Variant, variant_symbol};
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::index;
@@ -35,7 +35,7 @@ pub(super) fn levels(request: &Request, target: &Target) -> Result<Vec<Level>, D
 
 /// A level that the target has already, or that another family has, is no mistake: one setting serves many targets.
 fn known(from: &str, name: &str) -> Result<(), Diagnostic> {
-    if name == BASELINE || X86_64_LEVELS.iter().any(|level| level.name == name) {
+    if name == BASELINE || number_of_level(name).is_some() {
         return Ok(());
     }
     let text = format!("{from}: there is no variant `{name}`");
@@ -43,7 +43,7 @@ fn known(from: &str, name: &str) -> Result<(), Diagnostic> {
 }
 
 fn names() -> String {
-    let levels: Vec<String> = X86_64_LEVELS.iter().map(|level| format!("`{}`", level.name)).collect();
+    let levels: Vec<String> = FAMILIES.iter().copied().flatten().map(|level| format!("`{}`", level.name)).collect();
     format!("`{ALL}`, or a list of `{BASELINE}`, {}", levels.join(", "))
 }
 
@@ -69,8 +69,8 @@ pub(super) fn target_of(name: &str, target: &Target, levels: &[Level]) -> Result
 
 /// The target of the best variant that is no better than the one of that name, which the function may lack.
 pub(super) fn at_most(name: &str, target: &Target, levels: &[Level]) -> Target {
-    let most = X86_64_LEVELS.iter().position(|level| level.name == name);
-    let within = |level: &&Level| X86_64_LEVELS.iter().position(|known| known.name == level.name) <= most;
+    let most = number_of_level(name);
+    let within = |level: &&Level| number_of_level(level.name) <= most;
     levels.iter().rfind(within).map_or_else(|| target.clone(), |level| target.with_level(level))
 }
 
@@ -102,6 +102,7 @@ pub(super) fn described(request: &Request, target: &Target, levels: &[Level]) ->
 mod tests {
     use super::*;
     use crate::worker::message;
+    use tenfold_abi::X86_64_LEVELS;
 
     fn chosen(environment: &str, script: Option<&str>, optimised: bool) -> Result<Vec<&'static str>, Diagnostic> {
         let script = script.map(|text| (VARIABLE.to_string(), text.to_string())).into_iter().collect();
@@ -128,8 +129,8 @@ mod tests {
     fn a_wrong_name_says_where_it_stands() {
         let error = chosen("v3", None, true).unwrap_err();
         assert_eq!(error.message, "`TENFOLD_VARIANTS=v3`: there is no variant `v3`");
-        let help =
-            "the variants are `all`, or a list of `baseline`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`, `x86-64-v4-vnni`";
+        let help = "the variants are `all`, or a list of `baseline`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`, \
+                    `x86-64-v4-vnni`, `aarch64-dotprod`, `aarch64-i8mm`";
         assert_eq!(error.help.as_deref(), Some(help));
         let error = chosen("", Some("all,x86-64-v3"), true).unwrap_err();
         assert_eq!(error.message, "`variants(\"all,x86-64-v3\")` in the build script: there is no variant `all`");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tenfold_abi::{Level, X86_64_LEVELS};
+use tenfold_abi::{AARCH64_LEVELS, Level, X86_64_LEVELS};
 
 /// An instruction set family.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -110,6 +110,7 @@ impl Target {
     pub fn levels(&self) -> Vec<Level> {
         let all: &[Level] = match self.arch {
             Arch::X86_64 if self.hosted => &X86_64_LEVELS,
+            Arch::Aarch64 if self.hosted && self.little_endian => &AARCH64_LEVELS,
             Arch::X86_64 | Arch::Aarch64 | Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => {
                 &[]
             }
@@ -204,7 +205,10 @@ mod tests {
         assert_eq!(names("x86_64-unknown-linux-gnu", fourth.features), all[3..]);
         assert!(names("x86_64-unknown-linux-gnu", fifth.features).is_empty());
         assert!(names("x86_64-unknown-none", &[]).is_empty());
-        assert!(names("aarch64-unknown-linux-gnu", &["neon"]).is_empty());
+        assert_eq!(names("aarch64-unknown-linux-gnu", &["neon"]), ["aarch64-dotprod", "aarch64-i8mm"]);
+        assert_eq!(names("aarch64-apple-darwin", &["dotprod", "neon"]), ["aarch64-i8mm"]);
+        assert!(names("aarch64_be-unknown-linux-gnu", &["neon"]).is_empty());
+        assert!(names("aarch64-unknown-none", &["neon"]).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::expr::Scope;
 use super::names::{dim_text, fixed};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-use tenfold_abi::{DType, X86_64_LEVELS};
+use tenfold_abi::{DType, number_of_level};
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_syntax::index::{Artefact, Variant};
 use tenfold_syntax::signature::{SigFact, SigKind};
@@ -331,8 +331,7 @@ impl Emit<'_> {
 
 /// The variants of a function with the numbers of their levels, from 1 on.
 fn levels(artefact: &Artefact) -> impl Iterator<Item = (u8, &Variant)> {
-    let number = |variant: &Variant| X86_64_LEVELS.iter().position(|level| level.name == variant.name);
-    artefact.variants.iter().filter_map(move |variant| Some((u8::try_from(number(variant)? + 1).ok()?, variant)))
+    artefact.variants.iter().filter_map(|variant| Some((number_of_level(&variant.name)?, variant)))
 }
 
 /// How a scalar is passed.

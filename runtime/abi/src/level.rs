@@ -24,6 +24,25 @@ const V3: [&str; 15] = and(V2, ["avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "l
 const V4: [&str; 20] = and(V3, ["avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"]);
 const V4_VNNI: [&str; 21] = and(V4, ["avx512vnni"]);
 
+/// The levels of AArch64, where what every processor of it has is NEON. Both are for sums of products of 8 bits, which
+/// only functions with such sums have code for: of factors that both have signs or both have none (`udot`, `sdot`), and
+/// of one with a sign and one without (`usdot`).
+pub const AARCH64_LEVELS: [Level; 2] = [
+    Level { name: "aarch64-dotprod", features: &["dotprod"] },
+    Level { name: "aarch64-i8mm", features: &["dotprod", "i8mm"] },
+];
+
+/// The levels of every family that has some. Names are those of one level; numbers begin at 1 in each family, since a
+/// program is compiled for one.
+pub const FAMILIES: [&[Level]; 2] = [&X86_64_LEVELS, &AARCH64_LEVELS];
+
+/// The number of a level in its family, by which emitted tokens name it.
+#[must_use]
+pub fn number_of_level(name: &str) -> Option<u8> {
+    let at = FAMILIES.iter().find_map(|levels| levels.iter().position(|level| level.name == name))?;
+    u8::try_from(at + 1).ok()
+}
+
 /// The features of the level below and those that are new; `N` is how many both are.
 const fn and<const B: usize, const M: usize, const N: usize>(
     below: [&'static str; B],
@@ -48,10 +67,20 @@ mod tests {
 
     #[test]
     fn a_level_has_what_the_one_before_has() {
-        for pair in X86_64_LEVELS.windows(2) {
+        for pair in FAMILIES.iter().flat_map(|levels| levels.windows(2)) {
             let [less, more] = pair else { continue };
             assert!(less.features.iter().all(|f| more.features.contains(f)), "{} {}", less.name, more.name);
             assert!(more.features.len() > less.features.len());
         }
+    }
+
+    #[test]
+    fn a_name_is_that_of_one_level() {
+        for levels in FAMILIES {
+            for (number, level) in (1..).zip(levels) {
+                assert_eq!(number_of_level(level.name), Some(number), "{}", level.name);
+            }
+        }
+        assert_eq!(number_of_level(BASELINE), None);
     }
 }

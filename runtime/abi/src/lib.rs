@@ -27,7 +27,7 @@
 //! 6. [`MAX_RANK`], [`WORKSPACE_ALIGN`] or [`CONSTANT_ALIGN`];
 //! 7. the layout of a [`blob`], which also carries a number of its own;
 //! 8. the items of `tenfold::rt` that emitted tokens name: their names, parameters and meaning;
-//! 9. the order of [`X86_64_LEVELS`]: emitted tokens name a level by its number.
+//! 9. the order of [`X86_64_LEVELS`] and [`AARCH64_LEVELS`]: emitted tokens name a level by its number in its family.
 //!
 //! A new function, a new error text and a faster kernel do not.
 #![no_std]
@@ -40,7 +40,7 @@ mod status;
 
 pub use device::DeviceKind;
 pub use dtype::DType;
-pub use level::{BASELINE, Level, X86_64_LEVELS};
+pub use level::{AARCH64_LEVELS, BASELINE, FAMILIES, Level, X86_64_LEVELS, number_of_level};
 pub use status::Status;
 
 /// The number on which macro, build script and runtime must agree.

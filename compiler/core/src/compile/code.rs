@@ -23,24 +23,29 @@ use crate::pipeline;
 use crate::text::module_text;
 
 /// Features that are for sums of products of 8 bits alone.
-pub(crate) const DOTS: [&str; 1] = ["avx512vnni"];
+pub(crate) const DOTS: [&str; 3] = ["avx512vnni", "dotprod", "i8mm"];
 
 /// The variants whose features are of use to a module whose constants have their last layout: those of a level for sums
 /// of products of 8 bits are where there is one.
 pub(crate) fn gaining<'o>(module: &Module, baseline: &Target, variants: &'o [Variant]) -> Vec<&'o Variant> {
-    let dots = module.prims().any(has_dot);
+    let has = |of: fn([bool; 2]) -> bool| module.prims().any(|func| has_dot(func, of));
+    let (dots, mixed) = (has(|_| true), has(|[x, y]| x != y));
     let below = std::iter::once(baseline).chain(variants.iter().map(|variant| &variant.target));
     let gains = |variant: &Variant, below: &Target| {
         let mut more = variant.target.features.iter().filter(|feature| !below.has(feature));
-        more.any(|feature| dots || !DOTS.contains(&feature.as_str()))
+        more.any(|feature| match feature.as_str() {
+            // For two factors with signs, and two without, there is `dotprod`.
+            "i8mm" => mixed,
+            feature => dots || !DOTS.contains(&feature),
+        })
     };
     variants.iter().zip(below).filter(|(variant, below)| gains(variant, below)).map(|(variant, _)| variant).collect()
 }
 
-/// Whether a kernel adds four products of 8 bits at once.
-fn has_dot(func: &PrimFunc) -> bool {
+/// Whether a kernel adds four products of 8 bits at once, of factors whose signs are such.
+fn has_dot(func: &PrimFunc, of: fn([bool; 2]) -> bool) -> bool {
     let mut found = false;
-    let is_dot = |e: &ExprId| matches!(func.exprs.get(*e), Expr::Call(Intrinsic::Dot4 { .. }, ..));
+    let is_dot = |e: &ExprId| matches!(func.exprs.get(*e), Expr::Call(Intrinsic::Dot4 { signed }, ..) if of(*signed));
     func.body.walk(&mut |stmt| found |= func.reachable(stmt.exprs()).iter().any(is_dot));
     found
 }

@@ -141,3 +141,25 @@ fn products_of_bytes_are_dot_products_on_arm() {
         }
     }
 }
+
+/// What tells factors with signs from those without is a level of its own where they are mixed, and code for functions
+/// without products of bytes there is once.
+#[test]
+fn products_of_bytes_have_levels_on_arm() {
+    let target = Target::from_triple("aarch64-unknown-linux-gnu", &["neon"]);
+    let widest = target.levels().last().map(|level| target.with_level(level));
+    let both = ["aarch64-dotprod", "aarch64-i8mm"];
+    let cases = [(BYTES[0], &both[..]), (BYTES[1], &both[..1]), (BYTES[2], &both[..1]), (BYTES[3], &both[..])];
+    for (dtypes, wanted) in cases.into_iter().chain([([DType::F32; 2], &[][..])]) {
+        let Some(compiled) = build_of(dtypes, &target, widest.clone()) else { return };
+        let names: Vec<&str> = compiled.variants.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, wanted, "{dtypes:?}");
+        assert_eq!(compiled.constants.len(), 1);
+        assert_eq!(count(&compiled.artefact.texts[&Stage::Asm], &["usdot", "udot", "sdot"]), 0, "{dtypes:?}");
+        for (name, code) in &compiled.variants {
+            let mixed = count(&code.texts[&Stage::Asm], &["usdot"]) > 0;
+            let plain = count(&code.texts[&Stage::Asm], &["udot", "sdot"]) > 0;
+            assert_eq!((mixed, plain), (name == both[1], name == both[0]), "{dtypes:?}, {name}");
+        }
+    }
+}

@@ -4,8 +4,6 @@
 //! NaN is compared as NaN: which of its bits are set is each processor's own. `TENFOLD_STRICT=all` compares more codes,
 //! and integers, too, whose bits follow from what they compute.
 
-mod program;
-
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -22,11 +20,8 @@ use tenfold_tests::tools;
 use crate::case::{Case, Make, fixed};
 use crate::data::{Random, special};
 use crate::interpret::{Actual, Prepared, actual};
+use crate::program::{self, AARCH64, Machine};
 use crate::{element, levels, native, nn, ops};
-use program::Machine;
-
-const AARCH64: &str = "aarch64-unknown-linux-gnu";
-const SETUP: &str = "run tests/aarch64.sh";
 
 /// Code that is compared: what it is made for, by what, and what runs it.
 struct Code {
@@ -58,8 +53,7 @@ fn codes() -> Vec<Code> {
     {
         found.extend(llvm().map(|backend| Code { name, target, backend, machine: Machine::host() }));
     }
-    if !(tools::has("aarch64-linux-gnu-gcc") && tools::has("qemu-aarch64")) {
-        tools::skip("a compiler for AArch64 or its simulator", SETUP);
+    if !program::has_aarch64() {
         return found;
     }
     let arm = Target::from_triple(AARCH64, &["neon"]);

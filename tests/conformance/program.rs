@@ -7,26 +7,35 @@ use std::process::{Command, Stdio};
 
 use tenfold_core::{Backend, CodegenOptions, Target};
 use tenfold_ir::tir::{BufUse, PrimFunc};
+use tenfold_tests::tools;
 
 use crate::interpret::{Actual, Prepared};
 use crate::native::{content, merge, shim_source};
 
+pub(crate) const AARCH64: &str = "aarch64-unknown-linux-gnu";
+
+/// Whether this machine can link and run programs for AArch64; else a line says what is missing.
+pub(crate) fn has_aarch64() -> bool {
+    let missing = ["aarch64-linux-gnu-gcc", "qemu-aarch64"].into_iter().find(|tool| !tools::has(tool));
+    missing.inspect(|tool| tools::skip(tool, "run tests/aarch64.sh")).is_none()
+}
+
 /// The program around the cases.
-const MAIN: &str = include_str!("main.c");
+const MAIN: &str = include_str!("program.c");
 
 /// What links and runs programs for a target.
-pub(super) struct Machine {
+pub(crate) struct Machine {
     compiler: String,
     simulator: Option<[&'static str; 3]>,
 }
 
 impl Machine {
-    pub(super) fn host() -> Machine {
+    pub(crate) fn host() -> Machine {
         Machine { compiler: std::env::var("CC").unwrap_or_else(|_| "cc".into()), simulator: None }
     }
 
     /// Programs are linked statically, so that the simulator needs no libraries.
-    pub(super) fn aarch64() -> Machine {
+    pub(crate) fn aarch64() -> Machine {
         Machine { compiler: "aarch64-linux-gnu-gcc".into(), simulator: Some(["qemu-aarch64", "-cpu", "max"]) }
     }
 
@@ -47,12 +56,12 @@ impl Machine {
 }
 
 /// Whether a call writes an argument.
-pub(super) fn is_written(argument: &Actual) -> bool {
+pub(crate) fn is_written(argument: &Actual) -> bool {
     matches!(argument, Actual::Buffer { usage: BufUse::Out | BufUse::InOut, .. })
 }
 
 /// What each case leaves in the buffers that it writes.
-pub(super) fn run(
+pub(crate) fn run(
     batch: &[Prepared],
     backend: &dyn Backend,
     target: &Target,
