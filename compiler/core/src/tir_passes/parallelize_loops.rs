@@ -198,11 +198,12 @@ fn fused(
     mut body: Stmt,
     annotations: Vec<Annotation>,
 ) -> Stmt {
-    let mut loops = vec![first];
+    let (mut loops, mut asked) = (vec![first], vec![annotations]);
     while loops.len() <= more {
         match peeled(body) {
-            Stmt::For { var, min, extent, body: inner, .. } => {
+            Stmt::For { var, min, extent, annotations, body: inner, .. } => {
                 loops.push((var, min, extent));
+                asked.push(annotations);
                 body = *inner;
             }
             other => {
@@ -211,8 +212,12 @@ fn fused(
             }
         }
     }
-    let inner: Option<i64> = loops[1..].iter().try_fold(1_i64, |n, (.., e)| n.checked_mul(b.func().literal(*e)?));
-    let annotations = annotations.into_iter().filter_map(|it| annotation_of_fused(it, inner)).collect();
+    let times = |n: usize| {
+        loops[n + 1..].iter().try_fold(1_i64, |all, (.., extent)| all.checked_mul(b.func().literal(*extent)?))
+    };
+    let asked = asked.into_iter().enumerate().map(|(n, all)| (times(n), all)).collect::<Vec<_>>();
+    let of_fused = |(times, all): (_, Vec<_>)| all.into_iter().filter_map(move |it| annotation_of_fused(it, times));
+    let annotations = asked.into_iter().flat_map(of_fused).filter(|it| *it != Annotation::AutoParallel).collect();
     let var = b.index_var(&format!("{}_fused", b.sym(first.0)));
     let mut rest = b.read(var);
     let mut values = Vec::new();

@@ -106,7 +106,7 @@ fn random_contractions_compute_the_same() {
 
 /// Decisions of every rule, of which some fit.
 fn decisions(rng: &mut Rng) -> String {
-    let words: [(&str, &[&str]); 9] = [
+    let words: [(&str, &[&str]); 11] = [
         ("rule", &["contraction", "movement", "fallback"]),
         ("column", &["0", "1", "2"]),
         ("row", &["none", "0", "1"]),
@@ -116,6 +116,8 @@ fn decisions(rng: &mut Rng) -> String {
         ("lanes", &["yes", "no"]),
         ("terms", &["64", "96", "128"]),
         ("stack", &["2048", "32768"]),
+        ("next-panel", &["yes", "no"]),
+        ("next-rows", &["yes", "no"]),
     ];
     let mut all = Vec::new();
     for (name, values) in words {

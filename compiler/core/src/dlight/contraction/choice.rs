@@ -44,6 +44,8 @@ pub(super) struct Choice {
     pub ahead: Option<(BufId, i64)>,
     /// Whether the next panel of it is asked for while tiles go over one, wherever several do before the next.
     pub next_panel: bool,
+    /// The operand of which what the next tile along the rows reads is asked for while one sums.
+    pub next_rows: Option<BufId>,
     /// The most terms of a block of a long sum.
     pub terms: i64,
     /// Terms that are written out behind one another.
@@ -115,7 +117,8 @@ pub(super) fn choose(
     let ahead = ahead(staged, found, &best, machine);
     let next_panel = ahead.is_some() && whole_panels(staged, found, &best);
     let (ahead, next_panel) = decided::ahead(found, &best, (ahead, next_panel), asked);
-    Some(Choice { ahead, next_panel, ..best })
+    let next_rows = decided::next_rows(next_rows(staged, found, &best, machine), asked);
+    Some(Choice { ahead, next_panel, next_rows, ..best })
 }
 
 /// The constant in panels that tiles go over so few times that waiting for it the first time would count, and in how
@@ -139,6 +142,20 @@ fn ahead(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Machin
     // What is asked for too early is gone from the first cache when it is needed.
     let most = (2 * machine.way_bytes / (choice.tile.vectors * machine.vector_bytes)).max(1);
     (times <= TIMES && sums).then_some((operand.buf, most.min((machine.far_cycles + cycles - 1) / cycles)))
+}
+
+/// The operand along the rows that comes from beyond the second cache, where few columns make so little of it that a
+/// tile would wait.
+fn next_rows(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Machine) -> Option<BufId> {
+    const TILES: i64 = 2;
+    let row = choice.row?;
+    let columns = extent(staged, &staged.stages[found.stage], choice.column)?;
+    let tiles = (columns + choice.tile.width() - 1) / choice.tile.width().max(1);
+    let along = |o: &&Operand| o.ignores(choice.column) && !o.ignores(row);
+    let operand = found.operands.iter().find(along)?;
+    let bytes = size(staged, operand)? * staged.b.buf(operand.buf).dtype.size_bytes() as i64;
+    let sums = choice.tile.rows * choice.tile.vectors >= machine.latency * machine.fmas;
+    (sums && tiles <= TILES && !choice.columns_outside && bytes > machine.second_bytes).then_some(operand.buf)
 }
 
 /// Whether tiles go over one panel after the other.
@@ -373,6 +390,7 @@ fn cost(
         block: 1,
         ahead: None,
         next_panel: false,
+        next_rows: None,
         terms: TERMS,
         unroll: 1,
     };

@@ -44,6 +44,8 @@ pub(super) struct TilePart {
     pub ahead: Option<(String, i64)>,
     /// The loop around the tile in whose turns the next panel of that buffer is asked for instead.
     pub panels: Option<usize>,
+    /// The loop around the tile over rows, and the buffer of which what its next turn reads is asked for.
+    pub rows_ahead: Option<(usize, String)>,
     /// What is done on the tile, and whether each access of it must have a constant place.
     pub on_tile: Vec<(Part, bool)>,
 }
@@ -196,7 +198,9 @@ impl Cutter {
         let around = order(group, choice, blocked);
         let panels = around.iter().position(|level| *level == Level::Columns);
         let panels = panels.filter(|at| choice.next_panel && at + 1 < around.len());
-        TilePart { sums, around, row, column, tile, block, ahead, panels, on_tile }
+        let rows = around.iter().position(|level| *level == Level::Rows);
+        let rows_ahead = rows.zip(choice.next_rows.map(|buf| self.b.buf(buf).name.clone()));
+        TilePart { sums, around, row, column, tile, block, ahead, panels, rows_ahead, on_tile }
     }
 
     /// A buffer that a stage writes, with room for ranges of its iterators.

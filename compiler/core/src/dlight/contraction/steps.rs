@@ -103,6 +103,9 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
     if let (Some((buf, _)), Some(panels)) = (&part.ahead, part.panels.and_then(|level| around.get(level))) {
         s.annotate(*panels, "prefetch_next", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(1)]))?;
     }
+    if let Some((Some(rows), buf)) = part.rows_ahead.as_ref().map(|(level, buf)| (around.get(*level), buf)) {
+        s.annotate(*rows, "prefetch_next", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(1)]))?;
+    }
     Ok(around)
 }
 

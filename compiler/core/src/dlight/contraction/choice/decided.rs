@@ -128,6 +128,11 @@ fn sum(staged: &Staged, found: &Contraction, choice: &mut Choice, asked: &Asked)
     choice.unroll = asked.number("unroll", choice.unroll, UNROLLED.into_iter().filter(divides));
 }
 
+/// Whether what the next tile along the rows reads is asked for, where that may pay.
+pub(super) fn next_rows(own: Option<BufId>, asked: &Asked) -> Option<BufId> {
+    own.filter(|_| asked.either("next-rows", true, ["no", "yes"]))
+}
+
 /// How many terms before it is needed the operand in panels is asked for, 0 where it is not; and whether a panel ahead.
 pub(super) fn ahead(
     found: &Contraction,
