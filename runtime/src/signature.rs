@@ -125,7 +125,7 @@ fn has(feature: &str) -> bool {
         ($($name:tt)*) => {
             match feature {
                 $($name => std::is_x86_feature_detected!($name),)*
-                _ => false,
+                _ => crate::dispatch::amx::has(feature),
             }
         };
     }

@@ -84,12 +84,16 @@ fn wide(m: &mut Make, x: ValueId) -> ValueId {
     m.element(ElementOp::Cast(DType::I32), &[x])
 }
 
-/// Products of bytes with constants, with signs and without: in whole steps of four terms, and with others.
+/// Products of bytes with constants, with signs and without: in whole steps of four terms, and with others; as many as
+/// registers that are matrices pay for, too, in whole ones, in part of one and in several parts.
 fn products_of_bytes() -> Case {
     let mut m = Make::new("levels_products_of_bytes");
     let mut results = Vec::new();
     for [x, w] in [[DType::U8, DType::I8], [DType::I8, DType::I8], [DType::U8, DType::U8], [DType::I8, DType::U8]] {
-        for [rows, terms, columns] in [[1, 12, 200], [13, 8, 85], [5, 10, 33]] {
+        let mixed = x == DType::U8 && w == DType::I8;
+        let parts = mixed.then_some([33, 256, 48]);
+        let shapes = [[1, 12, 200], [13, 8, 85], [5, 10, 33], [32, 192, 10], [20, 180, 32]];
+        for [rows, terms, columns] in shapes.into_iter().chain(parts) {
             let x = m.input(x, &fixed(&[rows, terms]));
             let w = m.constant(w, &[terms, columns]);
             let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
@@ -119,12 +123,16 @@ fn halves() -> Case {
     m.done(&results)
 }
 
+/// Windows with as many channels and places as matrices pay for.
+const MANY: [([i64; 4], i64, i64, i64); 2] = [([32, 64, 1, 1], 16, 1, 1), ([32, 64, 3, 3], 5, 1, 1)];
+
 /// Convolutions of bytes: over points, over windows with padding, in groups.
 fn windows_of_bytes() -> Case {
     let mut m = Make::new("levels_windows_of_bytes");
     let mut results = Vec::new();
-    for ([made, taken, side, _], step, group) in [([32, 8, 1, 1], 1, 1), ([24, 8, 3, 3], 2, 1), ([16, 8, 3, 3], 1, 2)] {
-        let x = m.input(DType::U8, &fixed(&[1, taken * group, 7, 7]));
+    let few = [([32, 8, 1, 1], 7, 1, 1), ([24, 8, 3, 3], 7, 2, 1), ([16, 8, 3, 3], 7, 1, 2)];
+    for ([made, taken, side, _], wide_side, step, group) in few.into_iter().chain(MANY) {
+        let x = m.input(DType::U8, &fixed(&[1, taken * group, wide_side, wide_side]));
         let w = m.constant(DType::I8, &[made, taken, side, side]);
         let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
         let window = window(side, step, side / 2);

@@ -19,7 +19,7 @@ use crate::flops::bytes_of;
 use crate::pass::{PassContext, UserPass};
 use crate::text::module_text;
 use code::{Code, Made};
-pub(crate) use code::{DOTS, gaining};
+pub(crate) use code::{gaining, is_for_products};
 pub use jobs::{Alone, Jobs, Lent, on_threads};
 
 /// What a compilation is asked for besides the module.

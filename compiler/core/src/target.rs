@@ -195,15 +195,16 @@ mod tests {
 
     #[test]
     fn levels_are_those_above_the_target() {
-        let all = ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"];
+        let all = ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni", "x86-64-v4-amx"];
         assert_eq!(names("x86_64-unknown-linux-gnu", &["fxsr", "sse", "sse2"]), all);
-        let [second, third, fourth, fifth] = X86_64_LEVELS;
+        let [second, third, fourth, fifth, sixth] = X86_64_LEVELS;
         assert_eq!(names("x86_64-pc-windows-msvc", second.features), all[1..]);
         assert_eq!(names("x86_64-unknown-linux-gnu", third.features), all[2..]);
         // Some of a level's features are not the level.
         assert_eq!(names("x86_64-unknown-linux-gnu", &["avx512f"]), all);
         assert_eq!(names("x86_64-unknown-linux-gnu", fourth.features), all[3..]);
-        assert!(names("x86_64-unknown-linux-gnu", fifth.features).is_empty());
+        assert_eq!(names("x86_64-unknown-linux-gnu", fifth.features), all[4..]);
+        assert!(names("x86_64-unknown-linux-gnu", sixth.features).is_empty());
         assert!(names("x86_64-unknown-none", &[]).is_empty());
         assert_eq!(names("aarch64-unknown-linux-gnu", &["neon"]), ["aarch64-dotprod", "aarch64-i8mm"]);
         assert_eq!(names("aarch64-apple-darwin", &["dotprod", "neon"]), ["aarch64-i8mm"]);
@@ -215,8 +216,8 @@ mod tests {
     fn a_level_widens_the_registers() {
         let target = Target::from_triple("x86_64-unknown-linux-gnu", &["sse2", "aes"]);
         let widths: Vec<u32> = target.levels().iter().map(|level| target.with_level(level).vector_bytes()).collect();
-        assert_eq!(widths, [16, 32, 64, 64]);
-        let widest = target.with_level(&X86_64_LEVELS[3]);
+        assert_eq!(widths, [16, 32, 64, 64, 64]);
+        let widest = target.with_level(&X86_64_LEVELS[4]);
         assert!(widest.has("aes") && widest.features.is_sorted());
         assert!(widest.levels().is_empty());
     }

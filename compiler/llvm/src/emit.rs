@@ -9,6 +9,7 @@ mod function;
 mod half;
 mod helper;
 mod index;
+mod matrix;
 mod narrow;
 mod ops;
 mod place;

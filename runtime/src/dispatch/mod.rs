@@ -3,11 +3,13 @@
 //! Emitted code names the items of this folder as `tenfold::rt`. They bind and check dims, find
 //! pointers and make room for results; each is small, so that emitted tokens are few and optimise
 //! to what a careful hand would write. Besides the devices, this is the only place of the crate
-//! with unsafe code: casts between types of one layout, memory that a kernel initialises, and loops of kernels that
-//! threads share.
+//! with unsafe code: casts between types of one layout, memory that a kernel initialises, loops of kernels that
+//! threads share, and a question to the system about registers.
 #![allow(unsafe_code, reason = "memory that compiled kernels read and write is handed out here")]
 
 mod abi;
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+pub(crate) mod amx;
 mod bind;
 mod call;
 mod cast;

@@ -15,6 +15,7 @@ use super::{Compiled, Options, Variant, variant_symbol};
 use crate::Target;
 use crate::backend::{Backend, BackendError, Fault, Stage};
 use crate::budget::check_workspace;
+use crate::dlight::in_matrices;
 use crate::error::{CompileError, ErrorKind};
 use crate::externs::name_calls;
 use crate::flops::{flops, used_constants};
@@ -23,20 +24,30 @@ use crate::pipeline;
 use crate::text::module_text;
 
 /// Features that are for sums of products of 8 bits alone.
-pub(crate) const DOTS: [&str; 3] = ["avx512vnni", "dotprod", "i8mm"];
+const DOTS: [&str; 3] = ["avx512vnni", "dotprod", "i8mm"];
+
+/// Features that are for products of matrices alone.
+const MATRICES: [&str; 3] = ["amx-bf16", "amx-int8", "amx-tile"];
+
+/// Whether a feature is for products of some dtypes alone: all other kernels have the same code with it and without.
+pub(crate) fn is_for_products(feature: &str) -> bool {
+    DOTS.contains(&feature) || MATRICES.contains(&feature)
+}
 
 /// The variants whose features are of use to a module whose constants have their last layout: those of a level for sums
-/// of products of 8 bits are where there is one.
+/// of products of 8 bits are where there is one, those of a level for matrices where a product gains from them.
 pub(crate) fn gaining<'o>(module: &Module, baseline: &Target, variants: &'o [Variant]) -> Vec<&'o Variant> {
     let has = |of: fn([bool; 2]) -> bool| module.prims().any(|func| has_dot(func, of));
     let (dots, mixed) = (has(|_| true), has(|[x, y]| x != y));
     let below = std::iter::once(baseline).chain(variants.iter().map(|variant| &variant.target));
     let gains = |variant: &Variant, below: &Target| {
-        let mut more = variant.target.features.iter().filter(|feature| !below.has(feature));
-        more.any(|feature| match feature.as_str() {
+        let mut more = variant.target.features.iter().map(String::as_str).filter(|feature| !below.has(feature));
+        more.any(|feature| match feature {
             // For two factors with signs, and two without, there is `dotprod`.
             "i8mm" => mixed,
-            feature => dots || !DOTS.contains(&feature),
+            _ if DOTS.contains(&feature) => dots,
+            _ if MATRICES.contains(&feature) => module.prims().any(|func| in_matrices(func, &variant.target)),
+            _ => true,
         })
     };
     variants.iter().zip(below).filter(|(variant, below)| gains(variant, below)).map(|(variant, _)| variant).collect()

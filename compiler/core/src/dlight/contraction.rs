@@ -57,6 +57,15 @@ fn tiles(mut staged: Staged, machine: &Machine, asked: &Asked) -> Option<(Staged
     Some((staged, parts, chosen))
 }
 
+/// Whether tiles of a kernel are kept in registers that are matrices.
+pub(super) fn in_matrices(func: &PrimFunc, machine: &Machine) -> bool {
+    let choice = Staged::of(func).and_then(|staged| {
+        let found = contraction(&staged)?;
+        choice::choose(&staged, &found, machine, &BTreeSet::new(), &Asked::nobody())
+    });
+    choice.is_some_and(|choice| choice.matrix)
+}
+
 /// The kernel with one of its constant operands in panels, which operand that is, and how it lies then; nothing where
 /// tiles read none of them in panels, or one that lies so already.
 pub(super) fn prepacked(

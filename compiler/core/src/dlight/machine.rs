@@ -50,6 +50,20 @@ impl Dots {
     }
 }
 
+/// Which products of matrices are one instruction: x86's AMX, whose registers hold 16 rows of 64 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Matrices {
+    /// Those of 8 bits, four of which are added at once.
+    pub bytes: bool,
+}
+
+impl Matrices {
+    fn of(target: &Target) -> Matrices {
+        let tiles = target.arch == Arch::X86_64 && target.has("amx-tile");
+        Matrices { bytes: tiles && target.has("amx-int8") }
+    }
+}
+
 /// The numbers of a core.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Machine {
@@ -77,6 +91,8 @@ pub(super) struct Machine {
     pub pages: i64,
     /// How four products of 8 bits are added.
     pub dots: Dots,
+    /// Whether registers hold matrices, and which products of these there are.
+    pub matrices: Matrices,
     /// Bytes from which on results are written past all caches.
     pub past_caches: Option<i64>,
 }
@@ -107,6 +123,7 @@ impl Machine {
             second_bytes: 1 << 20,
             pages: 64,
             dots: Dots::of(target),
+            matrices: Matrices::of(target),
             past_caches: target.past_caches(),
         })
     }

@@ -23,6 +23,7 @@ use tenfold_ir::tir::{Phase, PrimFunc, structural_hash};
 
 use crate::CompileError;
 use crate::pass::{ConfigKey, Pass, PassContext, PassPhase, Remark, TextKey};
+use crate::target::Target;
 use crate::tune::{Answers, Asked, Decisions, Point};
 use machine::Machine;
 
@@ -121,6 +122,12 @@ fn scheduled(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked)
     }?;
     asked.say("rule", &names, n, n);
     Some((&RULES[n], taken))
+}
+
+/// Whether the default schedule of a kernel keeps tiles in registers that are matrices.
+pub(crate) fn in_matrices(func: &PrimFunc, target: &Target) -> bool {
+    prepack_weights::is_open(func)
+        && Machine::of(target).is_some_and(|machine| contraction::in_matrices(func, &machine))
 }
 
 /// What a kernel is found by, whatever it is called.

@@ -25,6 +25,8 @@ pub(super) fn offered(func: PrimFunc, target: &Target) -> PrimFunc {
 
 fn outermost(stmt: Stmt) -> Stmt {
     match stmt {
+        // What is computed in registers that are matrices is one piece.
+        Stmt::For { ref annotations, .. } if annotations.contains(&Annotation::MatrixTile) => stmt,
         Stmt::For { var, min, extent, kind: LoopKind::Serial, mut annotations, body } => {
             annotations.push(Annotation::AutoParallel);
             Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body }

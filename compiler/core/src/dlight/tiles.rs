@@ -157,7 +157,7 @@ fn loads(vectors: i64, machine: &Machine) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::machine::Dots;
+    use super::super::machine::{Dots, Matrices};
     use super::*;
 
     const AVX512: Machine = Machine {
@@ -173,6 +173,7 @@ mod tests {
         second_bytes: 1 << 20,
         pages: 64,
         dots: Dots::None,
+        matrices: Matrices { bytes: false },
         past_caches: None,
     };
 

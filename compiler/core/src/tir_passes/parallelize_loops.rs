@@ -131,24 +131,37 @@ impl Answers {
         };
         self.found.insert(*var, answer);
         match answer {
-            Answer::OneTurn | Answer::Dependent => body.walk(&mut |s| {
-                if let Stmt::For { var, .. } = s {
-                    self.open.insert(*var);
-                }
-            }),
+            Answer::OneTurn | Answer::Dependent => self.open(body),
             Answer::TooLittle => {}
             Answer::Parallel(_) => turns.into_iter().for_each(|turns| self.follow(*var, body, turns)),
         }
     }
 
+    /// Lets the loops of a statement be asked; what is computed in registers that are matrices is one piece.
+    fn open(&mut self, stmt: &Stmt) {
+        if let Stmt::For { var, .. } = stmt {
+            if is_matrix(stmt) {
+                return;
+            }
+            self.open.insert(*var);
+        }
+        stmt.children().into_iter().for_each(|child| self.open(child));
+    }
+
     /// The loop that could become one with a parallel one of so many turns.
     fn follow(&mut self, head: VarId, body: &Stmt, turns: i64) {
-        if let Some(Stmt::For { var, kind: LoopKind::Serial, .. }) = only(body)
+        if let Some(inner @ Stmt::For { var, kind: LoopKind::Serial, .. }) = only(body)
             && turns < EVEN
+            && !is_matrix(inner)
         {
             self.next = Some((head, *var, turns));
         }
     }
+}
+
+/// Whether a loop is over the rows of a product that is computed as one.
+fn is_matrix(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::For { annotations, .. } if annotations.contains(&Annotation::MatrixTile))
 }
 
 /// The one statement that there is.

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use tenfold_abi::{Level, X86_64_LEVELS};
 
 use super::{Candidate, Decisions};
-use crate::compile::DOTS;
+use crate::compile::is_for_products;
 use crate::target::{Arch, Target};
 
 /// The name of the file, in a package's folder.
@@ -68,11 +68,11 @@ pub struct Records {
 }
 
 /// What of a target decides which record is for it: its triple, and its level or the bytes of its vectors. A level that
-/// has nothing but products of bytes beyond another one is that one: other kernels have the same code for both.
+/// has nothing but products of some dtypes beyond another one is that one: other kernels have the same code for both.
 pub fn target_name(target: &Target) -> String {
     let all = |level: &Level| level.features.iter().all(|f| target.has(f));
-    let dots = |level: &Level| level.features.iter().any(|f| DOTS.contains(f));
-    let has = |level: &&Level| target.arch == Arch::X86_64 && all(level) && !dots(level);
+    let products = |level: &Level| level.features.iter().any(|f| is_for_products(f));
+    let has = |level: &&Level| target.arch == Arch::X86_64 && all(level) && !products(level);
     match X86_64_LEVELS.iter().rfind(has) {
         Some(level) => format!("{} {}", target.triple, level.name),
         None => format!("{} vectors-{}", target.triple, target.vector_bytes()),
@@ -283,6 +283,7 @@ mod tests {
         let linux = "x86_64-unknown-linux-gnu";
         assert_eq!(name(linux, X86_64_LEVELS[2].features), format!("{linux} x86-64-v4"));
         assert_eq!(name(linux, X86_64_LEVELS[3].features), format!("{linux} x86-64-v4"));
+        assert_eq!(name(linux, X86_64_LEVELS[4].features), format!("{linux} x86-64-v4"));
         let more: Vec<&str> = X86_64_LEVELS[1].features.iter().copied().chain(["aes"]).collect();
         assert_eq!(name(linux, &more), format!("{linux} x86-64-v3"));
         assert_eq!(name(linux, &["sse2"]), format!("{linux} vectors-16"));

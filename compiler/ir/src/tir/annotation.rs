@@ -58,6 +58,9 @@ pub enum Annotation {
     AutoParallel,
     /// Of a block that copies: its loops are made by `LowerAutoCopy`.
     AutoCopy,
+    /// Of the loop over the rows of a product of matrices, whose columns and then terms are the loops inside: back ends
+    /// compute it in registers that are matrices, where the target has such.
+    MatrixTile,
     /// Anything else, by name.
     User {
         /// The name.
@@ -90,6 +93,7 @@ impl Annotation {
             | Annotation::CrossThread
             | Annotation::AutoParallel
             | Annotation::AutoCopy
+            | Annotation::MatrixTile
             | Annotation::User { .. } => None,
         }
     }
@@ -107,6 +111,7 @@ impl Annotation {
             | Annotation::CrossThread
             | Annotation::AutoParallel
             | Annotation::AutoCopy
+            | Annotation::MatrixTile
             | Annotation::User { .. } => {}
         }
         self

@@ -58,6 +58,7 @@ pub(super) fn print_annotation(annotation: &Annotation, name: &impl Fn(BufId) ->
         Annotation::CrossThread => "cross_thread".into(),
         Annotation::AutoParallel => "auto_parallel".into(),
         Annotation::AutoCopy => "auto_copy".into(),
+        Annotation::MatrixTile => "matrix_tile".into(),
         Annotation::User { key, value } => match value {
             AnnValue::Int(n) => format!("user({}, {n})", quote(key)),
             AnnValue::Text(text) => format!("user({}, {})", quote(key), quote(text)),
@@ -98,6 +99,7 @@ fn annotation(parser: &Parser, text: &str) -> Parsed<Annotation> {
         ("cross_thread", []) => Annotation::CrossThread,
         ("auto_parallel", []) => Annotation::AutoParallel,
         ("auto_copy", []) => Annotation::AutoCopy,
+        ("matrix_tile", []) => Annotation::MatrixTile,
         ("user", [key, value]) => Annotation::User { key: string(key)?, value: value_of(value)? },
         _ => return Err(format!("expected an annotation, found `{text}`")),
     })

@@ -443,6 +443,7 @@ impl Gen {
             Annotation::CrossThread,
             Annotation::AutoParallel,
             Annotation::AutoCopy,
+            Annotation::MatrixTile,
             Annotation::User { key: "my.key".into(), value: text },
             Annotation::User { key: "n".into(), value: AnnValue::Int(-3) },
         ];

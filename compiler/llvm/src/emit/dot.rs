@@ -57,7 +57,7 @@ impl<'c> Body<'_, 'c, '_> {
     }
 
     /// The buffer that elements are neighbours in, and where the first one is, if memory has the first one lowest.
-    fn neighbours(&self, args: &[ExprId]) -> Option<(BufId, ExprId)> {
+    pub(super) fn neighbours(&self, args: &[ExprId]) -> Option<(BufId, ExprId)> {
         let place = |id: &ExprId| match self.node(*id) {
             Expr::Load { buf, index, .. } if self.prim.exprs.ty(*id).lanes == 1 => Some((*buf, *index.first()?)),
             _ => None,

@@ -15,7 +15,7 @@ use super::{
     place::Places,
     streams,
 };
-use crate::ir::{Block, Int, Metadata, Value};
+use crate::ir::{Block, Int, Metadata, Type, Value};
 
 /// What writing a function may fail with: a bug of ours, in words.
 pub(super) type Result<T> = std::result::Result<T, String>;
@@ -40,6 +40,8 @@ pub(super) struct Body<'a, 'c, 'm> {
     pub(super) known: Vec<BTreeMap<ExprId, Value<'c>>>,
     /// Whether the loop around the statement is a reduction: a serial loop inside of one keeps its own order.
     pub(super) in_reduction: bool,
+    /// Whether registers that are matrices have their sizes.
+    pub(super) sized: bool,
     /// Buffers that are written past the caches.
     pub(super) streamed: BTreeSet<BufId>,
     place: Option<Metadata<'c>>,
@@ -66,6 +68,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             syms: vars.map(|(id, data)| (&data.sym, VarId(id as u32))).collect(),
             known: vec![BTreeMap::new()],
             in_reduction: false,
+            sized: false,
             streamed: BTreeSet::new(),
             place: None,
             counters: Counters::default(),
@@ -202,12 +205,10 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
 
     // Statements.
 
-    fn stmt(&mut self, stmt: &Stmt) -> Result<()> {
+    pub(super) fn stmt(&mut self, stmt: &Stmt) -> Result<()> {
         match stmt {
             Stmt::Seq(all) => all.iter().try_for_each(|stmt| self.stmt(stmt)),
-            Stmt::For { var, min, extent, kind, annotations: _, body } => {
-                self.for_loop(*var, *min, *extent, *kind, body)
-            }
+            Stmt::For { .. } => self.product_or_loop(stmt),
             Stmt::While { cond, body } => self.while_loop(*cond, body),
             Stmt::If { cond, then, otherwise } => self.if_else(*cond, then, otherwise.as_deref()),
             Stmt::Let { var, value, body } => {
@@ -258,15 +259,22 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         if self.buffers[buf.0 as usize].is_some() {
             return Ok(());
         }
+        let cell = self.memory_type(Ty::scalar(data.dtype));
+        let memory = self.on_stack(ir.array(cell, length.max(1) as u64), data.dtype.align() as u32);
+        self.buffers[buf.0 as usize] = Some(memory);
+        Ok(())
+    }
+
+    /// Memory for the time of the call.
+    pub(super) fn on_stack(&self, ty: Type<'c>, align: u32) -> Value<'c> {
+        let ir = self.cx.ir;
         let here = ir.here();
         ir.place(None);
         ir.at_end(self.entry);
-        let cell = self.memory_type(Ty::scalar(data.dtype));
-        let memory = ir.alloca(ir.array(cell, length.max(1) as u64), data.dtype.align() as u32);
+        let memory = ir.alloca(ty, align);
         ir.at_end(here);
         ir.place(self.place);
-        self.buffers[buf.0 as usize] = Some(memory);
-        Ok(())
+        memory
     }
 
     fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId) -> Result<()> {
@@ -323,7 +331,14 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         Ok(())
     }
 
-    fn for_loop(&mut self, var: VarId, min: ExprId, extent: ExprId, kind: LoopKind, body: &Stmt) -> Result<()> {
+    pub(super) fn for_loop(
+        &mut self,
+        var: VarId,
+        min: ExprId,
+        extent: ExprId,
+        kind: LoopKind,
+        body: &Stmt,
+    ) -> Result<()> {
         let ir = self.cx.ir;
         self.known = vec![BTreeMap::new()];
         let first = self.expr(min)?;

@@ -10,8 +10,8 @@ use tenfold_ir::{
 use super::llvm;
 use crate::LlvmBackend;
 
-/// `x @ w`, `[24, 64]` and a constant `[64, 192]`, of dtypes that are widened to 32 bits.
-fn dense([of_x, of_w]: [DType; 2]) -> Module {
+/// `x @ w`, `[rows, 64]` and a constant `[64, 192]`, of dtypes that are widened to 32 bits.
+fn dense(rows: i64, [of_x, of_w]: [DType; 2]) -> Module {
     let mut module = Module { entry: "dense".into(), ..Module::default() };
     let bytes: Vec<u8> = (0..64 * 192 * of_w.size_bytes()).map(|n| (n % 100) as u8).collect();
     let (hash, name, dtype) = ("w".to_string(), "w".to_string(), of_w);
@@ -19,7 +19,7 @@ fn dense([of_x, of_w]: [DType; 2]) -> Module {
     let id = module.add_constant(ConstData { hash, name, dtype, shape: vec![64, 192], bytes });
     let mut b = Builder::new("dense");
     let tensor = |dtype: DType, shape: [i64; 2]| TensorType { dtype, shape: shape.map(Into::into).to_vec() };
-    let x = b.param(ParamKind::Input, tensor(of_x, [24, 64]), "x", 0, Loc::default());
+    let x = b.param(ParamKind::Input, tensor(of_x, [rows, 64]), "x", 0, Loc::default());
     let w = b.constant(id, tensor(of_w, [64, 192]));
     let wide = Op::Element(ElementOp::Cast(DType::I32));
     let factors = match of_x {
@@ -36,6 +36,10 @@ fn build(target: &Target, layout: Option<Target>) -> Option<Compiled> {
 }
 
 fn build_of(dtypes: [DType; 2], target: &Target, layout: Option<Target>) -> Option<Compiled> {
+    build_module(dense(24, dtypes), target, layout)
+}
+
+fn build_module(module: Module, target: &Target, layout: Option<Target>) -> Option<Compiled> {
     let backend = LlvmBackend::new(llvm()?, &crate::find(&crate::Env::from_process()));
     let variants = target.levels().into_iter().map(|l| Variant { name: l.name.into(), target: target.with_level(&l) });
     let options = Options {
@@ -46,7 +50,7 @@ fn build_of(dtypes: [DType; 2], target: &Target, layout: Option<Target>) -> Opti
         ..Options::default()
     };
     let context = PassContext::new(target.clone());
-    Some(compile(dense(dtypes), &context, &options, &backend).unwrap_or_else(|errors| panic!("{errors:?}")))
+    Some(compile(module, &context, &options, &backend).unwrap_or_else(|errors| panic!("{errors:?}")))
 }
 
 /// How many lines of a code begin so.
@@ -103,15 +107,16 @@ fn panels_of_a_wider_machine_cost_no_loads() {
 const BYTES: [[DType; 2]; 4] =
     [[DType::U8, DType::I8], [DType::I8, DType::I8], [DType::U8, DType::U8], [DType::I8, DType::U8]];
 
-/// Products of bytes have a code for the level that adds four of them, and the others two products of 16 bits.
+/// Products of bytes have a code for the level that adds four of them and one for the level that multiplies matrices, and
+/// the others add two products of 16 bits.
 #[test]
 fn products_of_bytes_have_a_level_of_their_own() {
     let target = Target::from_triple("x86_64-unknown-linux-gnu", &["sse", "sse2"]);
     let widest = target.levels().last().map(|level| target.with_level(level));
-    for dtypes in BYTES {
+    for (dtypes, matrices) in BYTES.into_iter().zip(["tdpbusd", "tdpbssd", "tdpbuud", "tdpbsud"]) {
         let Some(compiled) = build_of(dtypes, &target, widest.clone()) else { return };
         let names: Vec<&str> = compiled.variants.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"]);
+        assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni", "x86-64-v4-amx"]);
         assert_eq!((compiled.constants.len(), compiled.weights), (1, 64 * 192), "weights stay in 8 bits");
         let codes = [&compiled.artefact].into_iter().chain(compiled.variants.iter().map(|(_, code)| code));
         for (n, code) in codes.enumerate() {
@@ -119,9 +124,20 @@ fn products_of_bytes_have_a_level_of_their_own() {
             let [fours, pairs] = [["vpdpbusd"], ["pmaddwd"]]
                 .map(|names| asm.lines().filter(|line| names.iter().any(|name| line.contains(name))).count());
             assert_eq!((fours > 0, pairs > 0), (n == 4, n < 4), "{dtypes:?}, code {n}: {fours}, {pairs}");
+            // 24 rows in two registers, 32 columns in two.
+            let tiles = [matrices, "ldtilecfg", "tilerelease"].map(|name| count(asm, &[name]));
+            assert_eq!(tiles, if n == 5 { [4, 1, 1] } else { [0; 3] }, "{dtypes:?}, code {n}");
             assert!(n < 3 || asm.contains("%zmm"), "{dtypes:?}, code {n}");
         }
     }
+}
+
+/// A level whose features no product gains from has no code: a row alone is faster in vectors.
+#[test]
+fn what_no_matrix_pays_for_has_no_level_of_its_own() {
+    let target = Target::from_triple("x86_64-unknown-linux-gnu", &["sse", "sse2"]);
+    let Some(compiled) = build_module(dense(1, BYTES[0]), &target, None) else { return };
+    assert_eq!(compiled.variants.last().map(|(name, _)| name.as_str()), Some("x86-64-v4-vnni"));
 }
 
 /// ARM's instructions are for factors of one kind; one for both kinds came later.

@@ -1,6 +1,7 @@
 //! Which iterators of a contraction become rows and columns of the tile.
 
 mod decided;
+mod matrix;
 mod said;
 
 use std::collections::BTreeSet;
@@ -50,6 +51,8 @@ pub(super) struct Choice {
     pub terms: i64,
     /// Terms that are written out behind one another.
     pub unroll: i64,
+    /// Whether the tile is kept in registers that are matrices.
+    pub matrix: bool,
 }
 
 /// A choice and what it costs: cycles, and for choices that cost the same how far its rows are apart.
@@ -104,6 +107,8 @@ pub(super) fn choose(
         let rows = spatial.iter().copied().filter(|v| *v != column && walked.iter().any(|o| o.ignores(*v)));
         for row in rows.map(Some).chain([None]) {
             let apart = row.map_or(0, |r| rows_apart(found, r));
+            let of = matrix::way(staged, found, (column, row), packed, machine);
+            choices.extend(of.map(|(cycles, choice)| Costed { cycles, apart, choice }));
             let conflicting = conflicting(staged, found, row, machine);
             for padded in [None].into_iter().chain(conflicting.map(Some)) {
                 let of = ways(staged, found, (column, row), (packed, padded), machine);
@@ -113,6 +118,9 @@ pub(super) fn choose(
     }
     choices.sort_by_key(|costed| (costed.cycles, costed.apart));
     let best = decided::among(staged, found, choices, !constant.is_empty(), asked)?;
+    if best.choice.matrix {
+        return Some(best.choice);
+    }
     let best = decided::sized(staged, found, best, machine, asked);
     let ahead = ahead(staged, found, &best, machine);
     let next_panel = ahead.is_some() && whole_panels(staged, found, &best);
@@ -393,6 +401,7 @@ fn cost(
         next_rows: None,
         terms: TERMS,
         unroll: 1,
+        matrix: false,
     };
     if let Some(row) = row {
         choice.block = block(staged, found, row, &choice, machine);

@@ -65,6 +65,10 @@ impl Group {
             true => Vec::new(),
             false => between(staged, found.stage, &linked, found.acc, epilogue.is_some()),
         };
+        if choice.matrix {
+            // Rows of a matrix are rows in memory.
+            source.iters.sort_by_key(|i| (i.kind != IterKind::Spatial, i.var == choice.column));
+        }
         let mut on_tile = Vec::new();
         let mut acc = found.acc;
         let direct = epilogue.as_ref().is_some_and(|(n, links)| is_direct(staged, *n, links, choice));

@@ -48,6 +48,8 @@ pub(super) struct TilePart {
     pub rows_ahead: Option<(usize, String)>,
     /// What is done on the tile, and whether each access of it must have a constant place.
     pub on_tile: Vec<(Part, bool)>,
+    /// Whether the tile is kept in registers that are matrices.
+    pub matrix: bool,
 }
 
 /// What sums over a tile.
@@ -189,7 +191,9 @@ impl Cutter {
         let sums = self.sums(source, &own, &bufs, choice);
         let at = |v: VarId| source.iters.iter().position(|i| i.var == v);
         let (row, column) = (choice.row.and_then(at), at(choice.column));
-        let on_tile = group.on_tile.iter().map(|on| (self.on_tile(on, &own, &bufs, choice), on.unrolled)).collect();
+        let on_tile = group.on_tile.iter();
+        let on_tile =
+            on_tile.map(|on| (self.on_tile(on, &own, &bufs, choice), on.unrolled && !choice.matrix)).collect();
         let tiles = columns.size.as_const().map_or(0, |n| n / tile.width().max(1));
         let blocked = choice.block > 1 && tiles % choice.block == 0 && tiles > 0 && !group.rows_within();
         let blocked = blocked && choice.columns_outside && row.is_some();
@@ -200,7 +204,8 @@ impl Cutter {
         let panels = panels.filter(|at| choice.next_panel && at + 1 < around.len());
         let rows = around.iter().position(|level| *level == Level::Rows);
         let rows_ahead = rows.zip(choice.next_rows.map(|buf| self.b.buf(buf).name.clone()));
-        TilePart { sums, around, row, column, tile, block, ahead, panels, rows_ahead, on_tile }
+        let matrix = choice.matrix;
+        TilePart { sums, around, row, column, tile, block, ahead, panels, rows_ahead, on_tile, matrix }
     }
 
     /// A buffer that a stage writes, with room for ranges of its iterators.

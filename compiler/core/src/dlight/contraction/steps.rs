@@ -98,7 +98,10 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
             let turns = (terms + nest.unroll - 1) / nest.unroll;
             s.annotate(*last, "prefetch", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(turns)]))?;
         }
-        in_tile(s, nest, around.len(), tile.lanes)?;
+        match part.matrix {
+            true => in_matrix(s, nest)?,
+            false => in_tile(s, nest, around.len(), tile.lanes)?,
+        }
     }
     if let (Some((buf, _)), Some(panels)) = (&part.ahead, part.panels.and_then(|level| around.get(level))) {
         s.annotate(*panels, "prefetch_next", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(1)]))?;
@@ -135,7 +138,9 @@ fn nest(s: &mut Schedule<'_>, part: &TilePart, name: &str, blocks: usize) -> Ste
     let mut over_blocks: Vec<LoopRV> = (0..loops.len()).filter(|n| !whole(n)).map(|n| loops[n]).collect();
     let reduce = over_blocks.split_off(blocks);
     let rows = part.row.map(|n| split(s, loops[n], &[tile.rows])).transpose()?.unwrap_or_default();
-    let columns = part.column.map(|n| split(s, loops[n], &[tile.vectors, tile.lanes])).transpose()?.unwrap_or_default();
+    let (own, whole) = ([tile.vectors, tile.lanes], [tile.width()]);
+    let columns = if part.matrix { &whole[..] } else { &own[..] };
+    let columns = part.column.map(|n| split(s, loops[n], columns)).transpose()?.unwrap_or_default();
     let blocks = match columns.first().copied().filter(|_| part.block > 1) {
         Some(tiles) => split(s, tiles, &[part.block])?,
         None => Vec::new(),
@@ -149,7 +154,9 @@ fn nest(s: &mut Schedule<'_>, part: &TilePart, name: &str, blocks: usize) -> Ste
     };
     let around: Vec<LoopRV> = part.around.iter().filter_map(level).collect();
     let inside: Vec<LoopRV> = rows.iter().skip(1).chain(columns.iter().skip(1)).copied().collect();
-    s.reorder(&[&around[..], &over_blocks, &reduce, &inside].concat())?;
+    let (terms, elements) = (&reduce[..], &inside[..]);
+    let (then, last) = if part.matrix { (elements, terms) } else { (terms, elements) };
+    s.reorder(&[&around[..], &over_blocks, then, last].concat())?;
     Ok(Nest { block, starts: true, around, blocks: over_blocks, reduce, inside, unroll: 1 })
 }
 
@@ -173,6 +180,17 @@ fn in_tile(s: &mut Schedule<'_>, nest: &Nest, around: usize, lanes: i64) -> Step
         in_registers(s, &loops[outside..], lanes)?;
     }
     in_registers(s, &nest.inside, lanes)
+}
+
+/// Leaves the tile to back ends as the plain product that it is.
+fn in_matrix(s: &mut Schedule<'_>, nest: &Nest) -> Step<()> {
+    if let Some(terms) = nest.reduce.first() {
+        s.decompose_reduction(nest.block, *terms)?;
+    }
+    match nest.inside.first() {
+        Some(rows) => s.annotate(*rows, "matrix_tile", true),
+        None => Ok(()),
+    }
 }
 
 /// Writes so many terms out behind one another; the loop over them is an outer one from then on.

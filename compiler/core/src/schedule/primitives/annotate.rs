@@ -19,7 +19,7 @@ pub(super) const PRIMITIVE: Primitive = Primitive {
 
 impl Schedule<'_> {
     /// Asks something of a later pass: `software_pipeline` with `[[stages], [order]]`, `pragma_auto_unroll_max_step`
-    /// and `pragma_unroll_explicit` with a number, `loop_partition` and `auto_parallel` with `true`,
+    /// and `pragma_unroll_explicit` with a number, `loop_partition`, `auto_parallel` and `matrix_tile` with `true`,
     /// `prefetch` with `["buffer", turns ahead]`, `prefetch_next` with `["buffer", turns]`,
     /// any other key with a number or a text.
     pub fn annotate(&mut self, place: impl Into<Arg>, key: &str, value: impl Into<Arg>) -> Result<(), ScheduleError> {
@@ -38,6 +38,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         ("pragma_unroll_explicit", Value::Loop(_)) => unroll(args, true)?,
         ("loop_partition", Value::Loop(_)) => Annotation::LoopPartition,
         ("auto_parallel", Value::Loop(_)) => Annotation::AutoParallel,
+        ("matrix_tile", Value::Loop(_)) => Annotation::MatrixTile,
         ("prefetch", Value::Loop(_)) => ahead(state, args.get(2), |buf, ahead| Annotation::Prefetch { buf, ahead })?,
         ("prefetch_next", Value::Loop(_)) => {
             ahead(state, args.get(2), |buf, turns| Annotation::PrefetchNext { buf, turns })?
@@ -49,7 +50,8 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
             | "pragma_auto_unroll_max_step"
             | "pragma_unroll_explicit"
             | "loop_partition"
-            | "auto_parallel",
+            | "auto_parallel"
+            | "matrix_tile",
             _,
         ) => {
             return Refusal::err(format!("`{key}` is asked of a block"), "give a loop");

@@ -213,6 +213,7 @@ fn annotation_key(it: &Annotation) -> &str {
         Annotation::CrossThread => "cross_thread",
         Annotation::AutoParallel => "auto_parallel",
         Annotation::AutoCopy => "auto_copy",
+        Annotation::MatrixTile => "matrix_tile",
         Annotation::User { key, .. } => key,
     }
 }

@@ -24,10 +24,14 @@ impl Bound {
 /// Features by which a processor multiplies bytes and adds four products at once.
 const DOT_PRODUCTS: [&str; 4] = ["avx512vnni", "avxvnni", "dotprod", "i8mm"];
 
+/// The feature by which it multiplies matrices of bytes.
+const MATRICES: &str = "amx-int8";
+
 /// What of the roofs is not measured, in words.
 pub(super) const ASSUMED: [&str; 4] = [
     "every operation could be half of a fused multiplication",
-    "64-bit operations take twice as long, products of bytes a quarter where the processor has dot products of them",
+    "64-bit operations take twice as long, products of bytes a quarter where the processor has dot products of them, \
+     an eighth of that where it has AMX",
     "a division or a root takes as long as 8 operations, a function such as exp as long as 20",
     "what is passed, constants and results come from where all data of a call fit, other values from where the kernel's fit",
 ];
@@ -39,8 +43,13 @@ pub(super) fn least(work: &Work, data: u64, measured: &Measured, target: &Target
 }
 
 fn arithmetic(work: &Work, measured: &Measured, target: &Target) -> f64 {
-    let dots = work.of_bytes && work.ints > work.flops && DOT_PRODUCTS.iter().any(|feature| target.has(feature));
-    work.effort as f64 / measured.peak / if dots { 4.0 } else { 1.0 }
+    let bytes = work.of_bytes && work.ints > work.flops;
+    let at_once = match bytes {
+        true if target.has(MATRICES) => 32.0,
+        true if DOT_PRODUCTS.iter().any(|feature| target.has(feature)) => 4.0,
+        true | false => 1.0,
+    };
+    work.effort as f64 / measured.peak / at_once
 }
 
 fn movement(work: &Work, data: u64, measured: &Measured) -> f64 {

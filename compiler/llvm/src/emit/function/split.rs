@@ -42,12 +42,7 @@ impl<'c> Body<'_, 'c, '_> {
     fn captures(&mut self, values: &[Value<'c>]) -> Value<'c> {
         let ir = self.cx.ir;
         let cell = ir.int(64);
-        let here = ir.here();
-        ir.place(None);
-        ir.at_end(self.entry);
-        let memory = ir.alloca(ir.array(cell, values.len().max(1) as u64), CELL);
-        ir.at_end(here);
-        ir.place(self.place);
+        let memory = self.on_stack(ir.array(cell, values.len().max(1) as u64), CELL);
         for (number, value) in (0..).zip(values) {
             ir.store(*value, ir.element(cell, memory, ir.const_int(cell, number)), CELL);
         }

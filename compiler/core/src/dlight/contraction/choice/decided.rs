@@ -33,6 +33,7 @@ pub(super) fn among(
         let place = |var: VarId| stage.iters.iter().position(|i| i.var == var).map_or(String::new(), |n| n.to_string());
         narrow(&mut all, asked, "column", |choice| place(choice.column));
         narrow(&mut all, asked, "row", |choice| choice.row.map_or("none".into(), place));
+        narrow(&mut all, asked, "matrix", |choice| if choice.matrix { "yes" } else { "no" }.into());
         narrow(&mut all, asked, "room", |choice| if choice.padded.is_some() { "yes" } else { "no" }.into());
         // Constants are laid out for nothing, and behind that there is nothing left to ask.
         if !lays_out {

@@ -33,6 +33,9 @@ impl Choice {
         let Some(row) = self.row else { return "1: no iterator gives rows".into() };
         let own = along_all(found, self.column, &beside_constants(staged, found, machine));
         let Choice { tile, .. } = self;
+        if self.matrix {
+            return format!("at most {}: two registers, which are matrices of 16 rows", tile.rows);
+        }
         if extent(staged, &staged.stages[found.stage], row) == Some(tile.rows) {
             return format!("{}: all that there are", tile.rows);
         }
