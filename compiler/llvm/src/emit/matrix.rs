@@ -24,6 +24,9 @@ const WORD: i64 = 4;
 /// Registers along a side of the product.
 const ALONG: i64 = 2;
 
+/// A buffer, and the index of an element of it.
+type Place = (BufId, ExprId);
+
 /// A matrix in memory.
 struct Matrix {
     buf: BufId,
@@ -194,7 +197,7 @@ impl<'c> Body<'_, 'c, '_> {
     }
 
     /// The instruction for a sum of products, and where both operands are.
-    fn factors(&self, term: ExprId) -> Option<(&'static str, (BufId, ExprId), (BufId, ExprId))> {
+    fn factors(&self, term: ExprId) -> Option<(&'static str, Place, Place)> {
         let Expr::Call(Intrinsic::Dot4 { signed }, args, _) = self.node(term) else { return None };
         let name = match signed {
             [false, false] => "llvm.x86.tdpbuud",
@@ -211,7 +214,7 @@ impl<'c> Body<'_, 'c, '_> {
 
     /// What is read or written as a matrix, if the loops over rows, columns and words walk through it by so many
     /// elements. The one that says none walks from row to row.
-    fn matrix(&self, loops: &Steps, (buf, first): (BufId, ExprId), walks: [Option<i64>; 3]) -> Option<Matrix> {
+    fn matrix(&self, loops: &Steps, (buf, first): Place, walks: [Option<i64>; 3]) -> Option<Matrix> {
         let size = self.prim.buffers[buf.0 as usize].dtype.size_bytes() as i64;
         let all = [Some(loops.rows), loops.columns, Some(loops.words)];
         let mut apart = 0;
