@@ -16,18 +16,22 @@ use crate::interpret::{self, Actual, Prepared};
 use crate::native;
 use crate::program::{self, AARCH64, Machine};
 
-pub(crate) fn cases() -> Vec<Case> {
+/// Levels that only products of bytes have code for.
+const OF_BYTES: [&str; 3] = ["x86-64-v4-vnni", "aarch64-dotprod", "aarch64-i8mm"];
+
+/// The cases of what has code for a level.
+pub(crate) fn cases(level: &str) -> Vec<Case> {
     let dtype = DType::F32;
-    vec![
-        products(dtype),
-        windows(dtype),
-        rows(dtype),
-        elements(dtype),
-        symbolic(),
-        products_of_bytes(),
-        windows_of_bytes(),
-        halves(),
-    ]
+    let bytes =
+        || vec![products_of_bytes("products_of_bytes", &FEW), windows_of_bytes("windows_of_bytes", &FEW_WINDOWS)];
+    match level {
+        "x86-64-v4-amx" => vec![products_of_bytes("matrices", &MANY), windows_of_bytes("windows", &MANY_WINDOWS)],
+        level if OF_BYTES.contains(&level) => bytes(),
+        _ => {
+            let floats = [products(dtype), windows(dtype), rows(dtype), elements(dtype), symbolic(), halves()];
+            floats.into_iter().chain(bytes()).collect()
+        }
+    }
 }
 
 /// Rows, terms and columns: tiles that a panel holds once, several times, in part, and that reach into the next.
@@ -84,18 +88,21 @@ fn wide(m: &mut Make, x: ValueId) -> ValueId {
     m.element(ElementOp::Cast(DType::I32), &[x])
 }
 
-/// Products of bytes with constants, with signs and without: in whole steps of four terms, and with others; as many as
-/// registers that are matrices pay for, too, in whole ones, in part of one and in several parts.
-fn products_of_bytes() -> Case {
-    let mut m = Make::new("levels_products_of_bytes");
+/// Rows, terms and columns of products of bytes: in whole steps of four terms, and with others.
+const FEW: [[i64; 3]; 3] = [[1, 12, 200], [13, 8, 85], [5, 10, 33]];
+
+/// As many as registers that are matrices pay for: in whole ones, in part of one and in several parts.
+const MANY: [[i64; 3]; 3] = [[32, 192, 10], [20, 180, 32], [33, 256, 48]];
+
+/// Products of bytes with constants, with signs and without; the largest of one kind alone.
+fn products_of_bytes(name: &str, shapes: &[[i64; 3]]) -> Case {
+    let mut m = Make::new(&format!("levels_{name}"));
     let mut results = Vec::new();
     for [x, w] in [[DType::U8, DType::I8], [DType::I8, DType::I8], [DType::U8, DType::U8], [DType::I8, DType::U8]] {
         let mixed = x == DType::U8 && w == DType::I8;
-        let parts = mixed.then_some([33, 256, 48]);
-        let shapes = [[1, 12, 200], [13, 8, 85], [5, 10, 33], [32, 192, 10], [20, 180, 32]];
-        for [rows, terms, columns] in shapes.into_iter().chain(parts) {
-            let x = m.input(x, &fixed(&[rows, terms]));
-            let w = m.constant(w, &[terms, columns]);
+        for [rows, terms, columns] in shapes.iter().filter(|[rows, ..]| mixed || *rows <= 32) {
+            let x = m.input(x, &fixed(&[*rows, *terms]));
+            let w = m.constant(w, &[*terms, *columns]);
             let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
             results.push(m.emit(Op::MatMul, &[x, w]));
         }
@@ -123,15 +130,20 @@ fn halves() -> Case {
     m.done(&results)
 }
 
-/// Windows with as many channels and places as matrices pay for.
-const MANY: [([i64; 4], i64, i64, i64); 2] = [([32, 64, 1, 1], 16, 1, 1), ([32, 64, 3, 3], 5, 1, 1)];
+/// The shape of weights, the side of an image, the step and the groups of a convolution.
+type Windows = ([i64; 4], i64, i64, i64);
 
-/// Convolutions of bytes: over points, over windows with padding, in groups.
-fn windows_of_bytes() -> Case {
-    let mut m = Make::new("levels_windows_of_bytes");
+/// Over points, over windows with padding, in groups.
+const FEW_WINDOWS: [Windows; 3] = [([32, 8, 1, 1], 7, 1, 1), ([24, 8, 3, 3], 7, 2, 1), ([16, 8, 3, 3], 7, 1, 2)];
+
+/// With as many channels and places as matrices pay for.
+const MANY_WINDOWS: [Windows; 2] = [([32, 64, 1, 1], 16, 1, 1), ([32, 64, 3, 3], 5, 1, 1)];
+
+/// Convolutions of bytes.
+fn windows_of_bytes(name: &str, windows: &[Windows]) -> Case {
+    let mut m = Make::new(&format!("levels_{name}"));
     let mut results = Vec::new();
-    let few = [([32, 8, 1, 1], 7, 1, 1), ([24, 8, 3, 3], 7, 2, 1), ([16, 8, 3, 3], 7, 1, 2)];
-    for ([made, taken, side, _], wide_side, step, group) in few.into_iter().chain(MANY) {
+    for ([made, taken, side, _], wide_side, step, group) in windows.iter().copied() {
         let x = m.input(DType::U8, &fixed(&[1, taken * group, wide_side, wide_side]));
         let w = m.constant(DType::I8, &[made, taken, side, side]);
         let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
@@ -186,10 +198,10 @@ fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance/levels").join(name)
 }
 
-/// The cases for a target, whose constants are laid out for another one.
-fn prepared(target: &Target, layout: &Target) -> Result<Vec<Prepared>, String> {
+/// The cases for a level, whose constants are laid out for another target.
+fn prepared(name: &str, target: &Target, layout: &Target) -> Result<Vec<Prepared>, String> {
     let context = PassContext::new(target.clone());
-    cases().into_iter().map(|case| interpret::prepare_for(case, &context, layout)).collect()
+    cases(name).into_iter().map(|case| interpret::prepare_for(case, &context, layout)).collect()
 }
 
 fn llvm() -> Option<Box<dyn Backend>> {
@@ -198,7 +210,7 @@ fn llvm() -> Option<Box<dyn Backend>> {
 
 /// What is wrong with the code for one target.
 fn mistakes(name: &str, target: &Target, layout: &Target, backend: &dyn Backend) -> Vec<String> {
-    let errors = match prepared(target, layout) {
+    let errors = match prepared(name, target, layout) {
         Ok(prepared) => native::compare(&prepared, backend, target, &folder(name)),
         Err(error) => vec![error],
     };
@@ -207,7 +219,7 @@ fn mistakes(name: &str, target: &Target, layout: &Target, backend: &dyn Backend)
 
 /// The same for a target of AArch64.
 fn mistakes_of_aarch64(name: &str, target: &Target, layout: &Target, backend: &dyn Backend) -> Vec<String> {
-    let found = prepared(target, layout).and_then(|prepared| {
+    let found = prepared(name, target, layout).and_then(|prepared| {
         let left = program::run(&prepared, backend, target, &Machine::aarch64(), &folder(name))?;
         Ok(prepared.into_iter().zip(left).collect::<Vec<_>>())
     });
