@@ -97,6 +97,20 @@ pub(crate) fn special(dtype: DType) -> Vec<Scalar> {
     all
 }
 
+/// The special values of a type of floats, then ones of any bits and ones of every magnitude, `count` in all.
+pub(crate) fn magnitudes(dtype: DType, count: usize, random: &mut Random) -> Vec<Scalar> {
+    let mut all = special(dtype);
+    while all.len() < count {
+        let bits = random.bits();
+        all.push(match all.len() % 4 {
+            0 | 1 => Scalar::from_le_bytes(dtype, &bits.to_le_bytes()[..dtype.size_bytes()]),
+            2 => Scalar::float(dtype, random.unit() * 4.0),
+            _ => Scalar::float(dtype, random.unit() * 100.0),
+        });
+    }
+    all
+}
+
 /// A few of the special values, for operators of two operands over all pairs.
 pub(crate) fn telling(dtype: DType) -> Vec<Scalar> {
     if !dtype.is_float() {

@@ -25,7 +25,9 @@ pub(crate) fn cases(level: &str) -> Vec<Case> {
     let bytes =
         || vec![products_of_bytes("products_of_bytes", &FEW), windows_of_bytes("windows_of_bytes", &FEW_WINDOWS)];
     match level {
-        "x86-64-v4-amx" => vec![products_of_bytes("matrices", &MANY), windows_of_bytes("windows", &MANY_WINDOWS)],
+        "x86-64-v4-amx" => {
+            vec![products_of_bytes("many_products", &MANY), windows_of_bytes("many_windows", &MANY_WINDOWS)]
+        }
         level if OF_BYTES.contains(&level) => bytes(),
         _ => {
             let floats = [products(dtype), windows(dtype), rows(dtype), elements(dtype), symbolic(), halves()];

@@ -12,7 +12,7 @@ use tenfold_ir::op::{BinaryOp, UnaryOp};
 use tenfold_ir::tir::{Access, BufUse, Builder, IterKind, PrimFunc, Stmt};
 use tenfold_ir::{DType, Function, Module, Scalar};
 
-use crate::data::{Random, special};
+use crate::data::{Random, magnitudes};
 use crate::element::math;
 use crate::interpret::{Actual, Prepared};
 use crate::native;
@@ -72,16 +72,7 @@ fn samples(dtype: DType, seed: u64) -> Vec<Scalar> {
         (1..all.len()).rev().for_each(|at| all.swap(at, random.below(at + 1)));
         return all;
     }
-    let mut all = special(dtype);
-    while all.len() < SAMPLES {
-        let bits = random.bits();
-        all.push(match all.len() % 4 {
-            0 | 1 => Scalar::from_le_bytes(dtype, &bits.to_le_bytes()[..dtype.size_bytes()]),
-            2 => Scalar::float(dtype, random.unit() * 4.0),
-            _ => Scalar::float(dtype, random.unit() * 100.0),
-        });
-    }
-    all
+    magnitudes(dtype, SAMPLES, &mut random)
 }
 
 /// The error of `found` in ulps of the exact `real`.

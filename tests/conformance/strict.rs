@@ -18,7 +18,7 @@ use tenfold_ir::{DType, Module, Scalar};
 use tenfold_tests::tools;
 
 use crate::case::{Case, Make, fixed};
-use crate::data::{Random, special};
+use crate::data::{Random, magnitudes};
 use crate::interpret::{Actual, Prepared, actual};
 use crate::program::{self, AARCH64, Machine};
 use crate::{element, levels, native, nn, ops};
@@ -181,17 +181,7 @@ fn check<const N: usize>(topic: &str, cases: [Vec<Case>; N], opt_level: u32) {
 
 /// Operands of every magnitude, and where functions change most.
 fn samples(dtype: DType, seed: u64) -> Vec<Scalar> {
-    let mut random = Random::new(seed);
-    let mut all = special(dtype);
-    while all.len() < 2000 {
-        let bits = random.bits();
-        all.push(match all.len() % 4 {
-            0 | 1 => Scalar::from_le_bytes(dtype, &bits.to_le_bytes()[..dtype.size_bytes()]),
-            2 => Scalar::float(dtype, random.unit() * 4.0),
-            _ => Scalar::float(dtype, random.unit() * 100.0),
-        });
-    }
-    all
+    magnitudes(dtype, 2000, &mut Random::new(seed))
 }
 
 /// Every function that is written out.
