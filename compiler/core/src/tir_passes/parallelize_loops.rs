@@ -192,9 +192,10 @@ fn marked(b: &mut Builder, stmt: Stmt, found: &BTreeMap<VarId, Answer>) -> Stmt 
     }
 }
 
-/// What a loop is asked for, of one whose turns are so many times as many.
+/// What a loop is asked for, of one that turns so many times as often; nothing where that is no number.
 fn annotation_of_fused(it: Annotation, times: Option<i64>) -> Option<Annotation> {
     match it {
+        Annotation::AutoParallel => None,
         Annotation::PrefetchNext { buf, turns } => {
             Some(Annotation::PrefetchNext { buf, turns: turns.checked_mul(times?)? })
         }
@@ -211,12 +212,11 @@ fn fused(
     mut body: Stmt,
     annotations: Vec<Annotation>,
 ) -> Stmt {
-    let (mut loops, mut asked) = (vec![first], vec![annotations]);
+    let mut loops = vec![(first, annotations)];
     while loops.len() <= more {
         match peeled(body) {
             Stmt::For { var, min, extent, annotations, body: inner, .. } => {
-                loops.push((var, min, extent));
-                asked.push(annotations);
+                loops.push(((var, min, extent), annotations));
                 body = *inner;
             }
             other => {
@@ -225,21 +225,17 @@ fn fused(
             }
         }
     }
-    let times = |n: usize| {
-        loops[n + 1..].iter().try_fold(1_i64, |all, (.., extent)| all.checked_mul(b.func().literal(*extent)?))
-    };
-    let asked = asked.into_iter().enumerate().map(|(n, all)| (times(n), all)).collect::<Vec<_>>();
-    let of_fused = |(times, all): (_, Vec<_>)| all.into_iter().filter_map(move |it| annotation_of_fused(it, times));
-    let annotations = asked.into_iter().flat_map(of_fused).filter(|it| *it != Annotation::AutoParallel).collect();
     let var = b.index_var(&format!("{}_fused", b.sym(first.0)));
     let mut rest = b.read(var);
     let mut values = Vec::new();
-    let mut turns = b.index(1);
-    for (n, (var, min, extent)) in loops.iter().enumerate().rev() {
-        let own = if n == 0 { rest } else { b.binary(BinaryOp::RemEuclid, rest, *extent) };
-        values.push((*var, if b.func().literal(*min) == Some(0) { own } else { b.add(*min, own) }));
-        rest = b.binary(BinaryOp::DivEuclid, rest, *extent);
-        turns = b.mul(*extent, turns);
+    let (mut turns, mut times, mut annotations) = (b.index(1), Some(1_i64), Vec::new());
+    for (n, ((var, min, extent), asked)) in loops.into_iter().enumerate().rev() {
+        annotations.splice(0..0, asked.into_iter().filter_map(|it| annotation_of_fused(it, times)));
+        let own = if n == 0 { rest } else { b.binary(BinaryOp::RemEuclid, rest, extent) };
+        values.push((var, if b.func().literal(min) == Some(0) { own } else { b.add(min, own) }));
+        rest = b.binary(BinaryOp::DivEuclid, rest, extent);
+        turns = b.mul(extent, turns);
+        times = times.zip(b.func().literal(extent)).and_then(|(n, more)| n.checked_mul(more));
     }
     let body = values.into_iter().fold(body, |body, (var, value)| Stmt::Let { var, value, body: Box::new(body) });
     let zero = b.index(0);

@@ -2,15 +2,17 @@
 //!
 //! Runs on plain loops. In a loop annotated `prefetch(b, n)` each iteration begins by asking for the elements of `b` that
 //! are read `n` iterations later, of a vector for one in each cache line, and for each of them once. What inner loops
-//! read is asked for in them, unless they are written out. In a loop annotated `prefetch_next(b, n)` what lies between the
-//! elements that an iteration reads first and those that are read `n` iterations later is asked for, as far behind, bit
-//! by bit. Elements whose index itself reads memory are left alone, since that might lie outside. Nothing else changes.
+//! read is asked for in them, unless they are written out. In a loop annotated `prefetch_next(b, n)` inner loops ask bit by
+//! bit for what is read `n` iterations later: for as many elements, from the first one on, as lie between that one and the
+//! first one of now. Elements whose index itself reads memory are left alone, since that might lie outside. Nothing else
+//! changes.
 
 mod next;
 
 use std::collections::BTreeMap;
 
 use tenfold_ir::Module;
+use tenfold_ir::tir::copy::substitute;
 use tenfold_ir::tir::{
     Annotation, BufId, Builder, Expr, ExprId, LoopKind, PrimFunc, Stmt, VarId, own_accesses, substitution,
 };
@@ -113,7 +115,7 @@ fn out_of(b: &mut Builder, (var, min, extent): (VarId, ExprId, ExprId), inside: 
     if !moving.is_empty() {
         let own = b.index_var("ahead");
         let read = b.read(own);
-        let body = tenfold_ir::tir::copy::substitute(b, Stmt::seq(moving), &BTreeMap::from([(var, read)]));
+        let body = substitute(b, Stmt::seq(moving), &BTreeMap::from([(var, read)]));
         let kind = LoopKind::Unrolled;
         all.push(Stmt::For { var: own, min, extent, kind, annotations: Vec::new(), body: Box::new(body) });
     }
