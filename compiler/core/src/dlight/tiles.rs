@@ -23,6 +23,11 @@ impl Tile {
         self.vectors * self.lanes
     }
 
+    /// Whether it has as many sums as are begun before the first of them can be added to.
+    pub(super) fn hides_latency(&self, machine: &Machine) -> bool {
+        self.rows * self.vectors >= machine.latency * machine.fmas
+    }
+
     /// Cycles of one step of the sum, in so small parts that they are whole numbers.
     fn cycles(&self, far: bool, machine: &Machine) -> i64 {
         let work = self.rows * self.vectors * machine.loads;
@@ -203,6 +208,14 @@ mod tests {
         // What comes from the second cache is read by as many rows as there can be.
         let (vectors, _) = best(&of(14, 0), None, &AVX512);
         assert_eq!(vectors, 2);
+    }
+
+    #[test]
+    fn panels_that_come_once_are_filled() {
+        // Whole panels come from beyond the first cache: of 160 columns, no vector of the last one is for nothing.
+        let of = |near| Extents { rows: Some(1), columns: Some(160), lanes: 16, most: 64, near };
+        let (vectors, _) = best(&of(0), None, &AVX512);
+        assert_eq!(10 % vectors, 0, "{vectors}");
     }
 
     #[test]

@@ -141,15 +141,14 @@ fn ahead(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Machin
     };
     let mut again = stage.iters.iter().filter(|i| operand.ignores(i.var));
     let times = again.try_fold(1_i64, |all, i| all.checked_mul(tiles(i)?))?;
-    let bytes = size(staged, operand)? * staged.b.buf(operand.buf).dtype.size_bytes() as i64;
-    if bytes <= machine.way_bytes * machine.ways {
+    if bytes(staged, operand)? <= machine.way_bytes * machine.ways {
         return None;
     }
     let cycles = (choice.tile.rows * choice.tile.vectors / machine.fmas).max(1);
-    let sums = choice.tile.rows * choice.tile.vectors >= machine.latency * machine.fmas;
     // What is asked for too early is gone from the first cache when it is needed.
     let most = (2 * machine.way_bytes / (choice.tile.vectors * machine.vector_bytes)).max(1);
-    (times <= TIMES && sums).then_some((operand.buf, most.min((machine.far_cycles + cycles - 1) / cycles)))
+    let few = times <= TIMES && choice.tile.hides_latency(machine);
+    few.then_some((operand.buf, most.min((machine.far_cycles + cycles - 1) / cycles)))
 }
 
 /// The operand along the rows that comes from beyond the second cache, where few columns make so little of it that a
@@ -161,9 +160,9 @@ fn next_rows(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Ma
     let tiles = (columns + choice.tile.width() - 1) / choice.tile.width().max(1);
     let along = |o: &&Operand| o.ignores(choice.column) && !o.ignores(row);
     let operand = found.operands.iter().find(along)?;
-    let bytes = size(staged, operand)? * staged.b.buf(operand.buf).dtype.size_bytes() as i64;
-    let sums = choice.tile.rows * choice.tile.vectors >= machine.latency * machine.fmas;
-    (sums && tiles <= TILES && !choice.columns_outside && bytes > machine.second_bytes).then_some(operand.buf)
+    let far = bytes(staged, operand)? > machine.second_bytes;
+    let few = tiles <= TILES && !choice.columns_outside && choice.tile.hides_latency(machine);
+    (far && few).then_some(operand.buf)
 }
 
 /// Whether tiles go over one panel after the other.
@@ -351,6 +350,11 @@ fn copied(staged: &Staged, operand: &Operand, lanes: i64, machine: &Machine) -> 
 /// A cycle in the measure of [`cost`].
 fn cycle(machine: &Machine) -> i128 {
     i128::from(tiles::PARTS * machine.fmas * machine.loads)
+}
+
+/// Bytes of an operand's buffer.
+fn bytes(staged: &Staged, operand: &Operand) -> Option<i64> {
+    Some(size(staged, operand)? * staged.b.buf(operand.buf).dtype.size_bytes() as i64)
 }
 
 /// Elements of an operand's buffer.

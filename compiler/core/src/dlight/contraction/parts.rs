@@ -26,6 +26,12 @@ pub(super) struct RowPart {
     pub rows: i64,
 }
 
+/// A buffer, and how many terms of the sum before it is needed it is asked for.
+pub(super) type Ahead = (String, i64);
+
+/// A loop around the tile, and a buffer of which what the loop's next turn reads is asked for in each.
+pub(super) type Next = (usize, String);
+
 /// The contraction over a rectangle of its result.
 pub(super) struct TilePart {
     /// What sums, in order.
@@ -40,12 +46,10 @@ pub(super) struct TilePart {
     pub tile: Tile,
     /// Tiles along the columns in a block.
     pub block: i64,
-    /// The buffer that is asked for before it is needed, and how many terms before.
-    pub ahead: Option<(String, i64)>,
-    /// The loop around the tile in whose turns the next panel of that buffer is asked for instead.
-    pub panels: Option<usize>,
-    /// The loop around the tile over rows, and the buffer of which what its next turn reads is asked for.
-    pub rows_ahead: Option<(usize, String)>,
+    /// What is asked for in the sum.
+    pub ahead: Option<Ahead>,
+    /// What loops around the tile ask for.
+    pub next: Vec<Next>,
     /// What is done on the tile, and whether each access of it must have a constant place.
     pub on_tile: Vec<(Part, bool)>,
     /// Whether the tile is kept in registers that are matrices.
@@ -198,14 +202,20 @@ impl Cutter {
         let blocked = choice.block > 1 && tiles % choice.block == 0 && tiles > 0 && !group.rows_within();
         let blocked = blocked && choice.columns_outside && row.is_some();
         let block = if blocked { choice.block } else { 1 };
-        let ahead = choice.ahead.map(|(buf, terms)| (self.b.buf(buf).name.clone(), terms));
         let around = order(group, choice, blocked);
-        let panels = around.iter().position(|level| *level == Level::Columns);
-        let panels = panels.filter(|at| choice.next_panel && at + 1 < around.len());
-        let rows = around.iter().position(|level| *level == Level::Rows);
-        let rows_ahead = rows.zip(choice.next_rows.map(|buf| self.b.buf(buf).name.clone()));
-        let matrix = choice.matrix;
-        TilePart { sums, around, row, column, tile, block, ahead, panels, rows_ahead, on_tile, matrix }
+        let (ahead, next) = self.asked_ahead(choice, &around);
+        TilePart { sums, around, row, column, tile, block, ahead, next, on_tile, matrix: choice.matrix }
+    }
+
+    /// What is asked for some terms before it is needed, and what in the turns of loops around the tile instead.
+    fn asked_ahead(&self, choice: &Choice, around: &[Level]) -> (Option<Ahead>, Vec<Next>) {
+        let name = |buf: BufId| self.b.buf(buf).name.clone();
+        let place = |wanted: Level| around.iter().position(|level| *level == wanted);
+        let mut ahead = choice.ahead.map(|(buf, terms)| (name(buf), terms));
+        let panels = place(Level::Columns).filter(|at| choice.next_panel && at + 1 < around.len());
+        let panels = panels.and_then(|at| Some((at, ahead.take()?.0)));
+        let rows = place(Level::Rows).zip(choice.next_rows.map(name));
+        (ahead, panels.into_iter().chain(rows).collect())
     }
 
     /// A buffer that a stage writes, with room for ranges of its iterators.

@@ -94,7 +94,7 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
     }
     for nest in &mut nests {
         unrolled(s, nest)?;
-        if let (Some((buf, terms)), None, Some(last)) = (&part.ahead, part.panels, nest.reduce.last()) {
+        if let (Some((buf, terms)), Some(last)) = (&part.ahead, nest.reduce.last()) {
             let turns = (terms + nest.unroll - 1) / nest.unroll;
             s.annotate(*last, "prefetch", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(turns)]))?;
         }
@@ -103,11 +103,8 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
             false => in_tile(s, nest, around.len(), tile.lanes)?,
         }
     }
-    if let (Some((buf, _)), Some(panels)) = (&part.ahead, part.panels.and_then(|level| around.get(level))) {
-        s.annotate(*panels, "prefetch_next", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(1)]))?;
-    }
-    if let Some((Some(rows), buf)) = part.rows_ahead.as_ref().map(|(level, buf)| (around.get(*level), buf)) {
-        s.annotate(*rows, "prefetch_next", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(1)]))?;
+    for (level, buf) in &part.next {
+        s.annotate(around[*level], "prefetch_next", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(1)]))?;
     }
     Ok(around)
 }

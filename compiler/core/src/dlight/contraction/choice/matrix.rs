@@ -78,7 +78,7 @@ fn is_matrix(
 const WORD: i64 = 4;
 
 /// Words of the innermost sum that one multiplication takes: as many as divide it.
-pub(in crate::dlight) fn at_once(words: i64) -> i64 {
+fn at_once(words: i64) -> i64 {
     (1..=SIDE).rev().find(|n| words % n == 0).unwrap_or(1)
 }
 
