@@ -7,6 +7,7 @@ mod math;
 mod networks;
 mod objects;
 mod random;
+mod stack;
 mod statements;
 mod streams;
 mod variants;

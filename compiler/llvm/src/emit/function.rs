@@ -5,6 +5,7 @@ mod split;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::{
+    DType,
     arith::Sym,
     tir::{BufId, CallArg, Counters, Elem, Expr, ExprId, Launch, LoopKind, Param, PrimFunc, Scope, Stmt, Ty, VarId},
 };
@@ -260,9 +261,17 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             return Ok(());
         }
         let cell = self.memory_type(Ty::scalar(data.dtype));
-        let memory = self.on_stack(ir.array(cell, length.max(1) as u64), data.dtype.align() as u32);
+        let align = self.stack_align(data.dtype, length);
+        let memory = self.on_stack(ir.array(cell, length.max(1) as u64), align);
         self.buffers[buf.0 as usize] = Some(memory);
         Ok(())
+    }
+
+    /// Where a buffer of the stack begins: one that has room for vectors where none of them is in two cache lines.
+    fn stack_align(&self, dtype: DType, length: i64) -> u32 {
+        let (own, vector) = (dtype.align() as u32, self.cx.target.vector_bytes());
+        let bytes = length.saturating_mul(dtype.size_bytes() as i64);
+        if bytes >= i64::from(vector) { own.max(vector) } else { own }
     }
 
     /// Memory for the time of the call.
