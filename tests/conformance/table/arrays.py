@@ -65,6 +65,20 @@ def reductions():
             case(f"{name}(x{named(axis, keep)})", "numbers", Typed("i64", f(x, axis=axis, keepdims=keep)), x=x)
         case(f"{name}(x, axis = 1)", "floats", Typed("i64", f(SPECIAL, axis=1)), x=SPECIAL)
         case(f"{name}(none, axis = 0)", "numbers", Typed("i64", np.zeros(0)), none=np.zeros((2, 0)))
+        for shape, axis in (((3, 37), 1), ((2, 64), -1), ((40, 7), 0), ((2, 33, 17), 1), ((1, 97), 1), ((3, 1), 1), ((33, 1), 0), ((5, 7), None)):
+            x = some(*shape, step=29, modulus=89)
+            case(f"{name}(x{named(axis, axis == 0)})", "numbers", Typed("i64", f(x, axis=axis, keepdims=axis == 0)), x=x)
+        for axis, x in ((1, long_special()), (0, long_special().T.copy())):
+            case(f"{name}(x, axis = {axis})", "floats", Typed("i64", f(x, axis=axis)), x=x)
+
+
+def long_special():
+    """Rows with two NaNs, with one at an end, of nothing but one infinity, of equals, and of both zeros."""
+    x = np.array(some(7, 37, modulus=13), dtype=float)
+    x[0, 20] = x[0, 35] = x[1, 36] = x[2, 0] = NAN
+    x[3], x[4], x[5, :], x[6] = INF, -INF, 2.0, 0.0
+    x[6, ::2] = -0.0
+    return x
 
 
 def soft(x, axis, log):

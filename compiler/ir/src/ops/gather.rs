@@ -50,7 +50,7 @@ fn take(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
 }
 
 /// Along one axis, an index of its own for each element.
-fn take_along_axis(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
+pub(super) fn take_along_axis(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
     let (indices, places) = tensor(b, call, 1)?;
     integers(1, &places)?;

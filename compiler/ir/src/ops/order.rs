@@ -5,10 +5,11 @@ use super::check::{computed, floats, numbers, rank, same_dtype};
 use super::entry::AXIS;
 use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::kernel::{Buf, Cell, Ex, Kernel};
-use super::{AttrDef, OpCall, OpDef};
+use super::{Arg, AttrDef, AttrValue, OpCall, OpDef};
 use crate::DType;
 use crate::arith::IntExpr;
-use crate::relax::{Builder, TensorType, ValueId, dim};
+use crate::op::ArgOp;
+use crate::relax::{Builder, Op, TensorType, ValueId, dim};
 
 /// The greatest `k` for which the elements kept are searched from the end; more are sorted.
 const FEW: i64 = 32;
@@ -185,6 +186,9 @@ fn top_k(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
         return Err(OpError::new(At::Attr("k".into()), OpErrorKind::Range, message)
             .help(format!("state a fact: `dims({extent} >= {count})`")));
     }
+    if dim::as_int(&count) == Some(1) && (largest || !ty.dtype.is_float()) {
+        return best(b, x, axis, largest);
+    }
     let mut shape = ty.shape.clone();
     shape[axis] = count.clone();
     let k = Kernel::new(b, "top_k");
@@ -203,6 +207,16 @@ fn top_k(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
         }),
     });
     k.finish(b)
+}
+
+/// The one best element: a search that runs in vectors. Of the smallest floats NaN is the last, and of `argmin` the first.
+fn best(b: &mut Builder, x: ValueId, axis: usize, largest: bool) -> Result<ValueId, OpError> {
+    let op = if largest { ArgOp::ArgMax } else { ArgOp::ArgMin };
+    let place = b.emit(Op::ArgReduce { op, axis: Some(axis), keepdims: true }, &[x])?;
+    let attrs = [("axis".to_string(), AttrValue::Int(dim::int(axis as i64)))].into();
+    let call = OpCall { args: vec![Arg::Value(x), Arg::Value(place)], attrs, dtype: None };
+    let value = super::gather::take_along_axis(b, &call)?;
+    b.emit(Op::Tuple, &[value, place])
 }
 
 /// The `count` best elements, kept in order while all are seen; a new one moves those behind it.

@@ -3,7 +3,7 @@
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{ArgOp, BinaryOp, CmpOp, ReduceOp, UnaryOp};
 use tenfold_ir::relax::{Binding, ValueId};
-use tenfold_ir::tir::{Access, ExprId, VarId};
+use tenfold_ir::tir::{Access, BufId, ExprId, VarId};
 use tenfold_ir::{DType, Scalar};
 
 use crate::lower::kernel::Accumulate;
@@ -80,38 +80,120 @@ fn over(k: &mut Kernel<'_>, sum: ExprId, shape: &[IntExpr], dtype: DType) -> Exp
 }
 
 /// Index of the first extreme, or of the first NaN.
-pub(super) fn arg_reduce(
-    mut k: Kernel<'_>,
-    binding: &Binding,
-    op: ArgOp,
-    axis: Option<usize>,
-    keepdims: bool,
-) -> Finished {
-    let x = binding.args[0];
-    let ty = k.tensor(x);
-    let out_ty = k.tensor(binding.out);
-    let out = k.output(&out_ty);
+///
+/// Along rows it is two reductions, which run in lanes: the extreme, and the least index of an element that is it. The
+/// second one finds the row in the cache. Along columns one loop keeps both, which reads everything once.
+pub(super) fn arg_reduce(k: Kernel<'_>, binding: &Binding, op: ArgOp, axis: Option<usize>, keepdims: bool) -> Finished {
+    let ty = k.tensor(binding.args[0]);
     let axes: Vec<usize> = axis.map_or_else(|| (0..ty.shape.len()).collect(), |a| vec![a]);
-    let (kept_shape, reduced_shape) = split(&ty.shape, &axes);
-    let kept = k.vars("i", &kept_shape);
-    let reduced = k.vars("r", &reduced_shape);
+    let arg = ArgReduce { x: binding.args[0], op, axes, all: axis.is_none() && keepdims, keepdims };
+    if arg.axes.last().is_some_and(|a| a + 1 == ty.shape.len()) {
+        along_rows(k, binding, &arg)
+    } else {
+        along_columns(k, binding, &arg)
+    }
+}
+
+/// What `arg_reduce` is asked for.
+struct ArgReduce {
+    x: ValueId,
+    op: ArgOp,
+    axes: Vec<usize>,
+    /// Whether all axes are reduced and stay.
+    all: bool,
+    keepdims: bool,
+}
+
+impl ArgReduce {
+    /// The index of the result.
+    fn result(&self, k: &mut Kernel<'_>, rank: usize, kept: &[ExprId]) -> Vec<ExprId> {
+        if self.all {
+            return vec![k.b.index(0); rank];
+        }
+        result_index(k, rank, &self.axes, self.keepdims, kept)
+    }
+}
+
+/// Integers that count so many elements, as narrow as may be.
+fn counting(shape: &[IntExpr]) -> DType {
+    let count = shape.iter().try_fold(1_i64, |n, d| n.checked_mul(d.as_const()?));
+    if count.is_some_and(|n| n < i64::from(i32::MAX)) { DType::I32 } else { DType::I64 }
+}
+
+/// The place among all reduced elements, in row-major order.
+fn flat(k: &mut Kernel<'_>, reduced: &Vars, at: &[ExprId], dtype: DType) -> ExprId {
+    let mut flat = k.b.index(0);
+    for ((_, extent), at) in reduced.iter().zip(at) {
+        let scaled = k.b.mul(flat, *extent);
+        flat = k.b.add(scaled, *at);
+    }
+    k.b.cast(dtype, flat)
+}
+
+fn along_rows(mut k: Kernel<'_>, binding: &Binding, arg: &ArgReduce) -> Finished {
+    let (ty, out_ty) = (k.tensor(arg.x), k.tensor(binding.out));
+    let rank = ty.shape.len();
+    let out = k.output(&out_ty);
+    let (kept_shape, reduced_shape) = split(&ty.shape, &arg.axes);
+    let best = k.between("best", ty.dtype, &kept_shape);
+    let counted = counting(&reduced_shape);
+    let place = k.between("place", counted, &kept_shape);
+    let own = |_: &mut Kernel<'_>, i: &[ExprId]| i.to_vec();
+    let extreme = match arg.op {
+        ArgOp::ArgMax => ReduceOp::Max,
+        ArgOp::ArgMin => ReduceOp::Min,
+    };
+    let (kept, reduced) = (k.vars("i", &kept_shape), k.vars("r", &reduced_shape));
+    let (name, op, at) = ("extreme", extreme.combiner(), &own);
+    let of_best = Accumulate { name, target: best, at, op, spatial: &kept, reduced: &reduced };
+    k.accumulate(&of_best, &|k, _| k.b.scalar(extreme.unit(ty.dtype)), &|k, i, r| {
+        k.element(arg.x, &interleave(rank, &arg.axes, i, r))
+    });
+    let (kept, reduced) = (k.again(&kept), k.again(&reduced));
+    let (name, op) = ("place", BinaryOp::Min);
+    let of_place = Accumulate { name, target: place, at, op, spatial: &kept, reduced: &reduced };
+    k.accumulate(&of_place, &|k, _| k.b.scalar(Scalar::greatest(counted)), &|k, i, r| {
+        let value = k.element(arg.x, &interleave(rank, &arg.axes, i, r));
+        let best = k.b.load(best, i.to_vec(), Access::Proven);
+        let mut is_it = k.b.compare(CmpOp::Eq, value, best);
+        if ty.dtype.is_float() {
+            // If there is a NaN, the extreme is one, and equals nothing.
+            let nan = k.b.unary(UnaryOp::IsNan, value);
+            is_it = k.b.binary(BinaryOp::Or, is_it, nan);
+        }
+        let (here, none) = (flat(k, &reduced, r, counted), k.b.scalar(Scalar::greatest(counted)));
+        k.b.select(is_it, here, none)
+    });
+    let kept = k.again(&kept);
+    k.spatial("finish", &kept, |k| {
+        let i = k.read_all(&kept);
+        let value = k.b.load(place, i.clone(), Access::Proven);
+        let value = k.b.cast(out_ty.dtype, value);
+        let index = arg.result(k, rank, &i);
+        k.b.store(out, index, value);
+    });
+    k.finish(out)
+}
+
+fn along_columns(mut k: Kernel<'_>, binding: &Binding, arg: &ArgReduce) -> Finished {
+    let (ty, out_ty) = (k.tensor(arg.x), k.tensor(binding.out));
+    let rank = ty.shape.len();
+    let out = k.output(&out_ty);
+    let (kept_shape, reduced_shape) = split(&ty.shape, &arg.axes);
+    let (kept, reduced) = (k.vars("i", &kept_shape), k.vars("r", &reduced_shape));
+    let counted = counting(&reduced_shape);
     k.spatial("arg_reduce", &kept, |k| {
         let zero = k.b.index(0);
         let i = k.read_all(&kept);
-        let first_index = interleave(ty.shape.len(), &axes, &i, &vec![zero; axes.len()]);
-        let first = k.element(x, &first_index);
+        let first = k.element(arg.x, &interleave(rank, &arg.axes, &i, &vec![zero; arg.axes.len()]));
         let best = k.b.local("best", first);
-        let start = k.b.scalar(Scalar::zero(DType::I64));
+        let start = k.b.scalar(Scalar::zero(counted));
         let place = k.b.local("place", start);
-        k.loops(&reduced, |k| visit(k, x, &axes, &kept, &reduced, op, (best, place)));
+        k.loops(&reduced, |k| visit(k, arg, &kept, &reduced, counted, (best, place)));
         let value = k.b.read_local(place);
         let value = k.b.cast(out_ty.dtype, value);
         let i = k.read_all(&kept);
-        let index = if axis.is_none() && keepdims {
-            vec![k.b.index(0); ty.shape.len()]
-        } else {
-            result_index(k, ty.shape.len(), &axes, keepdims, &i)
-        };
+        let index = arg.result(k, rank, &i);
         k.b.store(out, index, value);
     });
     k.finish(out)
@@ -121,39 +203,33 @@ type Vars = [(VarId, ExprId)];
 
 fn visit(
     k: &mut Kernel<'_>,
-    x: ValueId,
-    axes: &[usize],
+    arg: &ArgReduce,
     kept: &Vars,
     reduced: &Vars,
-    op: ArgOp,
-    (best, place): (tenfold_ir::tir::BufId, tenfold_ir::tir::BufId),
+    counted: DType,
+    (best, place): (BufId, BufId),
 ) {
     let (i, r) = (k.read_all(kept), k.read_all(reduced));
-    let rank = i.len() + r.len();
-    let loaded = k.element(x, &interleave(rank, axes, &i, &r));
+    let loaded = k.element(arg.x, &interleave(i.len() + r.len(), &arg.axes, &i, &r));
     let var = k.b.let_("v", loaded);
     let (value, old) = (k.b.read(var), k.b.read_local(best));
-    let cmp = match op {
+    let cmp = match arg.op {
         ArgOp::ArgMax => CmpOp::Gt,
         ArgOp::ArgMin => CmpOp::Lt,
     };
     let mut better = k.b.compare(cmp, value, old);
-    let dtype = k.tensor(x).dtype;
-    if dtype.is_float() {
+    if k.tensor(arg.x).dtype.is_float() {
         let (new_nan, old_nan) = (k.b.unary(UnaryOp::IsNan, value), k.b.unary(UnaryOp::IsNan, old));
         let known = k.b.unary(UnaryOp::Not, old_nan);
         let first_nan = k.b.binary(BinaryOp::And, new_nan, known);
         better = k.b.binary(BinaryOp::Or, better, first_nan);
     }
-    let mut flat = k.b.index(0);
-    for ((_, extent), at) in reduced.iter().zip(&r) {
-        let scaled = k.b.mul(flat, *extent);
-        flat = k.b.add(scaled, *at);
-    }
-    let flat = k.b.cast(DType::I64, flat);
-    let then = k.capture(|k| {
-        k.b.store(best, vec![], value);
-        k.b.store(place, vec![], flat);
-    });
-    k.b.push(tenfold_ir::tir::Stmt::If { cond: better, then: Box::new(then), otherwise: None });
+    let better = k.b.let_("better", better);
+    let better = k.b.read(better);
+    let (here, before) = (flat(k, reduced, &r, counted), k.b.read_local(place));
+    // Values are chosen, so that columns side by side take the same way.
+    let new = k.b.select(better, value, old);
+    let here = k.b.select(better, here, before);
+    k.b.store(best, vec![], new);
+    k.b.store(place, vec![], here);
 }
