@@ -186,10 +186,12 @@ def orders():
         case(f"sort(x, {attributes})", "floats", np.take_along_axis(special, places, -1), x=special)
         case(f"argsort(x, {attributes})", "floats", I(places), x=special)
         largest = "true" if descending else "false"
-        for k in (0, 2, 5):
+        for k in (0, 1, 2, 5):
             best = ordered(special, -1, descending)[:, :k]
             results = [np.take_along_axis(special, best, -1), I(best)]
             case(f"top_k(x, k = {k}, largest = {largest})", "floats", results, x=special)
+        one = ordered(x, 0, descending)[:1]
+        case(f"top_k(x, k = 1, axis = 0, largest = {largest})", "numbers", [np.take_along_axis(x, one, 0), I(one)], x=x)
         best = ordered(x, 0, descending)[:2]
         for axis in (0, -2):
             results = [np.take_along_axis(x, best, 0), I(best)]
@@ -303,6 +305,25 @@ def running():
         with np.errstate(all="ignore"):
             special = np.array([[1.0, INF, 2.0, -INF], [0.5, NAN, 1.0, 1.0]])
             case(f"{name}(x)", "floats", f(special, -1), x=special)
+    long_running()
+
+
+def long_running():
+    """Rows and columns that schedules take several of at a time, and lengths that nothing divides."""
+    for shape, axis in (((9, 17), 1), ((17, 35), 1), ((3, 2, 33), -1), ((1, 33), 1), ((40, 7), 0), ((2, 33, 17), 1), ((33, 1), 0)):
+        x = np.zeros(shape, dtype=int) + np.arange(shape[-1]) % 3
+        ones = 1 + (np.arange(x.size).reshape(shape) % 16 == 7)
+        case(f"cumsum(x, axis = {axis})", "numbers", np.cumsum(x, axis), x=x)
+        back = np.flip(np.cumsum(np.flip(x, axis), axis), axis)
+        case(f"cumsum(x, axis = {axis}, exclusive = true, reverse = true)", "numbers", back - x, x=x)
+        case(f"cumprod(x, axis = {axis})", "f32 f64 i32 u64", np.cumprod(ones, axis), x=ones)
+    for shape, axis in (((0, 33), 1), ((33, 0), 0), ((33, 0), 1)):
+        case(f"cumsum(x, axis = {axis})", "numbers", np.zeros(shape), x=np.zeros(shape))
+    special = np.ones((9, 33))
+    special[1, 20], special[2, 3], special[2, 32], special[4, 0] = NAN, INF, -INF, -INF
+    for axis, x in ((1, special), (0, special.T.copy())):
+        with np.errstate(all="ignore"):
+            case(f"cumsum(x, axis = {axis})", "floats", np.cumsum(x, axis), x=x)
 
 
 def made():

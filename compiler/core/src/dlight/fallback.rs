@@ -29,6 +29,13 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: 
     Some(Taken { func, chosen: chosen(&made) })
 }
 
+/// Stages as they are in shared loops, and innermost ones in vectors; what was made of these.
+pub(super) fn in_shared_loops(module: &Module, staged: Staged, machine: &Machine, asked: &Asked) -> (PrimFunc, Chosen) {
+    let fused = fused_stages(staged, Room { stack: STACK, past_caches: machine.past_caches });
+    let (func, made) = vectors::in_vectors(module, fused.func, machine, asked);
+    (func, chosen(&made))
+}
+
 /// What was made of the innermost loops.
 fn chosen(made: &vectors::Made) -> Chosen {
     let mut all = Chosen::new();

@@ -13,6 +13,7 @@ mod kernel;
 mod machine;
 mod movement;
 pub(crate) mod prepack_weights;
+mod scan;
 pub(crate) mod tensorize_dots;
 mod threads;
 mod tiles;
@@ -73,6 +74,11 @@ const RULES: &[Rule] = &[
         name: "movement",
         reason: "a tile uses every cache line of both sides as a whole while it is there",
         apply: movement::apply,
+    },
+    Rule {
+        name: "scan",
+        reason: "chains of operations wait for themselves, and not for those beside them",
+        apply: scan::apply,
     },
     Rule {
         name: "fallback",
