@@ -26,12 +26,13 @@ pub(crate) fn cases(level: &str) -> Vec<Case> {
         || vec![products_of_bytes("products_of_bytes", &FEW), windows_of_bytes("windows_of_bytes", &FEW_WINDOWS)];
     match level {
         "x86-64-v4-amx" => {
-            vec![products_of_bytes("many_products", &MANY), windows_of_bytes("many_windows", &MANY_WINDOWS)]
+            let bytes = [products_of_bytes("many_products", &MANY), windows_of_bytes("many_windows", &MANY_WINDOWS)];
+            bytes.into_iter().chain(words_of_halves()).collect()
         }
         level if OF_BYTES.contains(&level) => bytes(),
         _ => {
             let floats = [products(dtype), windows(dtype), rows(dtype), elements(dtype), symbolic(), halves()];
-            floats.into_iter().chain(bytes()).collect()
+            floats.into_iter().chain(bytes()).chain(words_of_halves()).collect()
         }
     }
 }
@@ -110,6 +111,32 @@ fn products_of_bytes(name: &str, shapes: &[[i64; 3]]) -> Case {
         }
     }
     m.done(&results)
+}
+
+/// Products and convolutions of `bf16` that are matrices in registers where there are such.
+fn words_of_halves() -> [Case; 2] {
+    let mut m = Make::new("levels_many_products_of_halves");
+    let wide = |m: &mut Make, x: ValueId| m.element(ElementOp::Cast(DType::F32), &[x]);
+    let mut results = Vec::new();
+    for [rows, terms, columns] in MANY {
+        let x = m.input(DType::BF16, &fixed(&[rows, terms]));
+        let [w, b] = [m.constant(DType::BF16, &[terms, columns]), m.constant(DType::F32, &[columns])];
+        let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
+        let y = m.emit(Op::MatMul, &[x, w]);
+        let y = m.element(ElementOp::Binary(BinaryOp::Add), &[y, b]);
+        results.push(m.element(ElementOp::Unary(UnaryOp::Erf), &[y]));
+    }
+    let products = m.done(&results);
+    let mut m = Make::new("levels_many_windows_of_halves");
+    let mut results = Vec::new();
+    for (shape, side, step, group) in MANY_WINDOWS {
+        let x = m.input(DType::BF16, &fixed(&[1, shape[1] * group, side, side]));
+        let w = m.constant(DType::BF16, &shape);
+        let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
+        let window = window(shape[2], step, shape[2] / 2);
+        results.push(m.emit(Op::Conv { window, group, layout: ConvLayout::default() }, &[x, w]));
+    }
+    [products, m.done(&results)]
 }
 
 /// Products and a convolution of `f32` that is stored in halves.

@@ -12,9 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, fs, io, process, thread};
 
-use tenfold_core::Target;
-
 use super::case::{self, Verdict};
+use super::model::host_of_runtime;
 use super::native;
 use crate::{Outcome, output};
 
@@ -46,7 +45,7 @@ pub(crate) fn worker() -> Option<Outcome> {
             return Some(Outcome::Bad);
         }
     };
-    let target = Target::host();
+    let target = host_of_runtime();
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         let verdict = case::run(Path::new(&line), &*backend, &target, &scratch);
         output::say(&format!("{}\n", verdict.to_line()));

@@ -56,7 +56,7 @@ pub(super) fn host() -> Target {
 }
 
 /// The same, with registers that are matrices if the runtime's calls take code for them: it asks the system first.
-fn host_of_runtime() -> Target {
+pub(super) fn host_of_runtime() -> Target {
     let (host, taken) = (host(), tenfold::variants::current());
     match host.levels().into_iter().find(|level| level.name == taken) {
         Some(level) => host.with_level(&level),
@@ -85,11 +85,7 @@ fn compiled(
     }
     let begin = Instant::now();
     let backend = native::backend(folder)?;
-    let target = match linked {
-        Linked::Program => host(),
-        Linked::Library { .. } => host_of_runtime(),
-    };
-    let program = native::build(imported, &*backend, &target, folder, linked)?;
+    let program = native::build(imported, &*backend, &host_of_runtime(), folder, linked)?;
     let compile = begin.elapsed().as_secs_f64() * 1e3;
     Ok((program, inputs, outputs, Times { import, compile }))
 }

@@ -76,7 +76,8 @@ pub(crate) fn build(
         Ok::<_, String>(path)
     };
     let object = write("model.o", &made.artefact.object)?;
-    let main = write("main.c", main_source(&ins, &outs, workspace).as_bytes())?;
+    let begins = if target.has("amx-tile") { ASKS } else { "" };
+    let main = write("main.c", main_source(&ins, &outs, workspace, begins).as_bytes())?;
     let constants = write("constants.s", constants_text(&made.constants, folder)?.as_bytes())?;
     let path = folder.join("model");
     let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
@@ -100,8 +101,14 @@ pub(crate) fn bytes(port: &Port) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("`{}` has no fixed size: {:?}; bind its dims", port.name, port.shape))
 }
 
-/// `main INPUT OUTPUT` makes one call, on one thread; a library of it has the steps as functions.
-fn main_source(ins: &[u64], outs: &[u64], workspace: u64) -> String {
+/// Asks Linux for registers that are matrices, which it gives to no process that has not: `ARCH_REQ_XCOMP_PERM` for the
+/// state of their number.
+const ASKS: &str = r#"
+    if (syscall(158, 0x1023, 18)) { fputs("the system does not let programs use AMX\n", stderr); return 5; }"#;
+
+/// `main INPUT OUTPUT` makes one call, on one thread, behind what it `begins` with; a library of it has the steps as
+/// functions.
+fn main_source(ins: &[u64], outs: &[u64], workspace: u64, begins: &str) -> String {
     let list = |sizes: &[u64]| {
         let texts: Vec<String> = sizes.iter().map(u64::to_string).collect();
         format!("{}0", texts.iter().map(|t| format!("{t}, ")).collect::<String>())
@@ -110,11 +117,12 @@ fn main_source(ins: &[u64], outs: &[u64], workspace: u64) -> String {
     let types = vec!["void *"; count].join(", ");
     let args: Vec<String> = (0..count).map(|i| format!("p[{i}]")).collect();
     format!(
-        r#"#define _POSIX_C_SOURCE 200809L
+        r#"#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 extern int32_t {ENTRY}({types}, const void *);
 static const size_t ins[] = {{{ins}}}, outs[] = {{{outs}}};
 static void *p[{count}];
@@ -144,7 +152,7 @@ int tenfold_write(const char *path) {{
         if (fwrite(p[{n_in} + i], 1, outs[i], out) != outs[i]) return 2;
     return fclose(out) ? 2 : 0;
 }}
-int main(int argc, char **argv) {{
+int main(int argc, char **argv) {{{begins}
     if (argc < 3 || tenfold_open(argv[1])) return 2;
     int32_t status = tenfold_call(0);
     if (status) {{ fprintf(stderr, "status %d\n", status); return 4; }}

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
-use tenfold_ir::tir::{Elem, Expr, ExprId, Intrinsic, PrimFunc, operands};
+use tenfold_ir::tir::{Dot, Elem, Expr, ExprId, Intrinsic, PrimFunc, operands};
 use tenfold_ir::{DType, Scalar};
 
 use super::emit::Body;
@@ -191,14 +191,15 @@ impl Body<'_> {
                 let a = self.value(args[0]);
                 bitcast(from, elem, &a)
             }
-            Expr::Call(Intrinsic::Word4, args, _) => {
-                let args: Vec<String> = args.iter().map(|a| format!("(uint8_t){}", self.value(*a))).collect();
-                format!("tf_word4({})", args.join(", "))
+            Expr::Call(Intrinsic::Word, args, _) => {
+                let ty = if args.len() == 2 { "float" } else { "uint8_t" };
+                let values: Vec<String> = args.iter().map(|a| format!("({ty}){}", self.value(*a))).collect();
+                format!("tf_word{}({})", args.len(), values.join(", "))
             }
-            Expr::Call(Intrinsic::Dot4 { signed }, args, _) => {
-                let word = |signed: bool| if signed { "i8" } else { "u8" };
+            Expr::Call(Intrinsic::Dot(dot), args, _) => {
+                let name = Dot::ALL.iter().find(|(_, known)| known == dot).map_or("", |(name, _)| *name);
                 let args: Vec<String> = args.iter().map(|a| self.value(*a)).collect();
-                format!("tf_dot4_{}{}({})", word(signed[0]), word(signed[1]), args.join(", "))
+                format!("tf_{name}({})", args.join(", "))
             }
             Expr::If(..) => self.value(id),
             // `LowerMath` has expanded the first; vectors are for back ends that have them.

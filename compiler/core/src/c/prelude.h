@@ -46,6 +46,14 @@ TF_DOT4(u8u8, uint8_t, uint8_t)
 TF_DOT4(u8i8, uint8_t, int8_t)
 TF_DOT4(i8u8, int8_t, uint8_t)
 TF_DOT4(i8i8, int8_t, int8_t)
+/* The same of two bf16, which are the upper halves of floats. */
+TF_INLINE int32_t tf_word2(float a, float b) {
+  return (int32_t)(tf_bits_f32(a) >> 16 | (tf_bits_f32(b) & 0xffff0000u));
+}
+TF_INLINE float tf_dot2_bf16(int32_t x, int32_t y) {
+  float a = tf_f32_bits((uint32_t)x << 16) * tf_f32_bits((uint32_t)y << 16);
+  return a + tf_f32_bits((uint32_t)x & 0xffff0000u) * tf_f32_bits((uint32_t)y & 0xffff0000u);
+}
 
 /* What would be calls of a math library, bit-exact: S suffix, T type, U word of W bits, F of them the fraction's, BIAS
    of the exponent. */

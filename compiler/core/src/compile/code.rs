@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenfold_ir::tir::{Expr, ExprId, Intrinsic, PrimFunc};
+use tenfold_ir::tir::{Dot, Expr, ExprId, Intrinsic, PrimFunc};
 use tenfold_ir::{Function, Loc, Module, content::Hasher};
 
 use super::jobs::{Alone, on_threads};
@@ -56,7 +56,10 @@ pub(crate) fn gaining<'o>(module: &Module, baseline: &Target, variants: &'o [Var
 /// Whether a kernel adds four products of 8 bits at once, of factors whose signs are such.
 fn has_dot(func: &PrimFunc, of: fn([bool; 2]) -> bool) -> bool {
     let mut found = false;
-    let is_dot = |e: &ExprId| matches!(func.exprs.get(*e), Expr::Call(Intrinsic::Dot4 { signed }, ..) if of(*signed));
+    let is_dot = |e: &ExprId| match func.exprs.get(*e) {
+        Expr::Call(Intrinsic::Dot(Dot::Bytes { signed }), ..) => of(*signed),
+        _ => false,
+    };
     func.body.walk(&mut |stmt| found |= func.reachable(stmt.exprs()).iter().any(is_dot));
     found
 }

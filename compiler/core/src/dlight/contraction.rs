@@ -57,11 +57,11 @@ fn tiles(mut staged: Staged, machine: &Machine, asked: &Asked) -> Option<(Staged
     Some((staged, parts, chosen))
 }
 
-/// Whether tiles of a kernel are kept in registers that are matrices.
-pub(super) fn in_matrices(func: &PrimFunc, machine: &Machine) -> bool {
+/// Whether tiles of a kernel are kept in registers that are matrices, if buffers that are `constant` may be laid out anew.
+pub(super) fn in_matrices(func: &PrimFunc, machine: &Machine, constant: &BTreeSet<BufId>) -> bool {
     let choice = Staged::of(func).and_then(|staged| {
         let found = contraction(&staged)?;
-        choice::choose(&staged, &found, machine, &BTreeSet::new(), &Asked::nobody())
+        choice::choose(&staged, &found, machine, constant, &Asked::nobody())
     });
     choice.is_some_and(|choice| choice.matrix)
 }

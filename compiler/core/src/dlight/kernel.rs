@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{BufId, Expr, ExprId, Intrinsic, IterKind, PrimFunc, Scope, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{BufId, Dot, Expr, ExprId, Intrinsic, IterKind, PrimFunc, Scope, Stmt, VarId, Viewer};
 
 use super::walk::moved;
 use crate::fuse::access::{Access, Axis, accesses, axes, names};
@@ -20,8 +20,8 @@ pub(super) struct Contraction {
     pub operands: Vec<Operand>,
     /// How the result is.
     pub result: Operand,
-    /// Whether it adds four products of 8 bits at once, and which of both operands have signs then.
-    pub dot: Option<[bool; 2]>,
+    /// Which products it adds at once, if it does so.
+    pub dot: Option<Dot>,
 }
 
 /// How a buffer is walked, and by which index.
@@ -90,7 +90,7 @@ fn of(func: &PrimFunc, stage: &Stage, n: usize) -> Option<Contraction> {
     let reads: Vec<Access> = accesses(func, stage).into_iter().filter(|a| !a.write && a.buf != *acc).collect();
     let inner: Vec<ExprId> = func.reachable([*new]);
     let dot = match func.exprs.get(*new) {
-        Expr::Call(Intrinsic::Dot4 { signed }, ..) => Some(*signed),
+        Expr::Call(Intrinsic::Dot(dot), ..) => Some(*dot),
         _ => None,
     };
     let mut operands: Vec<Operand> = Vec::new();
@@ -123,12 +123,12 @@ pub(super) fn viewer<'f>(func: &'f PrimFunc, stage: &Stage) -> Viewer<'f> {
     viewer
 }
 
-/// Whether a value is a product of two factors, of whatever dtypes, or the sum of four; a sum of squares is none.
+/// Whether a value is a product of two factors, of whatever dtypes, or the sum of some; a sum of squares is none.
 fn product(func: &PrimFunc, id: ExprId) -> bool {
     match func.exprs.get(id) {
         Expr::Binary(BinaryOp::Mul, a, b) => a != b,
         Expr::Cast(_, inner) => product(func, *inner),
-        Expr::Call(Intrinsic::Dot4 { .. }, ..) => true,
+        Expr::Call(Intrinsic::Dot(_), ..) => true,
         _ => false,
     }
 }

@@ -1,5 +1,7 @@
 //! What of a target decides how large tiles are.
 
+use tenfold_ir::tir::Dot;
+
 use crate::target::{Arch, Target};
 
 /// Which sums of four products of 8 bits are one instruction.
@@ -25,9 +27,14 @@ impl Dots {
         }
     }
 
-    /// Registers that the sums take besides accumulators and operands: for the halves of operands, or for what a sign
-    /// that the instruction does not know is made good with.
-    pub(super) fn registers(self, signed: [bool; 2]) -> i64 {
+    /// Registers that sums take besides accumulators and operands: for the halves of operands, or for what a sign that
+    /// the instruction does not know is made good with.
+    pub(super) fn registers(self, dot: Dot) -> i64 {
+        let signed = match dot {
+            Dot::Bytes { signed } => signed,
+            // One by one, from words: the other half of each operand.
+            Dot::Bf16 => return 3,
+        };
         let equal = signed[0] == signed[1];
         match self {
             Dots::All => 0,
@@ -55,12 +62,22 @@ impl Dots {
 pub(super) struct Matrices {
     /// Those of 8 bits, four of which are added at once.
     pub bytes: bool,
+    /// Those of `bf16`, two of which are added at once.
+    pub bf16: bool,
 }
 
 impl Matrices {
     fn of(target: &Target) -> Matrices {
         let tiles = target.arch == Arch::X86_64 && target.has("amx-tile");
-        Matrices { bytes: tiles && target.has("amx-int8") }
+        Matrices { bytes: tiles && target.has("amx-int8"), bf16: tiles && target.has("amx-bf16") }
+    }
+
+    /// Whether products are added so.
+    pub(super) fn multiply(self, dot: Dot) -> bool {
+        match dot {
+            Dot::Bytes { .. } => self.bytes,
+            Dot::Bf16 => self.bf16,
+        }
     }
 }
 

@@ -19,6 +19,8 @@ mod threads;
 mod tiles;
 mod walk;
 
+use std::collections::BTreeSet;
+
 use tenfold_ir::Module;
 use tenfold_ir::tir::{Phase, PrimFunc, structural_hash};
 
@@ -133,7 +135,7 @@ fn scheduled(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked)
 /// Whether the default schedule of a kernel keeps tiles in registers that are matrices.
 pub(crate) fn in_matrices(func: &PrimFunc, target: &Target) -> bool {
     prepack_weights::is_open(func)
-        && Machine::of(target).is_some_and(|machine| contraction::in_matrices(func, &machine))
+        && Machine::of(target).is_some_and(|machine| contraction::in_matrices(func, &machine, &BTreeSet::new()))
 }
 
 /// What a kernel is found by, whatever it is called.

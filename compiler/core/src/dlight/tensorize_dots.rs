@@ -1,4 +1,4 @@
-//! `TensorizeDots`: sums of products of 8-bit integers take four terms at once.
+//! `TensorizeDots`: sums of products of 8-bit integers take four terms at once, those of `bf16` two.
 //!
 //! Processors have an instruction that adds four products of bytes to each lane of 32 bits, and products of 16 bits,
 //! two of which are added, make a good one of those that have none. So a contraction of an operand whose terms are
@@ -6,16 +6,20 @@
 //! operand are one number of 32 bits, and so are four of the constant, which lie together since the program was built.
 //! Sums of integers wrap, so that any order gives the same bits, and so does each processor.
 //!
+//! Of `bf16` two neighbours are such a number. That is for registers that are matrices alone, so it is done where the
+//! schedule will take them; without them products are added one by one, as they would be from elements.
+//!
 //! Runs before `PrepackWeights`, which sees a constant of 32 bits, and rules schedule the sum as any other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{
-    Access, BufId, Builder, Elem, Expr, ExprId, Intrinsic, IterKind, PrimFunc, Stmt, Ty, VarId, substitution,
+    Access, BufId, Builder, Dot, Elem, Expr, ExprId, Intrinsic, IterKind, PrimFunc, Stmt, Ty, VarId, substitution,
 };
 use tenfold_ir::{ConstBytes, ConstData, DType, Function, Module, content};
 
+use super::contraction::in_matrices;
 use super::kernel::{Contraction, Operand, contraction};
 use super::prepack_weights::{Packed, constant_operands, inputs, is_open, pass_packed};
 use crate::fuse::access::{Axis, accesses, axes};
@@ -29,61 +33,76 @@ use crate::{CompileError, dlight::machine::Machine};
 pub(crate) const PASS: Pass = Pass::on_module("TensorizeDots", &run)
     .in_phase(PassPhase::Schedule)
     .at_level(1)
-    .about("lets contractions of 8-bit integers with constants add four products at once");
-
-/// Terms of one step.
-const STEP: i64 = 4;
+    .about("lets contractions of 8-bit integers with constants add four products at once, those of bf16 two for AMX");
 
 fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
-    if !is_worth_it(&context.target) {
-        return Ok(());
-    }
+    let Some(machine) = Machine::of(&context.target).filter(|_| context.target.little_endian) else { return Ok(()) };
+    let gains = |func: &PrimFunc, constant: &BTreeSet<BufId>, dot: Dot| match dot {
+        Dot::Bytes { .. } => has_dots(&context.target),
+        Dot::Bf16 => !context.strict && in_matrices(func, &machine, constant),
+    };
     let mut packed: BTreeMap<String, Packed> = BTreeMap::new();
     for (name, operands) in constant_operands(module) {
         let Some(func) = module.prim(&name).filter(|f| is_open(f)) else { continue };
         let inputs = inputs(func);
         let constant: BTreeSet<BufId> = operands.iter().filter_map(|n| inputs.get(*n).copied()).collect();
-        let Some((func, buf, axis)) = tensorized(func, &constant) else { continue };
+        let Some(Tensorized { func, buf, axis, dot }) = tensorized(func, &constant) else { continue };
+        if !gains(&func, &constant, dot) {
+            continue;
+        }
         let Some(operand) = inputs.iter().position(|b| *b == buf) else { continue };
-        let what = "adds four products of 8 bits at once";
+        let what = match dot {
+            Dot::Bytes { .. } => "adds four products of 8 bits at once",
+            Dot::Bf16 => "adds two products of bf16 at once",
+        };
         context.remark(|| Remark::applied(PASS.info.name, &name, String::new(), what));
         module.functions.insert(name.clone(), Function::Prim(func));
-        packed.insert(name, Packed { operand, lay: Box::new(move |data| words(data, axis)) });
+        packed.insert(name, Packed { operand, lay: Box::new(move |data| words(data, axis, dot.terms())) });
     }
     pass_packed(module, &packed)
 }
 
-/// Whether four products are fewer instructions than four times one.
-fn is_worth_it(target: &Target) -> bool {
-    let vectors = Machine::of(target).is_some() && target.little_endian;
+/// Whether four products of bytes are fewer instructions than four times one.
+fn has_dots(target: &Target) -> bool {
     match target.arch {
-        Arch::X86_64 => vectors,
-        Arch::Aarch64 => vectors && target.has("dotprod"),
+        Arch::X86_64 => true,
+        Arch::Aarch64 => target.has("dotprod"),
         Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => false,
     }
 }
 
-/// A factor: a load of 8 bits, and whether it has a sign.
+/// A factor: a load, and of which dtype.
 struct Factor {
     load: ExprId,
-    signed: bool,
+    dtype: DType,
 }
 
-/// The kernel with its sum in steps, the constant that lies in groups now, and the axis along which they were taken.
-fn tensorized(func: &PrimFunc, constant: &BTreeSet<BufId>) -> Option<(PrimFunc, BufId, usize)> {
+/// A kernel with its sum in steps.
+struct Tensorized {
+    func: PrimFunc,
+    /// The constant that lies in groups now.
+    buf: BufId,
+    /// The axis along which they were taken.
+    axis: usize,
+    /// What a step adds.
+    dot: Dot,
+}
+
+fn tensorized(func: &PrimFunc, constant: &BTreeSet<BufId>) -> Option<Tensorized> {
     let mut staged = Staged::of(func)?;
     let found = contraction(&staged)?;
     let stage = staged.stages[found.stage].clone();
     let Stmt::Store { buf: acc, index, value, access } = stage.body.clone() else { return None };
     let Expr::Binary(BinaryOp::Add, old, term) = *staged.b.func().exprs.get(value) else { return None };
-    let factors = factors(staged.b.func(), term).filter(|_| staged.b.buf(acc).dtype == DType::I32)?;
+    let factors = factors(staged.b.func(), term)?;
     let (rows, columns) = match factors.each_ref().map(|f| of(&found, f)) {
         [Some(a), Some(b)] if constant.contains(&b.buf) => ((&factors[0], a), (&factors[1], b)),
         [Some(a), Some(b)] if constant.contains(&a.buf) => ((&factors[1], b), (&factors[0], a)),
         _ => return None,
     };
+    let dot = dot([rows.0.dtype, columns.0.dtype]).filter(|dot| staged.b.buf(acc).dtype == dot.dtype())?;
     let walked = walked(&staged, &stage, columns.1)?;
-    let (k, extent) = along(&staged, &stage, rows.1, &walked)?;
+    let (k, extent) = along(&staged, &stage, rows.1, &walked, dot.terms())?;
     let shared = stage.iters.iter().any(|i| walked.contains_key(&i.var) && rows.1.ignores(i.var));
     if !shared {
         return None;
@@ -92,37 +111,45 @@ fn tensorized(func: &PrimFunc, constant: &BTreeSet<BufId>) -> Option<(PrimFunc, 
     let b = &mut staged.b;
     let name = b.sym(k).to_string();
     let step = b.index_var(&name);
-    let word = word(b, rows.0, k, step);
+    let word = word(b, rows.0, k, step, dot.terms());
     let buf = columns.1.buf;
     b.buf_mut(buf).dtype = DType::I32;
-    b.buf_mut(buf).shape[axis] = (extent / STEP).into();
+    b.buf_mut(buf).shape[axis] = (extent / dot.terms()).into();
     b.buf_mut(buf).range = None;
     let Expr::Load { index: at, .. } = b.func().exprs.get(columns.0.load).clone() else { return None };
     let here = BTreeMap::from([(k, b.read(step))]);
     let at = substitution(&here).exprs(b, &at);
     let group = b.load(buf, at, Access::Proven);
-    let dot = Intrinsic::Dot4 { signed: [rows.0.signed, columns.0.signed] };
-    let term = b.call(dot, vec![word, group], Ty::scalar(DType::I32));
+    let term = b.call(Intrinsic::Dot(dot), vec![word, group], Ty::scalar(dot.dtype()));
     let value = b.add(old, term);
-    let count = b.index(extent / STEP);
+    let count = b.index(extent / dot.terms());
     let own = &mut staged.stages[found.stage];
     own.body = Stmt::Store { buf: acc, index, value, access };
     own.iters.iter_mut().filter(|i| i.var == k).for_each(|i| (i.var, i.extent) = (step, count));
-    Some((staged.join(), buf, axis))
+    Some(Tensorized { func: staged.join(), buf, axis, dot })
 }
 
-/// The factors of a product of 32 bits, if both are integers of 8 bits.
+/// The factors of a product of 32 bits, if both are narrower.
 fn factors(func: &PrimFunc, term: ExprId) -> Option<[Factor; 2]> {
     let Expr::Binary(BinaryOp::Mul, a, b) = *func.exprs.get(term) else { return None };
     let one = |id: ExprId| {
         let Expr::Cast(to, load) = *func.exprs.get(id) else { return None };
-        let from = func.exprs.ty(load);
-        let signed = from.elem == Elem::Scalar(DType::I8);
-        let narrow = signed || from.elem == Elem::Scalar(DType::U8);
+        let Elem::Scalar(dtype) = func.exprs.ty(load).elem else { return None };
+        let wide = dot([dtype; 2]).is_some_and(|dot| to == Ty::scalar(dot.dtype()));
         let loads = matches!(func.exprs.get(load), Expr::Load { access: Access::Proven, .. });
-        (to == Ty::scalar(DType::I32) && narrow && loads).then_some(Factor { load, signed })
+        (wide && loads).then_some(Factor { load, dtype })
     };
     Some([one(a)?, one(b)?])
+}
+
+/// The sum of products of factors of such dtypes.
+fn dot(factors: [DType; 2]) -> Option<Dot> {
+    let bytes = |dtype: DType| matches!(dtype, DType::I8 | DType::U8);
+    match factors {
+        [DType::BF16, DType::BF16] => Some(Dot::Bf16),
+        both if both.into_iter().all(bytes) => Some(Dot::Bytes { signed: both.map(|dtype| dtype == DType::I8) }),
+        _ => None,
+    }
 }
 
 /// How the buffer of a factor is walked.
@@ -148,12 +175,18 @@ fn walked(staged: &Staged, stage: &Stage, operand: &Operand) -> Option<BTreeMap<
     (data.strides.is_none() && reads == 1).then_some(walked)
 }
 
-/// The iterator over terms along which an operand has neighbours, and how many there are.
-fn along(staged: &Staged, stage: &Stage, operand: &Operand, walked: &BTreeMap<VarId, usize>) -> Option<(VarId, i64)> {
+/// The iterator over terms along which an operand has neighbours, and how many there are: more than one step.
+fn along(
+    staged: &Staged,
+    stage: &Stage,
+    operand: &Operand,
+    walked: &BTreeMap<VarId, usize>,
+    step: i64,
+) -> Option<(VarId, i64)> {
     let terms = stage.iters.iter().filter(|i| i.kind == IterKind::Reduce && walked.contains_key(&i.var));
     let mut steps = terms.filter(|i| operand.along(i.var)).filter_map(|i| {
         let whole = extent(staged.b.func(), stage, i.var)?;
-        (whole % STEP == 0 && whole > STEP).then_some((i.var, whole))
+        (whole % step == 0 && whole > step).then_some((i.var, whole))
     });
     steps.next()
 }
@@ -166,30 +199,30 @@ fn extent(func: &PrimFunc, stage: &Stage, var: VarId) -> Option<i64> {
     }
 }
 
-/// Four neighbours along an iterator, those of a step, as one number, the first one lowest: what back ends load at once.
-fn word(b: &mut Builder, factor: &Factor, k: VarId, step: VarId) -> ExprId {
-    let (terms, at) = (b.index(STEP), b.read(step));
+/// So many neighbours along an iterator, those of a step, as one number, the first one lowest: what back ends load at once.
+fn word(b: &mut Builder, factor: &Factor, k: VarId, step: VarId, count: i64) -> ExprId {
+    let (terms, at) = (b.index(count), b.read(step));
     let first = b.mul(at, terms);
     let element = |n: i64| {
         let n = b.index(n);
         let here = BTreeMap::from([(k, b.add(first, n))]);
         substitution(&here).expr(b, factor.load)
     };
-    let elements = (0..STEP).map(element).collect();
-    b.call(Intrinsic::Word4, elements, Ty::scalar(DType::I32))
+    let elements = (0..count).map(element).collect();
+    b.call(Intrinsic::Word, elements, Ty::scalar(DType::I32))
 }
 
-/// A constant of bytes with four neighbours along an axis as one number. None if its file cannot be read.
-fn words(data: &ConstData, axis: usize) -> Option<ConstData> {
+/// A constant with so many neighbours along an axis as one number of 32 bits. None if its file cannot be read.
+fn words(data: &ConstData, axis: usize, terms: i64) -> Option<ConstData> {
     let plain: Vec<usize> = data.shape.iter().map(|n| *n as usize).collect();
     let mut steps: Vec<i64> = strides(&plain).into_iter().map(|n| n as i64).collect();
     let step = steps[axis];
-    steps[axis] *= STEP;
+    steps[axis] *= terms;
     steps.push(step);
     let mut shape = plain.clone();
-    shape[axis] /= STEP as usize;
+    shape[axis] /= terms as usize;
     let groups: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
-    shape.push(STEP as usize);
+    shape.push(terms as usize);
     let x = Moving { shape: plain, bytes: bytes_of(data)? };
     let out = gather(&x, 0, &steps, &shape, data.dtype.size_bytes())?;
     let (dtype, name) = (DType::I32, data.name.clone());
@@ -204,16 +237,17 @@ mod tests {
     #[test]
     fn groups_are_taken_along_the_axis() {
         let bytes: Vec<u8> = (0..16).collect();
-        let data = ConstData {
-            hash: String::new(),
-            name: String::new(),
-            dtype: DType::I8,
-            shape: vec![8, 2],
-            bytes: ConstBytes::Inline(bytes.into()),
-        };
-        let made = words(&data, 0).expect("its bytes are in memory");
-        let ConstBytes::Inline(bytes) = made.bytes else { panic!("they stay there") };
-        assert_eq!((made.dtype, made.shape), (DType::I32, vec![2, 2]));
-        assert_eq!(bytes[..8], [0, 2, 4, 6, 1, 3, 5, 7]);
+        let cases = [
+            (DType::I8, vec![8, 2], 4, [0, 2, 4, 6, 1, 3, 5, 7]),
+            (DType::BF16, vec![4, 2], 2, [0, 1, 4, 5, 2, 3, 6, 7]),
+        ];
+        for (dtype, shape, terms, wanted) in cases {
+            let bytes = ConstBytes::Inline(bytes.clone().into());
+            let data = ConstData { hash: String::new(), name: String::new(), dtype, shape, bytes };
+            let made = words(&data, 0, terms).expect("its bytes are in memory");
+            let ConstBytes::Inline(bytes) = made.bytes else { panic!("they stay there") };
+            assert_eq!((made.dtype, made.shape), (DType::I32, vec![2, 2]));
+            assert_eq!(bytes[..8], wanted);
+        }
     }
 }

@@ -178,7 +178,7 @@ mod tests {
         second_bytes: 1 << 20,
         pages: 64,
         dots: Dots::None,
-        matrices: Matrices { bytes: false },
+        matrices: Matrices { bytes: false, bf16: false },
         past_caches: None,
     };
 

@@ -1,6 +1,7 @@
 //! What both reference interpreters share: scalar semantics, values, and floats that carry an error bound.
 
 pub mod bounded;
+pub mod dot;
 mod element;
 pub mod scalar_ops;
 mod sum;

@@ -288,15 +288,6 @@ pub fn q_multiply_shift(x: Scalar, multiplier: Scalar, shift: Scalar) -> Scalar 
     Scalar::int(DType::I32, value.clamp(i128::from(i32::MIN), i128::from(i32::MAX)))
 }
 
-/// The sum of the products of the four integers of 8 bits in each of two i32, with a sign or without.
-pub fn dot4(x: Scalar, y: Scalar, signed: [bool; 2]) -> Scalar {
-    let byte = |of: Scalar, signed: bool, n: u32| {
-        let byte = (of.bits >> (8 * n)) as u8;
-        if signed { i128::from(byte as i8) } else { i128::from(byte) }
-    };
-    Scalar::int(DType::I32, (0..4).map(|n| byte(x, signed[0], n) * byte(y, signed[1], n)).sum())
-}
-
 /// Composition over plain scalars.
 struct Plain;
 
@@ -389,21 +380,6 @@ mod tests {
         assert_eq!(unary(UnaryOp::Round, f(-0.5)).to_f64().to_bits(), (-0.0f64).to_bits());
         assert_eq!(binary(BinaryOp::Div, f(1.0), f(0.0)).to_f64(), f64::INFINITY);
         assert_eq!(cast(DType::F32, int(DType::I64, (1 << 53) + (1 << 29) + 1)).to_f64(), 9_007_200_328_482_816.0);
-    }
-
-    #[test]
-    fn products_of_bytes_know_signs() {
-        let word = |bytes: [u8; 4]| int(DType::I32, i128::from(i32::from_le_bytes(bytes)));
-        let (x, y) = (word([255, 1, 128, 2]), word([128, 255, 255, 3]));
-        let dots = [
-            ([false, false], 255 * 128 + 255 + 128 * 255 + 6),
-            ([false, true], 255 * -128 - 1 - 128 + 6),
-            ([true, false], -128 + 255 - 128 * 255 + 6),
-            ([true, true], 128 - 1 + 128 + 6),
-        ];
-        for (signed, sum) in dots {
-            assert_eq!(dot4(x, y, signed).to_i128(), sum, "{signed:?}");
-        }
     }
 
     #[test]

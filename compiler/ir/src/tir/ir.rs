@@ -156,23 +156,50 @@ pub enum Intrinsic {
     QMultiplyShift,
     /// The bits of a float as an integer of its width, or back; the target dtype is the expression's type.
     Bitcast,
-    /// `word4(a, b, c, d)`: four integers of 8 bits as one i32, the first one lowest.
-    Word4,
-    /// `dot4_u8i8(a, b)` of i32: both are four integers of 8 bits, the first one lowest; the sum of their four products.
-    Dot4 {
+    /// `word4(a, b, c, d)` of integers of 8 bits, `word2(a, b)` of bf16: their bits as one i32, the first one lowest.
+    Word,
+    /// `dot4_u8i8(a, b)`, `dot2_bf16(a, b)` of i32: both are words; the sum of the products of what they hold.
+    Dot(Dot),
+}
+
+/// A sum of products of neighbours, as many as a word of 32 bits holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Dot {
+    /// Of four integers of 8 bits each; the sum is an i32.
+    Bytes {
         /// Whether those of each operand have a sign.
         signed: [bool; 2],
     },
+    /// Of two bf16 each; the sum is an f32. Where it is added to something, the products are terms of that sum, which may
+    /// be taken in any order, and what is smaller than the least normal f32 may be 0.
+    Bf16,
 }
 
-impl Intrinsic {
-    /// Every [`Intrinsic::Dot4`] with its name.
-    pub const DOTS: [(&'static str, Intrinsic); 4] = [
-        ("dot4_u8u8", Intrinsic::Dot4 { signed: [false, false] }),
-        ("dot4_u8i8", Intrinsic::Dot4 { signed: [false, true] }),
-        ("dot4_i8u8", Intrinsic::Dot4 { signed: [true, false] }),
-        ("dot4_i8i8", Intrinsic::Dot4 { signed: [true, true] }),
+impl Dot {
+    /// All with their names.
+    pub const ALL: [(&'static str, Dot); 5] = [
+        ("dot4_u8u8", Dot::Bytes { signed: [false, false] }),
+        ("dot4_u8i8", Dot::Bytes { signed: [false, true] }),
+        ("dot4_i8u8", Dot::Bytes { signed: [true, false] }),
+        ("dot4_i8i8", Dot::Bytes { signed: [true, true] }),
+        ("dot2_bf16", Dot::Bf16),
     ];
+
+    /// Products that are added.
+    pub fn terms(self) -> i64 {
+        match self {
+            Dot::Bytes { .. } => 4,
+            Dot::Bf16 => 2,
+        }
+    }
+
+    /// The dtype of the sum.
+    pub fn dtype(self) -> DType {
+        match self {
+            Dot::Bytes { .. } => DType::I32,
+            Dot::Bf16 => DType::F32,
+        }
+    }
 }
 
 /// An expression.

@@ -2,7 +2,7 @@
 
 use super::parse::{Parsed, Parser, access, dtype};
 use super::verify_types::expected;
-use super::{Elem, Expr, ExprId, Intrinsic, Ty, operands};
+use super::{Dot, Elem, Expr, ExprId, Intrinsic, Ty, operands};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::relax::{binary_name, compare_name, unary_name};
 use crate::{DType, Scalar};
@@ -180,14 +180,16 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 let ty = self.parser.func.exprs.ty(*first);
                 Expr::Call(Intrinsic::Fma, args, ty)
             }
-            ("word4", None, [first, ..]) => {
+            ("word2", None, [first, _]) | ("word4", None, [first, _, _, _]) => {
                 let ty = Ty { elem: Elem::Scalar(DType::I32), ..self.parser.func.exprs.ty(*first) };
-                Expr::Call(Intrinsic::Word4, args, ty)
+                Expr::Call(Intrinsic::Word, args, ty)
             }
             ("q_multiply_shift", None, _) => Expr::Call(Intrinsic::QMultiplyShift, args, Ty::scalar(DType::I32)),
             (_, None, [a, _]) if dot(name).is_some() => {
                 let ty = self.parser.func.exprs.ty(*a);
-                dot(name).map_or(Expr::Index(0), |dot| Expr::Call(dot, args, ty))
+                dot(name).map_or(Expr::Index(0), |dot| {
+                    Expr::Call(Intrinsic::Dot(dot), args, Ty { elem: Elem::Scalar(dot.dtype()), ..ty })
+                })
             }
             (_, None, [a]) if unary_op(name).is_some() => {
                 unary_op(name).map_or(Expr::Index(0), |op| Expr::Unary(op, *a))
@@ -262,7 +264,7 @@ pub(super) fn parse_ty(text: &str) -> Parsed<Ty> {
     Ok(Ty { elem, lanes })
 }
 
-/// The sum of four products of that name.
-fn dot(name: &str) -> Option<Intrinsic> {
-    Intrinsic::DOTS.iter().find(|(known, _)| *known == name).map(|(_, dot)| *dot)
+/// The sum of products of that name.
+fn dot(name: &str) -> Option<Dot> {
+    Dot::ALL.iter().find(|(known, _)| *known == name).map(|(_, dot)| *dot)
 }

@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 
 use super::annotation_text::{pattern_name, print_annotation, quote};
 use super::{
-    Access, Annotation, Block, BufId, BufUse, BufferData, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind,
-    Launch, LoopKind, Param, Phase, PrimFunc, Region, Scope, Stmt, ThreadAxis, Ty,
+    Access, Annotation, Block, BufId, BufUse, BufferData, CallArg, Dot, Elem, Expr, ExprId, FuncKind, Intrinsic,
+    IterKind, Launch, LoopKind, Param, Phase, PrimFunc, Region, Scope, Stmt, ThreadAxis, Ty,
 };
 use crate::relax::{binary_name, compare_name, unary_name};
 use crate::{Module, Scalar};
@@ -433,11 +433,11 @@ impl Printer<'_> {
             Expr::Cast(ty, a) => format!("cast<{ty}>({})", self.expr(*a)),
             Expr::Load { buf, index, access } => self.access(&self.func.buffers[buf.0 as usize].name, index, *access),
             Expr::Call(Intrinsic::Fma, args, _) => format!("fma({})", list(args)),
-            Expr::Call(Intrinsic::Word4, args, _) => format!("word4({})", list(args)),
+            Expr::Call(Intrinsic::Word, args, _) => format!("word{}({})", args.len(), list(args)),
             Expr::Call(Intrinsic::QMultiplyShift, args, _) => format!("q_multiply_shift({})", list(args)),
             Expr::Call(Intrinsic::Bitcast, args, ty) => format!("bitcast<{ty}>({})", list(args)),
-            Expr::Call(dot @ Intrinsic::Dot4 { .. }, args, _) => {
-                let name = Intrinsic::DOTS.iter().find(|(_, known)| known == dot).map_or("", |(name, _)| *name);
+            Expr::Call(Intrinsic::Dot(dot), args, _) => {
+                let name = Dot::ALL.iter().find(|(_, known)| known == dot).map_or("", |(name, _)| *name);
                 format!("{name}({})", list(args))
             }
             Expr::Ramp(a, b, n) => format!("ramp({}, {}, {n})", self.expr(*a), self.expr(*b)),

@@ -117,6 +117,15 @@ fn binary(op: BinaryOp, a: Ty) -> Result<Ty, String> {
     Err(format!("expected {what}, found `{a}`"))
 }
 
+/// Whether so many elements are what a word is made of.
+fn is_word(of: Ty, count: usize) -> bool {
+    match of.elem {
+        Elem::Scalar(DType::BF16) => count == 2,
+        Elem::Scalar(dtype) => dtype.size_bytes() == 1 && count == 4,
+        Elem::Index => false,
+    }
+}
+
 fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
     let i32s = |ty: &Ty| ty.elem == Elem::Scalar(DType::I32);
     let width = |ty: Ty| match ty.elem {
@@ -127,14 +136,11 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
         (Intrinsic::Fma, [a, b, c]) if a == b && b == c => Ok(*a),
         (Intrinsic::QMultiplyShift, [a, b, c]) if i32s(a) && a == b && b == c => Ok(*a),
         (Intrinsic::Bitcast, [a]) if width(*a) == width(to) => Ok(to),
-        (Intrinsic::Word4, [a, rest @ ..]) if rest.len() == 3 && rest.iter().all(|b| a == b) && width(*a).0 == 1 => {
+        (Intrinsic::Word, [a, rest @ ..]) if rest.iter().all(|b| a == b) && is_word(*a, args.len()) => {
             Ok(Ty { elem: Elem::Scalar(DType::I32), ..*a })
         }
-        (Intrinsic::Dot4 { .. }, [a, b]) if i32s(a) && a == b => Ok(*a),
-        (
-            Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word4 | Intrinsic::Dot4 { .. },
-            _,
-        ) => {
+        (Intrinsic::Dot(dot), [a, b]) if i32s(a) && a == b => Ok(Ty { elem: Elem::Scalar(dot.dtype()), ..*a }),
+        (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), _) => {
             let args: Vec<String> = args.iter().map(Ty::to_string).collect();
             Err(format!("arguments of types ({}) for {f:?}", args.join(", ")))
         }

@@ -1,14 +1,18 @@
 //! Sums of four products of 8-bit integers, `dot4_u8i8` and the like: one instruction where the processor has it, else
 //! two of products of 16 bits, which are exact as well; the instruction of 8 bits that older processors have saturates.
+//! Those of two products of `bf16` are added one after the other: what processors have for them outside of matrices is
+//! no faster.
 //!
 //! The first operand is that of the rows of a tile, one number in all lanes, the second that of its columns. Only the
 //! second is changed where signs do not fit: of arithmetic on bytes of one number in all lanes LLVM 22 does not find an
 //! end.
 
 use tenfold_core::Arch;
-use tenfold_ir::tir::{BufId, Expr, ExprId, Intrinsic, Viewer};
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::tir::{BufId, Dot, Expr, ExprId, Intrinsic, Viewer};
 
 use super::function::{Body, Result};
+use super::ops::Kind;
 use crate::ir::Value;
 
 /// The sign bit of each byte.
@@ -17,17 +21,21 @@ const SIGNS: i64 = 0x8080_8080_u32 as i32 as i64;
 impl<'c> Body<'_, 'c, '_> {
     /// Whether an expression is such a sum.
     pub(super) fn is_dot(&self, id: ExprId) -> bool {
-        matches!(self.node(id), Expr::Call(Intrinsic::Dot4 { .. }, ..))
+        matches!(self.node(id), Expr::Call(Intrinsic::Dot(_), ..))
     }
 
     /// The sum, added to what there is.
     pub(super) fn dot(&mut self, id: ExprId, sum: Option<ExprId>) -> Result<Value<'c>> {
-        let Expr::Call(Intrinsic::Dot4 { signed }, args, _) = self.node(id) else {
-            return Err("no sum of four products".into());
+        let Expr::Call(Intrinsic::Dot(dot), args, _) = self.node(id) else {
+            return Err("no sum of products".into());
         };
         let [x, y] = args[..] else { return Err(format!("a sum of products of {} operands", args.len())) };
         let (x, y) = (self.expr(x)?, self.expr(y)?);
         let sum = sum.map(|sum| self.expr(sum)).transpose()?;
+        let signed = match dot {
+            Dot::Bytes { signed } => signed,
+            Dot::Bf16 => return self.of_halves(x, y, sum),
+        };
         let sum = sum.unwrap_or_else(|| self.cx.ir.const_int(x.ty(), 0));
         let native = match self.cx.target.arch {
             Arch::X86_64 => self.unsigned_by_signed(*signed, x, y, sum),
@@ -37,23 +45,43 @@ impl<'c> Body<'_, 'c, '_> {
         Ok(native.or_else(|| self.in_pairs(*signed, x, y, sum)).unwrap_or_else(|| self.one_by_one(*signed, x, y, sum)))
     }
 
-    /// Four integers of 8 bits as one number: neighbours are loaded as one. LLVM would find that out, too, unless it has
-    /// put the bytes of several numbers into vectors before.
+    /// Two products of `bf16`, the upper halves of floats, added one after the other.
+    fn of_halves(&self, x: Value<'c>, y: Value<'c>, mut sum: Option<Value<'c>>) -> Result<Value<'c>> {
+        let (ir, kind) = (self.cx.ir, Kind::Float { bits: 32 });
+        let float = ir.float(32).times(x.ty().lanes());
+        let halves = |word: Value<'c>| {
+            let lower = ir.shl(word, self.lanes_of(word, 16));
+            [lower, ir.and(word, self.lanes_of(word, -1 << 16))].map(|bits| ir.bitcast(bits, float))
+        };
+        let of = |op: BinaryOp, a: Value<'c>, b: Value<'c>| self.ops.binary(op, kind, false, a, b).map_err(|e| e.0);
+        for (x, y) in halves(x).into_iter().zip(halves(y)) {
+            let product = of(BinaryOp::Mul, x, y)?;
+            sum = Some(match sum {
+                Some(sum) => of(BinaryOp::Add, sum, product)?,
+                None => product,
+            });
+        }
+        sum.ok_or_else(|| "a sum of no products".into())
+    }
+
+    /// Neighbours as one number of 32 bits: they are loaded as one. LLVM would find that out, too, unless it has put the
+    /// elements of several numbers into vectors before.
     pub(super) fn word(&mut self, args: &[ExprId]) -> Result<Value<'c>> {
         let ir = self.cx.ir;
         if let Some((buf, first)) = self.neighbours(args) {
             let (base, at) = (self.base(buf)?, self.as_index(first)?);
-            let place = ir.element(ir.int(8), base, at);
-            return Ok(ir.load(ir.int(32), place, 1));
+            let size = self.prim.buffers[buf.0 as usize].dtype.size_bytes() as u32;
+            let place = ir.element(ir.int(8 * size), base, at);
+            return Ok(ir.load(ir.int(32), place, size));
         }
-        let mut word = None;
+        let (mut word, width) = (None, 32 / args.len().max(1) as i64);
         for (n, arg) in (0..).zip(args) {
-            let byte = self.expr(*arg)?;
-            let wide = ir.resize(false, byte, ir.int(32).times(byte.ty().lanes()));
-            let moved = ir.shl(wide, self.lanes_of(wide, 8 * n));
+            let part = self.expr(*arg)?;
+            let wide = ir.resize(false, part, ir.int(32).times(part.ty().lanes()));
+            let moved = ir.shl(wide, self.lanes_of(wide, width * n));
             word = Some(word.map_or(moved, |word| ir.or(word, moved)));
         }
-        word.ok_or_else(|| "a number of no bytes".into())
+        word.ok_or_else(|| "a number of no elements".into())
     }
 
     /// The buffer that elements are neighbours in, and where the first one is, if memory has the first one lowest.

@@ -64,8 +64,8 @@ impl<'c> Body<'_, 'c, '_> {
                 Ok(self.ops.cast(self.kind(*a), Kind::of(ty.elem), value))
             }
             Expr::Load { buf, index, access: _ } => self.load(*buf, index, self.prim.exprs.ty(id)),
-            Expr::Call(Intrinsic::Dot4 { .. }, ..) => self.dot(id, None),
-            Expr::Call(Intrinsic::Word4, args, _) => self.word(args),
+            Expr::Call(Intrinsic::Dot(_), ..) => self.dot(id, None),
+            Expr::Call(Intrinsic::Word, args, _) => self.word(args),
             Expr::Call(function, args, ty) => self.intrinsic(*function, args, *ty),
             Expr::Ramp(base, stride, lanes) => self.ramp(*base, *stride, *lanes),
             Expr::Broadcast(a, lanes) => {
@@ -137,7 +137,7 @@ impl<'c> Body<'_, 'c, '_> {
                 let to = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));
                 Ok(self.cx.ir.bitcast(*a, to))
             }
-            (Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word4 | Intrinsic::Dot4 { .. }, _) => {
+            (Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), _) => {
                 Err(format!("`{function:?}` has {} operands", values.len()))
             }
         }

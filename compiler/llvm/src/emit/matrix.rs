@@ -2,14 +2,14 @@
 //!
 //! A loop with the annotation `matrix_tile` is a plain product: rows, columns, and the terms of each element. Two by two
 //! registers hold it while its terms are added; a register of the first operand has up to 16 of its rows, one of the
-//! second a row per word of four terms. Where the loops are no such product they are loops.
+//! second a row per word of terms: of four bytes, or two `bf16`. Where the loops are no such product they are loops.
 //!
 //! How large each register is costs as much to say as half a product, so that it is said around all products of one size.
 
 use std::collections::BTreeMap;
 
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{Annotation, BufId, Expr, ExprId, Intrinsic, LoopKind, Stmt, VarId};
+use tenfold_ir::tir::{Annotation, BufId, Dot, Expr, ExprId, Intrinsic, LoopKind, Stmt, VarId};
 
 use super::function::{Body, Result};
 use super::ops::Kind;
@@ -26,6 +26,16 @@ const ALONG: i64 = 2;
 
 /// A buffer, and the index of an element of it.
 type Place = (BufId, ExprId);
+
+/// A sum of products.
+struct Factors {
+    /// The instruction.
+    name: &'static str,
+    /// Terms of a word.
+    terms: i64,
+    x: Place,
+    w: Place,
+}
 
 /// A matrix in memory.
 struct Matrix {
@@ -175,13 +185,13 @@ impl<'c> Body<'_, 'c, '_> {
         let words = outer.pop()?;
         let Stmt::Store { buf, index, value, .. } = plain(body) else { return None };
         let starts = matches!(plain(start), Stmt::Store { buf: b, index: i, value, .. }
-            if b == buf && i == index && self.prim.literal(*value) == Some(0));
+            if b == buf && i == index && self.is_zero(*value));
         let Expr::Binary(BinaryOp::Add, old, term) = *self.node(*value) else { return None };
         let own = matches!(self.node(old), Expr::Load { buf: b, index: i, .. } if b == buf && i == index);
-        let (name, x, w) = self.factors(term)?;
+        let Factors { name, terms, x, w } = self.factors(term)?;
         let steps = Steps { rows, columns, words };
         let acc = self.matrix(&steps, (*buf, *index.first()?), [None, Some(1), Some(0)])?;
-        let x = self.matrix(&steps, x, [None, Some(0), Some(WORD)])?;
+        let x = self.matrix(&steps, x, [None, Some(0), Some(terms)])?;
         let w = self.matrix(&steps, w, [Some(0), Some(1), None])?;
         let fits = |turns: Option<Turns>| turns.is_none_or(|turns| (1..=ALONG * SIDE).contains(&turns.count));
         (starts && own && fits(Some(rows)) && fits(columns)).then_some(Product {
@@ -196,20 +206,26 @@ impl<'c> Body<'_, 'c, '_> {
         })
     }
 
+    fn is_zero(&self, id: ExprId) -> bool {
+        matches!(self.node(id), Expr::Const(value) if value.bits == 0)
+    }
+
     /// The instruction for a sum of products, and where both operands are.
-    fn factors(&self, term: ExprId) -> Option<(&'static str, Place, Place)> {
-        let Expr::Call(Intrinsic::Dot4 { signed }, args, _) = self.node(term) else { return None };
-        let name = match signed {
-            [false, false] => "llvm.x86.tdpbuud",
-            [false, true] => "llvm.x86.tdpbusd",
-            [true, false] => "llvm.x86.tdpbsud",
-            [true, true] => "llvm.x86.tdpbssd",
+    fn factors(&self, term: ExprId) -> Option<Factors> {
+        let Expr::Call(Intrinsic::Dot(dot), args, _) = self.node(term) else { return None };
+        let (feature, name) = match dot {
+            Dot::Bytes { signed: [false, false] } => ("amx-int8", "llvm.x86.tdpbuud"),
+            Dot::Bytes { signed: [false, true] } => ("amx-int8", "llvm.x86.tdpbusd"),
+            Dot::Bytes { signed: [true, false] } => ("amx-int8", "llvm.x86.tdpbsud"),
+            Dot::Bytes { signed: [true, true] } => ("amx-int8", "llvm.x86.tdpbssd"),
+            Dot::Bf16 => ("amx-bf16", "llvm.x86.tdpbf16ps"),
         };
         let [word, group] = args[..] else { return None };
-        let Expr::Call(Intrinsic::Word4, elements, _) = self.node(word) else { return None };
+        let Expr::Call(Intrinsic::Word, elements, _) = self.node(word) else { return None };
         let Expr::Load { buf, index, .. } = self.node(group) else { return None };
         let x = self.neighbours(elements)?;
-        self.cx.target.has("amx-int8").then_some((name, x, (*buf, *index.first()?)))
+        let w = (*buf, *index.first()?);
+        self.cx.target.has(feature).then_some(Factors { name, terms: dot.terms(), x, w })
     }
 
     /// What is read or written as a matrix, if the loops over rows, columns and words walk through it by so many

@@ -21,10 +21,10 @@ fn dense(rows: i64, [of_x, of_w]: [DType; 2]) -> Module {
     let tensor = |dtype: DType, shape: [i64; 2]| TensorType { dtype, shape: shape.map(Into::into).to_vec() };
     let x = b.param(ParamKind::Input, tensor(of_x, [rows, 64]), "x", 0, Loc::default());
     let w = b.constant(id, tensor(of_w, [64, 192]));
-    let wide = Op::Element(ElementOp::Cast(DType::I32));
+    let wide = Op::Element(ElementOp::Cast(if of_x.is_float() { DType::F32 } else { DType::I32 }));
     let factors = match of_x {
         DType::F32 => [x, w],
-        _ => [x, w].map(|v| b.emit(wide.clone(), &[v]).expect("integers are widened")),
+        _ => [x, w].map(|v| b.emit(wide.clone(), &[v]).expect("what is narrower is widened")),
     };
     let y = b.emit(Op::MatMul, &factors).expect("the shapes fit");
     module.functions.insert("dense".into(), Function::Relax(b.finish(&[y])));
@@ -130,6 +130,37 @@ fn products_of_bytes_have_a_level_of_their_own() {
             assert!(n < 3 || asm.contains("%zmm"), "{dtypes:?}, code {n}");
         }
     }
+}
+
+/// Products of `bf16` have a code that multiplies matrices, and beside it those without any instruction for `bf16`, which
+/// would be no faster; weights lie in words of two for all of them.
+#[test]
+fn products_of_halves_have_the_level_of_matrices() {
+    let target = Target::from_triple("x86_64-unknown-linux-gnu", &["sse", "sse2"]);
+    let widest = target.levels().last().map(|level| target.with_level(level));
+    let Some(compiled) = build_of([DType::BF16; 2], &target, widest) else { return };
+    let names: Vec<&str> = compiled.variants.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-amx"]);
+    assert_eq!((compiled.constants.len(), compiled.weights), (1, 64 * 192 * 2));
+    let codes = [&compiled.artefact].into_iter().chain(compiled.variants.iter().map(|(_, code)| code));
+    for (n, code) in codes.enumerate() {
+        let asm = &code.texts[&Stage::Asm];
+        let tiles = ["tdpbf16ps", "ldtilecfg", "tilerelease"].map(|name| count(asm, &[name]));
+        assert_eq!(tiles, if n == 4 { [4, 1, 1] } else { [0; 3] }, "code {n}");
+        let [fused, separate, dots] = [&["vfmadd"][..], &["mulps", "vmulps"], &["vdpbf16ps"]].map(|of| count(asm, of));
+        assert_eq!((fused > 0, separate > 0, dots), (n == 2 || n == 3, n < 2, 0), "code {n}");
+    }
+}
+
+/// A processor that multiplies matrices of bytes alone has vectors for `bf16`.
+#[test]
+fn products_of_halves_need_their_own_feature() {
+    let plain = Target::from_triple("x86_64-unknown-linux-gnu", &["sse", "sse2"]);
+    let features: Vec<&str> = plain.levels()[2].features.iter().copied().chain(["amx-int8", "amx-tile"]).collect();
+    let target = Target::from_triple(&plain.triple, &features);
+    let Some(compiled) = build_of([DType::BF16; 2], &target, None) else { return };
+    let asm = &compiled.artefact.texts[&Stage::Asm];
+    assert_eq!((count(asm, &["tdp", "ldtilecfg"]), count(asm, &["vfmadd"]) > 0), (0, true));
 }
 
 /// A level whose features no product gains from has no code: a row alone is faster in vectors.

@@ -10,7 +10,7 @@ use tenfold_ir::Scalar;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{
-    Access, BufId, Builder, Expr, ExprId, IterKind, LoopKind, Scope, Stmt, VarId, Viewer, substitution,
+    Access, BufId, Builder, Expr, ExprId, Intrinsic, IterKind, LoopKind, Scope, Stmt, VarId, Viewer, substitution,
 };
 
 use crate::dlight::cut::part;
@@ -74,6 +74,7 @@ fn cut(b: &Builder, stage: &Stage, most: i64) -> Option<Cut> {
     if b.func().strict || !b.buf(*buf).dtype.is_float() {
         return None;
     }
+    let most = most / terms_at_once(b, stage);
     let viewer = &mut Viewer::new(b.func());
     let reduce = stage.iters.iter().filter(|i| i.kind == IterKind::Reduce);
     let mut outer: Vec<(VarId, IntExpr)> = reduce.map(|i| (i.var, viewer.int(i.extent))).collect();
@@ -91,6 +92,20 @@ fn cut(b: &Builder, stage: &Stage, most: i64) -> Option<Cut> {
         return Some(Cut { outer, along });
     }
     None
+}
+
+/// Terms that each value of the iterators adds.
+fn terms_at_once(b: &Builder, stage: &Stage) -> i64 {
+    let Stmt::Store { value, .. } = &stage.body else { return 1 };
+    let exprs = &b.func().exprs;
+    let dot = |e: ExprId| match exprs.get(e) {
+        Expr::Call(Intrinsic::Dot(dot), ..) => Some(dot.terms()),
+        _ => None,
+    };
+    match exprs.get(*value) {
+        Expr::Binary(BinaryOp::Add, _, term) => dot(*term).unwrap_or(1),
+        _ => 1,
+    }
 }
 
 /// Values in blocks of at most `most`: of one length that is no less than `few` if there is one, else as even as can be,

@@ -7,7 +7,7 @@ mod said;
 use std::collections::BTreeSet;
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{BufId, IterKind, VarId, Viewer};
+use tenfold_ir::tir::{BufId, Dot, IterKind, VarId, Viewer};
 
 use super::blocks::TERMS;
 use super::group::is_instructions;
@@ -219,7 +219,7 @@ fn conflicting(staged: &Staged, found: &Contraction, row: Option<VarId>, machine
 fn beside_constants(staged: &Staged, found: &Contraction, machine: &Machine) -> Machine {
     let functions = epilogue(staged, found).is_some_and(|(n, _)| !is_instructions(staged, n));
     let registers = if functions { machine.registers * 3 / 4 } else { machine.registers };
-    let of_dots = found.dot.map_or(0, |signed| machine.dots.registers(signed));
+    let of_dots = found.dot.map_or(0, |dot| machine.dots.registers(dot));
     Machine { registers: registers - of_dots, ..*machine }
 }
 
@@ -414,11 +414,17 @@ fn cost(
     (i128::from(cycles) * times(staged, found, &choice), choice)
 }
 
-/// How often the tiles of a choice run: the turns of all other iterators.
+/// How often the tiles of a choice run: the turns of all other iterators, and for each the multiplications that are not
+/// one instruction.
 fn times(staged: &Staged, found: &Contraction, choice: &Choice) -> i128 {
     let stage = &staged.stages[found.stage];
+    let multiplications = match found.dot {
+        Some(Dot::Bf16) => Dot::Bf16.terms(),
+        Some(Dot::Bytes { .. }) | None => 1,
+    };
     let others = stage.iters.iter().filter(|i| i.var != choice.column && Some(i.var) != choice.row);
-    others.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product()
+    let turns: i128 = others.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product();
+    turns * i128::from(multiplications)
 }
 
 /// What two iterators cut into tiles of so many lanes, whose rows may have room between them.

@@ -246,7 +246,8 @@ impl Cutter {
     /// Adds a part of the contraction, in blocks where its sum is long.
     fn sums(&mut self, source: &Stage, ranges: &Ranges, bufs: &BTreeMap<BufId, Instead>, choice: &Choice) -> Vec<Sum> {
         let whole = part(&mut self.b, source, &source.name, ranges, bufs);
-        let pairs = pairs(&mut self.b, &whole, choice.terms);
+        // A register that is a matrix takes few terms of a sum one after another, and what it makes of them at once.
+        let pairs = if choice.matrix { Vec::new() } else { pairs(&mut self.b, &whole, choice.terms) };
         if pairs.is_empty() {
             let unroll = self.unrolled(&whole, choice);
             return vec![Sum { name: self.add(whole), blocks: None, unroll }];

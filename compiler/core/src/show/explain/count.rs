@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{Domain, IntExpr, IntervalSet, Prover, Range, Sym};
 use tenfold_ir::op::UnaryOp;
-use tenfold_ir::tir::{BufId, Elem, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{BufId, Dot, Elem, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, VarId, Viewer};
 
 use crate::work;
 
@@ -253,11 +253,16 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
         Expr::Compare(_, a, _) => (*a, 1),
         Expr::Call(Intrinsic::QMultiplyShift, ..) => (e, 4),
         // Four products and three sums, and as much effort as one of them.
-        Expr::Call(Intrinsic::Dot4 { .. }, ..) => {
+        Expr::Call(Intrinsic::Dot(Dot::Bytes { .. }), ..) => {
             let once = of_type(func, e, 1);
             return Cost { ints: 7 * once.ints, ..once };
         }
-        Expr::Call(Intrinsic::Bitcast | Intrinsic::Word4, ..)
+        // Two products and a sum, each of which is an operation where matrices are not multiplied.
+        Expr::Call(Intrinsic::Dot(Dot::Bf16), ..) => {
+            let once = of_type(func, e, 3);
+            return Cost { flops: 3 * once.flops, ..once };
+        }
+        Expr::Call(Intrinsic::Bitcast | Intrinsic::Word, ..)
         | Expr::Const(_)
         | Expr::Index(_)
         | Expr::Var(_)

@@ -1,9 +1,11 @@
 //! What an expression gives in one lane.
 
+use super::frame::sums::is_of_floats;
 use super::frame::{Frame, Known};
 use crate::Scalar;
-use crate::eval::{Bounded, bounded, scalar_ops};
-use crate::tir::{Access, BufId, Expr, ExprId, Intrinsic, Ty};
+use crate::eval::{Bounded, bounded, dot, scalar_ops};
+use crate::op::BinaryOp;
+use crate::tir::{Access, BufId, Dot, Expr, ExprId, Intrinsic, Ty};
 
 impl Frame<'_, '_> {
     /// The value of `id` in a lane. Within a statement an expression has one value, so shared parts are evaluated once.
@@ -32,6 +34,7 @@ impl Frame<'_, '_> {
                     .ok_or_else(|| format!("variable `{}` is used before it is bound", func.vars[v.0 as usize].sym))?
             }
             Expr::Unary(op, a) => bounded::unary(*op, self.expr(*a, lane)?),
+            Expr::Binary(BinaryOp::Add, a, b) if is_of_floats(func, *b) => self.added(Some(*a), *b, lane)?,
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.expr(*a, lane)?, self.expr(*b, lane)?);
                 agree(a, b)?;
@@ -49,6 +52,7 @@ impl Frame<'_, '_> {
             }
             Expr::Cast(ty, a) => bounded::cast(Frame::elem_dtype(ty.elem), self.expr(*a, lane)?),
             Expr::Load { buf, index, access } => self.load(*buf, index, *access, lane)?,
+            Expr::Call(..) if is_of_floats(func, id) => self.added(None, id, lane)?,
             Expr::Call(f, args, ty) => {
                 let args = args.iter().map(|a| self.expr(*a, lane)).collect::<Result<Vec<_>, _>>()?;
                 intrinsic(*f, &args, *ty)?
@@ -56,8 +60,8 @@ impl Frame<'_, '_> {
             Expr::Ramp(base, stride, _) => {
                 let (base, stride) = (self.expr(*base, 0)?, self.expr(*stride, 0)?);
                 let step = Bounded::exact(Scalar::int(stride.value.dtype, i128::from(lane)));
-                let offset = bounded::binary(crate::op::BinaryOp::Mul, stride, step);
-                bounded::binary(crate::op::BinaryOp::Add, base, offset)
+                let offset = bounded::binary(BinaryOp::Mul, stride, step);
+                bounded::binary(BinaryOp::Add, base, offset)
             }
             Expr::Broadcast(a, _) => self.expr(*a, 0)?,
             Expr::Shuffle(vectors, lanes) => self.shuffle(vectors, lanes[usize::from(lane)])?,
@@ -136,18 +140,13 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             let value = Bounded::exact(Scalar { dtype, bits: x.value.bits });
             Ok(if x.is_exact() { value } else { value.unknown() })
         }
-        (Intrinsic::Word4, [_, _, _, _]) => {
-            let bits = args.iter().rev().fold(0u64, |bits, a| bits << 8 | u64::from(a.value.bits as u8));
-            let value = Bounded::exact(Scalar::int(crate::DType::I32, i128::from(bits as u32 as i32)));
+        (Intrinsic::Word, [_, _] | [_, _, _, _]) => Ok(dot::word(args)),
+        (Intrinsic::Dot(Dot::Bytes { signed }), [x, y]) => {
+            let value = Bounded::exact(dot::dot4(x.value, y.value, signed));
             Ok(if args.iter().all(|a| a.is_exact()) { value } else { value.unknown() })
         }
-        (Intrinsic::Dot4 { signed }, [x, y]) => {
-            let value = Bounded::exact(scalar_ops::dot4(x.value, y.value, signed));
-            Ok(if args.iter().all(|a| a.is_exact()) { value } else { value.unknown() })
+        (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), _) => {
+            Err(format!("{} arguments for {f:?}", args.len()))
         }
-        (
-            Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word4 | Intrinsic::Dot4 { .. },
-            _,
-        ) => Err(format!("{} arguments for {f:?}", args.len())),
     }
 }

@@ -2,6 +2,7 @@
 
 mod doubt;
 mod outside;
+pub(super) mod sums;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -10,11 +11,10 @@ use super::memory::{Cell, Memory, View};
 use super::threads::{ThreadLoop, is_shared, waits};
 use super::{Arg, Given, Machine};
 use crate::arith::{IntExpr, Sym};
-use crate::eval::{Bounded, Sum};
-use crate::op::BinaryOp;
+use crate::eval::Bounded;
 use crate::tir::{
-    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind, Launch,
-    LoopKind, MatchBuffer, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
+    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, IterKind, Launch, LoopKind,
+    MatchBuffer, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
 };
 use crate::{DType, Loc, Scalar};
 
@@ -497,49 +497,6 @@ impl<'a, 'm> Frame<'a, 'm> {
         Ok(())
     }
 
-    /// The operator and the term of `buf[i] = buf[i] op term` where the order of terms is free.
-    fn accumulation(&self, buf: BufId, at: &[ExprId], value: ExprId) -> Option<(BinaryOp, Term)> {
-        if self.reductions == 0 || self.func.strict {
-            return None;
-        }
-        let same =
-            |e: ExprId| matches!(self.func.exprs.get(e), Expr::Load { buf: b, index, .. } if *b == buf && index == at);
-        match self.func.exprs.get(value) {
-            Expr::Binary(op, x, y) if Sum::matters(*op, self.func.buffers[buf.0 as usize].dtype) => {
-                if same(*x) {
-                    return Some((*op, Term::One(*y)));
-                }
-                same(*y).then_some((*op, Term::One(*x)))
-            }
-            Expr::Call(Intrinsic::Fma, args, _) if args.len() == 3 && same(args[2]) => {
-                Some((BinaryOp::Add, Term::Product(args[0], args[1])))
-            }
-            _ => None,
-        }
-    }
-
-    fn accumulate(
-        &mut self,
-        op: BinaryOp,
-        term: Term,
-        (view, cell): (View, i64),
-        dtype: DType,
-        lane: u16,
-    ) -> Result<Cell, String> {
-        let term = match term {
-            Term::One(e) => self.expr(e, lane)?,
-            Term::Product(a, b) => {
-                let (a, b) = (self.expr(a, lane)?, self.expr(b, lane)?);
-                crate::eval::bounded::binary(BinaryOp::Mul, a, b)
-            }
-        };
-        let old = self.machine.memories[view.memory].get(cell, dtype);
-        let old = old.ok_or("an accumulator is read before it is written")?;
-        let mut sum = old.sum.filter(|s| s.op() == op).unwrap_or_else(|| Sum::new(op, old.value));
-        sum.add(term);
-        Ok(Cell { value: sum.total(), sum: Some(sum) })
-    }
-
     /// Binds a block's iterators: whether it starts its reductions, `None` if its predicate does not hold.
     pub(super) fn enter_block(&mut self, block: &'m Block) -> Result<Option<bool>, String> {
         let values = block.iters.iter().map(|i| self.expr(i.value, 0)).collect::<Result<Vec<_>, _>>()?;
@@ -670,13 +627,6 @@ impl<'a, 'm> Frame<'a, 'm> {
             Elem::Index => DType::I64,
         }
     }
-}
-
-/// What an accumulation adds.
-#[derive(Clone, Copy)]
-enum Term {
-    One(ExprId),
-    Product(ExprId, ExprId),
 }
 
 fn outside(name: &str, axis: usize, i: i64, extent: i64) -> String {

@@ -562,7 +562,7 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
         | Expr::Select(..)
         | Expr::Cast(..)
         | Expr::Load { .. }
-        | Expr::Call(Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word4 | Intrinsic::Dot4 { .. }, ..)
+        | Expr::Call(Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), ..)
         | Expr::Ramp(..)
         | Expr::Broadcast(..)
         | Expr::Shuffle(..) => false,

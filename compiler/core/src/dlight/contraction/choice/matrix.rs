@@ -1,11 +1,11 @@
 //! Tiles in registers that are matrices, which instructions multiply: two by two of them hold the tile.
 //!
-//! Such a register has 16 rows of 64 bytes. One of the first operand has rows of 16 words, each of four terms; one of the
-//! second has a row per word, with a word per column. Where fewer are left, registers are smaller, and the instruction
+//! Such a register has 16 rows of 64 bytes. One of the first operand has rows of 16 words, each of two terms or of four;
+//! one of the second has a row per word, with a word per column. Where fewer are left, registers are smaller, and the instruction
 //! takes about as long.
 
 use tenfold_ir::DType;
-use tenfold_ir::tir::{IterKind, VarId};
+use tenfold_ir::tir::{Dot, IterKind, VarId};
 
 use super::{Choice, Contraction, Machine, Packing, Staged, block, cost, cycle, extent, outside};
 use crate::dlight::kernel::Operand;
@@ -38,11 +38,11 @@ pub(super) fn way(
     packed: Option<(usize, Packing)>,
     machine: &Machine,
 ) -> Option<(i128, Choice)> {
-    found.dot.filter(|_| machine.matrices.bytes)?;
+    let dot = found.dot.filter(|dot| machine.matrices.multiply(*dot))?;
     let row = row?;
     let (rows, width) = (extent(staged, &staged.stages[found.stage], row)?, width(staged, found, column)?);
     let words = words(staged, found)?;
-    if rows < 2 || !is_matrix(staged, found, (column, row), packed) {
+    if rows < 2 || !is_matrix(staged, found, (column, row), packed, dot) {
         return None;
     }
     let lanes = machine.vector_bytes / staged.b.buf(found.acc).dtype.size_bytes() as i64;
@@ -61,20 +61,21 @@ fn is_matrix(
     found: &Contraction,
     (column, row): (VarId, VarId),
     packed: Option<(usize, Packing)>,
+    dot: Dot,
 ) -> bool {
-    let bytes = |o: &&Operand| staged.b.buf(o.buf).dtype.size_bytes() == 1;
+    let terms = |o: &&Operand| staged.b.buf(o.buf).dtype.size_bytes() as i64 * dot.terms() == WORD;
     let words = |o: &&(usize, &Operand)| staged.b.buf(o.1.buf).dtype == DType::I32;
     let all: Vec<(usize, &Operand)> = found.operands.iter().enumerate().collect();
-    let (Some(x), Some((n, w))) = (found.operands.iter().find(bytes), all.iter().find(words)) else { return false };
+    let (Some(x), Some((n, w))) = (found.operands.iter().find(terms), all.iter().find(words)) else { return false };
     let of_rows = x.ignores(column) && x.step(row).is_some_and(|step| step > 0);
     let of_columns = w.ignores(row) && (w.along(column) || packed == Some((*n, Packing::Panels)));
     let reduce = staged.stages[found.stage].iters.iter().rfind(|i| i.kind == IterKind::Reduce);
     let along = |o: &Operand| reduce.and_then(|i| o.step(i.var));
-    let in_order = along(x) == Some(WORD) && (packed.is_some() || along(w).is_some_and(|step| step > 0));
+    let in_order = along(x) == Some(dot.terms()) && (packed.is_some() || along(w).is_some_and(|step| step > 0));
     all.len() == 2 && of_rows && of_columns && in_order
 }
 
-/// Terms of a word.
+/// Bytes of a word.
 const WORD: i64 = 4;
 
 /// Words of the innermost sum that one multiplication takes: as many as divide it.
