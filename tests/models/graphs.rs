@@ -91,9 +91,12 @@ impl Graph {
         self.emit(Op::LayerNorm { axis: 2, epsilon }, &[x, scale, bias])
     }
 
-    pub(crate) fn done(self, result: ValueId) -> Module {
-        let func = self.b.finish(&[result]);
+    pub(crate) fn done(mut self, result: ValueId) -> Module {
         let mut module = Module { entry: self.name.clone(), sources: vec![self.name.clone()], ..Module::default() };
+        for kernel in self.b.take_kernels() {
+            module.functions.insert(kernel.name.clone(), Function::Prim(kernel));
+        }
+        let func = self.b.finish(&[result]);
         module.functions.insert(self.name, Function::Relax(func));
         module
     }
