@@ -7,9 +7,9 @@ use std::time::Instant;
 use tenfold::Variant;
 use tenfold_core::pass::PassContext;
 use tenfold_core::{Backend, Target};
-use tenfold_ir::DType;
 use tenfold_ir::op::{Activation, BinaryOp, ElementOp, Real, ReduceOp, UnaryOp};
 use tenfold_ir::relax::{ConvLayout, DataLayout, Op, PoolOp, ValueId, Window};
+use tenfold_ir::{DType, Scalar};
 
 use crate::case::{Case, Make, fixed};
 use crate::interpret::{self, Actual, Prepared};
@@ -32,7 +32,7 @@ pub(crate) fn cases(level: &str) -> Vec<Case> {
         level if OF_BYTES.contains(&level) => bytes(),
         _ => {
             let floats = [products(dtype), windows(dtype), rows(dtype), elements(dtype), symbolic(), halves()];
-            floats.into_iter().chain(bytes()).chain(words_of_halves()).collect()
+            floats.into_iter().chain(attentions()).chain(bytes()).chain(words_of_halves()).collect()
         }
     }
 }
@@ -220,6 +220,74 @@ fn symbolic() -> Case {
     let y = m.emit(Op::MatMul, &[x, w]);
     let y = m.element(ElementOp::Unary(UnaryOp::Tanh), &[y]);
     m.done(&[y])
+}
+
+/// Attentions that are one kernel: queries and keys in whole tiles and in parts of them, keys in one block and in many,
+/// heads of all sizes, sums in several blocks.
+fn attentions() -> Vec<Case> {
+    let mut m = Make::new("levels_attention");
+    let mut results = Vec::new();
+    let all = [[8, 7, 5, 3], [13, 16, 16, 1], [29, 127, 32, 33], [14, 129, 3, 64], [8, 192, 200, 7], [9, 2049, 4, 20]];
+    for [rows, keys, depth, columns] in all {
+        let heads = if keys < 100 { 2 } else { 1 };
+        let q = m.input(DType::F32, &fixed(&[heads, rows, depth]));
+        let [k, v] = [depth, columns].map(|n| m.input(DType::F32, &fixed(&[heads, keys, n])));
+        let bias = m.input(DType::F32, &fixed(&[rows, keys]));
+        results.push(attended(&mut m, [q, k, v], bias));
+    }
+    vec![m.done(&results), spoilt_attention(), attention_of(21, 205), attention_of(8, 0), attention_of(0, 9)]
+}
+
+fn attended(m: &mut Make, [q, k, v]: [ValueId; 3], bias: ValueId) -> ValueId {
+    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
+    let scores = m.emit(Op::MatMul, &[q, turned]);
+    let scale = m.lit(DType::F32, 0.4);
+    let scores = m.element(ElementOp::Binary(BinaryOp::Mul), &[scores, scale]);
+    let scores = m.element(ElementOp::Binary(BinaryOp::Add), &[scores, bias]);
+    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
+    m.emit(Op::MatMul, &[weights, v])
+}
+
+/// Rows that are masked as a whole, at the beginning, at the end; scores that are infinite or no numbers.
+fn spoilt_attention() -> Case {
+    let mut m = Make::new("levels_spoilt_attention");
+    let mut results = Vec::new();
+    for keys in [37, 450] {
+        let (q, k) = (m.input(DType::F32, &fixed(&[1, 9, 6])), m.input(DType::F32, &fixed(&[1, keys, 6])));
+        let v = m.input(DType::F32, &fixed(&[1, keys, 18]));
+        let off = |row: i64, key: i64| match row {
+            1 => true,
+            2 => key < keys - 3,
+            3 => key >= 2,
+            _ => false,
+        };
+        let cell = |n: i64| match (n / keys, n % keys) {
+            (4, 3) => f64::NAN,
+            (5, 30) => f64::INFINITY,
+            (6, 0) => -3e38,
+            (7, _) => -3e38,
+            (row, key) if off(row, key) => f64::NEG_INFINITY,
+            _ => 0.0,
+        };
+        let cells: Vec<Scalar> = (0..9 * keys).map(|n| Scalar::float(DType::F32, cell(n))).collect();
+        let bias = m.values(DType::F32, &[9, keys], &cells);
+        results.push(attended(&mut m, [q, k, v], bias));
+    }
+    m.done(&results)
+}
+
+/// So many queries and keys, which only a call says.
+fn attention_of(queries: i64, keys: i64) -> Case {
+    let mut m = Make::new(&format!("levels_attention_of_{queries}_{keys}"));
+    let (n, s) = (m.dim("N", queries, 0, 1), m.dim("S", keys, 1, 1));
+    let q = m.input(DType::F32, &[3.into(), n, 12.into()]);
+    let k = m.input(DType::F32, &[3.into(), s.clone(), 12.into()]);
+    let v = m.input(DType::F32, &[3.into(), s.clone(), 10.into()]);
+    let bias = m.input(DType::F32, &[s]);
+    let y = attended(&mut m, [q, k, v], bias);
+    let [k, v, bias] = [&[3, 70, 12][..], &[3, 70, 10], &[70]].map(|shape| m.input(DType::F32, &fixed(shape)));
+    let known = attended(&mut m, [q, k, v], bias);
+    m.done(&[y, known])
 }
 
 /// Where a target's programs lie.

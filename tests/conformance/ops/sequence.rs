@@ -10,7 +10,7 @@ use crate::case::{Case, Make, fixed};
 pub(crate) fn cases() -> Vec<Case> {
     let mut all: Vec<Case> = [DType::F32, DType::F64].into_iter().flat_map(|d| [networks(d), rotary(d)]).collect();
     all.extend([DType::F32, DType::F64, DType::F16, DType::BF16].into_iter().map(attention));
-    all.extend([caches(), windows(), flat_heads(), empty()]);
+    all.extend([caches(), windows(), flat_heads(), in_tiles(), empty()]);
     all
 }
 
@@ -241,6 +241,31 @@ fn attention(dtype: DType) -> Case {
     check(&mut m, &[q, k, v, seen], &[], root, &|b, _, t, s| unseen(cells[(b * 15 + t * 5 + s) as usize] == 1));
     check(&mut m, &[q, k, v], &[("is_causal", AttrValue::Bool(true))], root, &|_, _, t, s| unseen(s <= t));
     m.done(&results)
+}
+
+/// As many queries and keys as make tiles and blocks, of heads that share keys; some queries see nothing.
+fn in_tiles() -> Case {
+    let mut m = Make::new("attention_in_tiles");
+    let (queries, keys) = (11, 300);
+    let mut operand = |shape: &[i64]| {
+        let value = m.input(DType::F32, &fixed(shape));
+        (value, Grid::of(&m, m.given() - 1, shape))
+    };
+    let ((q, gq), (k, gk), (v, gv)) =
+        (operand(&[1, 4, queries, 8]), operand(&[1, 2, keys, 8]), operand(&[1, 2, keys, 5]));
+    let sees = move |t: i64, s: i64| t != 4 && (t + s) % 3 != 0 && (t != 6 || s > 250);
+    let cells: Vec<i64> = (0..queries * keys).map(|i| i64::from(sees(i / keys, i % keys))).collect();
+    let seen = m.values(DType::Bool, &[queries, keys], &numbers(DType::Bool, &cells));
+    let scale = 1.0 / 8f64.sqrt();
+    let y = m.call("attention", &args(&[q, k, v]), &[]);
+    m.near(y, &Attention { q: &gq, k: &gk, v: &gv, scale, bias: &nothing }.run(), within(DType::F32));
+    let masked = m.call("attention", &args(&[q, k, v, seen]), &[]);
+    let bias = |_: i64, _: i64, t: i64, s: i64| unseen(sees(t, s));
+    m.near(masked, &Attention { q: &gq, k: &gk, v: &gv, scale, bias: &bias }.run(), within(DType::F32));
+    let causal = m.call("attention", &args(&[q, k, v]), &[("is_causal", AttrValue::Bool(true))]);
+    let bias = |_: i64, _: i64, t: i64, s: i64| unseen(s <= t);
+    m.near(causal, &Attention { q: &gq, k: &gk, v: &gv, scale, bias: &bias }.run(), within(DType::F32));
+    m.done(&[y, masked, causal])
 }
 
 /// Keys and values of a cache come first, and positions go on from them.

@@ -6,6 +6,7 @@
 //!
 //! A kernel with a `#[schedule]` is past phase `blocks` and stays as it is; so does one with `skip_optimization`.
 
+mod attention;
 mod contraction;
 mod cut;
 mod fallback;
@@ -67,6 +68,11 @@ type Chosen = Vec<(&'static str, String)>;
 
 /// In the order in which they are tried.
 const RULES: &[Rule] = &[
+    Rule {
+        name: "attention",
+        reason: "scores of a tile of queries stay in the first cache from one product to the other",
+        apply: attention::apply,
+    },
     Rule {
         name: "contraction",
         reason: "a tile of the result in registers reads each operand once per tile, not once per product",
@@ -130,6 +136,26 @@ fn scheduled(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked)
     }?;
     asked.say("rule", &names, n, n);
     Some((&RULES[n], taken))
+}
+
+/// Whether a kernel is an attention that the target has a schedule for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fit {
+    /// It is.
+    Fits,
+    /// It is one for which the rule has no schedule, and why.
+    Refused(&'static str),
+    /// It is something else, or has to stay in order.
+    Other,
+}
+
+/// Whether a kernel is an attention that the target has a schedule for: together its stages then need less memory than
+/// each for itself.
+pub(crate) fn attention(func: &PrimFunc, context: &PassContext) -> Fit {
+    match Machine::of(&context.target).filter(|_| !context.strict) {
+        Some(machine) => attention::fit(func, &machine),
+        None => Fit::Other,
+    }
 }
 
 /// Whether the default schedule of a kernel keeps tiles in registers that are matrices.

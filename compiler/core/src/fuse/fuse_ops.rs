@@ -5,6 +5,9 @@
 //! one where no reader takes them up. What is computed never changes, nor the order of effects: a call that reads
 //! memory which something overwrites stays where it is.
 //!
+//! Two contractions with a softmax between them, an attention, become one kernel where the target has vectors: the
+//! default schedule of such a kernel has no memory for all scores.
+//!
 //! Patterns come from `AnnotateTIROpPattern`; a kernel without one is looked at here.
 
 use std::cell::RefCell;
@@ -18,10 +21,11 @@ use super::merge::merge;
 use super::ops::copies::{Copies, copy_movers};
 use super::ops::graph::{Memory, kinds, nodes};
 use super::ops::group::group;
-use super::ops::partition::{Limits, Partition};
+use super::ops::partition::{Limits, Partition, Trials};
 use super::pattern::Kind;
 use crate::CompileError;
-use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase, Remark};
+use crate::dlight::{Fit, attention};
+use crate::pass::{ConfigKey, FlagKey, IntKey, Pass, PassContext, PassPhase, Remark};
 
 /// Kernels that may become one.
 const MAX_DEPTH: IntKey =
@@ -36,11 +40,18 @@ const MAX_ARGS: IntKey = IntKey {
     doc: "operands that a fused kernel may have; 0 sets no limit",
 };
 
+/// Whether attentions become one kernel.
+const ATTENTION: FlagKey = FlagKey {
+    name: "FuseOps.attention",
+    default: true,
+    doc: "whether two products with a softmax between them become one kernel, which keeps few scores at once",
+};
+
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("FuseOps", &fuse_ops)
     .in_phase(PassPhase::Fusion)
     .at_level(1)
-    .reads(&[ConfigKey::Int(&MAX_DEPTH), ConfigKey::Int(&MAX_ARGS)])
+    .reads(&[ConfigKey::Int(&MAX_DEPTH), ConfigKey::Int(&MAX_ARGS), ConfigKey::Flag(&ATTENTION)])
     .about("puts calls of kernels that become one kernel into primitive functions, along the tree of post-dominators");
 
 /// Runs on every legalised relax function that is not a group itself.
@@ -64,6 +75,7 @@ fn fuse_ops(module: &mut Module, context: &PassContext) -> Result<(), CompileErr
             groups: Vec::new(),
             outside: BTreeSet::new(),
             trials: RefCell::default(),
+            attentions: RefCell::default(),
         };
         fuse.run();
         let (func, groups) = (relax::renumbered(&fuse.func), fuse.groups);
@@ -86,6 +98,8 @@ struct Fuse<'m> {
     outside: BTreeSet<ValueId>,
     /// What groups of equal structure were found to need: graphs repeat themselves.
     trials: RefCell<BTreeMap<u128, bool>>,
+    /// The same of groups that may be attentions.
+    attentions: RefCell<BTreeMap<u128, Fit>>,
 }
 
 impl Fuse<'_> {
@@ -126,7 +140,12 @@ impl Fuse<'_> {
             let bindings: Vec<&Binding> = members.iter().map(|m| nodes[*m].binding).collect();
             self.needs_no_memory(&bindings)
         };
-        let mut partition = Partition::new(&nodes, self.limits, &trial);
+        let attention = |members: &[usize]| {
+            let bindings: Vec<&Binding> = members.iter().map(|m| nodes[*m].binding).collect();
+            self.is_attention(&bindings)
+        };
+        let trials = Trials { memory: &trial, attention: &attention };
+        let mut partition = Partition::new(&nodes, self.limits, trials);
         let found = partition.run();
         let named = |n: &usize| kernel_of(nodes[*n].binding);
         for members in &found {
@@ -162,6 +181,26 @@ impl Fuse<'_> {
         let fits = fused.is_some_and(|f| f.spilled == 0 && !f.strided);
         self.trials.borrow_mut().insert(key, fits);
         fits
+    }
+
+    /// Whether the kernels are an attention that the target has a schedule for.
+    fn is_attention(&self, members: &[&Binding]) -> bool {
+        if !self.context.flag(&ATTENTION) {
+            return false;
+        }
+        let Some(grouped) = group(self.module, &self.func, "trial", members) else { return false };
+        let key = relax::structural_hash(self.module, &grouped.func);
+        let known = self.attentions.borrow().get(&key).copied();
+        let fits = known.unwrap_or_else(|| {
+            merge(self.module, &grouped.func).map_or(Fit::Other, |merged| attention(&merged.prim, self.context))
+        });
+        self.attentions.borrow_mut().insert(key, fits);
+        if let (Fit::Refused(why), Some(last)) = (fits, members.last().and_then(|b| kernel_of(b))) {
+            let place = format!("`{last}`");
+            let what = || format!("not one kernel with the weights that it reads, an attention: {why}");
+            self.context.remark(|| Remark::missed(PASS.info.name, &self.func.name, place, what()));
+        }
+        fits == Fit::Fits
     }
 
     /// Puts a call where the last binding of each group stands; gives the values of calls that stay alone.

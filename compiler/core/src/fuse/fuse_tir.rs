@@ -15,6 +15,7 @@ use tenfold_ir::{Function, Module};
 use super::fuse_loops::fused;
 use super::merge::{Merged, merge};
 use crate::CompileError;
+use crate::dlight::{Fit, attention};
 use crate::lower::{Kernels, tensor_of};
 use crate::pass::{Pass, PassContext, PassPhase};
 
@@ -25,7 +26,7 @@ pub(crate) const PASS: Pass = Pass::on_module("FuseTIR", &fuse_tir)
     .about("makes one prim-func of every primitive function; what lies between its kernels becomes part of it");
 
 /// Runs on every relax function that calls primitive functions.
-fn fuse_tir(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+fn fuse_tir(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let mut kernels = Kernels::default();
     let mut done: BTreeMap<String, Option<Call>> = BTreeMap::new();
     // Graphs repeat themselves: what a group becomes is worked out once for all of one structure.
@@ -37,7 +38,7 @@ fn fuse_tir(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
         let key = relax::structural_hash(module, &relax::Function { name: String::new(), ..group.clone() });
         let call = match known.get(&key) {
             Some(call) => call.clone(),
-            None => sound(module, &group).map(|m| {
+            None => sound(module, &group, context).map(|m| {
                 let func = kernels.add(module, name, m.prim);
                 Call { func, in_place: m.in_place }
             }),
@@ -62,11 +63,13 @@ struct Call {
     in_place: Option<usize>,
 }
 
-/// The group as one kernel, if every access of it is proven and it needs no memory of its own.
-fn sound(module: &Module, group: &relax::Function) -> Option<Merged> {
+/// The group as one kernel, if every access of it is proven and it needs no memory of its own, or as an attention only
+/// some.
+fn sound(module: &Module, group: &relax::Function, context: &PassContext) -> Option<Merged> {
     let merged = merge(module, group)?;
-    let small = fused(&merged.prim).is_none_or(|f| f.spilled == 0 && unproven(&f.func).is_empty());
-    small.then_some(merged)
+    let small = |spilled: usize| spilled == 0 || attention(&merged.prim, context) == Fit::Fits;
+    let sound = fused(&merged.prim).is_none_or(|f| small(f.spilled) && unproven(&f.func).is_empty());
+    sound.then_some(merged)
 }
 
 fn calls(module: &Module, mut func: relax::Function, done: &BTreeMap<String, Option<Call>>) -> relax::Function {

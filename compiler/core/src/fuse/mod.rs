@@ -10,6 +10,6 @@ pub(crate) mod import;
 pub(crate) mod loops;
 mod merge;
 mod ops;
-mod pattern;
+pub(crate) mod pattern;
 pub(crate) mod rewrite_dataflow_reshape;
 pub(crate) mod stage;

@@ -1,5 +1,6 @@
 //! The parts of `FuseOps`.
 
+mod attention;
 pub(super) mod copies;
 pub(super) mod dominators;
 pub(super) mod graph;

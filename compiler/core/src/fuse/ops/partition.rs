@@ -121,9 +121,9 @@ impl fmt::Display for Apart {
 
 /// A set of nodes that become one kernel.
 #[derive(Clone, Debug)]
-struct Group {
+pub(super) struct Group {
     parent: usize,
-    members: Vec<usize>,
+    pub(super) members: Vec<usize>,
     side: Side,
 }
 
@@ -136,21 +136,29 @@ pub(crate) struct Limits {
     pub args: usize,
 }
 
+/// What is asked about nodes, given in order.
+pub(crate) struct Trials<'p> {
+    /// Whether the kernel of all of them needs no memory of its own.
+    pub memory: &'p dyn Fn(&[usize]) -> bool,
+    /// Whether they are an attention that the target has a schedule for.
+    pub attention: &'p dyn Fn(&[usize]) -> bool,
+}
+
 /// The partition in the making.
 pub(crate) struct Partition<'p, 'b> {
-    nodes: &'p [Node<'b>],
-    dominators: Dominators,
-    groups: Vec<Group>,
+    pub(super) nodes: &'p [Node<'b>],
+    pub(super) dominators: Dominators,
+    pub(super) groups: Vec<Group>,
     limits: Limits,
-    trial: &'p dyn Fn(&[usize]) -> bool,
+    pub(super) trials: Trials<'p>,
 }
 
 impl<'p, 'b> Partition<'p, 'b> {
-    /// `trial` says of nodes in order whether the kernel of all of them needs no memory of its own.
-    pub(crate) fn new(nodes: &'p [Node<'b>], limits: Limits, trial: &'p dyn Fn(&[usize]) -> bool) -> Self {
+    /// Every node in a group of its own.
+    pub(crate) fn new(nodes: &'p [Node<'b>], limits: Limits, trials: Trials<'p>) -> Self {
         let dominators = Dominators::of(nodes.len(), |n| (!nodes[n].escapes).then(|| nodes[n].readers.clone()));
         let groups = nodes.iter().enumerate().map(|(n, node)| Group { parent: n, members: vec![n], side: side(node) });
-        Partition { nodes, dominators, groups: groups.collect(), limits, trial }
+        Partition { nodes, dominators, groups: groups.collect(), limits, trials }
     }
 
     /// The groups, each a list of nodes in order, in the order of their last nodes.
@@ -161,13 +169,14 @@ impl<'p, 'b> Partition<'p, 'b> {
                 RULES.iter().filter(|r| r.phase == phase).for_each(|rule| self.apply(rule, n));
             }
         }
+        self.attentions();
         let roots = (0..self.nodes.len()).filter(|n| self.groups[*n].parent == *n);
         let mut all: Vec<Vec<usize>> = roots.map(|n| self.groups[n].members.clone()).collect();
         all.sort_by_key(|members| members.last().copied());
         all
     }
 
-    fn find(&self, mut n: usize) -> usize {
+    pub(super) fn find(&self, mut n: usize) -> usize {
         while self.groups[n].parent != n {
             n = self.groups[n].parent;
         }
@@ -200,7 +209,7 @@ impl<'p, 'b> Partition<'p, 'b> {
         roots.sort_unstable();
         roots.dedup();
         let members = self.joined(&roots).ok_or(Apart::Limits)?;
-        if rule.trial && !(self.trial)(&members) { Err(Apart::Memory) } else { Ok((roots, members)) }
+        if rule.trial && !(self.trials.memory)(&members) { Err(Apart::Memory) } else { Ok((roots, members)) }
     }
 
     /// Why a group of nodes is not part of what reads it: how far the rule got that got farthest.
@@ -210,7 +219,7 @@ impl<'p, 'b> Partition<'p, 'b> {
     }
 
     /// Groups may run later if all of their nodes may, and none writes into an operand.
-    fn may_move(&self, members: &[usize]) -> bool {
+    pub(super) fn may_move(&self, members: &[usize]) -> bool {
         members.iter().all(|m| self.nodes[*m].kind.is_some() && self.nodes[*m].movable && !self.nodes[*m].updates)
     }
 
@@ -236,7 +245,7 @@ impl<'p, 'b> Partition<'p, 'b> {
     }
 
     /// The nodes of groups in order, within the limits; only the last may be read outside or write into an operand.
-    fn joined(&self, roots: &[usize]) -> Option<Vec<usize>> {
+    pub(super) fn joined(&self, roots: &[usize]) -> Option<Vec<usize>> {
         let mut members: Vec<usize> = roots.iter().flat_map(|r| self.groups[*r].members.iter().copied()).collect();
         members.sort_unstable();
         let (last, rest) = members.split_last()?;
@@ -254,7 +263,7 @@ impl<'p, 'b> Partition<'p, 'b> {
         self.limits.args == 0 || read.collect::<std::collections::BTreeSet<_>>().len() <= self.limits.args
     }
 
-    fn join(&mut self, roots: &[usize], members: Vec<usize>) {
+    pub(super) fn join(&mut self, roots: &[usize], members: Vec<usize>) {
         let sides = roots.iter().map(|r| self.groups[*r].side);
         let all = sides.reduce(|a, b| Side {
             pattern: a.pattern.max(b.pattern),

@@ -1,0 +1,151 @@
+//! Keys and values laid out anew, once for all tiles of queries: keys in panels, for each term as many neighbouring
+//! keys as a tile of scores has; values row by row.
+//!
+//! Heads that share keys share the copy.
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, ExprMap, LoopKind, Scope, VarId, Viewer, operands};
+
+use super::emit::{Places, at, each, load, plus, times};
+use super::found::{Attention, names};
+use super::plan::{Plan, straight};
+use crate::fuse::stage::Iter;
+
+/// An axis of a copy: what copies go over, and where a reader finds its own.
+struct Axis {
+    extent: IntExpr,
+    read: ExprId,
+    var: VarId,
+    /// What the iterator is divided by wherever it is named.
+    by: Option<ExprId>,
+}
+
+/// An element of a key as tiles read it; where it is copied, the copies are added.
+pub(super) fn keys(b: &mut Builder, found: &Attention, plan: &Plan) -> ExprId {
+    if !plan.pack_keys {
+        return found.keys;
+    }
+    let width = plan.panel();
+    let outer = axes(b, found, found.keys);
+    let count = Viewer::new(b.func()).int(found.key.extent);
+    let panels = (&count + (width - 1)).floor_div(&IntExpr::from(width));
+    let buf = buffer(b, found, "keys", &outer, &[panels, plan.depth.into(), width.into()]);
+    let kind = if straight(b.func(), found.keys, found.key.var) { LoopKind::Vectorized } else { LoopKind::Serial };
+    for (first, panels, keys) in parts(&count, width) {
+        over(b, &outer, Places::new(), &mut |b, places, index| {
+            each(b, "p", &panels, LoopKind::Serial, &mut |b, p| {
+                let first = b.int_expr(&first);
+                let p = plus(b, first, p);
+                each(b, "d", &plan.depth.into(), LoopKind::Serial, &mut |b, d| {
+                    each(b, "j", &keys, kind, &mut |b, j| {
+                        let first = times(b, p, width);
+                        let key = plus(b, first, j);
+                        let mut places = places.clone();
+                        places.extend([(found.key.var, key), (found.depth.var, d)]);
+                        let value = copied(b, found.keys, &places, &outer, index);
+                        b.store(buf, [index, &[p, d, j]].concat(), value);
+                    });
+                });
+            });
+        });
+    }
+    let (key, depth, width) = (b.read(found.key.var), b.read(found.depth.var), b.index(width));
+    let (panel, place) = (b.binary(BinaryOp::DivEuclid, key, width), b.binary(BinaryOp::RemEuclid, key, width));
+    let mut index: Vec<ExprId> = outer.iter().map(|axis| axis.read).collect();
+    index.extend([panel, depth, place]);
+    load(b, buf, &index)
+}
+
+/// An element of a value as tiles read it.
+pub(super) fn values(b: &mut Builder, found: &Attention, plan: &Plan) -> ExprId {
+    if !plan.pack_values {
+        return found.values;
+    }
+    let outer = axes(b, found, found.values);
+    let count = Viewer::new(b.func()).int(found.key.extent);
+    let buf = buffer(b, found, "values", &outer, &[count.clone(), plan.columns.into()]);
+    let vectors = straight(b.func(), found.values, found.column.var);
+    let kind = if vectors { LoopKind::Vectorized } else { LoopKind::Serial };
+    over(b, &outer, Places::new(), &mut |b, places, index| {
+        each(b, "k", &count, LoopKind::Serial, &mut |b, k| {
+            each(b, "c", &plan.columns.into(), kind, &mut |b, c| {
+                let mut places = places.clone();
+                places.extend([(found.key.var, k), (found.column.var, c)]);
+                let value = copied(b, found.values, &places, &outer, index);
+                b.store(buf, [index, &[k, c]].concat(), value);
+            });
+        });
+    });
+    let mut index: Vec<ExprId> = outer.iter().map(|axis| axis.read).collect();
+    index.extend([b.read(found.key.var), b.read(found.column.var)]);
+    load(b, buf, &index)
+}
+
+/// Whole panels, and the last one as far as there are keys: the first panel, how many, and keys of each.
+fn parts(count: &IntExpr, width: i64) -> Vec<(IntExpr, IntExpr, IntExpr)> {
+    let whole = count.floor_div(&IntExpr::from(width));
+    let rest = count - &(&whole * width);
+    let all = [(0.into(), whole.clone(), width.into()), (whole, 1.into(), rest)];
+    all.into_iter().filter(|(_, panels, keys)| [panels, keys].iter().all(|e| e.as_const() != Some(0))).collect()
+}
+
+fn buffer(b: &mut Builder, found: &Attention, name: &str, outer: &[Axis], inner: &[IntExpr]) -> BufId {
+    let shape = outer.iter().map(|axis| axis.extent.clone()).chain(inner.iter().cloned()).collect();
+    b.alloc(name, found.dtype, shape, Scope::Global)
+}
+
+/// The outer axes of an operand.
+fn axes(b: &mut Builder, found: &Attention, operand: ExprId) -> Vec<Axis> {
+    let named: Vec<&Iter> = found.outer.iter().filter(|i| names(b.func(), operand, i.var)).collect();
+    named.into_iter().map(|iter| axis(b, iter, operand)).collect()
+}
+
+fn axis(b: &mut Builder, iter: &Iter, operand: ExprId) -> Axis {
+    let extent = Viewer::new(b.func()).int(iter.extent);
+    let func = b.func();
+    let is_var = |id: &ExprId| *func.exprs.get(*id) == Expr::Var(iter.var);
+    let mut users = func.reachable([operand]).into_iter().filter(|e| operands(func.exprs.get(*e)).iter().any(is_var));
+    let (first, more) = (users.next(), users.next());
+    let divided = first.filter(|_| more.is_none()).and_then(|e| match func.exprs.get(e) {
+        Expr::Binary(BinaryOp::DivEuclid | BinaryOp::Div, _, by) => Some((e, func.literal(*by).filter(|n| *n > 0)?)),
+        _ => None,
+    });
+    match divided {
+        Some((quotient, by)) => {
+            let extent = (&extent + (by - 1)).floor_div(&IntExpr::from(by));
+            Axis { extent, read: quotient, var: iter.var, by: Some(quotient) }
+        }
+        None => Axis { extent, read: b.read(iter.var), var: iter.var, by: None },
+    }
+}
+
+/// Loops over the outer axes of an operand; `f` is given what stands for its iterators, and the index of the copy.
+fn over(b: &mut Builder, outer: &[Axis], places: Places, f: &mut dyn FnMut(&mut Builder, &Places, &[ExprId])) {
+    fn inside(
+        b: &mut Builder,
+        outer: &[Axis],
+        places: Places,
+        index: &[ExprId],
+        f: &mut dyn FnMut(&mut Builder, &Places, &[ExprId]),
+    ) {
+        let Some((axis, rest)) = outer.split_first() else { return f(b, &places, index) };
+        each(b, "h", &axis.extent, LoopKind::Serial, &mut |b, h| {
+            let mut places = places.clone();
+            places.insert(axis.var, h);
+            inside(b, rest, places, &[index, &[h]].concat(), f);
+        });
+    }
+    inside(b, outer, places, &[], f);
+}
+
+/// An element of an operand for its copy: an axis that counts quotients stands for these themselves.
+fn copied(b: &mut Builder, operand: ExprId, places: &Places, outer: &[Axis], index: &[ExprId]) -> ExprId {
+    let quotients: Vec<(ExprId, ExprId)> = outer.iter().zip(index).filter_map(|(a, h)| Some((a.by?, *h))).collect();
+    // Before iterators have values: afterwards a quotient is another expression.
+    let mut map = ExprMap::new(|_: &mut Builder, id: ExprId| {
+        quotients.iter().find(|(quotient, _)| *quotient == id).map_or(id, |(_, h)| *h)
+    });
+    let operand = map.expr(b, operand);
+    at(b, operand, places, None)
+}
