@@ -15,6 +15,9 @@ use super::found::{Attention, Unseen};
 use super::plan::{Plan, TERMS, straight};
 use crate::dlight::tiles::balanced;
 
+/// Makes the factors of a term: from a row, a column and the term.
+type Factors<'f> = dyn FnMut(&mut Builder, ExprId, ExprId, ExprId) -> (ExprId, ExprId) + 'f;
+
 /// What all tiles of an attention have in common.
 pub(super) struct Tiles<'a> {
     pub found: &'a Attention,
@@ -205,7 +208,7 @@ impl Tiles<'_> {
         b: &mut Builder,
         grid: Grid,
         terms: &IntExpr,
-        factors: &mut dyn FnMut(&mut Builder, ExprId, ExprId, ExprId) -> (ExprId, ExprId),
+        factors: &mut Factors<'_>,
     ) -> BufId {
         let Some(n) = terms.as_const().filter(|n| *n > TERMS) else {
             let none = b.index(0);
@@ -238,7 +241,7 @@ impl Tiles<'_> {
         grid: Grid,
         first: ExprId,
         terms: &IntExpr,
-        factors: &mut dyn FnMut(&mut Builder, ExprId, ExprId, ExprId) -> (ExprId, ExprId),
+        factors: &mut Factors<'_>,
     ) -> BufId {
         let acc = b.alloc("acc", self.found.dtype, grid.shape(), Scope::Local);
         let zero = self.zero(b);
