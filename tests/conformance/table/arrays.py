@@ -66,10 +66,11 @@ def reductions():
         case(f"{name}(x, axis = 1)", "floats", Typed("i64", f(SPECIAL, axis=1)), x=SPECIAL)
         case(f"{name}(none, axis = 0)", "numbers", Typed("i64", np.zeros(0)), none=np.zeros((2, 0)))
         for shape, axis in (((3, 37), 1), ((2, 64), -1), ((40, 7), 0), ((2, 33, 17), 1), ((1, 97), 1), ((3, 1), 1), ((33, 1), 0), ((5, 7), None)):
-            x = some(*shape, step=29, modulus=89)
-            case(f"{name}(x{named(axis, axis == 0)})", "numbers", Typed("i64", f(x, axis=axis, keepdims=axis == 0)), x=x)
-        for axis, x in ((1, long_special()), (0, long_special().T.copy())):
-            case(f"{name}(x, axis = {axis})", "floats", Typed("i64", f(x, axis=axis)), x=x)
+            long = some(*shape, step=29, modulus=89)
+            found = Typed("i64", f(long, axis=axis, keepdims=axis == 0))
+            case(f"{name}(x{named(axis, axis == 0)})", "numbers", found, x=long)
+        for axis, long in ((1, long_special()), (0, long_special().T.copy())):
+            case(f"{name}(x, axis = {axis})", "floats", Typed("i64", f(long, axis=axis)), x=long)
 
 
 def long_special():
