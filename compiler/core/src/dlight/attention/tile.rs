@@ -203,13 +203,7 @@ impl Tiles<'_> {
     }
 
     /// Sums of products over a tile, in blocks where there are many terms.
-    fn product(
-        &self,
-        b: &mut Builder,
-        grid: Grid,
-        terms: &IntExpr,
-        factors: &mut Factors<'_>,
-    ) -> BufId {
+    fn product(&self, b: &mut Builder, grid: Grid, terms: &IntExpr, factors: &mut Factors<'_>) -> BufId {
         let Some(n) = terms.as_const().filter(|n| *n > TERMS) else {
             let none = b.index(0);
             return self.partial(b, grid, none, terms, factors);
@@ -235,14 +229,7 @@ impl Tiles<'_> {
     }
 
     /// The same over terms from `first` on, in one accumulator each.
-    fn partial(
-        &self,
-        b: &mut Builder,
-        grid: Grid,
-        first: ExprId,
-        terms: &IntExpr,
-        factors: &mut Factors<'_>,
-    ) -> BufId {
+    fn partial(&self, b: &mut Builder, grid: Grid, first: ExprId, terms: &IntExpr, factors: &mut Factors<'_>) -> BufId {
         let acc = b.alloc("acc", self.found.dtype, grid.shape(), Scope::Local);
         let zero = self.zero(b);
         grid.each(b, &mut |b, i, j| b.store(acc, vec![i, j], zero));
