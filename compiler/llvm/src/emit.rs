@@ -99,6 +99,9 @@ pub(crate) fn emit<'c>(
     Ok(out)
 }
 
+/// The bytes at a multiple of which the stack begins: those of the x86-64 and AArch64 conventions.
+const STACK_ALIGN: u32 = 16;
+
 /// Whether a kernel has a loop. Such a kernel stays a function: registers are given out per nest of loops, and whoever
 /// looks for time finds it by the kernel's name.
 fn has_loop(prim: &PrimFunc) -> bool {
@@ -135,6 +138,11 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
         describe(ir, function, self.machine, self.target);
         if self.target.hosted && !prim.exported && has_loop(prim) {
             ir.attribute(function, None, "noinline", 0);
+            if self.target.vector_bytes() > STACK_ALIGN {
+                // Only a frame that has a pointer of its own can begin at a multiple of more than the stack does. When
+                // registers do not suffice it is too late to ask for one, and vectors are kept in two cache lines each.
+                ir.word(function, "frame-pointer", "all");
+            }
         }
         if let Some(section) = self.section(&prim.name) {
             ir.section(function, &section);

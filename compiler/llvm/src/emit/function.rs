@@ -401,7 +401,11 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             | LoopKind::Reduction
             | LoopKind::Parallel
             | LoopKind::ThreadBound(_)
-            | LoopKind::VThread => {}
+            | LoopKind::VThread => {
+                if around_turns(body) {
+                    ir.loop_property(back, "llvm.loop.unroll.disable", false);
+                }
+            }
         }
         ir.at_end(after);
         Ok(())
@@ -486,6 +490,19 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
     pub(super) fn node(&self, id: ExprId) -> &'a Expr {
         self.prim.exprs.get(id)
     }
+}
+
+/// Whether loops that keep their turns stand in a statement. A loop around them is written out where a schedule says so,
+/// never by LLVM: it would sink the sums of one turn's tile into the next, and hold two tiles where one fills the registers.
+fn around_turns(body: &Stmt) -> bool {
+    let mut found = false;
+    body.walk(&mut |stmt| {
+        found |= match stmt {
+            Stmt::For { kind, .. } => !matches!(kind, LoopKind::Unrolled | LoopKind::Vectorized),
+            _ => false,
+        }
+    });
+    found
 }
 
 /// Whether sums inside may be taken in any order.

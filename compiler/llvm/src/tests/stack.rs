@@ -1,4 +1,4 @@
-//! Buffers on the stack.
+//! Buffers on the stack, and registers that are kept there.
 
 use tenfold_core::{CodegenOptions, Stage, Target};
 
@@ -36,4 +36,40 @@ fn buffers_with_room_for_vectors_begin_where_vectors_do() {
             return;
         }
     }
+}
+
+/// The LLVM IR of a kernel with two loops, the outer one of a kind.
+fn nested(features: &[&str], outer: &str) -> Option<String> {
+    let text = format!(
+        "entry @f\nsource \"stack\"\n\
+         prim @inner(in x: f32[4096], out y: f32[8192]) phase target at 0:0 {{\n\
+         for i in 0 +: 2 {outer} {{\nfor j in 0 +: 4096 serial {{\n\
+         y[add(mul(i, 4096), j)] = mul(x[j], x[j])\n}}\n}}\n}}\n\
+         prim @f(in x: f32[4096], out y: f32[8192]) phase target exported at 0:0 {{\n\
+         call @inner(&x, &y)\n}}\n"
+    );
+    let module = tenfold_ir::parse_module(&text, &[]).unwrap_or_else(|e| panic!("{text}\n{e:?}"));
+    let target = Target::from_triple("x86_64-unknown-linux-gnu", features);
+    let machine = Machine::of(&target).expect("the target is in the table");
+    let options = CodegenOptions { texts: vec![Stage::Llvm], ..CodegenOptions::default() };
+    let artefact = backend::build(llvm()?, &machine, &module, &target, &options);
+    Some(artefact.unwrap_or_else(|error| panic!("{error}")).texts[&Stage::Llvm].clone())
+}
+
+/// Where a frame can begin at a multiple of a vector only with a pointer of its own, kernels have one.
+#[test]
+fn frames_of_kernels_with_wide_vectors_have_a_pointer() {
+    for (features, pointer) in [(&["avx", "avx2", "avx512f", "fma"][..], true), (&["avx"], true), (&[], false)] {
+        let Some(text) = nested(features, "serial") else { return };
+        assert_eq!(text.contains("\"frame-pointer\"=\"all\""), pointer, "{features:?}\n{text}");
+    }
+}
+
+/// Written out twice, the tiles of two turns are held at once.
+#[test]
+fn loops_around_loops_keep_their_turns() {
+    let written = |outer: &str| nested(&[], outer).map(|text| text.matches(" = fmul ").count());
+    let (Some(turns), Some(copies)) = (written("serial"), written("unrolled")) else { return };
+    assert!(turns > 0);
+    assert_eq!(copies, 2 * turns);
 }
