@@ -4,7 +4,7 @@ use crate::compiler::variants;
 use crate::worker::message::{Options, Target};
 use std::env;
 use std::path::PathBuf;
-use tenfold_abi::FAMILIES;
+use tenfold_abi::{BASELINE, FAMILIES};
 use tenfold_core::pass::VARIABLES;
 use tenfold_syntax::index::Owner;
 
@@ -83,6 +83,12 @@ impl Environment {
             self.options.seconds = seconds.max(1);
         }
         self.options.script = settings.to_vec();
+    }
+
+    /// The same for a library for programs in C: nothing chooses there among codes.
+    pub(crate) fn of_library(mut self) -> Self {
+        self.options.variants = BASELINE.into();
+        self
     }
 
     /// Whether workers print something that the user has asked for.

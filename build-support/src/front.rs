@@ -22,6 +22,8 @@ pub(crate) struct Read {
     pub(crate) is_sound: bool,
     /// Whether what is said of it names lines, so that it is compiled anew where it moves.
     pub(crate) shows_lines: bool,
+    /// Whether it is plainly `pub`.
+    pub(crate) is_public: bool,
     /// Its instances; an empty one if it is not generic.
     pub(crate) instances: Vec<Instance>,
 }
@@ -38,6 +40,7 @@ pub(crate) fn read(function: &Function) -> Option<Read> {
         uses: uses::of(&tree),
         is_sound: parsed.diagnostics.is_empty(),
         shows_lines: !tree.attributes.budgets.is_empty(),
+        is_public: parsed.outer.visibility.to_string() == "pub",
         instances: instances(&tree),
     })
 }

@@ -16,6 +16,7 @@ mod compiler;
 mod environment;
 mod files;
 mod front;
+mod library;
 mod object;
 mod out;
 mod records;
@@ -31,6 +32,7 @@ mod walk;
 mod weights;
 mod worker;
 
+pub use library::SystemLib;
 #[doc(hidden)]
 pub use run::look;
 pub use tenfold_core::pass::{ConfigValue, PassContext, PassPhase};
@@ -199,6 +201,36 @@ impl Build {
     /// It never panics and never ends the process. What is wrong with the environment becomes a warning of cargo and
     /// an error at the functions.
     pub fn compile(&self) {
+        let _ = self.compiled();
+    }
+
+    /// Compiles, and makes a library for programs in C out of the functions that are `pub` in the package's library:
+    /// `lib<package>.a`, which needs nothing of Rust, and `<package>.h`. Each is `<package>_<function>` there.
+    ///
+    /// ```no_run
+    /// // in `main` of build.rs
+    /// if let Some(library) = tenfold_build::Build::new().system_lib() {
+    ///     println!("cargo::warning=the header is {}", library.header.display());
+    /// }
+    /// ```
+    ///
+    /// The files lie in `OUT_DIR`; `cargo tenfold lib` makes them without a build, for any target. None is there where a
+    /// function does not compile, which is an error at the function, or cannot be called from C, which is a warning.
+    /// `compiler/docs/embedded.md` says what the header has.
+    pub fn system_lib(&self) -> Option<SystemLib> {
+        let environment = self.compiled()?.of_library();
+        let made = panic::catch_unwind(AssertUnwindSafe(|| run::system_lib(&environment)));
+        match made.unwrap_or_else(|payload| Err(worker::panic_text(&*payload))) {
+            Ok(made) => Some(made),
+            Err(text) => {
+                println!("cargo::warning=there is no library for C: {text}");
+                None
+            }
+        }
+    }
+
+    /// Compiles; none if this is no build script.
+    fn compiled(&self) -> Option<Environment> {
         worker::start::keep();
         user::set(&self.passes);
         worker::serve_if_worker();
@@ -207,7 +239,7 @@ impl Build {
             Ok(environment) => environment,
             Err(variable) => {
                 eprintln!("tenfold: this is no build script that cargo runs: `{variable}` is not set");
-                return;
+                return None;
             }
         };
         environment.follow(self.time_limit.map(|limit| limit.as_secs()), &self.settings);
@@ -216,11 +248,15 @@ impl Build {
         }
         let done = panic::catch_unwind(AssertUnwindSafe(|| run::run(&environment)));
         let fault = match done {
-            Ok(Ok(done)) => return tell(&done),
+            Ok(Ok(done)) => {
+                tell(&done);
+                return Some(environment);
+            }
             Ok(Err(error)) => format!("`OUT_DIR` cannot be written to: {error}"),
             Err(payload) => worker::panic_text(&*payload),
         };
         give_up(&environment, fault);
+        None
     }
 }
 

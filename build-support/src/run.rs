@@ -1,6 +1,9 @@
 //! One run of the build script: find, resolve, look up, compile, write down.
 
 pub mod look;
+mod system;
+
+pub(crate) use system::system_lib;
 
 use crate::environment::{Environment, symbol_part};
 use crate::files::{self, Hashes};
@@ -64,9 +67,19 @@ impl Item {
     }
 }
 
+/// How entry points are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Naming {
+    /// By a name that no other version and no other text has: crates with one name link side by side.
+    Hashed,
+    /// As a program in C calls them.
+    Plain,
+}
+
 /// What is kept between the steps of a run.
 struct Run<'a> {
     environment: &'a Environment,
+    naming: Naming,
     directory: PathBuf,
     backend: String,
     /// What tells the build script's passes from others.
@@ -84,7 +97,7 @@ pub(crate) fn run(environment: &Environment) -> io::Result<Done> {
     let walk = begin.elapsed();
     fs::create_dir_all(directory.join("cache"))?;
     let mut hashes = Hashes::load(&directory.join("cache/files"));
-    let run = Run::new(environment, directory, &mut seen, &mut hashes);
+    let run = Run::new(environment, Naming::Hashed, directory, &mut seen, &mut hashes);
     let mut outcomes = run.look_up();
     let workers = run.compile_missing(&mut outcomes)?;
     if environment.prints() {
@@ -160,7 +173,13 @@ type Outcomes = BTreeMap<String, Outcome>;
 
 impl<'a> Run<'a> {
     /// What a walk has seen, each function with its key.
-    fn new(environment: &'a Environment, directory: PathBuf, seen: &mut Seen, hashes: &mut Hashes) -> Self {
+    fn new(
+        environment: &'a Environment,
+        naming: Naming,
+        directory: PathBuf,
+        seen: &mut Seen,
+        hashes: &mut Hashes,
+    ) -> Self {
         let items = read_all(seen);
         let resolved = resolve::resolve(&nodes(&items));
         let backend = if items.is_empty() {
@@ -170,7 +189,7 @@ impl<'a> Run<'a> {
         };
         // a program that cannot read itself has a key of its own
         let user = user::identity().unwrap_or_else(|error| format!("{error} {:?}", Instant::now()));
-        let mut run = Self { environment, directory, backend, user, items, resolved };
+        let mut run = Self { environment, naming, directory, backend, user, items, resolved };
         run.make_keys(hashes);
         run
     }
@@ -208,6 +227,9 @@ impl<'a> Run<'a> {
                 key.field(item.found.file.as_bytes());
                 key.field(&if function.local { function.line } else { 0 }.to_le_bytes());
             }
+            if self.naming == Naming::Plain {
+                key.field(b"system library");
+            }
             if item.read.shows_lines {
                 key.field(&item.found.function.line.to_le_bytes());
             }
@@ -237,6 +259,13 @@ impl<'a> Run<'a> {
     }
 
     fn symbol(&self, item: &Item) -> String {
+        match self.naming {
+            Naming::Hashed => self.hashed(item),
+            Naming::Plain => self.plain(item),
+        }
+    }
+
+    fn hashed(&self, item: &Item) -> String {
         format!(
             "__tenfold_{}_{}_{}_{}",
             self.environment.symbol_prefix(),
@@ -256,6 +285,15 @@ impl<'a> Run<'a> {
         item.read.is_sound && item.errors.is_empty() && !item.found.function.associated
     }
 
+    /// Whether code is made of it.
+    fn is_wanted(&self, number: usize) -> bool {
+        let named = match self.naming {
+            Naming::Hashed => true,
+            Naming::Plain => self.items[number].is_exported(),
+        };
+        named && self.is_sound(number)
+    }
+
     fn answer_file(&self, key: &str) -> PathBuf {
         self.directory.join("cache").join(format!("{key}.answer"))
     }
@@ -264,7 +302,7 @@ impl<'a> Run<'a> {
     fn look_up(&self) -> Outcomes {
         let mut outcomes = Outcomes::new();
         for (number, item) in self.items.iter().enumerate() {
-            if !self.is_sound(number) || outcomes.contains_key(&item.key) {
+            if !self.is_wanted(number) || outcomes.contains_key(&item.key) {
                 continue;
             }
             let file = self.answer_file(&item.key);
@@ -291,7 +329,7 @@ impl<'a> Run<'a> {
     fn compile_missing(&self, outcomes: &mut Outcomes) -> io::Result<worker::Workers> {
         let mut asked: BTreeMap<&str, usize> = BTreeMap::new();
         for (number, item) in self.items.iter().enumerate() {
-            if self.is_sound(number) && !outcomes.contains_key(&item.key) {
+            if self.is_wanted(number) && !outcomes.contains_key(&item.key) {
                 asked.entry(&item.key).or_insert(number);
             }
         }

@@ -14,4 +14,5 @@ mod package;
 mod passes;
 mod signatures;
 mod surroundings;
+mod system_lib;
 mod variants;

@@ -80,6 +80,11 @@ pub(crate) enum Command {
         /// Which function.
         function: String,
     },
+    /// A library for programs in C.
+    Lib {
+        /// The folder to write archive and header to.
+        output: PathBuf,
+    },
     /// The numbers of one function or of all.
     Stats {
         /// For tools.
@@ -120,11 +125,12 @@ enum Name {
     Graph,
     Explain,
     Tune,
+    Lib,
     Stats,
 }
 
 impl Name {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Doctor,
         Self::List,
         Self::Show,
@@ -133,6 +139,7 @@ impl Name {
         Self::Graph,
         Self::Explain,
         Self::Tune,
+        Self::Lib,
         Self::Stats,
     ];
 
@@ -146,6 +153,7 @@ impl Name {
             Self::Graph => "graph",
             Self::Explain => "explain",
             Self::Tune => "tune",
+            Self::Lib => "lib",
             Self::Stats => "stats",
         }
     }
@@ -160,6 +168,7 @@ impl Name {
             Self::Graph => help::GRAPH,
             Self::Explain => help::EXPLAIN,
             Self::Tune => help::TUNE,
+            Self::Lib => help::LIB,
             Self::Stats => help::STATS,
         }
     }
@@ -167,7 +176,7 @@ impl Name {
     /// How many values it takes: a function, and two passes or a command.
     fn values(self) -> usize {
         match self {
-            Self::Doctor | Self::List => 0,
+            Self::Doctor | Self::List | Self::Lib => 0,
             Self::Show | Self::Graph | Self::Explain | Self::Tune | Self::Stats => 1,
             Self::Diff => 3,
             Self::Bisect => usize::MAX,
@@ -253,7 +262,7 @@ impl Reader {
             Argument::Short('p') => rest.package = Some(value()?),
             Argument::Short('F') if compiles => rest.features.add(&value()?),
             Argument::Short('s') if name == Name::Show => rest.ask(Ask::Stage(stage(&value()?)?))?,
-            Argument::Short('o') if matches!(name, Name::Graph | Name::Explain) => {
+            Argument::Short('o') if matches!(name, Name::Graph | Name::Explain | Name::Lib) => {
                 rest.output = Some(parser.value().map_err(text)?.into())
             }
             Argument::Long(long) => match long.as_str() {
@@ -270,7 +279,7 @@ impl Reader {
                 "timing" if name == Name::Show => rest.ask(Ask::Timing)?,
                 "remarks" if name == Name::Show => rest.ask(Ask::Remarks)?,
                 "variant" if matches!(name, Name::Show | Name::Diff) => rest.variant = Some(value()?),
-                "output" if matches!(name, Name::Graph | Name::Explain) => {
+                "output" if matches!(name, Name::Graph | Name::Explain | Name::Lib) => {
                     rest.output = Some(parser.value().map_err(text)?.into())
                 }
                 "json" if matches!(name, Name::List | Name::Explain | Name::Stats) => rest.json = true,
@@ -329,6 +338,10 @@ impl Reader {
                 Command::Explain { asked, function: rest.function()? }
             }
             Some(Name::Tune) => Command::Tune { asked: std::mem::take(&mut rest.tuned), function: rest.function()? },
+            Some(Name::Lib) => {
+                let missing = "the folder to write to is missing: `cargo tenfold lib --output DIR`";
+                Command::Lib { output: rest.output.take().ok_or(missing)? }
+            }
             Some(Name::Stats) => {
                 Command::Stats { json: rest.json, function: rest.values.pop().map(value).transpose()? }
             }
@@ -463,6 +476,7 @@ mod tests {
         let asked = tune::Asked { trials: 9, seconds: Some(2.5), seed: 7, kernel: Some("conv".into()) };
         let line = "tune f --trials 9 --seconds 2.5 --seed 7 --kernel conv";
         assert_eq!(run(line).command, Command::Tune { asked, function: "f".into() });
+        assert_eq!(run("lib --target x -o out").command, Command::Lib { output: "out".into() });
         assert_eq!(run("stats --json").command, Command::Stats { json: true, function: None });
         assert_eq!(run("stats f").command, Command::Stats { json: false, function: Some("f".into()) });
     }
@@ -479,11 +493,11 @@ mod tests {
         let cases = [
             (
                 "",
-                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `explain`, `tune`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
+                "a command is missing; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `explain`, `tune`, `lib`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
             ),
             (
                 "lsit",
-                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `explain`, `tune`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
+                "there is no command `lsit`; expected `doctor`, `list`, `show`, `diff`, `bisect`, `graph`, `explain`, `tune`, `lib`, `stats`, `check-onnx`, `signature`, `weights`, `run` or `bench`",
             ),
             ("--json", "invalid option '--json'"),
             ("doctor --json", "`doctor` has no option `--json`"),
@@ -509,6 +523,7 @@ mod tests {
             ("tune f --trials 0", "some schedules are tried: write `--trials 64`"),
             ("tune f --seconds 0", "it is measured for some time: write `--seconds 1`"),
             ("tune f --json", "`tune` has no option `--json`"),
+            ("lib", "the folder to write to is missing: `cargo tenfold lib --output DIR`"),
             ("list --package", "missing argument for option '--package'"),
         ];
         for (line, text) in cases {

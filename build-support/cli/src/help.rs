@@ -29,6 +29,7 @@ Commands:
   graph     Draws one function: kernels, shapes, memory over time
   explain   How the kernels of one function are scheduled, why, and how fast they run here
   tune      Looks for faster schedules of the kernels of one function, for builds to use
+  lib       Makes a library and a header for programs in C
   stats     Counts kernels, bytes and copies of one function or of all
   signature   Prints the tensor function of an ONNX model, to paste
   weights     Writes the weights of an ONNX model to a safetensors file
@@ -234,6 +235,27 @@ Options:
 \x20 -h, --help                  Print help
 
 Exit codes: 0 the search is done or stopped, 1 it cannot be made, 2 the command line is wrong.
+"
+);
+
+/// `cargo tenfold lib --help`.
+pub(crate) const LIB: &str = concat!(
+    "\
+Makes a library for programs in C: lib<package>.a, which needs nothing of Rust, and <package>.h
+
+Usage: cargo tenfold lib --output DIR [OPTIONS]
+
+In it are the functions that are `pub` in the package's library, as <package>_<function>. Nothing
+else of the package is compiled, so the target's standard library need not be installed.
+
+Options:
+  -o, --output DIR            The folder to write both files to
+",
+    package_options!(),
+    "\
+\x20 -h, --help                  Print help
+
+Exit codes: 0 both are written, 1 they are not, 2 the command line is wrong.
 "
 );
 

@@ -12,6 +12,7 @@ mod doctor;
 mod errors;
 mod explain;
 mod help;
+mod library;
 mod list;
 mod onnx;
 mod output;
@@ -92,6 +93,7 @@ fn run(arguments: &Arguments) -> Outcome {
         Command::Graph { function, output } => show::graph(function, output.as_deref()),
         Command::Explain { asked, function } => explain::run(asked, function),
         Command::Tune { asked, function } => tune::run(asked, function),
+        Command::Lib { output } => library::run(output),
         Command::Stats { json, function } => stats::run(*json, function.as_deref()),
     }
 }

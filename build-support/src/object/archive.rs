@@ -3,7 +3,7 @@
 //! rustc takes an archive by `#[link(kind = "static")]`. GNU ld looks only at the symbol table, so it must be there.
 //! Dates, owners and ids are zero: equal objects give equal archives.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER_BYTES: u64 = 60;
@@ -41,6 +41,37 @@ pub(crate) fn write<W: Write>(
         }
     }
     Ok(())
+}
+
+/// Where the bytes of an archive's members lie, each with their number, in their order.
+///
+/// # Errors
+///
+/// The file cannot be read, or is no archive.
+pub(crate) fn members(file: &mut (impl Read + Seek)) -> io::Result<Vec<(u64, u64)>> {
+    let damaged = || io::Error::new(io::ErrorKind::InvalidData, "it is no archive");
+    let end = file.seek(SeekFrom::End(0))?;
+    let mut magic = [0; MAGIC.len()];
+    file.rewind()?;
+    file.read_exact(&mut magic)?;
+    if magic != *MAGIC {
+        return Err(damaged());
+    }
+    let (mut at, mut found) = (MAGIC.len() as u64, Vec::new());
+    while at < end {
+        let mut header = [0; HEADER_BYTES as usize];
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(&mut header)?;
+        let length = std::str::from_utf8(&header[48..58]).ok().and_then(|text| text.trim().parse::<u64>().ok());
+        let length = length.filter(|length| at + HEADER_BYTES + length <= end).ok_or_else(damaged)?;
+        // `/` is the table of symbols and `//` that of long names.
+        let is_table = header.starts_with(b"/ ") || header.starts_with(b"// ");
+        if !is_table {
+            found.push((at + HEADER_BYTES, length));
+        }
+        at += HEADER_BYTES + length.next_multiple_of(2);
+    }
+    Ok(found)
 }
 
 /// The list of names that a header has no room for, of an even length, and what the headers say.
@@ -107,6 +138,14 @@ mod tests {
         out
     }
 
+    #[test]
+    fn what_is_no_archive_is_an_error() {
+        let whole = archive(&[("a.o", b"content")]);
+        for bytes in [&b""[..], b"no archive", &whole[..100], &whole[..whole.len() - 4]] {
+            assert!(super::members(&mut io::Cursor::new(bytes)).is_err(), "{}", bytes.len());
+        }
+    }
+
     /// The table's offsets must be those of the members' headers, for every parity of names and lengths.
     #[test]
     fn offsets_lead_to_the_members() {
@@ -125,6 +164,10 @@ mod tests {
                     }
                 }
                 assert_eq!(bytes.len() % 2, 0);
+                let found = super::members(&mut io::Cursor::new(&bytes)).unwrap();
+                let content = |(at, length): &(u64, u64)| &bytes[*at as usize..(at + length) as usize];
+                let expected: Vec<&[u8]> = members.iter().map(|(_, content)| *content).collect();
+                assert_eq!(found.iter().map(content).collect::<Vec<_>>(), expected);
             }
         }
     }

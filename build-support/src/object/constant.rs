@@ -40,6 +40,15 @@ impl ElfTarget {
         Some(Self { wide, big_endian, machine, flags })
     }
 
+    /// How many bits of a float the convention of RISC-V passes in registers of the float unit; 0 where there is none.
+    pub(crate) fn riscv_float_bits(self) -> Option<u32> {
+        (self.machine == 243).then(|| match self.flags & 6 {
+            4 => 64,
+            2 => 32,
+            _ => 0,
+        })
+    }
+
     fn word(self) -> u64 {
         if self.wide { 8 } else { 4 }
     }
@@ -292,6 +301,11 @@ mod tests {
         assert_eq!(flags("riscv32imafc-unknown-none-elf"), Some(3));
         assert_eq!(flags("riscv32i-unknown-none-elf"), Some(0));
         assert_eq!(flags("riscv32e-unknown-none-elf"), Some(8));
+        let float = |triple| ElfTarget::of_triple(triple).and_then(ElfTarget::riscv_float_bits);
+        assert_eq!(float("riscv64gc-unknown-none-elf"), Some(64));
+        assert_eq!(float("riscv32imafc-unknown-none-elf"), Some(32));
+        assert_eq!(float("riscv32imac-unknown-none-elf"), Some(0));
+        assert_eq!(float("thumbv7em-none-eabihf"), None);
         assert_eq!(flags("aarch64-apple-darwin"), None);
         assert_eq!(flags("x86_64-pc-windows-msvc"), None);
         assert_eq!(flags("wasm32-unknown-unknown"), None);

@@ -1,8 +1,20 @@
-//! What an object defines: the symbols, for an archive's table, and how much code.
+//! What an object defines, for an archive's table, what it asks for, and how much code it holds.
 
 /// The global symbols that an ELF object defines; none for another format or a damaged object.
 pub(crate) fn defined(object: &[u8]) -> Vec<String> {
-    Elf::new(object).and_then(|elf| elf.globals()).unwrap_or_default()
+    Elf::new(object).and_then(|elf| elf.globals(Side::Defined)).unwrap_or_default()
+}
+
+/// The symbols that an ELF object leaves to the linker; none for another format or a damaged object.
+pub(crate) fn undefined(object: &[u8]) -> Vec<String> {
+    Elf::new(object).and_then(|elf| elf.globals(Side::Undefined)).unwrap_or_default()
+}
+
+/// Which global symbols are asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Defined,
+    Undefined,
 }
 
 /// The bytes of the sections of an ELF object that hold code; of another format, the whole object.
@@ -66,17 +78,17 @@ impl<'a> Elf<'a> {
         Some(code.map(|section| section.size as u64).sum())
     }
 
-    fn globals(&self) -> Option<Vec<String>> {
+    fn globals(&self, side: Side) -> Option<Vec<String>> {
         let mut out = Vec::new();
         for table in self.sections()? {
             if table.kind == 2 {
-                self.symbols(&table, &mut out)?;
+                self.symbols(&table, side, &mut out)?;
             }
         }
         Some(out)
     }
 
-    fn symbols(&self, table: &Section, out: &mut Vec<String>) -> Option<()> {
+    fn symbols(&self, table: &Section, side: Side, out: &mut Vec<String>) -> Option<()> {
         let names = self.section(table.link)?.offset;
         let entry = if self.wide { 24 } else { 16 };
         let (info, section) = if self.wide { (4, 6) } else { (12, 14) };
@@ -84,8 +96,8 @@ impl<'a> Elf<'a> {
         let mut at = table.offset;
         while at.checked_add(entry)? <= end {
             let local = self.number(at + info, 1)? >> 4 == 0;
-            let undefined = self.number(at + section, 2)? == 0;
-            if !local && !undefined {
+            let its = if self.number(at + section, 2)? == 0 { Side::Undefined } else { Side::Defined };
+            if !local && its == side {
                 let name = names.checked_add(self.size(at, 4)?)?;
                 let rest = self.bytes.get(name..)?;
                 let length = rest.iter().position(|byte| *byte == 0)?;
@@ -109,6 +121,7 @@ mod tests {
             let mut object = Vec::new();
             Plan::new(target, "__tenfold_w_1", 3, "").write(&mut object, &mut &b"abc"[..]).unwrap();
             assert_eq!(defined(&object), ["__tenfold_w_1"], "{triple}");
+            assert!(undefined(&object).is_empty(), "{triple}");
             for end in 0..object.len() {
                 let _ = defined(&object[..end]);
             }

@@ -4,11 +4,13 @@
 //! The process looks like a build script to it: cargo's variables say which package and which target. It finds and
 //! compiles as a build does, and writes to `OUT_DIR` alone.
 
-mod place;
+pub(super) mod place;
 
-use super::{Item, Outcomes, Run};
+use super::system::NoLibrary;
+use super::{Item, Naming, Outcomes, Run};
 use crate::environment::Environment;
 use crate::files::Hashes;
+use crate::library::SystemLib;
 use crate::told::{self, Told};
 use crate::user;
 use crate::worker::message::{Answer, Request};
@@ -130,22 +132,46 @@ pub fn text(number: usize, ask: &Ask, variant: Option<&str>) -> Result<Result<St
     })
 }
 
+/// A library for programs in C with the `pub` functions of the package's library, in `OUT_DIR`.
+pub fn system_lib() -> Result<Result<SystemLib, Vec<Error>>, String> {
+    with_named(Naming::Plain, |run, _| match run.system_lib() {
+        Ok(made) => Ok(Ok(made)),
+        Err(NoLibrary::Said(text)) => Err(text),
+        Err(NoLibrary::Functions(refused)) => {
+            let errors = |(number, diagnostics): (usize, Vec<Diagnostic>)| {
+                let item = &run.items[number];
+                let mut errors = run.errors_of_item(item);
+                errors.extend(run.placed(item, &diagnostics));
+                errors
+            };
+            Ok(Err(refused.into_iter().flat_map(errors).collect()))
+        }
+    })
+}
+
 fn unwritable(error: std::io::Error) -> String {
     format!("`OUT_DIR` cannot be written to: {error}")
 }
 
 fn with_run<T>(act: impl FnOnce(&Run<'_>, Vec<Skipped>) -> Result<T, String>) -> Result<T, String> {
+    with_named(Naming::Hashed, act)
+}
+
+fn with_named<T>(naming: Naming, act: impl FnOnce(&Run<'_>, Vec<Skipped>) -> Result<T, String>) -> Result<T, String> {
     let mut environment = Environment::of_process().map_err(|variable| format!("`{variable}` is not set"))?;
     // what a release has
     environment.options.optimised = true;
     if let Some(told) = TOLD.get() {
         environment.follow(told.seconds, &told.settings);
     }
+    if naming == Naming::Plain {
+        environment = environment.of_library();
+    }
     let directory = environment.out.join("tenfold");
     fs::create_dir_all(directory.join("cache")).map_err(unwritable)?;
     let mut seen = walk::walk(&environment.package, &roots::of(&environment.package));
     let mut hashes = Hashes::load(&directory.join("cache/files"));
-    let run = Run::new(&environment, directory, &mut seen, &mut hashes);
+    let run = Run::new(&environment, naming, directory, &mut seen, &mut hashes);
     act(&run, seen.skipped.into_iter().collect())
 }
 

@@ -3,6 +3,8 @@
 
 mod doctor;
 mod explain;
+mod firmware;
+mod library;
 mod list;
 mod onnx;
 mod package;

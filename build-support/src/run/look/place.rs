@@ -110,7 +110,7 @@ fn length(first: Span, last: Span, line: &str) -> usize {
 }
 
 /// A function's text up to its body, with single spaces.
-pub(super) fn signature(text: &str) -> String {
+pub(in crate::run) fn signature(text: &str) -> String {
     let mut depth = 0_usize;
     let mut end = text.len();
     let mut before = ' ';

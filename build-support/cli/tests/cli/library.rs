@@ -1,0 +1,247 @@
+//! `cargo tenfold lib`: a library that programs in C call.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::onnx::has_cc;
+use crate::package::{DOUBLE, Package};
+
+/// Every kind of parameter and result.
+const LIBRARY: &str = r#"
+use tenfold::prelude::*;
+
+/// A bounded dim, constants, memory on the way.
+#[tensor_fn(dims(B <= 16))]
+pub fn dense(x: Tensor<f32, B, 3>) -> Tensor<f32, B, 2> {
+    const W: Tensor<f32, 3, 2> = [[1.0, -2.0], [3.0, 4.0], [5.0, 6.0]];
+    const I: Tensor<f32, 2, 2> = [[1.0, 0.0], [0.0, 1.0]];
+    softmax(matmul(relu(matmul(x, W)), I), axis = -1)
+}
+
+pub mod nn {
+    use tenfold::prelude::*;
+
+    /// Memory by dims, strides, an index value, a keyword of C as a name.
+    #[tensor_fn]
+    pub fn powers(register: Strided<f32, N, N>, n: usize) -> (Tensor<f32, N, N>, f32) {
+        let x = match_shape(register, [N, N]);
+        let square = matmul(x, x);
+        let cube = matmul(square, x);
+        (cube, sum(cube) + (n as f32))
+    }
+}
+
+/// State, a fact.
+#[tensor_fn(dims(S = 4))]
+pub fn push(x: Tensor<f32, 2>, pos: usize, keys: &mut Tensor<f32, S, 2>) -> Tensor<f32, S> {
+    assert!(pos < S, "it is full");
+    keys[[pos, ..]] = x;
+    sum(keys, axis = 1)
+}
+
+/// Types of each kind.
+#[tensor_fn]
+pub fn above(x: Tensor<u8, 4>, than: u8, by: f16, z: Tensor<f64, 2>) -> (Tensor<bool, 4>, f16, Tensor<i64>) {
+    (x > than, by * 2.0, argmax(z, axis = 0))
+}
+
+/// Two instances.
+#[tensor_fn(T = [f32, i16])]
+pub fn twice<T>(x: Tensor<T, 4>) -> Tensor<T, 4> {
+    x + x
+}
+
+#[tensor_fn]
+fn hidden(x: Tensor<f32, 4>) -> Tensor<f32, 4> {
+    x
+}
+"#;
+
+const PROGRAM: &str = r#"
+#include "made.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(what) do { if (!(what)) { printf("%d: %s\n", __LINE__, #what); return 1; } } while (0)
+
+static TENFOLD_WORKSPACE(memory, MADE_DENSE_WORKSPACE_BYTES);
+
+static int dense(void) {
+  const float x[2][MADE_DENSE_X_DIM1] = {{1, 0, -1}, {0.5f, 0.25f, 0}};
+  float y[2][MADE_DENSE_RESULT_DIM1];
+  const float z[2][2] = {{0, 0}, {1.25f, 0}};
+  CHECK(((uintptr_t)memory & (TENFOLD_WORKSPACE_ALIGN - 1)) == 0);
+  CHECK(MADE_DENSE_B_MAX == 16 && MADE_WEIGHT_BYTES >= MADE_DENSE_WEIGHT_BYTES && MADE_DENSE_WEIGHT_BYTES >= 24);
+  CHECK(made_dense(&x[0][0], &y[0][0], 2, memory, NULL) == TENFOLD_OK);
+  for (int i = 0; i < 2; i++) {
+    float sum = expf(z[i][0]) + expf(z[i][1]);
+    for (int j = 0; j < 2; j++) CHECK(fabsf(y[i][j] - expf(z[i][j]) / sum) < 1e-6f);
+  }
+  return 0;
+}
+
+/* Columns of a matrix that is stored by rows. */
+static int powers(void) {
+  const float x[4] = {1, 2, 3, 4}, cube[4] = {37, 81, 54, 118};
+  float y[4], total;
+  size_t bytes = made_powers_workspace_bytes(2, 7);
+  void *place = malloc(bytes + TENFOLD_WORKSPACE_ALIGN);
+  unsigned char *aligned = (unsigned char *)(((uintptr_t)place + 63) / 64 * 64);
+  CHECK(place && bytes % 64 == 0 && bytes >= 16);
+  CHECK(made_powers(x, 1, 2, 7, y, &total, 2, aligned, NULL) == TENFOLD_OK);
+  for (int i = 0; i < 4; i++) CHECK(y[i] == cube[i]);
+  CHECK(total == 37 + 81 + 54 + 118 + 7);
+  free(place);
+  return 0;
+}
+
+static int others(void) {
+  float keys[MADE_PUSH_KEYS_SIZE] = {1, 1}, x[2] = {2, 3}, sums[4], doubled[4] = {1, 2, 3, 4}, again[4];
+  int16_t words[4] = {1, 2, 3, -4}, double_words[4];
+  uint8_t bytes[4] = {1, 7, 8, 255}, flags[4];
+  uint16_t half[1];
+  double z[2] = {1, 2};
+  int64_t place;
+  CHECK(made_push(x, 2, keys, sums, NULL, NULL) == TENFOLD_OK);
+  CHECK(sums[0] == 2 && sums[2] == 5 && keys[4] == 2 && keys[5] == 3);
+  CHECK(made_above(bytes, 7, 0x3e00, z, flags, half, &place, NULL, NULL) == TENFOLD_OK);
+  CHECK(!flags[0] && !flags[1] && flags[2] == 1 && flags[3] == 1 && half[0] == 0x4200 && place == 1);
+  CHECK(made_twice_of_f32(doubled, again, NULL, NULL) == 0 && again[3] == 8);
+  CHECK(made_twice_of_i16(words, double_words, NULL, NULL) == 0 && double_words[3] == -8);
+  return 0;
+}
+
+int main(void) { return dense() || powers() || others(); }
+"#;
+
+/// Every target of the list in `compiler/docs/embedded.md`.
+const TARGETS: [&str; 8] = [
+    "thumbv6m-none-eabi",
+    "thumbv7m-none-eabi",
+    "thumbv7em-none-eabi",
+    "thumbv7em-none-eabihf",
+    "thumbv8m.main-none-eabihf",
+    "riscv32imac-unknown-none-elf",
+    "riscv64gc-unknown-none-elf",
+    "aarch64-unknown-linux-gnu",
+];
+
+fn good(output: Output) -> String {
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}{errors}");
+    format!("{said}{errors}")
+}
+
+/// A C compiler with every warning as an error.
+fn strict(compiler: &str, folder: &Path) -> Command {
+    let mut cc = Command::new(compiler);
+    cc.current_dir(folder).args(["-Wall", "-Wextra", "-pedantic", "-Werror"]);
+    cc
+}
+
+fn made(name: &str) -> (Package, PathBuf) {
+    let package = Package::new(name, LIBRARY);
+    let manifest = package.read("Cargo.toml").replace(&format!("name = \"{name}\""), "name = \"made\"");
+    package.write("Cargo.toml", &manifest);
+    let folder = package.path("c");
+    (package, folder)
+}
+
+#[test]
+fn a_program_in_c_calls_every_kind_of_function() {
+    if !has_cc() {
+        return;
+    }
+    let (package, folder) = made("lib-host");
+    let outcome = package.run("lib --output c");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    assert_eq!(outcome.stdout, "c/libmade.a\nc/made.h\n");
+    let header = package.read("c/made.h");
+    assert!(!header.contains("hidden"), "{header}");
+    fs::write(folder.join("main.c"), PROGRAM).expect("a file");
+    fs::write(folder.join("plain.cpp"), "#include \"made.h\"\n").expect("a file");
+    good(
+        strict("cc", &folder).args(["-std=c99", "main.c", "-L.", "-lmade", "-lm", "-o", "main"]).output().expect("cc"),
+    );
+    good(strict("cc", &folder).args(["-std=c11", "-fsyntax-only", "main.c"]).output().expect("cc"));
+    good(strict("cc", &folder).args(["-x", "c++", "-std=c++11", "-fsyntax-only", "plain.cpp"]).output().expect("cc"));
+    good(Command::new(folder.join("main")).output().expect("the program"));
+    let before = fs::read(folder.join("libmade.a")).expect("the archive");
+    let again = package.run("lib --output again");
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(before == fs::read(package.path("again/libmade.a")).expect("the archive"));
+}
+
+/// What a library may leave to the linker: memory functions, and arithmetic that the target has no instructions for.
+fn allowed(name: &str, target: &str) -> bool {
+    let memory = ["memcpy", "memmove", "memset"].contains(&name);
+    let arm = target.starts_with("thumb") && name.starts_with("__aeabi_") && !name.starts_with("__aeabi_unwind");
+    let riscv = target.starts_with("riscv") && name.starts_with("__") && name.len() <= 16;
+    let suffixes = ["sf2", "sf3", "df2", "df3", "sfsi", "sisf", "sidf", "disf", "didf", "dfsi", "dfdi", "sfdi", "di3"];
+    memory || arm || riscv && suffixes.iter().any(|suffix| name.ends_with(suffix) || name.ends_with("sfdf2"))
+}
+
+#[test]
+fn every_target_has_a_library_and_asks_for_little() {
+    let (package, _) = made("lib-targets");
+    if std::env::var_os("TENFOLD_LLVM").is_some_and(|choice| choice == "none") {
+        return println!("left out: `TENFOLD_LLVM=none`, and no C compiler for each target");
+    }
+    for target in TARGETS {
+        let outcome = package.run(&format!("lib --target {target} --output {target}"));
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{target}: {outcome:?}");
+        let header = package.read(&format!("{target}/made.h"));
+        let line = header.lines().find_map(|line| line.strip_prefix("/* What it leaves to the linker: "));
+        let line = line.and_then(|line| line.strip_suffix(". */")).expect("the line");
+        let wrong: Vec<&str> = line.split(", ").filter(|name| *name != "nothing" && !allowed(name, target)).collect();
+        assert!(wrong.is_empty(), "{target}: {wrong:?}");
+        // Each function says how much stack it takes, and no frame is large.
+        let stack: Vec<u32> =
+            header.lines().filter_map(|line| line.split("_STACK_BYTES ").nth(1)?.parse().ok()).collect();
+        assert_eq!(stack.len(), 6, "{target}: {header}");
+        assert!(stack.iter().all(|bytes| *bytes <= 2048), "{target}: {stack:?}");
+        let hard = header.contains("#if defined(__arm__) && !defined(__ARM_PCS_VFP)\n#error");
+        assert_eq!(hard, target.ends_with("hf"), "{target}");
+    }
+}
+
+#[test]
+fn what_c_cannot_call_is_told() {
+    let twice = format!("mod a {{\n{DOUBLE}}}\nmod b {{\n{DOUBLE}}}\n");
+    let rust = "#[tensor_fn]\npub fn calls(x: Tensor<f32, 4>) -> Tensor<f32, 4> {\n    \
+                let y: Tensor<f32, 4> = extern_call!(crate::plain, x);\n    y\n}\n";
+    let constants = "#[tensor_fn]\npub fn f(x: Tensor<f32, 4>, x_dim0: Tensor<f32, 4>) -> Tensor<f32, 4> {\n    x + x_dim0\n}\n\
+                     #[tensor_fn]\npub fn f_x(dim0: Tensor<f32, 2>) -> Tensor<f32, 2> {\n    dim0\n}\n";
+    let private = DOUBLE.replace("pub fn", "pub(crate) fn");
+    let cases = [
+        (
+            twice.as_str(),
+            "error: `crate::a::double` and `crate::b::double` would both be `lib_told_double` in C; rename one, or make it \
+             private\n",
+        ),
+        (private.as_str(), "error: the package's library has no `pub` function with `#[tensor_fn]`; make one `pub`\n"),
+        (
+            rust,
+            "error: `crate::calls` calls `crate::plain`, a function of Rust, which a program in C does not have; call one of \
+             C, or make `crate::calls` private\n",
+        ),
+        (
+            constants,
+            "error: two constants of the header would be `LIB_TOLD_F_X_DIM0_DIM0`; rename a function or one of its \
+             parameters\n",
+        ),
+    ];
+    for (library, text) in cases {
+        let package = Package::new("lib-told", library);
+        let outcome = package.run("lib -o c");
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert_eq!(outcome.stderr, text);
+        assert!(!package.path("c").exists());
+    }
+    let package = Package::new("lib-error", &DOUBLE.replace("x * 2.0", "x * nope"));
+    let outcome = package.run("lib -o c");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stderr.starts_with("error[T0201]: "), "{outcome:?}");
+}
