@@ -12,7 +12,7 @@ mod text;
 pub(crate) mod variants;
 
 use crate::worker::message::{Answer, Compiled, Request};
-use crate::{records, user};
+use crate::{records, target, user};
 use member::Member;
 use std::path::Path;
 use std::sync::Arc;
@@ -51,13 +51,13 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
     };
     let own = shims::of_source(&module, &request.symbol);
     let front = begin.elapsed();
-    let target = target(request);
+    let target = request.target.core();
     let context = context(target, request, &member).map_err(|error| vec![diagnostic(error)])?;
     if let Some(ask) = &request.text {
         return text::of(ask, module, &remarks, &context, &member, request);
     }
     remarks.iter().for_each(|remark| context.remark(|| remark.clone()));
-    let backend = backend::choose(request);
+    let backend = backend::choose(request).map_err(|error| vec![error])?;
     let levels = levels(request, &member, &context.target, &*backend)?;
     let mut options = Options {
         codegen: CodegenOptions { lines: member.lines.clone(), ..CodegenOptions::default() },
@@ -130,7 +130,8 @@ fn peak_bytes() -> Option<u64> {
 /// What the build script asks for, then what its environment does, then what the function says itself.
 fn context(target: Target, request: &Request, member: &Member) -> Result<PassContext, CompileError> {
     let mut context = PassContext::new(target).with_strict(is_strict(member));
-    let settings = request.options.script.iter().filter(|(variable, _)| variable != variants::VARIABLE);
+    let others = [variants::VARIABLE, target::VARIABLE];
+    let settings = request.options.script.iter().filter(|(variable, _)| !others.contains(&variable.as_str()));
     for (variable, value) in settings {
         context.apply(variable, value).map_err(|error| {
             let method = variable.trim_start_matches("TENFOLD_").to_lowercase();
@@ -160,12 +161,6 @@ fn section(member: &Member) -> String {
 
 fn is_strict(member: &Member) -> bool {
     member.tree.attributes.numerics.as_ref().is_some_and(|n| n.value == "strict")
-}
-
-fn target(request: &Request) -> Target {
-    let features = request.target.cfg.iter().find(|(key, _)| key == "FEATURE");
-    let features: Vec<&str> = features.map_or(Vec::new(), |(_, value)| value.split(',').collect());
-    Target::from_triple(&request.target.triple, &features)
 }
 
 fn budgets(written: &[Budget]) -> Budgets {

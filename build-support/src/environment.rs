@@ -1,6 +1,7 @@
 //! What cargo tells a build script.
 
 use crate::compiler::variants;
+use crate::target::{self, Target as Chosen};
 use crate::worker::message::{Options, Target};
 use std::env;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use tenfold_syntax::index::Owner;
 const SECONDS: u64 = 300;
 
 /// Variables on which the outcome depends besides those of the passes, for cargo to watch.
-const OTHERS: [&str; 4] = ["TENFOLD_LLVM", "TENFOLD_TIME_LIMIT", "TENFOLD_FAULT", variants::VARIABLE];
+const OTHERS: [&str; 5] = ["TENFOLD_LLVM", "TENFOLD_TIME_LIMIT", "TENFOLD_FAULT", variants::VARIABLE, target::VARIABLE];
 
 /// Variables on which the outcome depends, for cargo to watch.
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
@@ -40,6 +41,8 @@ pub(crate) struct Environment {
     pub(crate) target: Target,
     /// How.
     pub(crate) options: Options,
+    /// What is wrong with it, so that nothing can be compiled.
+    pub(crate) fault: Option<String>,
 }
 
 impl Environment {
@@ -64,7 +67,7 @@ impl Environment {
             out: need("OUT_DIR")?.into(),
             name: need("CARGO_PKG_NAME")?,
             version: need("CARGO_PKG_VERSION")?,
-            target: Target { triple: need("TARGET")?, host: need("HOST")?, cfg },
+            target: Target { triple: need("TARGET")?, host: need("HOST")?, cfg, chosen: String::new() },
             options: Options {
                 llvm: or_empty("TENFOLD_LLVM"),
                 script: Vec::new(),
@@ -74,6 +77,7 @@ impl Environment {
                 seconds,
                 fault: or_empty("TENFOLD_FAULT"),
             },
+            fault: None,
         })
     }
 
@@ -83,12 +87,45 @@ impl Environment {
             self.options.seconds = seconds.max(1);
         }
         self.options.script = settings.to_vec();
+        let script = settings.iter().rfind(|(variable, _)| variable == target::VARIABLE);
+        let (from, text) = match (env::var(target::VARIABLE), script) {
+            (Ok(text), _) if !text.is_empty() => (format!("`{}={text}`", target::VARIABLE), text),
+            (_, Some((_, text))) => (format!("`target(\"{text}\")` in the build script"), text.clone()),
+            (_, None) => return,
+        };
+        let of_cargo = &self.target.triple;
+        let checked = text.parse::<Chosen>().and_then(|chosen| {
+            chosen.check(chosen.own_triple().unwrap_or(of_cargo))?;
+            Ok(chosen)
+        });
+        match checked {
+            Ok(chosen) => self.target.chosen = chosen.to_string(),
+            Err(error) => self.fault = Some(format!("{from}: {error}")),
+        }
+    }
+
+    /// What the crate itself is compiled for: a target that is not cargo's is that of a library.
+    pub(crate) fn of_crate(&self) -> Self {
+        let mut environment = self.clone();
+        let other = |chosen: &Chosen| chosen.own_triple().is_some_and(|triple| triple != self.target.triple);
+        if self.target.chosen().as_ref().is_some_and(other) {
+            environment.target.chosen.clear();
+        }
+        environment
     }
 
     /// The same for a library for programs in C: nothing chooses there among codes.
-    pub(crate) fn of_library(mut self) -> Self {
-        self.options.variants = BASELINE.into();
-        self
+    pub(crate) fn of_library(&self) -> Self {
+        let mut environment = self.clone();
+        environment.options.variants = BASELINE.into();
+        let chosen = self.target.chosen();
+        let triple = chosen.as_ref().and_then(|chosen| chosen.own_triple());
+        if let Some(triple) = triple.filter(|triple| *triple != self.target.triple) {
+            environment.target.triple = triple.into();
+            // What cargo says is of another target.
+            environment.target.cfg.clear();
+        }
+        environment
     }
 
     /// Whether workers print something that the user has asked for.

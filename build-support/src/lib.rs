@@ -25,6 +25,7 @@ mod resolve;
 mod roots;
 mod run;
 mod scan;
+mod target;
 mod told;
 mod user;
 mod uses;
@@ -35,6 +36,7 @@ mod worker;
 pub use library::SystemLib;
 #[doc(hidden)]
 pub use run::look;
+pub use target::{Kind, Target, TargetError};
 pub use tenfold_core::pass::{ConfigValue, PassContext, PassPhase};
 /// What [`Build::extern_patterns`] takes: a pattern and the function that computes it.
 pub use tenfold_core::{Accepts, ExternPattern};
@@ -142,6 +144,20 @@ impl Build {
         self.set("TENFOLD_VARIANTS", variants.into())
     }
 
+    /// What code is made for, as far as it is not what cargo builds for: a [`Target`], or a text as it reads one.
+    ///
+    /// ```no_run
+    /// // in `main` of build.rs
+    /// tenfold_build::Build::new().target("llvm -mcpu=cortex-m4").compile();
+    /// ```
+    ///
+    /// A target of another name than cargo's holds for [`Build::system_lib`] alone: a crate that is built for this machine
+    /// may so make a library for another. The environment's `TENFOLD_TARGET` goes first. A text that is no target is an
+    /// error at every function.
+    pub fn target(self, target: impl ToString) -> Self {
+        self.set(target::VARIABLE, target.to_string())
+    }
+
     /// Adds a pass behind the last one of a phase, in every function. What it refuses is an error on the function; so
     /// is a module that breaks a law behind it. Accesses are proven again, which is why it cannot stand behind
     /// [`PassPhase::Loops`]. From [`PassPhase::Schedule`] on it runs once for each variant.
@@ -246,7 +262,11 @@ impl Build {
         for variable in environment::variables() {
             println!("cargo::rerun-if-env-changed={variable}");
         }
-        let done = panic::catch_unwind(AssertUnwindSafe(|| run::run(&environment)));
+        if let Some(fault) = &environment.fault {
+            give_up(&environment, fault.clone());
+            return None;
+        }
+        let done = panic::catch_unwind(AssertUnwindSafe(|| run::run(&environment.of_crate())));
         let fault = match done {
             Ok(Ok(done)) => {
                 tell(&done);

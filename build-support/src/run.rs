@@ -12,6 +12,7 @@ use crate::object::symbols;
 use crate::out;
 use crate::report::{Line, Report, Status};
 use crate::resolve::{self, Node, Resolved};
+use crate::target::Kind;
 use crate::walk::{self, Found, Seen};
 use crate::worker::message::{Answer, Compiled, Request, Source};
 use crate::worker::{self, Job};
@@ -184,6 +185,8 @@ impl<'a> Run<'a> {
         let resolved = resolve::resolve(&nodes(&items));
         let backend = if items.is_empty() {
             "nothing to compile".into()
+        } else if environment.target.chosen().is_some_and(|chosen| chosen.kind() == Kind::C) {
+            "c".into()
         } else {
             compiler::identity(&environment.options.llvm, &directory.join("cache/backend"))
         };
@@ -211,6 +214,7 @@ impl<'a> Run<'a> {
                 &environment.name,
                 &environment.version,
                 &environment.target.triple,
+                &environment.target.chosen,
                 &environment.options.fault,
                 &environment.options.variants,
                 &environment.options.optimised.to_string(),

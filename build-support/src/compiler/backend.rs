@@ -1,12 +1,15 @@
 //! Which back end: the first rung of the ladder that holds, else C.
 
 use crate::out;
+use crate::target::Kind;
 use crate::worker::message::Request;
 use std::cell::RefCell;
 use std::path::Path;
 use tenfold_core::Backend;
 use tenfold_core::c::CBackend;
 use tenfold_llvm::{Env, Found, Llvm, LlvmBackend, Rung, find, load};
+use tenfold_syntax::ast::NodeId;
+use tenfold_syntax::{Code, Diagnostic};
 
 thread_local! {
     /// What the worker's first request found: loading takes milliseconds.
@@ -40,8 +43,13 @@ fn recall(choice: &str, memo: &Path) -> Option<String> {
     (same_choice && same_file).then(|| lines.next().map(String::from))?
 }
 
-/// The back end for a request.
-pub(super) fn choose(request: &Request) -> Box<dyn Backend> {
+/// The back end for a request: what its target asks for, else the best that is there.
+pub(super) fn choose(request: &Request) -> Result<Box<dyn Backend>, Diagnostic> {
+    let asked = request.target.chosen().map(|chosen| chosen.kind());
+    let c = || CBackend { folder: Path::new(&request.archives).join("c"), host: request.target.host.clone() };
+    if asked == Some(Kind::C) {
+        return Ok(Box::new(c()));
+    }
     let loaded = LOADED.with_borrow_mut(|loaded| {
         loaded
             .get_or_insert_with(|| {
@@ -55,10 +63,13 @@ pub(super) fn choose(request: &Request) -> Box<dyn Backend> {
             .clone()
     });
     match loaded {
-        (found, Some(llvm)) => Box::new(LlvmBackend::new(llvm, &found)),
-        (_, None) => {
-            Box::new(CBackend { folder: Path::new(&request.archives).join("c"), host: request.target.host.clone() })
+        (found, Some(llvm)) => Ok(Box::new(LlvmBackend::new(llvm, &found))),
+        (_, None) if asked == Some(Kind::Llvm) => {
+            let text = format!("the target `{}` needs LLVM, and none was found", request.target.chosen);
+            let error = Diagnostic::new(NodeId::FUNCTION, Code::Environment, text);
+            Err(error.help("`cargo tenfold doctor` says what was looked for"))
         }
+        (_, None) => Ok(Box::new(c())),
     }
 }
 

@@ -95,7 +95,7 @@ fn explained(
     request: &Request,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let folder = Path::new(&asked.folder);
-    let backend = backend::choose(request);
+    let backend = backend::choose(request).map_err(|error| vec![error])?;
     let levels = super::levels(request, member, &context.target, &*backend)?;
     let context = &context.with_target(variants::at_most(&request.variant, &context.target, &levels));
     let passes = super::passes(member, &context.target)?;
@@ -126,7 +126,7 @@ fn kernels(
     member: &Member,
     request: &Request,
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    let backend = backend::choose(request);
+    let backend = backend::choose(request).map_err(|error| vec![error])?;
     let levels = super::levels(request, member, &context.target, &*backend)?;
     let context = &context.with_target(variants::at_most(&request.variant, &context.target, &levels));
     let settings = request.options.script.iter().filter(|(variable, _)| variable != variants::VARIABLE);

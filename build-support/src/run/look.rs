@@ -161,12 +161,13 @@ fn with_named<T>(naming: Naming, act: impl FnOnce(&Run<'_>, Vec<Skipped>) -> Res
     let mut environment = Environment::of_process().map_err(|variable| format!("`{variable}` is not set"))?;
     // what a release has
     environment.options.optimised = true;
-    if let Some(told) = TOLD.get() {
-        environment.follow(told.seconds, &told.settings);
+    let told = TOLD.get();
+    let settings = told.map_or(&[][..], |told| &told.settings);
+    environment.follow(told.and_then(|told| told.seconds), settings);
+    if let Some(fault) = &environment.fault {
+        return Err(fault.clone());
     }
-    if naming == Naming::Plain {
-        environment = environment.of_library();
-    }
+    let environment = if naming == Naming::Plain { environment.of_library() } else { environment.of_crate() };
     let directory = environment.out.join("tenfold");
     fs::create_dir_all(directory.join("cache")).map_err(unwritable)?;
     let mut seen = walk::walk(&environment.package, &roots::of(&environment.package));

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::str::FromStr as _;
-use tenfold_core::Target;
 use tenfold_syntax::signature::{Signature, signatures};
 use tenfold_syntax::{Diagnostic, parse_item};
 
@@ -96,7 +95,7 @@ impl Run<'_> {
         if !refused.is_empty() {
             return Err(NoLibrary::Functions(refused));
         }
-        let (name, target) = (self.environment.symbol_prefix(), self.target());
+        let (name, target) = (self.environment.symbol_prefix(), self.environment.target.core());
         let version = &self.environment.version;
         let library = Library { name: &name, version, target: &target, functions: &functions };
         library.write(&self.folder_of_library(), &self.directory).map_err(|failure| match failure {
@@ -106,12 +105,6 @@ impl Run<'_> {
                 NoLibrary::Said(format!("{text} `{constant}`; rename a function or one of its parameters"))
             }
         })
-    }
-
-    fn target(&self) -> Target {
-        let target = &self.environment.target;
-        let features = target.cfg.iter().find(|(key, _)| key == "FEATURE").map_or("", |(_, value)| value);
-        Target::from_triple(&target.triple, &features.split(',').collect::<Vec<_>>())
     }
 
     /// The functions that are in the library; none has another's name.

@@ -1,6 +1,7 @@
 //! What is asked of a worker and what it answers: plain data.
 
 use super::wire::{Put, Take};
+use tenfold_core::CPUS;
 use tenfold_core::show::Ask;
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::index::{Shim, Variant};
@@ -59,6 +60,26 @@ pub(crate) struct Target {
     pub(crate) host: String,
     /// Names and values of `CARGO_CFG_TARGET_*`, sorted.
     pub(crate) cfg: Vec<(String, String)>,
+    /// What the build script or the environment says beside these: `llvm -mcpu=cortex-m4`; empty for nothing.
+    pub(crate) chosen: String,
+}
+
+impl Target {
+    /// As the compiler knows it.
+    pub(crate) fn core(&self) -> tenfold_core::Target {
+        let features = self.cfg.iter().find(|(key, _)| key == "FEATURE").map_or("", |(_, value)| value);
+        let chosen = self.chosen();
+        let more = chosen.iter().flat_map(|chosen| chosen.own_features()).map(String::as_str);
+        let target =
+            tenfold_core::Target::from_triple(&self.triple, &features.split(',').chain(more).collect::<Vec<_>>());
+        let cpu = chosen.as_ref().and_then(|chosen| CPUS.iter().find(|cpu| Some(cpu.name) == chosen.own_cpu()));
+        cpu.map_or(target.clone(), |cpu| target.with_cpu(cpu))
+    }
+
+    /// What is said beside what cargo says.
+    pub(crate) fn chosen(&self) -> Option<crate::Target> {
+        self.chosen.parse().ok()
+    }
 }
 
 /// How a function is compiled.
@@ -149,6 +170,7 @@ impl Request {
             put.text(key);
             put.text(value);
         });
+        put.text(&self.target.chosen);
         put.text(&self.options.llvm);
         for list in [&self.options.script, &self.options.passes] {
             put.list(list, |put, (variable, value)| {
@@ -189,6 +211,7 @@ impl Request {
                 triple: take.text()?,
                 host: take.text()?,
                 cfg: take.list(|take| Some((take.text()?, take.text()?)))?,
+                chosen: take.text()?,
             },
             options: Options {
                 llvm: take.text()?,
@@ -307,7 +330,12 @@ mod tests {
             text: Some(Ask::Passes),
             variant: "baseline".into(),
             options: Options { variants: "all".into(), optimised: true, ..Options::default() },
-            target: Target { triple: "t".into(), host: "h".into(), cfg: vec![("ARCH".into(), "x".into())] },
+            target: Target {
+                triple: "t".into(),
+                host: "h".into(),
+                cfg: vec![("ARCH".into(), "x".into())],
+                chosen: "c".into(),
+            },
             ..Request::default()
         };
         let bytes = request.to_bytes();

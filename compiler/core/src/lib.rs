@@ -35,5 +35,5 @@ pub use error::{CompileError, ErrorKind};
 pub use externs::{ExternArg, ExternCall, extern_calls};
 pub use pipeline::{PASSES, PIPELINE};
 pub use relax_passes::fuse_ops_by_pattern::{Accepts, ExternPattern, ExternTable, fuse_ops_by_pattern};
-pub use target::{Arch, ObjectFormat, Target};
+pub use target::{Arch, CPUS, Cpu, ObjectFormat, Target};
 pub use without_vectors::without_vectors;

@@ -1,7 +1,10 @@
 //! Targets: what code is generated for.
 
+mod cpus;
+
 use std::fmt;
 
+pub use cpus::{CPUS, Cpu};
 use tenfold_abi::{AARCH64_LEVELS, Level, X86_64_LEVELS};
 
 /// An instruction set family.
@@ -122,6 +125,16 @@ impl Target {
     pub fn with_level(&self, level: &Level) -> Target {
         let mut target = self.clone();
         target.features.extend(level.features.iter().map(|f| f.to_string()));
+        target.features.sort();
+        target.features.dedup();
+        target
+    }
+
+    /// The target with a processor of the table, and what it has.
+    pub fn with_cpu(&self, cpu: &Cpu) -> Target {
+        let mut target = self.clone();
+        target.cpu = cpu.name.into();
+        target.features.extend(cpu.features.iter().map(|f| f.to_string()));
         target.features.sort();
         target.features.dedup();
         target

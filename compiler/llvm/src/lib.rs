@@ -17,3 +17,4 @@ mod tests;
 
 pub use backend::LlvmBackend;
 pub use load::{Env, Found, Llvm, LoadError, OLDEST_MAJOR, Rung, Version, find, load};
+pub use machine::{known_features, known_targets};

@@ -12,6 +12,7 @@ use inkwell::{
 };
 use tenfold_core::{Arch, Target};
 
+pub use features::known_features;
 pub(crate) use features::{FloatUnit, Minimum};
 use rows::{ROWS, Row};
 
@@ -36,6 +37,11 @@ pub(crate) struct Machine {
     pub(crate) code_model: CodeModel,
 }
 
+/// rustc's names of the targets whose words LLVM has.
+pub fn known_targets() -> impl Iterator<Item = &'static str> + Clone {
+    ROWS.iter().map(|row| row.rust)
+}
+
 impl Machine {
     /// What LLVM is told of `target`, or why the back end does not serve it.
     pub(crate) fn of(target: &Target) -> Result<Machine, String> {
@@ -53,7 +59,11 @@ impl Machine {
                 ));
             }
         };
-        let features = features::llvm(arch, row.features, &target.features);
+        let mut features = features::llvm(arch, row.features, &target.features);
+        // A processor may have a float unit that programs for the target do not use: not every chip has it.
+        if arch == Arch::Arm && !target.cpu.is_empty() && target.triple.ends_with("none-eabi") {
+            features.push("-fpregs".into());
+        }
         let cpu = if target.cpu.is_empty() { row.cpu } else { &target.cpu };
         Ok(Machine {
             triple: if known { row.llvm.to_owned() } else { target.triple.clone() },
@@ -154,6 +164,35 @@ mod tests {
             let target = Target::from_triple(row.rust, &[]);
             let machine = Machine::of(&target).expect("it is in the table");
             machine.open(llvm).unwrap_or_else(|error| panic!("{}: {error}", row.rust));
+        }
+    }
+
+    /// LLVM says on standard error which processors it does not know, and takes another: so a child says it.
+    #[test]
+    fn every_processor_is_known_to_llvm() {
+        const CHILD: &str = "TENFOLD_TEST_PROCESSORS";
+        let Some(llvm) = crate::tests::llvm() else { return };
+        if std::env::var_os(CHILD).is_none() {
+            let name = "machine::tests::every_processor_is_known_to_llvm";
+            let mut child = Command::new(std::env::current_exe().expect("the test's path"));
+            let output = child.args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().expect("it starts");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && !said.contains("not a recognized"), "{said}");
+            return;
+        }
+        for cpu in tenfold_core::CPUS {
+            let triple = match cpu.arch {
+                Arch::Arm if cpu.name.starts_with("cortex-m") => "thumbv7em-none-eabihf",
+                Arch::Arm => "armv7-unknown-linux-gnueabihf",
+                Arch::Aarch64 => "aarch64-unknown-linux-gnu",
+                Arch::Riscv32 => "riscv32imac-unknown-none-elf",
+                Arch::Riscv64 => "riscv64gc-unknown-none-elf",
+                Arch::Wasm32 => "wasm32-unknown-unknown",
+                Arch::X86_64 | Arch::Other => "x86_64-unknown-linux-gnu",
+            };
+            let target = Target::from_triple(triple, &[]).with_cpu(cpu);
+            let machine = Machine::of(&target).expect("it is in the table");
+            assert!(machine.cpu == cpu.name && machine.open(llvm).is_ok(), "{}", cpu.name);
         }
     }
 

@@ -50,11 +50,12 @@ static void put(char c) {
   semihost(0x03, &word);
 }
 
-/* What the compiler's own arithmetic takes, where the target has no float unit: the bound does not count it. */
+/* What functions take that are left to the linker, which the bound does not count: those above and, where the target
+   has no float unit, the compiler's arithmetic. */
 #ifdef __ARM_FP
-#define ARITHMETIC 0
+#define OUTSIDE 16
 #else
-#define ARITHMETIC 64
+#define OUTSIDE 64
 #endif
 
 #define PAINTED 512
@@ -76,7 +77,7 @@ static void run(void) {
   int32_t status = TENFOLD_OK;
   for (int at = 0; at < COUNT; at += BATCH) {
     ptrdiff_t count = COUNT - at < BATCH ? COUNT - at : BATCH;
-    if (call(images + at * PIXELS, rows[at], count, &status) > DIGITS_MLP_STACK_BYTES + ARITHMETIC) quit(3);
+    if (call(images + at * PIXELS, rows[at], count, &status) > DIGITS_MLP_STACK_BYTES + OUTSIDE) quit(3);
     if (status != TENFOLD_OK) quit(2);
   }
   for (int at = 0; at < COUNT; at++) {

@@ -8,21 +8,39 @@ use crate::package::Package;
 
 const IMAGES: usize = 20;
 
-/// A board of QEMU, with its target and how GCC is told of it.
+/// A board of QEMU, with its name as a target, and how GCC is told of it.
 struct Board {
     machine: &'static str,
     target: &'static str,
+    /// Where its flash and its memory begin.
+    memory: [&'static str; 2],
     flags: &'static [&'static str],
 }
 
-const BOARDS: [Board; 2] = [
+/// The addresses in the linker script.
+const MEMORY: [&str; 2] = ["0x00000000", "0x20000000"];
+
+const BOARDS: [Board; 3] = [
     Board {
         machine: "mps2-an386",
-        target: "thumbv7em-none-eabihf",
+        target: "arm/mps2-an386",
+        memory: MEMORY,
         flags: &["-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
     },
     // Without a float unit: arithmetic comes from libgcc.
-    Board { machine: "mps2-an385", target: "thumbv7m-none-eabi", flags: &["-mcpu=cortex-m3", "-mfloat-abi=soft"] },
+    Board {
+        machine: "mps2-an385",
+        target: "arm/mps2-an385",
+        memory: MEMORY,
+        flags: &["-mcpu=cortex-m3", "-mfloat-abi=soft"],
+    },
+    // With vectors.
+    Board {
+        machine: "mps3-an547",
+        target: "arm/mps3-an547",
+        memory: ["0x10000000", "0x30000000"],
+        flags: &["-mcpu=cortex-m55", "-mfloat-abi=hard"],
+    },
 ];
 
 fn root() -> PathBuf {
@@ -65,18 +83,23 @@ fn a_firmware_in_c_sees_the_same_digits() {
     if !has_tools() {
         return;
     }
-    let package = Package::bare("lib-firmware");
     let manifest = root().join("examples/digits/Cargo.toml");
     for board in &BOARDS {
-        let (target, library) = (board.target, package.path(board.target));
-        let line = format!("lib --manifest-path {} --target {target} --output {target}", manifest.display());
+        let target = board.target;
+        let package = Package::bare(&format!("lib-{}", board.machine)).env("TENFOLD_TARGET", target);
+        let library = package.path("made");
+        let line = format!("lib --manifest-path {} --output made", manifest.display());
         let outcome = package.run(&line);
         assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
         fs::copy(root().join("examples/digits/data/test_images.npy"), library.join("test_images.npy"))
             .expect("the images");
-        let script = root().join("tests/firmware/mps2.ld");
+        let mut script = fs::read_to_string(root().join("tests/firmware/mps2.ld")).expect("the linker script");
+        for (from, to) in MEMORY.iter().zip(&board.memory) {
+            script = script.replace(from, to);
+        }
+        fs::write(library.join("board.ld"), script).expect("a file");
         let mut cc = compiler(board, &library);
-        cc.args(["-Wl,--gc-sections", "-L.", "-ldigits", "-lgcc", "-o", "firmware", "-T"]).arg(script);
+        cc.args(["-Wl,--gc-sections", "-L.", "-ldigits", "-lgcc", "-o", "firmware", "-T", "board.ld"]);
         let output = cc.output().expect("GCC starts");
         assert!(output.status.success(), "{target}: {}", String::from_utf8_lossy(&output.stderr));
         let output = Command::new("qemu-system-arm")
@@ -99,7 +122,8 @@ fn a_firmware_in_c_sees_the_same_digits() {
         assert!(output.status.success(), "{target}: {output:?}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected(), "{target}");
         // The other board's convention for floats is refused before anything is linked.
-        let other = BOARDS.iter().find(|other| other.target != target).expect("there are two");
+        let is_hard = |board: &Board| board.flags.contains(&"-mfloat-abi=hard");
+        let other = BOARDS.iter().find(|other| is_hard(other) != is_hard(board)).expect("there are both");
         let output = compiler(other, &library).arg("-fsyntax-only").output().expect("GCC starts");
         assert!(!output.status.success(), "{target} is taken with {:?}", other.flags);
         let text = String::from_utf8_lossy(&output.stderr);

@@ -117,16 +117,22 @@ int main(void) { return dense() || powers() || others(); }
 "#;
 
 /// Every target of the list in `compiler/docs/embedded.md`.
-const TARGETS: [&str; 8] = [
-    "thumbv6m-none-eabi",
-    "thumbv7m-none-eabi",
-    "thumbv7em-none-eabi",
-    "thumbv7em-none-eabihf",
-    "thumbv8m.main-none-eabihf",
-    "riscv32imac-unknown-none-elf",
-    "riscv64gc-unknown-none-elf",
-    "aarch64-unknown-linux-gnu",
+const TARGETS: [&str; 10] = [
+    "llvm -mtriple=thumbv6m-none-eabi",
+    "llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3",
+    "llvm -mtriple=thumbv7em-none-eabi -mcpu=cortex-m4",
+    "llvm -mtriple=thumbv7em-none-eabihf -mcpu=cortex-m7",
+    "llvm -mtriple=thumbv8m.main-none-eabihf -mcpu=cortex-m33",
+    "arm/mps3-an547",
+    "llvm -mtriple=riscv32imac-unknown-none-elf",
+    "llvm -mtriple=riscv64gc-unknown-none-elf",
+    "llvm -mtriple=riscv64gc-unknown-none-elf -mattr=+v",
+    "llvm -mtriple=aarch64-unknown-linux-gnu -mcpu=cortex-a53",
 ];
+
+/// A product, which a target with vectors has in vectors.
+const PRODUCT: &str = "#[tensor_fn]\npub fn product(x: Tensor<f32, 8, 16>, y: Tensor<f32, 16, 32>) -> Tensor<f32, 8, 32> {\n    \
+                       matmul(x, y)\n}\n";
 
 fn good(output: Output) -> String {
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -185,14 +191,17 @@ fn allowed(name: &str, target: &str) -> bool {
 
 #[test]
 fn every_target_has_a_library_and_asks_for_little() {
-    let (package, _) = made("lib-targets");
-    if std::env::var_os("TENFOLD_LLVM").is_some_and(|choice| choice == "none") {
+    let (mut package, _) = made("lib-targets");
+    if without_llvm() {
         return println!("left out: `TENFOLD_LLVM=none`, and no C compiler for each target");
     }
-    for target in TARGETS {
-        let outcome = package.run(&format!("lib --target {target} --output {target}"));
-        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{target}: {outcome:?}");
-        let header = package.read(&format!("{target}/made.h"));
+    for text in TARGETS {
+        package = package.env("TENFOLD_TARGET", text);
+        let outcome = package.run("lib --output c");
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{text}: {outcome:?}");
+        let header = package.read("c/made.h");
+        let target = header.lines().next().and_then(|line| line.split_whitespace().nth(4)).expect("its name");
+        let target = target.trim_end_matches('.');
         let line = header.lines().find_map(|line| line.strip_prefix("/* What it leaves to the linker: "));
         let line = line.and_then(|line| line.strip_suffix(". */")).expect("the line");
         let wrong: Vec<&str> = line.split(", ").filter(|name| *name != "nothing" && !allowed(name, target)).collect();
@@ -205,6 +214,38 @@ fn every_target_has_a_library_and_asks_for_little() {
         let hard = header.contains("#if defined(__arm__) && !defined(__ARM_PCS_VFP)\n#error");
         assert_eq!(hard, target.ends_with("hf"), "{target}");
     }
+}
+
+fn without_llvm() -> bool {
+    std::env::var_os("TENFOLD_LLVM").is_some_and(|choice| choice == "none")
+}
+
+/// What a text adds to cargo's target steers schedules and code.
+#[test]
+fn a_target_with_vectors_has_them() {
+    if without_llvm() {
+        return println!("left out: `TENFOLD_LLVM=none`, which makes no assembly");
+    }
+    let mut package = Package::new("lib-vectors", PRODUCT);
+    let cases = [
+        ("thumbv8m.main-none-eabihf", "llvm -mcpu=cortex-m33", "llvm -mcpu=cortex-m55", "vfma.f32\tq"),
+        ("riscv64gc-unknown-none-elf", "llvm", "llvm -mattr=+v", "vsetvli"),
+        ("x86_64-unknown-linux-gnu", "llvm -mcpu=x86-64-v2", "llvm -mcpu=x86-64-v3", "ymm"),
+    ];
+    for (target, without, with, part) in cases {
+        let mut has = |text: &str| {
+            package = std::mem::take(&mut package).env("TENFOLD_TARGET", text);
+            let outcome = package.run(&format!("show --target {target} --variant baseline --stage asm product"));
+            assert_eq!(outcome.code, Some(0), "{text}: {outcome:?}");
+            outcome.stdout.contains(part)
+        };
+        assert_eq!((has(without), has(with)), (false, true), "{target}");
+    }
+    let package = package.env("TENFOLD_TARGET", "llvm -mcpu=cortex-m5");
+    let outcome = package.run("lib -o c");
+    let text = "error: `TENFOLD_TARGET=llvm -mcpu=cortex-m5`: there is no processor `cortex-m5`; a similar name is \
+                `cortex-m0`\n";
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), text));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A package.
+#[derive(Default)]
 pub(crate) struct Package {
     directory: PathBuf,
     environment: Vec<(String, String)>,

@@ -69,9 +69,14 @@ const PASSED: &[(Arch, &[&str])] = &[
     (Arch::Wasm32, &["bulk-memory", "nontrapping-fptoint", "relaxed-simd", "sign-ext", "simd128"]),
 ];
 
+/// The features that a user may switch on, as rustc names them.
+pub fn known_features(arch: Arch) -> &'static [&'static str] {
+    PASSED.iter().find(|(of, _)| *of == arch).map_or(&[], |(_, names)| names)
+}
+
 /// The features in LLVM's words: those of the target, then those of the user.
 pub(super) fn llvm(arch: Arch, base: &str, user: &[String]) -> Vec<String> {
-    let passed = PASSED.iter().find(|(of, _)| *of == arch).map_or(&[][..], |(_, names)| names);
+    let passed = known_features(arch);
     let rename = |name: &str| {
         let found = RENAMED.iter().find(|(of, rust, _)| *of == arch && *rust == name);
         found.map_or_else(|| name.to_owned(), |(_, _, llvm)| (*llvm).to_owned())
