@@ -1,13 +1,13 @@
 //! About how many cycles of a core a loop takes: enough to say whether threads are worth it.
 //!
-//! It counts what statements do, not what memory does to them; a loop that waits for memory takes longer, and is worth
-//! threads all the more. Indices cost nothing, as they mostly end up in addresses.
+//! It counts what statements do, or what they wait for where they read large operands once: a product of one row waits
+//! for its weights. Indices cost nothing, as they mostly end up in addresses.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::{BinaryOp, UnaryOp};
-use tenfold_ir::tir::{BufId, Elem, Expr, ExprId, LoopKind, PrimFunc, Stmt, Viewer};
+use tenfold_ir::tir::{BufId, Elem, Expr, ExprId, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer};
 
 /// Cycles below which a loop on threads is no faster: handing parts over, and waiting for the last one, each about
 /// 2 µs at 3 GHz, and for a while the threads look for more, which slows what shares a core with them. What runs the
@@ -19,6 +19,13 @@ const UNKNOWN: i64 = 8;
 
 /// Parts of a cycle that are counted: two operations begin in each.
 const PARTS: i64 = 2;
+
+/// Bytes of an operand from which on it is not in the first cache when a call begins, nor the others beside it in the
+/// second.
+const FAR: i64 = 1 << 18;
+
+/// Bytes of such operands that a core is given in a cycle: between what the second cache gives and what the third does.
+const NEARER: i64 = 16;
 
 /// Counts over one function.
 pub(crate) struct Work<'f> {
@@ -38,7 +45,41 @@ impl<'f> Work<'f> {
     pub(crate) fn cycles(&mut self, stmt: &Stmt) -> IntExpr {
         let parts = self.stmt(stmt).floor_div(&IntExpr::from(PARTS));
         let parts = self.viewer.prover.simplify(&parts);
-        parts.as_const().map_or(&parts + 1, |n| IntExpr::from(n.max(1)))
+        parts.as_const().map_or(&parts + 1, |n| IntExpr::from(n.max(self.far(stmt) / NEARER).max(1)))
+    }
+
+    /// Bytes of large operands that a statement reads, each counted once.
+    fn far(&mut self, stmt: &Stmt) -> i64 {
+        let mut read = BTreeMap::new();
+        self.reads(stmt, &mut Vec::new(), &mut read);
+        read.into_values().fold(0, i64::saturating_add)
+    }
+
+    /// The most that one expression inside of a statement reads of each large operand.
+    fn reads(&mut self, stmt: &Stmt, loops: &mut Vec<(VarId, i64)>, read: &mut BTreeMap<BufId, i64>) {
+        let func = self.viewer.func();
+        for id in func.reachable(stmt.exprs()) {
+            let Expr::Load { buf, index, .. } = func.exprs.get(id) else { continue };
+            let Some(size) = large(func, *buf) else { continue };
+            let moves = func.reachable(index.iter().copied());
+            let moves: BTreeSet<VarId> = moves.into_iter().filter_map(|e| variable(func.exprs.get(e))).collect();
+            let turns = loops.iter().filter(|(var, _)| moves.contains(var)).map(|(_, turns)| *turns);
+            let each = i64::from(func.exprs.ty(id).lanes) * func.buffers[buf.0 as usize].dtype.size_bytes() as i64;
+            let bytes = turns.fold(each, i64::saturating_mul).min(size);
+            let most = read.entry(*buf).or_insert(0);
+            *most = bytes.max(*most);
+        }
+        let inside = match stmt {
+            Stmt::For { var, extent, .. } => {
+                loops.push((*var, self.viewer.int(*extent).as_const().unwrap_or(UNKNOWN)));
+                true
+            }
+            _ => false,
+        };
+        stmt.children().into_iter().for_each(|child| self.reads(child, loops, read));
+        if inside {
+            loops.pop();
+        }
     }
 
     fn stmt(&mut self, stmt: &Stmt) -> IntExpr {
@@ -126,6 +167,21 @@ impl<'f> Work<'f> {
             Elem::Scalar(dtype) => dtype.size_bytes() as i64,
         };
         (i64::from(ty.lanes) * bytes + self.vector_bytes - 1) / self.vector_bytes
+    }
+}
+
+/// The bytes of an operand that is large.
+fn large(func: &PrimFunc, buf: BufId) -> Option<i64> {
+    let data = &func.buffers[buf.0 as usize];
+    let mut extents = data.shape.iter().map(|extent| extent.as_const());
+    let size = extents.try_fold(data.dtype.size_bytes() as i64, |size, extent| size.checked_mul(extent?))?;
+    (data.scope == Scope::Param && size >= FAR).then_some(size)
+}
+
+fn variable(expr: &Expr) -> Option<VarId> {
+    match expr {
+        Expr::Var(var) => Some(*var),
+        _ => None,
     }
 }
 

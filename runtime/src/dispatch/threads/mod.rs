@@ -107,7 +107,7 @@ impl Context {
         if !held.awake(threads - 1) {
             let spent = self.spent.get().saturating_add(all);
             self.spent.set(spent);
-            if spent < COLD {
+            if !held.often() && spent < COLD {
                 return false;
             }
             held.start(threads - 1);

@@ -41,6 +41,8 @@ pub(super) struct Pool {
     region: AtomicPtr<Region>,
     /// How many workers there are.
     started: AtomicUsize,
+    /// When somebody last had work for a worker that slept, in nanoseconds since the first who did.
+    missed: AtomicU64,
     workers: [Worker; MOST - 1],
 }
 
@@ -64,6 +66,7 @@ impl Pool {
             state: AtomicU64::new(0),
             region: AtomicPtr::new(null_mut()),
             started: AtomicUsize::new(0),
+            missed: AtomicU64::new(0),
             workers: [const { Worker { thread: OnceLock::new(), asleep: AtomicBool::new(false) } }; MOST - 1],
         }
     }
@@ -80,6 +83,14 @@ impl Held {
     /// Whether so many workers are there and the first is awake, so that they cost nothing.
     pub(super) fn awake(&self, workers: usize) -> bool {
         self.0.started.load(Ordering::Acquire) >= workers && !self.0.workers[0].asleep.load(Ordering::Relaxed)
+    }
+
+    /// Whether work comes so densely that a worker that is woken now is still awake when more of it comes. To be asked
+    /// each time when there is work and no worker is awake.
+    pub(super) fn often(&self) -> bool {
+        static FIRST: OnceLock<Instant> = OnceLock::new();
+        let since = FIRST.get_or_init(Instant::now).elapsed();
+        self.0.missed_at(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// Starts workers until there are so many, or the system has no more.
@@ -113,6 +124,12 @@ impl Held {
 }
 
 impl Pool {
+    /// Notes that there was work for a worker that slept; whether that is so for the second time within a wait.
+    fn missed_at(&self, now: u64) -> bool {
+        let before = self.missed.swap(now.max(1), Ordering::Relaxed);
+        before > 0 && Duration::from_nanos(now.saturating_sub(before)) < WATCH
+    }
+
     /// Wakes a worker that sleeps.
     fn wake(&self, number: usize) {
         let Some(worker) = self.workers.get(number) else { return };
@@ -254,6 +271,16 @@ mod tests {
         held.start(5);
         for _ in 0..20 {
             assert_eq!(met(&held, 64, 2, 2), 2);
+        }
+    }
+
+    #[test]
+    fn work_that_comes_densely_is_told_from_work_that_does_not() {
+        static POOL: Pool = Pool::new();
+        let wait = WATCH.as_nanos() as u64;
+        let asked = [(0, false), (wait - 1, true), (wait, true), (2 * wait, false), (9 * wait, false)];
+        for (at, often) in asked {
+            assert_eq!(POOL.missed_at(at), often, "at {at} ns");
         }
     }
 
