@@ -39,7 +39,7 @@ fn find_core() -> Option<Core> {
     tools::has(&compiler).then_some(Core::Compiler(compiler))
 }
 
-/// Builds the firmware and returns its path.
+/// Builds the programs and returns the path of their folder.
 fn build(core: Core) -> PathBuf {
     let source = tools::root().join("tests/firmware");
     // The firmware is a workspace of its own; it is to build with the versions of this one.
@@ -66,7 +66,23 @@ fn build(core: Core) -> PathBuf {
     let output = cargo.output().expect("starts cargo");
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "the firmware does not build:\n{text}");
-    target.join(TARGET).join("release/firmware")
+    target.join(TARGET).join("release")
+}
+
+/// Runs a program in the simulator until it ends; what it wrote.
+fn run(program: &Path) -> String {
+    let output = Command::new("qemu-system-arm")
+        .args(["-M", "mps2-an386", "-nographic", "-monitor", "none", "-serial", "none"])
+        .args(["-chardev", "stdio,id=console"])
+        .args(["-semihosting-config", "enable=on,target=native,chardev=console"])
+        .arg("-kernel")
+        .arg(program)
+        .stdin(Stdio::null())
+        .output()
+        .expect("starts the simulator");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{} failed: {}\n{text}", program.display(), output.status);
+    text
 }
 
 /// The classes of the first images by the host's reference.
@@ -94,18 +110,10 @@ fn a_microcontroller_sees_the_same_digits() {
     let Some(core) = find_core() else {
         return tools::skip("`core` for thumbv7em-none-eabihf", SETUP);
     };
-    let firmware = build(core);
-    let output = Command::new("qemu-system-arm")
-        .args(["-M", "mps2-an386", "-nographic", "-monitor", "none", "-serial", "none"])
-        .args(["-chardev", "stdio,id=console"])
-        .args(["-semihosting-config", "enable=on,target=native,chardev=console"])
-        .arg("-kernel")
-        .arg(firmware)
-        .stdin(Stdio::null())
-        .output()
-        .expect("starts the simulator");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "the firmware failed:\n{text}");
+    let programs = build(core);
+    let text = run(&programs.join("firmware"));
     let classes: Vec<usize> = text.lines().map(|line| line.parse().expect("a class")).collect();
     assert_eq!(classes, expected());
+    // That it links says that a call has no way to a panic.
+    assert_eq!(run(&programs.join("cannot_panic")), "");
 }

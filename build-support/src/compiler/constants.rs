@@ -1,11 +1,11 @@
 //! Constants: from a place in a file, or bytes in memory, to an archive of their own.
 
-use crate::object::archive;
-use crate::object::constant::{ElfTarget, Plan};
+use crate::object::constant::{self, ElfTarget};
+use crate::object::{archive, wasm};
 use crate::out;
 use crate::weights::{self, Failure, Found};
 use crate::worker::message::Request;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use tenfold_core::constant_symbol;
 use tenfold_ir::{ConstBytes, ConstData, content};
@@ -35,10 +35,10 @@ pub(super) fn publish(
     if constants.is_empty() {
         return Ok(Vec::new());
     }
-    let Some(target) = ElfTarget::of_triple(&request.target.triple) else {
+    let Some(format) = Format::of_triple(&request.target.triple) else {
         let text = format!("constants cannot be linked for `{}` yet", request.target.triple);
         let error = Diagnostic::new(NodeId::FUNCTION, Code::Target, text);
-        return Err(error.help("build for a target whose objects are ELF"));
+        return Err(error.help("build for a target whose objects are ELF or WebAssembly"));
     };
     let directory = Path::new(&request.archives);
     let mut names = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn publish(
         let name = format!("tenfold_w_{}", constant.hash);
         let bytes = length(constant);
         if !out::archive_path(directory, &name).is_file() {
-            write(directory, &name, target, constant, section).map_err(|error| {
+            write(directory, &name, format, constant, section).map_err(|error| {
                 let text = format!("the constant `{}` cannot be written: {error}", constant.name);
                 Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)
             })?;
@@ -63,9 +63,55 @@ fn length(constant: &ConstData) -> u64 {
     }
 }
 
-fn write(directory: &Path, name: &str, target: ElfTarget, constant: &ConstData, section: &str) -> io::Result<()> {
+/// How objects are written.
+#[derive(Clone, Copy)]
+enum Format {
+    Elf(ElfTarget),
+    Wasm,
+}
+
+impl Format {
+    fn of_triple(triple: &str) -> Option<Self> {
+        if triple.starts_with("wasm32") {
+            return Some(Self::Wasm);
+        }
+        ElfTarget::of_triple(triple).map(Self::Elf)
+    }
+
+    /// The layout of the object of a constant, if the target has room for it.
+    fn plan(self, symbol: &str, length: u64, section: &str) -> Option<Plan> {
+        Some(match self {
+            Self::Elf(target) => Plan::Elf(constant::Plan::new(target, symbol, length, section)),
+            Self::Wasm => Plan::Wasm(wasm::Plan::new(symbol, length, section)?),
+        })
+    }
+}
+
+enum Plan {
+    Elf(constant::Plan),
+    Wasm(wasm::Plan),
+}
+
+impl Plan {
+    fn object_length(&self) -> u64 {
+        match self {
+            Self::Elf(plan) => plan.object_length(),
+            Self::Wasm(plan) => plan.object_length(),
+        }
+    }
+
+    fn write(&self, out: &mut impl Write, bytes: &mut impl Read) -> io::Result<()> {
+        match self {
+            Self::Elf(plan) => plan.write(out, bytes),
+            Self::Wasm(plan) => plan.write(out, bytes),
+        }
+    }
+}
+
+fn write(directory: &Path, name: &str, format: Format, constant: &ConstData, section: &str) -> io::Result<()> {
     let symbol = constant_symbol(&constant.hash);
-    let plan = Plan::new(target, &symbol, length(constant), section);
+    let too_long = || io::Error::new(io::ErrorKind::InvalidInput, "it is longer than the target's addresses reach");
+    let plan = format.plan(&symbol, length(constant), section).ok_or_else(too_long)?;
     let mut bytes: Box<dyn Read> = match &constant.bytes {
         ConstBytes::Inline(bytes) => Box::new(&bytes[..]),
         ConstBytes::File { path, offset, len } => Box::new(weights::range(path, *offset, *len)?),

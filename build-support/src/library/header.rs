@@ -95,7 +95,9 @@ impl Writer {
         if !constants.is_empty() {
             self.define(&format!("{capital}_WEIGHT_ALIGN"), CONSTANT_ALIGN);
         }
-        let asks_for: BTreeSet<&str> = library.functions.iter().flat_map(|f| &f.asks_for).map(String::as_str).collect();
+        let asks_for = library.functions.iter().map(|function| function.asks_for.as_deref());
+        let Some(asks_for) = asks_for.collect::<Option<Vec<&[String]>>>() else { return };
+        let asks_for: BTreeSet<&str> = asks_for.into_iter().flatten().map(String::as_str).collect();
         let asks_for: Vec<&str> = asks_for.into_iter().collect();
         let needs = if asks_for.is_empty() { "nothing".into() } else { asks_for.join(", ") };
         self.line(&format!("/* What it leaves to the linker: {needs}. */"));

@@ -49,8 +49,8 @@ pub(super) fn merge(to: &Path, parts: &[Part]) -> io::Result<()> {
     })
 }
 
-/// What the object of an archive leaves to the linker.
-pub(super) fn asks_for(archive: &Path) -> io::Result<Vec<String>> {
+/// What the object of an archive leaves to the linker, if its format says it.
+pub(super) fn asks_for(archive: &Path) -> io::Result<Option<Vec<String>>> {
     let part = Part { archive: archive.into(), name: String::new(), symbol: String::new() };
     let Object { mut file, at, length } = open(&part)?;
     let mut bytes = Vec::new();

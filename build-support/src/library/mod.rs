@@ -37,8 +37,8 @@ pub(crate) struct Function {
     pub(crate) compiled: Compiled,
     /// The archive that holds its object alone.
     pub(crate) archive: PathBuf,
-    /// What its object leaves to the linker, beside constants.
-    pub(crate) asks_for: Vec<String>,
+    /// What its object leaves to the linker, beside constants, if its format says it.
+    pub(crate) asks_for: Option<Vec<String>>,
 }
 
 impl Function {
@@ -46,7 +46,7 @@ impl Function {
     pub(crate) fn read(mut self) -> io::Result<Self> {
         let asked = merge::asks_for(&self.archive)?;
         let is_constant = |name: &String| self.compiled.constants.iter().any(|(constant, _)| *name == symbol(constant));
-        self.asks_for = asked.into_iter().filter(|name| !is_constant(name)).collect();
+        self.asks_for = asked.map(|all| all.into_iter().filter(|name| !is_constant(name)).collect());
         Ok(self)
     }
 }

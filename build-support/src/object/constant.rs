@@ -42,11 +42,12 @@ impl ElfTarget {
 
     /// How many bits of a float the convention of RISC-V passes in registers of the float unit; 0 where there is none.
     pub(crate) fn riscv_float_bits(self) -> Option<u32> {
-        (self.machine == 243).then(|| match self.flags & 6 {
+        let bits = match self.flags & 6 {
             4 => 64,
             2 => 32,
             _ => 0,
-        })
+        };
+        (self.machine == 243).then_some(bits)
     }
 
     fn word(self) -> u64 {

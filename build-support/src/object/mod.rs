@@ -3,3 +3,4 @@
 pub(crate) mod archive;
 pub(crate) mod constant;
 pub(crate) mod symbols;
+pub(crate) mod wasm;

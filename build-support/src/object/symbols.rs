@@ -5,9 +5,9 @@ pub(crate) fn defined(object: &[u8]) -> Vec<String> {
     Elf::new(object).and_then(|elf| elf.globals(Side::Defined)).unwrap_or_default()
 }
 
-/// The symbols that an ELF object leaves to the linker; none for another format or a damaged object.
-pub(crate) fn undefined(object: &[u8]) -> Vec<String> {
-    Elf::new(object).and_then(|elf| elf.globals(Side::Undefined)).unwrap_or_default()
+/// The symbols that an ELF object leaves to the linker; none is known of another format or a damaged object.
+pub(crate) fn undefined(object: &[u8]) -> Option<Vec<String>> {
+    Elf::new(object).and_then(|elf| elf.globals(Side::Undefined))
 }
 
 /// Which global symbols are asked for.
@@ -121,12 +121,13 @@ mod tests {
             let mut object = Vec::new();
             Plan::new(target, "__tenfold_w_1", 3, "").write(&mut object, &mut &b"abc"[..]).unwrap();
             assert_eq!(defined(&object), ["__tenfold_w_1"], "{triple}");
-            assert!(undefined(&object).is_empty(), "{triple}");
+            assert_eq!(undefined(&object), Some(Vec::new()), "{triple}");
             for end in 0..object.len() {
                 let _ = defined(&object[..end]);
             }
         }
         assert!(defined(b"no object").is_empty());
+        assert_eq!(undefined(b"no object"), None);
     }
 
     #[test]

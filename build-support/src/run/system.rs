@@ -146,7 +146,7 @@ impl Run<'_> {
             signature,
             compiled: compiled.clone(),
             archive: out::archive_path(&self.directory, &self.archive(item)),
-            asks_for: Vec::new(),
+            asks_for: None,
         };
         function.read().map_err(|error| NoLibrary::Said(format!("the object of `{path}` cannot be read: {error}")))
     }

@@ -4,7 +4,6 @@
 
 use core::arch::{asm, global_asm};
 use core::fmt;
-use core::panic::PanicInfo;
 
 global_asm!(
     r#"
@@ -83,11 +82,4 @@ pub fn exit(status: u32) -> ! {
     loop {
         semihost(0x20, block.as_ptr());
     }
-}
-
-#[panic_handler]
-fn panic(info: &PanicInfo) -> ! {
-    use fmt::Write;
-    let _ = writeln!(Console, "{info}");
-    exit(101)
 }

@@ -5,6 +5,7 @@
 mod board;
 
 use core::fmt::Write;
+use core::panic::PanicInfo;
 use digits::{BATCH, mlp};
 
 /// The held-out images of the example, as stored: an npy file of f32 rows of 64.
@@ -42,4 +43,10 @@ extern "C" fn firmware_main() -> ! {
         let _ = writeln!(board::Console, "{}", class(row));
     }
     board::exit(0)
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo) -> ! {
+    let _ = writeln!(board::Console, "{info}");
+    board::exit(101)
 }

@@ -43,7 +43,7 @@ const BOARDS: [Board; 3] = [
     },
 ];
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout")
 }
 
@@ -60,7 +60,7 @@ fn has_tools() -> bool {
 }
 
 /// The classes of the first images by the host's reference.
-fn expected() -> String {
+pub(crate) fn expected() -> String {
     let bytes = fs::read(root().join("examples/digits/data/mlp_reference.npy")).expect("the reference");
     let values: Vec<f32> = bytes[128..] // NumPy pads its header so that the data begins here
         .chunks_exact(4)

@@ -14,3 +14,4 @@ mod show;
 mod tune;
 mod usage;
 mod values;
+mod wasm;
