@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p tenfold-tests --bench kernels -- NAME…`: against `ndarray` or loops that rustc compiles for vectors of
 //! 32 bytes, and against a copy of as many bytes as the kernel must read and write. All sides are timed in turn; medians
-//! count. `--c` compiles through C, `--tir` prints what is compiled.
+//! count. `--c` compiles through C, `--tir` prints what is compiled. Where `TENFOLD_PYTHON` names a Python that has
+//! `onnx` and `onnxruntime`, pools are compared with ONNX Runtime on one thread, too.
 #![allow(unsafe_code, reason = "calls what the back end compiled")]
 
 #[path = "../models/compiled.rs"]
@@ -11,7 +12,9 @@ mod compiled;
 #[path = "../models/graphs.rs"]
 mod graphs;
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use compiled::{Compiled, compiled, host_target, lowered};
@@ -19,7 +22,6 @@ use graphs::Graph;
 use ndarray::{ArrayView2, Axis};
 use tenfold_core::Backend;
 use tenfold_core::pass::PassContext;
-use tenfold_ir::Module;
 use tenfold_ir::op::ReduceOp;
 use tenfold_ir::ops::{self, Arg, AttrValue, OpCall};
 use tenfold_ir::relax::{DataLayout, Op, PoolOp, ValueId, Window};
@@ -34,52 +36,64 @@ struct Case {
     peer: fn(&[f32], &mut [f32]),
 }
 
+/// A pool in the layout of ONNX.
+struct PoolCase {
+    name: &'static str,
+    /// Extents of the operand.
+    shape: &'static [i64],
+    op: PoolOp,
+    side: i64,
+    stride: i64,
+    pad: i64,
+}
+
 const AVERAGE: PoolOp = PoolOp::Average { count_include_pad: false };
+const PADDED: PoolOp = PoolOp::Average { count_include_pad: true };
 const LAST: DataLayout = DataLayout::ChannelsLast;
 const FIRST: DataLayout = DataLayout::ChannelsFirst;
+
+const POOLS: &[PoolCase] = &[
+    PoolCase { name: "max_pool_3x3s2", shape: &[1, 64, 112, 112], op: PoolOp::Max, side: 3, stride: 2, pad: 1 },
+    PoolCase { name: "max_pool_2x2s2", shape: &[1, 64, 112, 112], op: PoolOp::Max, side: 2, stride: 2, pad: 0 },
+    PoolCase { name: "max_pool_3x3s1", shape: &[1, 192, 28, 28], op: PoolOp::Max, side: 3, stride: 1, pad: 1 },
+    PoolCase { name: "max_pool_5x5s1", shape: &[1, 256, 20, 20], op: PoolOp::Max, side: 5, stride: 1, pad: 2 },
+    PoolCase { name: "max_pool_13x13s1", shape: &[1, 256, 13, 13], op: PoolOp::Max, side: 13, stride: 1, pad: 6 },
+    PoolCase { name: "max_pool_3s2", shape: &[1, 64, 4096], op: PoolOp::Max, side: 3, stride: 2, pad: 1 },
+    PoolCase { name: "max_pool_2x2x2s2", shape: &[1, 32, 16, 56, 56], op: PoolOp::Max, side: 2, stride: 2, pad: 0 },
+    PoolCase { name: "max_pool_3x3s3", shape: &[1, 64, 96, 96], op: PoolOp::Max, side: 3, stride: 3, pad: 0 },
+    PoolCase { name: "average_pool_3x3s1", shape: &[1, 64, 112, 112], op: AVERAGE, side: 3, stride: 1, pad: 1 },
+    PoolCase { name: "average_pool_3x3s1_pad", shape: &[1, 64, 112, 112], op: PADDED, side: 3, stride: 1, pad: 1 },
+    PoolCase { name: "average_pool_2x2s2", shape: &[1, 64, 112, 112], op: AVERAGE, side: 2, stride: 2, pad: 0 },
+    PoolCase { name: "average_pool_3x3s2", shape: &[1, 64, 112, 112], op: AVERAGE, side: 3, stride: 2, pad: 1 },
+    PoolCase { name: "average_pool_3x3s1_14", shape: &[1, 512, 14, 14], op: AVERAGE, side: 3, stride: 1, pad: 1 },
+    PoolCase { name: "average_pool_7x7", shape: &[1, 1024, 7, 7], op: AVERAGE, side: 7, stride: 1, pad: 0 },
+    PoolCase { name: "average_pool_3x3x3s1", shape: &[1, 32, 16, 28, 28], op: AVERAGE, side: 3, stride: 1, pad: 1 },
+];
 
 const CASES: &[Case] = &[
     Case {
         name: "max_pool_3x3_nhwc",
         shape: &[1, 112, 112, 64],
-        make: |g, x| pool(g, x, PoolOp::Max, 3, 1, LAST),
+        make: |g, x| pool(g, x, PoolOp::Max, [3, 2, 1], LAST),
         peer: |x, y| windows::<3>(x, y, [112, 56, 64], 1, f32::NEG_INFINITY, f32::max),
-    },
-    Case {
-        name: "max_pool_3x3_nchw",
-        shape: &[1, 64, 112, 112],
-        make: |g, x| pool(g, x, PoolOp::Max, 3, 1, FIRST),
-        peer: |x, y| planes::<3>(x, y, [112, 56], 1, f32::NEG_INFINITY, f32::max),
     },
     Case {
         name: "max_pool_2x2_nhwc",
         shape: &[1, 112, 112, 64],
-        make: |g, x| pool(g, x, PoolOp::Max, 2, 0, LAST),
+        make: |g, x| pool(g, x, PoolOp::Max, [2, 2, 0], LAST),
         peer: |x, y| windows::<2>(x, y, [112, 56, 64], 0, f32::NEG_INFINITY, f32::max),
-    },
-    Case {
-        name: "max_pool_2x2_nchw",
-        shape: &[1, 64, 112, 112],
-        make: |g, x| pool(g, x, PoolOp::Max, 2, 0, FIRST),
-        peer: |x, y| planes::<2>(x, y, [112, 56], 0, f32::NEG_INFINITY, f32::max),
     },
     Case {
         name: "average_pool_3x3_nhwc",
         shape: &[1, 112, 112, 64],
-        make: |g, x| pool(g, x, AVERAGE, 3, 1, LAST),
+        make: |g, x| pool(g, x, AVERAGE, [3, 2, 1], LAST),
         peer: |x, y| windows::<3>(x, y, [112, 56, 64], 1, 0.0, |a, b| a + b),
     },
     Case {
         name: "average_pool_2x2_nhwc",
         shape: &[1, 112, 112, 64],
-        make: |g, x| pool(g, x, AVERAGE, 2, 0, LAST),
+        make: |g, x| pool(g, x, AVERAGE, [2, 2, 0], LAST),
         peer: |x, y| windows::<2>(x, y, [112, 56, 64], 0, 0.0, |a, b| a + b),
-    },
-    Case {
-        name: "average_pool_2x2_nchw",
-        shape: &[1, 64, 112, 112],
-        make: |g, x| pool(g, x, AVERAGE, 2, 0, FIRST),
-        peer: |x, y| planes::<2>(x, y, [112, 56], 0, 0.0, |a, b| a + b),
     },
     Case {
         name: "global_average_nhwc",
@@ -196,9 +210,11 @@ fn call(g: &mut Graph, name: &str, x: ValueId, attrs: &[(&str, i64)]) -> ValueId
     ops::apply(&mut g.b, def, &call).expect("it takes it")
 }
 
-/// A pool of steps of 2.
-fn pool(g: &mut Graph, x: ValueId, op: PoolOp, side: i64, pad: i64, layout: DataLayout) -> ValueId {
-    let window = Window { kernel: vec![side; 2], strides: vec![2; 2], pads: vec![pad; 4], dilations: vec![1; 2] };
+/// A pool of windows of one side, step and padding along every axis.
+fn pool(g: &mut Graph, x: ValueId, op: PoolOp, [side, stride, pad]: [i64; 3], layout: DataLayout) -> ValueId {
+    let axes = g.b.tensor(x).shape.len() - 2;
+    let (kernel, strides, pads) = (vec![side; axes], vec![stride; axes], vec![pad; 2 * axes]);
+    let window = Window { kernel, strides, pads, dilations: vec![1; axes] };
     g.b.emit(Op::Pool { op, window, ceil_mode: false, layout }, &[x]).expect("it takes it")
 }
 
@@ -227,24 +243,32 @@ fn windows<const K: usize>(
     }
 }
 
-/// Windows of steps of 2 over planes.
-fn planes<const K: usize>(
-    x: &[f32],
-    y: &mut [f32],
-    [side, out]: [usize; 2],
-    pad: usize,
-    start: f32,
-    op: impl Fn(f32, f32) -> f32,
-) {
-    for (x, y) in x.chunks_exact(side * side).zip(y.chunks_exact_mut(out * out)) {
-        for (place, y) in y.iter_mut().enumerate() {
-            let mut acc = start;
-            for (i, j) in (0..K * K).map(|tap| (2 * (place / out) + tap / K, 2 * (place % out) + tap % K)) {
-                if (pad..side + pad).contains(&i) && (pad..side + pad).contains(&j) {
-                    acc = op(acc, x[(i - pad) * side + j - pad]);
+/// Windows over volumes of up to three axes, tap by tap.
+fn volumes(case: &PoolCase, x: &[f32], y: &mut [f32]) {
+    let spatial = &case.shape[2..];
+    let out = |n: i64| (n + 2 * case.pad - case.side) / case.stride + 1;
+    let places: i64 = spatial.iter().map(|n| out(*n)).product();
+    let taps = case.side.pow(spatial.len() as u32);
+    let whole: i64 = spatial.iter().product();
+    for (x, y) in x.chunks_exact(whole as usize).zip(y.chunks_exact_mut(places as usize)) {
+        for (place, y) in (0..).zip(y) {
+            let (mut acc, mut count) = (if case.op == PoolOp::Max { f32::NEG_INFINITY } else { 0.0 }, 0.0);
+            for tap in 0..taps {
+                let (mut place, mut tap, mut at, mut apart) = (place, tap, Some(0), 1);
+                for n in spatial.iter().rev() {
+                    let i = place % out(*n) * case.stride + tap % case.side - case.pad;
+                    at = at.filter(|_| (0..*n).contains(&i)).map(|at| at + i * apart);
+                    (place, tap, apart) = (place / out(*n), tap / case.side, apart * n);
                 }
+                let Some(at) = at else { continue };
+                let x = x[at as usize];
+                (acc, count) = (if case.op == PoolOp::Max { acc.max(x) } else { acc + x }, count + 1.0);
             }
-            *y = acc;
+            *y = match case.op {
+                PoolOp::Max => acc,
+                PoolOp::Average { count_include_pad: true } => acc / taps as f32,
+                PoolOp::Average { count_include_pad: false } => acc / count,
+            };
         }
     }
 }
@@ -304,28 +328,86 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let flag = |name: &str| args.iter().any(|a| a == name);
     let words: Vec<&String> = args.iter().filter(|a| !a.starts_with("--")).collect();
-    for case in CASES.iter().filter(|case| words.is_empty() || words.iter().any(|w| case.name.starts_with(w.as_str())))
-    {
-        measured(case, flag("--c"), flag("--tir"));
+    let asked = |name: &str| words.is_empty() || words.iter().any(|w| name.starts_with(w.as_str()));
+    let how = How { c: flag("--c"), tir: flag("--tir") };
+    for case in POOLS.iter().filter(|case| asked(case.name)) {
+        let made =
+            built(case.name, case.shape, how, |g, x| pool(g, x, case.op, [case.side, case.stride, case.pad], FIRST));
+        measured(case.name, case.shape, &made, &mut |x, y| volumes(case, x, y), other(case));
+    }
+    for case in CASES.iter().filter(|case| asked(case.name)) {
+        let made = built(case.name, case.shape, how, case.make);
+        measured(case.name, case.shape, &made, &mut |x, y| (case.peer)(x, y), None);
     }
 }
 
-fn module(case: &Case) -> Module {
-    let mut g = Graph::new("kernel");
-    let x = g.param(case.shape);
-    let y = (case.make)(&mut g, x);
-    g.done(y)
+/// How a kernel is compiled.
+#[derive(Clone, Copy)]
+struct How {
+    /// Through C.
+    c: bool,
+    /// Whether what is compiled is printed.
+    tir: bool,
 }
 
-fn build(case: &Case, c: bool, tir: bool) -> Compiled {
+fn built(name: &str, shape: &[i64], how: How, make: impl Fn(&mut Graph, ValueId) -> ValueId) -> Compiled {
+    let mut g = Graph::new("kernel");
+    let x = g.param(shape);
+    let y = make(&mut g, x);
     let mut context = PassContext::new(host_target());
     context.verify = false;
-    let (low, workspace) = lowered(&module(case), &context);
-    if tir {
+    let (low, workspace) = lowered(&g.done(y), &context);
+    if how.tir {
         println!("{}", tenfold_ir::functions_text(&low));
     }
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernels").join(case.name);
-    compiled(&low, workspace, &*backend(c, folder.join("c")), &context.target, &folder)
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernels").join(name);
+    compiled(&low, workspace, &*backend(how.c, folder.join("c")), &context.target, &folder)
+}
+
+/// A pool in ONNX Runtime.
+struct Other {
+    child: Child,
+    answers: BufReader<ChildStdout>,
+}
+
+/// The same pool in ONNX Runtime, where there is one.
+fn other(case: &PoolCase) -> Option<Other> {
+    let python = std::env::var_os("TENFOLD_PYTHON")?;
+    let words = |n: i64, count: usize| vec![n.to_string(); count].join(",");
+    let axes = case.shape.len() - 2;
+    let (side, stride, pads) = (words(case.side, axes), words(case.stride, axes), words(case.pad, 2 * axes));
+    let (op, more) = match case.op {
+        PoolOp::Max => ("MaxPool", ""),
+        PoolOp::Average { count_include_pad: true } => ("AveragePool", " count_include_pad=1"),
+        PoolOp::Average { count_include_pad: false } => ("AveragePool", ""),
+    };
+    let node = format!("{op} kernel_shape={side} strides={stride} pads={pads}{more}");
+    let shape = case.shape.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/onnx_runtime.py");
+    let mut command = Command::new(python);
+    command.args([script, &shape, &node]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the Python that TENFOLD_PYTHON names runs");
+    let answers = BufReader::new(child.stdout.take().expect("it was asked for"));
+    Some(Other { child, answers })
+}
+
+impl Other {
+    /// Seconds of one run.
+    fn seconds(&mut self) -> f64 {
+        let mut line = String::new();
+        let asked = self.child.stdin.as_mut().map(|to| to.write_all(b"\n"));
+        asked.expect("it is there").expect("it listens");
+        self.answers.read_line(&mut line).expect("it answers");
+        line.trim().parse().expect("ONNX Runtime has taken the node; its Python says above why not")
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        // What it ends with is of no interest.
+        let _ = self.child.wait();
+    }
 }
 
 fn backend(c: bool, folder: PathBuf) -> Box<dyn Backend> {
@@ -337,25 +419,37 @@ fn backend(c: bool, folder: PathBuf) -> Box<dyn Backend> {
     Box::new(tenfold_llvm::LlvmBackend::new(llvm, &found))
 }
 
-fn measured(case: &Case, c: bool, tir: bool) {
-    let ours = build(case, c, tir);
+fn measured(
+    name: &str,
+    shape: &[i64],
+    ours: &Compiled,
+    peer: &mut dyn FnMut(&[f32], &mut [f32]),
+    mut other: Option<Other>,
+) {
     let mut memory = ours.memory();
     for (n, m) in memory.iter_mut().enumerate() {
         m.floats().iter_mut().enumerate().for_each(|(i, x)| *x = ((i * 7919 + n * 3) % 1021) as f32 / 512.0 - 1.0);
     }
-    let count: i64 = case.shape.iter().product();
+    let count: i64 = shape.iter().product();
     // The operand is the first argument, the first result the first that is written.
     let written = ours.args.iter().find(|(_, usage)| *usage == tenfold_ir::tir::BufUse::Out);
     let out = written.map_or(0, |(bytes, _)| *bytes);
     let x = memory[0].floats()[..count as usize].to_vec();
     let mut y = vec![0f32; out / 4];
     let (from, mut to) = (vec![1f32; (count as usize + out / 4) / 2], vec![0f32; (count as usize + out / 4) / 2]);
-    let [a, b, copy] = in_turn([&mut || ours.call(&mut memory), &mut || wide(|| (case.peer)(&x, &mut y)), &mut || {
-        to.copy_from_slice(&from)
-    }]);
+    let mut all = in_turn([
+        &mut || seconds(&mut || ours.call(&mut memory)),
+        &mut || seconds(&mut || wide(|| peer(&x, &mut y))),
+        &mut || seconds(&mut || to.copy_from_slice(&from)),
+        &mut || other.as_mut().map_or(f64::NAN, Other::seconds),
+    ]);
+    let [a, b, copy, runtime] = all.each_mut().map(|times| middle(times));
+    let runtime = match other {
+        Some(_) => format!("; ONNX Runtime {:>9.2} us, {:>5.2} times", runtime * 1e6, runtime / a),
+        None => String::new(),
+    };
     println!(
-        "{:>22}: {:>9.2} us, peer {:>9.2} us, {:>5.2} times; copy {:>9.2} us, {:.2} of it; object {}",
-        case.name,
+        "{name:>22}: {:>9.2} us, peer {:>9.2} us, {:>5.2} times{runtime}; copy {:>9.2} us, {:.2} of it; object {}",
         a * 1e6,
         b * 1e6,
         b / a,
@@ -381,18 +475,22 @@ fn wide(f: impl FnOnce()) {
     f();
 }
 
-/// Seconds of one run, the middle of several whiles of each of several sides, all timed in turn.
-fn in_turn<const N: usize>(mut sides: [&mut dyn FnMut(); N]) -> [f64; N] {
+/// Seconds of one run in several whiles of each of several sides, all timed in turn.
+fn in_turn<const N: usize>(mut sides: [&mut dyn FnMut() -> f64; N]) -> [Vec<f64>; N] {
     const ROUNDS: usize = 41;
-    sides.iter_mut().for_each(|f| f());
+    sides.iter_mut().for_each(|side| {
+        side();
+    });
     let mut all: [Vec<f64>; N] = std::array::from_fn(|_| Vec::new());
     for _ in 0..ROUNDS {
-        all.iter_mut().zip(&mut sides).for_each(|(all, side)| all.push(seconds(&mut **side)));
+        all.iter_mut().zip(&mut sides).for_each(|(all, side)| all.push(side()));
     }
-    all.map(|mut all| {
-        all.sort_by(f64::total_cmp);
-        all[all.len() / 2]
-    })
+    all
+}
+
+fn middle(all: &mut [f64]) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
 }
 
 fn seconds(f: &mut dyn FnMut()) -> f64 {

@@ -7,12 +7,15 @@
 //! A kernel with a `#[schedule]` is past phase `blocks` and stays as it is; so does one with `skip_optimization`.
 
 mod attention;
+mod body;
 mod contraction;
 mod cut;
 mod fallback;
 mod kernel;
 mod machine;
 mod movement;
+mod parts;
+pub(crate) mod pooling;
 pub(crate) mod prepack_weights;
 mod scan;
 pub(crate) mod tensorize_dots;
@@ -84,6 +87,11 @@ const RULES: &[Rule] = &[
         apply: movement::apply,
     },
     Rule {
+        name: "pooling",
+        reason: "windows share what is made of a row, and those at the border cost no others a condition",
+        apply: pooling::apply,
+    },
+    Rule {
         name: "scan",
         reason: "chains of operations wait for themselves, and not for those beside them",
         apply: scan::apply,
@@ -112,6 +120,11 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
         taken.chosen.push(("decided by", "a record of `cargo tenfold tune`".into()));
     }
     context.tuned.answered(Point::Schedule, &func.name, asked);
+    if scheduled.as_ref().is_none_or(|(rule, _)| rule.name != "pooling")
+        && let Some(why) = pooling::refused(module, &func, &machine)
+    {
+        context.remark(|| Remark::missed(PASS.info.name, &func.name, "rule `pooling`".into(), why));
+    }
     context.remark(|| match &scheduled {
         Some((rule, taken)) => {
             let place = format!("rule `{}`", rule.name);

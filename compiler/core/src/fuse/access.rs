@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tenfold_ir::Scalar;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Expr, ExprId, PrimFunc, Stmt, VarId};
 
@@ -85,4 +86,16 @@ pub(crate) fn axes(func: &PrimFunc, index: &[ExprId]) -> Vec<Axis> {
 /// Whether an expression names a variable.
 pub(crate) fn names(func: &PrimFunc, id: ExprId, var: VarId) -> bool {
     func.reachable([id]).into_iter().any(|e| *func.exprs.get(e) == Expr::Var(var))
+}
+
+/// The conditions of which one asks for all, in order.
+pub(crate) fn conjuncts(func: &PrimFunc, cond: ExprId) -> Vec<ExprId> {
+    match func.exprs.get(cond) {
+        Expr::If(a, b, c) if *func.exprs.get(*c) == Expr::Const(Scalar::bool(false)) => {
+            let mut all = conjuncts(func, *a);
+            all.extend(conjuncts(func, *b));
+            all
+        }
+        _ => vec![cond],
+    }
 }

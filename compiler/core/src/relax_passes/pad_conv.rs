@@ -1,7 +1,9 @@
-//! `PadConv`: a convolution with padding becomes a `pad` and a convolution without; so does a maximum over windows.
+//! `PadConv`: a convolution with padding becomes a `pad` and a convolution without; so does a maximum over windows for
+//! a target without vectors.
 //!
 //! `conv(x, w, pads = p)  ->  conv(pad(x, 0, p), w)`: the loops lose a condition per tap, and vectorise. A maximum is
-//! padded by the least value there is.
+//! padded by the least value there is. Where targets have vectors the schedule of windows asks no condition per element,
+//! and needs no copy.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +16,23 @@ use tenfold_ir::{Function, Module, Scalar};
 
 use super::widened::widening;
 use crate::CompileError;
+use crate::dlight::pooling::needs_no_padding;
 use crate::pass::{Pass, PassContext, PassPhase};
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("PadConv", &pad_conv)
     .in_phase(PassPhase::Graph)
     .at_level(1)
-    .about("takes padding out of the loops of convolutions and of maxima over windows");
+    .about("takes padding out of the loops of convolutions, and of maxima over windows for targets without vectors");
 
 /// Runs on the entry.
-pub(crate) fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn pad_conv(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let entry = module.entry.clone();
     if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
-        let narrow = widening(func);
+        let (narrow, maxima) = (widening(func), !needs_no_padding(&context.target));
         for block in 0..func.blocks.len() {
             let bindings = std::mem::take(&mut func.blocks[block].bindings);
-            let padded = bindings.into_iter().flat_map(|b| expand(func, b, &narrow)).collect();
+            let padded = bindings.into_iter().flat_map(|b| expand(func, b, &narrow, maxima)).collect();
             func.blocks[block].bindings = padded;
         }
         *func = relax::renumbered(func);
@@ -37,15 +40,20 @@ pub(crate) fn pad_conv(module: &mut Module, _: &PassContext) -> Result<(), Compi
     Ok(())
 }
 
-/// The bindings that replace one.
-fn expand(func: &mut relax::Function, mut conv: Binding, narrow: &BTreeMap<ValueId, ValueId>) -> Vec<Binding> {
+/// The bindings that replace one; of maxima, too, where these are to be padded.
+fn expand(
+    func: &mut relax::Function,
+    mut conv: Binding,
+    narrow: &BTreeMap<ValueId, ValueId>,
+    maxima: bool,
+) -> Vec<Binding> {
     let tensor = |x: ValueId| func.values[x.0 as usize].ty.tensor().cloned();
     let (Some(ty), Some(out)) = (conv.args.first().and_then(|x| tensor(*x)), tensor(conv.out)) else {
         return vec![conv];
     };
     let (window, data, with) = match &mut conv.op {
         Op::Conv { window, layout, .. } => (window, layout.data, Scalar::zero(ty.dtype)),
-        Op::Pool { op: PoolOp::Max, window, layout, ceil_mode } => {
+        Op::Pool { op: PoolOp::Max, window, layout, ceil_mode } if maxima => {
             if *ceil_mode && let Some(pads) = whole_windows(window, *layout, &ty.shape, &out.shape) {
                 (window.pads, *ceil_mode) = (pads, false);
             }

@@ -228,6 +228,12 @@ impl<'c> Body<'_, 'c, '_> {
             let loaded = ir.load(memory, place, align);
             return Ok(self.loaded(ty, loaded));
         }
+        if let Some((first, by)) = strided(self.prim, *index) {
+            let first = self.as_index(first)?;
+            return Ok(
+                self.picked(ty, first, by, &mut |at| ir.load(memory, ir.element(memory.lane(), base, at), align))
+            );
+        }
         let at = self.as_index(*index)?;
         let mut all = ir.poison(memory);
         for lane in 0..u32::from(ty.lanes) {
@@ -235,6 +241,23 @@ impl<'c> Body<'_, 'c, '_> {
             all = ir.insert(all, ir.load(memory.lane(), place, align), lane);
         }
         Ok(self.loaded(ty, all))
+    }
+
+    /// Every so manieth element, out of vectors that together hold all from the first to the last one.
+    fn picked(&self, ty: Ty, first: Value<'c>, by: i64, load: &mut dyn FnMut(Value<'c>) -> Value<'c>) -> Value<'c> {
+        let (ir, lanes) = (self.cx.ir, i64::from(ty.lanes));
+        // The last vector ends with the last element, behind which there may be no memory.
+        let begins: Vec<i64> = (0..by).map(|n| if n + 1 < by { n * lanes } else { (lanes - 1) * (by - 1) }).collect();
+        let at = |begin: &i64| ir.add(first, ir.const_int(first.ty(), *begin));
+        let vectors: Vec<Value<'c>> = begins.iter().map(|begin| load(at(begin))).collect();
+        let mut all = ir.poison(self.memory_type(ty));
+        for lane in 0..lanes {
+            let place = lane * by;
+            let vector = (place / lanes) as usize;
+            let element = ir.extract(vectors[vector], (place - begins[vector]) as u32);
+            all = ir.insert(all, element, lane as u32);
+        }
+        self.loaded(ty, all)
     }
 
     fn loaded(&self, ty: Ty, value: Value<'c>) -> Value<'c> {
@@ -317,6 +340,19 @@ impl<'c> Body<'_, 'c, '_> {
 
 fn unexpanded(what: &str) -> String {
     format!("{what} was not written out before code generation")
+}
+
+/// Where a vector begins whose elements are so few apart that it is faster to load what is between them, too.
+fn strided(prim: &PrimFunc, index: ExprId) -> Option<(ExprId, i64)> {
+    const MOST: i64 = 4;
+    match prim.exprs.get(index) {
+        Expr::Ramp(base, stride, lanes) => {
+            // As many vectors as elements are apart hold all, if none of these has fewer.
+            let near = |by: &i64| (2..=MOST).contains(by) && i64::from(*lanes) >= *by;
+            prim.literal(*stride).filter(near).map(|by| (*base, by))
+        }
+        _ => None,
+    }
 }
 
 /// Where a vector of neighbours begins.

@@ -8,6 +8,7 @@ use tenfold_ir::tir::{
     BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer, substitution,
 };
 
+use crate::dlight::body::{flat, nest};
 use crate::fuse::loops::redirected;
 use crate::fuse::stage::{Iter, Stage};
 
@@ -40,7 +41,7 @@ impl Carried {
         flat(func, &stage.body, &mut locals, &mut all)?;
         let at = all.iter().position(|s| matches!(s, Stmt::For { .. }))?;
         let after = all.split_off(at + 1);
-        let (loops, body) = nest(func, all.pop()?)?;
+        let (loops, body) = nest(func, LoopKind::Serial, all.pop()?)?;
         let straight = all.iter().chain(&after).chain([&body]).all(|s| is_straight(func, s));
         (spatial && straight && !locals.is_empty()).then_some(Carried { locals, before: all, loops, body, after })
     }
@@ -129,41 +130,6 @@ pub(super) fn stage_of(
 /// An expression with variables replaced.
 pub(super) fn replaced(b: &mut Builder, id: ExprId, to: &BTreeMap<VarId, ExprId>) -> ExprId {
     substitution(to).expr(b, id)
-}
-
-/// Statements in their order, and the scalars that are allocated around them.
-fn flat(func: &PrimFunc, stmt: &Stmt, locals: &mut Vec<BufId>, all: &mut Vec<Stmt>) -> Option<()> {
-    match stmt {
-        Stmt::Seq(inner) => inner.iter().try_for_each(|s| flat(func, s, locals, all)),
-        Stmt::At(_, body) => flat(func, body, locals, all),
-        Stmt::Alloc { buf, body } => {
-            let data = &func.buffers[buf.0 as usize];
-            locals.push((data.scope == Scope::Local && data.shape.is_empty()).then_some(*buf)?);
-            flat(func, body, locals, all)
-        }
-        other => {
-            all.push(other.clone());
-            Some(())
-        }
-    }
-}
-
-/// Loops of which each is all that the one before it holds, and what the last one holds.
-fn nest(func: &PrimFunc, mut stmt: Stmt) -> Option<(Vec<(VarId, ExprId)>, Stmt)> {
-    let mut loops = Vec::new();
-    loop {
-        match stmt {
-            Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body } => {
-                if *func.exprs.get(min) != Expr::Index(0) || !annotations.is_empty() {
-                    return None;
-                }
-                loops.push((var, extent));
-                stmt = *body;
-            }
-            Stmt::At(_, body) => stmt = *body,
-            other => return Some((loops, other)),
-        }
-    }
 }
 
 /// Whether a statement stores values and names some, all turns in the same way.

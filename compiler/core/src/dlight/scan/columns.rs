@@ -8,6 +8,7 @@ use tenfold_ir::tir::{Builder, ExprId, IterKind, LoopKind, PrimFunc, Stmt, VarId
 use super::carried::{Carried, Piece, replaced, stage_of};
 use crate::dlight::Chosen;
 use crate::dlight::machine::Machine;
+use crate::dlight::parts::{Part, parts};
 use crate::dlight::walk::step;
 use crate::fuse::stage::{Iter, Stage, Staged, renamed};
 use crate::tune::Asked;
@@ -41,15 +42,6 @@ pub(super) fn along(func: &PrimFunc, stage: &Stage, carried: &Carried) -> Option
     (beside && !carried.turns_by(func, last.var)).then_some(last.var)
 }
 
-/// Tiles of one width.
-struct Part {
-    begin: IntExpr,
-    tiles: IntExpr,
-    width: IntExpr,
-    /// The most chains of a tile.
-    room: i64,
-}
-
 /// Puts the chains of a stage into tiles.
 pub(super) fn taken(
     staged: &mut Staged,
@@ -78,19 +70,6 @@ fn width(extent: &IntExpr, most: i64, vector: i64) -> i64 {
     let tiles = (n + most - 1) / most;
     let even = (n + tiles - 1) / tiles;
     if tiles == 1 { n } else { (even + vector - 1) / vector * vector }
-}
-
-/// Whole tiles, and what is left.
-fn parts(extent: &IntExpr, width: i64) -> Vec<Part> {
-    let tiles = extent.floor_div(&IntExpr::from(width));
-    let whole = &tiles * width;
-    let rest = extent - &whole;
-    let all = [
-        Part { begin: 0.into(), tiles, width: width.into(), room: width },
-        Part { begin: whole, tiles: 1.into(), room: rest.as_const().unwrap_or(width), width: rest },
-    ];
-    let some = |part: &Part| part.tiles.as_const() != Some(0) && part.width.as_const() != Some(0);
-    all.into_iter().filter(some).collect()
 }
 
 /// The stage over a part of its chains.

@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Stmt, VarId, Viewer};
-use tenfold_ir::{DType, Scalar};
 
-use crate::fuse::access::{Axis, axes, axis, loads};
+use crate::fuse::access::{Axis, axes, axis, conjuncts, loads};
 use crate::fuse::stage::{Iter, Stage, Staged};
 
 /// The inside along a variable: how many elements stand before it, and its extent.
@@ -182,10 +181,8 @@ fn substitute(
 
 /// The inside that a condition describes: `v - k >= 0` and `v - k < n` for each of its variables.
 fn inside(func: &PrimFunc, cond: ExprId) -> Option<Inside> {
-    let mut parts = Vec::new();
-    conjuncts(func, cond, &mut parts);
     let (mut low, mut high): (BTreeMap<VarId, i64>, Inside) = (BTreeMap::new(), BTreeMap::new());
-    for part in parts {
+    for part in conjuncts(func, cond) {
         let Expr::Compare(op, a, b) = func.exprs.get(part) else { return None };
         let Axis::Iter(v, k) = axis(func, *a) else { return None };
         match (op, func.exprs.get(*b)) {
@@ -200,15 +197,4 @@ fn inside(func: &PrimFunc, cond: ExprId) -> Option<Inside> {
     }
     let agree = low.len() == high.len() && high.iter().all(|(v, (k, _))| low.get(v) == Some(k) && *k >= 0);
     (agree && !high.is_empty()).then_some(high)
-}
-
-fn conjuncts(func: &PrimFunc, cond: ExprId, out: &mut Vec<ExprId>) {
-    let no = Expr::Const(Scalar { dtype: DType::Bool, bits: 0 });
-    match func.exprs.get(cond) {
-        Expr::If(a, b, c) if *func.exprs.get(*c) == no => {
-            conjuncts(func, *a, out);
-            conjuncts(func, *b, out);
-        }
-        _ => out.push(cond),
-    }
 }

@@ -1,0 +1,97 @@
+//! Loops over neighbours in vectors: whole ones, then what is left.
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::tir::{Builder, LoopKind, Stmt};
+
+/// What is done for neighbours.
+pub(super) struct Along {
+    /// Elements of a vector.
+    pub lanes: i64,
+    /// Whether an element may be made again: then the last vector is a whole one that ends where the row does.
+    pub again: bool,
+}
+
+/// So many vectors of so many lanes one after another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Piece {
+    begin: i64,
+    turns: i64,
+    lanes: i64,
+}
+
+/// Does `f` for every place from `begin` to `end`.
+pub(super) fn along(
+    b: &mut Builder,
+    along: &Along,
+    [begin, end]: &[IntExpr; 2],
+    f: &mut dyn FnMut(&mut Builder, &IntExpr) -> Stmt,
+) -> Stmt {
+    let Some(count) = (end - begin).as_const() else {
+        let (lane, min, extent) = (b.index_var("lane"), b.index(0), b.int_expr(&(end - begin)));
+        let at = begin + &IntExpr::var(b.sym(lane).clone());
+        let body = f(b, &at);
+        return Stmt::loop_(lane, min, extent, LoopKind::Vectorized, body);
+    };
+    Stmt::seq(pieces(count, along).into_iter().map(|piece| vectors(b, begin, piece, f)).collect::<Vec<_>>())
+}
+
+fn vectors(b: &mut Builder, begin: &IntExpr, piece: Piece, f: &mut dyn FnMut(&mut Builder, &IntExpr) -> Stmt) -> Stmt {
+    let min = b.index(0);
+    let mut at = begin + piece.begin;
+    let step = (piece.turns > 1).then(|| b.index_var("step"));
+    if let Some(step) = step {
+        at = &at + &(&IntExpr::var(b.sym(step).clone()) * piece.lanes);
+    }
+    let mut body = if piece.lanes > 1 {
+        let (lane, extent) = (b.index_var("lane"), b.index(piece.lanes));
+        let at = &at + &IntExpr::var(b.sym(lane).clone());
+        let body = f(b, &at);
+        Stmt::loop_(lane, min, extent, LoopKind::Vectorized, body)
+    } else {
+        f(b, &at)
+    };
+    if let Some(step) = step {
+        let extent = b.index(piece.turns);
+        body = Stmt::loop_(step, min, extent, LoopKind::Serial, body);
+    }
+    body
+}
+
+/// A number of neighbours in vectors.
+fn pieces(count: i64, along: &Along) -> Vec<Piece> {
+    let lanes = along.lanes.max(1);
+    let (turns, rest) = (count.max(0) / lanes, count.max(0) % lanes);
+    let whole = Piece { begin: 0, turns, lanes };
+    let left = match (turns, rest) {
+        (_, 0) => Vec::new(),
+        (_, n) if !along.again || n & (n - 1) == 0 => vec![(count - n, n)],
+        (0, n) => {
+            let half = 1 << n.ilog2();
+            vec![(0, half), (count - half, half)]
+        }
+        _ => vec![(count - lanes, lanes)],
+    };
+    let left = left.into_iter().map(|(begin, lanes)| Piece { begin, turns: 1, lanes });
+    [whole].into_iter().filter(|it| it.turns > 0).chain(left).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(count: i64, again: bool) -> Vec<(i64, i64, i64)> {
+        pieces(count, &Along { lanes: 16, again }).iter().map(|it| (it.begin, it.turns, it.lanes)).collect()
+    }
+
+    #[test]
+    fn every_place_is_in_a_vector() {
+        assert_eq!(all(112, true), [(0, 7, 16)]);
+        assert_eq!(all(56, true), [(0, 3, 16), (48, 1, 8)]);
+        assert_eq!(all(55, true), [(0, 3, 16), (39, 1, 16)]);
+        assert_eq!(all(55, false), [(0, 3, 16), (48, 1, 7)]);
+        assert_eq!(all(14, true), [(0, 1, 8), (6, 1, 8)]);
+        assert_eq!(all(14, false), [(0, 1, 14)]);
+        assert_eq!(all(1, true), [(0, 1, 1)]);
+        assert_eq!(all(0, true), []);
+    }
+}
