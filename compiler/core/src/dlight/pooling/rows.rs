@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use tenfold_ir::arith::IntExpr;
+use tenfold_ir::arith::{IntExpr, Prover};
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{Access, BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer};
 
 use super::border::{Places, WRITTEN_OUT, offsets};
 use super::counts;
 use super::vectors::{Along, along};
-use super::window::Pool;
+use super::window::{Axis, Pool};
 use crate::dlight::Chosen;
 use crate::dlight::machine::Machine;
 use crate::dlight::parts::{Part, parts};
@@ -133,9 +133,18 @@ impl Rows {
             first = &first + &(&IntExpr::var(b.sym(tile).clone()) * &part.width);
         }
         let begins = begins(b, pool, &to, (self.column, &first));
-        let reach = |windows: &IntExpr| &(&(windows - 1) * axis.stride) + axis.reach();
+        let reach = |windows: &IntExpr| {
+            let reach = &(&(windows - 1) * axis.stride) + axis.reach();
+            // No windows read nothing.
+            if axis.stride > axis.reach() { reach.maximum(&IntExpr::from(0)) } else { reach }
+        };
         let whole = reach(&part.width);
-        let inside = within(axis.extent.as_ref(), &begins[self.column], &whole);
+        let mut viewer = Viewer::new(b.func());
+        for iter in &iters {
+            let (sym, extent) = (viewer.sym(iter.var), viewer.int(iter.extent));
+            viewer.prover.assume_range(&sym, &IntExpr::from(0), &extent);
+        }
+        let inside = within(&viewer.prover, axis, &begins[self.column], &whole);
         let room = reach(&IntExpr::from(part.room));
         let shape = if self.ordered { vec![IntExpr::from(kept), room] } else { vec![room] };
         let buf = b.buffer("rows", pool.dtype(), shape, Scope::Local);
@@ -158,18 +167,22 @@ pub(super) fn begins(
         Some(Expr::Var(new)) => IntExpr::var(b.sym(*new).clone()),
         _ => IntExpr::from(0),
     };
-    let begin = |(n, axis): (usize, &super::window::Axis)| {
+    let begin = |(n, axis): (usize, &Axis)| {
         if n == column { axis.begin(first) } else { axis.begin(&axis.out.map_or(IntExpr::from(0), own)) }
     };
     pool.axes.iter().enumerate().map(begin).collect()
 }
 
 /// What of a row that begins there lies in the operand.
-fn within(extent: Option<&IntExpr>, begin: &IntExpr, reach: &IntExpr) -> [IntExpr; 2] {
+fn within(prover: &Prover, axis: &Axis, begin: &IntExpr, reach: &IntExpr) -> [IntExpr; 2] {
     let none = IntExpr::from(0);
-    let Some(extent) = extent else { return [none, reach.clone()] };
-    let first = (-begin).maximum(&none).minimum(reach);
-    let end = (extent - begin).minimum(reach).maximum(&first);
+    let Some(extent) = &axis.extent else { return [none, reach.clone()] };
+    let first = if prover.prove_ge0(begin) { none.clone() } else { (-begin).maximum(&none) };
+    // What is proven is not written: the end of it has to be proven, too.
+    let first = if axis.pad <= axis.reach() { first } else { first.minimum(reach) };
+    let left = extent - begin;
+    let left = if prover.prove_ge0(&left) { left } else { left.maximum(&none) };
+    let end = if prover.prove_le(reach, &left) { reach.clone() } else { left.minimum(reach) };
     [first, end]
 }
 

@@ -1,6 +1,7 @@
 //! Loops over neighbours in vectors: whole ones, then what is left.
 
 use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::CmpOp;
 use tenfold_ir::tir::{Builder, LoopKind, Stmt};
 
 /// What is done for neighbours.
@@ -26,13 +27,50 @@ pub(super) fn along(
     [begin, end]: &[IntExpr; 2],
     f: &mut dyn FnMut(&mut Builder, &IntExpr) -> Stmt,
 ) -> Stmt {
-    let Some(count) = (end - begin).as_const() else {
-        let (lane, min, extent) = (b.index_var("lane"), b.index(0), b.int_expr(&(end - begin)));
-        let at = begin + &IntExpr::var(b.sym(lane).clone());
-        let body = f(b, &at);
-        return Stmt::loop_(lane, min, extent, LoopKind::Vectorized, body);
+    let count = end - begin;
+    let Some(count) = count.as_const() else {
+        return if along.again {
+            from_the_end(b, along.lanes, begin, &count, f)
+        } else {
+            one_loop(b, begin, &count, f)
+        };
     };
     Stmt::seq(pieces(count, along).into_iter().map(|piece| vectors(b, begin, piece, f)).collect::<Vec<_>>())
+}
+
+/// So many neighbours as nobody knows.
+fn one_loop(
+    b: &mut Builder,
+    begin: &IntExpr,
+    count: &IntExpr,
+    f: &mut dyn FnMut(&mut Builder, &IntExpr) -> Stmt,
+) -> Stmt {
+    let (lane, min, extent) = (b.index_var("lane"), b.index(0), b.int_expr(count));
+    let at = begin + &IntExpr::var(b.sym(lane).clone());
+    let body = f(b, &at);
+    Stmt::loop_(lane, min, extent, LoopKind::Vectorized, body)
+}
+
+/// The same in whole vectors, if there are as many, of which the last one ends where the row does.
+fn from_the_end(
+    b: &mut Builder,
+    lanes: i64,
+    begin: &IntExpr,
+    count: &IntExpr,
+    f: &mut dyn FnMut(&mut Builder, &IntExpr) -> Stmt,
+) -> Stmt {
+    let (step, lane, min) = (b.index_var("step"), b.index_var("lane"), b.index(0));
+    let [step_at, lane_at] = [step, lane].map(|v| IntExpr::var(b.sym(v).clone()));
+    let last = &(begin + count) - lanes;
+    let at = &(begin + &(&step_at * lanes)).minimum(&last) + &lane_at;
+    let body = f(b, &at);
+    let (width, turns) = (b.index(lanes), b.int_expr(&(count + (lanes - 1)).floor_div(&IntExpr::from(lanes))));
+    let body = Stmt::loop_(lane, min, width, LoopKind::Vectorized, body);
+    let body = Stmt::loop_(step, min, turns, LoopKind::Serial, body);
+    let (left, cond) = (b.int_expr(count), b.index(lanes));
+    let cond = b.compare(CmpOp::Ge, left, cond);
+    let few = one_loop(b, begin, count, f);
+    Stmt::If { cond, then: Box::new(body), otherwise: Some(Box::new(few)) }
 }
 
 fn vectors(b: &mut Builder, begin: &IntExpr, piece: Piece, f: &mut dyn FnMut(&mut Builder, &IntExpr) -> Stmt) -> Stmt {
