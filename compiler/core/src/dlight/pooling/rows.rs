@@ -1,5 +1,5 @@
-//! Windows that move along rows: what is made of all rows of a window first, in vectors, then what is made of neighbours
-//! in that.
+//! Windows that move along rows: what is made of all rows of a window first, in vectors, then what is made of
+//! neighbours in that.
 //!
 //! Rows of windows stand in a buffer of a few KB, with the start where windows leave the operand: whatever the distance
 //! from a window to the next, whole vectors of the operand are read, each element once per row of windows.
