@@ -105,9 +105,12 @@ impl Context {
         }
         let Some(held) = POOL.hold() else { return false };
         if !held.awake(threads - 1) {
-            let spent = self.spent.get().saturating_add(all);
+            let before = self.spent.get();
+            let spent = before.saturating_add(all);
             self.spent.set(spent);
-            if !held.often() && spent < COLD {
+            // The first such loop of a call tells how densely calls come.
+            let often = before == 0 && held.often();
+            if !often && spent < COLD {
                 return false;
             }
             held.start(threads - 1);
