@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::library::without_llvm;
 use crate::package::Package;
 
 const IMAGES: usize = 20;
@@ -82,6 +83,9 @@ fn compiler(board: &Board, library: &Path) -> Command {
 fn a_firmware_in_c_sees_the_same_digits() {
     if !has_tools() {
         return;
+    }
+    if without_llvm() {
+        return println!("left out: `TENFOLD_LLVM=none`, and boards are targets of LLVM");
     }
     let manifest = root().join("examples/digits/Cargo.toml");
     for board in &BOARDS {

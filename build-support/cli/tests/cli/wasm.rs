@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::firmware::{expected, root};
+use crate::library::without_llvm;
 use crate::package::Package;
 
 /// rustc's own linker, if node is there too; a line says what is not.
@@ -51,7 +52,7 @@ for (let at = 0; at < 20; at += Number(batch)) {
 
 #[test]
 fn a_module_sees_the_same_digits() {
-    if std::env::var_os("TENFOLD_LLVM").is_some_and(|choice| choice == "none") {
+    if without_llvm() {
         return println!("left out: `TENFOLD_LLVM=none`, and no C compiler for WebAssembly");
     }
     let Some(linker) = linker() else { return };
