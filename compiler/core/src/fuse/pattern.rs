@@ -125,19 +125,28 @@ fn own_store(func: &PrimFunc, stage: &Stage) -> Option<Vec<Axis>> {
 
 /// The value that a stage gives every element of what it writes.
 pub(crate) fn whole_value(func: &PrimFunc, stage: &Stage) -> Option<ExprId> {
+    let Stmt::Store { buf, .. } = &stage.body else { return None };
+    let own = |value: &ExprId| loads(func, [*value]).iter().any(|a| a.buf == *buf);
+    updated_value(func, stage).filter(|value| !own(value))
+}
+
+/// The same of a stage whose value may be made of what the buffer held before.
+pub(crate) fn updated_value(func: &PrimFunc, stage: &Stage) -> Option<ExprId> {
     let stored = own_store(func, stage)?;
     let Stmt::Store { buf, value, .. } = &stage.body else { return None };
-    let shape = &func.buffers[buf.0 as usize].shape;
+    let pure = stage.init.is_none() && stage.iters.iter().all(|i| i.kind == IterKind::Spatial);
+    (pure && covers(func, stage, *buf, &stored)).then_some(*value)
+}
+
+/// Whether the iterators of a stage give all elements of a buffer, each of whose indices is one of them.
+pub(crate) fn covers(func: &PrimFunc, stage: &Stage, buf: BufId, index: &[Axis]) -> bool {
     let mut viewer = tenfold_ir::tir::Viewer::new(func);
     let mut covers = |(axis, extent): (&Axis, &tenfold_ir::arith::IntExpr)| match axis {
         Axis::Iter(v, _) => stage.iters.iter().any(|i| i.var == *v && viewer.int(i.extent) == *extent),
         Axis::Fixed(_) => extent.as_const() == Some(1),
         Axis::Other => false,
     };
-    let whole = stored.iter().zip(shape).all(&mut covers);
-    let pure = stage.init.is_none() && stage.iters.iter().all(|i| i.kind == IterKind::Spatial);
-    let own = loads(func, [*value]).iter().any(|a| a.buf == *buf);
-    (whole && pure && !own).then_some(*value)
+    index.iter().zip(&func.buffers[buf.0 as usize].shape).all(&mut covers)
 }
 
 /// `t = t + a * b` is a contraction, where both factors are read; any other reduction is one of elements.

@@ -14,8 +14,8 @@ use tenfold_ir::tir::{
 };
 use tenfold_ir::{DType, Scalar};
 
-use crate::fuse::access::{Axis, axes};
-use crate::fuse::pattern::whole_value;
+use crate::fuse::access::{Axis, axes, names};
+use crate::fuse::pattern::{covers, updated_value, whole_value};
 use crate::fuse::stage::{Iter, Stage, Staged};
 
 /// An attention, over the iterators of its second product.
@@ -81,15 +81,15 @@ struct Written {
 
 /// The attention that a kernel is, if it is nothing else. New buffers and expressions are added to the kernel.
 pub(super) fn attention(staged: &mut Staged) -> Option<Attention> {
-    let updates = |p: &Param| matches!(p, Param::Buffer(_, BufUse::InOut));
-    if staged.b.func().strict || staged.b.func().params.iter().any(updates) {
+    if staged.b.func().strict {
         return None;
     }
     let Stages { folds, last } = stages(staged)?;
     let [scores, greatest, total, result] = <[Fold; 4]>::try_from(folds).ok()?;
     let b = &mut staged.b;
     let dtype = b.buf(scores.buf).dtype;
-    let alike = [&greatest, &total, &result].into_iter().all(|fold| b.buf(fold.buf).dtype == dtype);
+    let computed = [&scores, &greatest, &total, &result].map(|fold| fold.buf);
+    let alike = computed.into_iter().all(|buf| b.buf(buf).dtype == dtype);
     if !alike || !matches!(dtype, DType::F32 | DType::F64) || !starts(b, &scores, &greatest, &total, &result, dtype) {
         return None;
     }
@@ -102,8 +102,22 @@ pub(super) fn attention(staged: &mut Staged) -> Option<Attention> {
     let outer = result.spatial.iter().filter(|i| !named.contains(&Some(i.var))).cloned().collect();
     let (dot, score) = placeholder(b, score, scores.buf, dtype, "dot");
     let (sum, out) = written(b, &result, last, dtype)?;
+    if !is_alone(b.func(), computed, &[query, keys, values, score], &out) {
+        return None;
+    }
     let (depth, key) = (scores.over, result.over);
     Some(Attention { dtype, outer, row, key, depth, column, query, keys, values, score, dot, unseen, out, sum })
+}
+
+/// Whether nothing else needs what is computed, of which no more than a tile is ever there, or what results are written
+/// into, unless each is made of the element that it takes the place of.
+fn is_alone(func: &PrimFunc, computed: [BufId; 4], operands: &[ExprId], (out, index, value): &Stored) -> bool {
+    let written = |p: &Param| matches!(p, Param::Buffer(buf, BufUse::Out | BufUse::InOut) if buf != out);
+    let others = operands.iter().chain(index);
+    let apart = |buf: BufId| !others.clone().any(|id| reads(func, *id, buf));
+    let used = |buf: BufId| buf != *out && reads(func, *value, buf);
+    let own = !reads(func, *value, *out) || only_load(func, *value, *out).as_ref() == Some(index);
+    !func.params.iter().any(written) && computed.into_iter().all(|buf| apart(buf) && !used(buf)) && apart(*out) && own
 }
 
 /// What the stages of a kernel are.
@@ -119,8 +133,8 @@ fn stages(staged: &mut Staged) -> Option<Stages> {
     let mut written = BTreeSet::new();
     for stage in staged.stages.clone() {
         let b = &mut staged.b;
-        let Stmt::Store { buf, index, value, .. } = &stage.body else { return None };
-        let begun = begun(b.func(), &stage, *buf, &mut known, &mut all.last);
+        let Stmt::Store { buf, index, .. } = &stage.body else { return None };
+        let begun = begun(b.func(), &stage, (*buf, index), &mut known, &mut all.last);
         if begun.is_none() && !written.insert(*buf) || all.last.is_some() {
             return None;
         }
@@ -128,27 +142,29 @@ fn stages(staged: &mut Staged) -> Option<Stages> {
             all.folds.push(fold(b, &stage, start, &known)?);
             continue;
         }
-        let value = whole_value(b.func(), &stage).filter(|whole| whole == value)?;
-        let value = expanded(b, &known, value);
         if b.buf(*buf).scope == Scope::Param {
-            all.last = Some((*buf, index.clone(), value));
+            let value = updated_value(b.func(), &stage)?;
+            all.last = Some((*buf, index.clone(), expanded(b, &known, value)));
         } else {
+            let value = whole_value(b.func(), &stage)?;
+            let value = expanded(b, &known, value);
             known.insert(*buf, Written { axes: axes(b.func(), index), value });
         }
     }
     Some(all)
 }
 
-/// What a fold starts with that a stage of its own has written, as one does where there may be no terms.
+/// What a fold starts with that a stage of its own has written, as one does where there may be no terms: everywhere, as
+/// what is not folded keeps it.
 fn begun(
     func: &PrimFunc,
     stage: &Stage,
-    buf: BufId,
+    (buf, index): (BufId, &[ExprId]),
     known: &mut BTreeMap<BufId, Written>,
     last: &mut Option<Stored>,
 ) -> Option<ExprId> {
     let folds = stage.init.is_none() && stage.iters.iter().any(|i| i.kind == IterKind::Reduce);
-    if !folds {
+    if !folds || !covers(func, stage, buf, &axes(func, index)) {
         return None;
     }
     let number = |value: ExprId| matches!(func.exprs.get(value), Expr::Const(_)).then_some(value);
@@ -434,9 +450,4 @@ struct Parts([Option<(VarId, i64)>; 3]);
 /// Whether an expression reads a buffer.
 fn reads(func: &PrimFunc, id: ExprId, of: BufId) -> bool {
     func.reachable([id]).into_iter().any(|e| matches!(func.exprs.get(e), Expr::Load { buf, .. } if *buf == of))
-}
-
-/// Whether an expression is made of an iterator.
-pub(super) fn names(func: &PrimFunc, id: ExprId, var: VarId) -> bool {
-    crate::fuse::access::names(func, id, var)
 }

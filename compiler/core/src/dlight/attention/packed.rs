@@ -8,8 +8,9 @@ use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, ExprMap, LoopKind, Scope, VarId, Viewer, operands};
 
 use super::emit::{Places, at, each, load, plus, times};
-use super::found::{Attention, names};
+use super::found::Attention;
 use super::plan::{Plan, straight};
+use crate::fuse::access::names;
 use crate::fuse::stage::Iter;
 
 /// An axis of a copy: what copies go over, and where a reader finds its own.
