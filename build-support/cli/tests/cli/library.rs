@@ -244,6 +244,12 @@ fn a_target_with_vectors_has_them() {
         };
         assert_eq!((has(without), has(with)), (false, true), "{target}");
     }
+    // A float unit that not every chip with the processor has is not used where the convention does not.
+    let package = package.env("TENFOLD_TARGET", "llvm -mcpu=cortex-m4");
+    for (target, part) in [("thumbv7em-none-eabi", "__aeabi_fmul"), ("thumbv7em-none-eabihf", "\ts0, ")] {
+        let asm = package.run(&format!("show --target {target} --stage asm product")).stdout;
+        assert!(asm.contains(part) && asm.contains("\ts0, ") == target.ends_with("hf"), "{target}: {asm}");
+    }
     let package = package.env("TENFOLD_TARGET", "llvm -mcpu=cortex-m5");
     let outcome = package.run("lib -o c");
     let text = "error: `TENFOLD_TARGET=llvm -mcpu=cortex-m5`: there is no processor `cortex-m5`; a similar name is \
