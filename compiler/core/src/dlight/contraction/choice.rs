@@ -19,6 +19,10 @@ use crate::dlight::tiles::{self, Extents, Tile, best, most_rows, rows_in_cache};
 use crate::fuse::stage::{Iter, Stage};
 use crate::tune::Asked;
 
+/// Terms that are written out behind one another where nobody asks for others: counting them and jumping takes a part of
+/// what a core can begin, the more so where another thread runs on it.
+const UNROLLED: i64 = 4;
+
 /// The iterators of the tile, and its largest size.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
@@ -404,7 +408,7 @@ fn cost(
         next_panel: false,
         next_rows: None,
         terms: TERMS,
-        unroll: 1,
+        unroll: if tile.lanes > 1 { UNROLLED } else { 1 },
         matrix: false,
     };
     if let Some(row) = row {

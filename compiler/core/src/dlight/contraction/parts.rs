@@ -262,11 +262,12 @@ impl Cutter {
         sums
     }
 
-    /// As many terms as are chosen, if they divide the innermost loop of a sum.
+    /// As many terms as are chosen, or half as many and so on, that divide the innermost loop of a sum.
     fn unrolled(&self, stage: &Stage, choice: &Choice) -> i64 {
         let last = stage.iters.iter().rfind(|i| i.kind == IterKind::Reduce);
-        let turns = last.and_then(|i| Viewer::new(self.b.func()).int(i.extent).as_const());
-        if turns.is_some_and(|turns| turns % choice.unroll == 0) { choice.unroll } else { 1 }
+        let Some(turns) = last.and_then(|i| Viewer::new(self.b.func()).int(i.extent).as_const()) else { return 1 };
+        let halves = std::iter::successors(Some(choice.unroll), |n| (*n > 1).then_some(n / 2));
+        halves.into_iter().find(|n| turns % n == 0).unwrap_or(1)
     }
 
     /// Adds a part of a stage; its name.
