@@ -20,6 +20,9 @@ use crate::fuse::stage::{Iter, Stage, Staged, renamed};
 /// Bytes of what windows of as many channels have so far, where these are kept.
 const ROOM: i64 = 4 << 10;
 
+/// Vectors of channels side by side: what a window reads comes in as long pieces of memory.
+const VECTORS: i64 = 4;
+
 /// The iterator along which results are neighbours, and all that is read is so, or is one element.
 pub(super) fn channel(func: &PrimFunc, stage: &Stage, pool: &Pool) -> Option<VarId> {
     let viewer = &mut Viewer::new(func);
@@ -113,7 +116,7 @@ impl Tile<'_> {
     }
 
     fn along(&self, again: bool) -> Along {
-        Along { lanes: self.lanes, again }
+        Along { lanes: self.lanes, vectors: VECTORS, again }
     }
 
     fn whole(&self) -> [IntExpr; 2] {

@@ -198,7 +198,7 @@ impl Tile<'_> {
     }
 
     fn along(&self, again: bool) -> Along {
-        Along { lanes: self.rows.lanes, again }
+        Along { lanes: self.rows.lanes, vectors: 1, again }
     }
 
     /// The place of the buffer for elements of a row.

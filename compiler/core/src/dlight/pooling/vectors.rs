@@ -8,6 +8,8 @@ use tenfold_ir::tir::{Builder, LoopKind, Stmt};
 pub(super) struct Along {
     /// Elements of a vector.
     pub lanes: i64,
+    /// Vectors side by side, where there are as many.
+    pub vectors: i64,
     /// Whether an element may be made again: then the last vector is a whole one that ends where the row does.
     pub again: bool,
 }
@@ -95,22 +97,32 @@ fn vectors(b: &mut Builder, begin: &IntExpr, piece: Piece, f: &mut dyn FnMut(&mu
     body
 }
 
-/// A number of neighbours in vectors.
+/// A number of neighbours in vectors: as many as may be side by side, then one by one, then what is left.
 fn pieces(count: i64, along: &Along) -> Vec<Piece> {
-    let lanes = along.lanes.max(1);
-    let (turns, rest) = (count.max(0) / lanes, count.max(0) % lanes);
-    let whole = Piece { begin: 0, turns, lanes };
-    let left = match (turns, rest) {
-        (_, 0) => Vec::new(),
-        (_, n) if !along.again || n & (n - 1) == 0 => vec![(count - n, n)],
-        (0, n) => {
-            let half = 1 << n.ilog2();
-            vec![(0, half), (count - half, half)]
+    let (count, lanes) = (count.max(0), along.lanes.max(1));
+    let (mut begin, mut all) = (0, Vec::new());
+    for lanes in [lanes * along.vectors.max(1), lanes] {
+        let turns = (count - begin) / lanes;
+        if turns > 0 {
+            all.push(Piece { begin, turns, lanes });
         }
-        _ => vec![(count - lanes, lanes)],
-    };
-    let left = left.into_iter().map(|(begin, lanes)| Piece { begin, turns: 1, lanes });
-    [whole].into_iter().filter(|it| it.turns > 0).chain(left).collect()
+        begin += turns * lanes;
+    }
+    let left = count - begin;
+    let mut one = |begin: i64, lanes: i64| all.push(Piece { begin, turns: 1, lanes });
+    if left == 0 {
+        return all;
+    }
+    if !along.again || left & (left - 1) == 0 {
+        one(begin, left);
+    } else if begin > 0 {
+        one(count - lanes, lanes);
+    } else {
+        let half = 1 << left.ilog2();
+        one(0, half);
+        one(count - half, half);
+    }
+    all
 }
 
 #[cfg(test)]
@@ -118,15 +130,17 @@ mod tests {
     use super::*;
 
     fn all(count: i64, again: bool) -> Vec<(i64, i64, i64)> {
-        pieces(count, &Along { lanes: 16, again }).iter().map(|it| (it.begin, it.turns, it.lanes)).collect()
+        pieces(count, &Along { lanes: 16, vectors: 4, again }).iter().map(|it| (it.begin, it.turns, it.lanes)).collect()
     }
 
     #[test]
     fn every_place_is_in_a_vector() {
-        assert_eq!(all(112, true), [(0, 7, 16)]);
+        assert_eq!(all(112, true), [(0, 1, 64), (64, 3, 16)]);
         assert_eq!(all(56, true), [(0, 3, 16), (48, 1, 8)]);
         assert_eq!(all(55, true), [(0, 3, 16), (39, 1, 16)]);
         assert_eq!(all(55, false), [(0, 3, 16), (48, 1, 7)]);
+        assert_eq!(all(128, true), [(0, 2, 64)]);
+        assert_eq!(all(70, true), [(0, 1, 64), (54, 1, 16)]);
         assert_eq!(all(14, true), [(0, 1, 8), (6, 1, 8)]);
         assert_eq!(all(14, false), [(0, 1, 14)]);
         assert_eq!(all(1, true), [(0, 1, 1)]);
