@@ -8,6 +8,7 @@ use tenfold_ir::tir::{BufId, Builder, ExprId, IterKind, LoopKind, PrimFunc, Stmt
 use super::carried::{Carried, Piece, in_buffers, replaced, stage_of};
 use crate::dlight::Chosen;
 use crate::dlight::machine::Machine;
+use crate::dlight::parts::{Part, parts};
 use crate::dlight::tiles::rows_in_cache;
 use crate::dlight::walk::step;
 use crate::fuse::stage::{Iter, Stage, Staged, renamed};
@@ -44,15 +45,6 @@ pub(super) fn along(func: &PrimFunc, stage: &Stage, carried: &Carried, machine: 
     (fits && long && !writes.is_empty() && !carried.turns_by(func, row.var)).then_some(row.var)
 }
 
-/// Rows in tiles of one height.
-struct Part {
-    begin: IntExpr,
-    tiles: IntExpr,
-    rows: IntExpr,
-    /// The most rows of a tile.
-    room: i64,
-}
-
 /// Puts the rows of a stage into tiles.
 pub(super) fn taken(staged: &mut Staged, stage: &Stage, carried: &Carried, row: VarId, asked: &Asked) -> Chosen {
     let b = &mut staged.b;
@@ -66,23 +58,10 @@ pub(super) fn taken(staged: &mut Staged, stage: &Stage, carried: &Carried, row: 
     vec![("chains", format!("{most} rows together, {TERMS} elements of each at a time: additions wait for each other"))]
 }
 
-/// Whole tiles, and what is left.
-fn parts(extent: &IntExpr, rows: i64) -> Vec<Part> {
-    let tiles = extent.floor_div(&IntExpr::from(rows));
-    let whole = &tiles * rows;
-    let rest = extent - &whole;
-    let all = [
-        Part { begin: 0.into(), tiles, rows: rows.into(), room: rows },
-        Part { begin: whole, tiles: 1.into(), room: rest.as_const().unwrap_or(rows), rows: rest },
-    ];
-    let some = |part: &Part| part.tiles.as_const() != Some(0) && part.rows.as_const() != Some(0);
-    all.into_iter().filter(some).collect()
-}
-
 /// The stage over a part of its rows.
 fn tiled(b: &mut Builder, stage: &Stage, carried: &Carried, row: VarId, part: &Part) -> Stage {
     let (mut iters, to) = renamed(b, stage.iters.iter().filter(|i| i.var != row));
-    let (rows, begin) = (b.int_expr(&part.rows), b.int_expr(&part.begin));
+    let (rows, begin) = (b.int_expr(&part.width), b.int_expr(&part.begin));
     let (tile, extent) = (b.index_var("tile"), b.int_expr(&part.tiles));
     iters.push(Iter { var: tile, extent, kind: IterKind::Spatial, order: LoopKind::Serial });
     let tile = b.read(tile);
