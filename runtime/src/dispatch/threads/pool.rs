@@ -15,6 +15,10 @@ use std::time::{Duration, Instant};
 /// parallel, shorter than what waking it costs.
 const WATCH: Duration = Duration::from_micros(50);
 
+/// What lies between two calls that find workers asleep, where work comes densely: with workers that are awake it is about
+/// half, within which they look for work.
+const DENSE: Duration = WATCH.saturating_mul(2);
+
 /// Looks between two looks at the clock.
 const LOOKS: u32 = 64;
 
@@ -124,10 +128,10 @@ impl Held {
 }
 
 impl Pool {
-    /// Notes that there was work for a worker that slept; whether that is so for the second time within a wait.
+    /// Notes that there was work for a worker that slept; whether that is so for the second time within a short while.
     fn missed_at(&self, now: u64) -> bool {
         let before = self.missed.swap(now.max(1), Ordering::Relaxed);
-        before > 0 && Duration::from_nanos(now.saturating_sub(before)) < WATCH
+        before > 0 && Duration::from_nanos(now.saturating_sub(before)) < DENSE
     }
 
     /// Wakes a worker that sleeps.
@@ -277,7 +281,7 @@ mod tests {
     #[test]
     fn work_that_comes_densely_is_told_from_work_that_does_not() {
         static POOL: Pool = Pool::new();
-        let wait = WATCH.as_nanos() as u64;
+        let wait = DENSE.as_nanos() as u64;
         let asked = [(0, false), (wait - 1, true), (wait, true), (2 * wait, false), (9 * wait, false)];
         for (at, often) in asked {
             assert_eq!(POOL.missed_at(at), often, "at {at} ns");
