@@ -57,6 +57,7 @@ mod float;
 mod format;
 mod module;
 pub mod prelude;
+pub mod program;
 #[doc(hidden)]
 pub mod rt;
 mod safetensors;

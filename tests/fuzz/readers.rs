@@ -5,8 +5,15 @@ use tenfold_ir::{Function, relax, tir};
 use crate::targets::Target;
 
 /// What reads bytes.
-pub(crate) const READERS: &[Target] =
-    &[("blob", blob), ("safetensors", safetensors), ("npy", npy), ("npz", npz), ("index", index), ("onnx", onnx)];
+pub(crate) const READERS: &[Target] = &[
+    ("blob", blob),
+    ("program", program),
+    ("safetensors", safetensors),
+    ("npy", npy),
+    ("npz", npz),
+    ("index", index),
+    ("onnx", onnx),
+];
 
 /// A blob, at an aligned address: whole, or with its hashes made right.
 fn blob(bytes: &[u8]) {
@@ -54,6 +61,26 @@ fn mend_entries(mut body: &mut [u8]) {
         let Some((payload, rest)) = rest.split_at_mut_checked(payload) else { return };
         head[16..24].copy_from_slice(&hash(&payload[..len]).to_le_bytes());
         body = rest;
+    }
+}
+
+/// A program for a device: what is read of it names nothing that is not there.
+fn program(bytes: &[u8]) {
+    use tenfold_abi::program::{Arg, Place, Step};
+    let Ok(program) = tenfold::program::Program::read(bytes) else { return };
+    let mut values = vec![0; program.nodes()];
+    for dims in [vec![3; program.dims()], vec![i64::MIN; program.dims()]] {
+        let _ = program.evaluate(&dims, &mut values);
+    }
+    assert!(program.workspace() < values.len());
+    for buffer in program.buffers() {
+        assert!((buffer.bytes as usize) < values.len());
+        assert!(!matches!(buffer.place, Place::Param(n) if n as usize >= program.params()));
+    }
+    for step in program.steps() {
+        let Step::Launch { kernel, args, .. } = step else { continue };
+        assert!(program.kernels().nth(kernel as usize).is_some_and(|kernel| kernel.threads() > 0));
+        assert!(program.args(args).all(|arg| !matches!(arg, Arg::Buffer(n) if program.buffer(n).is_none())));
     }
 }
 

@@ -105,6 +105,11 @@ fn blob() {
 }
 
 #[test]
+fn program() {
+    fuzz("program");
+}
+
+#[test]
 fn safetensors() {
     fuzz("safetensors");
 }
@@ -152,6 +157,68 @@ fn blobs_read_back_as_they_are_written() {
     }
     assert!(blob.find("_lib").is_some_and(|host| host.is_host()) && blob.find("cuda").is_none());
     every_damage_is_seen(bytes);
+}
+
+/// A program of two kernels, whose second one waits for the first.
+fn two_kernels() -> tenfold_core::program::Program {
+    use tenfold_abi::{DType, program::*};
+    let mut program =
+        tenfold_core::program::Program { dims: 1, params: 1, results: 1, scalars: 1, ..Default::default() };
+    let (n, four, zero, one) = (
+        program.node(Node::Dim(0)),
+        program.node(Node::Const(4)),
+        program.node(Node::Const(0)),
+        program.node(Node::Const(1)),
+    );
+    let bytes = program.node(Node::Of(Operation::Mul, n, four));
+    program.workspace = bytes;
+    let buffer = |place, access, bytes| Buffer { place, dtype: DType::F32, access, bytes };
+    program.buffers = vec![
+        buffer(Place::Param(0), Access::In, bytes),
+        buffer(Place::Workspace(zero), Access::InOut, bytes),
+        buffer(Place::Constant(0), Access::In, four),
+        buffer(Place::Result(0), Access::Out, bytes),
+    ];
+    program.constants = vec![tenfold_core::program::Constant { hash: "00".into(), bytes: 4 }];
+    program.kernels = ["scale", "shift"]
+        .map(|name| tenfold_core::program::Code {
+            name: name.into(),
+            code: name.bytes().cycle().take(40).collect(),
+            local: [64, 1, 1],
+            subgroup: 0,
+            features: Feature::F16.bit(),
+        })
+        .into();
+    let launch = |kernel, args| Step::Launch { kernel, grid: [n, one, one], shared: zero, args };
+    program.steps = vec![Step::Check { holds: n, check: 1 }, launch(0, (0, 4)), Step::Barrier, launch(1, (4, 7))];
+    program.args = vec![
+        Arg::Buffer(0),
+        Arg::Buffer(1),
+        Arg::I32(n),
+        Arg::Scalar(0, DType::F32),
+        Arg::Buffer(1),
+        Arg::Buffer(2),
+        Arg::Buffer(3),
+    ];
+    program
+}
+
+#[test]
+fn programs_read_back_as_they_are_written() {
+    let given = two_kernels();
+    let written = given.write().expect("a program is written");
+    assert_eq!(written, files(&folder("corpus", "program"))[0], "the layout has changed: then it has a new version");
+    let read = tenfold::program::Program::read(&written).expect("a program reads back");
+    assert_eq!(read.steps().collect::<Vec<_>>(), given.steps);
+    assert_eq!(read.buffers().collect::<Vec<_>>(), given.buffers);
+    assert_eq!(read.args((0, 7)).collect::<Vec<_>>(), given.args);
+    assert_eq!(read.constants().collect::<Vec<_>>(), [4]);
+    for (read, given) in read.kernels().zip(&given.kernels) {
+        assert_eq!((read.name, read.code, read.local), (&given.name[..], &given.code[..], given.local));
+    }
+    let mut values = vec![0; read.nodes()];
+    read.evaluate(&[9], &mut values).expect("the extents are small");
+    assert_eq!(values[read.workspace()], 36);
 }
 
 /// No byte of a blob can change unseen.

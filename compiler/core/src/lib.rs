@@ -17,6 +17,7 @@ pub mod lower;
 pub mod pass;
 mod pipeline;
 mod plan;
+pub mod program;
 mod relax_passes;
 pub mod schedule;
 pub mod show;

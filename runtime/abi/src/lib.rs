@@ -25,7 +25,7 @@
 //!    `work` is about how many cycles a turn takes;
 //! 5. a code of [`Status`] or of [`DeviceKind`];
 //! 6. [`MAX_RANK`], [`WORKSPACE_ALIGN`] or [`CONSTANT_ALIGN`];
-//! 7. the layout of a [`blob`], which also carries a number of its own;
+//! 7. the layout of a [`blob`] or of a [`program`] in one, which also carry numbers of their own;
 //! 8. the items of `tenfold::rt` that emitted tokens name: their names, parameters and meaning;
 //! 9. the order of [`X86_64_LEVELS`] and [`AARCH64_LEVELS`]: emitted tokens name a level by its number in its family.
 //!
@@ -36,6 +36,7 @@ pub mod blob;
 mod device;
 mod dtype;
 mod level;
+pub mod program;
 mod status;
 
 pub use device::DeviceKind;

@@ -1,0 +1,141 @@
+//! Programs for devices: kernels and the steps of a call. The layout stands in [`tenfold_abi::program`].
+
+use tenfold_abi::program::{Arg, Buffer, Counts, Kernel, Node, Step};
+use tenfold_ir::Loc;
+
+use crate::CompileError;
+
+/// What a function does on a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// How many dims a call gives: named dims that are not fixed in the order of the convention, then index parameters.
+    pub dims: u32,
+    /// How many parameters are tensors.
+    pub params: u32,
+    /// How many results there are.
+    pub results: u32,
+    /// How many parameters are scalars.
+    pub scalars: u32,
+    /// The expression that says how many bytes the workspace has.
+    pub workspace: u32,
+    /// Expressions, each over those before it.
+    pub nodes: Vec<Node>,
+    /// The memory that kernels use.
+    pub buffers: Vec<Buffer>,
+    /// The constants that kernels read.
+    pub constants: Vec<Constant>,
+    /// The kernels.
+    pub kernels: Vec<Code>,
+    /// The steps of a call.
+    pub steps: Vec<Step>,
+    /// The arguments of all launches.
+    pub args: Vec<Arg>,
+}
+
+/// A constant, which is linked and not part of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// The hash of its content, as [`constant_symbol`](crate::constant_symbol) takes it.
+    pub hash: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+/// What a back end makes of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Code {
+    /// Its name in messages.
+    pub name: String,
+    /// SPIR-V words, least byte first, or the text of PTX.
+    pub code: Vec<u8>,
+    /// Threads of a group along x, y and z.
+    pub local: [u32; 3],
+    /// How many threads a subgroup must have; 0 if any number will do.
+    pub subgroup: u32,
+    /// What the device must be able to do: a bit per [`Feature`](tenfold_abi::program::Feature).
+    pub features: u64,
+}
+
+impl Program {
+    /// The number of an expression, which is written once.
+    ///
+    /// ```
+    /// use tenfold_abi::program::{Node, Operation};
+    ///
+    /// let mut program = tenfold_core::program::Program::default();
+    /// let (rows, two) = (program.node(Node::Dim(0)), program.node(Node::Const(2)));
+    /// let half = program.node(Node::Of(Operation::FloorDiv, rows, two));
+    /// assert_eq!((half, program.node(Node::Dim(0))), (2, rows));
+    /// ```
+    pub fn node(&mut self, node: Node) -> u32 {
+        let at = self.nodes.iter().position(|it| *it == node);
+        at.unwrap_or_else(|| {
+            self.nodes.push(node);
+            self.nodes.len() - 1
+        }) as u32
+    }
+
+    /// The bytes that a blob carries.
+    ///
+    /// # Errors
+    /// More of something than 32 bits count.
+    pub fn write(&self) -> Result<Vec<u8>, CompileError> {
+        let (mut names, mut code, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
+        for kernel in &self.kernels {
+            let name = place(&mut names, kernel.name.as_bytes())?;
+            let code = place(&mut code, &kernel.code)?;
+            let Code { local, subgroup, features, .. } = *kernel;
+            kernels.push(Kernel { name, code, local, subgroup, features }.encode());
+        }
+        let mut out = self.counts(&names, &code)?.encode().to_vec();
+        part(&mut out, &encoded(&self.nodes, |node| node.encode()));
+        part(&mut out, &encoded(&self.buffers, |buffer| buffer.encode()));
+        part(&mut out, &encoded(&self.constants, |constant| u128::from(constant.bytes).to_le_bytes()));
+        part(&mut out, kernels.as_flattened());
+        part(&mut out, &encoded(&self.steps, |step| step.encode()));
+        part(&mut out, &encoded(&self.args, |arg| arg.encode()));
+        part(&mut out, &names);
+        part(&mut out, &code);
+        Ok(out)
+    }
+
+    fn counts(&self, names: &[u8], code: &[u8]) -> Result<Counts, CompileError> {
+        let Self { dims, params, results, scalars, workspace, .. } = *self;
+        Ok(Counts {
+            dims,
+            params,
+            results,
+            scalars,
+            workspace,
+            nodes: count(self.nodes.len())?,
+            buffers: count(self.buffers.len())?,
+            constants: count(self.constants.len())?,
+            kernels: count(self.kernels.len())?,
+            steps: count(self.steps.len())?,
+            args: count(self.args.len())?,
+            names: count(names.len())?,
+            code: count(code.len())?,
+        })
+    }
+}
+
+/// Puts bytes behind the others at a multiple of 16, and says where they are.
+fn place(all: &mut Vec<u8>, bytes: &[u8]) -> Result<(u32, u32), CompileError> {
+    let place = (count(all.len())?, count(bytes.len())?);
+    part(all, bytes);
+    Ok(place)
+}
+
+/// Puts a part behind the others, up to a multiple of 16.
+fn part(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend(bytes);
+    out.resize(out.len().next_multiple_of(16), 0);
+}
+
+fn encoded<T, const BYTES: usize>(records: &[T], encode: impl Fn(&T) -> [u8; BYTES]) -> Vec<u8> {
+    records.iter().flat_map(encode).collect()
+}
+
+fn count(len: usize) -> Result<u32, CompileError> {
+    u32::try_from(len).map_err(|_| CompileError::internal(Loc::default(), "a program for a device is too large"))
+}
