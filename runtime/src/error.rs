@@ -3,8 +3,9 @@
 //! Texts are sentences without a full stop: what was found, what was expected, and where the
 //! expectation comes from. Nothing here allocates, so names are those of the source.
 
+use crate::DeviceFault;
 use core::fmt;
-use tenfold_abi::{DType, Status};
+use tenfold_abi::{DType, DeviceKind, Status};
 
 /// Why something is not the tensor that is asked for.
 ///
@@ -187,6 +188,13 @@ pub enum Error {
         /// A feature that it needs, as rustc names it.
         feature: &'static str,
     },
+    /// A device does not do what it is asked for.
+    Device {
+        /// What kind of device.
+        kind: DeviceKind,
+        /// Why not.
+        why: DeviceFault,
+    },
     /// A call by name has another number of arguments or results.
     Count {
         /// What there should be more or fewer of: `arguments` or `results`.
@@ -238,6 +246,7 @@ impl fmt::Display for Error {
             Self::UnsupportedVariant { variant, feature } => {
                 write!(f, "this processor cannot run the variant `{variant}`: it lacks `{feature}`")
             }
+            Self::Device { kind, why } => write!(f, "{kind}: {why}"),
             Self::Count { what, expected, found } => {
                 write!(f, "{found} {what} are given, but the signature has {expected}")
             }

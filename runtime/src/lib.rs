@@ -37,6 +37,7 @@
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `ndarray` | `ndarray`'s arrays and views as arguments |
 //! | `bytemuck` | slices of any `Pod` type as tensors |
+//! | `vulkan` | `Vulkan`: GPUs through the system's Vulkan, which is opened when a program asks for it |
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -79,7 +80,11 @@ pub use aligned::AlignedBytes;
 pub use argument::{AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut};
 #[cfg(feature = "alloc")]
 pub use device::DeviceTensor;
-pub use device::{Cpu, Device, Stream};
+pub use device::{Cpu, Device, DeviceFault, Stream};
+#[doc(hidden)]
+pub use device::{DeviceCode, Operands, ScalarBits};
+#[cfg(feature = "vulkan")]
+pub use device::{Vulkan, VulkanInfo};
 pub use dispatch::StridedRef;
 pub use dynamic::{Arg, DynTensor, DynTensorMut, Scalar};
 pub use element::{Element, Is};

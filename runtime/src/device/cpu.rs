@@ -1,9 +1,9 @@
 //! The processor that calls: its memory is the program's, and its work is done when a call returns.
 
-use super::{Device, Stream, sealed};
+use super::{Device, DeviceCode, DeviceFault, Operands, Stream, sealed};
 #[cfg(feature = "alloc")]
 use crate::Element;
-use crate::{DeviceKind, Error};
+use crate::{DeviceKind, Error, Status};
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
@@ -22,6 +22,7 @@ impl sealed::Sealed for Cpu {}
 impl Device for Cpu {
     #[cfg(feature = "alloc")]
     type Buffer<T: Element> = Vec<T>;
+    type Memory = core::convert::Infallible;
 
     fn kind(&self) -> DeviceKind {
         DeviceKind::Cpu
@@ -45,6 +46,15 @@ impl Device for Cpu {
     }
 
     #[cfg(feature = "alloc")]
+    fn zeros<T: Element>(&self, len: usize) -> Result<Vec<T>, Error> {
+        let mut buffer = Vec::new();
+        let bytes = len.saturating_mul(size_of::<T>());
+        buffer.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+        buffer.resize(len, T::default());
+        Ok(buffer)
+    }
+
+    #[cfg(feature = "alloc")]
     fn download<T: Element>(&self, from: &Vec<T>, data: &mut [T]) -> Result<(), Error> {
         data.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
         Ok(())
@@ -58,5 +68,15 @@ impl Device for Cpu {
     #[cfg(feature = "alloc")]
     fn host_mut<T: Element>(buffer: &mut Vec<T>) -> Option<&mut [T]> {
         Some(buffer)
+    }
+
+    #[cfg(feature = "alloc")]
+    fn memory<T: Element>(_: &Vec<T>) -> Option<&core::convert::Infallible> {
+        None
+    }
+
+    #[allow(unsafe_code, reason = "the trait's; there is nothing to run")]
+    unsafe fn run(&self, _: DeviceCode, _: &Operands<'_, core::convert::Infallible>) -> Result<Status, Error> {
+        Err(Error::Device { kind: DeviceKind::Cpu, why: DeviceFault::NoCode })
     }
 }

@@ -3,19 +3,28 @@
 //! A device opens without fear: absence is a typed error. Tensors on a device are `Send`; streams
 //! are not `Sync`.
 
+mod code;
 mod cpu;
+mod fault;
 mod on;
 #[cfg(feature = "alloc")]
 mod tensor;
+#[cfg(feature = "vulkan")]
+#[allow(unsafe_code, reason = "Vulkan is an interface of C's")]
+mod vulkan;
 
+pub use code::{DeviceCode, Operands, ScalarBits};
 pub use cpu::Cpu;
+pub use fault::DeviceFault;
 pub use on::On;
 #[cfg(feature = "alloc")]
 pub use tensor::DeviceTensor;
+#[cfg(feature = "vulkan")]
+pub use vulkan::{Vulkan, VulkanInfo};
 
 #[cfg(feature = "alloc")]
 use crate::Element;
-use crate::{DeviceKind, Error};
+use crate::{DeviceKind, Error, Status};
 use core::{cell::Cell, fmt, marker::PhantomData};
 
 pub(crate) mod sealed {
@@ -38,6 +47,10 @@ pub trait Device: sealed::Sealed + Sized {
     /// Elements in the memory of the device.
     #[cfg(feature = "alloc")]
     type Buffer<T: Element>: Send;
+
+    /// Memory of the device, whatever its elements are.
+    #[doc(hidden)]
+    type Memory;
 
     /// What kind of device this is.
     fn kind(&self) -> DeviceKind;
@@ -64,6 +77,14 @@ pub trait Device: sealed::Sealed + Sized {
     #[cfg(feature = "alloc")]
     fn upload<T: Element>(&self, data: &[T]) -> Result<Self::Buffer<T>, Error>;
 
+    /// So many elements in the memory of the device, each of which is 0.
+    ///
+    /// # Errors
+    ///
+    /// The device has no memory left, or has failed.
+    #[cfg(feature = "alloc")]
+    fn zeros<T: Element>(&self, len: usize) -> Result<Self::Buffer<T>, Error>;
+
     /// Copies elements from the device. `data` is as long as the buffer.
     ///
     /// # Errors
@@ -79,6 +100,24 @@ pub trait Device: sealed::Sealed + Sized {
     /// The elements, where the processor reaches the memory of the device.
     #[cfg(feature = "alloc")]
     fn host_mut<T: Element>(buffer: &mut Self::Buffer<T>) -> Option<&mut [T]>;
+
+    /// The memory that elements lie in, where programs can use it.
+    #[doc(hidden)]
+    #[cfg(feature = "alloc")]
+    fn memory<T: Element>(buffer: &Self::Buffer<T>) -> Option<&Self::Memory>;
+
+    /// Runs what was compiled for the device, or submits it: what goes wrong later is an error of who waits for it.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the parameters to read, and alone has the results, and the parameters that the function writes.
+    ///
+    /// # Errors
+    ///
+    /// There is no code for the device, it cannot run it, or it has failed.
+    #[doc(hidden)]
+    #[allow(unsafe_code, reason = "types do not say what a program writes")]
+    unsafe fn run(&self, code: DeviceCode, operands: &Operands<'_, Self::Memory>) -> Result<Status, Error>;
 }
 
 /// Work on a device that runs in order. It may be sent to another thread but not shared.

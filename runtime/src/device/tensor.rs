@@ -33,6 +33,32 @@ impl<D: Device, T: Element, S: Shape> DeviceTensor<D, T, S> {
         Ok(Self { buffer: device.upload(tensor.as_slice())?, extents: tensor.shape() })
     }
 
+    /// A tensor in the memory of the device, each element of which is 0: room for a result.
+    ///
+    /// ```
+    /// use tenfold::{Cpu, DeviceTensor, Dyn};
+    ///
+    /// let room = DeviceTensor::<Cpu, f32, (Dyn,)>::zeros(&Cpu, [3])?;
+    /// assert_eq!(room.download(&Cpu)?, [0.0; 3]);
+    /// # Ok::<(), tenfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The device has no memory left, or has failed; or the extents are not those of the type.
+    pub fn zeros(device: &D, extents: S::Extents) -> Result<Self, Error> {
+        let extents = S::check(extents.as_ref())?;
+        let len = elements(extents.as_ref()).ok_or(Error::Overflow { what: "tensor" })?;
+        Ok(Self { buffer: device.zeros(len)?, extents })
+    }
+
+    /// Its memory and how many bytes it has, where programs can use it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn memory(&self) -> Option<(&D::Memory, usize)> {
+        Some((D::memory(&self.buffer)?, self.len() * size_of::<T>()))
+    }
+
     /// Copies the tensor from the device.
     ///
     /// # Errors

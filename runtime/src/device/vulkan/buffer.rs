@@ -1,0 +1,102 @@
+//! Elements to the device and back.
+
+use core::marker::PhantomData;
+use core::mem::size_of_val;
+use std::sync::Arc;
+
+use ash::vk;
+use tenfold_abi::DType;
+
+use super::{Vulkan, VulkanBuffer, memory::Memory, queue::Kept, shared::Shared};
+use crate::{DeviceFault, Element};
+
+/// Copies elements to the device.
+pub(super) fn upload<T: Element>(device: &Vulkan, data: &[T]) -> Result<VulkanBuffer<T>, DeviceFault> {
+    // SAFETY: elements are plain numbers without padding, so each of their bytes can be read.
+    let bytes = unsafe { core::slice::from_raw_parts(data.as_ptr().cast::<u8>(), size_of_val(data)) };
+    let memory = upload_bytes(&device.shared, bytes)?;
+    Ok(VulkanBuffer { memory, len: data.len(), elements: PhantomData })
+}
+
+/// So many elements whose every bit is 0.
+pub(super) fn zeros<T: Element>(device: &Vulkan, len: usize) -> Result<VulkanBuffer<T>, DeviceFault> {
+    let bytes = (len as u64).checked_mul(size_of::<T>() as u64);
+    let bytes = bytes.ok_or(DeviceFault::OutOfMemory { bytes: u64::MAX })?;
+    let mut memory = Memory::new(&device.shared, bytes, false)?;
+    if memory.is_visible() {
+        memory.clear()?;
+        return Ok(VulkanBuffer { memory: Arc::new(memory), len, elements: PhantomData });
+    }
+    let memory = Arc::new(memory);
+    let (buffer, all) = (memory.buffer(), memory.bytes());
+    let kept = Kept { memory: [Arc::clone(&memory)].into(), ..Kept::default() };
+    device.shared.submit(kept, |device, command| {
+        // SAFETY: the buffer is kept until the commands are done.
+        unsafe { device.cmd_fill_buffer(command, buffer, 0, all, 0) };
+    })?;
+    Ok(VulkanBuffer { memory, len, elements: PhantomData })
+}
+
+/// Copies elements from the device, once all work on them is done.
+pub(super) fn download<T: Element>(device: &Vulkan, from: &VulkanBuffer<T>, data: &mut [T]) -> Result<(), DeviceFault> {
+    if !from.memory.is_of(&device.shared) {
+        return Err(DeviceFault::OtherDevice);
+    }
+    if data.len() != from.len {
+        return Err(DeviceFault::Operands);
+    }
+    let len = size_of_val(data);
+    // SAFETY: elements are plain numbers without padding; below, bytes become none that an element cannot have, and
+    // where the copy fails the elements are as they were.
+    let bytes = unsafe { core::slice::from_raw_parts_mut(data.as_mut_ptr().cast::<u8>(), len) };
+    download_bytes(&device.shared, &from.memory, bytes)?;
+    make_valid(T::DTYPE, bytes);
+    Ok(())
+}
+
+/// Copies bytes into new memory of the device.
+pub(super) fn upload_bytes(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Arc<Memory>, DeviceFault> {
+    let mut memory = Memory::new(shared, bytes.len() as u64, false)?;
+    if memory.is_visible() {
+        memory.write(bytes)?;
+        return Ok(Arc::new(memory));
+    }
+    let mut staging = Memory::new(shared, bytes.len() as u64, true)?;
+    staging.write(bytes)?;
+    let memory = Arc::new(memory);
+    copy(shared, &Arc::new(staging), &memory, bytes.len())?;
+    Ok(memory)
+}
+
+fn download_bytes(shared: &Arc<Shared>, from: &Arc<Memory>, bytes: &mut [u8]) -> Result<(), DeviceFault> {
+    if from.is_visible() {
+        return from.read(bytes);
+    }
+    let staging = Arc::new(Memory::new(shared, bytes.len() as u64, true)?);
+    copy(shared, from, &staging, bytes.len())?;
+    staging.read(bytes)
+}
+
+fn copy(shared: &Arc<Shared>, from: &Arc<Memory>, to: &Arc<Memory>, bytes: usize) -> Result<(), DeviceFault> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let (source, target) = (from.buffer(), to.buffer());
+    let kept = Kept { memory: [Arc::clone(from), Arc::clone(to)].into(), ..Kept::default() };
+    let region = [vk::BufferCopy::default().size(bytes as u64)];
+    shared.submit(kept, |device, command| {
+        // SAFETY: both buffers are kept until the commands are done, and have as many bytes.
+        unsafe { device.cmd_copy_buffer(command, source, target, &region) };
+    })?;
+    Ok(())
+}
+
+/// Kernels write nothing else; but a device that fails may leave what no value of these types has.
+fn make_valid(dtype: DType, bytes: &mut [u8]) {
+    match dtype {
+        DType::Bool => bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0)),
+        DType::U4 => bytes.iter_mut().for_each(|byte| *byte &= 15),
+        DType::I4 => bytes.iter_mut().for_each(|byte| *byte = (((*byte << 4) as i8) >> 4) as u8),
+        _ => {}
+    }
+}

@@ -1,0 +1,158 @@
+//! What a device can do, in the terms of programs, and how much of it.
+
+use ash::vk;
+use tenfold_abi::program::Feature;
+
+use super::instance::Instance;
+
+/// What a device allows at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Groups along x, y and z.
+    pub(super) groups: [u32; 3],
+    /// Threads of a group along x, y and z.
+    pub(super) threads: [u32; 3],
+    /// Threads of a group.
+    pub(super) group: u32,
+    /// Bytes of values that a kernel is given.
+    pub(super) values: u32,
+    /// Bytes of a buffer that a kernel sees.
+    pub(super) range: u64,
+    /// Where such a part of a buffer may begin: at multiples of this.
+    pub(super) offset: u64,
+    /// Bytes of one piece of memory.
+    pub(super) allocation: u64,
+    /// Buffers of a kernel.
+    pub(super) buffers: u32,
+    /// Threads of a subgroup.
+    pub(super) subgroup: u32,
+}
+
+/// What is switched on when a device is opened.
+#[derive(Default)]
+pub(super) struct Switches {
+    core: vk::PhysicalDeviceFeatures,
+    halves: vk::PhysicalDevice16BitStorageFeatures<'static>,
+    v12: Option<vk::PhysicalDeviceVulkan12Features<'static>>,
+    dot: Option<vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static>>,
+}
+
+impl Switches {
+    /// All that programs may ask for and the device has.
+    pub(super) fn of(instance: &Instance, device: vk::PhysicalDevice, version: u32) -> Self {
+        let mut halves = vk::PhysicalDevice16BitStorageFeatures::default();
+        let mut v12 = vk::PhysicalDeviceVulkan12Features::default();
+        let mut dot = vk::PhysicalDeviceShaderIntegerDotProductFeatures::default();
+        let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut halves);
+        if version >= vk::API_VERSION_1_2 {
+            all = all.push_next(&mut v12);
+        }
+        if version >= vk::API_VERSION_1_3 {
+            all = all.push_next(&mut dot);
+        }
+        // SAFETY: the device is the instance's, and the chain lives until the call is over.
+        unsafe { instance.raw.get_physical_device_features2(device, &mut all) };
+        let has = all.features;
+        let core = vk::PhysicalDeviceFeatures::default()
+            .shader_float64(has.shader_float64 != 0)
+            .shader_int64(has.shader_int64 != 0)
+            .shader_int16(has.shader_int16 != 0);
+        let halves = vk::PhysicalDevice16BitStorageFeatures::default()
+            .storage_buffer16_bit_access(halves.storage_buffer16_bit_access != 0);
+        let v12 = vk::PhysicalDeviceVulkan12Features::default()
+            .storage_buffer8_bit_access(v12.storage_buffer8_bit_access != 0)
+            .shader_float16(v12.shader_float16 != 0)
+            .shader_int8(v12.shader_int8 != 0)
+            .vulkan_memory_model(v12.vulkan_memory_model != 0);
+        let dot = vk::PhysicalDeviceShaderIntegerDotProductFeatures::default()
+            .shader_integer_dot_product(dot.shader_integer_dot_product != 0);
+        Self {
+            core,
+            halves,
+            v12: (version >= vk::API_VERSION_1_2).then_some(v12),
+            dot: (version >= vk::API_VERSION_1_3).then_some(dot),
+        }
+    }
+
+    /// Calls `open` with the chain that switches them on.
+    pub(super) fn with<R>(&mut self, open: impl FnOnce(&mut vk::PhysicalDeviceFeatures2<'_>) -> R) -> R {
+        let mut all = vk::PhysicalDeviceFeatures2::default().features(self.core).push_next(&mut self.halves);
+        if let Some(v12) = &mut self.v12 {
+            all = all.push_next(v12);
+        }
+        if let Some(dot) = &mut self.dot {
+            all = all.push_next(dot);
+        }
+        open(&mut all)
+    }
+
+    fn features(&self) -> impl Iterator<Item = Feature> {
+        let v12 = self.v12.unwrap_or_default();
+        let dot = self.dot.unwrap_or_default();
+        let has = [
+            (Feature::F64, self.core.shader_float64),
+            (Feature::I64, self.core.shader_int64),
+            (Feature::I16, self.core.shader_int16),
+            (Feature::Storage16, self.halves.storage_buffer16_bit_access),
+            (Feature::Storage8, v12.storage_buffer8_bit_access),
+            (Feature::F16, v12.shader_float16),
+            (Feature::I8, v12.shader_int8),
+            (Feature::MemoryModel, v12.vulkan_memory_model),
+            (Feature::Dot8, dot.shader_integer_dot_product),
+        ];
+        has.into_iter().filter(|(_, has)| *has != 0).map(|(feature, _)| feature)
+    }
+}
+
+/// The limits of a device, and a bit for each feature that it has with these switches.
+pub(super) fn query(instance: &Instance, device: vk::PhysicalDevice, switches: &Switches) -> (Limits, u64) {
+    let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
+    let mut memory = vk::PhysicalDeviceMaintenance3Properties::default();
+    let mut floats = vk::PhysicalDeviceFloatControlsProperties::default();
+    let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup).push_next(&mut memory);
+    if switches.v12.is_some() {
+        all = all.push_next(&mut floats);
+    }
+    // SAFETY: the device is the instance's, and the chain lives until the call is over.
+    unsafe { instance.raw.get_physical_device_properties2(device, &mut all) };
+    let limits = all.properties.limits;
+    let limits = Limits {
+        groups: limits.max_compute_work_group_count,
+        threads: limits.max_compute_work_group_size,
+        group: limits.max_compute_work_group_invocations,
+        values: limits.max_push_constants_size,
+        range: u64::from(limits.max_storage_buffer_range),
+        offset: limits.min_storage_buffer_offset_alignment.max(1),
+        allocation: memory.max_memory_allocation_size,
+        buffers: limits.max_per_stage_descriptor_storage_buffers.min(limits.max_descriptor_set_storage_buffers),
+        subgroup: subgroup.subgroup_size,
+    };
+    let bits = switches.features().chain(subgroups(&subgroup)).chain(controls(&floats));
+    (limits, bits.fold(0, |bits, feature| bits | feature.bit()))
+}
+
+fn subgroups(has: &vk::PhysicalDeviceSubgroupProperties<'_>) -> impl Iterator<Item = Feature> + use<> {
+    let (compute, has) = (has.supported_stages.contains(vk::ShaderStageFlags::COMPUTE), has.supported_operations);
+    let known = [
+        (Feature::Subgroup, vk::SubgroupFeatureFlags::BASIC),
+        (Feature::SubgroupArithmetic, vk::SubgroupFeatureFlags::ARITHMETIC),
+        (Feature::SubgroupShuffle, vk::SubgroupFeatureFlags::SHUFFLE),
+        (Feature::SubgroupVote, vk::SubgroupFeatureFlags::VOTE),
+    ];
+    known.into_iter().filter(move |(_, flag)| compute && has.contains(*flag)).map(|(feature, _)| feature)
+}
+
+fn controls(has: &vk::PhysicalDeviceFloatControlsProperties<'_>) -> impl Iterator<Item = Feature> + use<> {
+    let known = [
+        (Feature::DenormF32, has.shader_denorm_preserve_float32),
+        (Feature::SpecialF32, has.shader_signed_zero_inf_nan_preserve_float32),
+        (Feature::RoundF32, has.shader_rounding_mode_rte_float32),
+        (Feature::DenormF16, has.shader_denorm_preserve_float16),
+        (Feature::SpecialF16, has.shader_signed_zero_inf_nan_preserve_float16),
+        (Feature::RoundF16, has.shader_rounding_mode_rte_float16),
+        (Feature::DenormF64, has.shader_denorm_preserve_float64),
+        (Feature::SpecialF64, has.shader_signed_zero_inf_nan_preserve_float64),
+        (Feature::RoundF64, has.shader_rounding_mode_rte_float64),
+    ];
+    known.into_iter().filter(|(_, has)| *has != 0).map(|(feature, _)| feature)
+}

@@ -1,0 +1,181 @@
+//! An opened device: what its memory, its kernels and its queue share.
+
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicBool, Ordering},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    vec::Vec,
+};
+
+use ash::vk;
+
+use super::{
+    instance::{Instance, VulkanInfo},
+    memory::Block,
+    properties::{self, Limits, Switches},
+    queue::{Fence, Kept, Queue},
+};
+use crate::DeviceFault;
+
+/// An opened device.
+pub(super) struct Shared {
+    pub(super) info: VulkanInfo,
+    pub(super) limits: Limits,
+    /// A bit for each feature that it has.
+    pub(super) features: u64,
+    pub(super) memories: vk::PhysicalDeviceMemoryProperties,
+    pub(super) cache: vk::PipelineCache,
+    /// Memory that nobody uses any more, by how large it is and whether the processor reaches it.
+    pub(super) spare: Mutex<HashMap<(u64, bool), Vec<Block>>>,
+    pub(super) raw: ash::Device,
+    queue: Mutex<Queue>,
+    lost: AtomicBool,
+    _instance: Instance,
+}
+
+impl Shared {
+    /// Opens a device of an instance.
+    pub(super) fn open(instance: Instance, device: vk::PhysicalDevice, info: VulkanInfo) -> Result<Self, DeviceFault> {
+        // SAFETY: the device is the instance's.
+        let (version, families, memories) = unsafe {
+            (
+                instance.raw.get_physical_device_properties(device).api_version.min(instance.version),
+                instance.raw.get_physical_device_queue_family_properties(device),
+                instance.raw.get_physical_device_memory_properties(device),
+            )
+        };
+        if version < vk::API_VERSION_1_1 {
+            return Err(DeviceFault::OldDriver { lacks: "Vulkan 1.1" });
+        }
+        let computes = |family: &vk::QueueFamilyProperties| family.queue_flags.contains(vk::QueueFlags::COMPUTE);
+        let family = families.iter().position(computes).ok_or(DeviceFault::NoDevice)? as u32;
+        let mut switches = Switches::of(&instance, device, version);
+        let (limits, features) = properties::query(&instance, device, &switches);
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
+        let raw = switches.with(|switches| {
+            let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(switches);
+            // SAFETY: the device is the instance's, and what `info` points to lives until the call is over.
+            unsafe { instance.raw.create_device(device, &info, None) }
+        });
+        let raw = raw.map_err(|code| refused("vkCreateDevice", code))?;
+        let queue = Mutex::new(Queue::new(&raw, family));
+        // SAFETY: the device was opened. Without a cache pipelines are made as well, only later.
+        let cache = unsafe { raw.create_pipeline_cache(&vk::PipelineCacheCreateInfo::default(), None) };
+        Ok(Self {
+            info,
+            limits,
+            features,
+            memories,
+            cache: cache.unwrap_or_default(),
+            spare: Mutex::default(),
+            raw,
+            queue,
+            lost: AtomicBool::new(false),
+            _instance: instance,
+        })
+    }
+
+    /// That the device is not lost.
+    pub(super) fn alive(&self) -> Result<(), DeviceFault> {
+        if self.lost.load(Ordering::Acquire) { Err(DeviceFault::Lost) } else { Ok(()) }
+    }
+
+    /// The fault of a call of the driver; one that says that the device is lost is remembered.
+    pub(super) fn fault(&self, call: &'static str, code: vk::Result) -> DeviceFault {
+        if code == vk::Result::ERROR_DEVICE_LOST {
+            self.lost.store(true, Ordering::Release);
+        }
+        refused(call, code)
+    }
+
+    pub(super) fn queue(&self) -> MutexGuard<'_, Queue> {
+        lock(&self.queue)
+    }
+
+    /// Submits commands, with what must live until they are done, and gives their ticket.
+    pub(super) fn submit(
+        self: &Arc<Self>,
+        keep: Kept,
+        record: impl FnOnce(&ash::Device, vk::CommandBuffer),
+    ) -> Result<u64, DeviceFault> {
+        self.alive()?;
+        let done = {
+            let mut queue = self.queue();
+            let done = queue.done(&self.raw);
+            let ticket = queue.submit(self, keep, record)?;
+            (done, ticket)
+        };
+        // What is done lets go of its memory here, without the lock.
+        drop(done.0);
+        Ok(done.1)
+    }
+
+    /// Waits until the submission of this ticket, and so each before it, is done.
+    pub(super) fn wait(&self, ticket: u64) -> Result<(), DeviceFault> {
+        self.alive()?;
+        let fence = self.queue().fence_of(ticket);
+        fence.map_or(Ok(()), |fence| self.wait_for(&fence))?;
+        let done = self.queue().done(&self.raw);
+        drop(done);
+        Ok(())
+    }
+
+    /// Waits until all that was submitted is done.
+    pub(super) fn wait_for_all(&self) -> Result<(), DeviceFault> {
+        let last = self.queue().last();
+        self.wait(last)
+    }
+
+    fn wait_for(&self, fence: &Fence) -> Result<(), DeviceFault> {
+        // SAFETY: the fence lives, and nobody resets it.
+        let done = unsafe { self.raw.wait_for_fences(&[fence.raw], true, u64::MAX) };
+        done.map_err(|code| self.fault("vkWaitForFences", code))
+    }
+
+    /// Waits for the device and lets go of all that was on its way.
+    pub(super) fn drain(&self) {
+        let mut queue = self.queue();
+        // SAFETY: the lock keeps others from submitting. A lost device is idle in the end, too.
+        let _ = unsafe { self.raw.device_wait_idle() };
+        let flights = queue.take();
+        drop(queue);
+        drop(flights);
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: nobody holds the device any more, so nothing is on its way and nothing made of it is left but this.
+        unsafe {
+            let _ = self.raw.device_wait_idle();
+            for block in lock(&self.spare).drain().flat_map(|(_, blocks)| blocks) {
+                block.free(&self.raw);
+            }
+            self.raw.destroy_pipeline_cache(self.cache, None);
+            lock(&self.queue).destroy(&self.raw);
+            self.raw.destroy_device(None);
+        }
+    }
+}
+
+impl core::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.info.name)
+    }
+}
+
+/// What a lock guards, also after a thread panicked while it held it: each change is one step.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The fault of a call of the driver.
+pub(super) fn refused(call: &'static str, code: vk::Result) -> DeviceFault {
+    match code {
+        vk::Result::ERROR_DEVICE_LOST => DeviceFault::Lost,
+        vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY => {
+            DeviceFault::OutOfMemory { bytes: 0 }
+        }
+        code => DeviceFault::Driver { call, code: code.as_raw() },
+    }
+}

@@ -1,0 +1,70 @@
+/* Stands between a program and Vulkan's loader, and fails where TENFOLD_TEST_FAULT says: "wait:2" is the second call of
+   vkWaitForFences and each one behind it, likewise "submit" and "memory". What was submitted is really done: a wait fails
+   behind the real one, so that nothing depends on time. */
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void (*function)(void);
+typedef function (*lookup)(void *, const char *);
+typedef int (*submit_t)(void *, unsigned, const void *, void *);
+typedef int (*wait_t)(void *, unsigned, void *const *, unsigned, unsigned long long);
+typedef int (*allocate_t)(void *, const void *, const void *, void **);
+
+static lookup of_instance, of_device;
+static submit_t real_submit;
+static wait_t real_wait;
+static allocate_t real_allocate;
+static atomic_int calls;
+
+static int fails(const char *name) {
+    const char *fault = getenv("TENFOLD_TEST_FAULT");
+    size_t len = strlen(name);
+    if (!fault || strncmp(fault, name, len) || fault[len] != ':') return 0;
+    return atomic_fetch_add(&calls, 1) + 1 >= atoi(fault + len + 1);
+}
+
+static int submit(void *queue, unsigned count, const void *infos, void *fence) {
+    return fails("submit") ? -4 : real_submit(queue, count, infos, fence);
+}
+
+static int wait(void *device, unsigned count, void *const *fences, unsigned all, unsigned long long time) {
+    int result = real_wait(device, count, fences, all, time);
+    return fails("wait") ? -4 : result;
+}
+
+static int allocate(void *device, const void *info, const void *host, void **memory) {
+    return fails("memory") ? -2 : real_allocate(device, info, host, memory);
+}
+
+static function device_function(void *device, const char *name) {
+    function real = of_device(device, name);
+    if (!strcmp(name, "vkQueueSubmit")) {
+        real_submit = (submit_t)real;
+        return (function)submit;
+    }
+    if (!strcmp(name, "vkWaitForFences")) {
+        real_wait = (wait_t)real;
+        return (function)wait;
+    }
+    if (!strcmp(name, "vkAllocateMemory")) {
+        real_allocate = (allocate_t)real;
+        return (function)allocate;
+    }
+    return real;
+}
+
+function vkGetInstanceProcAddr(void *instance, const char *name) {
+    if (!of_instance) {
+        void *loader = dlopen(getenv("TENFOLD_TEST_LOADER"), RTLD_NOW | RTLD_LOCAL);
+        if (!loader) return 0;
+        of_instance = (lookup)dlsym(loader, "vkGetInstanceProcAddr");
+    }
+    function real = of_instance(instance, name);
+    if (real && !strcmp(name, "vkGetDeviceProcAddr")) {
+        of_device = (lookup)real;
+        return (function)device_function;
+    }
+    return real;
+}
