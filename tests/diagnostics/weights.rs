@@ -20,6 +20,7 @@ pub(crate) fn write(directory: &Path) {
     write("shaped.onnx", &onnx::model("input x: float[4]\nconst s: int64[2] = 2, 2\ny = Reshape(x, s)\noutput y"));
     write("unknown.onnx", &onnx::model("input x: float[4]\ny = Foo(x)\nz = a.b.Bar(y)\noutput z"));
     write("net.tflite", b"");
+    write("relu.tflite", include_bytes!("../tflite/cases/relu.tflite"));
 }
 
 const INDEX: &[u8] = br#"{"weight_map": {"fc1.weight": "digits.safetensors", "fc3.weight": "rest.safetensors"}}"#;

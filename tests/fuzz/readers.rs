@@ -13,6 +13,7 @@ pub(crate) const READERS: &[Target] = &[
     ("npz", npz),
     ("index", index),
     ("onnx", onnx),
+    ("tflite", tflite),
 ];
 
 /// A blob, at an aligned address: whole, or with its hashes made right.
@@ -116,7 +117,20 @@ fn onnx(bytes: &[u8]) {
     tenfold_onnx::external_files(bytes);
     let Ok(imported) = tenfold_onnx::import(bytes, None, &options) else { return };
     assert!(known && tenfold_onnx::operators_of(bytes).is_ok(), "a model is read that declares nothing");
-    let module = &imported.module;
+    lawful(&imported.module);
+}
+
+/// A TFLite model, likewise.
+fn tflite(bytes: &[u8]) {
+    let options = tenfold_onnx::Options { name: "model".to_string(), ..Default::default() };
+    let known = tenfold_tflite::declared(bytes).is_ok();
+    let Ok(imported) = tenfold_tflite::import(bytes, &options) else { return };
+    assert!(known && tenfold_tflite::is_model(bytes), "a model is read that declares nothing");
+    lawful(&imported.module);
+}
+
+/// What an importer makes obeys the laws, and its text is that of what it reads back as.
+fn lawful(module: &tenfold_ir::Module) {
     for function in module.functions.values() {
         let broken = match function {
             Function::Relax(f) => relax::verify(module, f),

@@ -135,6 +135,11 @@ fn onnx() {
 }
 
 #[test]
+fn tflite() {
+    fuzz("tflite");
+}
+
+#[test]
 fn blobs_read_back_as_they_are_written() {
     let module = |key: &str, len: usize, imports: &[usize]| Module {
         key: key.to_string(),

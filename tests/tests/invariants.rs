@@ -98,7 +98,8 @@ fn no_llvm_under_the_macros() {
 #[test]
 fn nothing_of_the_compiler_in_a_users_program() {
     let all = dependencies("tenfold", "normal,no-proc-macro");
-    let compiler = ["arith", "ir", "syntax", "core", "llvm", "onnx", "build"].map(|name| format!("tenfold-{name}"));
+    let compiler =
+        ["arith", "ir", "syntax", "core", "llvm", "onnx", "tflite", "build"].map(|name| format!("tenfold-{name}"));
     let bad: Vec<_> = compiler.iter().filter(|n| all.contains(n.as_str())).collect();
     assert!(bad.is_empty(), "`tenfold` links {bad:?}");
 }

@@ -189,7 +189,7 @@ pub(crate) const EXPLAIN: &str = concat!(
 Says how the kernels of a function are scheduled, why, and how fast they run on this machine
 
 Usage: cargo tenfold explain [OPTIONS] FN
-       cargo tenfold explain [OPTIONS] MODEL.onnx
+       cargo tenfold explain [OPTIONS] MODEL
 
 The function is compiled for this machine with every feature of its processor and called on random
 inputs, on one thread. A line per kernel, by time: what it takes, operations and bytes of a second,
@@ -217,7 +217,7 @@ pub(crate) const TUNE: &str = concat!(
 Looks for schedules of a function's kernels that are faster on this machine than the default ones
 
 Usage: cargo tenfold tune [OPTIONS] FN
-       cargo tenfold tune [OPTIONS] MODEL.onnx
+       cargo tenfold tune [OPTIONS] MODEL
 
 Kernels are tuned one by one, the most costly first: schedules are sampled, ranked by a model, compiled,
 compared with the default one and timed beside it. What is faster is written to `tenfold-tune.txt` in the
@@ -300,9 +300,9 @@ Exit codes: 0 no case failed, 1 one did, 2 the command line is wrong.
 
 /// `cargo tenfold signature --help`.
 pub(crate) const SIGNATURE: &str = "\
-Prints the tensor function of an ONNX model, to paste into a crate
+Prints the tensor function of a model (ONNX, TFLite), to paste into a crate
 
-Usage: cargo tenfold signature MODEL.onnx [OPTIONS]
+Usage: cargo tenfold signature MODEL [OPTIONS]
 
 Named dims of the model stay dims of the function, unless they are bound.
 
@@ -332,9 +332,9 @@ Exit codes: 0 it is written, 1 it is not, 2 the command line is wrong.
 
 /// `cargo tenfold run --help`.
 pub(crate) const RUN: &str = "\
-Calls an ONNX model on arrays of NumPy
+Calls a model (ONNX, TFLite) on arrays of NumPy
 
-Usage: cargo tenfold run MODEL.onnx --input FILE.npy --output FILE.npy [OPTIONS]
+Usage: cargo tenfold run MODEL --input FILE.npy --output FILE.npy [OPTIONS]
 
 The model is compiled for this machine and the shapes of the inputs.
 
@@ -350,9 +350,9 @@ Exit codes: 0 the outputs are written, 1 they are not, 2 the command line is wro
 
 /// `cargo tenfold bench --help`.
 pub(crate) const BENCH: &str = "\
-Measures a call of an ONNX model on random inputs
+Measures a call of a model (ONNX, TFLite) on random inputs
 
-Usage: cargo tenfold bench MODEL.onnx [OPTIONS]
+Usage: cargo tenfold bench MODEL [OPTIONS]
 
 The model is compiled for this machine with every feature of its processor. Dims that are not bound
 are 1. A call runs on one thread, unless `--threads` allows more.

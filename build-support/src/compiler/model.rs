@@ -7,7 +7,7 @@ use tenfold_core::pass::Remark;
 use tenfold_ir::relax::{FactDecl, SymDecl, SymKind, prover};
 use tenfold_ir::{Loc, Module};
 use tenfold_onnx::{About, Elem, Import, Options, Parameter, Port};
-use tenfold_syntax::ast::{Model, NodeId};
+use tenfold_syntax::ast::{Model, ModelFormat, NodeId};
 use tenfold_syntax::signature::{Instance, SigKind, SigParam, SigResult, Signature, signature_of};
 use tenfold_syntax::{Code, Diagnostic};
 
@@ -28,7 +28,10 @@ pub(super) fn module(
     let (Some(written), _) = signature_of(&member.tree, instance) else { return Err(Vec::new()) };
     let options =
         Options { name: member.tree.name.text.clone(), signature: Some(declared(&written)?), ..Options::default() };
-    let imported = tenfold_onnx::read(&path, &options);
+    let imported = match model.format {
+        ModelFormat::Onnx => tenfold_onnx::read(&path, &options),
+        ModelFormat::Tflite => tenfold_tflite::read(&path, &options),
+    };
     let imported = imported.map_err(|error| {
         let problems = error.problems.iter();
         let node_of = |at: usize| written.params.get(at).map_or(NodeId::FUNCTION, |param| param.node);

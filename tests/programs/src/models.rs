@@ -1,4 +1,5 @@
-//! Functions whose bodies are ONNX models. `tests/models.rs` writes `data/net.onnx` from `data/net.txt`, and so on.
+//! Functions whose bodies are models. `tests/models.rs` writes `data/net.onnx` from `data/net.txt`, and so on;
+//! `data/conv.tflite` is one of `tests/tflite/cases`.
 
 use tenfold::prelude::*;
 
@@ -30,3 +31,13 @@ pub fn both(x: Tensor<f32, B, 4>) -> (Tensor<f32, B, 3>, f32) {
 /// Places and values that data chooses: as much room as there can be, and a length for each axis that is open.
 #[tensor_fn(onnx = "data/chosen.onnx", dims(B <= 8))]
 pub fn chosen(x: Tensor<f32, B, 3>) -> (Tensor<i64, 2, { 3 * B }>, i64, Tensor<f32, { 3 * B }>, i64, f32);
+
+/// A convolution of integers of 8 bits, of TFLite.
+#[tensor_fn(tflite = "data/conv.tflite")]
+pub fn conv(x: Tensor<i8, 1, 7, 5, 3>) -> Tensor<i8, 1, 7, 5, 4>;
+
+/// Such a model among operators.
+#[tensor_fn]
+pub fn greatest(x: Tensor<i8, 1, 7, 5, 3>) -> Tensor<i8, 4> {
+    max(self::conv(x), axis = [0, 1, 2])
+}

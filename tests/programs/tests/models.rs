@@ -93,3 +93,18 @@ fn a_model_tells_lengths_that_data_decides() {
     assert_eq!((found, places.as_slice()), (6, &[0, 0, 0, 1, 1, 1, 0, 1, 2, 0, 1, 2][..]));
     assert_eq!(values.as_slice(), [2.0; 6]);
 }
+
+#[test]
+fn a_model_of_tflite() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/");
+    let read = |name: &str| std::fs::read(format!("{folder}{name}")).expect("the file can be read");
+    assert!(read("data/conv.tflite") == read("../tflite/cases/conv_same.tflite"), "data/conv.tflite is stale");
+    let runs: Vec<i8> = read("../tflite/cases/conv_same.bin").into_iter().map(|byte| byte as i8).collect();
+    for run in runs.chunks_exact(105 + 140) {
+        let (x, expected) = run.split_at(105);
+        let x = tenfold::TensorRef::new(x, [1, 7, 5, 3]).expect("as many elements");
+        assert_eq!(models::conv(&x).as_slice(), expected);
+        let most: Vec<i8> = (0..4).filter_map(|c| expected.iter().skip(c).step_by(4).max().copied()).collect();
+        assert_eq!(models::greatest(&x).as_slice(), most);
+    }
+}

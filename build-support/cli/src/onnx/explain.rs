@@ -6,8 +6,8 @@ use std::env;
 use tenfold_core::Options;
 use tenfold_core::pass::PassContext;
 use tenfold_core::show::explain::{compile_timed, report_in};
-use tenfold_onnx::read;
 
+use super::format::read;
 use super::model::{Model, host, open_dims, outcome};
 use super::native;
 use super::tune::records;

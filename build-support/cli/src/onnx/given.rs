@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use tenfold_onnx::{Declared, Port, declared};
+use tenfold_onnx::{Declared, Port};
 
+use super::format::declared;
 use super::model::Model;
 use super::npy::Array;
 
@@ -14,7 +15,7 @@ use super::npy::Array;
 pub(crate) fn ports(model: &Model) -> Result<(Vec<Declared>, Vec<Declared>), String> {
     let path = &model.path;
     let bytes = fs::read(path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
-    let ports = declared(&bytes).map_err(|e| format!("`{}`: {e}", path.display()))?;
+    let ports = declared(path, &bytes).map_err(|e| format!("`{}`: {e}", path.display()))?;
     let dims = ports.0.iter().flat_map(|input| input.dims.iter().flatten());
     let mut names: Vec<&str> = dims.filter(|dim| is_name(dim)).map(String::as_str).collect();
     names.sort_unstable();

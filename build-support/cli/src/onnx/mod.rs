@@ -1,10 +1,11 @@
-//! Commands over ONNX models: `check-onnx`, `signature`, `weights`, `run`, `bench`, and `explain` of a model.
+//! Commands over models, of ONNX and of TFLite: `check-onnx`, `signature`, `weights`, `run`, `bench`, and `explain` of a model.
 
 mod arguments;
 mod case;
 mod check;
 mod compare;
 mod explain;
+mod format;
 mod given;
 mod measured;
 mod model;
@@ -28,7 +29,7 @@ pub(crate) fn worker() -> Option<Outcome> {
     measured::child().or_else(check::worker)
 }
 
-/// Runs a command over ONNX models; none if the command line names another one.
+/// Runs a command over models; none if the command line names another one.
 pub(crate) fn command(arguments: &[OsString]) -> Option<Outcome> {
     let rest = match arguments.first() {
         Some(first) if first == "tenfold" => &arguments[1..],
@@ -60,7 +61,7 @@ const EXPLAIN: &str = "explain";
 const TUNE: &str = "tune";
 
 fn names_a_model(arguments: &[OsString]) -> bool {
-    arguments.iter().any(|argument| Path::new(argument).extension().is_some_and(|end| end == "onnx"))
+    arguments.iter().any(|argument| Path::new(argument).extension().is_some_and(|end| end == "onnx" || end == "tflite"))
 }
 
 /// The help of a command.

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use tenfold_core::Target;
 use tenfold_core::show::explain;
-use tenfold_onnx::{Declared, Options, Port, read};
+use tenfold_onnx::{Declared, Options, Port};
 
+use super::format::read;
 use super::given;
 use super::native::{self, Linked, Program};
 use super::npy::Array;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_onnx::{Elem, Import, Options, Port, identifier, read, weights};
+use tenfold_onnx::{Elem, Import, Options, Port, identifier, weights};
 
+use super::format::{self, read};
 use super::given;
 use super::model::{Model, outcome};
 use crate::Outcome;
@@ -24,6 +25,9 @@ pub(crate) fn signature(model: &Model) -> Outcome {
 
 fn attempt(model: &Model) -> Result<String, String> {
     given::ports(model)?;
+    if model.params && format::is_tflite(&model.path) {
+        return Err("weights of a TFLite model cannot be parameters; leave `--params` out".into());
+    }
     let imported = imported(model)?;
     let stem = model.path.file_stem().map_or("model".into(), |stem| stem.to_string_lossy().into_owned());
     let first = imported.inputs.len() - imported.loaded;
@@ -43,7 +47,7 @@ fn attempt(model: &Model) -> Result<String, String> {
         [one] => one.clone(),
         all => format!("({})", all.join(", ")),
     };
-    let file = format!("onnx = {:?}", model.path.to_string_lossy());
+    let file = format!("{} = {:?}", format::name(&model.path), model.path.to_string_lossy());
     let attribute = match loaded.is_empty() {
         true => format!("#[tensor_fn({file})]"),
         false => list(&format!("#[tensor_fn({file}, params"), &loaded, ")]"),

@@ -4,8 +4,8 @@ use std::env;
 
 use tenfold_core::pass::PassContext;
 use tenfold_core::tune::{How, RECORDS, Records, Tuned, kernels, read_all, write_all};
-use tenfold_onnx::read;
 
+use super::format::read;
 use super::model::{Model, host, open_dims, outcome};
 use super::native;
 use crate::scratch::Scratch;

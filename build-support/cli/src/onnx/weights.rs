@@ -20,6 +20,9 @@ pub(crate) fn weights(model: &Model) -> Outcome {
 
 fn attempt(model: &Model) -> Result<String, String> {
     let Some(path) = model.outputs.first() else { return Err("say where they go: `--output FILE.safetensors`".into()) };
+    if super::format::is_tflite(&model.path) {
+        return Err("weights of a TFLite model cannot be parameters, so nothing could read them".into());
+    }
     let mut all = tenfold_onnx::weights(&model.path).map_err(|e| e.to_string())?;
     // the widest first: then each is aligned without gaps, which the format does not have
     let width = |weight: &Weight| weight.elem.storage().map_or(1, DType::size_bytes);

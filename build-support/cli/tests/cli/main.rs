@@ -11,6 +11,7 @@ mod package;
 mod passes;
 mod quantised;
 mod show;
+mod tflite;
 mod tune;
 mod usage;
 mod values;

@@ -155,9 +155,6 @@ fn refuse(function: &TensorFn, diagnostics: &mut Diagnostics) {
     let mut refuse = |node, what: &str| {
         diagnostics.report(not_compiled(node, what));
     };
-    if let Some(model) = function.attributes.model.as_ref().filter(|model| model.format == ast::ModelFormat::Tflite) {
-        refuse(model.node, "a tflite model as the body");
-    }
     if let Some(pool) = function.attributes.pools.first() {
         refuse(pool.node, "`pool(…)`");
     }

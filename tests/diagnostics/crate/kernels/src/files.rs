@@ -142,5 +142,14 @@ pub fn model_of_unknown_operators(x: Tensor<f32, 4>) -> Tensor<f32, 4>;
 #[tensor_fn(onnx = "weights/bias.npy")]
 pub fn no_model(x: Tensor<f32, 4>) -> Tensor<f32, 4>;
 
+#[tensor_fn(tflite = "weights/net.tflite")]
+pub fn no_tflite_model(x: Tensor<i8, 4>) -> Tensor<i8, 4>;
+
+#[tensor_fn(tflite = "weights/relu.tflite")]
+pub fn tflite_model_of_another_shape(x: Tensor<i8, 2, 127>) -> Tensor<i8, 2, 128>;
+
+#[tensor_fn(tflite = "weights/relu.tflite")]
+pub fn tflite_model_of_another_result(x: Tensor<i8, 2, 128>) -> Tensor<f32, 2, 128>;
+
 #[tensor_fn(onnx = "weights/none.onnx")]
 pub fn missing_model(x: Tensor<f32, 4>) -> Tensor<f32, 4>;

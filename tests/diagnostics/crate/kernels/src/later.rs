@@ -2,9 +2,6 @@
 
 use tenfold::prelude::*;
 
-#[tensor_fn(tflite = "weights/net.tflite")]
-pub fn model(x: Tensor<f32, B, 4>) -> Tensor<f32, B, 2>;
-
 #[tensor_fn(pool(dtcm = "64K"))]
 pub fn pools(x: Tensor<f32, N>) -> Tensor<f32, N> {
     x * 2.0
