@@ -68,6 +68,9 @@ fn inside(extent: i64, window: &Window, axis: usize) -> Vec<i64> {
     (0..count).map(at).collect()
 }
 
+/// Extents of what is averaged over padded windows, at most: each window has a count of its own.
+const MOST_PADDED: i64 = 1 << 12;
+
 fn average<'m>(cx: &mut Cx<'m>, call: &Call<'m>) -> Results {
     let kind = kind(call, 0)?;
     let x = call.x(cx, 0)?;
@@ -79,7 +82,14 @@ fn average<'m>(cx: &mut Cx<'m>, call: &Call<'m>) -> Results {
         return Ok(vec![activation.floats(cx, y)?]);
     }
     same_quantisation(call)?;
-    let (rows, columns) = (inside(shape[1], &window, 0), inside(shape[2], &window, 1));
+    let is_padded = window.pads.iter().any(|pad| *pad != 0);
+    if is_padded && shape[1..3].iter().any(|extent| *extent > MOST_PADDED) {
+        return fault(format!("windows over {shape:?} are padded, and extents of {MOST_PADDED} are the most"));
+    }
+    let (rows, columns) = match is_padded {
+        true => (inside(shape[1], &window, 0), inside(shape[2], &window, 1)),
+        false => (vec![window.kernel[0]], vec![window.kernel[1]]),
+    };
     let counts: Vec<i32> = rows.iter().flat_map(|r| columns.iter().map(move |c| (r * c) as i32)).collect();
     let wide = cx.cast(x, DType::I32)?;
     let sum = if window.kernel == shape[1..3] && window.pads.iter().all(|pad| *pad == 0) {
