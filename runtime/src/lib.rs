@@ -37,6 +37,7 @@
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `ndarray` | `ndarray`'s arrays and views as arguments |
 //! | `bytemuck` | slices of any `Pod` type as tensors |
+//! | `cuda` | `Cuda`: NVIDIA's GPUs through the system's driver, which is opened when a program asks for it |
 //! | `vulkan` | `Vulkan`: GPUs through the system's Vulkan, which is opened when a program asks for it |
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -81,6 +82,8 @@ pub use argument::{AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsT
 #[cfg(feature = "alloc")]
 pub use device::DeviceTensor;
 pub use device::{Cpu, Device, DeviceFault, Stream};
+#[cfg(feature = "cuda")]
+pub use device::{Cuda, CudaInfo};
 #[doc(hidden)]
 pub use device::{DeviceCode, Operands, ScalarBits};
 #[cfg(feature = "vulkan")]

@@ -10,7 +10,7 @@ use crate::program::{Row, call, check, linked, row, twice};
 use crate::{gpu, why};
 
 /// Runs one of the cases below in a process with these variables.
-fn child(case: &str, variables: &[(&str, &Path)]) {
+pub(crate) fn child(case: &str, variables: &[(&str, &Path)]) {
     let mut command = Command::new(std::env::current_exe().expect("this test has a file"));
     command.args(["--exact", "faults::a_case", "--nocapture"]).env("TENFOLD_TEST_CASE", case);
     variables.iter().for_each(|(name, value)| {
@@ -31,7 +31,7 @@ fn a_case() {
         "submit" => lost_while_submitting(),
         "threads" => lost_with_threads(),
         "memory" => out_of_memory(),
-        other => panic!("no case is called {other}"),
+        other => assert!(crate::cuda::case(other), "no case is called {other}"),
     }
     println!("the case is over");
 }
@@ -109,7 +109,7 @@ fn a_driver_that_fails_is_an_error() {
     }
 }
 
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("devices").join(name);
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     folder

@@ -1,7 +1,7 @@
 //! A function of two kernels, as the compiler would hand it to the runtime, and its call.
 #![allow(unsafe_code, reason = "the code of a device is vouched for by who made it, here a test")]
 
-use tenfold::{Device, DeviceCode, DeviceTensor, Dyn, Error, Operands, ScalarBits, Status, Tensor, Vulkan};
+use tenfold::{Device, DeviceCode, DeviceTensor, Dyn, Error, Operands, ScalarBits, Status, Tensor};
 use tenfold_abi::{
     DType,
     program::{Access, Arg, Buffer, Node, Operation, Place, Step},
@@ -56,8 +56,13 @@ pub(crate) fn kernel(name: &str, code: Vec<u8>) -> Code {
 
 /// What a program's binary would hold of it.
 pub(crate) fn linked(program: &Program) -> DeviceCode {
+    compiled(program, "spirv")
+}
+
+/// The same for devices that take this key.
+pub(crate) fn compiled(program: &Program, key: &str) -> DeviceCode {
     let payload = program.write().expect("the program is small");
-    let modules = [Module::host(vec![1]), Module { key: "spirv".into(), payload, imports: vec![] }];
+    let modules = [Module::host(vec![1]), Module { key: key.into(), payload, imports: vec![] }];
     code(&blob::write(&modules).expect("modules make a blob"))
 }
 
@@ -72,13 +77,7 @@ pub(crate) fn code(blob: &[u8]) -> DeviceCode {
 }
 
 /// Calls the function.
-pub(crate) fn call(
-    gpu: &Vulkan,
-    code: DeviceCode,
-    a: f32,
-    x: &Row<Vulkan>,
-    y: &mut Row<Vulkan>,
-) -> Result<Status, Error> {
+pub(crate) fn call<D: Device>(gpu: &D, code: DeviceCode, a: f32, x: &Row<D>, y: &mut Row<D>) -> Result<Status, Error> {
     let (params, results) = ([x.memory().expect("it has some")], [y.memory().expect("it has some")]);
     let scalars = [ScalarBits { dtype: DType::F32, bits: u64::from(a.to_bits()) }];
     let dims = [x.len() as i64];
@@ -93,7 +92,7 @@ pub(crate) fn row(n: usize) -> Tensor<f32, (Dyn,)> {
 }
 
 /// Uploads a row, calls the function with it, and compares what comes back.
-pub(crate) fn check(gpu: &Vulkan, code: DeviceCode, n: usize) -> Result<(), Error> {
+pub(crate) fn check<D: Device>(gpu: &D, code: DeviceCode, n: usize) -> Result<(), Error> {
     let x = row(n);
     let there = DeviceTensor::upload(gpu, x.view())?;
     let mut y = Row::zeros(gpu, [n])?;

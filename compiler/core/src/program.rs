@@ -1,14 +1,17 @@
 //! Programs for devices: kernels and the steps of a call. The layout stands in [`tenfold_abi::program`].
 
+mod entry;
+
 use tenfold_abi::program::{Arg, Buffer, Counts, Kernel, Node, Step};
 use tenfold_ir::Loc;
 
 use crate::CompileError;
+pub use entry::{Kernel as DeviceKernel, of_entry};
 
 /// What a function does on a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// How many dims a call gives: named dims that are not fixed in the order of the convention, then index parameters.
+    /// How many index values the entry takes: index parameters, then named dims, as the convention orders them.
     pub dims: u32,
     /// How many parameters are tensors.
     pub params: u32,

@@ -30,19 +30,19 @@ impl DeviceCode {
     }
 
     /// Where it lies, which tells it from others.
-    #[cfg_attr(not(feature = "vulkan"), expect(dead_code, reason = "devices are features"))]
+    #[cfg_attr(not(any(feature = "cuda", feature = "vulkan")), expect(dead_code, reason = "devices are features"))]
     pub(crate) fn address(&self) -> usize {
         self.blob.as_ptr() as usize
     }
 
     /// The constants.
-    #[cfg_attr(not(feature = "vulkan"), expect(dead_code, reason = "devices are features"))]
+    #[cfg_attr(not(any(feature = "cuda", feature = "vulkan")), expect(dead_code, reason = "devices are features"))]
     pub(crate) fn constants(&self) -> &'static [&'static [u8]] {
         self.constants
     }
 
     /// The program for devices that take this key.
-    #[cfg_attr(not(feature = "vulkan"), expect(dead_code, reason = "devices are features"))]
+    #[cfg_attr(not(any(feature = "cuda", feature = "vulkan")), expect(dead_code, reason = "devices are features"))]
     pub(crate) fn program(&self, key: &str) -> Result<Program<'static>, DeviceFault> {
         let blob = Blob::read(self.blob).map_err(DeviceFault::Blob)?;
         let module = blob.find(key).ok_or(DeviceFault::NoCode)?;
@@ -68,6 +68,6 @@ pub struct Operands<'a, M> {
     pub results: &'a [(&'a M, usize)],
     /// Parameters that are scalars.
     pub scalars: &'a [ScalarBits],
-    /// Named dims that are not fixed, then index parameters.
+    /// Index parameters, then named dims that are not fixed, as an entry point takes them.
     pub dims: &'a [i64],
 }

@@ -57,6 +57,17 @@ pub enum DeviceFault {
         /// What the device allows fewer of.
         limit: &'static str,
     },
+    /// The driver does not start a kernel.
+    Start {
+        /// The kernel.
+        kernel: &'static str,
+        /// Groups along x, y and z.
+        grid: [i64; 3],
+        /// Threads of a group along x, y and z.
+        block: [u32; 3],
+        /// The driver's own number.
+        code: i32,
+    },
     /// The driver refuses a kernel.
     Kernel {
         /// The kernel.
@@ -97,6 +108,10 @@ impl fmt::Display for DeviceFault {
             Self::Launch { kernel, grid, block, limit } => {
                 write!(f, "`{kernel}` cannot start with {} groups of {} threads: ", Sides(grid), Sides(x3(block)))?;
                 write!(f, "the device allows fewer {limit}")
+            }
+            Self::Start { kernel, grid, block, code } => {
+                let (grid, block) = (Sides(grid), Sides(x3(block)));
+                write!(f, "the driver does not start `{kernel}` with {grid} groups of {block} threads (error {code})")
             }
             Self::Kernel { kernel, block, code } => {
                 write!(f, "the driver refuses `{kernel}` with groups of {} threads (error {code})", Sides(x3(block)))

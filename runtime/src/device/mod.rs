@@ -5,7 +5,12 @@
 
 mod code;
 mod cpu;
+#[cfg(feature = "cuda")]
+#[allow(unsafe_code, reason = "CUDA is an interface of C's")]
+mod cuda;
 mod fault;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+mod launch;
 mod on;
 #[cfg(feature = "alloc")]
 mod tensor;
@@ -15,6 +20,8 @@ mod vulkan;
 
 pub use code::{DeviceCode, Operands, ScalarBits};
 pub use cpu::Cpu;
+#[cfg(feature = "cuda")]
+pub use cuda::{Cuda, CudaInfo};
 pub use fault::DeviceFault;
 pub use on::On;
 #[cfg(feature = "alloc")]
@@ -152,5 +159,16 @@ impl<'d, D: Device> Stream<'d, D> {
 impl<D: Device> fmt::Debug for Stream<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Stream({})", self.device.kind())
+    }
+}
+
+/// Kernels write nothing else; but a device that fails may leave what no value of these types has.
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub(crate) fn make_valid(dtype: crate::DType, bytes: &mut [u8]) {
+    match dtype {
+        crate::DType::Bool => bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0)),
+        crate::DType::U4 => bytes.iter_mut().for_each(|byte| *byte &= 15),
+        crate::DType::I4 => bytes.iter_mut().for_each(|byte| *byte = (((*byte << 4) as i8) >> 4) as u8),
+        _ => {}
     }
 }

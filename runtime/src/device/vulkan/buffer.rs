@@ -5,10 +5,9 @@ use core::mem::size_of_val;
 use std::sync::Arc;
 
 use ash::vk;
-use tenfold_abi::DType;
 
 use super::{Vulkan, VulkanBuffer, memory::Memory, queue::Kept, shared::Shared};
-use crate::{DeviceFault, Element};
+use crate::{DeviceFault, Element, device::make_valid};
 
 /// Copies elements to the device.
 pub(super) fn upload<T: Element>(device: &Vulkan, data: &[T]) -> Result<VulkanBuffer<T>, DeviceFault> {
@@ -89,14 +88,4 @@ fn copy(shared: &Arc<Shared>, from: &Arc<Memory>, to: &Arc<Memory>, bytes: usize
         unsafe { device.cmd_copy_buffer(command, source, target, &region) };
     })?;
     Ok(())
-}
-
-/// Kernels write nothing else; but a device that fails may leave what no value of these types has.
-fn make_valid(dtype: DType, bytes: &mut [u8]) {
-    match dtype {
-        DType::Bool => bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0)),
-        DType::U4 => bytes.iter_mut().for_each(|byte| *byte &= 15),
-        DType::I4 => bytes.iter_mut().for_each(|byte| *byte = (((*byte << 4) as i8) >> 4) as u8),
-        _ => {}
-    }
 }

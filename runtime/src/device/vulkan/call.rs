@@ -1,9 +1,8 @@
 //! A call of a program: its operands are bound, its steps become commands, and these are submitted.
 
-use std::{sync::Arc, vec, vec::Vec};
+use std::{sync::Arc, vec::Vec};
 
 use ash::vk;
-use tenfold_abi::program::{Arg, Buffer, Place, Step};
 
 use super::{
     Vulkan, buffer,
@@ -12,7 +11,11 @@ use super::{
     queue::{Descriptors, Kept, WORK, barrier},
     shared::{Shared, lock},
 };
-use crate::{DeviceCode, DeviceFault, Operands, Status, program::Program};
+use crate::{
+    DeviceCode, DeviceFault, Operands, Status,
+    device::launch::{self, Bound, Room, Start},
+    program::Program,
+};
 
 /// How many submissions may be on their way.
 const FLIGHTS: usize = 64;
@@ -33,15 +36,15 @@ pub(super) fn run(
     let shared = &device.shared;
     shared.alive()?;
     let loaded = load(device, code)?;
-    let program = &loaded.program;
-    let mut values = vec![0; program.nodes()];
-    program.evaluate(operands.dims, &mut values).map_err(DeviceFault::Program)?;
-    if let Some(check) = failed(program, &values) {
-        return Ok(Status(i32::try_from(check).unwrap_or(i32::MAX)));
-    }
-    let mut call = Call { shared, loaded: &loaded, operands, values, buffers: Vec::new() };
-    call.bind()?;
-    let launches = call.launches()?;
+    let values = match launch::numbers(&loaded.program, operands.dims)? {
+        Ok(values) => values,
+        Err(status) => return Ok(status),
+    };
+    let room = Here { device, loaded: &loaded };
+    let buffers = launch::bind(&room, &loaded.program, operands, &values)?;
+    let call = Call { shared, loaded: &loaded, buffers };
+    let starts = launch::starts(&loaded.program, operands.scalars, &values)?;
+    let launches = starts.into_iter().map(|start| call.launch(start)).collect::<Result<Vec<_>, _>>()?;
     if launches.is_empty() {
         return Ok(Status::OK);
     }
@@ -51,12 +54,32 @@ pub(super) fn run(
     Ok(Status::OK)
 }
 
-/// The first check that does not hold.
-fn failed(program: &Program<'_>, values: &[i64]) -> Option<u32> {
-    program.steps().find_map(|step| match step {
-        Step::Check { holds, check } if values.get(holds as usize) == Some(&0) => Some(check),
-        Step::Check { .. } | Step::Launch { .. } | Step::Barrier => None,
-    })
+/// Memory of this device for a call.
+struct Here<'a> {
+    device: &'a Vulkan,
+    loaded: &'a Loaded,
+}
+
+impl Room for Here<'_> {
+    type Memory = Arc<Memory>;
+
+    fn workspace(&self, bytes: u64) -> Result<Arc<Memory>, DeviceFault> {
+        Ok(Arc::new(Memory::new(&self.device.shared, bytes, false)?))
+    }
+
+    fn scalar(&self, bits: u64) -> Result<Arc<Memory>, DeviceFault> {
+        let mut memory = Memory::new(&self.device.shared, 8, true)?;
+        memory.write(&bits.to_le_bytes())?;
+        Ok(Arc::new(memory))
+    }
+
+    fn constant(&self, at: usize) -> Option<Arc<Memory>> {
+        self.loaded.constants.get(at).cloned()
+    }
+
+    fn bytes(&self, memory: &Arc<Memory>) -> Option<u64> {
+        memory.is_of(&self.device.shared).then(|| memory.bytes())
+    }
 }
 
 /// The program of a function, made ready once.
@@ -89,25 +112,15 @@ fn constant(device: &Vulkan, data: &'static [u8]) -> Result<Arc<Memory>, DeviceF
     Ok(memory)
 }
 
-/// A call whose numbers are known.
+/// A call whose memory is bound.
 struct Call<'a> {
     shared: &'a Arc<Shared>,
     loaded: &'a Loaded,
-    operands: &'a Operands<'a, Arc<Memory>>,
-    values: Vec<i64>,
-    /// The program's buffers, bound.
-    buffers: Vec<Bound>,
+    /// The program's buffers.
+    buffers: Vec<Bound<Arc<Memory>>>,
 }
 
-/// A part of memory.
-#[derive(Clone)]
-struct Bound {
-    memory: Arc<Memory>,
-    offset: u64,
-    bytes: u64,
-}
-
-/// A launch whose numbers are known.
+/// A launch that the device allows.
 struct Launch {
     pipeline: Pipeline,
     grid: [u32; 3],
@@ -118,130 +131,24 @@ struct Launch {
 }
 
 impl Call<'_> {
-    fn value(&self, node: u32) -> i64 {
-        self.values.get(node as usize).copied().unwrap_or(0)
-    }
-
-    /// Binds each buffer of the program to memory that has as many bytes as it should.
-    fn bind(&mut self) -> Result<(), DeviceFault> {
-        let (program, operands) = (&self.loaded.program, self.operands);
-        let given = [operands.params.len(), operands.results.len(), operands.scalars.len()];
-        if given != [program.params(), program.results(), program.scalars()] {
-            return Err(DeviceFault::Operands);
-        }
-        let needed = u64::try_from(self.value(program.workspace() as u32)).map_err(|_| DeviceFault::Operands)?;
-        let workspace = if needed == 0 { None } else { Some(Arc::new(Memory::new(self.shared, needed, false)?)) };
-        for buffer in program.buffers() {
-            let bytes = u64::try_from(self.value(buffer.bytes)).map_err(|_| DeviceFault::Operands)?;
-            let bound = self.place(buffer, bytes, workspace.as_ref().map(|memory| (memory, needed)))?;
-            let fits = bound.offset.checked_add(bound.bytes).is_some_and(|end| end <= bound.memory.bytes());
-            if !bound.memory.is_of(self.shared) {
-                return Err(DeviceFault::OtherDevice);
-            }
-            if !fits || !bound.offset.is_multiple_of(self.shared.limits.offset) {
-                return Err(DeviceFault::Operands);
-            }
-            self.buffers.push(bound);
-        }
-        Ok(())
-    }
-
-    fn place(&self, buffer: Buffer, bytes: u64, workspace: Option<(&Arc<Memory>, u64)>) -> Result<Bound, DeviceFault> {
-        let whole = |(memory, has): (&Arc<Memory>, usize)| {
-            let bound = Bound { memory: Arc::clone(memory), offset: 0, bytes };
-            if has as u64 == bytes { Ok(bound) } else { Err(DeviceFault::Operands) }
-        };
-        let operand = |all: &[(&Arc<Memory>, usize)], at: u32| {
-            let found = all.get(at as usize).copied();
-            found.ok_or(DeviceFault::Operands).and_then(whole)
-        };
-        match buffer.place {
-            Place::Param(at) => operand(self.operands.params, at),
-            Place::Result(at) => operand(self.operands.results, at),
-            Place::Constant(at) => {
-                let memory = self.loaded.constants.get(at as usize).ok_or(DeviceFault::Operands)?;
-                Ok(Bound { memory: Arc::clone(memory), offset: 0, bytes })
-            }
-            Place::Scalar(at) => {
-                let scalar = self.operands.scalars.get(at as usize).ok_or(DeviceFault::Operands)?;
-                let mut memory = Memory::new(self.shared, 8, true)?;
-                memory.write(&scalar.bits.to_le_bytes())?;
-                Ok(Bound { memory: Arc::new(memory), offset: 0, bytes })
-            }
-            Place::Workspace(at) => {
-                let offset = u64::try_from(self.value(at)).map_err(|_| DeviceFault::Operands)?;
-                let inside = |(_, has): &(&Arc<Memory>, u64)| offset.checked_add(bytes).is_some_and(|end| end <= *has);
-                match workspace.filter(inside) {
-                    Some((memory, _)) => Ok(Bound { memory: Arc::clone(memory), offset, bytes }),
-                    None => Err(DeviceFault::Operands),
-                }
-            }
-        }
-    }
-
-    /// The launches that have anything to do.
-    fn launches(&self) -> Result<Vec<Launch>, DeviceFault> {
-        let (mut all, mut waits) = (Vec::new(), false);
-        for step in self.loaded.program.steps() {
-            match step {
-                Step::Barrier => waits = true,
-                Step::Check { .. } => {}
-                Step::Launch { kernel, grid, shared, args } => {
-                    let pipeline = self.loaded.pipelines.get(kernel).ok_or(DeviceFault::Operands)?;
-                    let groups = grid.map(|node| self.value(node));
-                    if groups.iter().any(|n| *n <= 0) {
-                        continue;
-                    }
-                    all.push(self.launch(pipeline, groups, self.value(shared), args, waits)?);
-                    waits = false;
-                }
-            }
-        }
-        Ok(all)
-    }
-
-    fn launch(
-        &self,
-        pipeline: Pipeline,
-        groups: [i64; 3],
-        shared: i64,
-        args: (u32, u32),
-        waits: bool,
-    ) -> Result<Launch, DeviceFault> {
-        let refuse = |limit| DeviceFault::Launch { kernel: pipeline.name, grid: groups, block: pipeline.block, limit };
+    fn launch(&self, start: Start) -> Result<Launch, DeviceFault> {
+        let pipeline = self.loaded.pipelines.get(start.kernel).ok_or(DeviceFault::Operands)?;
+        let limits = &self.shared.limits;
         let axes = ["groups along x", "groups along y", "groups along z"];
-        for ((n, max), axis) in groups.iter().zip(self.shared.limits.groups).zip(axes) {
-            if *n > i64::from(max) {
-                return Err(refuse(axis));
+        let beyond = start.grid.iter().zip(limits.groups).zip(axes).find(|((n, max), _)| **n > i64::from(*max));
+        let bound = |at: &u32| self.buffers.get(*at as usize);
+        let large = start.buffers.iter().filter_map(bound).any(|bound| bound.bytes > limits.range);
+        let limit = match beyond {
+            Some((_, axis)) => axis,
+            None if large => "bytes of a buffer",
+            None if start.shared != 0 => "bytes of shared memory that a call decides",
+            None => {
+                let grid = start.grid.map(|n| n as u32);
+                let values = start.values.into_iter().flat_map(u64::to_le_bytes).collect();
+                return Ok(Launch { pipeline, grid, buffers: start.buffers, values, waits: start.waits });
             }
-        }
-        if shared != 0 {
-            return Err(refuse("bytes of shared memory that a call decides"));
-        }
-        let (mut buffers, mut values) = (Vec::new(), Vec::new());
-        for arg in self.loaded.program.args(args) {
-            let value = match arg {
-                Arg::Buffer(at) => {
-                    buffers.push(at);
-                    continue;
-                }
-                Arg::I32(node) => {
-                    let narrow = i32::try_from(self.value(node)).map_err(|_| refuse("elements along an axis"))?;
-                    i64::from(narrow)
-                }
-                Arg::I64(node) => self.value(node),
-                Arg::Scalar(at, dtype) => {
-                    let scalar = self.operands.scalars.get(at as usize).filter(|scalar| scalar.dtype == dtype);
-                    scalar.ok_or(DeviceFault::Operands)?.bits as i64
-                }
-            };
-            values.extend(value.to_le_bytes());
-        }
-        let large = |at: &u32| self.buffers.get(*at as usize).is_none_or(|it| it.bytes > self.shared.limits.range);
-        if buffers.iter().any(large) {
-            return Err(refuse("bytes of a buffer"));
-        }
-        Ok(Launch { pipeline, grid: groups.map(|n| n as u32), buffers, values, waits })
+        };
+        Err(DeviceFault::Launch { kernel: pipeline.name, grid: start.grid, block: pipeline.block, limit })
     }
 
     fn submit(&self, launches: &[Launch]) -> Result<(), DeviceFault> {

@@ -18,8 +18,6 @@ pub(super) struct Limits {
     pub(super) values: u32,
     /// Bytes of a buffer that a kernel sees.
     pub(super) range: u64,
-    /// Where such a part of a buffer may begin: at multiples of this.
-    pub(super) offset: u64,
     /// Bytes of one piece of memory.
     pub(super) allocation: u64,
     /// Buffers of a kernel.
@@ -122,7 +120,6 @@ pub(super) fn query(instance: &Instance, device: vk::PhysicalDevice, switches: &
         group: limits.max_compute_work_group_invocations,
         values: limits.max_push_constants_size,
         range: u64::from(limits.max_storage_buffer_range),
-        offset: limits.min_storage_buffer_offset_alignment.max(1),
         allocation: memory.max_memory_allocation_size,
         buffers: limits.max_per_stage_descriptor_storage_buffers.min(limits.max_descriptor_set_storage_buffers),
         subgroup: subgroup.subgroup_size,

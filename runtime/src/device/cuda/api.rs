@@ -1,0 +1,98 @@
+//! The functions of CUDA's driver, found in it when a program asks for a device.
+//!
+//! `cudarc` opens the driver and says what its constants are. Its functions are not called: they panic where a driver
+//! lacks one, and give errors as an enumeration that newer drivers know more of.
+
+use core::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+
+use cudarc::driver::sys;
+
+use crate::DeviceFault;
+
+/// A handle of the driver's.
+pub(super) type Handle = *mut c_void;
+
+macro_rules! api {
+    ($($name:ident = $symbol:literal ($($of:ty),*);)*) => {
+        /// The functions that are used.
+        pub(super) struct Api {
+            $(pub(super) $name: unsafe extern "C" fn($($of),*) -> c_int,)*
+        }
+
+        impl Api {
+            fn find() -> Result<Self, DeviceFault> {
+                // SAFETY: opening the driver runs its start-up code, as in every program that uses CUDA.
+                if !unsafe { sys::is_culib_present() } {
+                    return Err(DeviceFault::NoDriver { what: "CUDA's driver cannot be opened (on Linux libcuda.so.1)" });
+                }
+                // SAFETY: it is there, so this does not panic.
+                let library = unsafe { sys::culib() };
+                // SAFETY: the types are those of the driver's documentation.
+                Ok(Self { $($name: *unsafe { library.get($symbol.as_bytes()) }
+                    .map_err(|_| DeviceFault::OldDriver { lacks: $symbol })?,)* })
+            }
+        }
+    };
+}
+
+api! {
+    init = "cuInit" (c_uint);
+    device_count = "cuDeviceGetCount" (*mut c_int);
+    device_name = "cuDeviceGetName" (*mut c_char, c_int, c_int);
+    device_memory = "cuDeviceTotalMem_v2" (*mut usize, c_int);
+    device_attribute = "cuDeviceGetAttribute" (*mut c_int, c_int, c_int);
+    context_retain = "cuDevicePrimaryCtxRetain" (*mut Handle, c_int);
+    context_release = "cuDevicePrimaryCtxRelease_v2" (c_int);
+    context_push = "cuCtxPushCurrent_v2" (Handle);
+    context_pop = "cuCtxPopCurrent_v2" (*mut Handle);
+    stream_create = "cuStreamCreate" (*mut Handle, c_uint);
+    stream_destroy = "cuStreamDestroy_v2" (Handle);
+    stream_synchronize = "cuStreamSynchronize" (Handle);
+    allocate = "cuMemAllocAsync" (*mut u64, usize, Handle);
+    free = "cuMemFreeAsync" (u64, Handle);
+    copy_to_device = "cuMemcpyHtoDAsync_v2" (u64, *const c_void, usize, Handle);
+    copy_to_host = "cuMemcpyDtoHAsync_v2" (*mut c_void, u64, usize, Handle);
+    fill = "cuMemsetD8Async" (u64, u8, usize, Handle);
+    module_load = "cuModuleLoadData" (*mut Handle, *const c_void);
+    module_unload = "cuModuleUnload" (Handle);
+    module_function = "cuModuleGetFunction" (*mut Handle, Handle, *const c_char);
+    function_attribute = "cuFuncSetAttribute" (Handle, c_int, c_int);
+    launch = "cuLaunchKernel" (
+        Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void
+    );
+}
+
+/// The driver, opened and started once.
+pub(super) fn api() -> Result<&'static Api, DeviceFault> {
+    static API: OnceLock<Result<Api, DeviceFault>> = OnceLock::new();
+    let api = API.get_or_init(|| {
+        let api = Api::find()?;
+        // SAFETY: the function takes no memory.
+        match unsafe { (api.init)(0) } {
+            0 => Ok(api),
+            code => Err(fault("cuInit", code)),
+        }
+    });
+    api.as_ref().map_err(|why| *why)
+}
+
+/// A driver without a device.
+const NO_DEVICE: c_int = 100;
+const OUT_OF_MEMORY: c_int = 2;
+/// The driver is older than the system's part of it, or a stub.
+const OLD: [c_int; 3] = [34, 803, 804];
+/// After these a context is of no use: memory that is not there, errors of the hardware, launches that failed or took too
+/// long, a device that is gone.
+const LOST: [c_int; 13] = [4, 46, 214, 700, 702, 710, 713, 714, 715, 716, 717, 718, 719];
+
+/// The fault of a call of the driver.
+pub(super) fn fault(call: &'static str, code: c_int) -> DeviceFault {
+    match code {
+        NO_DEVICE => DeviceFault::NoDevice,
+        OUT_OF_MEMORY => DeviceFault::OutOfMemory { bytes: 0 },
+        code if OLD.contains(&code) => DeviceFault::OldDriver { lacks: "what the system's part of it needs" },
+        code if LOST.contains(&code) => DeviceFault::Lost,
+        code => DeviceFault::Driver { call, code },
+    }
+}

@@ -1,0 +1,170 @@
+//! A device that is open: its context, which the program's other users of CUDA share, and one stream.
+
+use core::ffi::{c_char, c_int};
+use std::{
+    string::String,
+    sync::atomic::{AtomicBool, Ordering},
+    vec::Vec,
+};
+
+use cudarc::driver::sys::CUdevice_attribute_enum as Attribute;
+
+use super::api::{Api, Handle, api, fault};
+use crate::DeviceFault;
+
+/// A device that CUDA knows.
+///
+/// ```
+/// use tenfold::Cuda;
+///
+/// for device in Cuda::devices().unwrap_or_default() {
+///     println!("{}: {}, sm_{}{}", device.index, device.name, device.capability.0, device.capability.1);
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CudaInfo {
+    /// Its number.
+    pub index: usize,
+    /// What its driver calls it.
+    pub name: String,
+    /// Its compute capability: 9 and 0 of `sm_90`.
+    pub capability: (i32, i32),
+    /// How much memory it has.
+    pub bytes: u64,
+}
+
+/// The devices that there are.
+pub(super) fn devices() -> Result<Vec<CudaInfo>, DeviceFault> {
+    let api = api()?;
+    let mut count = 0;
+    // SAFETY: the driver was started, and writes one number.
+    check("cuDeviceGetCount", unsafe { (api.device_count)(&mut count) })?;
+    let all: Vec<_> = (0..count).map(|device| info(api, device)).collect::<Result<_, _>>()?;
+    if all.is_empty() { Err(DeviceFault::NoDevice) } else { Ok(all) }
+}
+
+fn info(api: &Api, device: c_int) -> Result<CudaInfo, DeviceFault> {
+    let (mut name, mut bytes) = ([0; 128], 0_usize);
+    let (major, minor) = (
+        Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+        Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+    );
+    // SAFETY: the driver writes no more than the 128 bytes that it is told of, and a number.
+    unsafe {
+        check("cuDeviceGetName", (api.device_name)(name.as_mut_ptr().cast::<c_char>(), 128, device))?;
+        check("cuDeviceTotalMem", (api.device_memory)(&mut bytes, device))?;
+    }
+    let name: Vec<u8> = name.into_iter().take_while(|byte| *byte != 0).collect();
+    Ok(CudaInfo {
+        index: device as usize,
+        name: String::from_utf8_lossy(&name).into_owned(),
+        capability: (attribute(api, device, major)?, attribute(api, device, minor)?),
+        bytes: bytes as u64,
+    })
+}
+
+fn attribute(api: &Api, device: c_int, attribute: Attribute) -> Result<c_int, DeviceFault> {
+    let mut value = 0;
+    // SAFETY: the driver writes one number.
+    check("cuDeviceGetAttribute", unsafe { (api.device_attribute)(&mut value, attribute as c_int, device) })?;
+    Ok(value)
+}
+
+pub(super) fn check(call: &'static str, code: c_int) -> Result<(), DeviceFault> {
+    if code == 0 { Ok(()) } else { Err(fault(call, code)) }
+}
+
+/// An open device.
+pub(super) struct Context {
+    pub(super) info: CudaInfo,
+    pub(super) api: &'static Api,
+    /// Groups along x, y and z, at most.
+    pub(super) groups: [i64; 3],
+    /// Bytes of shared memory of a group, at most.
+    pub(super) shared: i64,
+    pub(super) stream: Handle,
+    device: c_int,
+    raw: Handle,
+    lost: AtomicBool,
+}
+
+// SAFETY: the driver's handles may be used by any thread, and by several at once, where the context is current.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    pub(super) fn open(info: CudaInfo) -> Result<Self, DeviceFault> {
+        let (api, device) = (api()?, info.index as c_int);
+        let axes = [
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+        ];
+        let mut groups = [0; 3];
+        for (to, axis) in groups.iter_mut().zip(axes) {
+            *to = i64::from(attribute(api, device, axis)?);
+        }
+        let shared = Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        let shared = i64::from(attribute(api, device, shared)?);
+        let mut raw = core::ptr::null_mut();
+        // SAFETY: the driver writes one handle, which is given back when this is dropped.
+        check("cuDevicePrimaryCtxRetain", unsafe { (api.context_retain)(&mut raw, device) })?;
+        let lost = AtomicBool::new(false);
+        let mut context = Self { info, api, groups, shared, stream: core::ptr::null_mut(), device, raw, lost };
+        let mut stream = core::ptr::null_mut();
+        let own = |api: &Api| {
+            // SAFETY: the driver writes one handle. The stream does not wait for the one that everybody shares.
+            unsafe { (api.stream_create)(&mut stream, 1) }
+        };
+        let created = context.within("cuStreamCreate", own);
+        context.stream = stream;
+        created.map(|()| context)
+    }
+
+    /// That the device is not lost.
+    pub(super) fn alive(&self) -> Result<(), DeviceFault> {
+        if self.lost.load(Ordering::Acquire) { Err(DeviceFault::Lost) } else { Ok(()) }
+    }
+
+    /// Calls the driver with this context, and leaves the thread with the one that it had.
+    pub(super) fn within(&self, call: &'static str, f: impl FnOnce(&Api) -> c_int) -> Result<(), DeviceFault> {
+        self.alive()?;
+        let mut before = core::ptr::null_mut();
+        // SAFETY: the context is held; what is pushed is taken away again.
+        let code = unsafe {
+            match (self.api.context_push)(self.raw) {
+                0 => {
+                    let code = f(self.api);
+                    (self.api.context_pop)(&mut before);
+                    code
+                }
+                code => code,
+            }
+        };
+        check(call, code).inspect_err(|why| {
+            if *why == DeviceFault::Lost {
+                self.lost.store(true, Ordering::Release);
+            }
+        })
+    }
+
+    /// Waits until all that was submitted is done.
+    pub(super) fn wait(&self) -> Result<(), DeviceFault> {
+        // SAFETY: the stream lives as long as this.
+        self.within("cuStreamSynchronize", |api| unsafe { (api.stream_synchronize)(self.stream) })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        let _ = self.wait();
+        if !self.stream.is_null() {
+            // SAFETY: nobody else has the stream.
+            let _ = self.within("cuStreamDestroy", |api| unsafe { (api.stream_destroy)(self.stream) });
+        }
+        // SAFETY: it was retained once, when this was made.
+        unsafe { (self.api.context_release)(self.device) };
+    }
+}

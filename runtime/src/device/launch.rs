@@ -1,0 +1,171 @@
+//! What every device does with a call before it submits anything: programs are bound to memory, and what each launch is
+//! given is computed and checked.
+
+use alloc::{vec, vec::Vec};
+
+use tenfold_abi::program::{Arg, Buffer, Place, Step, WORKSPACE_ALIGN};
+
+use super::{DeviceFault, Operands};
+use crate::{Status, program::Program};
+
+/// Where the memory of a call comes from.
+pub(super) trait Room {
+    /// Memory that can be held more than once.
+    type Memory: Clone;
+
+    /// So many bytes for intermediates.
+    fn workspace(&self, bytes: u64) -> Result<Self::Memory, DeviceFault>;
+
+    /// Memory that holds these 8 bytes.
+    fn scalar(&self, bits: u64) -> Result<Self::Memory, DeviceFault>;
+
+    /// A constant of the program.
+    fn constant(&self, at: usize) -> Option<Self::Memory>;
+
+    /// How many bytes this device has there; none if the memory is another's.
+    fn bytes(&self, memory: &Self::Memory) -> Option<u64>;
+}
+
+/// A part of memory.
+#[derive(Clone, Debug)]
+pub(super) struct Bound<M> {
+    pub(super) memory: M,
+    pub(super) offset: u64,
+    #[cfg_attr(not(feature = "vulkan"), expect(dead_code, reason = "an address needs no size"))]
+    pub(super) bytes: u64,
+}
+
+/// A launch that has something to do, in numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    pub(super) kernel: u32,
+    /// Groups, more than 0 along each axis.
+    pub(super) grid: [i64; 3],
+    /// Bytes of shared memory that the call decides.
+    pub(super) shared: i64,
+    /// Numbers of the program's buffers.
+    pub(super) buffers: Vec<u32>,
+    /// Bits of whole numbers with their sign in 64, of other scalars as they are.
+    pub(super) values: Vec<u64>,
+    /// Whether what came before must be done.
+    #[cfg_attr(not(feature = "vulkan"), expect(dead_code, reason = "a stream runs in order"))]
+    pub(super) waits: bool,
+}
+
+/// The expressions of a program for the dims of a call; or the status of the first check that does not hold.
+pub(super) fn numbers(program: &Program<'_>, dims: &[i64]) -> Result<Result<Vec<i64>, Status>, DeviceFault> {
+    let mut values = vec![0; program.nodes()];
+    program.evaluate(dims, &mut values).map_err(DeviceFault::Program)?;
+    let failed = program.steps().find_map(|step| match step {
+        Step::Check { holds, check } if value(&values, holds) == 0 => Some(check),
+        Step::Check { .. } | Step::Launch { .. } | Step::Barrier => None,
+    });
+    Ok(failed.map_or(Ok(values), |check| Err(Status(i32::try_from(check).unwrap_or(i32::MAX)))))
+}
+
+fn value(values: &[i64], node: u32) -> i64 {
+    values.get(node as usize).copied().unwrap_or(0)
+}
+
+fn size(values: &[i64], node: u32) -> Result<u64, DeviceFault> {
+    u64::try_from(value(values, node)).map_err(|_| DeviceFault::Operands)
+}
+
+/// Binds each buffer of a program to memory of the device that has as many bytes as it should.
+pub(super) fn bind<R: Room>(
+    room: &R,
+    program: &Program<'_>,
+    operands: &Operands<'_, R::Memory>,
+    values: &[i64],
+) -> Result<Vec<Bound<R::Memory>>, DeviceFault> {
+    let given = [operands.params.len(), operands.results.len(), operands.scalars.len()];
+    if given != [program.params(), program.results(), program.scalars()] {
+        return Err(DeviceFault::Operands);
+    }
+    let needed = size(values, program.workspace() as u32)?;
+    let workspace = if needed == 0 { None } else { Some(room.workspace(needed)?) };
+    let mut all = Vec::new();
+    for buffer in program.buffers() {
+        let bytes = size(values, buffer.bytes)?;
+        let bound = match buffer.place {
+            Place::Workspace(at) => {
+                let offset = size(values, at)?;
+                let end = offset.checked_add(bytes).filter(|end| *end <= needed);
+                let whole = end.is_some() && offset.is_multiple_of(WORKSPACE_ALIGN as u64);
+                let memory = workspace.clone().filter(|_| whole).ok_or(DeviceFault::Operands)?;
+                Bound { memory, offset, bytes }
+            }
+            _ => Bound { memory: whole(room, buffer, operands, bytes)?, offset: 0, bytes },
+        };
+        let has = room.bytes(&bound.memory).ok_or(DeviceFault::OtherDevice)?;
+        if bound.offset.checked_add(bytes).is_none_or(|end| end > has) {
+            return Err(DeviceFault::Operands);
+        }
+        all.push(bound);
+    }
+    Ok(all)
+}
+
+/// The memory of a buffer that has its own.
+fn whole<R: Room>(
+    room: &R,
+    buffer: Buffer,
+    operands: &Operands<'_, R::Memory>,
+    bytes: u64,
+) -> Result<R::Memory, DeviceFault> {
+    let operand = |all: &[(&R::Memory, usize)], at: u32| {
+        let found = all.get(at as usize).filter(|(_, has)| *has as u64 == bytes);
+        found.map(|(memory, _)| (*memory).clone())
+    };
+    let memory = match buffer.place {
+        Place::Param(at) => operand(operands.params, at),
+        Place::Result(at) => operand(operands.results, at),
+        Place::Constant(at) => room.constant(at as usize),
+        Place::Scalar(at) => match operands.scalars.get(at as usize) {
+            Some(scalar) => Some(room.scalar(scalar.bits)?),
+            None => None,
+        },
+        Place::Workspace(_) => None,
+    };
+    memory.ok_or(DeviceFault::Operands)
+}
+
+/// The launches of a call that have something to do.
+pub(super) fn starts(
+    program: &Program<'static>,
+    scalars: &[super::ScalarBits],
+    values: &[i64],
+) -> Result<Vec<Start>, DeviceFault> {
+    let (mut all, mut waits) = (Vec::new(), false);
+    for step in program.steps() {
+        match step {
+            Step::Barrier => waits = true,
+            Step::Check { .. } => {}
+            Step::Launch { kernel, grid, shared, args } => {
+                let grid = grid.map(|node| value(values, node));
+                if grid.iter().any(|n| *n <= 0) {
+                    continue;
+                }
+                let found = program.kernels().nth(kernel as usize).ok_or(DeviceFault::Operands)?;
+                let limit = "elements along an axis";
+                let wide = DeviceFault::Launch { kernel: found.name, grid, block: found.local, limit };
+                let (mut buffers, mut given) = (Vec::new(), Vec::new());
+                for arg in program.args(args) {
+                    match arg {
+                        Arg::Buffer(at) => buffers.push(at),
+                        Arg::I32(node) if i32::try_from(value(values, node)).is_err() => return Err(wide),
+                        Arg::I32(node) | Arg::I64(node) => given.push(value(values, node) as u64),
+                        Arg::Scalar(at, dtype) => {
+                            let scalar = scalars.get(at as usize).filter(|scalar| scalar.dtype == dtype);
+                            given.push(scalar.ok_or(DeviceFault::Operands)?.bits);
+                        }
+                    }
+                }
+                let shared = value(values, shared);
+                all.push(Start { kernel, grid, shared, buffers, values: given, waits });
+                waits = false;
+            }
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,212 @@
+//! Devices through CUDA: a driver that a C compiler makes and that runs the one kernel of these tests on the processor,
+//! in processes of their own; and the machine's driver, where there is one.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tenfold::{Cuda, Device, DeviceFault, DeviceKind, DeviceTensor, Error, Status};
+use tenfold_abi::program::{Node, Step};
+use tenfold_tests::tools;
+
+use crate::faults::{child, folder};
+use crate::program::{Row, call, check, compiled, kernel, row, twice};
+
+/// `y[i] = a * x[i] + c[0]` for `i < n`, as SPIR-V has it in `spirv.rs`.
+const SCALE: &str = "
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry scale(.param .u64 x, .param .u64 c, .param .u64 y, .param .u32 n, .param .f32 a)
+{
+    .reg .pred %p;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<6>;
+    .reg .b64 %d<8>;
+    ld.param.u64 %d0, [x];
+    ld.param.u64 %d1, [c];
+    ld.param.u64 %d2, [y];
+    ld.param.u32 %r0, [n];
+    ld.param.f32 %f0, [a];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r4, %r1, %r2, %r3;
+    setp.ge.u32 %p, %r4, %r0;
+    @%p bra END;
+    cvta.to.global.u64 %d3, %d0;
+    cvta.to.global.u64 %d4, %d1;
+    cvta.to.global.u64 %d5, %d2;
+    mul.wide.u32 %d6, %r4, 4;
+    add.s64 %d3, %d3, %d6;
+    add.s64 %d5, %d5, %d6;
+    ld.global.f32 %f1, [%d3];
+    ld.global.f32 %f2, [%d4];
+    mul.rn.f32 %f3, %f0, %f1;
+    add.rn.f32 %f4, %f3, %f2;
+    st.global.f32 [%d5], %f4;
+END:
+    ret;
+}
+";
+
+fn linked(change: impl FnOnce(&mut tenfold_core::program::Program)) -> tenfold::DeviceCode {
+    let mut program = twice();
+    program.kernels = vec![kernel("scale", SCALE.into())];
+    change(&mut program);
+    compiled(&program, "nvptx:sm_80")
+}
+
+fn why<T: std::fmt::Debug>(result: Result<T, Error>) -> DeviceFault {
+    match result {
+        Err(Error::Device { kind: DeviceKind::Cuda, why }) => why,
+        other => panic!("{other:?} is no fault of a device"),
+    }
+}
+
+/// What the processes do; `false` if the case is none of these.
+pub(crate) fn case(name: &str) -> bool {
+    match name {
+        "cuda" => works(&Cuda::new().expect("there is a device")),
+        "cuda faults" => refuses(&Cuda::new().expect("there is a device")),
+        "cuda without a driver" => {
+            let told = Cuda::new().expect_err("there is no driver").to_string();
+            let text =
+                "cuda: there is no driver on this machine: CUDA's driver cannot be opened (on Linux libcuda.so.1)";
+            assert_eq!(told, text);
+        }
+        "cuda without a device" => assert_eq!(why(Cuda::new()), DeviceFault::NoDevice),
+        "cuda of another time" => {
+            assert_eq!(why(Cuda::new()), DeviceFault::OldDriver { lacks: "cuMemAllocAsync" });
+        }
+        "cuda lost" => lost(),
+        "cuda out of memory" => {
+            let gpu = Cuda::new().expect("there is a device");
+            let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
+            assert_eq!(why(Row::zeros(&gpu, [50])), DeviceFault::OutOfMemory { bytes: 200 });
+            assert_eq!(x.download(&gpu).expect("the device works still"), row(9));
+        }
+        "cuda load" => {
+            let gpu = Cuda::new().expect("there is a device");
+            let refused = DeviceFault::Kernel { kernel: "scale", block: [64, 1, 1], code: 218 };
+            assert_eq!(why(check(&gpu, linked(|_| ()), 9)), refused);
+        }
+        "cuda launch" => {
+            let gpu = Cuda::new().expect("there is a device");
+            let told = check(&gpu, linked(|_| ()), 65).expect_err("it does not start").to_string();
+            let text =
+                "cuda: the driver does not start `scale` with 2 x 1 x 1 groups of 64 x 1 x 1 threads (error 701)";
+            assert_eq!(told, text);
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn works(gpu: &Cuda) {
+    let code = linked(|_| ());
+    for n in [0, 1, 63, 64, 65, 1000] {
+        check(gpu, code, n).expect("the device works");
+    }
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            scope.spawn(move || (0..20).for_each(|n| check(gpu, code, 50 * n + thread).expect("the device works")));
+        }
+    });
+    let stream = gpu.stream().expect("the device works");
+    let x = DeviceTensor::upload(gpu, row(7).view()).expect("there is memory");
+    let mut y = Row::zeros(gpu, [7]).expect("there is memory");
+    assert_eq!(call(gpu, code, 1.0, &x, &mut y), Ok(Status(1)));
+    stream.synchronize().expect("the device works");
+    assert_eq!(y.download(gpu).expect("the device works"), [0.0; 7]);
+}
+
+fn refuses(gpu: &Cuda) {
+    let x = DeviceTensor::upload(gpu, row(65).view()).expect("there is memory");
+    let mut y = Row::zeros(gpu, [65]).expect("there is memory");
+    let mut fails = |code| why(call(gpu, code, 1.0, &x, &mut y));
+    let many = |sizes: fn(&mut tenfold_core::program::Program)| linked(sizes);
+    let shared = many(|it| {
+        let many = it.node(Node::Const(1 << 30));
+        it.steps.iter_mut().for_each(|step| {
+            if let Step::Launch { shared, .. } = step {
+                *shared = many;
+            }
+        });
+    });
+    let limit = "bytes of shared memory";
+    let refused = DeviceFault::Launch { kernel: "scale", grid: [2, 1, 1], block: [64, 1, 1], limit };
+    assert_eq!(fails(shared), refused);
+    let unknown = DeviceFault::Unsupported { kernel: "scale", feature: "a feature of a later version" };
+    assert_eq!(fails(many(|it| it.kernels[0].features = 1 << 63)), unknown);
+    let zero = fails(many(|it| it.kernels[0].code = vec![b'a', 0, b'b']));
+    assert!(matches!(zero, DeviceFault::Kernel { .. }), "{zero:?}");
+    assert_eq!(fails(compiled(&twice(), "spirv")), DeviceFault::NoCode);
+    let other = Cuda::open(0).expect("there is a device");
+    assert_eq!(why(x.download(&other)), DeviceFault::OtherDevice);
+    assert_eq!(why(call(&other, linked(|_| ()), 1.0, &x, &mut y)), DeviceFault::OtherDevice);
+    assert_eq!(why(Cuda::open(100)), DeviceFault::NoDevice);
+}
+
+fn lost() {
+    let (gpu, code) = (Cuda::new().expect("there is a device"), linked(|_| ()));
+    let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
+    let mut y = Row::zeros(&gpu, [9]).expect("there is memory");
+    // The second wait is that for the constant.
+    assert_eq!(call(&gpu, code, 1.0, &x, &mut y), Ok(Status::OK));
+    assert_eq!(why(y.download(&gpu)), DeviceFault::Lost);
+    assert_eq!(why(call(&gpu, code, 1.0, &x, &mut y)), DeviceFault::Lost);
+    assert_eq!(why(Row::zeros(&gpu, [9])), DeviceFault::Lost);
+    assert_eq!(why(gpu.stream().map(|_| ())), DeviceFault::Lost);
+}
+
+#[test]
+fn a_driver_is_used_as_it_should_be() {
+    let Some(driver) = driver("cuda", &[]) else { return };
+    child("cuda", &[("LD_LIBRARY_PATH", &driver)]);
+    child("cuda faults", &[("LD_LIBRARY_PATH", &driver)]);
+}
+
+#[test]
+fn a_driver_that_fails_is_an_error() {
+    let Some(driver) = driver("cuda_fails", &[]) else { return };
+    let cases = [
+        ("cuda without a device", "devices:1"),
+        ("cuda lost", "wait:3"),
+        ("cuda out of memory", "memory:2"),
+        ("cuda load", "load:1"),
+        ("cuda launch", "launch:1"),
+    ];
+    for (case, fault) in cases {
+        child(case, &[("LD_LIBRARY_PATH", &driver), ("TENFOLD_TEST_FAULT", Path::new(fault))]);
+    }
+    let Some(old) = self::driver("cuda_old", &["-DOLD"]) else { return };
+    child("cuda of another time", &[("LD_LIBRARY_PATH", &old)]);
+}
+
+#[test]
+fn the_machines_own_driver_is_used_or_missed() {
+    match Cuda::new() {
+        Ok(gpu) => {
+            works(&gpu);
+            refuses(&gpu);
+        }
+        Err(Error::Device { why: DeviceFault::NoDriver { .. }, .. }) => child("cuda without a driver", &[]),
+        Err(why) => println!("no device here: {why}"),
+    }
+}
+
+/// A folder of this name with a driver made of `cuda.c`.
+fn driver(name: &str, options: &[&str]) -> Option<PathBuf> {
+    if !tools::has("cc") || !cfg!(target_os = "linux") {
+        tools::skip("a C compiler on Linux", "install one, such as gcc");
+        return None;
+    }
+    let folder = folder(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("devices/cuda.c");
+    // What is looked for first, so that a driver of the machine's is not found.
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(folder.join("libcuda.so"));
+    let made = compiler.arg(source).args(options).output().expect("the compiler starts");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    Some(folder)
+}
