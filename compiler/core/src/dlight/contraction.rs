@@ -12,6 +12,7 @@ mod group;
 mod pack;
 mod panels;
 mod parts;
+mod start;
 mod steps;
 
 use std::collections::BTreeSet;
@@ -46,6 +47,8 @@ fn tiles(mut staged: Staged, machine: &Machine, asked: &Asked) -> Option<(Staged
     let choice = choice::choose(&staged, &found, machine, &BTreeSet::new(), asked)?;
     let mut chosen = choice.said(&staged, &found, machine);
     pack::pack(&mut staged, &found, &choice);
+    let found = contraction(&staged)?;
+    blocks::halved(&mut staged, &found, &choice);
     let found = contraction(&staged)?;
     let group = group::Group::of(&mut staged, &found, &choice)?;
     let (staged, parts) = parts::cut(staged, &group, &choice)?;

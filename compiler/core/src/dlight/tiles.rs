@@ -99,9 +99,10 @@ pub(super) fn columns(extent: i64, tile: &Tile) -> Vec<Tile> {
     all
 }
 
-/// The most rows that tiles of so many vectors may have.
+/// The most rows that tiles of so many vectors may have, beside the vectors of one operand and two elements of the other:
+/// with room for one alone, 4 by 3 of 16 registers, accumulators come to lie in memory when several terms are written out.
 pub(super) fn most_rows(vectors: i64, machine: &Machine) -> i64 {
-    ((machine.registers - 1 - vectors) / vectors).max(1)
+    ((machine.registers - 2 - vectors) / vectors).max(1)
 }
 
 /// The most rows whose elements, so many bytes apart, stay in the first cache together: rows at a distance that many

@@ -3,7 +3,9 @@
 //! `ConvertLayout.data` names the layout of data, `NHWC` or blocks such as `NCHW16c`, and `ConvertLayout.kernel` that of
 //! weights. Where neither is set, each function's own convolutions decide: channels come last where most of the work
 //! then runs in whole vectors of channels, which need no window to be laid out anew and no stride to be skipped. Every
-//! convolution takes the layout; blocks are the largest divisor of the channels that is no larger.
+//! convolution takes the layout; blocks are the largest divisor of the channels that is no larger. Weights of floats
+//! have the channels of the operand in blocks then, each with its whole window: what one accumulator sums is short, and
+//! begins anew with the next block.
 //! Elementwise operators, pools, batch norms, reductions, concatenations and padding go on in the layout that they are
 //! given, so that data is laid out anew (a `reshape` and a `transpose`) only where it comes in and goes out, and before
 //! operators that have no layouts. Transforms of constants are computed by `FoldConstant` and `LiftTransformParams`,
@@ -19,7 +21,7 @@ use tenfold_ir::relax::{
     Binding, ConvLayout, DataLayout, Function as RelaxFunction, KernelLayout, Op, Part, PoolOp, Type, ValueId, Window,
     in_plain_order, inverse, permutation, plain_shape, stored_shape,
 };
-use tenfold_ir::{Function, Module};
+use tenfold_ir::{DType, Function, Module};
 
 use super::rewrite::{Rewriter, Visit, rewrite_one};
 use super::simplify_inference::normalised;
@@ -38,8 +40,11 @@ const DATA: TextKey = TextKey {
 const KERNEL: TextKey = TextKey {
     name: "ConvertLayout.kernel",
     default: "",
-    doc: "layout of their weights, `OIHW`, `HWIO` or in blocks as `OIHW16i16o`; what suits the data where it is empty",
+    doc: "layout of their weights, `OIHW`, `HWIO`, `IHW16iO` or `OIHW16i16o`; what suits the data where it is empty",
 };
+
+/// Channels of the operand in a block of weights, where nobody asks for others: a window of 3 by 3 makes 144 terms of it.
+const BLOCK: i64 = 16;
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("ConvertLayout", &convert_layout)
@@ -73,7 +78,7 @@ fn suited(func: &RelaxFunction, context: &PassContext) -> ConvLayout {
         }
     }
     if balance > 0 {
-        ConvLayout { data: DataLayout::ChannelsLast, kernel: KernelLayout::OutLast }
+        ConvLayout { data: DataLayout::ChannelsLast, kernel: KernelLayout::InputBlocked(BLOCK) }
     } else {
         ConvLayout::PLAIN
     }
@@ -115,7 +120,7 @@ fn wanted(context: &PassContext) -> Result<Option<ConvLayout>, CompileError> {
     let layout = match KernelLayout::parse(kernel, 2) {
         Some(kernel) => ConvLayout { data, kernel },
         None if kernel.is_empty() => ConvLayout { data, kernel: suits },
-        None => return refuse(&KERNEL, kernel, "`OIHW`, `HWIO` or blocks as `OIHW16i16o`"),
+        None => return refuse(&KERNEL, kernel, "`OIHW`, `HWIO` or blocks as `IHW16iO` and `OIHW16i16o`"),
     };
     if layout.result().is_none() {
         return refuse(&KERNEL, kernel, "blocks where the data has them, and no others");
@@ -222,6 +227,9 @@ impl Convert {
 
     /// The wanted layouts with blocks that divide the channels of this convolution.
     fn conv_layout(&self, cx: &Rewriter<'_>, x: ValueId, w: ValueId, group: i64) -> Option<ConvLayout> {
+        if let KernelLayout::InputBlocked(most) = self.wanted.kernel {
+            return Some(ConvLayout { kernel: input_blocked(cx, w, most), ..self.wanted });
+        }
         let (DataLayout::Blocked(most), KernelLayout::Blocked { input, output }) =
             (self.wanted.data, self.wanted.kernel)
         else {
@@ -341,6 +349,19 @@ impl Convert {
         let shape = cx.shape(binding.out).to_vec();
         cx.emit(Op::Reshape { shape }, &[plain])
     }
+}
+
+/// Weights with channels of the operand in blocks of so many, one by one where they fill no block: of floats, whose sums
+/// depend on it, and where there are windows and several blocks.
+fn input_blocked(cx: &Rewriter<'_>, w: ValueId, most: i64) -> KernelLayout {
+    let extent = |axis: usize| cx.shape(w)[axis].as_const();
+    let taps: Option<i64> = (2..cx.shape(w).len()).map(extent).product();
+    let floats = cx.dtype(w).is_some_and(DType::is_float);
+    let Some(channels) = extent(1).filter(|_| floats && taps.is_none_or(|n| n > 1)) else {
+        return KernelLayout::OutLast;
+    };
+    let block = if channels < most { 1 } else { divisor(channels, most) };
+    if channels > block { KernelLayout::InputBlocked(block) } else { KernelLayout::OutLast }
 }
 
 /// A value in the dtype of another one.

@@ -30,6 +30,8 @@ pub enum KernelLayout {
     OutFirst,
     /// `HWIO`.
     OutLast,
+    /// `IHW[i]iO`: channels of the operand in blocks of so many, each with its whole window.
+    InputBlocked(i64),
     /// `OIHW[i]i[o]o`: channels of the operand and of the result in blocks.
     Blocked {
         /// Channels of the operand in a block.
@@ -138,6 +140,7 @@ impl KernelLayout {
         match self {
             KernelLayout::OutFirst => format!("OI{letters}"),
             KernelLayout::OutLast => format!("{letters}IO"),
+            KernelLayout::InputBlocked(n) => format!("I{letters}{n}iO"),
             KernelLayout::Blocked { input, output } => format!("OI{letters}{input}i{output}o"),
         }
     }
@@ -149,6 +152,9 @@ impl KernelLayout {
         match blocks[..] {
             [] if head == plain => Some(KernelLayout::OutFirst),
             [] if head == KernelLayout::OutLast.text(spatial) => Some(KernelLayout::OutLast),
+            [(n, 'i'), (0, 'O')] if n > 0 && head.strip_prefix('I') == Some(letters(spatial)) => {
+                Some(KernelLayout::InputBlocked(n))
+            }
             [(input, 'i'), (output, 'o')] if head == plain && input > 0 && output > 0 => {
                 Some(KernelLayout::Blocked { input, output })
             }
@@ -162,6 +168,9 @@ impl KernelLayout {
         match self {
             KernelLayout::OutFirst => [Part::Whole(0), Part::Whole(1)].into_iter().chain(rest).collect(),
             KernelLayout::OutLast => rest.chain([Part::Whole(1), Part::Whole(0)]).collect(),
+            KernelLayout::InputBlocked(n) => {
+                [Part::Outer(1, n)].into_iter().chain(rest).chain([Part::Inner(1, n), Part::Whole(0)]).collect()
+            }
             KernelLayout::Blocked { input, output } => {
                 let blocks = [Part::Outer(0, output), Part::Outer(1, input)];
                 blocks.into_iter().chain(rest).chain([Part::Inner(1, input), Part::Inner(0, output)]).collect()
@@ -179,7 +188,7 @@ impl ConvLayout {
         match (self.data, self.kernel) {
             (DataLayout::Blocked(_), KernelLayout::Blocked { output, .. }) => Some(DataLayout::Blocked(output)),
             (DataLayout::Blocked(_), _) | (_, KernelLayout::Blocked { .. }) => None,
-            (data, KernelLayout::OutFirst | KernelLayout::OutLast) => Some(data),
+            (data, KernelLayout::OutFirst | KernelLayout::OutLast | KernelLayout::InputBlocked(_)) => Some(data),
         }
     }
 }
@@ -242,7 +251,8 @@ mod tests {
             for layout in DATA {
                 assert_eq!(DataLayout::parse(&layout.text(spatial), spatial), Some(layout));
             }
-            for layout in [KernelLayout::OutFirst, KernelLayout::OutLast, blocked] {
+            let all = [KernelLayout::OutFirst, KernelLayout::OutLast, KernelLayout::InputBlocked(16), blocked];
+            for layout in all {
                 assert_eq!(KernelLayout::parse(&layout.text(spatial), spatial), Some(layout));
             }
         }
@@ -250,7 +260,8 @@ mod tests {
         for wrong in ["", "NC", "NHCW", "NCHW0c", "NCHW16", "NCHW16o", "NCHWc", "NHWC4c", "NCHW99999999999999999999c"] {
             assert_eq!(DataLayout::parse(wrong, 2), None, "{wrong}");
         }
-        for wrong in ["OIHW16o", "OIHW16o16i", "HWOI", "OIHW16i0o"] {
+        assert_eq!(KernelLayout::InputBlocked(16).text(2), "IHW16iO");
+        for wrong in ["OIHW16o", "OIHW16o16i", "HWOI", "OIHW16i0o", "IHW0iO", "IHW16i", "IHWiO", "IHW16o"] {
             assert_eq!(KernelLayout::parse(wrong, 2), None, "{wrong}");
         }
     }

@@ -13,16 +13,71 @@ use tenfold_ir::tir::{
     Access, BufId, Builder, Expr, ExprId, Intrinsic, IterKind, LoopKind, Scope, Stmt, VarId, Viewer, substitution,
 };
 
+use super::choice::Choice;
+use super::{Contraction, Staged};
 use crate::dlight::cut::part;
+use crate::dlight::kernel::Operand;
 use crate::dlight::tiles::balanced;
 use crate::fuse::stage::{Iter, Stage, renamed};
 
 /// The most terms of a block, where nobody asks for fewer.
 pub(super) const TERMS: i64 = 192;
 
+/// The same for what has no rows, and so starts at its bias: each block rounds it once more.
+const TERMS_WITHOUT_ROWS: i64 = 256;
+
+/// Channels of a block that has a whole window, at the least.
+const CHANNELS: i64 = 8;
+
+/// Elements of a window that such a block has room for: those of one of 3 by 3.
+const WINDOW: i64 = 9;
+
 /// What part of the most terms a block must have, where that makes all blocks equally long: shorter ones cost more than
 /// a second loop.
 const FEW: i64 = 4;
+
+/// The most terms of a block of a sum over so many iterators, if tiles have rows or not and vectors have so many lanes.
+pub(super) fn most_terms(iters: usize, rows: bool, lanes: i64) -> i64 {
+    match (rows, iters) {
+        (false, _) => TERMS_WITHOUT_ROWS,
+        (true, 0 | 1) => TERMS,
+        (true, _) => WINDOW * lanes.max(CHANNELS),
+    }
+}
+
+/// Whether a sum is in blocks of at most so many terms.
+pub(super) fn is_long(b: &Builder, stage: &Stage, most: i64) -> bool {
+    cut(b, stage, most).is_some()
+}
+
+/// Channels that stand in blocks around a window in blocks of as many as a vector has lanes, so that a block which has a
+/// whole window is no longer than [`most_terms`]. What lies in memory stays as it is.
+pub(super) fn halved(staged: &mut Staged, found: &Contraction, choice: &Choice) {
+    let stage = staged.stages[found.stage].clone();
+    let reduce: Vec<&Iter> = stage.iters.iter().filter(|i| i.kind == IterKind::Reduce).collect();
+    let [outer, .., inner] = &reduce[..] else { return };
+    let Some(extent) = Viewer::new(staged.b.func()).int(inner.extent).as_const() else { return };
+    let block = choice.tile.lanes.max(CHANNELS);
+    let blocks = |o: &Operand| o.step(inner.var) == Some(1) && o.step(outer.var) == Some(extent);
+    let floats = staged.b.buf(found.acc).dtype.is_float() && !staged.b.func().strict;
+    if !floats || reduce.len() < 3 || extent <= block || extent % block != 0 || !found.operands.iter().any(blocks) {
+        return;
+    }
+    let b = &mut staged.b;
+    let (half, channel) = (b.index_var("block"), b.index_var("channel"));
+    let (counted, by) = (b.read(half), b.index(block));
+    let (first, own) = (b.mul(counted, by), b.read(channel));
+    let to = BTreeMap::from([(inner.var, b.add(first, own))]);
+    let body = substitution(&to).stmt(b, stage.body.clone());
+    let (count, length) = (b.index(extent / block), b.index(block));
+    let place = stage.iters.iter().position(|i| i.var == outer.var).unwrap_or(0);
+    let mut iters = stage.iters.clone();
+    let cut =
+        |i: &Iter| if i.var == inner.var { Iter { var: channel, extent: length, ..i.clone() } } else { i.clone() };
+    iters = iters.iter().map(cut).collect();
+    iters.insert(place + 1, Iter { var: half, extent: count, ..(*outer).clone() });
+    staged.stages[found.stage] = Stage { iters, body, ..stage };
+}
 
 /// Two stages that sum blocks of one length.
 pub(super) struct Pair {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, Dot, IterKind, VarId, Viewer};
 
-use super::blocks::TERMS;
+use super::blocks::most_terms;
 use super::group::is_instructions;
 use super::panels::in_panels;
 use super::{Contraction, Machine, Staged};
@@ -394,6 +394,7 @@ fn cost(
     let along_rows = alone(stage, found, Some(column), row);
     let along_columns = alone(stage, found, row, Some(column));
     let padded = padded.map(|n| found.operands[n].buf);
+    let summed = stage.iters.iter().filter(|i| i.kind == IterKind::Reduce).count();
     let mut choice = Choice {
         column,
         row,
@@ -407,7 +408,7 @@ fn cost(
         ahead: None,
         next_panel: false,
         next_rows: None,
-        terms: TERMS,
+        terms: most_terms(summed, row.is_some(), lanes),
         unroll: if tile.lanes > 1 { UNROLLED } else { 1 },
         matrix: false,
     };

@@ -6,7 +6,7 @@ use tenfold_ir::op::{BinaryOp, UnaryOp};
 use tenfold_ir::tir::{Access, BufId, Builder, Expr, ExprId, IterKind, LoopKind, Scope, Stmt, VarId, Viewer};
 
 use super::choice::Choice;
-use super::{Contraction, Staged};
+use super::{Contraction, Staged, start};
 use crate::dlight::cut::part;
 use crate::dlight::kernel::epilogue;
 use crate::fuse::access::accesses;
@@ -71,17 +71,23 @@ impl Group {
         }
         let mut on_tile = Vec::new();
         let mut acc = found.acc;
+        let mut bias = start::bias(&mut staged.b, &mut source, choice);
         let direct = epilogue.as_ref().is_some_and(|(n, links)| is_direct(staged, *n, links, choice));
         if !direct {
-            let (copied, copy) = accumulators(staged, &source, acc);
+            let (copied, mut copy) = accumulators(staged, &source, acc);
             source = retarget(staged, &source, acc, copied);
             acc = copied;
+            start::behind(&mut staged.b, &mut source, &mut copy, (acc, bias.take()), choice);
             on_tile.push(copy);
         }
         // Loops go by position, also in what sums over some of the reduce iterators alone.
         source.iters.sort_by_key(|i| i.kind != IterKind::Spatial);
         if let Some((n, links)) = epilogue {
-            on_tile.push(OnTile { stage: staged.stages[n].clone(), links, unrolled: direct });
+            let mut on = OnTile { stage: staged.stages[n].clone(), links, unrolled: direct };
+            if direct {
+                start::behind(&mut staged.b, &mut source, &mut on, (acc, bias), choice);
+            }
+            on_tile.push(on);
         }
         Some(Group { before, contraction: source, acc, on_tile, on_rows, shared, rows_behind, of_rows, after })
     }
