@@ -84,6 +84,12 @@ impl Graph {
             self.constants.insert(binding.out, format!("{} {ty}", constant.name));
             return;
         }
+        if let (Op::Reshape { .. }, [whole, ..]) = (&binding.op, &binding.args[..])
+            && let Some(constant) = self.constants.get(whole).cloned()
+        {
+            self.constants.insert(binding.out, constant);
+            return;
+        }
         let (kind, title, members) = match &binding.op {
             Op::CallTir { func: kernel, .. } => {
                 (Kind::Kernel, short(&planned.module, kernel).into(), members(planned, kernel))
@@ -123,7 +129,7 @@ impl Graph {
 }
 
 /// The inputs that have a box. Weights of models come as parameters too, hundreds of them: where there are many, those
-/// that are read once beside another value are lines of their reader, as constants are.
+/// that are read once beside another value are lines of their reader, as constants are, in another shape too.
 fn boxed_inputs(func: &relax::Function) -> BTreeSet<ValueId> {
     const FEW: usize = 8;
     let mut boxed: BTreeSet<ValueId> = func.params.iter().map(|param| param.value).collect();
@@ -133,12 +139,17 @@ fn boxed_inputs(func: &relax::Function) -> BTreeSet<ValueId> {
     let mut reads: BTreeMap<ValueId, usize> = BTreeMap::new();
     let read = func.bindings().flat_map(|binding| &binding.args).chain(&func.results);
     read.for_each(|arg| *reads.entry(*arg).or_default() += 1);
-    let params = boxed.clone();
+    let mut params: BTreeMap<ValueId, ValueId> = boxed.iter().map(|param| (*param, *param)).collect();
     for binding in func.bindings() {
+        let once = |arg: &ValueId| params.get(arg).copied().filter(|_| reads.get(arg) == Some(&1));
+        if let (Op::Reshape { .. }, Some(param)) = (&binding.op, binding.args.first().and_then(once)) {
+            params.insert(binding.out, param);
+            continue;
+        }
         // beside what was computed all are; else the first one is what the kernel works on
-        let works_on = usize::from(binding.args.iter().all(|arg| params.contains(arg)));
-        for arg in binding.args.iter().skip(works_on).filter(|arg| reads.get(arg) == Some(&1)) {
-            boxed.remove(arg);
+        let works_on = usize::from(binding.args.iter().all(|arg| params.contains_key(arg)));
+        for param in binding.args.iter().skip(works_on).filter_map(once) {
+            boxed.remove(&param);
         }
     }
     boxed
