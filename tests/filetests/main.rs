@@ -18,7 +18,8 @@
 //! - `test schedule`: a trace applied to a prim-func, its steps behind `; step`;
 //! - `test run`: what the entry gives, by the interpreters and every back end;
 //! - `test eval`: what the entry, a prim-func of any phase, gives by the interpreter, or its error;
-//! - `test race`: the same, and it must be a race.
+//! - `test race`: the same, and it must be a race;
+//! - `test spirv`: the shader of each device function, which two validators accept, or why there is none.
 //!
 //! `; const HASH f32[2] = 1 2` adds a constant, `; sym N = 3` and `; input f32[2] = 1 2` are what a function is called
 //! with. The expected text stands behind `; ` line by line; `TENFOLD_BLESS=1` writes it anew.
@@ -41,6 +42,7 @@ mod meaning;
 mod native;
 mod refusals;
 mod schedule;
+mod spirv;
 
 use std::path::{Path, PathBuf};
 
@@ -93,7 +95,7 @@ fn every_file() {
 /// One pass, one folder; of each something that it changes, something that it leaves alone, and both with another pass.
 #[test]
 fn every_pass_has_three_files() {
-    let known = ["roundtrip", "parse", "verify", "run", "eval", "race"];
+    let known = ["roundtrip", "parse", "verify", "run", "eval", "race", "spirv"];
     for path in files().iter().filter(|p| !p.to_string_lossy().contains("/schedule/")) {
         let topic = path.parent().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
         let topic = topic.unwrap_or_default();

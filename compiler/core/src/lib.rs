@@ -21,6 +21,7 @@ pub mod program;
 mod relax_passes;
 pub mod schedule;
 pub mod show;
+pub mod spirv;
 pub mod target;
 mod text;
 mod timeline;

@@ -22,6 +22,11 @@ pub fn without_vectors(module: &Module) -> Module {
     module
 }
 
+/// The function without vectors.
+pub(crate) fn without_vectors_of(func: &PrimFunc) -> PrimFunc {
+    if has_vectors(func) { scalar(func.clone()) } else { func.clone() }
+}
+
 fn has_vectors(func: &PrimFunc) -> bool {
     func.exprs_in(&func.body).into_iter().any(|e| func.exprs.ty(e).lanes > 1)
 }

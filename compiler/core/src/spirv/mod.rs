@@ -1,0 +1,133 @@
+//! The SPIR-V back end: a device function becomes one compute shader for Vulkan 1.1, in this process.
+//!
+//! `compiler/docs/spirv.md` says what tir becomes, what a kernel asks of a device and what is refused.
+
+mod cast;
+mod expr;
+mod float;
+mod half;
+mod int;
+mod interface;
+mod kind;
+mod memory;
+mod out;
+mod stmt;
+mod words;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use tenfold_ir::tir::{FuncKind, Phase, PrimFunc};
+use tenfold_ir::{DType, Module};
+
+/// Something that a kernel needs and not every device has, named after Vulkan's feature.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Feature {
+    /// `shaderInt64`.
+    I64,
+    /// `shaderFloat64`.
+    F64,
+    /// `storageBuffer8BitAccess`.
+    Storage8,
+    /// `storageBuffer16BitAccess`.
+    Storage16,
+}
+
+/// Where a binding's memory comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// The parameter of this place among the function's parameters.
+    Param(usize),
+    /// The module's constant with this content hash.
+    Constant(String),
+}
+
+/// A storage buffer of descriptor set 0; its binding is its place among [`Kernel::bindings`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Binding {
+    /// What it holds.
+    pub dtype: DType,
+    /// Whether the kernel writes it.
+    pub write: bool,
+    /// Whose memory it is.
+    pub source: Source,
+}
+
+/// A value among the push constants: 8 bytes each, in the order of [`Kernel::push`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Push {
+    /// Its place among the function's parameters.
+    pub param: usize,
+    /// Its dtype; `i64` for an index. What is smaller than 32 bits is extended to them by its sign.
+    pub dtype: DType,
+}
+
+/// A compute shader, whose entry point is `main`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kernel {
+    /// The function's name.
+    pub name: String,
+    /// SPIR-V 1.3.
+    pub words: Vec<u32>,
+    /// The same as text.
+    pub text: String,
+    /// What is bound.
+    pub bindings: Vec<Binding>,
+    /// What is pushed.
+    pub push: Vec<Push>,
+    /// Threads of a group along x, y, z.
+    pub local: [u32; 3],
+    /// Bytes that the threads of a group share.
+    pub shared: u32,
+    /// What a device must have.
+    pub features: BTreeSet<Feature>,
+}
+
+/// Something that SPIR-V for Vulkan 1.1 cannot hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// The kernel.
+    pub kernel: String,
+    /// What it does: an operator and its dtype, a statement or a scope.
+    pub what: String,
+    /// Why there is none, and what to do.
+    pub why: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {} has no SPIR-V for Vulkan 1.1: {}", self.kernel, self.what, self.why)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// The shader of a device function of phase `Target`.
+///
+/// ```
+/// use tenfold_core::spirv;
+/// use tenfold_ir::Module;
+///
+/// let mut module = Module::default();
+/// let text = "prim @twice(in x: f32[64], inout y: f32[64]) phase target device at 0:0 {
+///   for g in 0i32 +: 2i32 blockIdx.x {
+///     for t in 0i32 +: 32i32 threadIdx.x {
+///       y[add(mul(g, 32i32), t)] = add(x[add(mul(g, 32i32), t)], x[add(mul(g, 32i32), t)])
+///     }
+///   }
+/// }
+/// ";
+/// tenfold_ir::parse_functions(&mut module, text, 0)?;
+/// let kernel = spirv::kernel(&module, module.prim("twice").ok_or("no kernel")?)?;
+/// assert_eq!(kernel.local, [32, 1, 1]);
+/// assert_eq!(kernel.words[0], 0x0723_0203);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn kernel(module: &Module, func: &PrimFunc) -> Result<Kernel, Refusal> {
+    let refusal = |what: &str, why: &str| Refusal { kernel: func.name.clone(), what: what.into(), why: why.into() };
+    if func.kind != FuncKind::Device || func.phase != Phase::Target {
+        return Err(refusal("a function of the host", "run SplitHostDevice and LowerMath before"));
+    }
+    let written = stmt::written(module, &crate::without_vectors::without_vectors_of(func))?;
+    Ok(Kernel { words: written.module.words(), text: written.module.text(), ..written.kernel })
+}
