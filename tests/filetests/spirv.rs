@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use naga::front::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use tenfold_core::spirv::{self, Feature, Kernel};
+use tenfold_abi::program::Feature;
+use tenfold_core::spirv::{self, Kernel};
 use tenfold_ir::tir::FuncKind;
 use tenfold_tests::tools;
 

@@ -17,21 +17,9 @@ mod words;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use tenfold_abi::program::Feature;
 use tenfold_ir::tir::{FuncKind, Phase, PrimFunc};
 use tenfold_ir::{DType, Module};
-
-/// Something that a kernel needs and not every device has, named after Vulkan's feature.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Feature {
-    /// `shaderInt64`.
-    I64,
-    /// `shaderFloat64`.
-    F64,
-    /// `storageBuffer8BitAccess`.
-    Storage8,
-    /// `storageBuffer16BitAccess`.
-    Storage16,
-}
 
 /// Where a binding's memory comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -61,6 +61,8 @@ impl Out {
             Feature::F64 => (Capability::Float64, None),
             Feature::Storage8 => (Capability::StorageBuffer8BitAccess, Some("SPV_KHR_8bit_storage")),
             Feature::Storage16 => (Capability::StorageBuffer16BitAccess, None),
+            // Nothing that this back end writes asks for another.
+            _ => return,
         };
         let of = |op, operand| Instruction::new(op, None, None, vec![operand]);
         self.module.capabilities.push(of(Op::Capability, named(capability as u32, capability)));
