@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenfold_core::pass::{self, PassContext};
-use tenfold_core::{PIPELINE, Target};
+use tenfold_core::{PIPELINE, Target, device_pipeline};
 use tenfold_ir::arith::Sym;
 use tenfold_ir::eval::{Bounded, Value};
 use tenfold_ir::relax::{self, ParamKind, SymKind};
@@ -42,9 +42,10 @@ pub(crate) struct Prepared {
 
 /// Runs the pipeline up to the pass of that name.
 fn until(module: &mut Module, from: &str, to: &str, context: &PassContext) -> Result<(), String> {
-    let at = |name: &str| PIPELINE.iter().position(|p| p.info.name == name);
-    let (from, to) = (at(from).unwrap_or(0), at(to).unwrap_or(PIPELINE.len()));
-    pass::run(&PIPELINE[from..to], module, context).map_err(|e| format!("pipeline: {}", e.message))
+    let passes = if context.target.device.is_some() { device_pipeline() } else { PIPELINE.to_vec() };
+    let at = |name: &str| passes.iter().position(|p| p.info.name == name);
+    let (from, to) = (at(from).unwrap_or(0), at(to).unwrap_or(passes.len()));
+    pass::run(&passes[from..to], module, context).map_err(|e| format!("pipeline: {}", e.message))
 }
 
 /// Takes a case through the pipeline; the interpreter of tir must give the same before and after each phase.

@@ -114,12 +114,30 @@ pub static PIPELINE: &[Pass] = &[
     tir::bf16_compute_legalize::PASS,
 ];
 
+/// The pipeline for kernels of a device: [`PIPELINE`], and what makes device functions with launches of kernels.
+pub fn device_pipeline() -> Vec<Pass> {
+    let mut all = Vec::with_capacity(PIPELINE.len() + 3);
+    for pass in PIPELINE {
+        if pass.info.name == tir::instrument_bound_checkers::PASS.info.name {
+            // On plain loops that still have an index per axis.
+            all.extend([tir::bind_threads::PASS, tir::thread_sync::PASS.in_phase(PassPhase::Loops)]);
+        }
+        if pass.info.name == tir::rewrite_unsafe_select::PASS.info.name {
+            // Once loops are what they will be, and while indices have no width.
+            all.push(tir::split_host_device::PASS);
+        }
+        all.push(pass.clone());
+    }
+    all
+}
+
 /// Every pass once, whether the pipeline has it or not: the registry. In the order of the alphabet.
 pub static PASSES: &[Pass] = &[
     plan::allocate_workspace::PASS,
     annotate_tir_op_pattern::PASS,
     dlight::PASS,
     tir::bf16_compute_legalize::PASS,
+    tir::bind_threads::PASS,
     graph::canonicalize_cast::PASS,
     graph::canonicalize_ops::PASS,
     graph::combine_parallel_conv2d::PASS,

@@ -1,10 +1,12 @@
 //! Targets: what code is generated for.
 
 mod cpus;
+mod device;
 
 use std::fmt;
 
 pub use cpus::{CPUS, Cpu};
+pub use device::Device;
 use tenfold_abi::{AARCH64_LEVELS, Level, X86_64_LEVELS};
 
 /// An instruction set family.
@@ -58,6 +60,8 @@ pub struct Target {
     pub features: Vec<String>,
     /// Whether there is an operating system.
     pub hosted: bool,
+    /// The device, if it is one.
+    pub device: Option<Device>,
 }
 
 impl Target {
@@ -69,6 +73,7 @@ impl Target {
         features.dedup();
         Target {
             triple: triple.to_string(),
+            device: Device::of_triple(triple),
             arch,
             format: format_of(triple),
             pointer_bits: match arch {

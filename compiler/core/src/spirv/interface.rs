@@ -44,6 +44,7 @@ pub(super) fn bindings(module: &Module, func: &PrimFunc) -> Vec<(BufId, Binding)
 /// Makes the variables of bindings.
 pub(super) fn bind(out: &mut Out, func: &PrimFunc, all: &[(BufId, Binding)]) -> BTreeMap<BufId, Place> {
     let mut places = BTreeMap::new();
+    let waits = func.body.any(&mut |s| matches!(s, Stmt::Barrier(_)));
     for (number, (buf, binding)) in (0..).zip(all) {
         let kind = Kind::of_dtype(binding.dtype);
         match kind.stored_bits() {
@@ -63,6 +64,9 @@ pub(super) fn bind(out: &mut Out, func: &PrimFunc, all: &[(BufId, Binding)]) -> 
         out.decorate(variable, Decoration::Binding, vec![Operand::Word(number)]);
         if !binding.write {
             out.decorate(variable, Decoration::NonWritable, vec![]);
+        } else if waits {
+            // What one thread of a group writes another one may read behind a barrier.
+            out.decorate(variable, Decoration::Coherent, vec![]);
         }
         places.insert(*buf, Place { variable, class: StorageClass::StorageBuffer, element, kind, stored: true });
     }

@@ -263,12 +263,13 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Waits for the threads of the group, and what they wrote into shared memory is seen.
+    /// Waits for the threads of the group, and what they wrote is seen by them.
     fn barrier(&mut self, scope: Scope) -> Done {
         if !memory::is_shared(scope) {
             return Err(Cannot { what: "a barrier of a warp".into(), why: "use shared memory and its barrier" });
         }
-        let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
+        let semantics =
+            MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY | MemorySemantics::UNIFORM_MEMORY;
         let group = self.out.word(SpirvScope::Workgroup as u32);
         let semantics = self.out.word(semantics.bits());
         self.out.push(

@@ -1,6 +1,7 @@
 //! Passes over tir. One pass is one file.
 
 pub(crate) mod bf16_compute_legalize;
+pub(crate) mod bind_threads;
 pub(crate) mod compact_buffer_allocation;
 pub(crate) mod convert_blocks_to_opaque;
 pub(crate) mod flatten_buffer;

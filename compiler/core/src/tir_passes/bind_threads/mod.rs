@@ -1,0 +1,258 @@
+//! `BindThreads`: the loops of kernels that no schedule has bound run on the threads of a device. (TVM: the fallback of
+//! dlight's rules for GPUs.)
+//!
+//! Runs on plain loops that still have an index per axis, for targets that are devices. Every statement of a kernel that
+//! touches memory becomes part of a device kernel, by the first of these that takes it:
+//!
+//! - a nest whose turns have loops inside that threads share: a group a turn, its threads side by side (`rows`);
+//! - a nest of loops whose turns are proven to touch elements of their own: a thread a turn;
+//! - anything else: one group, of which one thread does what cannot be shared.
+//!
+//! Allocations of whole buffers and branches over dims stay with the host. A function that has thread loops is left
+//! alone. What is computed does not change but for the order of sums that threads share, which strict functions do not
+//! share.
+
+mod rows;
+
+use std::collections::BTreeSet;
+
+use tenfold_ir::Module;
+use tenfold_ir::op::{BinaryOp, CmpOp};
+use tenfold_ir::tir::{Builder, ExprId, FuncKind, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer};
+
+use super::kernel::{bare, constant, is_bound};
+use super::rewrite_body;
+use super::vectorize_loop::dependence;
+use crate::CompileError;
+use crate::pass::{Pass, PassContext, PassPhase};
+
+/// The pass.
+pub(crate) const PASS: Pass = Pass::on_prim_func("BindThreads", &run)
+    .in_phase(PassPhase::Loops)
+    .lowering()
+    .about("binds loops that no schedule has bound to the threads of a device");
+
+/// Threads of a group: as many as every device has.
+const THREADS: i64 = 128;
+
+/// Groups of a launch: every device takes 65,535 along an axis.
+const GROUPS: i64 = 1 << 15;
+
+fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
+    let ours = context.target.device.is_some() && func.kind == FuncKind::Host && !func.exported;
+    let bound = |s: &Stmt| matches!(s, Stmt::For { kind, .. } if is_bound(*kind));
+    if !ours || func.phase >= Phase::Flat || func.body.any(&mut |s| bound(s)) {
+        return Ok(func);
+    }
+    let free = independent(&func);
+    let strict = func.strict || context.strict;
+    Ok(rewrite_body(func, |b, body| Bind { b, free: &free, strict }.host(body)))
+}
+
+/// The loops whose turns are proven to touch elements of their own.
+fn independent(func: &PrimFunc) -> BTreeSet<VarId> {
+    let effect = |s: &Stmt| matches!(s, Stmt::Call { .. } | Stmt::Assert { .. } | Stmt::Barrier(_));
+    let mut free = BTreeSet::new();
+    Viewer::new(func).walk(&func.body, &mut |viewer, stmt| {
+        if let Stmt::For { var, kind: LoopKind::Serial, body, .. } = stmt
+            && !body.any(&mut |s| effect(s))
+            && dependence(viewer, stmt).is_none()
+        {
+            free.insert(*var);
+        }
+    });
+    free
+}
+
+/// A loop of a nest.
+#[derive(Clone, Copy)]
+struct Loop {
+    var: VarId,
+    min: ExprId,
+    extent: ExprId,
+}
+
+struct Bind<'a> {
+    b: &'a mut Builder,
+    free: &'a BTreeSet<VarId>,
+    strict: bool,
+}
+
+impl Bind<'_> {
+    /// What the host does, with kernels in it.
+    fn host(&mut self, stmt: Stmt) -> Stmt {
+        match stmt {
+            Stmt::Seq(all) => Stmt::seq(all.into_iter().map(|s| self.host(s)).collect::<Vec<_>>()),
+            Stmt::At(loc, body) => Stmt::At(loc, Box::new(self.host(*body))),
+            Stmt::Alloc { buf, body } if self.b.buf(buf).scope == Scope::Global => {
+                Stmt::Alloc { buf, body: Box::new(self.host(*body)) }
+            }
+            Stmt::Let { var, value, body } if !self.b.func().loads(value) => {
+                Stmt::Let { var, value, body: Box::new(self.host(*body)) }
+            }
+            Stmt::If { cond, then, otherwise } if !self.b.func().loads(cond) => {
+                let otherwise = otherwise.map(|s| Box::new(self.host(*s)));
+                Stmt::If { cond, then: Box::new(self.host(*then)), otherwise }
+            }
+            Stmt::Call { .. } | Stmt::Evaluate(_) | Stmt::Prefetch { .. } => stmt,
+            other => self.kernel(other),
+        }
+    }
+
+    fn kernel(&mut self, stmt: Stmt) -> Stmt {
+        let mut loops = Vec::new();
+        let mut inner = stmt;
+        while let Stmt::For { var, min, extent, body, .. } = bare(&inner)
+            && self.free.contains(var)
+            && self.is_host(&[*min, *extent], &loops)
+        {
+            loops.push(Loop { var: *var, min: *min, extent: *extent });
+            inner = (**body).clone();
+        }
+        let rows = rows::Rows::find(self, &loops, &inner);
+        if rows.is_none() && !loops.is_empty() {
+            return self.turns(&loops, inner);
+        }
+        let group = self.b.index_var("group");
+        let thread = self.b.index_var("thread");
+        let body = match rows {
+            Some(rows) => rows.shared(self, thread, inner),
+            None => self.alone(thread, inner),
+        };
+        let threads = self.b.index(THREADS);
+        let count = self.count(&loops);
+        let body = self.strided(group, count, &loops, body);
+        let groups = self.groups(count);
+        self.bound(group, groups, thread, threads, body)
+    }
+
+    /// Whether the host can compute expressions: they name no loop of the kernel and read no memory.
+    fn is_host(&self, all: &[ExprId], loops: &[Loop]) -> bool {
+        let func = self.b.func();
+        let own = |e: ExprId| tenfold_ir::tir::expr_vars(func, e).iter().any(|v| loops.iter().any(|l| l.var == *v));
+        all.iter().all(|e| !func.loads(*e) && !own(*e))
+    }
+
+    /// How many turns there are.
+    fn count(&mut self, loops: &[Loop]) -> ExprId {
+        let one = self.b.index(1);
+        loops
+            .iter()
+            .fold(one, |n, l| if self.b.func().literal(n) == Some(1) { l.extent } else { self.product(n, l.extent) })
+    }
+
+    fn product(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        match (constant(self.b.func(), a), constant(self.b.func(), b)) {
+            (Some(x), Some(y)) if x.checked_mul(y).is_some() => self.b.index(x * y),
+            _ => self.b.mul(a, b),
+        }
+    }
+
+    /// `(n + by - 1) / by`.
+    fn parts(&mut self, n: ExprId, by: i64) -> ExprId {
+        if let Some(n) = constant(self.b.func(), n) {
+            return self.b.index(n.max(0).saturating_add(by - 1) / by);
+        }
+        let (more, by) = (self.b.index(by - 1), self.b.index(by));
+        let sum = self.b.add(n, more);
+        self.b.binary(BinaryOp::DivEuclid, sum, by)
+    }
+
+    /// How many groups there are for that many parts: each takes every so many.
+    fn groups(&mut self, parts: ExprId) -> ExprId {
+        match constant(self.b.func(), parts) {
+            Some(n) => self.b.index(n.clamp(1, GROUPS)),
+            None => {
+                let (least, most) = (self.b.index(1), self.b.index(GROUPS));
+                let some = self.b.binary(BinaryOp::Max, parts, least);
+                self.b.binary(BinaryOp::Min, some, most)
+            }
+        }
+    }
+
+    /// A thread a turn.
+    fn turns(&mut self, loops: &[Loop], body: Stmt) -> Stmt {
+        let (group, thread) = (self.b.index_var("group"), self.b.index_var("thread"));
+        let count = self.count(loops);
+        let parts = self.parts(count, THREADS);
+        let (g, t, threads) = (self.b.read(group), self.b.read(thread), self.b.index(THREADS));
+        let base = self.b.mul(g, threads);
+        let first = self.b.add(base, t);
+        let groups = self.groups(parts);
+        let stride = self.product(groups, threads);
+        let exact = constant(self.b.func(), count).is_some_and(|n| n > 0 && n % THREADS == 0);
+        let once = constant(self.b.func(), parts).is_some_and(|n| n <= GROUPS);
+        let body = self.every(first, stride, count, (once, exact), loops, body);
+        self.bound(group, groups, thread, threads, body)
+    }
+
+    /// The turns of a group: one, or every so many.
+    fn strided(&mut self, group: VarId, count: ExprId, loops: &[Loop], body: Stmt) -> Stmt {
+        let (first, groups) = (self.b.read(group), self.groups(count));
+        let few = constant(self.b.func(), count).is_some_and(|n| (1..=GROUPS).contains(&n));
+        self.every(first, groups, count, (few, few), loops, body)
+    }
+
+    /// The turns `first`, `first + stride`, …: one where there are as many threads as turns (`once`), of which none is
+    /// too many (`exact`).
+    fn every(
+        &mut self,
+        first: ExprId,
+        stride: ExprId,
+        count: ExprId,
+        (once, exact): (bool, bool),
+        loops: &[Loop],
+        body: Stmt,
+    ) -> Stmt {
+        if once {
+            let body = self.turn(first, loops, body);
+            return if exact { body } else { self.below(first, count, body) };
+        }
+        // A group whose first turn is beyond the last one has none.
+        let step = self.b.index_var("step");
+        let one = self.b.index(1);
+        let left = self.b.sub(count, first);
+        let left = self.b.add(left, stride);
+        let left = self.b.sub(left, one);
+        let zero = self.b.index(0);
+        let left = self.b.binary(BinaryOp::Max, left, zero);
+        let steps = self.b.binary(BinaryOp::DivEuclid, left, stride);
+        let at = self.b.read(step);
+        let at = self.b.mul(at, stride);
+        let at = self.b.add(first, at);
+        let body = self.turn(at, loops, body);
+        Stmt::loop_(step, zero, steps, LoopKind::Serial, body)
+    }
+
+    /// One turn of a nest: its variables are places in the number of the turn.
+    fn turn(&mut self, number: ExprId, loops: &[Loop], body: Stmt) -> Stmt {
+        let (mut rest, mut values) = (number, Vec::new());
+        for (n, l) in loops.iter().enumerate().rev() {
+            let place = if n == 0 { rest } else { self.b.binary(BinaryOp::RemEuclid, rest, l.extent) };
+            if n > 0 {
+                rest = self.b.binary(BinaryOp::DivEuclid, rest, l.extent);
+            }
+            let zero = self.b.func().literal(l.min) == Some(0);
+            values.push((l.var, if zero { place } else { self.b.add(l.min, place) }));
+        }
+        values.into_iter().fold(body, |body, (var, value)| Stmt::Let { var, value, body: Box::new(body) })
+    }
+
+    /// What the first thread does alone.
+    fn alone(&mut self, thread: VarId, body: Stmt) -> Stmt {
+        let (me, zero) = (self.b.read(thread), self.b.index(0));
+        let cond = self.b.compare(CmpOp::Eq, me, zero);
+        Stmt::If { cond, then: Box::new(body), otherwise: None }
+    }
+
+    fn below(&mut self, a: ExprId, limit: ExprId, body: Stmt) -> Stmt {
+        let cond = self.b.compare(CmpOp::Lt, a, limit);
+        Stmt::If { cond, then: Box::new(body), otherwise: None }
+    }
+
+    fn bound(&mut self, group: VarId, groups: ExprId, thread: VarId, threads: ExprId, body: Stmt) -> Stmt {
+        let zero = self.b.index(0);
+        let inner = Stmt::loop_(thread, zero, threads, LoopKind::ThreadBound(ThreadAxis::Thread(0)), body);
+        Stmt::loop_(group, zero, groups, LoopKind::ThreadBound(ThreadAxis::Block(0)), inner)
+    }
+}
