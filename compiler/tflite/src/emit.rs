@@ -180,7 +180,7 @@ impl Cx<'_> {
         let most = left.iter().max().map_or(0, |n| reach.saturating_mul(1 << n));
         let high = self.doubled_high(x, fraction, most)?;
         let right: Vec<i32> = by.iter().map(|m| (-m.shift).max(0)).collect();
-        self.divided(high, most, &right)
+        self.divided((high, most), x, &right)
     }
 
     /// The same rounded once, with halves up.
@@ -211,8 +211,9 @@ impl Cx<'_> {
     }
 
     /// `x / 2^places`, halves away from zero; one number of places or one per element of the last axis. None of x is
-    /// further from 0 than `reach`.
-    fn divided(&mut self, x: ValueId, reach: i64, places: &[i32]) -> Outcome<ValueId> {
+    /// further from 0 than `reach`. `like` is below 0 where x is, or x is 0: kernels compute it again for less than what
+    /// keeping x takes, and of 0 as of -1 less than half is left.
+    fn divided(&mut self, (x, reach): (ValueId, i64), like: ValueId, places: &[i32]) -> Outcome<ValueId> {
         let halves: Vec<i32> = places.iter().map(|n| if *n == 0 { 0 } else { 1 << (n - 1) }).collect();
         let most = halves.iter().max().copied().unwrap_or(0);
         if most == 0 {
@@ -222,7 +223,7 @@ impl Cx<'_> {
             let places = self.vector(places);
             return self.divided_by(x, places);
         }
-        let mut below = self.with(BinaryOp::Shr, x, 31)?;
+        let mut below = self.with(BinaryOp::Shr, like, 31)?;
         if places.contains(&0) {
             let masks: Vec<i32> = places.iter().map(|n| if *n == 0 { 0 } else { -1 }).collect();
             let mask = self.vector(&masks);

@@ -49,7 +49,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Whether the tools are there; a line says which one is not.
-fn has_tools() -> bool {
+pub(crate) fn has_tools() -> bool {
     let has = |tool: &&str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
     let Some(absent) = ["arm-none-eabi-gcc", "qemu-system-arm"].into_iter().find(|tool| !has(tool)) else {
         return true;

@@ -1,6 +1,7 @@
 //! `cargo tenfold` as a user calls it, on small packages in folders of their own. Nothing is built: what is shown does
 //! not need it.
 
+mod boards;
 mod doctor;
 mod explain;
 mod firmware;

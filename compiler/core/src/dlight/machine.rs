@@ -112,11 +112,17 @@ pub(super) struct Machine {
     pub matrices: Matrices,
     /// Bytes from which on results are written past all caches.
     pub past_caches: Option<i64>,
+    /// Whether it has no vectors, but sums of products in its registers of 32 bits: then contractions alone are
+    /// scheduled, in tiles of few sums, and all other code is small.
+    pub small: bool,
 }
 
 impl Machine {
     /// The numbers for a target; nothing where it has no vectors, and code is better small.
     pub(super) fn of(target: &Target) -> Option<Machine> {
+        if Machine::is_small(target) {
+            return Some(Machine::small());
+        }
         let vector_bytes = i64::from(target.vector_bytes());
         let registers = match target.arch {
             Arch::X86_64 if target.has("avx512f") => 32,
@@ -142,6 +148,34 @@ impl Machine {
             dots: Dots::of(target),
             matrices: Matrices::of(target),
             past_caches: target.past_caches(),
+            small: false,
         })
+    }
+
+    /// Whether a target is a microcontroller whose core multiplies two pairs of 16 bits at once.
+    fn is_small(target: &Target) -> bool {
+        target.arch == Arch::Arm && target.has("dsp") && !target.hosted && target.vector_bytes() == 0
+    }
+
+    /// A core without caches, whose vectors are numbers of 32 bits. Of its 13 registers one counts.
+    fn small() -> Machine {
+        const FAR: i64 = 1 << 30;
+        Machine {
+            vector_bytes: 4,
+            registers: 12,
+            fmas: 1,
+            latency: 1,
+            loads: 1,
+            way_bytes: FAR,
+            ways: 2,
+            far_bytes: FAR,
+            far_cycles: 0,
+            second_bytes: FAR,
+            pages: FAR,
+            dots: Dots::None,
+            matrices: Matrices { bytes: false, bf16: false },
+            past_caches: None,
+            small: true,
+        }
     }
 }

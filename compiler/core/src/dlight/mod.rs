@@ -139,13 +139,14 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
 fn scheduled(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<(&'static Rule, Taken)> {
     let names: Vec<String> = RULES.iter().map(|rule| rule.name.to_string()).collect();
     let wanted = asked.wanted("rule", &names);
+    let taken = |n: &usize| !machine.small || RULES[*n].name == "contraction";
     let apply = |n: usize| {
         asked.forget();
         Some((n, (RULES[n].apply)(module, func, machine, asked)?))
     };
     let (n, taken) = match wanted {
         Some(n) => apply(n),
-        None => (0..RULES.len()).find_map(apply),
+        None => (0..RULES.len()).filter(taken).find_map(apply),
     }?;
     asked.say("rule", &names, n, n);
     Some((&RULES[n], taken))

@@ -67,7 +67,8 @@ fn has_dots(target: &Target) -> bool {
     match target.arch {
         Arch::X86_64 => true,
         Arch::Aarch64 => target.has("dotprod"),
-        Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => false,
+        Arch::Arm => target.has("dsp"),
+        Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => false,
     }
 }
 

@@ -180,6 +180,7 @@ mod tests {
         pages: 64,
         dots: Dots::None,
         matrices: Matrices { bytes: false, bf16: false },
+        small: false,
         past_caches: None,
     };
 

@@ -40,7 +40,8 @@ impl<'c> Body<'_, 'c, '_> {
         let native = match self.cx.target.arch {
             Arch::X86_64 => self.unsigned_by_signed(*signed, x, y, sum),
             Arch::Aarch64 => self.of_equal_signs(*signed, x, y, sum),
-            Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => None,
+            Arch::Arm => self.in_halves(*signed, x, y, sum),
+            Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => None,
         };
         Ok(native.or_else(|| self.in_pairs(*signed, x, y, sum)).unwrap_or_else(|| self.one_by_one(*signed, x, y, sum)))
     }
@@ -154,6 +155,23 @@ impl<'c> Body<'_, 'c, '_> {
             // x y = x (y - 128) + 128 x, and as a number with a sign 128 is -128
             [true, false] => add("sdot", ir.sub(sum, add("sdot", zero, x, signs)), x, ir.xor(y, signs)),
         })
+    }
+
+    /// Bytes at even places and those at odd ones, each with 16 bits, by the sums of two products that microcontrollers
+    /// have.
+    fn in_halves(&self, signed: [bool; 2], x: Value<'c>, y: Value<'c>, sum: Value<'c>) -> Option<Value<'c>> {
+        let (ir, target) = (self.cx.ir, self.cx.target);
+        if !target.has("dsp") || x.ty().lanes() != 1 {
+            return None;
+        }
+        let parts = |of: Value<'c>, signed: bool| {
+            let name = if signed { "llvm.arm.sxtb16" } else { "llvm.arm.uxtb16" };
+            let turned = ir.intrinsic("llvm.fshr", &[of.ty()], &[of, of, self.lanes_of(of, 8)]);
+            [of, turned].map(|of| ir.intrinsic(name, &[], &[of]))
+        };
+        let ([x, odd_x], [y, odd_y]) = (parts(x, signed[0]), parts(y, signed[1]));
+        let even = ir.intrinsic("llvm.arm.smlad", &[], &[x, y, sum]);
+        Some(ir.intrinsic("llvm.arm.smlad", &[], &[odd_x, odd_y, even]))
     }
 
     /// Bytes at even places and those at odd ones, each with 16 bits, by x86's sums of two products.

@@ -46,7 +46,12 @@ fn sum<'m>(cx: &mut Cx<'m>, call: &Call<'m>, op: BinaryOp) -> Results {
     let (left, right, out) = (call.quant(0)?, call.quant(1)?, call.out_quant()?);
     let most = f64::from(2.0 * left.scale.max(right.scale));
     let mut scaled = Vec::new();
-    for (x, of) in operands(cx, call)?.into_iter().zip([left, right]) {
+    let both = operands(cx, call)?;
+    let shape = cx.shape(both[0]);
+    // as vectors, so that what computes the operands stores their bytes, and no words
+    let is_flat = shape == cx.shape(both[1]);
+    for (x, of) in both.into_iter().zip([left, right]) {
+        let x = if is_flat { cx.reshape(x, &[shape.iter().product()])? } else { x };
         let x = cx.centred(x, of)?;
         let x = cx.with(BinaryOp::Shl, x, i64::from(ROOM))?;
         scaled.push(cx.times(x, 255 << ROOM, &[Multiplier::of(f64::from(of.scale) / most)])?);
@@ -55,7 +60,8 @@ fn sum<'m>(cx: &mut Cx<'m>, call: &Call<'m>, op: BinaryOp) -> Results {
     // each is at most half of what it was moved to
     let by = Multiplier::of(most / (f64::from(1 << ROOM) * f64::from(out.scale)));
     let y = cx.times(y, 256 << ROOM, &[by])?;
-    Ok(vec![cx.quantised(y, out, activation.integers(out))?])
+    let y = cx.quantised(y, out, activation.integers(out))?;
+    Ok(vec![if is_flat { cx.reshape(y, &shape)? } else { y }])
 }
 
 fn mul<'m>(cx: &mut Cx<'m>, call: &Call<'m>) -> Results {

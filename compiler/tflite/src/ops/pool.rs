@@ -91,10 +91,14 @@ fn average<'m>(cx: &mut Cx<'m>, call: &Call<'m>) -> Results {
         false => (vec![window.kernel[0]], vec![window.kernel[1]]),
     };
     let counts: Vec<i32> = rows.iter().flat_map(|r| columns.iter().map(move |c| (r * c) as i32)).collect();
-    let wide = cx.cast(x, DType::I32)?;
-    let sum = if window.kernel == shape[1..3] && window.pads.iter().all(|pad| *pad == 0) {
-        cx.reduce(ReduceOp::Sum, wide, &[1, 2], true)?
+    let sum = if window.kernel == shape[1..3] && !is_padded {
+        // of another shape, so that what computes the operand stores its bytes, and no words
+        let rows = cx.reshape(x, &[shape[0], shape[1] * shape[2], shape[3]])?;
+        let wide = cx.cast(rows, DType::I32)?;
+        let sum = cx.reduce(ReduceOp::Sum, wide, &[1], true)?;
+        cx.reshape(sum, &[shape[0], 1, 1, shape[3]])?
     } else {
+        let wide = cx.cast(x, DType::I32)?;
         let channels = shape[3];
         let [height, width] = window.kernel[..] else { return fault("a window has two axes") };
         let count = (height * width).checked_mul(channels).filter(|n| *n <= 1 << 24);

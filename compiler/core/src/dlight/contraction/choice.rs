@@ -22,6 +22,10 @@ use crate::tune::Asked;
 /// Terms that are written out behind one another where nobody asks for others: counting them and jumping takes a part of
 /// what a core can begin, the more so where another thread runs on it.
 const UNROLLED: i64 = 4;
+/// The same of words, where code is to be small.
+const UNROLLED_WORDS: i64 = 2;
+/// Registers of words that rows would take.
+const OF_ROWS: i64 = 3;
 
 /// The iterators of the tile, and its largest size.
 #[derive(Clone, Debug)]
@@ -57,6 +61,8 @@ pub(super) struct Choice {
     pub unroll: i64,
     /// Whether the tile is kept in registers that are matrices.
     pub matrix: bool,
+    /// Whether the machine has words and no vectors.
+    pub small: bool,
 }
 
 /// A choice and what it costs: cycles, and for choices that cost the same how far its rows are apart.
@@ -110,6 +116,8 @@ pub(super) fn choose(
         let walked: Vec<&Operand> = found.operands.iter().enumerate().filter(along).map(|(_, o)| o).collect();
         let rows = spatial.iter().copied().filter(|v| *v != column && walked.iter().any(|o| o.ignores(*v)));
         for row in rows.map(Some).chain([None]) {
+            let left = if machine.small && row.is_none() && found.dot.is_some() { OF_ROWS } else { 0 };
+            let machine = &Machine { registers: machine.registers + left, ..*machine };
             let apart = row.map_or(0, |r| rows_apart(found, r));
             let of = matrix::way(staged, found, (column, row), packed, machine);
             choices.extend(of.map(|(cycles, choice)| Costed { cycles, apart, choice }));
@@ -221,7 +229,7 @@ fn conflicting(staged: &Staged, found: &Contraction, row: Option<VarId>, machine
 /// The machine without the registers that hold the constants of functions which are computed on each tile: LLVM loads
 /// them before all loops, and would keep accumulators in memory instead.
 fn beside_constants(staged: &Staged, found: &Contraction, machine: &Machine) -> Machine {
-    let functions = epilogue(staged, found).is_some_and(|(n, _)| !is_instructions(staged, n));
+    let functions = epilogue(staged, found).is_some_and(|(n, _)| !is_instructions(staged, n, machine.small));
     let registers = if functions { machine.registers * 3 / 4 } else { machine.registers };
     let of_dots = found.dot.map_or(0, |dot| machine.dots.registers(dot));
     Machine { registers: registers - of_dots, ..*machine }
@@ -409,8 +417,15 @@ fn cost(
         next_panel: false,
         next_rows: None,
         terms: most_terms(summed, row.is_some(), lanes),
-        unroll: if tile.lanes > 1 { UNROLLED } else { 1 },
+        unroll: if machine.small {
+            UNROLLED_WORDS
+        } else if tile.lanes > 1 {
+            UNROLLED
+        } else {
+            1
+        },
         matrix: false,
+        small: machine.small,
     };
     if let Some(row) = row {
         choice.block = block(staged, found, row, &choice, machine);

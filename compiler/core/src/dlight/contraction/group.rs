@@ -47,6 +47,8 @@ pub(super) struct OnTile {
 
 /// Expressions of a stage up to which it is written out for every element of a tile.
 const CHEAP: usize = 24;
+/// The same where a tile has few elements and memory is scarce.
+const CHEAP_IN_WORDS: usize = 64;
 
 impl Group {
     /// The group of a kernel; nothing where stages depend on one another in other ways.
@@ -175,25 +177,27 @@ fn is_direct(staged: &Staged, n: usize, links: &BTreeMap<VarId, VarId>, choice: 
             .collect();
         vars.first().copied()
     });
-    along.as_ref() == column && func.reachable([*value]).len() <= CHEAP && is_instructions(staged, n)
+    let most = if choice.small { CHEAP_IN_WORDS } else { CHEAP };
+    along.as_ref() == column && func.reachable([*value]).len() <= most && is_instructions(staged, n, choice.small)
 }
 
-/// Whether a stage stores what instructions make, and no function.
-pub(super) fn is_instructions(staged: &Staged, n: usize) -> bool {
+/// Whether a stage stores what instructions make, and no function; of words also those that vectors may lack.
+pub(super) fn is_instructions(staged: &Staged, n: usize, words: bool) -> bool {
     let func = staged.b.func();
     let Stmt::Store { value, .. } = &staged.stages[n].body else { return false };
-    func.reachable([*value]).into_iter().all(|e| is_instruction(func.exprs.get(e)))
+    func.reachable([*value]).into_iter().all(|e| is_instruction(func.exprs.get(e), words))
 }
 
 /// Whether an expression is an instruction or two, and no function.
-fn is_instruction(expr: &Expr) -> bool {
+fn is_instruction(expr: &Expr, words: bool) -> bool {
     match expr {
         Expr::Unary(op, _) => {
             matches!(op, UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs | UnaryOp::Sqrt | UnaryOp::Square)
         }
         Expr::Binary(op, ..) => {
-            use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
-            matches!(op, Add | Sub | Mul | Div | Max | Min)
+            use BinaryOp::{Add, And, Div, Max, Min, Mul, Or, Shl, Shr, Sub, Xor};
+            let of_words = words && matches!(op, And | Or | Shl | Shr | Xor);
+            of_words || matches!(op, Add | Sub | Mul | Div | Max | Min)
         }
         Expr::Const(_)
         | Expr::Index(_)

@@ -265,11 +265,11 @@ impl Cutter {
     /// As many terms as are chosen, or half as many and so on, that divide the innermost loop of a sum; all of a short
     /// loop inside of others, whose turns would be spent on counting.
     fn unrolled(&self, stage: &Stage, choice: &Choice) -> i64 {
-        const SHORT: i64 = 8;
+        let short = if choice.small { 4 } else { 8 };
         let mut reduce = stage.iters.iter().rev().filter(|i| i.kind == IterKind::Reduce);
         let last = reduce.next().and_then(|i| Viewer::new(self.b.func()).int(i.extent).as_const());
         let Some(turns) = last else { return 1 };
-        if choice.unroll > 1 && turns <= SHORT && reduce.next().is_some() {
+        if choice.unroll > 1 && turns <= short && reduce.next().is_some() {
             return turns;
         }
         let halves = std::iter::successors(Some(choice.unroll), |n| (*n > 1).then_some(n / 2));

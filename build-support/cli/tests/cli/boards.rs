@@ -1,0 +1,149 @@
+//! TFLite models on a Cortex-M4 from C, in QEMU: the integers of the reference, and what a call takes.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::firmware::{has_tools, root};
+use crate::library::without_llvm;
+use crate::package::Package;
+use crate::tflite::bytes_of;
+
+/// A model, the elements that go in and out, and the most that it may take: instructions, bytes of code, and bytes of
+/// workspace and stack.
+struct Model {
+    name: &'static str,
+    shapes: [&'static str; 2],
+    elements: [usize; 2],
+    runs: usize,
+    instructions: u64,
+    code: u64,
+    memory: u64,
+}
+
+const MODELS: [Model; 4] = [
+    Model {
+        name: "kws",
+        shapes: ["1, 49, 10, 1", "1, 12"],
+        elements: [490, 12],
+        runs: 8,
+        instructions: 7_700_000,
+        code: 9_000,
+        memory: 21_000,
+    },
+    Model {
+        name: "vww",
+        shapes: ["1, 96, 96, 3", "1, 2"],
+        elements: [27648, 2],
+        runs: 3,
+        instructions: 24_100_000,
+        code: 18_500,
+        memory: 71_000,
+    },
+    Model {
+        name: "ic",
+        shapes: ["1, 32, 32, 3", "1, 10"],
+        elements: [3072, 10],
+        runs: 3,
+        instructions: 24_500_000,
+        code: 13_500,
+        memory: 54_000,
+    },
+    Model {
+        name: "ad",
+        shapes: ["1, 640", "1, 640"],
+        elements: [640, 640],
+        runs: 100,
+        instructions: 583_000,
+        code: 5_000,
+        memory: 1_000,
+    },
+];
+
+/// A crate with a function per model.
+fn library() -> Package {
+    let mut text = String::from("use tenfold::prelude::*;\n");
+    let package = Package::new("tiny", "").env("TENFOLD_TARGET", "arm/mps2-an386");
+    for Model { name, shapes: [input, result], .. } in &MODELS {
+        let file = format!("tests/tflite/models/{name}.tflite");
+        fs::copy(root().join(file), package.path(&format!("{name}.tflite"))).expect("the model");
+        text += &format!("#[tensor_fn(tflite = \"{name}.tflite\")]\n");
+        text += &format!("pub fn {name}(x: Tensor<i8, {input}>) -> Tensor<i8, {result}>;\n");
+    }
+    package.write("src/lib.rs", &text);
+    let outcome = package.run("lib --output made");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    // more than this test's other firmware has, as the board does
+    let script = fs::read_to_string(root().join("tests/firmware/mps2.ld")).expect("the linker script");
+    package.write("made/board.ld", &script.replace("256K", "4M").replace("32K", "4M"));
+    package
+}
+
+/// A number that the header says of a model.
+fn said(header: &str, model: &str, what: &str) -> u64 {
+    let head = format!("#define TINY_{}_{what} ", model.to_uppercase());
+    let line = header.lines().find_map(|line| line.strip_prefix(&head)).unwrap_or("0");
+    line.trim().parse().expect("a number")
+}
+
+/// What the firmware prints: instructions of a call, bytes of its stack, and elements that are wrong.
+fn measured(package: &Package, model: &Model, workspace: u64) -> [u64; 3] {
+    let folder = package.path("made");
+    let outputs = fs::read(root().join(format!("tests/tflite/models/{}.out", model.name))).expect("the outputs");
+    let [count, results] = model.elements;
+    let given = outputs.chunks_exact(results).take(model.runs).enumerate().flat_map(|(run, expected)| {
+        let input = bytes_of(run, count).into_iter().map(|value| value as u8);
+        input.chain(expected.iter().copied()).collect::<Vec<u8>>()
+    });
+    fs::write(folder.join("given.bin"), given.collect::<Vec<u8>>()).expect("a file");
+    let defines = [
+        format!("-DMODEL=tiny_{}", model.name),
+        format!("-DWORKSPACE={workspace}"),
+        format!("-DINPUT={count}"),
+        format!("-DOUTPUT={results}"),
+        format!("-DRUNS={}", model.runs),
+    ];
+    let mut cc = Command::new("arm-none-eabi-gcc");
+    cc.current_dir(&folder).args(["-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-mthumb", "-std=c99"]);
+    cc.args(["-Wall", "-Wextra", "-Werror", "-O2", "-ffreestanding", "-fno-tree-loop-distribute-patterns"]);
+    cc.args(&defines).args(["-nostdlib", "-I."]).arg(root().join("tests/firmware/c/model.c"));
+    cc.args(["-Wl,--gc-sections", "-L.", "-ltiny", "-lgcc", "-o", "firmware", "-T", "board.ld"]);
+    let output = cc.output().expect("GCC starts");
+    assert!(output.status.success(), "{}: {}", model.name, String::from_utf8_lossy(&output.stderr));
+    let mut qemu = Command::new("qemu-system-arm");
+    qemu.current_dir(&folder).args(["-M", "mps2-an386", "-icount", "shift=8", "-nographic", "-monitor", "none"]);
+    qemu.args(["-serial", "none", "-chardev", "stdio,id=console", "-kernel", "firmware"]);
+    qemu.args(["-semihosting-config", "enable=on,target=native,chardev=console"]).stdin(Stdio::null());
+    let output = qemu.output().expect("the simulator starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let numbers: Vec<u64> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    let numbers = numbers.try_into().unwrap_or_else(|_| panic!("{}: {output:?}", model.name));
+    assert!(output.status.success(), "{}: {numbers:?}", model.name);
+    numbers
+}
+
+#[test]
+fn models_run_on_a_board() {
+    if !has_tools() {
+        return;
+    }
+    if without_llvm() {
+        return println!("left out: `TENFOLD_LLVM=none`, and boards are targets of LLVM");
+    }
+    let package = library();
+    let header = package.read("made/tiny.h");
+    for model in &MODELS {
+        let [code, workspace, weights] =
+            ["CODE_BYTES", "WORKSPACE_BYTES", "WEIGHT_BYTES"].map(|what| said(&header, model.name, what));
+        let [instructions, stack, wrong] = measured(&package, model, workspace);
+        println!(
+            "{}: {instructions} instructions, {code} bytes of code beside {weights} of weights, {workspace} of \
+             workspace, {stack} of stack",
+            model.name
+        );
+        assert_eq!(wrong, 0, "{}", model.name);
+        let (name, memory) = (model.name, workspace + stack);
+        assert!(instructions <= model.instructions, "{name}: {instructions} instructions");
+        assert!(code <= model.code, "{name}: {code} bytes of code");
+        assert!(memory <= model.memory, "{name}: {memory} bytes of memory");
+    }
+}
