@@ -112,8 +112,8 @@ pub(super) struct Machine {
     pub matrices: Matrices,
     /// Bytes from which on results are written past all caches.
     pub past_caches: Option<i64>,
-    /// Whether it has no vectors, but sums of products in its registers of 32 bits: then contractions alone are
-    /// scheduled, in tiles of few sums, and all other code is small.
+    /// Whether it has no vectors, but sums of products in its registers of 32 bits: then contractions of integers alone
+    /// are scheduled, in tiles of few sums, and all other code is small.
     pub small: bool,
 }
 

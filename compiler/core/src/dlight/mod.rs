@@ -120,7 +120,8 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
         taken.chosen.push(("decided by", "a record of `cargo tenfold tune`".into()));
     }
     context.tuned.answered(Point::Schedule, &func.name, asked);
-    if scheduled.as_ref().is_none_or(|(rule, _)| rule.name != "pooling")
+    if !machine.small
+        && scheduled.as_ref().is_none_or(|(rule, _)| rule.name != "pooling")
         && let Some(why) = pooling::refused(module, &func, &machine)
     {
         context.remark(|| Remark::missed(PASS.info.name, &func.name, "rule `pooling`".into(), why));
@@ -166,7 +167,7 @@ pub(crate) enum Fit {
 /// Whether a kernel is an attention that the target has a schedule for: together its stages then need less memory than
 /// each for itself.
 pub(crate) fn attention(func: &PrimFunc, context: &PassContext) -> Fit {
-    match Machine::of(&context.target).filter(|_| !context.strict) {
+    match Machine::of(&context.target).filter(|machine| !context.strict && !machine.small) {
         Some(machine) => attention::fit(func, &machine),
         None => Fit::Other,
     }

@@ -47,7 +47,7 @@ pub(super) fn refused(module: &Module, func: &PrimFunc, machine: &Machine) -> Op
 
 /// Whether pools for a target need no operand that is padded.
 pub(crate) fn needs_no_padding(target: &Target) -> bool {
-    Machine::of(target).is_some()
+    Machine::of(target).is_some_and(|machine| !machine.small)
 }
 
 fn scheduled(

@@ -6,6 +6,7 @@ mod said;
 
 use std::collections::BTreeSet;
 
+use tenfold_ir::DType;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, Dot, IterKind, VarId, Viewer};
 
@@ -102,6 +103,9 @@ pub(super) fn choose(
     asked: &Asked,
 ) -> Option<Choice> {
     let stage = &staged.stages[found.stage];
+    if machine.small && staged.b.buf(found.acc).dtype != DType::I32 {
+        return None;
+    }
     let machine = &beside_constants(staged, found, machine);
     let spatial: Vec<VarId> = stage.iters.iter().filter(|i| i.kind == IterKind::Spatial).map(|i| i.var).collect();
     let mut choices = Vec::new();
@@ -381,6 +385,15 @@ fn elements(staged: &Staged, stage: &Stage, operand: &Operand) -> i64 {
     walks.map(|i| extent(staged, stage, i.var).unwrap_or(i64::MAX)).fold(1, i64::saturating_mul)
 }
 
+/// Terms that are written out behind one another in tiles of so many lanes.
+fn unrolled(lanes: i64, machine: &Machine) -> i64 {
+    match lanes {
+        _ if machine.small => UNROLLED_WORDS,
+        1 => 1,
+        _ => UNROLLED,
+    }
+}
+
 /// Cycles of the whole contraction, to be compared with those of other choices.
 fn cost(
     staged: &Staged,
@@ -417,13 +430,7 @@ fn cost(
         next_panel: false,
         next_rows: None,
         terms: most_terms(summed, row.is_some(), lanes),
-        unroll: if machine.small {
-            UNROLLED_WORDS
-        } else if tile.lanes > 1 {
-            UNROLLED
-        } else {
-            1
-        },
+        unroll: unrolled(lanes, machine),
         matrix: false,
         small: machine.small,
     };
