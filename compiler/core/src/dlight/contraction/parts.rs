@@ -269,7 +269,8 @@ impl Cutter {
         let mut reduce = stage.iters.iter().rev().filter(|i| i.kind == IterKind::Reduce);
         let last = reduce.next().and_then(|i| Viewer::new(self.b.func()).int(i.extent).as_const());
         let Some(turns) = last else { return 1 };
-        if choice.unroll > 1 && turns <= short && reduce.next().is_some() {
+        let inside = choice.small || reduce.next().is_some();
+        if choice.unroll > 1 && turns <= short && inside {
             return turns;
         }
         let halves = std::iter::successors(Some(choice.unroll), |n| (*n > 1).then_some(n / 2));
