@@ -32,7 +32,8 @@ pub fn of_entry(module: &Module, kernels: &BTreeMap<String, Kernel>) -> Result<P
     let entry = module.prim(&module.entry).filter(|f| f.exported);
     let entry =
         entry.ok_or_else(|| CompileError::internal(<_>::default(), "a program is made of an exported entry"))?;
-    let mut walk = Walk { module, kernels, program: Program::default(), known: BTreeMap::new(), since: Vec::new() };
+    let mut walk =
+        Walk { module, kernels, program: Program::default(), known: BTreeMap::new(), since: Vec::new(), guard: None };
     let mut host = Host::new(entry);
     walk.params(&mut host)?;
     walk.workspace(&mut host)?;
@@ -49,6 +50,8 @@ struct Walk<'a> {
     known: BTreeMap<String, u32>,
     /// Buffers that were used since the last barrier, and whether they were written.
     since: Vec<(Buffer, bool)>,
+    /// What must hold where the walk is, of branches over what the host knows.
+    guard: Option<u32>,
 }
 
 /// A function of the host in a call.
@@ -180,15 +183,47 @@ impl Walk<'_> {
             Stmt::Assert { cond, text } => {
                 let refused = host.refuse(format!("`{text}` needs what the device computes"), DEVICES_TAKE);
                 let holds = self.expr(host, *cond).ok_or(refused)?;
+                let holds = self.where_guarded(holds, 1);
                 let check = host.checks.iter().position(|it| it == text).unwrap_or(0) as u32 + 1;
                 self.program.steps.push(Step::Check { holds, check });
                 Ok(())
             }
             Stmt::Call { func, args, launch } => self.call(host, func, args, *launch),
-            Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } | Stmt::Block(_) | Stmt::Barrier(_) => {
+            Stmt::If { cond, then, otherwise } => self.branch(host, *cond, then, otherwise.as_deref()),
+            Stmt::For { .. } | Stmt::While { .. } | Stmt::Block(_) | Stmt::Barrier(_) => {
                 Err(host.refuse("the host would have to compute", DEVICES_TAKE))
             }
         }
+    }
+
+    /// A branch over what the host knows: each side's launches have no groups where the other is taken.
+    fn branch(
+        &mut self,
+        host: &mut Host,
+        cond: ExprId,
+        then: &Stmt,
+        otherwise: Option<&Stmt>,
+    ) -> Result<(), CompileError> {
+        let refused = host.refuse("a branch needs what the device computes", DEVICES_TAKE);
+        let cond = self.expr(host, cond).ok_or(refused)?;
+        let outer = self.guard;
+        let zero = self.program.node(Node::Const(0));
+        let not = self.of(Operation::Eq, cond, zero);
+        for (side, stmt) in [(cond, Some(then)), (not, otherwise)] {
+            let Some(stmt) = stmt else { continue };
+            self.guard = Some(outer.map_or(side, |outer| self.of(Operation::And, outer, side)));
+            let walked = self.statement(host, stmt);
+            self.guard = outer;
+            walked?;
+        }
+        Ok(())
+    }
+
+    /// A value where the walk's branch is taken, else another.
+    fn where_guarded(&mut self, value: u32, otherwise: i64) -> u32 {
+        let Some(guard) = self.guard else { return value };
+        let otherwise = self.program.node(Node::Const(otherwise));
+        self.program.node(Node::Select(guard, value, otherwise))
     }
 
     /// A scalar parameter that lies in memory, so that kernels read it there.
@@ -303,6 +338,7 @@ impl Walk<'_> {
             self.program.kernels.push(kernel.code.clone());
         }
         let [x, y, z, shared] = sizes;
+        let x = self.where_guarded(x, 0);
         self.program.steps.push(Step::Launch { kernel: at, grid: [x, y, z], shared, args });
         Ok(())
     }

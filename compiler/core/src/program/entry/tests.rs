@@ -123,6 +123,21 @@ fn buffers_lie_where_the_entry_has_them() {
 }
 
 #[test]
+fn branches_over_dims_leave_launches_without_groups() {
+    let call = "    call @second(N, &t, &w, &scalar, &y)\n";
+    let branch = format!("    if lt(N, 50) {{\n{call}    }}\n    else {{\n{call}    }}\n");
+    let program = made(&MODULE.replace(call, &branch)).expect("the host decides all");
+    for (n, groups) in [(49, [49, 0]), (50, [0, 50])] {
+        let values = values(&program, &[n]);
+        let last = program.steps.iter().filter_map(|step| match step {
+            Step::Launch { kernel: 1, grid, .. } => Some(values[grid[0] as usize]),
+            _ => None,
+        });
+        assert_eq!(last.collect::<Vec<_>>(), groups, "{n}");
+    }
+}
+
+#[test]
 fn what_the_host_cannot_decide_is_refused() {
     let told = |from: &str, to: &str| made(&MODULE.replace(from, to)).expect_err("the host cannot decide it");
     assert_eq!(
@@ -143,6 +158,7 @@ fn divisions_are_those_of_the_language() {
         program: Program::default(),
         known: BTreeMap::new(),
         since: Vec::new(),
+        guard: None,
     };
     let (a, b) = (walk.program.node(Node::Dim(0)), walk.program.node(Node::Dim(1)));
     let quotient = walk.euclidean(tenfold_ir::op::BinaryOp::DivEuclid, a, b);
