@@ -15,3 +15,4 @@ mod networks;
 #[path = "../conformance/nn.rs"]
 mod nn;
 mod operators;
+mod programs;

@@ -26,7 +26,7 @@ use merge::Merged;
 use taken::{Taken, lowest_free};
 use tenfold_ir::relax::{call_facts, ranges};
 
-/// Every offset is a multiple of this.
+/// Every offset is a multiple of this; for devices, of what they may ask of a buffer's offset.
 pub(crate) const ALIGN: i64 = 64;
 
 /// The pass.
@@ -36,11 +36,12 @@ pub(crate) const PASS: Pass = Pass::on_module("PlanMemory", &plan_memory)
     .about("gives every value a place: parameter, result, constant, or an offset in the workspace");
 
 /// Runs on the entry.
-pub(crate) fn plan_memory(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn plan_memory(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let entry = module.entry.clone();
     if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
         refuse_groups(func)?;
-        let plan = Planner::new(func).plan()?;
+        let align = context.target.device.map_or(ALIGN, |_| tenfold_abi::program::WORKSPACE_ALIGN as i64);
+        let plan = Planner::new(func, align).plan()?;
         func.plan = Some(plan);
         func.phase = Phase::Planned;
     }
@@ -60,6 +61,8 @@ fn refuse_groups(func: &relax::Function) -> Result<(), CompileError> {
 
 struct Planner<'f> {
     func: &'f relax::Function,
+    /// Of offsets.
+    align: i64,
     homes: Homes,
     times: Timeline,
     merged: Merged,
@@ -71,14 +74,14 @@ struct Planner<'f> {
 }
 
 impl<'f> Planner<'f> {
-    fn new(func: &'f relax::Function) -> Self {
+    fn new(func: &'f relax::Function, align: i64) -> Self {
         let homes = Homes::new(func);
         let times = Timeline::new(func);
         let all = lives(func, &homes);
         let merged = Merged::new(func, &homes, &times, &all);
         let lives = merged.lives(all);
         let (bounds, ranges) = (prover(func), ranges(func));
-        Planner { func, homes, times, merged, lives, places: BTreeMap::new(), bounds, ranges }
+        Planner { func, align, homes, times, merged, lives, places: BTreeMap::new(), bounds, ranges }
     }
 
     fn plan(mut self) -> Result<Plan, CompileError> {
@@ -173,7 +176,7 @@ impl<'f> Planner<'f> {
     /// Bytes of a value, rounded up; the greatest number where its dims are bounded. Memory is given before the
     /// call, so a symbol that the body binds counts with its bound.
     fn bytes(&self, life: &Life) -> Result<IntExpr, CompileError> {
-        let bytes = bytes_of(&life.ty);
+        let bytes = bytes_of(&life.ty, self.align);
         if bytes.as_const().is_some() {
             return Ok(bytes);
         }
@@ -184,7 +187,7 @@ impl<'f> Planner<'f> {
             false => bytes,
         };
         Ok(match self.bounds.const_bounds(&bytes).1 {
-            Some(most) => IntExpr::from(round_up(most.max(0))),
+            Some(most) => IntExpr::from(round_up(most.max(0), self.align)),
             None => bytes,
         })
     }
@@ -196,7 +199,7 @@ impl<'f> Planner<'f> {
             let most = most.filter(|most| most.vars().iter().all(|sym| !inner.contains(sym)));
             shape.push(most.ok_or_else(|| unbounded(self.func, life, extent))?);
         }
-        Ok(bytes_of(&TensorType { dtype: life.ty.dtype, shape }))
+        Ok(bytes_of(&TensorType { dtype: life.ty.dtype, shape }, self.align))
     }
 
     fn place_fixed(&mut self, mut fixed: Vec<(Life, IntExpr)>) -> i64 {
@@ -242,16 +245,16 @@ impl<'f> Planner<'f> {
     }
 }
 
-fn round_up(bytes: i64) -> i64 {
-    bytes.saturating_add(ALIGN - 1) / ALIGN * ALIGN
+fn round_up(bytes: i64, align: i64) -> i64 {
+    bytes.saturating_add(align - 1) / align * align
 }
 
-/// Bytes of a tensor, rounded up to [`ALIGN`].
-pub(crate) fn bytes_of(ty: &TensorType) -> IntExpr {
+/// Bytes of a tensor, rounded up.
+fn bytes_of(ty: &TensorType, align: i64) -> IntExpr {
     let size = IntExpr::from(ty.dtype.size_bytes() as i64);
     let bytes = ty.shape.iter().fold(size, |n, d| &n * d);
-    let up = &bytes + &IntExpr::from(ALIGN - 1);
-    &up.floor_div(&IntExpr::from(ALIGN)) * &IntExpr::from(ALIGN)
+    let up = &bytes + &IntExpr::from(align - 1);
+    &up.floor_div(&IntExpr::from(align)) * &IntExpr::from(align)
 }
 
 /// The facts of a function, as a prover.
