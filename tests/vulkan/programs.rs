@@ -121,7 +121,8 @@ fn networks_are_called_by_the_runtime() {
     let mut context = PassContext::new(tenfold_core::Device::Spirv.target());
     context.set_text("NarrowDataType.everywhere", "true").expect("a setting");
     let (mut ran, mut refused, mut errors) = (0, Vec::new(), Vec::new());
-    for case in crate::nn::cases() {
+    // Some of each: the driver takes half a second to make what a case needs.
+    for case in crate::nn::cases().into_iter().step_by(8) {
         let name = case.name.clone();
         match interpret::prepare_with(case, &context).and_then(|case| call(&gpu, &case)) {
             Ok(None) => ran += 1,
