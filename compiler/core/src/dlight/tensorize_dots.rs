@@ -67,7 +67,8 @@ fn has_dots(target: &Target) -> bool {
     match target.arch {
         Arch::X86_64 => true,
         Arch::Aarch64 => target.has("dotprod"),
-        Arch::Arm => target.has("dsp"),
+        // Where there are vectors, LLVM finds their own sums of products.
+        Arch::Arm => target.has("dsp") && target.vector_bytes() == 0,
         Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => false,
     }
 }
