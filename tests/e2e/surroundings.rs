@@ -48,7 +48,8 @@ fn a_package_can_be_packaged() {
 #[test]
 fn sources_that_cannot_be_written() {
     let package = Package::new("e2e-read-only", &format!("{HEAD}{}", doubles("f")));
-    package.cargo(&["generate-lockfile", "--offline"]).ok();
+    // It adds the package to the lock file, and leaves the versions in it.
+    package.cargo(&["update", "--workspace", "--offline"]).ok();
     for part in ["src", ""] {
         set_read_only(&package.directory.join(part), true);
     }
@@ -66,18 +67,21 @@ fn sources_that_cannot_be_written() {
     assert_eq!(names, ["Cargo.lock", "Cargo.toml", "build.rs", "src"], "only `OUT_DIR` is written");
 }
 
+/// The second directory's target folder is that of all these tests under another name, so that the compiler is built
+/// once; what is built there for each directory lies apart, since cargo tells packages by their directories.
 #[test]
 fn two_directories_and_orders_give_equal_bytes() {
     let base = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e");
-    // Each choice of a back end has its own folder, in which no other's archives lie.
-    let choice = std::env::var("TENFOLD_LLVM").unwrap_or_default().replace(['/', '\\'], "-");
-    let target = base.join(format!("e2e-bytes-target{choice}"));
-    // Archives of another compiler, of an earlier run, lie there no more.
-    let _ = std::fs::remove_dir_all(&target);
+    let (shared, far) = (base.join("target"), base.join("e2e-bytes-target/far/away from here"));
+    std::fs::create_dir_all(far.parent().unwrap()).unwrap();
+    std::fs::create_dir_all(&shared).unwrap();
+    let _ = std::fs::remove_file(&far);
+    std::os::unix::fs::symlink(&shared, &far).unwrap();
     let mut all = Vec::new();
-    for (place, jobs, modules) in [("here", "-j1", ["a", "b", "c"]), ("far/away from here", "-j2", ["c", "a", "b"])] {
+    let places = [("far/away from here", &far, "-j2", ["c", "a", "b"]), ("here", &shared, "-j1", ["a", "b", "c"])];
+    for (place, target, jobs, modules) in places {
         let directory = base.join("e2e-bytes").join(place);
-        let package = Package::at(&directory, "e2e-bytes").target(&target.join(place));
+        let package = Package::at(&directory, "e2e-bytes").target(target);
         let package = if place == "here" { package } else { package.env("TENFOLD_UNRELATED", "1") };
         package.write("Cargo.toml", &manifest("e2e-bytes", "2024"));
         package.write("build.rs", crate::package::BUILD_SCRIPT);
@@ -88,6 +92,7 @@ fn two_directories_and_orders_give_equal_bytes() {
             package.write(&format!("src/{module}.rs"), &format!("{HEAD}{text}"));
         }
         package.cargo(&["build", jobs]).ok();
+        assert_eq!(package.report().compiled, 3, "{place}: nothing is left of another run");
         all.push(package.archives("debug"));
     }
     assert_eq!(all[0].len(), 3);

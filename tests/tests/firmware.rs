@@ -44,7 +44,8 @@ fn build(core: Core) -> PathBuf {
     let source = tools::root().join("tests/firmware");
     // The firmware is a workspace of its own; it is to build with the versions of this one.
     fs::copy(tools::root().join("Cargo.lock"), source.join("Cargo.lock")).expect("copies the lock file");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware");
+    // Where the end-to-end tests have built the compiler.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e/target");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--release", "--target", TARGET, "--target-dir"]).arg(&target);
     cargo.current_dir(&source);

@@ -1,11 +1,10 @@
 //! Which errors the cases hold.
 
-use crate::TOPICS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use tenfold_syntax::Code;
-use tenfold_tests::tools::root;
+use tenfold_ui_tests::{TOPICS, root};
 
 /// Codes that no source and no build provokes, with the reason.
 const UNREACHABLE: &[(Code, &str)] = &[];

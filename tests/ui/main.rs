@@ -2,13 +2,12 @@
 
 mod codes;
 
-/// The folders of cases.
-const TOPICS: [&str; 5] = ["syntax", "types", "shapes", "proofs", "off_by_one"];
+use tenfold_ui_tests::TOPICS;
 
 #[test]
 fn texts() {
     let cases = trybuild::TestCases::new();
     for topic in TOPICS {
-        cases.compile_fail(format!("ui/{topic}/*.rs"));
+        cases.compile_fail(format!("{topic}/*.rs"));
     }
 }
