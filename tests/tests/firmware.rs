@@ -1,4 +1,5 @@
-//! The digits MLP on a Cortex-M4 without a heap: its classes are those of the host.
+//! Firmware for a Cortex-M4 without a heap: the digits MLP, whose classes are those of the host, and the example that
+//! spots words.
 
 use std::env;
 use std::fs;
@@ -39,10 +40,10 @@ fn find_core() -> Option<Core> {
     tools::has(&compiler).then_some(Core::Compiler(compiler))
 }
 
-/// Builds the programs and returns the path of their folder.
-fn build(core: Core) -> PathBuf {
-    let source = tools::root().join("tests/firmware");
-    // The firmware is a workspace of its own; it is to build with the versions of this one.
+/// Builds the programs of a package and returns the path of their folder.
+fn build(package: &str, core: &Core) -> PathBuf {
+    let source = tools::root().join(package);
+    // It is a workspace of its own; it is to build with the versions of this one.
     fs::copy(tools::root().join("Cargo.lock"), source.join("Cargo.lock")).expect("copies the lock file");
     // Where the end-to-end tests have built the compiler.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e/target");
@@ -66,7 +67,7 @@ fn build(core: Core) -> PathBuf {
     }
     let output = cargo.output().expect("starts cargo");
     let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "the firmware does not build:\n{text}");
+    assert!(output.status.success(), "`{package}` does not build:\n{text}");
     target.join(TARGET).join("release")
 }
 
@@ -98,23 +99,45 @@ fn expected() -> Vec<usize> {
     values.chunks_exact(10).take(IMAGES).map(class).collect()
 }
 
-#[test]
-fn a_microcontroller_sees_the_same_digits() {
+/// What builds the firmware, if this machine has what it takes; else a line says what is missing.
+fn has_tools() -> Option<Core> {
     // Without LLVM, the C back end needs a compiler for the target.
     let without_llvm = env::var_os("TENFOLD_LLVM").is_some_and(|choice| choice == "none");
     if without_llvm && !tools::has("arm-none-eabi-gcc") {
-        return println!("left out: `TENFOLD_LLVM=none`, and no arm-none-eabi-gcc");
+        println!("left out: `TENFOLD_LLVM=none`, and no arm-none-eabi-gcc");
+        return None;
     }
     if !tools::has("qemu-system-arm") {
-        return tools::skip("qemu-system-arm", SETUP);
+        tools::skip("qemu-system-arm", SETUP);
+        return None;
     }
-    let Some(core) = find_core() else {
-        return tools::skip("`core` for thumbv7em-none-eabihf", SETUP);
-    };
-    let programs = build(core);
+    let core = find_core();
+    if core.is_none() {
+        tools::skip("`core` for thumbv7em-none-eabihf", SETUP);
+    }
+    core
+}
+
+#[test]
+fn a_microcontroller_sees_the_same_digits() {
+    let Some(core) = has_tools() else { return };
+    let programs = build("tests/firmware", &core);
     let text = run(&programs.join("firmware"));
     let classes: Vec<usize> = text.lines().map(|line| line.parse().expect("a class")).collect();
     assert_eq!(classes, expected());
     // That it links says that a call has no way to a panic.
     assert_eq!(run(&programs.join("cannot_panic")), "");
+}
+
+/// It ends with a status of its own unless it hears what was said.
+#[test]
+fn a_microcontroller_hears_the_words() {
+    let Some(core) = has_tools() else { return };
+    let program = build("examples/cortex-m", &core).join("cortex-m-keyword");
+    let text = run(&program);
+    assert!(text.contains("6 of 6 words heard"), "{text}");
+    let mut cargos_runner = Command::new("./run.sh");
+    cargos_runner.current_dir(tools::root().join("examples/cortex-m")).arg(&program).stdin(Stdio::null());
+    let output = cargos_runner.output().expect("starts the runner");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), text);
 }

@@ -151,6 +151,7 @@ fn unsafe_stands_where_the_design_says() {
         "macros/",
         "runtime/tests/emitted/",
         "tests/conformance/native.rs",
+        "examples/cortex-m/src/",
         "tests/firmware/",
         // `unsafe { extern_call!(…) }` is the language's: the attribute takes it.
         "tests/programs/src/outside.rs",

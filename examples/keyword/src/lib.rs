@@ -1,8 +1,12 @@
 //! Spots words in a stream of audio: 16 milliseconds in, a probability for each word out, for ever.
 //!
-//! What a step leaves for the next is a parameter, `&mut Tensor`: there is no hidden state and nothing is allocated.
+//! What a step leaves for the next is a parameter, `&mut Tensor`: there is no hidden state and nothing is allocated. The
+//! listener needs neither std nor a heap, so the same source runs in the program beside it and in a microcontroller's
+//! firmware.
+#![cfg_attr(not(feature = "std"), no_std)]
 
 mod kernels;
+#[cfg(feature = "std")]
 pub mod words;
 
 pub use kernels::{classify, features, hear, log_mel};
@@ -17,12 +21,18 @@ pub const BANDS: usize = 24;
 pub const FRAMES: usize = 32;
 /// What it tells apart: nothing, and four words.
 pub const CLASSES: usize = 5;
+/// What the classes are called; the first is nothing.
+pub const NAMES: [&str; CLASSES] = ["(nothing)", "rise", "fall", "echo", "trill"];
+/// The words that are said to the program and to firmware.
+pub const SPOKEN: [usize; 6] = [1, 3, 2, 4, 4, 1];
+/// What 1 is as a sample of 16 bits.
+pub const SCALE: f32 = 16_384.0;
 
 /// A listener: the state of the functions, and what it has heard lately.
 pub struct Listener {
     tail: [f32; HOP],
     spectra: [[f32; BANDS]; FRAMES],
-    workspace: Box<hear::Workspace>,
+    workspace: hear::Workspace,
     /// The word that was likely in the last steps, and in how many.
     candidate: (usize, u32),
 }
@@ -36,7 +46,7 @@ impl Default for Listener {
         Self {
             tail: [0.0; HOP],
             spectra: [[SILENCE; BANDS]; FRAMES],
-            workspace: Box::new(hear::Workspace::new()),
+            workspace: hear::Workspace::new(),
             candidate: (0, 0),
         }
     }

@@ -2,7 +2,7 @@
 
 mod reference;
 
-use keyword::{BANDS, CLASSES, HOP, Listener, RATE, hear, log_mel, words};
+use keyword::{BANDS, CLASSES, HOP, Listener, NAMES, RATE, SPOKEN, hear, log_mel, words};
 use model_writer::Random;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -10,9 +10,13 @@ use std::time::Instant;
 const HELP: &str = "\
 Spots words in a stream of audio: rise, fall, echo and trill, which are made of tones.
 
-usage: keyword          listen to a few words
-       keyword --check  listen to 200 words, none of which it was trained on; exit status 1 unless it hears
-                        nearly all of them and nothing else, and its spectra are those of plain sums";
+usage: keyword             listen to a few words
+       keyword --check     listen to 200 words, none of which it was trained on; exit status 1 unless it hears
+                           nearly all of them and nothing else, and its spectra are those of plain sums
+       keyword --raw FILE  write those few words as a recording, 16 bits a sample";
+
+/// How the few words are spoken.
+const SEED: u64 = 7;
 
 /// Words of a hundred that may be missed or be heard where none is.
 const MISSES: usize = 2;
@@ -24,12 +28,24 @@ fn main() -> ExitCode {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => listen(),
         ["--check"] => return check(),
+        ["--raw", file] => return write(file),
         _ => {
             eprintln!("{HELP}");
             return ExitCode::from(2);
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Writes the words that `listen` hears.
+fn write(file: &str) -> ExitCode {
+    match std::fs::write(file, words::raw(&SPOKEN, &mut Random::new(SEED))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("keyword: cannot write `{file}`: {error}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 /// Words heard, each with the sample at which it was.
@@ -41,13 +57,13 @@ fn heard(samples: &[f32]) -> Vec<(usize, usize)> {
 }
 
 fn listen() {
-    let (samples, ends) = words::stream(&[1, 3, 2, 4, 4, 1], &mut Random::new(7));
+    let (samples, ends) = words::stream(&SPOKEN, &mut Random::new(SEED));
     let begin = Instant::now();
     let heard = heard(&samples);
     let time = begin.elapsed();
     let seconds = |sample: usize| sample as f64 / RATE as f64;
     for (at, word) in &heard {
-        println!("{:6.2} s  {}", seconds(*at), words::NAMES[*word]);
+        println!("{:6.2} s  {}", seconds(*at), NAMES[*word]);
     }
     println!(
         "{} words end at {}",

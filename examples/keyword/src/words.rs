@@ -1,11 +1,8 @@
 //! A language of four words, made of tones so that no recording is needed. No two are spoken alike: pitch, loudness,
 //! speed and noise are drawn.
 
-use crate::RATE;
+use crate::{RATE, SCALE};
 use model_writer::Random;
-
-/// What the classes are called; the first is nothing.
-pub const NAMES: [&str; crate::CLASSES] = ["(nothing)", "rise", "fall", "echo", "trill"];
 
 /// Samples of a word at its usual speed.
 const LENGTH: f32 = 7000.0;
@@ -55,4 +52,10 @@ pub fn stream(words: &[usize], random: &mut Random) -> (Vec<f32>, Vec<usize>) {
     samples.resize(samples.len() + 9000, 0.0);
     noise(&mut samples, random);
     (samples, ends)
+}
+
+/// The words as a recording: 16 bits a sample, the lower byte first.
+pub fn raw(words: &[usize], random: &mut Random) -> Vec<u8> {
+    let (samples, _) = stream(words, random);
+    samples.iter().flat_map(|sample| ((sample * SCALE) as i16).to_le_bytes()).collect()
 }

@@ -2,6 +2,7 @@
 #![no_std]
 #![no_main]
 
+#[path = "../../../examples/cortex-m/src/board.rs"]
 mod board;
 
 use core::fmt::Write;

@@ -3,7 +3,7 @@
 #![no_std]
 #![no_main]
 
-#[path = "../board.rs"]
+#[path = "../../../../examples/cortex-m/src/board.rs"]
 #[allow(dead_code, reason = "it writes nothing")]
 mod board;
 
