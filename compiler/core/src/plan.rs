@@ -3,12 +3,13 @@
 //! A value lives in a result or in a state's buffer where it ends up there and nothing is lost by it, else in the
 //! workspace. A value that a loop reads lives until the loop ends; what a loop carries, its first value and what a turn
 //! hands on share memory where no old value is lost (`merge`). Intermediates whose lifetimes do not meet share bytes:
-//! where every size is a constant (or bounded), greedily by size, largest first, each at the lowest offset that is
-//! free; else a piece of memory is used again for a value of the same symbolic size.
+//! where every size is a constant (or bounded), each at the lowest offset that is free, in the best of some orders
+//! (`orders`); else a piece of memory is used again for a value of the same symbolic size.
 
 pub(crate) mod allocate_workspace;
 mod lives;
 mod merge;
+mod orders;
 mod taken;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +24,6 @@ use crate::timeline::{Tick, Timeline};
 use crate::{CompileError, ErrorKind};
 pub(crate) use lives::{Life, lives};
 use merge::Merged;
-use taken::{Taken, lowest_free};
 use tenfold_ir::relax::{call_facts, ranges};
 
 /// Every offset is a multiple of this; for devices, of what they may ask of a buffer's offset.
@@ -202,17 +202,15 @@ impl<'f> Planner<'f> {
         Ok(bytes_of(&TensorType { dtype: life.ty.dtype, shape }, self.align))
     }
 
-    fn place_fixed(&mut self, mut fixed: Vec<(Life, IntExpr)>) -> i64 {
-        fixed.sort_by_key(|(life, bytes)| (std::cmp::Reverse(bytes.as_const().unwrap_or(0)), life.first, life.home));
-        let mut taken = Taken::new(fixed.iter().map(|(life, _)| life.last).max().unwrap_or(0));
-        for (life, bytes) in fixed {
-            let size = bytes.as_const().unwrap_or(0);
-            let offset = lowest_free(taken.meeting(&life), size);
-            let place = Place::Workspace { offset: IntExpr::from(offset), bytes: IntExpr::from(size) };
+    fn place_fixed(&mut self, fixed: Vec<(Life, IntExpr)>) -> i64 {
+        let size = |bytes: IntExpr| bytes.as_const().unwrap_or(0);
+        let pieces: Vec<(Life, i64)> = fixed.into_iter().map(|(life, bytes)| (life, size(bytes))).collect();
+        let placed = orders::place(&pieces);
+        for ((life, size), offset) in pieces.iter().zip(placed.offsets) {
+            let place = Place::Workspace { offset: IntExpr::from(offset), bytes: IntExpr::from(*size) };
             self.places.insert(life.home, place);
-            taken.insert(&life, offset, size);
         }
-        taken.end
+        placed.end
     }
 
     fn place_symbolic(&mut self, mut symbolic: Vec<(Life, IntExpr)>, start: i64) -> IntExpr {

@@ -37,7 +37,7 @@ const MODELS: [Model; 4] = [
         runs: 3,
         instructions: 24_100_000,
         code: 18_500,
-        memory: 71_000,
+        memory: 61_000,
     },
     Model {
         name: "ic",

@@ -1,0 +1,117 @@
+//! In which order the pieces of a workspace get their places.
+//!
+//! The largest first is good, and the best for most functions. Where it takes more than what lives at one time, other
+//! orders are tried: the piece that lies on top gets its place before the one before it, then the one on top now before
+//! all others, and so on.
+
+use super::Life;
+use super::taken::{Taken, lowest_free};
+
+/// Pieces up to which other orders are tried, and how many: a build script is not optimised.
+const FEW: usize = 128;
+const TRIES: usize = 64;
+
+/// Where pieces lie.
+pub(super) struct Placed {
+    /// The offset of each, in the order in which they were given.
+    pub(super) offsets: Vec<i64>,
+    /// Bytes in all.
+    pub(super) end: i64,
+}
+
+/// Places of pieces, each with its bytes, the largest first or in a better order.
+pub(super) fn place(pieces: &[(Life, i64)]) -> Placed {
+    let mut order: Vec<usize> = (0..pieces.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(pieces[*at].1), pieces[*at].0.first, pieces[*at].0.home));
+    let mut best = in_order(pieces, &order);
+    if pieces.len() > FEW {
+        return best;
+    }
+    let least = least(pieces);
+    let (mut last, mut end) = (best.offsets.clone(), best.end);
+    for turn in 0..TRIES {
+        if best.end == least {
+            break;
+        }
+        let Some(top) = order.iter().position(|at| last[*at] + pieces[*at].1 == end) else { break };
+        let earlier = if turn % 2 == 0 { top.saturating_sub(1) } else { 0 };
+        order[earlier..=top].rotate_right(1);
+        let placed = in_order(pieces, &order);
+        (last, end) = (placed.offsets.clone(), placed.end);
+        if placed.end < best.end {
+            best = placed;
+        }
+    }
+    best
+}
+
+/// Each at the lowest offset that is free when its turn comes.
+fn in_order(pieces: &[(Life, i64)], order: &[usize]) -> Placed {
+    let mut taken = Taken::new(pieces.iter().map(|(life, _)| life.last).max().unwrap_or(0));
+    let mut offsets = vec![0; pieces.len()];
+    for at in order {
+        let (life, size) = &pieces[*at];
+        offsets[*at] = lowest_free(taken.meeting(life), *size);
+        taken.insert(life, offsets[*at], *size);
+    }
+    Placed { offsets, end: taken.end }
+}
+
+/// The most that lives at one time, which no order gets below.
+fn least(pieces: &[(Life, i64)]) -> i64 {
+    let lives_at = |time| pieces.iter().filter(move |(life, _)| life.first <= time && time <= life.last);
+    pieces.iter().map(|(life, _)| lives_at(life.first).map(|(_, size)| size).sum()).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenfold_ir::DType;
+    use tenfold_ir::relax::{TensorType, ValueId};
+
+    fn piece(n: usize, (first, last, size): (usize, usize, i64)) -> (Life, i64) {
+        let ty = TensorType { dtype: DType::F32, shape: Vec::new() };
+        (Life { home: (ValueId(n as u32), 0), ty, first, last }, size)
+    }
+
+    fn place_all(all: &[(usize, usize, i64)]) -> Placed {
+        let pieces: Vec<(Life, i64)> = all.iter().enumerate().map(|(n, one)| piece(n, *one)).collect();
+        let placed = place(&pieces);
+        for (n, (one, size)) in pieces.iter().enumerate() {
+            assert!(placed.offsets[n] + size <= placed.end);
+            for (m, (other, bytes)) in pieces.iter().enumerate().take(n) {
+                let meet = one.first <= other.last && other.first <= one.last;
+                let apart =
+                    placed.offsets[n] + size <= placed.offsets[m] || placed.offsets[m] + bytes <= placed.offsets[n];
+                assert!(!meet || apart, "{n} and {m} share bytes");
+            }
+        }
+        placed
+    }
+
+    /// Two of five bytes beside one another, the second of them before a third, leave the three bytes between no place:
+    /// the largest first takes 13.
+    #[test]
+    fn a_better_order_is_found() {
+        assert_eq!(place_all(&[(2, 2, 5), (2, 3, 5), (3, 4, 3), (4, 5, 5)]).end, 10);
+    }
+
+    /// Whatever the pieces are, those that live at the same time share no bytes.
+    #[test]
+    fn pieces_that_meet_are_apart() {
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 33) % below) as usize
+        };
+        for count in [0, 1, 2, 20, 127, 200] {
+            let all: Vec<(usize, usize, i64)> = (0..count)
+                .map(|_| {
+                    let first = random(60);
+                    (first, first + random(6), 64 * (1 + random(40) as i64))
+                })
+                .collect();
+            place_all(&all);
+        }
+    }
+}
