@@ -2,6 +2,7 @@
 
 mod backend;
 mod constants;
+mod device;
 mod fault;
 mod member;
 mod model;
@@ -70,8 +71,11 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
         ..Options::default()
     };
     variants::ask(&mut options, &context.target, &levels);
+    let for_devices = device::wanted(&member, request).map(|device| (device, module.clone()));
     let made = tenfold_core::compile(module, &context, &options, &*backend);
     let made = made.map_err(|errors| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
+    let device = for_devices.map(|(device, module)| device::compile(&device, module, &context, &options, request));
+    let device = device.transpose().map_err(|error| vec![error])?;
     let compiled = begin.elapsed();
     let constants = constants::publish(request, &made.constants, &options.section).map_err(|error| vec![error])?;
     let [passes, code] = made.times;
@@ -92,6 +96,7 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
         code_bytes: 0,
         variants: variants::described(request, &context.target, &levels),
         constants,
+        device,
         times: times.into_iter().map(|(stage, time)| (stage.into(), millis(time))).collect(),
         peak_bytes: peak_bytes(),
         remarks: remarks.iter().map(ToString::to_string).collect(),

@@ -48,6 +48,8 @@ pub(crate) struct Line {
     pub(crate) stack: Option<u64>,
     /// Bytes of code by variant, the best first, the baseline last.
     pub(crate) code: Vec<(String, u64)>,
+    /// Bytes of the program for a device, if there is one.
+    pub(crate) device: Option<u64>,
 }
 
 /// What a run did.
@@ -111,6 +113,9 @@ impl Report {
             for (variant, code) in &line.code {
                 let _ = writeln!(out, "          {:>9} KB  code, {variant}", code.div_ceil(1024));
             }
+            if let Some(bytes) = line.device {
+                let _ = writeln!(out, "          {:>9} KB  program for a device", bytes.div_ceil(1024));
+            }
             for remark in &line.remarks {
                 let _ = writeln!(out, "          {remark}");
             }
@@ -133,7 +138,7 @@ impl Report {
                 let code: Vec<_> = line.code.iter().map(|(name, code)| format!("{}: {code}", quoted(name))).collect();
                 let remarks: Vec<_> = line.remarks.iter().map(|remark| quoted(remark)).collect();
                 format!(
-                    "    {{\"name\": {}, \"symbol\": {}, \"status\": \"{}\", \"ms\": {}, \"workspace\": {}, \"weights\": {}, \"stack\": {}, \"code\": {{{}}}, \"stages\": {{{}}}, \"peak\": {}, \"remarks\": [{}]}}",
+                    "    {{\"name\": {}, \"symbol\": {}, \"status\": \"{}\", \"ms\": {}, \"workspace\": {}, \"weights\": {}, \"stack\": {}, \"code\": {{{}}}, \"device\": {}, \"stages\": {{{}}}, \"peak\": {}, \"remarks\": [{}]}}",
                     quoted(&line.name),
                     quoted(&line.symbol),
                     line.status.name(),
@@ -142,6 +147,7 @@ impl Report {
                     line.weights,
                     number(line.stack),
                     code.join(", "),
+                    number(line.device),
                     stages.join(", "),
                     number(line.peak),
                     remarks.join(", ")

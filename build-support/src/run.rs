@@ -316,9 +316,7 @@ impl<'a> Run<'a> {
             };
             let there = |name: &str| out::archive_path(&self.directory, name).is_file();
             let whole = match &answer {
-                Answer::Compiled(compiled) => {
-                    there(&self.archive(item)) && compiled.constants.iter().all(|c| there(&c.0))
-                }
+                Answer::Compiled(compiled) => there(&self.archive(item)) && linked(compiled).all(there),
                 Answer::Refused(_) => true,
             };
             if whole {
@@ -394,6 +392,7 @@ impl<'a> Run<'a> {
             options: self.environment.options.clone(),
             text: None,
             variant: String::new(),
+            devices: self.naming == Naming::Hashed,
         }
     }
 
@@ -527,6 +526,7 @@ impl<'a> Run<'a> {
             flops_expr: compiled.flops_expr.clone(),
             checks: compiled.checks.clone(),
             shims: compiled.shims.clone(),
+            device: compiled.device.clone(),
         }
     }
 
@@ -557,7 +557,7 @@ impl<'a> Run<'a> {
         for item in &self.items {
             if let Some(Answer::Compiled(compiled)) = outcomes.get(&item.key).map(|o| &o.answer) {
                 used.insert(format!("lib{}.a", self.archive(item)));
-                used.extend(compiled.constants.iter().map(|c| format!("lib{}.a", c.0)));
+                used.extend(linked(compiled).map(|archive| format!("lib{archive}.a")));
             }
         }
         for (path, age) in files_in(&self.directory) {
@@ -637,6 +637,7 @@ impl<'a> Run<'a> {
                 weights: 0,
                 stack: None,
                 code: Vec::new(),
+                device: None,
             };
             if let Some(Outcome { answer: Answer::Compiled(compiled), status, .. }) = outcome {
                 line.symbol = self.symbol(item);
@@ -651,11 +652,19 @@ impl<'a> Run<'a> {
                 line.stack = compiled.stack_bytes;
                 line.code = compiled.variants.iter().map(|v| (v.name.clone(), v.code_bytes)).collect();
                 line.code.push((tenfold_abi::BASELINE.into(), compiled.code_bytes));
+                line.device = compiled.device.as_ref().map(|device| device.blob.bytes);
             }
             line
         };
         self.items.iter().map(line).collect()
     }
+}
+
+/// The archives that a function needs beside its own.
+fn linked(compiled: &Compiled) -> impl Iterator<Item = &str> {
+    let device = compiled.device.iter().flat_map(|device| std::iter::once(&device.blob).chain(&device.constants));
+    let constants = compiled.constants.iter().map(|(archive, _)| archive.as_str());
+    constants.chain(device.map(|part| part.archive.as_str()))
 }
 
 /// Writes the index; rustc looks at its time through `include_bytes!`.

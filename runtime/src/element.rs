@@ -32,7 +32,7 @@ pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Is<Se
 
     /// How a scalar of the type is passed to an entry point.
     #[doc(hidden)]
-    type Abi: Copy;
+    type Abi: Bits;
 
     #[doc(hidden)]
     fn to_abi(self) -> Self::Abi;
@@ -54,6 +54,36 @@ pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Is<Se
 
     #[doc(hidden)]
     fn from_scalar(scalar: Scalar) -> Option<Self>;
+}
+
+/// A scalar as an entry point takes it, whose bits a device takes: those of integers with their sign in 64.
+#[doc(hidden)]
+pub trait Bits: Copy {
+    fn bits(self) -> u64;
+}
+
+macro_rules! bits {
+    ($($t:ty, |$x:ident| $bits:expr;)*) => {$(
+        impl Bits for $t {
+            fn bits(self) -> u64 {
+                let $x = self;
+                $bits
+            }
+        }
+    )*};
+}
+
+bits! {
+    i8, |x| i64::from(x).cast_unsigned();
+    u8, |x| u64::from(x);
+    i16, |x| i64::from(x).cast_unsigned();
+    u16, |x| u64::from(x);
+    i32, |x| i64::from(x).cast_unsigned();
+    u32, |x| u64::from(x);
+    i64, |x| x.cast_unsigned();
+    u64, |x| x;
+    f32, |x| u64::from(x.to_bits());
+    f64, |x| x.to_bits();
 }
 
 /// Holds for a type that is stored exactly as the element `T` is: `T` itself and, with feature

@@ -9,8 +9,8 @@ pub use crate::{
     device::On,
     dispatch::{
         Abi, Call, Context, add, bytes, check, div, div_euclid, expect, extent, fact, fact_text, finish, fixed,
-        fixed_mut, fixed_strided, floor_div, index, input, max, min, mul, neg, operand, rem, rem_euclid, result,
-        round_up, same, scalar, shl, shr, state, strided, sub, target, trunc_div, value, workspace,
+        fixed_mut, fixed_strided, floor_div, index, input, max, min, mul, neg, operand, rem, rem_euclid, result, room,
+        round_up, same, scalar, scalar_bits, shl, shr, state, steps, strided, sub, target, trunc_div, value, workspace,
     },
     module::{Args, FunctionInfo, function},
     safetensors::weight,

@@ -1,6 +1,6 @@
 /* Stands between a program and Vulkan's loader, and fails where TENFOLD_TEST_FAULT says: "wait:2" is the second call of
-   vkWaitForFences and each one behind it, likewise "submit" and "memory". What was submitted is really done: a wait fails
-   behind the real one, so that nothing depends on time. */
+   vkWaitForFences and each one behind it, likewise "submit", "memory" and "pipelines". What was submitted is really done:
+   a wait fails behind the real one, so that nothing depends on time. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,10 +12,13 @@ typedef int (*submit_t)(void *, unsigned, const void *, void *);
 typedef int (*wait_t)(void *, unsigned, void *const *, unsigned, unsigned long long);
 typedef int (*allocate_t)(void *, const void *, const void *, void **);
 
+typedef int (*pipelines_t)(void *, void *, unsigned, const void *, const void *, void **);
+
 static lookup of_instance, of_device;
 static submit_t real_submit;
 static wait_t real_wait;
 static allocate_t real_allocate;
+static pipelines_t real_pipelines;
 static atomic_int calls;
 
 static int fails(const char *name) {
@@ -38,6 +41,12 @@ static int allocate(void *device, const void *info, const void *host, void **mem
     return fails("memory") ? -2 : real_allocate(device, info, host, memory);
 }
 
+static int pipelines(void *device, void *cache, unsigned count, const void *infos, const void *host, void **made) {
+    if (!fails("pipelines")) return real_pipelines(device, cache, count, infos, host, made);
+    memset(made, 0, count * sizeof *made);
+    return -3;
+}
+
 static function device_function(void *device, const char *name) {
     function real = of_device(device, name);
     if (!strcmp(name, "vkQueueSubmit")) {
@@ -51,6 +60,10 @@ static function device_function(void *device, const char *name) {
     if (!strcmp(name, "vkAllocateMemory")) {
         real_allocate = (allocate_t)real;
         return (function)allocate;
+    }
+    if (!strcmp(name, "vkCreateComputePipelines")) {
+        real_pipelines = (pipelines_t)real;
+        return (function)pipelines;
     }
     return real;
 }

@@ -6,6 +6,7 @@
 mod aarch64;
 mod bare;
 mod build_errors;
+mod devices;
 mod errors;
 mod freshness;
 mod links;

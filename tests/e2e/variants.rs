@@ -106,7 +106,7 @@ fn bits_on(name: &str) -> Result<Vec<u32>, Error> {
     x.as_mut_slice().copy_from_slice(&wave(64 * 32, 0.37));
     let x = DeviceTensor::upload(&Cpu, x.view())?;
     let mut y = DeviceTensor::upload(&Cpu, Tensor::<f32, (Dyn, Fixed<200>)>::zeros([64, 200])?.view())?;
-    dense::on(&Cpu).variant(name)?.call(&x, &mut y, &mut dense::Workspace::new())?;
+    dense::on(&Cpu).variant(name)?.call(&x, &mut y)?;
     Ok(y.download(&Cpu)?.as_slice().iter().map(|y| y.to_bits()).collect())
 }
 

@@ -1,14 +1,11 @@
 //! Whole functions as programs: linked as a build links them, called by the runtime as a user's program calls them.
 #![allow(unsafe_code, reason = "the code of a device is vouched for by who made it, here the back end under test")]
 
-use std::collections::BTreeMap;
-
 use tenfold::{Device, DeviceCode, DeviceTensor, Dyn, Operands, ScalarBits, Tensor, Vulkan};
 use tenfold_core::blob;
 use tenfold_core::pass::PassContext;
-use tenfold_core::program::{Code, DeviceKernel, Program, of_entry};
-use tenfold_core::spirv::{self, Source};
-use tenfold_ir::tir::{BufUse, FuncKind};
+use tenfold_core::program::{Program, kernels, of_entry};
+use tenfold_ir::tir::BufUse;
 use tenfold_ir::{ConstBytes, DType, Module, Scalar};
 use tenfold_tests::tools;
 
@@ -16,24 +13,6 @@ use crate::interpret::{self, Actual, Prepared};
 
 /// Bytes on the device.
 type Bytes = DeviceTensor<Vulkan, u8, (Dyn,)>;
-
-/// The device functions of a module, or the first that is refused.
-fn kernels(module: &Module) -> Result<BTreeMap<String, DeviceKernel>, String> {
-    let mut all = BTreeMap::new();
-    for func in module.prims().filter(|func| func.kind == FuncKind::Device) {
-        let kernel = spirv::kernel(module, func).map_err(|why| why.to_string())?;
-        let features = kernel.features.iter().fold(0, |bits, feature| bits | feature.bit());
-        let code = kernel.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let constants = kernel.bindings.iter().filter_map(|binding| match &binding.source {
-            Source::Constant(hash) => Some(hash.clone()),
-            Source::Param(_) => None,
-        });
-        let constants = constants.collect();
-        let code = Code { name: kernel.name.clone(), code, local: kernel.local, subgroup: 0, features };
-        all.insert(kernel.name, DeviceKernel { code, constants });
-    }
-    Ok(all)
-}
 
 /// What a program's binary would hold of it.
 fn linked(program: &Program, module: &Module) -> Result<DeviceCode, String> {
@@ -68,8 +47,8 @@ fn fault(why: tenfold::Error) -> String {
 /// Calls a function that went through the pipeline for devices, and compares what it writes. What is refused is given.
 pub(crate) fn call(gpu: &Vulkan, case: &Prepared) -> Result<Option<String>, String> {
     let kernels = match kernels(&case.module) {
-        Ok(kernels) => kernels,
-        Err(refused) => return Ok(Some(refused)),
+        Ok((kernels, _)) => kernels,
+        Err(refused) => return Ok(Some(refused.message)),
     };
     let program = match of_entry(&case.module, &kernels) {
         Ok(program) => program,

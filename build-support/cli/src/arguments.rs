@@ -504,7 +504,10 @@ mod tests {
             ("list f", "`list` has no use for `f`"),
             ("show f g", "`show` has no use for `g`"),
             ("show", "the name of a function is missing; `cargo tenfold list` names them"),
-            ("show --stage mir f", "there is no stage `mir`; expected one of `relax`, `tir`, `llvm`, `asm`, `c`"),
+            (
+                "show --stage mir f",
+                "there is no stage `mir`; expected one of `relax`, `tir`, `llvm`, `asm`, `c`, `spirv`",
+            ),
             ("show f -x", "`show` has no option `-x`"),
             ("show f --after Pad", "there is no pass `Pad`; passes.md lists them"),
             (

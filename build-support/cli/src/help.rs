@@ -86,7 +86,7 @@ Exit codes: 0 every function is compiled, 1 some are not, 2 the command line is 
 /// `cargo tenfold show --help`.
 pub(crate) const SHOW: &str = concat!(
     "\
-Prints one function as relax, tir, LLVM IR, assembly or C
+Prints one function as relax, tir, LLVM IR, assembly, C or SPIR-V
 
 Usage: cargo tenfold show [--stage STAGE] [OPTIONS] FN
        cargo tenfold show --before PASS | --after PASS | --passes | --timing | --remarks
@@ -101,6 +101,7 @@ Stages:
   llvm     LLVM IR after LLVM's own passes
   asm      Assembly
   c        C11, as the C back end prints it
+  spirv    The shaders of its kernels for Vulkan
 
 Options:
   -s, --stage STAGE           What to print

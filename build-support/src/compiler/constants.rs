@@ -43,7 +43,7 @@ pub(super) fn publish(
     let directory = Path::new(&request.archives);
     let mut names = Vec::new();
     for constant in constants {
-        let name = format!("tenfold_w_{}", constant.hash);
+        let name = archive(&constant.hash);
         let bytes = length(constant);
         if !out::archive_path(directory, &name).is_file() {
             write(directory, &name, format, constant, section).map_err(|error| {
@@ -56,7 +56,13 @@ pub(super) fn publish(
     Ok(names)
 }
 
-fn length(constant: &ConstData) -> u64 {
+/// The name of a constant's archive.
+pub(super) fn archive(hash: &str) -> String {
+    format!("tenfold_w_{hash}")
+}
+
+/// How many bytes a constant has.
+pub(super) fn length(constant: &ConstData) -> u64 {
     match &constant.bytes {
         ConstBytes::Inline(bytes) => bytes.len() as u64,
         ConstBytes::File { len, .. } => *len,

@@ -19,7 +19,7 @@ const TARGETS: &[(&str, Option<Arch>)] = &[
     ("riscv32", Some(Arch::Riscv32)),
     ("riscv64", Some(Arch::Riscv64)),
     ("wasm32", Some(Arch::Wasm32)),
-    // Compiled for by a later version: a schedule for one is read and waits.
+    // Schedules for devices come with a later version: one is read and waits.
     ("nvptx", None),
     ("spirv", None),
 ];

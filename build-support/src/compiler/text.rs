@@ -9,7 +9,7 @@ use std::path::Path;
 use tenfold_core::pass::{PassContext, Remark};
 use tenfold_core::show::{self, Ask, Explain, ExplainStep, explain};
 use tenfold_core::tune::{self, How};
-use tenfold_core::{Artefact, Backend, BackendError, Budgets, CodegenOptions, Options, Stage, Target, c};
+use tenfold_core::{Artefact, Backend, BackendError, Budgets, CodegenOptions, Device, Options, Stage, Target, c};
 use tenfold_ir::Module;
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::{Code, Diagnostic};
@@ -28,6 +28,9 @@ pub(super) fn of(
     }
     if let Ask::Kernels(folder) = ask {
         return kernels(folder, module, context, member, request);
+    }
+    if *ask == Ask::Stage(Stage::Spirv) {
+        return shaders(module, context, member);
     }
     let backend = backend_of(ask).map_err(|error| vec![error])?;
     let levels = super::levels(request, member, &context.target, &*backend)?;
@@ -48,6 +51,14 @@ pub(super) fn of(
         return of_variant(ask, module, remarks, &chosen, options, &*backend);
     }
     of_variant(ask, module, remarks, context, options, &*backend)
+}
+
+/// The kernels for Vulkan, whether the function names it as a target or not.
+fn shaders(module: Module, context: &PassContext, member: &Member) -> Result<Compiled, Vec<Diagnostic>> {
+    let options = Options { strict: super::is_strict(member), ..Options::default() };
+    let made = tenfold_core::compile_device(module, Device::Spirv, context, &options);
+    let text = made.map_err(|error| vec![super::diagnostic(error)])?.text;
+    Ok(Compiled { text, ..Compiled::default() })
 }
 
 /// What makes the text of a stage.

@@ -4,7 +4,7 @@ use super::wire::{Put, Take};
 use tenfold_core::CPUS;
 use tenfold_core::show::Ask;
 use tenfold_syntax::ast::NodeId;
-use tenfold_syntax::index::{Shim, Variant};
+use tenfold_syntax::index::{DeviceParts, Linked, Shim, Variant};
 use tenfold_syntax::{Code, Diagnostic};
 
 /// A function to compile.
@@ -32,6 +32,8 @@ pub(crate) struct Request {
     pub(crate) text: Option<Ask>,
     /// Of which variant the text is; empty for the widest.
     pub(crate) variant: String,
+    /// Whether who links it can call devices: a program in C cannot.
+    pub(crate) devices: bool,
 }
 
 /// A function's text.
@@ -131,6 +133,8 @@ pub(crate) struct Compiled {
     pub(crate) shims: Vec<Shim>,
     /// The archives of its constants, each with the bytes in it.
     pub(crate) constants: Vec<(String, u64)>,
+    /// What there is of it for devices.
+    pub(crate) device: Option<DeviceParts>,
     /// Milliseconds by stage.
     pub(crate) times: Vec<(String, u64)>,
     /// The most memory that the worker had up to then.
@@ -184,6 +188,7 @@ impl Request {
         put.text(&self.options.fault);
         put.option(self.text.as_ref().map(Ask::text), |put, text| put.text(&text));
         put.text(&self.variant);
+        put.number(self.devices.into());
         put.finish()
     }
 
@@ -224,6 +229,7 @@ impl Request {
             },
             text: take.option(|take| Ask::from_text(&take.text()?))?,
             variant: take.text()?,
+            devices: take.number()? == 1,
         };
         take.end()?;
         Some(request)
@@ -251,6 +257,10 @@ impl Answer {
                         put.number(*value);
                     });
                 }
+                put.option(compiled.device.as_ref(), |put, device| {
+                    put.text(&device.blob.print());
+                    put.list(&device.constants, |put, constant| put.text(&constant.print()));
+                });
                 put.option(compiled.peak_bytes, Put::number);
                 put.texts(&compiled.remarks);
                 put.texts(&compiled.refused);
@@ -289,6 +299,10 @@ impl Answer {
                 shims: take.list(|take| Shim::parse(&take.text()?))?,
                 constants: take.list(|take| Some((take.text()?, take.number()?)))?,
                 times: take.list(|take| Some((take.text()?, take.number()?)))?,
+                device: take.option(|take| {
+                    let blob = Linked::parse(&take.text()?)?;
+                    Some(DeviceParts { blob, constants: take.list(|take| Linked::parse(&take.text()?))? })
+                })?,
                 peak_bytes: take.option(Take::number)?,
                 remarks: take.texts()?,
                 refused: take.texts()?,
@@ -329,6 +343,7 @@ mod tests {
             instance: 2,
             text: Some(Ask::Passes),
             variant: "baseline".into(),
+            devices: true,
             options: Options { variants: "all".into(), optimised: true, ..Options::default() },
             target: Target {
                 triple: "t".into(),
@@ -348,6 +363,7 @@ mod tests {
                 peak_bytes: Some(1 << 30),
                 shims: Shim::parse("s 3 crate::f in:f32:?,8 out:i64:").into_iter().collect(),
                 constants: vec![("w".into(), 4)],
+                device: Linked::parse("b s 64").map(|blob| DeviceParts { constants: vec![blob.clone()], blob }),
                 remarks: vec!["missed".into()],
                 refused: vec!["the entry".into()],
                 ..Compiled::default()

@@ -31,11 +31,13 @@ pub enum Stage {
     Asm,
     /// C.
     C,
+    /// Shaders of the kernels for Vulkan.
+    Spirv,
 }
 
 impl Stage {
     /// Every stage, in the order of the pipeline.
-    pub const ALL: [Stage; 5] = [Stage::Relax, Stage::Tir, Stage::Llvm, Stage::Asm, Stage::C];
+    pub const ALL: [Stage; 6] = [Stage::Relax, Stage::Tir, Stage::Llvm, Stage::Asm, Stage::C, Stage::Spirv];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -45,6 +47,7 @@ impl Stage {
             Stage::Llvm => "llvm",
             Stage::Asm => "asm",
             Stage::C => "c",
+            Stage::Spirv => "spirv",
         }
     }
 

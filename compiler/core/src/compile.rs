@@ -1,6 +1,7 @@
 //! One compilation, from the front end's module to an artefact, or to one for each variant.
 
 mod code;
+mod device;
 mod jobs;
 mod merge;
 
@@ -20,6 +21,7 @@ use crate::pass::{PassContext, UserPass};
 use crate::text::module_text;
 use code::{Code, Made};
 pub(crate) use code::{gaining, is_for_products};
+pub use device::{DeviceCode, compile_device};
 pub use jobs::{Alone, Jobs, Lent, on_threads};
 
 /// What a compilation is asked for besides the module.

@@ -32,7 +32,9 @@ mod work;
 
 pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage, constant_symbol, with_context};
 pub use budget::Budgets;
-pub use compile::{Alone, Compiled, Jobs, Lent, Options, Variant, compile, on_threads, variant_symbol};
+pub use compile::{
+    Alone, Compiled, DeviceCode, Jobs, Lent, Options, Variant, compile, compile_device, on_threads, variant_symbol,
+};
 pub use error::{CompileError, ErrorKind};
 pub use externs::{ExternArg, ExternCall, extern_calls};
 pub use pipeline::{PASSES, PIPELINE, device_pipeline};

@@ -1,12 +1,14 @@
 //! Programs for devices: kernels and the steps of a call. The layout stands in [`tenfold_abi::program`].
 
 mod entry;
+mod kernels;
 
 use tenfold_abi::program::{Arg, Buffer, Counts, Kernel, Node, Step};
 use tenfold_ir::Loc;
 
 use crate::CompileError;
 pub use entry::{Kernel as DeviceKernel, of_entry};
+pub use kernels::kernels;
 
 /// What a function does on a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

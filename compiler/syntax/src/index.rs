@@ -5,9 +5,11 @@
 //! different things to rustc and to an editor. The index must not hold a path of the machine or a time: equal sources
 //! give equal bytes, so that a build that changes nothing does not make rustc run again.
 
+mod device;
 mod shim;
 mod variant;
 
+pub use device::{DeviceParts, Linked};
 pub use shim::{Shim, ShimArg, ShimUse};
 pub use variant::Variant;
 
@@ -20,7 +22,7 @@ use std::fmt::Write as _;
 pub const PATH: &str = "tenfold/index";
 
 /// The first line. Its number goes up with each change that an older reader would misunderstand.
-const MAGIC: &str = "tenfold-index 4";
+const MAGIC: &str = "tenfold-index 5";
 
 /// The last line: a file without it was cut short.
 const END: &str = "\nend\n";
@@ -187,6 +189,8 @@ pub struct Artefact {
     pub checks: Vec<String>,
     /// The shims that compiled code calls, of this function or of those that write it out.
     pub shims: Vec<Shim>,
+    /// What there is of it for devices.
+    pub device: Option<DeviceParts>,
 }
 
 /// Why a text is no index that the macro can use.
@@ -357,6 +361,10 @@ impl Artefact {
         for shim in &self.shims {
             line("shim", &shim.print());
         }
+        if let Some(DeviceParts { blob, constants }) = &self.device {
+            line("device", &blob.print());
+            constants.iter().for_each(|constant| line("device-constant", &constant.print()));
+        }
     }
 
     fn take(&mut self, key: &str, value: &str) -> Option<()> {
@@ -371,6 +379,8 @@ impl Artefact {
             "flops-expr" => self.flops_expr = value.into(),
             "check" => self.checks.push(value.into()),
             "shim" => self.shims.push(Shim::parse(value)?),
+            "device" => self.device = Some(DeviceParts { blob: Linked::parse(value)?, constants: Vec::new() }),
+            "device-constant" => self.device.as_mut()?.constants.push(Linked::parse(value)?),
             _ => return None,
         }
         Some(())
@@ -444,6 +454,8 @@ mod tests {
                         flops_expr: "0".into(),
                         checks: vec!["pos < S: \"full\"".into()],
                         shims: Shim::parse("s 3 crate::f in:f32:?,8 out:i64:").into_iter().collect(),
+                        device: Linked::parse("tenfold_w_3 __tenfold_w_3 640")
+                            .map(|blob| DeviceParts { constants: vec![blob.clone()], blob }),
                     }],
                     ..Entry::default()
                 },

@@ -347,7 +347,7 @@ fn abi(dtype: DType) -> TokenStream {
 }
 
 /// The strides of a parameter.
-fn strides(p: &Ident) -> Ident {
+pub(super) fn strides(p: &Ident) -> Ident {
     Ident::new(&format!("{p}_strides"), p.span())
 }
 

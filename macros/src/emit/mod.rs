@@ -5,6 +5,7 @@
 //! hygienic, so that no parameter of the user's meets them.
 
 mod call;
+mod device;
 mod expr;
 mod function;
 mod generic;

@@ -45,7 +45,7 @@ pub use level::{AARCH64_LEVELS, BASELINE, FAMILIES, Level, X86_64_LEVELS, number
 pub use status::Status;
 
 /// The number on which macro, build script and runtime must agree.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// The greatest rank of a tensor in a signature.
 pub const MAX_RANK: usize = 8;

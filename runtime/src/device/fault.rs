@@ -94,6 +94,26 @@ pub enum DeviceFault {
     Operands,
 }
 
+impl DeviceFault {
+    /// Whether the device refuses a function before it does anything, and works on.
+    pub(crate) fn is_refusal(&self) -> bool {
+        match self {
+            Self::NoCode | Self::Unsupported { .. } | Self::Launch { .. } | Self::Kernel { .. } => true,
+            Self::NoDriver { .. }
+            | Self::OldDriver { .. }
+            | Self::NoDevice
+            | Self::Lost
+            | Self::OutOfMemory { .. }
+            | Self::OtherDevice
+            | Self::Start { .. }
+            | Self::Driver { .. }
+            | Self::Blob(_)
+            | Self::Program(_)
+            | Self::Operands => false,
+        }
+    }
+}
+
 impl fmt::Display for DeviceFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let x3 = |n: [u32; 3]| n.map(i64::from);

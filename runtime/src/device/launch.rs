@@ -83,7 +83,9 @@ pub(super) fn bind<R: Room>(
         return Err(DeviceFault::Operands);
     }
     let needed = size(values, program.workspace() as u32)?;
-    let workspace = if needed == 0 { None } else { Some(room.workspace(needed)?) };
+    // Parts of a workspace may be empty, and lie somewhere all the same.
+    let uses = program.buffers().any(|buffer| matches!(buffer.place, Place::Workspace(_)));
+    let workspace = if uses { Some(room.workspace(needed.max(1))?) } else { None };
     let mut all = Vec::new();
     for buffer in program.buffers() {
         let bytes = size(values, buffer.bytes)?;

@@ -146,6 +146,11 @@ impl<'d, D: Device> Stream<'d, D> {
         Self { device, not_sync: PhantomData }
     }
 
+    /// The device that it is of.
+    pub(crate) fn device(&self) -> &'d D {
+        self.device
+    }
+
     /// Waits until all its work is done.
     ///
     /// # Errors

@@ -1,26 +1,27 @@
 //! A call on a chosen device: what each function's `on` holds.
 
-use super::Device;
-use crate::{DeviceKind, Error, Function, Mismatch};
+#[cfg(feature = "alloc")]
+use super::{Cpu, DeviceTensor};
+use super::{Device, DeviceCode, DeviceFault, Operands, Stream};
+use crate::{DeviceKind, Error, Function, Status};
+#[cfg(feature = "alloc")]
+use crate::{Element, Shape};
 
-/// A function on a device, with the variant that its caller chose.
+/// A function on a device, with what its caller chose.
 #[doc(hidden)]
 pub struct On<'d, D: Device> {
     device: &'d D,
     function: Function,
     /// The variant that was chosen; the one that fits best if none was.
     variant: Option<&'static str>,
+    /// Whether the processor does what the device refuses.
+    or_host: bool,
 }
 
 impl<'d, D: Device> On<'d, D> {
     /// The function on the device, with the variant that fits best.
     pub fn new(device: &'d D, function: Function) -> Self {
-        Self { device, function, variant: None }
-    }
-
-    /// The device.
-    pub fn device(&self) -> &'d D {
-        self.device
+        Self { device, function, variant: None, or_host: false }
     }
 
     /// Chooses a variant by its name.
@@ -34,7 +35,19 @@ impl<'d, D: Device> On<'d, D> {
         Ok(Self { variant: Some(found.name), ..self })
     }
 
-    /// Makes a call with the variant that was chosen.
+    /// Chooses a stream, on whose device the function runs.
+    #[must_use]
+    pub fn stream(self, stream: &Stream<'d, D>) -> Self {
+        Self { device: stream.device(), ..self }
+    }
+
+    /// Has the processor do what the device refuses.
+    #[must_use]
+    pub fn or_host(self) -> Self {
+        Self { or_host: true, ..self }
+    }
+
+    /// Makes a call on the processor with the variant that was chosen.
     ///
     /// # Errors
     ///
@@ -48,15 +61,80 @@ impl<'d, D: Device> On<'d, D> {
         }
     }
 
+    /// Whether the function's code for the processor does the work.
+    pub fn is_host(&self) -> bool {
+        self.device.kind() == DeviceKind::Cpu
+    }
+
     /// That the function's code for the processor can do the work.
     ///
     /// # Errors
     ///
     /// The device is another.
     pub fn host(&self) -> Result<(), Error> {
-        match self.device.kind() {
-            DeviceKind::Cpu => Ok(()),
-            _ => Err(Mismatch::NotHost.into()),
+        if self.is_host() { Ok(()) } else { Err(self.no_code()) }
+    }
+
+    fn no_code(&self) -> Error {
+        Error::Device { kind: self.device.kind(), why: DeviceFault::NoCode }
+    }
+
+    /// Runs what was compiled for the device, or submits it; none if the device refuses and the processor is to do it.
+    ///
+    /// # Safety
+    ///
+    /// That of [`Device`]'s `run`.
+    ///
+    /// # Errors
+    ///
+    /// The device cannot run it, or has failed.
+    #[allow(unsafe_code, reason = "types do not say what a program writes")]
+    pub unsafe fn submit(&self, code: DeviceCode, operands: &Operands<'_, D::Memory>) -> Result<Option<Status>, Error> {
+        // SAFETY: the caller's.
+        match unsafe { self.device.run(code, operands) } {
+            Err(Error::Device { why, .. }) if self.or_host && why.is_refusal() => Ok(None),
+            other => other.map(Some),
         }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<D: Device> On<'_, D> {
+    /// Where a tensor lies, and how many bytes it has.
+    ///
+    /// # Errors
+    ///
+    /// No program can use it.
+    pub fn memory<'t, T: Element, S: Shape>(
+        &self,
+        tensor: &'t DeviceTensor<D, T, S>,
+    ) -> Result<(&'t D::Memory, usize), Error> {
+        tensor.memory().ok_or_else(|| self.no_code())
+    }
+
+    /// A copy of a tensor for the processor.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory left, or the device has failed.
+    pub fn fetch<T: Element, S: Shape>(
+        &self,
+        tensor: &DeviceTensor<D, T, S>,
+    ) -> Result<DeviceTensor<Cpu, T, S>, Error> {
+        DeviceTensor::upload(&Cpu, tensor.download(self.device)?.view())
+    }
+
+    /// Puts what the processor made in the place of a tensor.
+    ///
+    /// # Errors
+    ///
+    /// The device has no memory left, or has failed.
+    pub fn store<T: Element, S: Shape>(
+        &self,
+        made: &DeviceTensor<Cpu, T, S>,
+        to: &mut DeviceTensor<D, T, S>,
+    ) -> Result<(), Error> {
+        *to = DeviceTensor::upload(self.device, made.download(&Cpu)?.view())?;
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut, AsWorkspace, Element, Error, FixedShape,
-    Shape, StridedRef, TensorMut, TensorRef, workspace::aligned,
+    ScalarBits, Shape, StridedRef, TensorMut, TensorRef, element::Bits as _, workspace::aligned,
 };
 use tenfold_abi::Status;
 
@@ -58,15 +58,24 @@ pub fn result<'a, T: Element, S: Shape>(
     dims: &[&'static str],
 ) -> Result<TensorMut<'a, T, S>, Error> {
     let tensor = tensor.as_tensor_mut().map_err(|why| why.of(name))?;
-    let found = tensor.shape();
-    let axes = found.as_ref().iter().zip(extents.as_ref()).zip(dims);
-    for (axis, ((&found, &expected), &dim)) in axes.enumerate() {
+    room(name, tensor.shape().as_ref(), extents.as_ref(), dims)?;
+    Ok(tensor)
+}
+
+/// That a result has the extents that it must have.
+///
+/// # Errors
+///
+/// It has others.
+#[inline]
+pub fn room(name: &'static str, found: &[usize], expected: &[usize], dims: &[&'static str]) -> Result<(), Error> {
+    for (axis, ((&found, &expected), &dim)) in found.iter().zip(expected).zip(dims).enumerate() {
         if found != expected {
             let expected = expected as i64;
             return Err(Error::Dim { param: name, axis, found, dim, expected, from: None });
         }
     }
-    Ok(tensor)
+    Ok(())
 }
 
 /// An input of a function that cannot fail.
@@ -120,6 +129,24 @@ impl Index for isize {
 #[must_use]
 pub fn scalar<T: Element>(value: T) -> T::Abi {
     value.to_abi()
+}
+
+/// A scalar as a device takes it.
+#[inline]
+#[must_use]
+pub fn scalar_bits<T: Element>(value: T) -> ScalarBits {
+    ScalarBits { dtype: T::DTYPE, bits: value.to_abi().bits() }
+}
+
+/// The strides of a tensor in row-major order, as a device takes them.
+#[inline]
+#[must_use]
+pub fn steps<const N: usize>(extents: [usize; N]) -> [i64; N] {
+    let mut steps = [1_i64; N];
+    for axis in (1..N).rev() {
+        steps[axis - 1] = steps[axis].saturating_mul(extents[axis] as i64);
+    }
+    steps
 }
 
 /// The pointer to a workspace of at least this many bytes.

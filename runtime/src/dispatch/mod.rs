@@ -29,7 +29,10 @@ mod threads;
 
 pub use abi::Abi;
 pub use bind::{check, expect, extent, fact, fact_text, same};
-pub use call::{finish, fixed, fixed_mut, fixed_strided, index, input, result, scalar, state, strided, workspace};
+pub use call::{
+    finish, fixed, fixed_mut, fixed_strided, index, input, result, room, scalar, scalar_bits, state, steps, strided,
+    workspace,
+};
 pub(crate) use cast::{cast, cast_mut, elements, sized, whole};
 pub use expr::{
     add, bytes, div, div_euclid, floor_div, max, min, mul, neg, rem, rem_euclid, round_up, shl, shr, sub, trunc_div,

@@ -27,7 +27,7 @@
 /// Sizes of [`scale2()`](fn@scale2), and its calls that allocate nothing.
 #[allow(dead_code, unreachable_pub, clippy::module_inception)]
 pub mod scale2 {
-    const _: () = ::tenfold::rt::Abi::<3>::OK;
+    const _: () = ::tenfold::rt::Abi::<4>::OK;
 
     /// Bytes of workspace.
     pub const WORKSPACE_BYTES: usize = 64;
@@ -103,27 +103,34 @@ pub mod scale2 {
     /// The function on a device.
     pub struct OnDevice<'d, D: ::tenfold::Device>(::tenfold::rt::On<'d, D>);
 
-    impl<D: ::tenfold::Device> OnDevice<'_, D> {
+    impl<'d, D: ::tenfold::Device> OnDevice<'d, D> {
         /// Chooses a variant by its name.
         pub fn variant(self, name: &str) -> ::core::result::Result<Self, ::tenfold::Error> {
             ::core::result::Result::Ok(Self(self.0.variant(name)?))
+        }
+
+        /// Chooses a stream, on whose device the function runs.
+        #[must_use]
+        pub fn stream(self, stream: &::tenfold::Stream<'d, D>) -> Self {
+            Self(self.0.stream(stream))
         }
     }
 
     ::tenfold::rt::with_alloc! {
         impl<D: ::tenfold::Device> OnDevice<'_, D> {
-            /// Runs it.
+            /// Runs it, or submits it to the device.
             pub fn call(
                 &self,
                 x: &::tenfold::DeviceTensor<D, f32, (::tenfold::Fixed<4>,)>,
                 r0: &mut ::tenfold::DeviceTensor<D, f32, (::tenfold::Fixed<4>,)>,
-                ws: &mut Workspace,
             ) -> ::core::result::Result<(), ::tenfold::Error> {
                 self.0.host()?;
-                let x = ::tenfold::rt::input("x", x)?;
-                let mut r0 = ::tenfold::rt::state("result", r0)?;
+                let x: ::tenfold::TensorRef<'_, f32, (::tenfold::Fixed<4>,)> = ::tenfold::rt::input("x", x)?;
+                let mut r0: ::tenfold::TensorMut<'_, f32, (::tenfold::Fixed<4>,)> =
+                    ::tenfold::rt::state("result", r0)?;
+                let mut ws = ::tenfold::rt::Scratch::new(WORKSPACE_BYTES)?;
                 self.0.run(|| {
-                    into(&x, &mut r0, ws);
+                    unsafe { run(x.as_ptr(), r0.as_mut_ptr(), ws.as_mut_ptr()) };
                     ::core::result::Result::Ok(())
                 })
             }

@@ -22,7 +22,7 @@ mod threads;
 use bounded::mean_of;
 use fixed::scale2;
 use named::step;
-use tenfold::{Arg, Cpu, DeviceTensor, DynTensor, DynTensorMut, Error, Tensor, f16, view};
+use tenfold::{Arg, Cpu, Device, DeviceTensor, DynTensor, DynTensorMut, Error, Tensor, f16, view};
 
 const MODULE: tenfold::Module = tenfold::module!(scale2, named::step, bounded::mean_of);
 
@@ -124,8 +124,8 @@ fn functions_are_called_by_name() -> Result<(), Error> {
 fn a_device_runs_the_same_call() -> Result<(), Error> {
     let x = DeviceTensor::upload(&Cpu, Tensor::from([1.0_f32, 2.0, 3.0, 4.0]).view())?;
     let mut y = DeviceTensor::upload(&Cpu, Tensor::from([0.0_f32; 4]).view())?;
-    let mut workspace = scale2::Workspace::new();
-    scale2::on(&Cpu).call(&x, &mut y, &mut workspace)?;
+    let stream = Cpu.stream()?;
+    scale2::on(&Cpu).stream(&stream).call(&x, &mut y)?;
     assert_eq!(y.download(&Cpu)?, [2.0, 4.0, 6.0, 8.0]);
     assert!(scale2::on(&Cpu).variant("baseline").is_ok());
     assert!(scale2::on(&Cpu).variant("x86-64-v9").is_err());

@@ -166,7 +166,7 @@ mod tests {
         );
         let x = tenfold::DeviceTensor::upload(&Cpu, tenfold::Tensor::from([1.0_f32, 2.0, 3.0, 4.0]).view())?;
         let mut y = tenfold::DeviceTensor::upload(&Cpu, tenfold::Tensor::from([0.0_f32; 4]).view())?;
-        calls::on(&Cpu).call(&x, &mut y, &mut calls::Workspace::new())?;
+        calls::on(&Cpu).call(&x, &mut y)?;
         assert_eq!(y.download(&Cpu)?, [4.0, 8.0, 12.0, 16.0]);
         Ok(())
     }

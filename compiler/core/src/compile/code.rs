@@ -186,7 +186,7 @@ fn backend_error(name: &str, error: BackendError) -> CompileError {
 }
 
 /// A constant in a section of the user's choice is not the equal one elsewhere: each has its own symbol.
-fn place_constants(module: &mut Module, section: &str) {
+pub(super) fn place_constants(module: &mut Module, section: &str) {
     if section.is_empty() {
         return;
     }
@@ -195,7 +195,7 @@ fn place_constants(module: &mut Module, section: &str) {
     }
 }
 
-fn make_strict(module: &mut Module) {
+pub(super) fn make_strict(module: &mut Module) {
     for function in module.functions.values_mut() {
         if let Function::Prim(f) = function {
             f.strict = true;

@@ -14,13 +14,19 @@ pub enum Device {
 /// A row of the table: names of a device in a text, the triple of its target.
 struct Row {
     device: Device,
+    /// The key of its module in a blob.
+    key: &'static str,
     /// As it is written out, then shorter ones.
     texts: &'static [&'static str],
     triple: &'static str,
 }
 
-const ROWS: &[Row] =
-    &[Row { device: Device::Spirv, texts: &["spirv -vulkan=1.1", "spirv"], triple: "spirv-unknown-vulkan1.1" }];
+const ROWS: &[Row] = &[Row {
+    device: Device::Spirv,
+    key: "spirv",
+    texts: &["spirv -vulkan=1.1", "spirv"],
+    triple: "spirv-unknown-vulkan1.1",
+}];
 
 impl Device {
     /// Every device.
@@ -51,6 +57,11 @@ impl Device {
     /// The target with which its kernels are compiled.
     pub fn target(self) -> Target {
         Target::from_triple(self.row().triple, &[])
+    }
+
+    /// The key of its module in a blob.
+    pub(crate) fn key(self) -> &'static str {
+        self.row().key
     }
 
     pub(super) fn of_triple(triple: &str) -> Option<Device> {

@@ -111,7 +111,7 @@ pub struct Attributes {
     pub numerics: Option<Text>,
     /// `precision = "bf16"`.
     pub precision: Option<Text>,
-    /// `targets("x86-64", "nvptx")`.
+    /// `targets("cpu", "spirv")`.
     pub targets: Vec<Text>,
     /// `onnx = "net.onnx"`, `tflite = "net.tflite"`.
     pub model: Option<Model>,
@@ -122,6 +122,16 @@ pub struct Attributes {
     /// `module = name`: the name of the emitted module.
     pub module: Option<Name>,
 }
+
+impl Attributes {
+    /// The targets that are devices: all but the processor that calls.
+    pub fn devices(&self) -> impl Iterator<Item = &Text> {
+        self.targets.iter().filter(|target| target.value != CPU)
+    }
+}
+
+/// The target that every function has: the processor that calls.
+pub const CPU: &str = "cpu";
 
 /// A fact about dims and scalar parameters, from `dims(…)`.
 #[derive(Clone, Debug, PartialEq)]

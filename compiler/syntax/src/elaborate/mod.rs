@@ -152,14 +152,8 @@ pub fn elaborate_instance<'a>(
 
 /// What the language has and this version does not compile, apart from what the walk meets.
 fn refuse(function: &TensorFn, diagnostics: &mut Diagnostics) {
-    let mut refuse = |node, what: &str| {
-        diagnostics.report(not_compiled(node, what));
-    };
     if let Some(pool) = function.attributes.pools.first() {
-        refuse(pool.node, "`pool(…)`");
-    }
-    if let Some(target) = function.attributes.targets.first() {
-        refuse(target.node, "`targets(…)`");
+        diagnostics.report(not_compiled(pool.node, "`pool(…)`"));
     }
 }
 

@@ -31,6 +31,7 @@ impl Cx {
                 }
             }
         }
+        self.check_targets(&attributes.targets);
         attributes
     }
 
@@ -46,11 +47,7 @@ impl Cx {
                     let pools = c.args.iter().filter_map(|e| self.pool(e)).collect::<Vec<_>>();
                     attributes.pools.extend(pools);
                 }
-                Some("targets") => {
-                    let help = "write `targets(\"x86-64\", \"nvptx\")`";
-                    let targets = c.args.iter().filter_map(|e| self.text_value(e, Code::AttributeArgument, help));
-                    attributes.targets.extend(targets.collect::<Vec<_>>());
-                }
+                Some("targets") => self.targets(c, attributes),
                 Some("params") => {
                     let params = c.args.iter().filter_map(|e| self.loaded_param(e)).collect::<Vec<_>>();
                     attributes.params.extend(params);
@@ -67,7 +64,7 @@ impl Cx {
         }
     }
 
-    fn unknown_argument(&mut self, place: Ends, e: &syn::Expr) {
+    pub(super) fn unknown_argument(&mut self, place: Ends, e: &syn::Expr) {
         let words: String = quote::ToTokens::to_token_stream(e).to_string();
         let name = expr_ident(e).map(text_of);
         let (message, help) = match name.as_deref() {
@@ -75,6 +72,7 @@ impl Cx {
                 format!("`{words}` needs arguments"),
                 "write `dims(K = 8, B <= 64)`, `pool(dtcm = \"64K\")` or `params(w, b = \"fc.bias\")`",
             ),
+            Some("targets") => (format!("`{words}` needs arguments"), "write `targets(\"cpu\", \"spirv\")`"),
             Some("workspace" | "weights" | "stack") => {
                 (format!("`{words}` is a bound"), "write `workspace <= \"64K\"`")
             }
@@ -337,7 +335,7 @@ impl Cx {
         }
     }
 
-    fn twice(&mut self, node: NodeId, name: &str) {
+    pub(super) fn twice(&mut self, node: NodeId, name: &str) {
         self.refuse(node, Code::AttributeTwice, format!("`{name}` is given twice"), "leave one of them out");
     }
 }

@@ -22,6 +22,7 @@ mod signature;
 mod special;
 mod stmt;
 mod target;
+mod targets;
 mod text;
 mod types;
 

@@ -99,12 +99,18 @@ impl Writer {
                 0 => format!("dims(K = 8, {} <= 64)", w.name()),
                 1 => "dims(N % 8 == 0)".to_owned(),
                 2 => "pool(dtcm = \"64K\", psram = 7)".to_owned(),
-                3 => "targets(\"x86-64\", \"nvptx\")".to_owned(),
                 _ => "dims(B >= 1)".to_owned(),
             }
         });
         let mut all = args;
-        let once = ["workspace <= \"64K\"", "numerics = \"strict\"", "crate = ::a::b", "module = other", "stack <= 9"];
+        let once = [
+            "workspace <= \"64K\"",
+            "numerics = \"strict\"",
+            "crate = ::a::b",
+            "module = other",
+            "stack <= 9",
+            "targets(\"cpu\", \"spirv\")",
+        ];
         for arg in once {
             if self.shape.below(5) == 0 {
                 let at = self.shape.below(all.len() + 1);

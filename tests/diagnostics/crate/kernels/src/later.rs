@@ -7,7 +7,7 @@ pub fn pools(x: Tensor<f32, N>) -> Tensor<f32, N> {
     x * 2.0
 }
 
-#[tensor_fn(targets("x86-64", "nvptx"))]
+#[tensor_fn(targets("cpu", "nvptx"))]
 pub fn targets(x: Tensor<f32, N>) -> Tensor<f32, N> {
     x * 2.0
 }

@@ -5,6 +5,7 @@ pub mod b;
 pub mod budgets;
 pub mod calls;
 pub mod cfgs;
+pub mod devices;
 pub mod files;
 pub mod generics;
 pub mod later;

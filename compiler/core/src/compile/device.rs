@@ -1,0 +1,68 @@
+//! A function for a device: what a build puts beside its code for the processor.
+
+use tenfold_ir::{ConstData, Module};
+
+use super::Options;
+use super::code::{make_strict, place_constants};
+use crate::blob;
+use crate::error::CompileError;
+use crate::pass::{self, PassContext};
+use crate::pipeline;
+use crate::program::{self, of_entry};
+use crate::target::Device;
+use crate::tune::Tuned;
+
+/// What a function brings along for a device.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceCode {
+    /// The bytes of a blob that holds its program.
+    pub blob: Vec<u8>,
+    /// The constants that the program counts, in its order: what must be linked beside the blob.
+    pub constants: Vec<ConstData>,
+    /// The code of its kernels as text.
+    pub text: String,
+}
+
+/// Runs the pipeline for a device and makes the program. The context's settings hold for the device as well; its
+/// watchers, the user's passes and records of tuned schedules are for the processor.
+///
+/// # Errors
+/// What the device does not take, or what is wrong with the settings, at a node of the source.
+pub fn compile_device(
+    module: Module,
+    device: Device,
+    context: &PassContext,
+    options: &Options,
+) -> Result<DeviceCode, CompileError> {
+    let context = for_device(device, context, options)?;
+    let mut module = module;
+    let passes = pipeline::device_pipeline();
+    let (first, rest) = pipeline::split_shared(&passes);
+    pass::run(first, &mut module, &context)?;
+    // Before loops of sums get their threads.
+    if options.strict {
+        make_strict(&mut module);
+    }
+    pass::run(rest, &mut module, &context)?;
+    if options.strict {
+        make_strict(&mut module);
+    }
+    if let Some(error) = context.take_diagnostics().into_iter().next() {
+        return Err(error);
+    }
+    place_constants(&mut module, &options.section);
+    let (kernels, text) = program::kernels(&module)?;
+    let program = of_entry(&module, &kernels)?;
+    let payload = program.write()?;
+    let blob = blob::write(&[blob::Module { key: device.key().into(), payload, imports: Vec::new() }])?;
+    let wanted = program.constants.iter();
+    let constants = wanted.filter_map(|wanted| module.constants.iter().find(|data| data.hash == wanted.hash));
+    Ok(DeviceCode { blob, constants: constants.cloned().collect(), text })
+}
+
+fn for_device(device: Device, context: &PassContext, options: &Options) -> Result<PassContext, CompileError> {
+    let mut context = context.apart(device.target()).with_strict(options.strict).with_tuned(Tuned::default());
+    context.alone();
+    context.set_text("NarrowDataType.everywhere", "true")?;
+    Ok(context)
+}

@@ -1,0 +1,39 @@
+//! Functions for the processor and for Vulkan, with every kind of parameter.
+#![forbid(unsafe_code)]
+#![deny(warnings, missing_docs)]
+use tenfold::prelude::*;
+
+/// Two layers with constants of the binary.
+#[tensor_fn(dims(B <= 64), targets("cpu", "spirv -vulkan=1.1"))]
+pub fn classify(x: Tensor<f32, B, 16>) -> Tensor<f32, B, 8> {
+    const W: Tensor<f32, 16, 32> = reshape(hann_window(512), [16, 32]);
+    const V: Tensor<f32, 32, 8> = reshape(hann_window(256), [32, 8]);
+    softmax(matmul(relu(matmul(x, W) - 0.5), V), axis = -1)
+}
+
+/// Strides, an index value, scalars, state, a fact, a check, two results.
+#[tensor_fn(targets("cpu", "spirv"))]
+pub fn step(
+    x: Strided<f32, N, D>,
+    pos: usize,
+    scale: f32,
+    shift: i8,
+    sums: &mut Tensor<f32, N>,
+) -> (Tensor<f32, N, D>, Tensor<i32, D>) {
+    assert!(pos < N, "the row is past the end");
+    sums[[..]] = sums + sum(x, axis = 1);
+    let picked = compute([D], |d| x[[pos, d]] * scale);
+    (x * scale, picked as i32 + shift as i32)
+}
+
+/// All extents are fixed; the result is one number.
+#[tensor_fn(numerics = "strict", targets("spirv", "cpu"), T = [f32, i32])]
+pub fn total<T>(x: Tensor<T, 8>) -> T {
+    sum(x)
+}
+
+/// For the processor alone.
+#[tensor_fn]
+pub fn here(x: Tensor<f32, 8>) -> Tensor<f32, 8> {
+    x + 1.0
+}

@@ -1,0 +1,96 @@
+//! Calls each function on the processor and on a device, which is there, refuses each kernel, or is absent.
+use e2e_devices::{classify, here, step, total};
+use tenfold::{Cpu, Device, DeviceFault, DeviceTensor, Dyn, Error, Fixed, Tensor, Vulkan, view};
+
+fn wave(count: usize, step: f64) -> Vec<f32> {
+    (0..count).map(|n| (n as f64 * step).sin() as f32).collect()
+}
+
+fn near(found: &[f32], wanted: &[f32]) {
+    assert_eq!(found.len(), wanted.len());
+    for (a, b) in found.iter().zip(wanted) {
+        assert!((a - b).abs() <= 1e-5 * b.abs().max(1.0), "{a} and {b}");
+    }
+}
+
+/// Classes of so many rows, the device's or the processor's where that is asked for.
+fn classes<D: Device>(device: &D, rows: usize, or_host: bool) -> Result<Vec<f32>, Error> {
+    let x = wave(rows * 16, 0.37);
+    let x = DeviceTensor::<D, f32, (Dyn, Fixed<16>)>::upload(device, view(&x, [rows, 16])?.with_shape()?)?;
+    let mut y = DeviceTensor::zeros(device, [rows, 8])?;
+    let stream = device.stream()?;
+    let on = classify::on(device).stream(&stream);
+    if or_host { on.or_host() } else { on }.call(&x, &mut y)?;
+    stream.synchronize()?;
+    Ok(y.download(device)?.as_slice().to_vec())
+}
+
+/// What a step gives, and the state behind it.
+fn steps<D: Device>(device: &D, pos: usize, or_host: bool) -> Result<(Vec<f32>, Vec<i32>, Vec<f32>), Error> {
+    let data = wave(15, 0.71);
+    let x = DeviceTensor::upload(device, view(&data, [3, 5])?)?;
+    let mut sums = DeviceTensor::<D, f32, (Dyn,)>::upload(device, view(&[1.0_f32, 2.0, 3.0], [3])?)?;
+    let mut scaled = DeviceTensor::zeros(device, [3, 5])?;
+    let mut picked = DeviceTensor::zeros(device, [5])?;
+    let on = step::on(device);
+    let on = if or_host { on.or_host() } else { on };
+    on.call(&x, pos, 9.5, -3, &mut sums, &mut scaled, &mut picked)?;
+    let (scaled, picked) = (scaled.download(device)?, picked.download(device)?);
+    Ok((scaled.as_slice().to_vec(), picked.as_slice().to_vec(), sums.download(device)?.as_slice().to_vec()))
+}
+
+fn same<D: Device>(device: &D, or_host: bool) {
+    for rows in [0, 1, 7, 64] {
+        let x = wave(rows * 16, 0.37);
+        let expected = classify(&view(&x, [rows, 16]).unwrap()).unwrap();
+        near(&classes(device, rows, or_host).unwrap(), expected.as_slice());
+    }
+    let (found, expected) = (steps(device, 2, or_host).unwrap(), steps(&Cpu, 2, false).unwrap());
+    near(&found.0, &expected.0);
+    assert_eq!(found.1, expected.1);
+    near(&found.2, &expected.2);
+    let error = steps(device, 3, or_host).unwrap_err().to_string();
+    assert!(error.contains("the row is past the end"), "{error}");
+}
+
+fn totals<D: Device>(device: &D) {
+    let (floats, ints) = ([0.5_f32, 1.25, -3.0, 1e-3, 7.0, 1e5, 3.0, 4.0], [1_i32, 2, -3, 4, i32::MAX, 6, 7, 8]);
+    let x = DeviceTensor::<D, f32, (Fixed<8>,)>::upload(device, Tensor::from(floats).view()).unwrap();
+    let mut y = DeviceTensor::<D, f32, ()>::zeros(device, []).unwrap();
+    total::of_f32::on(device).call(&x, &mut y).unwrap();
+    assert_eq!(y.download(device).unwrap().as_slice()[0].to_bits(), total(&floats).to_bits());
+    let x = DeviceTensor::<D, i32, (Fixed<8>,)>::upload(device, Tensor::from(ints).view()).unwrap();
+    let mut y = DeviceTensor::<D, i32, ()>::zeros(device, []).unwrap();
+    total::of_i32::on(device).call(&x, &mut y).unwrap();
+    assert_eq!(y.download(device).unwrap().as_slice()[0], total(&ints));
+}
+
+fn why<T: std::fmt::Debug>(result: Result<T, Error>) -> DeviceFault {
+    match result {
+        Err(Error::Device { why, .. }) => why,
+        other => panic!("{other:?} is no fault of a device"),
+    }
+}
+
+fn main() {
+    let gpu = Vulkan::new();
+    match std::env::args().nth(1).as_deref() {
+        Some("absent") => assert!(matches!(why(gpu), DeviceFault::NoDriver { .. })),
+        Some("refused") => {
+            let gpu = gpu.unwrap();
+            assert!(matches!(why(classes(&gpu, 7, false)), DeviceFault::Kernel { .. }));
+            same(&gpu, true);
+        }
+        _ => {
+            let gpu = gpu.unwrap();
+            same(&gpu, false);
+            same(&Cpu, true);
+            totals(&gpu);
+            totals(&Cpu);
+            let x = DeviceTensor::<_, f32, (Fixed<8>,)>::zeros(&gpu, [8]).unwrap();
+            let mut y = DeviceTensor::zeros(&gpu, [8]).unwrap();
+            assert_eq!(why(here::on(&gpu).call(&x, &mut y)), DeviceFault::NoCode);
+        }
+    }
+    println!("done");
+}
