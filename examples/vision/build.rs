@@ -1,0 +1,5 @@
+//! Compiles the tensor functions of this crate.
+
+fn main() {
+    tenfold_build::compile();
+}
