@@ -65,17 +65,24 @@ impl Operand {
         let step = self.steps.get(&var)?.as_const()?;
         (data.strides.is_none() && !elsewhere && (2..=MOST).contains(&step)).then_some(step)
     }
+
+    /// After how many terms a row reads what the one before has read: windows overlap.
+    pub(super) fn overlaps_after(&self, row: VarId, term: VarId) -> Option<i64> {
+        let (row, term) = (self.step(row)?.abs(), self.step(term)?.abs());
+        (row > 0 && term > 0 && row % term == 0).then(|| row / term)
+    }
 }
 
 /// The only contraction of a kernel.
 pub(super) fn contraction(staged: &Staged) -> Option<Contraction> {
     let func = staged.b.func();
-    let mut found = (0..staged.stages.len()).filter_map(|n| of(func, &staged.stages[n], n));
+    let mut found = (0..staged.stages.len()).filter_map(|n| of_stage(func, &staged.stages[n], n));
     let first = found.next()?;
     found.next().is_none().then_some(first)
 }
 
-fn of(func: &PrimFunc, stage: &Stage, n: usize) -> Option<Contraction> {
+/// The contraction that a stage is, which is said to be the `n`th one.
+pub(super) fn of_stage(func: &PrimFunc, stage: &Stage, n: usize) -> Option<Contraction> {
     stage.init.as_ref()?;
     let reduces = stage.iters.iter().any(|i| i.kind == IterKind::Reduce);
     let plain = stage.iters.iter().all(|i| i.kind != IterKind::Ordered);

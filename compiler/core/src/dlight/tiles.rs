@@ -11,6 +11,8 @@ use super::machine::Machine;
 pub(super) struct Tile {
     /// Rows, each with its own broadcast.
     pub rows: i64,
+    /// Lines that these are in, each of which has equally many of them.
+    pub lines: i64,
     /// Vectors per row.
     pub vectors: i64,
     /// Elements of a vector.
@@ -50,6 +52,8 @@ pub(super) const PARTS: i64 = 16;
 pub(super) struct Extents {
     /// Its rows, if they are a number.
     pub rows: Option<i64>,
+    /// Lines of so many rows each, where a tile may have several whole ones.
+    pub lines: Option<i64>,
     /// Its columns, if they are a number.
     pub columns: Option<i64>,
     /// Elements of a vector.
@@ -132,18 +136,32 @@ pub(super) fn best(of: &Extents, panel: Option<i64>, machine: &Machine) -> (i64,
 /// Extents that are not known.
 const LARGE: i64 = 1 << 10;
 
-/// What tiles of so many vectors cost per step of the sum.
+/// What tiles of so many vectors cost per step of the sum, of all lines if there are some.
 pub(super) fn cost(of: &Extents, vectors: i64, machine: &Machine) -> i64 {
     let (rows, columns) = (of.rows.unwrap_or(LARGE), of.columns.unwrap_or(LARGE));
-    let spans = balanced(rows, most_rows(vectors, machine).min(of.most));
-    let tile = Tile { rows: 1, vectors, lanes: of.lanes };
+    let (lines, at_once) = (of.lines.unwrap_or(1), lines_at_once(of, vectors, machine));
+    let spans = match at_once {
+        1 => balanced(rows, most_rows(vectors, machine).min(of.most)),
+        _ => balanced(lines, at_once),
+    };
+    let (turns, each) = if at_once == 1 { (lines, 1) } else { (1, rows) };
+    let tile = Tile { rows: 1, lines: 1, vectors, lanes: of.lanes };
     let all = self::columns(columns, &tile).into_iter().map(|part| {
         let tiles = if part == tile { columns / tile.width() } else { 1 };
         let far = part.width() > of.near;
-        let one = |s: &Span| s.extent / s.tile * Tile { rows: s.tile, ..part }.cycles(far, machine);
+        let one = |s: &Span| s.extent / s.tile * Tile { rows: s.tile * each, ..part }.cycles(far, machine);
         tiles * spans.iter().map(one).sum::<i64>()
     });
-    all.sum::<i64>().max(stream(columns, &tile, of.near, machine))
+    turns * all.sum::<i64>().max(stream(columns, &tile, of.near, machine))
+}
+
+/// How many whole lines a tile of so many vectors has room for; one where it has none for two.
+pub(super) fn lines_at_once(of: &Extents, vectors: i64, machine: &Machine) -> i64 {
+    let most = most_rows(vectors, machine).min(of.most);
+    match (of.lines, of.rows) {
+        (Some(lines), Some(rows)) if rows > 1 => (most / rows).clamp(1, lines.max(1)),
+        _ => 1,
+    }
 }
 
 /// What it costs per step of the sum that all which tiles read along the columns comes once, whole panels of it, where
@@ -201,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_square_product_takes_few_loads() {
-        let of = |rows, near| Extents { rows: Some(rows), columns: Some(512), lanes: 16, most: 64, near };
+        let of = |rows, near| Extents { rows: Some(rows), lines: None, columns: Some(512), lanes: 16, most: 64, near };
         let (vectors, _) = best(&of(512, 512), None, &AVX512);
         assert!((2..=6).contains(&vectors), "{vectors}");
         // One row: as many accumulators as hide the latency.
@@ -215,7 +233,7 @@ mod tests {
     #[test]
     fn panels_that_come_once_are_filled() {
         // Whole panels come from beyond the first cache: of 160 columns, no vector of the last one is for nothing.
-        let of = |near| Extents { rows: Some(1), columns: Some(160), lanes: 16, most: 64, near };
+        let of = |near| Extents { rows: Some(1), lines: None, columns: Some(160), lanes: 16, most: 64, near };
         let (vectors, _) = best(&of(0), None, &AVX512);
         assert_eq!(10 % vectors, 0, "{vectors}");
     }
@@ -223,7 +241,7 @@ mod tests {
     #[test]
     fn panels_of_a_wider_machine_bind_none() {
         let narrow = Machine { vector_bytes: 32, registers: 16, ..AVX512 };
-        let of = |lanes| Extents { rows: Some(512), columns: Some(512), lanes, most: 64, near: 512 };
+        let of = |lanes| Extents { rows: Some(512), lines: None, columns: Some(512), lanes, most: 64, near: 512 };
         // The machine that panels were laid out for finds them as wide as it wants them.
         let (vectors, least) = best(&of(16), None, &AVX512);
         assert_eq!(best(&of(16), Some(vectors * 16), &AVX512), (vectors, least));

@@ -81,8 +81,14 @@ pub(super) fn plan(func: &PrimFunc, found: &Attention, machine: &Machine) -> Res
     let bytes = found.dtype.size_bytes() as i64;
     let lanes = (machine.vector_bytes / bytes).max(1);
     let near = |terms: i64| machine.way_bytes * machine.ways / 2 / (terms * bytes).max(1);
-    let of =
-        |columns: i64, terms: i64| Extents { rows, columns: Some(columns), lanes, most: i64::MAX, near: near(terms) };
+    let of = |columns: i64, terms: i64| Extents {
+        rows,
+        lines: None,
+        columns: Some(columns),
+        lanes,
+        most: i64::MAX,
+        near: near(terms),
+    };
     let once = keys.unwrap_or(TERMS).min(TERMS);
     let (of_keys, of_columns) = vectors((&of(once, depth), depth), (&of(columns, once), once), machine);
     let most = most_rows(of_keys, machine).min(most_rows(of_columns, machine));

@@ -11,12 +11,12 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, Dot, IterKind, VarId, Viewer};
 
 use super::blocks::most_terms;
-use super::group::is_instructions;
+use super::group::{is_instructions, linked};
 use super::panels::in_panels;
 use super::{Contraction, Machine, Staged};
 
 use crate::dlight::kernel::{Operand, epilogue};
-use crate::dlight::tiles::{self, Extents, Tile, best, most_rows, rows_in_cache};
+use crate::dlight::tiles::{self, Extents, Tile, best, lines_at_once, most_rows, rows_in_cache};
 use crate::fuse::stage::{Iter, Stage};
 use crate::tune::Asked;
 
@@ -35,6 +35,8 @@ pub(super) struct Choice {
     pub column: VarId,
     /// Gives the rows, if one does.
     pub row: Option<VarId>,
+    /// Walks through lines of rows, of which a tile may have several whole ones.
+    pub lines: Option<VarId>,
     /// The tile.
     pub tile: Tile,
     /// The operand that is laid out anew first, so that it has neighbours along the columns.
@@ -64,6 +66,23 @@ pub(super) struct Choice {
     pub matrix: bool,
     /// Whether the machine has words and no vectors.
     pub small: bool,
+}
+
+impl Choice {
+    /// The iterator of whose values a tile has several.
+    pub(super) fn line(&self) -> Option<VarId> {
+        self.lines.filter(|_| self.tile.lines > 1)
+    }
+
+    /// In how many tiles rows or lines are cut; as many values as there are of any other iterator.
+    fn tiles(&self, var: VarId, extent: i64) -> i64 {
+        let each = match Some(var) {
+            of if of == self.row => self.tile.rows / self.tile.lines,
+            of if of == self.line() => self.tile.lines,
+            _ => 1,
+        };
+        (extent + each - 1) / each
+    }
 }
 
 /// A choice and what it costs: cycles, and for choices that cost the same how far its rows are apart.
@@ -151,10 +170,7 @@ fn ahead(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Machin
     const TIMES: i64 = 32;
     let stage = &staged.stages[found.stage];
     let operand = found.operands.iter().find(|o| o.panel.is_some_and(|(v, _)| v == choice.column))?;
-    let tiles = |i: &Iter| {
-        let n = extent(staged, stage, i.var)?;
-        Some(if Some(i.var) == choice.row { (n + choice.tile.rows - 1) / choice.tile.rows } else { n })
-    };
+    let tiles = |i: &Iter| Some(choice.tiles(i.var, extent(staged, stage, i.var)?));
     let mut again = stage.iters.iter().filter(|i| operand.ignores(i.var));
     let times = again.try_fold(1_i64, |all, i| all.checked_mul(tiles(i)?))?;
     if bytes(staged, operand)? <= machine.way_bytes * machine.ways {
@@ -411,7 +427,8 @@ fn cost(
     if let (Some(n), Some(_)) = (rows, row) {
         rows_in_tile = rows_in_tile.min(n.max(1));
     }
-    let tile = Tile { rows: rows_in_tile, vectors, lanes };
+    let in_tile = lines_at_once(&of, vectors, machine);
+    let tile = Tile { rows: rows_in_tile * in_tile, lines: in_tile, vectors, lanes };
     let along_rows = alone(stage, found, Some(column), row);
     let along_columns = alone(stage, found, row, Some(column));
     let padded = padded.map(|n| found.operands[n].buf);
@@ -419,6 +436,7 @@ fn cost(
     let mut choice = Choice {
         column,
         row,
+        lines: lines(staged, found, (column, row), padded.is_some(), machine),
         tile,
         packed: None,
         padded,
@@ -449,7 +467,8 @@ fn times(staged: &Staged, found: &Contraction, choice: &Choice) -> i128 {
         Some(Dot::Bf16) => Dot::Bf16.terms(),
         Some(Dot::Bytes { .. }) | None => 1,
     };
-    let others = stage.iters.iter().filter(|i| i.var != choice.column && Some(i.var) != choice.row);
+    let tiled = [Some(choice.column), choice.row, choice.lines];
+    let others = stage.iters.iter().filter(|i| !tiled.contains(&Some(i.var)));
     let turns: i128 = others.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product();
     turns * i128::from(multiplications)
 }
@@ -465,7 +484,26 @@ fn extents(
     let stage = &staged.stages[found.stage];
     let rows = row.map_or(Some(1), |r| extent(staged, stage, r));
     let most = row.filter(|_| !padded).map_or(i64::MAX, |r| cached(staged, found, r, machine));
-    Extents { rows, columns: extent(staged, stage, column), lanes, most, near: near(staged, found, column, machine) }
+    let lines = lines(staged, found, (column, row), padded, machine).and_then(|v| extent(staged, stage, v));
+    let near = near(staged, found, column, machine);
+    Extents { rows, lines, columns: extent(staged, stage, column), lanes, most, near }
+}
+
+/// The iterator that walks through lines of rows, if the same columns are read for all of them and nothing works on
+/// rows of the result afterwards: the planes of late convolutions have rows of 7, half of what registers hold.
+fn lines(
+    staged: &Staged,
+    found: &Contraction,
+    (column, row): (VarId, Option<VarId>),
+    padded: bool,
+    machine: &Machine,
+) -> Option<VarId> {
+    let stage = &staged.stages[found.stage];
+    let known = |v: &VarId| extent(staged, stage, *v).is_some_and(|n| n > 1);
+    row.filter(|row| known(row) && !padded && !machine.small)?;
+    let behind = linked(staged, found.stage)?.len();
+    let on_tile = usize::from(epilogue(staged, found).is_some());
+    alone(stage, found, Some(column), row).into_iter().rfind(known).filter(|_| behind == on_tile)
 }
 
 /// The most tiles along the columns whose columns half of the second cache holds, if their number is a multiple; one
@@ -535,12 +573,13 @@ fn outside(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, ma
     let count = |v: VarId| i128::from(extent(staged, stage, v).unwrap_or(1 << 10));
     let tiles = |along: VarId, width: i64, others: &[VarId]| -> i128 {
         let width = i128::from(width.max(1));
-        (count(along) + width - 1) / width * others.iter().map(|v| count(*v)).product::<i128>()
+        let turns = |v: &VarId| extent(staged, stage, *v).map_or(count(*v), |n| i128::from(choice.tiles(*v, n)));
+        (count(along) + width - 1) / width * others.iter().map(turns).product::<i128>()
     };
     let (of_rows, of_columns) = (bytes(choice.column), bytes(row));
     let stays = |bytes: i128| bytes <= i128::from(machine.second_bytes / 2);
     let again = |bytes: i128, times: i128| if stays(bytes) { bytes } else { bytes * times };
-    let rows_first = of_rows + again(of_columns, tiles(row, choice.tile.rows, &choice.along_rows));
+    let rows_first = of_rows + again(of_columns, tiles(row, choice.tile.rows / choice.tile.lines, &choice.along_rows));
     let columns = tiles(choice.column, choice.tile.width() * choice.block, &choice.along_columns);
     let columns_first = of_columns + again(of_rows, columns);
     // Of equal ones the one that writes the result from its beginning to its end.

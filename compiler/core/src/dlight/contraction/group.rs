@@ -101,7 +101,7 @@ impl Group {
 }
 
 /// The stages behind the contraction that read what it or one of them has written.
-fn linked(staged: &Staged, first: usize) -> Option<BTreeSet<usize>> {
+pub(super) fn linked(staged: &Staged, first: usize) -> Option<BTreeSet<usize>> {
     let func = staged.b.func();
     let of = |n: usize, write: bool| -> BTreeSet<BufId> {
         accesses(func, &staged.stages[n]).into_iter().filter(|a| a.write == write).map(|a| a.buf).collect()

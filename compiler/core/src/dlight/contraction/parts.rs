@@ -10,6 +10,7 @@ use super::blocks::{Pair, pairs};
 use super::choice::Choice;
 use super::group::{Group, OnTile};
 use crate::dlight::cut::{Instead, Range, buffer_like, part};
+use crate::dlight::kernel::of_stage;
 use crate::dlight::tiles::{Tile, balanced, columns};
 use crate::fuse::access::{Axis, accesses, axes};
 use crate::fuse::stage::Stage;
@@ -40,6 +41,8 @@ pub(super) struct TilePart {
     pub around: Vec<Level>,
     /// Its loop over rows.
     pub row: Option<usize>,
+    /// Its loop over lines of rows, if a tile has several.
+    pub line: Option<usize>,
     /// Its loop over columns.
     pub column: Option<usize>,
     /// The tile.
@@ -73,6 +76,8 @@ pub(super) enum Level {
     Whole(usize),
     /// Over tiles along the rows.
     Rows,
+    /// Over tiles along lines of rows.
+    Lines,
     /// Over tiles along the columns.
     Columns,
     /// Over blocks of such tiles.
@@ -89,6 +94,8 @@ pub(super) struct Part {
     pub outer: Vec<usize>,
     /// The loop over rows.
     pub row: Option<usize>,
+    /// The loop over lines of rows, if a tile has several.
+    pub line: Option<usize>,
     /// The loop over columns.
     pub column: Option<usize>,
 }
@@ -99,13 +106,17 @@ const LOCAL: i64 = 48 << 10;
 /// The kernel with its parts side by side; nothing where what lies between stages is too large for the stack.
 pub(super) fn cut(mut staged: Staged, group: &Group, choice: &Choice) -> Option<(Staged, Vec<RowPart>)> {
     let rows = row_ranges(&mut staged, group, choice);
+    let lines = line_ranges(&mut staged, group, choice);
     let columns = column_ranges(&mut staged, group, choice);
     let mut cutter = Cutter { b: staged.b, names: BTreeSet::new(), allocs: Vec::new(), stages: group.before.clone() };
     let taken = group.before.iter().chain(&group.after).map(|s| s.name.clone());
     cutter.names.extend(taken);
     let mut parts = Vec::new();
     for (range, height) in &rows {
-        parts.push(cutter.row_part(group, choice, range.as_ref(), *height, &columns)?);
+        for (line, count) in &lines {
+            let size = Tile { rows: height * count, lines: *count, ..choice.tile };
+            parts.push(cutter.row_part(group, choice, (range.as_ref(), line.as_ref()), size, &columns)?);
+        }
     }
     if group.rows_behind {
         let on_rows = cutter.on_rows(group, choice, None, &BTreeMap::new());
@@ -135,8 +146,8 @@ impl Cutter {
         &mut self,
         group: &Group,
         choice: &Choice,
-        range: Option<&Range>,
-        rows: i64,
+        (range, line): (Option<&Range>, Option<&Range>),
+        Tile { rows, lines, .. }: Tile,
         columns: &[(Range, Tile)],
     ) -> Option<RowPart> {
         let mut bufs = BTreeMap::new();
@@ -144,9 +155,12 @@ impl Cutter {
             let new = self.of_rows(group, choice, *buf, rows)?;
             bufs.insert(*buf, Instead { buf: new, own: false });
         }
+        let mut own = Ranges::new();
+        own.extend(choice.row.zip(range.cloned()));
+        own.extend(choice.line().zip(line.cloned()));
         let mut tiles = Vec::new();
         for (columns, tile) in columns {
-            tiles.push(self.tile_part(group, choice, (range, columns), Tile { rows, ..*tile }, &bufs));
+            tiles.push(self.tile_part(group, choice, (&own, columns), Tile { rows, lines, ..*tile }, &bufs));
         }
         let on_rows = if group.rows_behind { Vec::new() } else { self.on_rows(group, choice, range, &bufs) };
         Some(RowPart { tiles, on_rows, shared: group.shared.len(), rows })
@@ -164,7 +178,7 @@ impl Cutter {
             let name = self.stage(stage, &ranges(links, choice.row, range), bufs);
             let at = |v: &VarId| stage.iters.iter().position(|i| links.get(v) == Some(&i.var));
             let outer: Vec<usize> = group.shared.iter().filter_map(at).collect();
-            all.push(Part { name, outer, row: choice.row.as_ref().and_then(at), column: None });
+            all.push(Part { name, outer, row: choice.row.as_ref().and_then(at), line: None, column: None });
         }
         all
     }
@@ -173,12 +187,12 @@ impl Cutter {
         &mut self,
         group: &Group,
         choice: &Choice,
-        (rows, columns): (Option<&Range>, &Range),
+        (rows, columns): (&Ranges, &Range),
         tile: Tile,
         bufs: &BTreeMap<BufId, Instead>,
     ) -> TilePart {
         let source = &group.contraction;
-        let mut own: Ranges = rows.into_iter().filter_map(|r| Some((choice.row?, r.clone()))).collect();
+        let mut own = rows.clone();
         own.insert(choice.column, columns.clone());
         let mut bufs = bufs.clone();
         if let Some(new) = self.of_tile(source, group.acc, &own) {
@@ -194,7 +208,7 @@ impl Cutter {
         }
         let sums = self.sums(source, &own, &bufs, choice);
         let at = |v: VarId| source.iters.iter().position(|i| i.var == v);
-        let (row, column) = (choice.row.and_then(at), at(choice.column));
+        let (row, line, column) = (choice.row.and_then(at), choice.line().and_then(at), at(choice.column));
         let on_tile = group.on_tile.iter();
         let on_tile =
             on_tile.map(|on| (self.on_tile(on, &own, &bufs, choice), on.unrolled && !choice.matrix)).collect();
@@ -204,7 +218,7 @@ impl Cutter {
         let block = if blocked { choice.block } else { 1 };
         let around = order(group, choice, blocked);
         let (ahead, next) = self.asked_ahead(choice, &around);
-        TilePart { sums, around, row, column, tile, block, ahead, next, on_tile, matrix: choice.matrix }
+        TilePart { sums, around, row, line, column, tile, block, ahead, next, on_tile, matrix: choice.matrix }
     }
 
     /// What is asked for some terms before it is needed, and what in the turns of loops around the tile instead.
@@ -240,22 +254,24 @@ impl Cutter {
         let ranges = own.iter().filter_map(|(v, r)| Some((*on.links.get(v)?, r.clone()))).collect();
         let name = self.stage(&on.stage, &ranges, bufs);
         let at = |v: VarId| on.stage.iters.iter().position(|i| on.links.get(&v) == Some(&i.var));
-        Part { name, outer: Vec::new(), row: choice.row.and_then(at), column: at(choice.column) }
+        let line = choice.line().and_then(at);
+        Part { name, outer: Vec::new(), row: choice.row.and_then(at), line, column: at(choice.column) }
     }
 
     /// Adds a part of the contraction, in blocks where its sum is long.
     fn sums(&mut self, source: &Stage, ranges: &Ranges, bufs: &BTreeMap<BufId, Instead>, choice: &Choice) -> Vec<Sum> {
         let whole = part(&mut self.b, source, &source.name, ranges, bufs);
+        let row = choice.row.and_then(|row| source.iters.iter().position(|i| i.var == row));
         // A register that is a matrix takes few terms of a sum one after another, and what it makes of them at once.
         let pairs = if choice.matrix { Vec::new() } else { pairs(&mut self.b, &whole, choice.terms) };
         if pairs.is_empty() {
-            let unroll = self.unrolled(&whole, choice);
+            let unroll = self.unrolled(&whole, row, choice);
             return vec![Sum { name: self.add(whole), blocks: None, unroll }];
         }
         let mut sums = Vec::new();
         for Pair { partial, total, blocks, buf } in pairs {
             self.allocs.push(buf);
-            let unroll = self.unrolled(&partial, choice);
+            let unroll = self.unrolled(&partial, row, choice);
             let partial = self.add(partial);
             sums.push(Sum { name: self.add(total), blocks: Some((partial, blocks)), unroll });
         }
@@ -263,18 +279,29 @@ impl Cutter {
     }
 
     /// As many terms as are chosen, or half as many and so on, that divide the innermost loop of a sum; all of a short
-    /// loop inside of others, whose turns would be spent on counting.
-    fn unrolled(&self, stage: &Stage, choice: &Choice) -> i64 {
+    /// loop inside of others, whose turns would be spent on counting. Not so many that rows read the same elements in
+    /// them: LLVM would load each once, and keep them in memory instead of accumulators.
+    fn unrolled(&self, stage: &Stage, row: Option<usize>, choice: &Choice) -> i64 {
         let short = if choice.small { 4 } else { 8 };
         let mut reduce = stage.iters.iter().rev().filter(|i| i.kind == IterKind::Reduce);
-        let last = reduce.next().and_then(|i| Viewer::new(self.b.func()).int(i.extent).as_const());
-        let Some(turns) = last else { return 1 };
+        let Some(last) = reduce.next() else { return 1 };
+        let Some(turns) = Viewer::new(self.b.func()).int(last.extent).as_const() else { return 1 };
         let inside = choice.small || reduce.next().is_some();
-        if choice.unroll > 1 && turns <= short && inside {
+        let most = row.and_then(|row| self.overlaps_after(stage, row, last.var)).unwrap_or(turns);
+        if choice.unroll > 1 && turns <= short.min(most) && inside {
             return turns;
         }
         let halves = std::iter::successors(Some(choice.unroll), |n| (*n > 1).then_some(n / 2));
-        halves.into_iter().find(|n| turns % n == 0).unwrap_or(1)
+        halves.into_iter().find(|n| *n <= most && turns % n == 0).unwrap_or(1)
+    }
+
+    /// After how many terms a row of a sum with broadcasts reads what the one before it has read.
+    fn overlaps_after(&self, stage: &Stage, row: usize, term: VarId) -> Option<i64> {
+        let row = stage.iters.get(row)?.var;
+        let found = of_stage(self.b.func(), stage, 0)?;
+        let broadcast = found.operands.iter().filter(|o| !o.ignores(row));
+        let all = found.operands.iter().all(|o| !o.ignores(row));
+        broadcast.filter_map(|o| o.overlaps_after(row, term)).min().filter(|_| !all)
     }
 
     /// Adds a part of a stage; its name.
@@ -321,7 +348,10 @@ fn ranges(links: &BTreeMap<VarId, VarId>, row: Option<VarId>, range: Option<&Ran
 /// choice says, each with the iterators that its operand walks through.
 fn order(group: &Group, choice: &Choice, blocked: bool) -> Vec<Level> {
     let source = &group.contraction;
-    let level = |v: &VarId| source.iters.iter().position(|i| i.var == *v).map(Level::Whole);
+    let level = |v: &VarId| match Some(*v) == choice.line() {
+        true => Some(Level::Lines),
+        false => source.iters.iter().position(|i| i.var == *v).map(Level::Whole),
+    };
     let mut around: Vec<Level> = group.shared.iter().filter_map(level).collect();
     let rest = source.iters.iter().filter(|i| i.kind == IterKind::Spatial).map(|i| i.var);
     let rest = rest.filter(|v| *v != choice.column && Some(*v) != choice.row && !group.shared.contains(v));
@@ -351,17 +381,9 @@ fn order(group: &Group, choice: &Choice, blocked: bool) -> Vec<Level> {
 fn row_ranges(staged: &mut Staged, group: &Group, choice: &Choice) -> Vec<(Option<Range>, i64)> {
     let Some(row) = choice.row else { return vec![(None, 1)] };
     let extent = int(staged, group, row);
-    let most = choice.tile.rows;
+    let most = choice.tile.rows / choice.tile.lines;
     match extent.as_const() {
-        Some(n) => {
-            let mut begin = 0;
-            let spans = balanced(n, most).into_iter().map(|span| {
-                let range = range(staged, &IntExpr::from(begin), &IntExpr::from(span.extent));
-                begin += span.extent;
-                (Some(range), span.tile)
-            });
-            spans.collect()
-        }
+        Some(n) => even(staged, n, most),
         None => {
             let whole = &extent.floor_div(&IntExpr::from(most)) * &IntExpr::from(most);
             let zero = IntExpr::from(0);
@@ -369,6 +391,25 @@ fn row_ranges(staged: &mut Staged, group: &Group, choice: &Choice) -> Vec<(Optio
             all.into_iter().map(|(begin, size, tile)| (Some(range(staged, &begin, &size)), tile)).collect()
         }
     }
+}
+
+/// Ranges of lines with how many of them a tile has; one without a range where a tile has one.
+fn line_ranges(staged: &mut Staged, group: &Group, choice: &Choice) -> Vec<(Option<Range>, i64)> {
+    match choice.line().and_then(|line| int(staged, group, line).as_const()) {
+        Some(n) => even(staged, n, choice.tile.lines),
+        None => vec![(None, 1)],
+    }
+}
+
+/// Ranges of tiles that are as even as can be, with the extent of these.
+fn even(staged: &mut Staged, extent: i64, most: i64) -> Vec<(Option<Range>, i64)> {
+    let mut begin = 0;
+    let spans = balanced(extent, most).into_iter().map(|span| {
+        let range = range(staged, &IntExpr::from(begin), &IntExpr::from(span.extent));
+        begin += span.extent;
+        (Some(range), span.tile)
+    });
+    spans.collect()
 }
 
 /// Ranges of columns with their tiles.

@@ -131,10 +131,12 @@ fn nest(s: &mut Schedule<'_>, part: &TilePart, name: &str, blocks: usize) -> Ste
     let tile = part.tile;
     let block = s.get_block(name)?;
     let loops = s.get_loops(block)?;
-    let whole = |n: &usize| part.around.contains(&Level::Whole(*n)) || Some(*n) == part.row || Some(*n) == part.column;
+    let tiled = [part.row, part.line, part.column];
+    let whole = |n: &usize| part.around.contains(&Level::Whole(*n)) || tiled.contains(&Some(*n));
     let mut over_blocks: Vec<LoopRV> = (0..loops.len()).filter(|n| !whole(n)).map(|n| loops[n]).collect();
     let reduce = over_blocks.split_off(blocks);
-    let rows = part.row.map(|n| split(s, loops[n], &[tile.rows])).transpose()?.unwrap_or_default();
+    let rows = part.row.map(|n| split(s, loops[n], &[tile.rows / tile.lines])).transpose()?.unwrap_or_default();
+    let lines = part.line.map(|n| split(s, loops[n], &[tile.lines])).transpose()?.unwrap_or_default();
     let (own, whole) = ([tile.vectors, tile.lanes], [tile.width()]);
     let columns = if part.matrix { &whole[..] } else { &own[..] };
     let columns = part.column.map(|n| split(s, loops[n], columns)).transpose()?.unwrap_or_default();
@@ -145,12 +147,14 @@ fn nest(s: &mut Schedule<'_>, part: &TilePart, name: &str, blocks: usize) -> Ste
     let level = |level: &Level| match level {
         Level::Whole(n) => loops.get(*n).copied(),
         Level::Rows => rows.first().copied(),
+        Level::Lines => lines.first().copied(),
         Level::Columns => columns.first().copied(),
         Level::Blocks => blocks.first().copied(),
         Level::InBlock => blocks.last().copied(),
     };
     let around: Vec<LoopRV> = part.around.iter().filter_map(level).collect();
-    let inside: Vec<LoopRV> = rows.iter().skip(1).chain(columns.iter().skip(1)).copied().collect();
+    let inside = [&lines, &rows, &columns].into_iter().flat_map(|loops| loops.iter().skip(1));
+    let inside: Vec<LoopRV> = inside.copied().collect();
     let (terms, elements) = (&reduce[..], &inside[..]);
     let (then, last) = if part.matrix { (elements, terms) } else { (terms, elements) };
     s.reorder(&[&around[..], &over_blocks, then, last].concat())?;
@@ -204,11 +208,13 @@ fn on_tile(s: &mut Schedule<'_>, part: &Part, tile: Tile, around: usize, unrolle
     let loops = s.get_loops(part.name.as_str())?;
     // Loops of one turn are gone, rows come in the stage's own order.
     let mut own = loops[around..].to_vec();
-    let has_row = tile.rows > 1 && part.row.is_some();
+    let has_row = tile.rows / tile.lines > 1 && part.row.is_some();
     let has_column = tile.width() > 1;
     let column = match (has_row, has_column) {
         (_, false) => None,
-        (true, true) if part.column < part.row => Some(own.remove(0)),
+        (true, true) if part.column < part.row => {
+            Some(own.remove(usize::from(tile.lines > 1 && part.line < part.column)))
+        }
         _ => own.pop(),
     };
     let mut order = own;

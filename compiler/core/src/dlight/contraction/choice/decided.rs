@@ -8,7 +8,7 @@ use tenfold_ir::tir::{BufId, IterKind, VarId};
 use super::super::blocks;
 use super::{Choice, Contraction, Costed, Extents, Packing, Staged, extent, extents};
 use crate::dlight::machine::Machine;
-use crate::dlight::tiles::{self, most_rows};
+use crate::dlight::tiles::{self, lines_at_once, most_rows};
 use crate::tune::Asked;
 
 /// Terms of a sum that may be written out behind one another.
@@ -95,8 +95,18 @@ fn tile(of: &Extents, choice: &mut Choice, machine: &Machine, asked: &Asked) {
         return;
     }
     let most = most_rows(vectors, machine).min(of.rows.unwrap_or(i64::MAX)).max(1);
-    let own = if vectors == choice.tile.vectors { choice.tile.rows } else { most.min(of.most).max(1) };
+    let same = vectors == choice.tile.vectors;
     choice.tile.vectors = vectors;
+    if choice.lines.is_some() {
+        let room = lines_at_once(of, vectors, machine);
+        let own = if same { choice.tile.lines } else { room };
+        choice.tile.lines = asked.number("lines", own, 1..=room);
+    }
+    if let (Some(rows), true) = (of.rows, choice.tile.lines > 1) {
+        choice.tile.rows = rows * choice.tile.lines;
+        return;
+    }
+    let own = if same { choice.tile.rows.min(most) } else { most.min(of.most).max(1) };
     choice.tile.rows = asked.number("rows", own, 1..=most);
 }
 

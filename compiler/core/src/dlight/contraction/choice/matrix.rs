@@ -47,8 +47,8 @@ pub(super) fn way(
     }
     let lanes = machine.vector_bytes / staged.b.buf(found.acc).dtype.size_bytes() as i64;
     let (_, choice) = cost(staged, found, (column, Some(row)), (lanes, None), machine);
-    let tile = Tile { rows: rows.min(ALONG * SIDE), vectors: width / SIDE, lanes: SIDE };
-    let mut choice = Choice { tile, packed, matrix: true, block: 1, unroll: 1, ..choice };
+    let tile = Tile { rows: rows.min(ALONG * SIDE), lines: 1, vectors: width / SIDE, lanes: SIDE };
+    let mut choice = Choice { tile, lines: None, packed, matrix: true, block: 1, unroll: 1, ..choice };
     choice.block = block(staged, found, row, &choice, machine);
     choice.columns_outside = outside(staged, found, row, &choice, machine);
     let all = cycles(staged, found, &choice, rows, words)?;

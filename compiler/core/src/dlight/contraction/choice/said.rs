@@ -36,6 +36,9 @@ impl Choice {
         if self.matrix {
             return format!("at most {}: two registers, which are matrices of 16 rows", tile.rows);
         }
+        if self.line().is_some() {
+            return format!("{} lines of {}: all that there are in one", tile.lines, tile.rows / tile.lines);
+        }
         if extent(staged, &staged.stages[found.stage], row) == Some(tile.rows) {
             return format!("{}: all that there are", tile.rows);
         }
