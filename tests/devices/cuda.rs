@@ -9,7 +9,7 @@ use tenfold_abi::program::{Node, Step};
 use tenfold_tests::tools;
 
 use crate::faults::{child, folder};
-use crate::program::{Row, call, check, compiled, kernel, row, twice};
+use crate::program::{Row, both, call, check, check_shift, compiled, kernel, row, twice};
 
 /// `y[i] = a * x[i] + c[0]` for `i < n`, as SPIR-V has it in `spirv.rs`.
 const SCALE: &str = "
@@ -50,10 +50,15 @@ END:
 ";
 
 fn linked(change: impl FnOnce(&mut tenfold_core::program::Program)) -> tenfold::DeviceCode {
+    pair(change)[0]
+}
+
+/// Two functions of one blob: what they add is 3 and 5.
+fn pair(change: impl FnOnce(&mut tenfold_core::program::Program)) -> [tenfold::DeviceCode; 2] {
     let mut program = twice();
     program.kernels = vec![kernel("scale", SCALE.into())];
     change(&mut program);
-    compiled(&program, "nvptx:sm_80")
+    both(&program, "nvptx:sm_80")
 }
 
 fn why<T: std::fmt::Debug>(result: Result<T, Error>) -> DeviceFault {
@@ -103,10 +108,11 @@ pub(crate) fn case(name: &str) -> bool {
 }
 
 fn works(gpu: &Cuda) {
-    let code = linked(|_| ());
+    let [code, other] = pair(|_| ());
     for n in [0, 1, 63, 64, 65, 1000] {
         check(gpu, code, n).expect("the device works");
     }
+    check_shift(gpu, other, 65, 5.0).expect("the device works");
     std::thread::scope(|scope| {
         for thread in 0..2 {
             scope.spawn(move || (0..20).for_each(|n| check(gpu, code, 50 * n + thread).expect("the device works")));

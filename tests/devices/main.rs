@@ -12,7 +12,7 @@ use tenfold::{Device, DeviceFault, DeviceKind, DeviceTensor, Dyn, Error, Status,
 use tenfold_abi::program::{Node, Step};
 use tenfold_tests::tools;
 
-use program::{Row, call, check, code, kernel, linked, row, twice};
+use program::{Row, both, call, check, check_shift, code, kernel, linked, row, twice};
 
 /// The device, opened once; none where there is no driver.
 fn gpu() -> Option<&'static Vulkan> {
@@ -37,6 +37,15 @@ fn a_program_runs_for_all_extents() {
     let code = linked(&twice());
     for n in [0, 1, 2, 63, 64, 65, 1000, 100_003] {
         check(gpu, code, n).expect("the device works");
+    }
+}
+
+#[test]
+fn functions_of_one_blob_have_their_own_constants() {
+    let Some(gpu) = gpu() else { return };
+    let [three, five] = both(&twice(), "spirv");
+    for (code, shift) in [(three, 3.0), (five, 5.0), (three, 3.0)] {
+        check_shift(gpu, code, 65, shift).expect("the device works");
     }
 }
 

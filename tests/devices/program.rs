@@ -20,6 +20,10 @@ pub(crate) type Row<D> = DeviceTensor<D, f32, (Dyn,)>;
 static SHIFT: [u8; 4] = 3.0_f32.to_le_bytes();
 static CONSTANTS: [&[u8]; 1] = [&SHIFT];
 
+/// What they add in a function whose program is the same.
+static OTHER_SHIFT: [u8; 4] = 5.0_f32.to_le_bytes();
+static OTHER_CONSTANTS: [&[u8]; 1] = [&OTHER_SHIFT];
+
 /// `y = a * (a * x + 3) + 3`, by way of the workspace; `n` of the call must not be 7.
 pub(crate) fn twice() -> Program {
     let mut program = Program { dims: 1, params: 1, results: 1, scalars: 1, ..Program::default() };
@@ -61,19 +65,29 @@ pub(crate) fn linked(program: &Program) -> DeviceCode {
 
 /// The same for devices that take this key.
 pub(crate) fn compiled(program: &Program, key: &str) -> DeviceCode {
+    both(program, key)[0]
+}
+
+/// Two functions of one blob: what they add is 3 and 5.
+pub(crate) fn both(program: &Program, key: &str) -> [DeviceCode; 2] {
     let payload = program.write().expect("the program is small");
     let modules = [Module::host(vec![1]), Module { key: key.into(), payload, imports: vec![] }];
-    code(&blob::write(&modules).expect("modules make a blob"))
+    codes(&blob::write(&modules).expect("modules make a blob"))
 }
 
 /// The bytes of a blob where they would be linked: aligned, and for ever.
 pub(crate) fn code(blob: &[u8]) -> DeviceCode {
+    codes(blob)[0]
+}
+
+fn codes(blob: &[u8]) -> [DeviceCode; 2] {
     let room: &'static mut [u8] = vec![0; blob.len() + 16].leak();
     let start = room.as_ptr().align_offset(16);
     let bytes = &mut room[start..start + blob.len()];
     bytes.copy_from_slice(blob);
+    let bytes = &*bytes;
     // SAFETY: the kernel stays inside of its buffers, whose sizes the program says, and writes all of the last.
-    unsafe { DeviceCode::new(bytes, &CONSTANTS) }
+    unsafe { [DeviceCode::new(bytes, &CONSTANTS), DeviceCode::new(bytes, &OTHER_CONSTANTS)] }
 }
 
 /// Calls the function.
@@ -93,12 +107,17 @@ pub(crate) fn row(n: usize) -> Tensor<f32, (Dyn,)> {
 
 /// Uploads a row, calls the function with it, and compares what comes back.
 pub(crate) fn check<D: Device>(gpu: &D, code: DeviceCode, n: usize) -> Result<(), Error> {
+    check_shift(gpu, code, n, 3.0)
+}
+
+/// The same for a function that adds another number.
+pub(crate) fn check_shift<D: Device>(gpu: &D, code: DeviceCode, n: usize, shift: f32) -> Result<(), Error> {
     let x = row(n);
     let there = DeviceTensor::upload(gpu, x.view())?;
     let mut y = Row::zeros(gpu, [n])?;
     assert_eq!(call(gpu, code, 2.0, &there, &mut y)?, Status::OK);
     let y = y.download(gpu)?;
-    let expected = x.as_slice().iter().map(|x| 2.0 * (2.0 * x + 3.0) + 3.0);
-    assert!(y.as_slice().iter().copied().eq(expected), "{n} elements");
+    let expected = x.as_slice().iter().map(|x| 2.0 * (2.0 * x + shift) + shift);
+    assert!(y.as_slice().iter().copied().eq(expected), "{n} elements, {shift} added");
     Ok(())
 }

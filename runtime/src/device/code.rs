@@ -29,10 +29,11 @@ impl DeviceCode {
         Self { blob, constants }
     }
 
-    /// Where it lies, which tells it from others.
+    /// What tells it from others: where the blob lies and where its constants are listed. The blob alone does not, since
+    /// functions whose blobs are equal share one, and it holds no more of the constants than their lengths.
     #[cfg_attr(not(any(feature = "cuda", feature = "vulkan")), expect(dead_code, reason = "devices are features"))]
-    pub(crate) fn address(&self) -> usize {
-        self.blob.as_ptr() as usize
+    pub(crate) fn key(&self) -> (usize, usize) {
+        (self.blob.as_ptr() as usize, self.constants.as_ptr() as usize)
     }
 
     /// The constants.

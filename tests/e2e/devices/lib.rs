@@ -11,6 +11,30 @@ pub fn classify(x: Tensor<f32, B, 16>) -> Tensor<f32, B, 8> {
     softmax(matmul(relu(matmul(x, W) - 0.5), V), axis = -1)
 }
 
+/// A function whose kernels and program are those of [`other`]'s, with another constant.
+pub mod one {
+    use tenfold::prelude::*;
+
+    /// Adds its window.
+    #[tensor_fn(targets("cpu", "spirv"))]
+    pub fn windowed(x: Tensor<f32, 512>) -> Tensor<f32, 512> {
+        const W: Tensor<f32, 512> = hann_window(512);
+        x + W
+    }
+}
+
+/// The same name and shapes.
+pub mod other {
+    use tenfold::prelude::*;
+
+    /// Adds its window.
+    #[tensor_fn(targets("cpu", "spirv"))]
+    pub fn windowed(x: Tensor<f32, 512>) -> Tensor<f32, 512> {
+        const W: Tensor<f32, 512> = hamming_window(512);
+        x + W
+    }
+}
+
 /// Strides, an index value, scalars, state, a fact, a check, two results.
 #[tensor_fn(targets("cpu", "spirv"))]
 pub fn step(

@@ -1,5 +1,5 @@
 //! Calls each function on the processor and on a device, which is there, refuses each kernel, or is absent.
-use e2e_devices::{classify, here, step, total};
+use e2e_devices::{classify, here, one, other, step, total};
 use tenfold::{Cpu, Device, DeviceFault, DeviceTensor, Dyn, Error, Fixed, Tensor, Vulkan, view};
 
 fn wave(count: usize, step: f64) -> Vec<f32> {
@@ -65,6 +65,18 @@ fn totals<D: Device>(device: &D) {
     assert_eq!(y.download(device).unwrap().as_slice()[0], total(&ints));
 }
 
+/// Functions whose programs are equal keep their own constants.
+fn windows<D: Device>(device: &D) {
+    let data = wave(512, 0.37);
+    let x = DeviceTensor::<D, f32, (Fixed<512>,)>::upload(device, view(&data, [512]).unwrap().with_shape().unwrap());
+    let (x, mut y) = (x.unwrap(), DeviceTensor::<D, f32, (Fixed<512>,)>::zeros(device, [512]).unwrap());
+    let x_here = Tensor::<f32, (Fixed<512>,)>::from(<[f32; 512]>::try_from(data).unwrap());
+    one::windowed::on(device).call(&x, &mut y).unwrap();
+    near(y.download(device).unwrap().as_slice(), one::windowed(&x_here).as_slice());
+    other::windowed::on(device).call(&x, &mut y).unwrap();
+    near(y.download(device).unwrap().as_slice(), other::windowed(&x_here).as_slice());
+}
+
 fn why<T: std::fmt::Debug>(result: Result<T, Error>) -> DeviceFault {
     match result {
         Err(Error::Device { why, .. }) => why,
@@ -87,6 +99,8 @@ fn main() {
             same(&Cpu, true);
             totals(&gpu);
             totals(&Cpu);
+            windows(&gpu);
+            windows(&Cpu);
             let x = DeviceTensor::<_, f32, (Fixed<8>,)>::zeros(&gpu, [8]).unwrap();
             let mut y = DeviceTensor::zeros(&gpu, [8]).unwrap();
             assert_eq!(why(here::on(&gpu).call(&x, &mut y)), DeviceFault::NoCode);

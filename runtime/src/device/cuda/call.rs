@@ -117,7 +117,7 @@ fn keys(capability: (i32, i32)) -> &'static [&'static str] {
 /// The program of a function, made ready once.
 fn load(device: &Cuda, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
     let mut programs = lock(&device.programs);
-    if let Some(loaded) = programs.get(&code.address()) {
+    if let Some(loaded) = programs.get(&code.key()) {
         return Ok(Arc::clone(loaded));
     }
     let mut why = DeviceFault::NoCode;
@@ -126,7 +126,7 @@ fn load(device: &Cuda, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
         match loaded {
             Ok(loaded) => {
                 let loaded = Arc::new(loaded);
-                programs.insert(code.address(), Arc::clone(&loaded));
+                programs.insert(code.key(), Arc::clone(&loaded));
                 return Ok(loaded);
             }
             // The driver may be too old for the one and know the other.

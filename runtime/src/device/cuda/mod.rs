@@ -34,8 +34,8 @@ use memory::Memory;
 /// ```
 pub struct Cuda {
     context: Arc<Context>,
-    /// The programs that ran, by where they lie.
-    programs: Mutex<HashMap<usize, Arc<Loaded>>>,
+    /// The programs that ran, by what tells their code from others'.
+    programs: Mutex<HashMap<(usize, usize), Arc<Loaded>>>,
     /// Of each constant that a program read, by where it lies and how long it is.
     constants: Mutex<HashMap<(usize, usize), Arc<Memory>>>,
 }

@@ -85,7 +85,7 @@ impl Room for Here<'_> {
 /// The program of a function, made ready once.
 fn load(device: &Vulkan, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
     let mut programs = lock(&device.programs);
-    if let Some(loaded) = programs.get(&code.address()) {
+    if let Some(loaded) = programs.get(&code.key()) {
         return Ok(Arc::clone(loaded));
     }
     let program = code.program("spirv")?;
@@ -96,7 +96,7 @@ fn load(device: &Vulkan, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
     let constants = constants.collect::<Result<Vec<_>, _>>()?;
     let pipelines = Arc::new(Pipelines::new(&device.shared, &program)?);
     let loaded = Arc::new(Loaded { program, pipelines, constants });
-    programs.insert(code.address(), Arc::clone(&loaded));
+    programs.insert(code.key(), Arc::clone(&loaded));
     Ok(loaded)
 }
 
