@@ -230,10 +230,9 @@ impl Emit<'_> {
             passed.push(quote!(&mut #here));
             back.push(quote!(self.0.store(&#here, #r)?;));
         }
-        let krate = &self.names.krate;
         quote! {
             #(#lets)*
-            on(&#krate::Cpu).call(#(#passed),*)?;
+            OnDevice(self.0.on_host()).call(#(#passed),*)?;
             #(#back)*
             ::core::result::Result::Ok(())
         }

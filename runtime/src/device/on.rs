@@ -100,6 +100,12 @@ impl<'d, D: Device> On<'d, D> {
 
 #[cfg(feature = "alloc")]
 impl<D: Device> On<'_, D> {
+    /// The same function on the processor, with the variant that was chosen.
+    #[must_use]
+    pub fn on_host(&self) -> On<'static, Cpu> {
+        On { device: &Cpu, function: self.function, variant: self.variant, or_host: false }
+    }
+
     /// Where a tensor lies, and how many bytes it has.
     ///
     /// # Errors
@@ -136,5 +142,28 @@ impl<D: Device> On<'_, D> {
     ) -> Result<(), Error> {
         *to = DeviceTensor::upload(self.device, made.download(&Cpu)?.view())?;
         Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+    use crate::{Signature, Variant, rt, variants};
+
+    #[test]
+    fn the_processor_takes_the_variant_that_was_chosen() {
+        let info = rt::FunctionInfo {
+            signature: &Signature { name: "f", params: &[], results: &[], facts: &[] },
+            workspace_bytes: Some(0),
+            weight_bytes: 0,
+            variants: &[Variant { name: "baseline", features: &[] }],
+            call: |_| Ok(()),
+        };
+        let chosen = On::new(&Cpu, rt::function(info)).variant("baseline").expect("there is one").or_host();
+        let found = chosen.on_host().run(|| {
+            assert_eq!(variants::current(), "baseline");
+            Ok(())
+        });
+        assert_eq!(found, Ok(()));
     }
 }
