@@ -191,7 +191,7 @@ impl Walk<'_> {
             Stmt::Call { func, args, launch } => self.call(host, func, args, *launch),
             Stmt::If { cond, then, otherwise } => self.branch(host, *cond, then, otherwise.as_deref()),
             Stmt::For { .. } | Stmt::While { .. } | Stmt::Block(_) | Stmt::Barrier(_) => {
-                Err(host.refuse("the host would have to compute", DEVICES_TAKE))
+                Err(host.refuse("the host would have to run a loop of the graph", DEVICES_TAKE))
             }
         }
     }
@@ -230,7 +230,7 @@ impl Walk<'_> {
     fn scalar(&mut self, host: &mut Host, buf: BufId, value: ExprId) -> Result<(), CompileError> {
         match scalar_of(host, value) {
             Some((at, _)) => self.hold(host, buf, Place::Scalar(at)).map(|_| ()),
-            None => Err(host.refuse("the host would have to compute", DEVICES_TAKE)),
+            None => Err(host.refuse("the host would have to compute a value of the graph", DEVICES_TAKE)),
         }
     }
 

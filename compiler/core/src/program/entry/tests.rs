@@ -146,7 +146,11 @@ fn what_the_host_cannot_decide_is_refused() {
     );
     assert_eq!(
         told("    call @second(", "    for i in 0 +: N serial {\n    }\n    call @second("),
-        "`f`: the host would have to compute"
+        "`f`: the host would have to run a loop of the graph"
+    );
+    assert_eq!(
+        told("    scalar[0] = k\n", "    scalar[0] = add(k, k)\n"),
+        "`f`: the host would have to compute a value of the graph"
     );
 }
 
