@@ -95,7 +95,8 @@ pub(super) fn bind<R: Room>(
                 let end = offset.checked_add(bytes).filter(|end| *end <= needed);
                 let whole = end.is_some() && offset.is_multiple_of(WORKSPACE_ALIGN as u64);
                 let memory = workspace.clone().filter(|_| whole).ok_or(DeviceFault::Operands)?;
-                Bound { memory, offset, bytes }
+                // An empty part may lie at the end, where no device binds anything.
+                Bound { memory, offset: if bytes == 0 { 0 } else { offset }, bytes }
             }
             _ => Bound { memory: whole(room, buffer, operands, bytes)?, offset: 0, bytes },
         };
