@@ -56,6 +56,11 @@ pub(super) fn publish(
     Ok(names)
 }
 
+/// Whether constants can be linked for a target.
+pub(super) fn linked_for(triple: &str) -> bool {
+    Format::of_triple(triple).is_some()
+}
+
 /// The name of a constant's archive.
 pub(super) fn archive(hash: &str) -> String {
     format!("tenfold_w_{hash}")

@@ -6,9 +6,9 @@ use crate::worker::message::Request;
 use tenfold_core::pass::PassContext;
 use tenfold_core::{Device, DeviceCode, Options, compile_device, constant_symbol};
 use tenfold_ir::{ConstBytes, ConstData, DType, Module, content};
-use tenfold_syntax::Diagnostic;
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::index::{DeviceParts, Linked};
+use tenfold_syntax::{Code, Diagnostic};
 
 /// A device that a function is compiled for, and where that is written.
 pub(super) struct Wanted {
@@ -30,6 +30,12 @@ pub(super) fn compile(
     options: &Options,
     request: &Request,
 ) -> Result<DeviceParts, Diagnostic> {
+    if !constants::linked_for(&request.target.triple) {
+        let text = format!("programs for devices cannot be linked for `{}` yet", request.target.triple);
+        let error = Diagnostic::new(wanted.node, Code::Target, text);
+        let help = "leave the device out there, or build for a target whose objects are ELF or WebAssembly";
+        return Err(error.help(help));
+    }
     let made = compile_device(module, wanted.device, context, options);
     let DeviceCode { blob, constants, .. } = made.map_err(|error| {
         let error = super::diagnostic(error);
