@@ -57,4 +57,8 @@ found=$("$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage
     --disable-background-networking --disable-sync --user-data-dir="$profile" --virtual-time-budget=5000 \
     --dump-dom "file://$build/check.html" 2>"$build/browser.log" | sed -n 's/.*<title>\(.*\)<\/title>.*/\1/p')
 echo "drawn and read: $found"
-[ "$found" = '0 1 7' ]
+if [ "$found" != '0 1 7' ]; then
+    cat "$build/browser.log" >&2
+    echo "wasm: expected 0 1 7 to be drawn and read, found \`$found\`; above is what $browser says" >&2
+    exit 1
+fi
