@@ -51,7 +51,7 @@ impl DeviceCode {
     }
 }
 
-/// A scalar as a kernel takes it: its bits, those of small integers with their sign in 32.
+/// A scalar as a kernel takes it: its bits, those of small integers with their sign in 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScalarBits {
     /// What it is.
