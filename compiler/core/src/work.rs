@@ -27,6 +27,9 @@ const FAR: i64 = 1 << 18;
 /// Bytes of such operands that a core is given in a cycle: between what the second cache gives and what the third does.
 const NEARER: i64 = 16;
 
+/// Bytes by the index that reads them, by the operand.
+type Reads = BTreeMap<BufId, BTreeMap<Vec<ExprId>, i64>>;
+
 /// Counts over one function.
 pub(crate) struct Work<'f> {
     viewer: Viewer<'f>,
@@ -52,21 +55,27 @@ impl<'f> Work<'f> {
     fn far(&mut self, stmt: &Stmt) -> i64 {
         let mut read = BTreeMap::new();
         self.reads(stmt, &mut Vec::new(), &mut read);
-        read.into_values().fold(0, i64::saturating_add)
+        let func = self.viewer.func();
+        let of = |(buf, places): (BufId, BTreeMap<Vec<ExprId>, i64>)| {
+            places.into_values().fold(0, i64::saturating_add).min(large(func, buf).unwrap_or(0))
+        };
+        read.into_iter().map(of).fold(0, i64::saturating_add)
     }
 
-    /// The most that one expression inside of a statement reads of each large operand.
-    fn reads(&mut self, stmt: &Stmt, loops: &mut Vec<(VarId, i64)>, read: &mut BTreeMap<BufId, i64>) {
+    /// What each index inside of a statement reads of each large operand: tiles that are written out have many of them.
+    fn reads(&mut self, stmt: &Stmt, loops: &mut Vec<(VarId, i64)>, read: &mut Reads) {
         let func = self.viewer.func();
         for id in func.reachable(stmt.exprs()) {
             let Expr::Load { buf, index, .. } = func.exprs.get(id) else { continue };
-            let Some(size) = large(func, *buf) else { continue };
+            if large(func, *buf).is_none() {
+                continue;
+            }
             let moves = func.reachable(index.iter().copied());
             let moves: BTreeSet<VarId> = moves.into_iter().filter_map(|e| variable(func.exprs.get(e))).collect();
             let turns = loops.iter().filter(|(var, _)| moves.contains(var)).map(|(_, turns)| *turns);
             let each = i64::from(func.exprs.ty(id).lanes) * func.buffers[buf.0 as usize].dtype.size_bytes() as i64;
-            let bytes = turns.fold(each, i64::saturating_mul).min(size);
-            let most = read.entry(*buf).or_insert(0);
+            let bytes = turns.fold(each, i64::saturating_mul);
+            let most = read.entry(*buf).or_default().entry(index.clone()).or_insert(0);
             *most = bytes.max(*most);
         }
         let inside = match stmt {
