@@ -22,7 +22,7 @@ use tenfold_abi::Level;
 use tenfold_core::pass::{PassContext, UserPass};
 use tenfold_core::tune::Tuned;
 use tenfold_core::{Backend, Budgets, CodegenOptions, CompileError, ErrorKind, Jobs, Options, Target};
-use tenfold_ir::Loc;
+use tenfold_ir::{Loc, Module};
 use tenfold_syntax::ast::{Budget, BudgetOf, NodeId};
 use tenfold_syntax::elaborate::elaborate_instance;
 use tenfold_syntax::{Code, Diagnostic};
@@ -71,11 +71,12 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
         ..Options::default()
     };
     variants::ask(&mut options, &context.target, &levels);
-    let for_devices = device::wanted(&member, request).map(|device| (device, module.clone()));
+    let devices = device::wanted(&member, request).map_err(|error| vec![error])?;
+    let for_devices = if devices.is_empty() { Module::default() } else { module.clone() };
     let made = tenfold_core::compile(module, &context, &options, &*backend);
     let made = made.map_err(|errors| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
-    let device = for_devices.map(|(device, module)| device::compile(&device, module, &context, &options, request));
-    let device = device.transpose().map_err(|error| vec![error])?;
+    let device = device::compile(&devices, &for_devices, &context, &options, &*backend, request);
+    let device = device.map_err(|error| vec![error])?;
     let compiled = begin.elapsed();
     let constants = constants::publish(request, &made.constants, &options.section).map_err(|error| vec![error])?;
     let [passes, code] = made.times;

@@ -28,6 +28,7 @@ pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
         },
         ["parse"] => file.refused.clone().map(|e| vec![e]).ok_or_else(|| "expected a text that does not parse".into()),
         ["spirv"] => crate::spirv::run(file),
+        ["ptx"] => crate::ptx::run(file),
         ["schedule"] => crate::schedule::run(file),
         _ => Err(format!("there is no command `test {}`", words.join(" "))),
     }

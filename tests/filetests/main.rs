@@ -19,7 +19,8 @@
 //! - `test run`: what the entry gives, by the interpreters and every back end;
 //! - `test eval`: what the entry, a prim-func of any phase, gives by the interpreter, or its error;
 //! - `test race`: the same, and it must be a race;
-//! - `test spirv`: the shader of each device function, which two validators accept, or why there is none.
+//! - `test spirv`: the shader of each device function, which two validators accept, or why there is none;
+//! - `test ptx`: the PTX of each device function, which ptxas accepts, or why there is none.
 //!
 //! `; const HASH f32[2] = 1 2` adds a constant, `; sym N = 3` and `; input f32[2] = 1 2` are what a function is called
 //! with. The expected text stands behind `; ` line by line; `TENFOLD_BLESS=1` writes it anew.
@@ -40,6 +41,7 @@ mod meaning;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/native.rs"]
 mod native;
+mod ptx;
 mod refusals;
 mod schedule;
 mod spirv;

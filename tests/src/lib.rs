@@ -2,4 +2,5 @@
 
 pub mod elf;
 pub mod outside;
+pub mod ptxas;
 pub mod tools;

@@ -506,7 +506,7 @@ mod tests {
             ("show", "the name of a function is missing; `cargo tenfold list` names them"),
             (
                 "show --stage mir f",
-                "there is no stage `mir`; expected one of `relax`, `tir`, `llvm`, `asm`, `c`, `spirv`",
+                "there is no stage `mir`; expected one of `relax`, `tir`, `llvm`, `asm`, `c`, `spirv`, `ptx`",
             ),
             ("show f -x", "`show` has no option `-x`"),
             ("show f --after Pad", "there is no pass `Pad`; passes.md lists them"),

@@ -86,7 +86,7 @@ Exit codes: 0 every function is compiled, 1 some are not, 2 the command line is 
 /// `cargo tenfold show --help`.
 pub(crate) const SHOW: &str = concat!(
     "\
-Prints one function as relax, tir, LLVM IR, assembly, C or SPIR-V
+Prints one function as relax, tir, LLVM IR, assembly, C, SPIR-V or PTX
 
 Usage: cargo tenfold show [--stage STAGE] [OPTIONS] FN
        cargo tenfold show --before PASS | --after PASS | --passes | --timing | --remarks
@@ -102,6 +102,7 @@ Stages:
   asm      Assembly
   c        C11, as the C back end prints it
   spirv    The shaders of its kernels for Vulkan
+  ptx      The PTX of its kernels for CUDA, of each chip that it names, else for sm_80
 
 Options:
   -s, --stage STAGE           What to print

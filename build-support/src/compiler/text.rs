@@ -29,8 +29,8 @@ pub(super) fn of(
     if let Ask::Kernels(folder) = ask {
         return kernels(folder, module, context, member, request);
     }
-    if *ask == Ask::Stage(Stage::Spirv) {
-        return shaders(module, context, member);
+    if let Ask::Stage(stage @ (Stage::Spirv | Stage::Ptx)) = ask {
+        return kernels_of_devices(*stage, module, context, member);
     }
     let backend = backend_of(ask).map_err(|error| vec![error])?;
     let levels = super::levels(request, member, &context.target, &*backend)?;
@@ -53,18 +53,32 @@ pub(super) fn of(
     of_variant(ask, module, remarks, context, options, &*backend)
 }
 
-/// The kernels for Vulkan, whether the function names it as a target or not.
-fn shaders(module: Module, context: &PassContext, member: &Member) -> Result<Compiled, Vec<Diagnostic>> {
+/// The kernels for Vulkan or for CUDA, for each chip that the function names as a target; whether it names one or not.
+fn kernels_of_devices(
+    stage: Stage,
+    module: Module,
+    context: &PassContext,
+    member: &Member,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let named = member.tree.attributes.devices().filter_map(|text| Device::from_text(&text.value).ok());
+    let mut devices: Vec<Device> = named.filter(|device| device.is_ptx() == (stage == Stage::Ptx)).collect();
+    if devices.is_empty() {
+        devices.push(if stage == Stage::Ptx { Device::Sm80 } else { Device::Spirv });
+    }
+    let backend = backend_of(&Ask::Stage(stage)).map_err(|error| vec![error])?;
     let options = Options { strict: super::is_strict(member), ..Options::default() };
-    let made = tenfold_core::compile_device(module, Device::Spirv, context, &options);
-    let text = made.map_err(|error| vec![super::diagnostic(error)])?.text;
+    let mut text = String::new();
+    for device in devices {
+        let made = tenfold_core::compile_device(module.clone(), device, context, &options, &*backend);
+        text += &made.map_err(|error| vec![super::diagnostic(error)])?.text;
+    }
     Ok(Compiled { text, ..Compiled::default() })
 }
 
 /// What makes the text of a stage.
 fn backend_of(ask: &Ask) -> Result<Box<dyn Backend>, Diagnostic> {
     match ask {
-        Ask::Stage(stage @ (Stage::Llvm | Stage::Asm)) => backend::llvm().map_err(|why| {
+        Ask::Stage(stage @ (Stage::Llvm | Stage::Asm | Stage::Ptx)) => backend::llvm().map_err(|why| {
             let text = format!("the stage `{}` needs LLVM: {why}", stage.name());
             Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)
         }),

@@ -33,11 +33,14 @@ pub enum Stage {
     C,
     /// Shaders of the kernels for Vulkan.
     Spirv,
+    /// PTX of the kernels for CUDA.
+    Ptx,
 }
 
 impl Stage {
     /// Every stage, in the order of the pipeline.
-    pub const ALL: [Stage; 6] = [Stage::Relax, Stage::Tir, Stage::Llvm, Stage::Asm, Stage::C, Stage::Spirv];
+    pub const ALL: [Stage; 7] =
+        [Stage::Relax, Stage::Tir, Stage::Llvm, Stage::Asm, Stage::C, Stage::Spirv, Stage::Ptx];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -48,6 +51,7 @@ impl Stage {
             Stage::Asm => "asm",
             Stage::C => "c",
             Stage::Spirv => "spirv",
+            Stage::Ptx => "ptx",
         }
     }
 
@@ -116,6 +120,19 @@ pub trait Backend: Sync {
 
     /// Compiles every prim-func of `module` (all of phase `Target`) into one object. Exported ones become symbols.
     fn build(&self, module: &Module, target: &Target, options: &CodegenOptions) -> Result<Artefact, BackendError>;
+
+    /// The PTX of a device function of phase `Target`, whose entry point has that name. It takes the function's buffers,
+    /// then the constants as [`kernel::constants`](crate::kernel::constants) lists them, then its values.
+    fn kernel(
+        &self,
+        _module: &Module,
+        _func: &PrimFunc,
+        _name: &str,
+        _target: &Target,
+    ) -> Result<String, BackendError> {
+        let message = format!("PTX is written by LLVM, and this is compiled through {}", self.name());
+        Err(BackendError::machine(message, "`cargo tenfold doctor` says which LLVM was looked for"))
+    }
 }
 
 /// The symbol of a constant with that content hash.

@@ -21,7 +21,7 @@ use crate::pass::{PassContext, UserPass};
 use crate::text::module_text;
 use code::{Code, Made};
 pub(crate) use code::{gaining, is_for_products};
-pub use device::{DeviceCode, compile_device};
+pub use device::{DeviceCode, DeviceModule, compile_device, pack_devices};
 pub use jobs::{Alone, Jobs, Lent, on_threads};
 
 /// What a compilation is asked for besides the module.

@@ -13,6 +13,7 @@ mod externs;
 mod flops;
 mod fuse;
 mod homes;
+pub mod kernel;
 pub mod lower;
 pub mod pass;
 mod pipeline;
@@ -33,7 +34,8 @@ mod work;
 pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage, constant_symbol, with_context};
 pub use budget::Budgets;
 pub use compile::{
-    Alone, Compiled, DeviceCode, Jobs, Lent, Options, Variant, compile, compile_device, on_threads, variant_symbol,
+    Alone, Compiled, DeviceCode, DeviceModule, Jobs, Lent, Options, Variant, compile, compile_device, on_threads,
+    pack_devices, variant_symbol,
 };
 pub use error::{CompileError, ErrorKind};
 pub use externs::{ExternArg, ExternCall, extern_calls};

@@ -3,12 +3,12 @@
 mod entry;
 mod kernels;
 
-use tenfold_abi::program::{Arg, Buffer, Counts, Kernel, Node, Step};
+use tenfold_abi::program::{Arg, Buffer, Counts, Kernel, Node, Place, Step};
 use tenfold_ir::Loc;
 
 use crate::CompileError;
 pub use entry::{Kernel as DeviceKernel, of_entry};
-pub use kernels::kernels;
+pub use kernels::{kernel, kernels};
 
 /// What a function does on a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,6 +78,20 @@ impl Program {
             self.nodes.push(node);
             self.nodes.len() - 1
         }) as u32
+    }
+
+    /// Counts constants as `order` lists them, among which are its own; of those that it does not read there are 0 bytes.
+    pub(crate) fn count_constants(&mut self, order: &[&str]) {
+        let place = |hash: &str| order.iter().position(|other| *other == hash).unwrap_or(order.len()) as u32;
+        for buffer in &mut self.buffers {
+            if let Place::Constant(at) = &mut buffer.place
+                && let Some(constant) = self.constants.get(*at as usize)
+            {
+                *at = place(&constant.hash);
+            }
+        }
+        let own = |hash: &str| self.constants.iter().find(|own| own.hash == hash).map_or(0, |own| own.bytes);
+        self.constants = order.iter().map(|hash| Constant { hash: (*hash).into(), bytes: own(hash) }).collect();
     }
 
     /// The bytes that a blob carries.

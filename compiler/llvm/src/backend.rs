@@ -7,7 +7,7 @@ use inkwell::{
     targets::{FileType, TargetMachine},
 };
 use tenfold_core::{Artefact, Backend, BackendError, CodegenOptions, Stage, Target};
-use tenfold_ir::Module;
+use tenfold_ir::{Module, tir::PrimFunc};
 
 use crate::{Found, Llvm, diagnostics::Diagnostics, emit, machine::Machine, stack};
 
@@ -38,6 +38,38 @@ impl Backend for LlvmBackend {
         let work = || Machine::of(target).and_then(|machine| build(self.llvm, &machine, module, target, options));
         with_deep_stack(work).map_err(BackendError::ours)
     }
+
+    fn kernel(&self, module: &Module, func: &PrimFunc, name: &str, target: &Target) -> Result<String, BackendError> {
+        let work = || {
+            let machine = Machine::of(target)?;
+            kernel(&machine, &machine.open(self.llvm)?, module, func, name, target)
+        };
+        with_deep_stack(work).map_err(BackendError::ours)
+    }
+}
+
+/// The PTX of a device function.
+pub(crate) fn kernel(
+    machine: &Machine,
+    opened: &TargetMachine,
+    module: &Module,
+    func: &PrimFunc,
+    name: &str,
+    target: &Target,
+) -> Result<String, String> {
+    let context = Context::create();
+    let diagnostics = Diagnostics::listen(&context);
+    let out = emit::device::emit(&context, machine, opened, module, func, name, target)?;
+    verify(&out)?;
+    out.run_passes(pipeline(target), opened, passes()).map_err(|error| error.to_string())?;
+    opened.set_asm_verbosity(false);
+    let buffer = opened.write_to_memory_buffer(&out, FileType::Assembly).map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&bytes(&buffer)).trim_end_matches('\0').to_owned();
+    let error = diagnostics.errors().into_iter().next();
+    drop(out);
+    drop(context);
+    drop(diagnostics);
+    error.map_or(Ok(text), Err)
 }
 
 /// Runs `work` where deep expressions fit: build scripts are not optimised, so that each level takes kilobytes.

@@ -3,6 +3,7 @@
 //! It knows tir and instructions, not passes of LLVM or object files.
 
 mod alias;
+pub(crate) mod device;
 mod dot;
 mod expr;
 mod function;
@@ -61,11 +62,7 @@ pub(crate) fn emit<'c>(
     target: &Target,
     options: &CodegenOptions,
 ) -> Result<Module<'c>, String> {
-    let text = MemoryBuffer::create_from_memory_range_copy(helper::text().as_bytes(), "tenfold");
-    let out = context.create_module_from_ir(text).map_err(|error| error.to_string())?;
-    out.set_source_file_name("tenfold");
-    out.set_triple(&opened.get_triple());
-    out.set_data_layout(&opened.get_target_data().get_data_layout());
+    let out = new_module(context, opened)?;
     let ir = Ir::new(context, &out);
     for function in ir.functions() {
         describe(&ir, function, machine, target);
@@ -96,6 +93,16 @@ pub(crate) fn emit<'c>(
     }
     places.finish();
     drop(ir);
+    Ok(out)
+}
+
+/// A module that holds functions of our own.
+fn new_module<'c>(context: &'c Context, opened: &TargetMachine) -> Result<Module<'c>, String> {
+    let text = MemoryBuffer::create_from_memory_range_copy(helper::text().as_bytes(), "tenfold");
+    let out = context.create_module_from_ir(text).map_err(|error| error.to_string())?;
+    out.set_source_file_name("tenfold");
+    out.set_triple(&opened.get_triple());
+    out.set_data_layout(&opened.get_target_data().get_data_layout());
     Ok(out)
 }
 

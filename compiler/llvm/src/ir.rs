@@ -134,7 +134,10 @@ impl<'c> Type<'c> {
     pub(crate) fn is_float(self) -> bool {
         matches!(
             self.lane().kind(),
-            LLVMTypeKind::LLVMHalfTypeKind | LLVMTypeKind::LLVMFloatTypeKind | LLVMTypeKind::LLVMDoubleTypeKind
+            LLVMTypeKind::LLVMHalfTypeKind
+                | LLVMTypeKind::LLVMBFloatTypeKind
+                | LLVMTypeKind::LLVMFloatTypeKind
+                | LLVMTypeKind::LLVMDoubleTypeKind
         )
     }
 }
@@ -178,6 +181,11 @@ impl<'c, 'm> Ir<'c, 'm> {
             32 => llvm!(LLVMFloatTypeInContext(self.context)),
             _ => llvm!(LLVMDoubleTypeInContext(self.context)),
         })
+    }
+
+    /// The 16-bit float with the exponent of `float`.
+    pub(crate) fn brain(&self) -> Type<'c> {
+        Type::new(llvm!(LLVMBFloatTypeInContext(self.context)))
     }
 
     /// A pointer.
@@ -545,6 +553,11 @@ impl<'c, 'm> Ir<'c, 'm> {
         let function = llvm!(LLVMAddFunction(self.module.as_mut_ptr(), name.as_ptr(), ty));
         self.see(function, seen);
         Value::new(function)
+    }
+
+    /// How a function is called.
+    pub(crate) fn convention(&self, function: Value<'c>, number: u32) {
+        llvm!(LLVMSetFunctionCallConv(function.0, number));
     }
 
     /// The functions that the module defines.

@@ -10,7 +10,7 @@ use inkwell::{
     OptimizationLevel,
     targets::{CodeModel, RelocMode, Target as LlvmTarget, TargetMachine, TargetMachineOptions, TargetTriple},
 };
-use tenfold_core::{Arch, Target};
+use tenfold_core::{Arch, Device, Target};
 
 pub use features::known_features;
 pub(crate) use features::{FloatUnit, Minimum};
@@ -45,6 +45,9 @@ pub fn known_targets() -> impl Iterator<Item = &'static str> + Clone {
 impl Machine {
     /// What LLVM is told of `target`, or why the back end does not serve it.
     pub(crate) fn of(target: &Target) -> Result<Machine, String> {
+        if target.device.is_some_and(Device::is_ptx) {
+            return Ok(Machine::of_gpu(target));
+        }
         let row = ROWS.iter().find(|row| row.rust == target.triple);
         let (arch, known) = (target.arch, row.is_some());
         let row = match (row, arch) {
@@ -74,6 +77,20 @@ impl Machine {
             reloc: row.reloc,
             code_model: row.code_model,
         })
+    }
+
+    /// A GPU of NVIDIA's, whose chip and version of PTX are those of the device's row.
+    fn of_gpu(target: &Target) -> Machine {
+        let features: Vec<String> = target.features.iter().map(|feature| format!("+{feature}")).collect();
+        Machine {
+            triple: target.triple.clone(),
+            cpu: target.cpu.clone(),
+            features: features.join(","),
+            float: FloatUnit::full(),
+            abi: "",
+            reloc: RelocMode::Default,
+            code_model: CodeModel::Default,
+        }
     }
 
     /// LLVM's description of the machine, at the level that compiles best.
@@ -110,6 +127,8 @@ fn initialize(triple: &str) {
         LlvmTarget::initialize_riscv(&config);
     } else if arch.starts_with("wasm") {
         LlvmTarget::initialize_webassembly(&config);
+    } else if arch.starts_with("nvptx") {
+        LlvmTarget::initialize_nvptx(&config);
     }
 }
 

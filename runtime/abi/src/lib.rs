@@ -38,11 +38,13 @@ mod dtype;
 mod level;
 pub mod program;
 mod status;
+mod target;
 
 pub use device::DeviceKind;
 pub use dtype::DType;
 pub use level::{AARCH64_LEVELS, BASELINE, FAMILIES, Level, X86_64_LEVELS, number_of_level};
 pub use status::Status;
+pub use target::{DEVICE_TARGETS, DeviceTarget};
 
 /// The number on which macro, build script and runtime must agree.
 pub const ABI_VERSION: u32 = 4;

@@ -5,7 +5,7 @@ use alloc::{vec, vec::Vec};
 
 use tenfold_abi::program::{Arg, Buffer, Place, Step, WORKSPACE_ALIGN};
 
-use super::{DeviceFault, Operands};
+use super::{DeviceCode, DeviceFault, Operands};
 use crate::{Status, program::Program};
 
 /// Where the memory of a call comes from.
@@ -50,6 +50,15 @@ pub(super) struct Start {
     /// Whether what came before must be done.
     #[cfg_attr(not(feature = "vulkan"), expect(dead_code, reason = "a stream runs in order"))]
     pub(super) waits: bool,
+}
+
+/// A constant that a program counts, if it reads it: of those that only other devices' programs read it has no bytes.
+pub(super) fn constant(code: DeviceCode, at: usize, bytes: usize) -> Result<Option<&'static [u8]>, DeviceFault> {
+    match code.constants().get(at) {
+        Some(data) if data.len() == bytes => Ok(Some(data)),
+        Some(_) if bytes == 0 => Ok(None),
+        _ => Err(DeviceFault::Operands),
+    }
 }
 
 /// The expressions of a program for the dims of a call; or the status of the first check that does not hold.

@@ -4,27 +4,36 @@ use tenfold_ir::{ConstData, Module};
 
 use super::Options;
 use super::code::{make_strict, place_constants};
+use crate::Backend;
 use crate::blob;
 use crate::error::CompileError;
 use crate::pass::{self, PassContext};
 use crate::pipeline;
-use crate::program::{self, of_entry};
+use crate::program::{self, Program, of_entry};
 use crate::target::Device;
 use crate::tune::Tuned;
 
-/// What a function brings along for a device.
+/// What a function brings along for devices.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceCode {
-    /// The bytes of a blob that holds its program.
+    /// The bytes of a blob that holds a program for each device.
     pub blob: Vec<u8>,
-    /// The constants that the program counts, in its order: what must be linked beside the blob.
+    /// The constants that the programs count, in their order: what must be linked beside the blob.
     pub constants: Vec<ConstData>,
+}
+
+/// A function for one device.
+#[derive(Clone, Debug)]
+pub struct DeviceModule {
+    device: Device,
+    program: Program,
+    constants: Vec<ConstData>,
     /// The code of its kernels as text.
     pub text: String,
 }
 
-/// Runs the pipeline for a device and makes the program. The context's settings hold for the device as well; its
-/// watchers, the user's passes and records of tuned schedules are for the processor.
+/// Runs the pipeline for a device and makes the program; `backend` writes PTX. The context's settings hold for the device
+/// as well; its watchers, the user's passes and records of tuned schedules are for the processor.
 ///
 /// # Errors
 /// What the device does not take, or what is wrong with the settings, at a node of the source.
@@ -33,7 +42,8 @@ pub fn compile_device(
     device: Device,
     context: &PassContext,
     options: &Options,
-) -> Result<DeviceCode, CompileError> {
+    backend: &dyn Backend,
+) -> Result<DeviceModule, CompileError> {
     let context = for_device(device, context, options)?;
     let mut module = module;
     let passes = pipeline::device_pipeline();
@@ -51,13 +61,31 @@ pub fn compile_device(
         return Err(error);
     }
     place_constants(&mut module, &options.section);
-    let (kernels, text) = program::kernels(&module)?;
+    let (kernels, text) = program::kernels(&module, device, backend)?;
     let program = of_entry(&module, &kernels)?;
-    let payload = program.write()?;
-    let blob = blob::write(&[blob::Module { key: device.key().into(), payload, imports: Vec::new() }])?;
     let wanted = program.constants.iter();
     let constants = wanted.filter_map(|wanted| module.constants.iter().find(|data| data.hash == wanted.hash));
-    Ok(DeviceCode { blob, constants: constants.cloned().collect(), text })
+    Ok(DeviceModule { device, constants: constants.cloned().collect(), program, text })
+}
+
+/// The blob of a function for several devices. All programs count the constants of all, each once.
+///
+/// # Errors
+/// More of something than 32 bits count.
+pub fn pack_devices(modules: Vec<DeviceModule>) -> Result<DeviceCode, CompileError> {
+    let mut constants: Vec<ConstData> = Vec::new();
+    for data in modules.iter().flat_map(|module| &module.constants) {
+        if constants.iter().all(|known| known.hash != data.hash) {
+            constants.push(data.clone());
+        }
+    }
+    let order: Vec<&str> = constants.iter().map(|data| data.hash.as_str()).collect();
+    let packed = modules.into_iter().map(|DeviceModule { device, mut program, .. }| {
+        program.count_constants(&order);
+        Ok(blob::Module { key: device.key().into(), payload: program.write()?, imports: Vec::new() })
+    });
+    let packed = packed.collect::<Result<Vec<_>, CompileError>>()?;
+    Ok(DeviceCode { blob: blob::write(&packed)?, constants })
 }
 
 fn for_device(device: Device, context: &PassContext, options: &Options) -> Result<PassContext, CompileError> {

@@ -2,28 +2,55 @@
 
 use std::collections::BTreeMap;
 
-use tenfold_ir::Module;
-use tenfold_ir::tir::{FuncKind, PrimFunc};
+use tenfold_ir::tir::{FuncKind, PrimFunc, Scope, Stmt};
+use tenfold_ir::{Loc, Module};
 
 use super::{Code, DeviceKernel};
 use crate::spirv::{self, Source};
-use crate::{CompileError, ErrorKind};
+use crate::target::Device;
+use crate::{Backend, CompileError, ErrorKind, Fault};
+use crate::kernel as device_function;
 
-/// Every device function of a module as a shader, by name, and their texts one after the other.
+/// Every device function of a module by name, as a device takes it, and their texts one after the other. PTX is written
+/// by a back end that has it.
 ///
 /// # Errors
-/// What SPIR-V cannot hold.
-pub fn kernels(module: &Module) -> Result<(BTreeMap<String, DeviceKernel>, String), CompileError> {
+/// What the device's code cannot hold.
+pub fn kernels(
+    module: &Module,
+    device: Device,
+    backend: &dyn Backend,
+) -> Result<(BTreeMap<String, DeviceKernel>, String), CompileError> {
     let (mut all, mut texts) = (BTreeMap::new(), Vec::new());
     for func in module.prims().filter(|func| func.kind == FuncKind::Device) {
-        let kernel = spirv::kernel(module, func).map_err(|refused| refusal(func, &refused))?;
-        texts.push(kernel.text.clone());
-        all.insert(kernel.name.clone(), of_shader(kernel));
+        let (kernel, text) = kernel(module, func, device, backend)?;
+        texts.push(text);
+        all.insert(func.name.clone(), kernel);
     }
     Ok((all, texts.join("\n")))
 }
 
-fn of_shader(kernel: spirv::Kernel) -> DeviceKernel {
+/// One device function as a device takes it, and its text.
+///
+/// # Errors
+/// What the device's code cannot hold.
+pub fn kernel(
+    module: &Module,
+    func: &PrimFunc,
+    device: Device,
+    backend: &dyn Backend,
+) -> Result<(DeviceKernel, String), CompileError> {
+    match device {
+        Device::Sm80 | Device::Sm90a => of_ptx(module, func, device, backend),
+        Device::Spirv => of_shader(module, func),
+    }
+}
+
+fn of_shader(module: &Module, func: &PrimFunc) -> Result<(DeviceKernel, String), CompileError> {
+    let kernel = spirv::kernel(module, func).map_err(|spirv::Refusal { kernel, what, why }| {
+        let message = format!("`{kernel}`: {what} has no SPIR-V for Vulkan 1.1");
+        CompileError { kind: ErrorKind::Target, loc: func.loc, message, help: Some(why) }
+    })?;
     let features = kernel.features.iter().fold(0, |bits, feature| bits | feature.bit());
     let code = kernel.words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let constants = kernel.bindings.into_iter().filter_map(|binding| match binding.source {
@@ -31,11 +58,92 @@ fn of_shader(kernel: spirv::Kernel) -> DeviceKernel {
         Source::Param(_) => None,
     });
     let constants = constants.collect();
-    DeviceKernel { code: Code { name: kernel.name, code, local: kernel.local, subgroup: 0, features }, constants }
+    let code = Code { name: kernel.name, code, local: kernel.local, subgroup: 0, features };
+    Ok((DeviceKernel { code, constants }, kernel.text))
 }
 
-fn refusal(func: &PrimFunc, refused: &spirv::Refusal) -> CompileError {
-    let spirv::Refusal { kernel, what, why } = refused;
-    let message = format!("`{kernel}`: {what} has no SPIR-V for Vulkan 1.1");
-    CompileError { kind: ErrorKind::Target, loc: func.loc, message, help: Some(why.clone()) }
+/// Threads of a group, at most.
+const MOST_THREADS: u64 = 1024;
+
+/// Bytes of shared memory of constant size that a kernel may have; what the launch asks for may be more.
+const MOST_SHARED: u64 = 48 << 10;
+
+fn of_ptx(
+    module: &Module,
+    func: &PrimFunc,
+    device: Device,
+    backend: &dyn Backend,
+) -> Result<(DeviceKernel, String), CompileError> {
+    let refusal = |what: String, why: &str| {
+        let message = format!("`{}`: {what} has no PTX for `{device}`", func.name);
+        CompileError { kind: ErrorKind::Target, loc: func.loc, message, help: Some(why.into()) }
+    };
+    let why = "give loops over threads constant extents";
+    let open = || refusal("a number of threads that is not constant".into(), why);
+    let local = device_function::threads(func).ok_or_else(open)?;
+    let threads: u64 = local.into_iter().map(u64::from).product();
+    if threads > MOST_THREADS {
+        return Err(refusal(format!("a group of {threads} threads"), "1,024 is the most that every chip has"));
+    }
+    own_memory(func).map_err(|(what, why)| refusal(what, why))?;
+    let name = entry_name(&func.name);
+    let text = backend.kernel(module, func, &name, &device.target()).map_err(|error| match error.fault {
+        Fault::Ours => CompileError::internal(func.loc, format!("PTX of `{}`: {}", func.name, error.message)),
+        Fault::Machine => {
+            CompileError { kind: ErrorKind::Target, loc: Loc::default(), message: error.message, help: error.help }
+        }
+    })?;
+    let constants = device_function::constants(func).into_iter().map(|(_, id)| module.constant(id).hash.clone());
+    let constants = constants.collect();
+    let code = Code { name, code: text.clone().into_bytes(), local, subgroup: 0, features: 0 };
+    Ok((DeviceKernel { code, constants }, text))
+}
+
+/// That the memory which a kernel allocates is such as PTX has; else what it has not, and why.
+fn own_memory(func: &PrimFunc) -> Result<(), (String, &'static str)> {
+    let mut shared = 0;
+    for buf in device_function::allocations(func) {
+        let data = &func.buffers[buf.0 as usize];
+        let constant = device_function::elements(func, buf).map(|n| u64::from(n) * data.dtype.size_bytes() as u64);
+        match data.scope {
+            Scope::Local | Scope::Shared | Scope::SharedDyn if constant.is_none() => {
+                let what = format!("`{}`, whose size is not constant,", data.name);
+                return Err((what, "give local and shared memory constant extents"));
+            }
+            Scope::Shared => shared += constant.unwrap_or_default(),
+            Scope::Local | Scope::SharedDyn => {}
+            _ => {
+                let why = "a kernel has parameters, constants, shared and local memory of constant size";
+                return Err((format!("the memory of `{}`", data.name), why));
+            }
+        }
+    }
+    if shared > MOST_SHARED {
+        let what = format!("{shared} bytes of shared memory");
+        return Err((what, "48 KiB is the most; more can be had in the scope `shared.dyn`"));
+    }
+    let warps = func.body.any(&mut |s| matches!(s, Stmt::Barrier(scope) if *scope == Scope::Warp));
+    let warps = warps.then(|| ("a barrier of a warp".into(), "use shared memory and its barrier"));
+    warps.map_or(Ok(()), Err)
+}
+
+/// A name that PTX takes: letters, digits and `_`.
+fn entry_name(name: &str) -> String {
+    let mut out: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        out.insert(0, 'k');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::entry_name;
+
+    #[test]
+    fn names_are_such_as_ptx_takes() {
+        assert_eq!(entry_name("relu.add$1_kernel"), "relu_add_1_kernel");
+        assert_eq!(entry_name("_x"), "k_x");
+        assert_eq!(entry_name("ü"), "k_");
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
-use tenfold_ir::tir::{BufId, BufUse, Elem, Expr, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId};
+use tenfold_ir::tir::{BufId, BufUse, Elem, Expr, Param, PrimFunc, Stmt, ThreadAxis, VarId};
 use tenfold_ir::{DType, Module};
 
 use super::expr::{Cannot, Made};
@@ -12,6 +12,7 @@ use super::out::Out;
 use super::stmt::{Body, Place};
 use super::words::{Operand, named};
 use super::{Binding, Feature, Push, Source};
+use crate::kernel;
 
 /// The most bytes of push constants that every device takes.
 const PUSHED: usize = 128;
@@ -31,12 +32,9 @@ pub(super) fn bindings(module: &Module, func: &PrimFunc) -> Vec<(BufId, Binding)
         }
         Param::Value(_) | Param::Workspace => None,
     });
-    let constants = func.buffers.iter().enumerate().filter_map(|(n, data)| match data.scope {
-        Scope::Const(id) => {
-            let source = Source::Constant(module.constant(id).hash.clone());
-            Some((BufId(n as u32), Binding { dtype: data.dtype, write: false, source }))
-        }
-        _ => None,
+    let constants = kernel::constants(func).into_iter().map(|(buf, id)| {
+        let dtype = func.buffers[buf.0 as usize].dtype;
+        (buf, Binding { dtype, write: false, source: Source::Constant(module.constant(id).hash.clone()) })
     });
     of_param.chain(constants).collect()
 }

@@ -1,7 +1,6 @@
 //! Loads and stores, and memory that a kernel has for itself.
 
 use spirv::{Op, StorageClass};
-use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, ExprId, PrimFunc, Scope};
 
 use super::expr::{Cannot, Made};
@@ -9,6 +8,7 @@ use super::kind::Kind;
 use super::out::{Id, Out, refs};
 use super::stmt::{Body, Place};
 use super::words::named;
+use crate::kernel;
 
 impl Body<'_> {
     /// Where an element lies, and how.
@@ -72,11 +72,9 @@ impl Body<'_> {
 
 /// How many elements a buffer of constant size has.
 fn elements(func: &PrimFunc, buf: BufId) -> Result<u32, Cannot> {
-    let data = &func.buffers[buf.0 as usize];
-    let size = data.shape.iter().fold(IntExpr::from(1), |n, d| &n * d);
-    let size = size.as_const().and_then(|n| u32::try_from(n.max(1)).ok());
-    let what = || format!("`{}`, whose size is not constant,", data.name);
-    size.ok_or_else(|| Cannot { what: what(), why: "give local and shared memory constant extents" })
+    let what = || format!("`{}`, whose size is not constant,", func.buffers[buf.0 as usize].name);
+    let why = "give local and shared memory constant extents";
+    kernel::elements(func, buf).ok_or_else(|| Cannot { what: what(), why })
 }
 
 /// Memory that the threads of a group share; its bytes are added to `bytes`.

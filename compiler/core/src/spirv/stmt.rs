@@ -13,6 +13,7 @@ use super::kind::Kind;
 use super::out::{Id, Out, refs};
 use super::words::{self, Instruction, Operand, named};
 use super::{Kernel, Refusal, memory};
+use crate::kernel;
 
 /// A buffer's variable.
 #[derive(Clone, Copy)]
@@ -53,14 +54,16 @@ pub(super) fn written(module: &Module, func: &PrimFunc) -> Result<Written, Refus
 }
 
 fn write(module: &Module, func: &PrimFunc) -> Result<Written, Cannot> {
-    let local = threads(func)?;
+    let why = "a shader says how many threads a group has: give loops over threads constant extents";
+    let open = || Cannot { what: "a number of threads that is not constant".into(), why };
+    let local = kernel::threads(func).ok_or_else(open)?;
     let mut out = Out::new();
     let bindings = interface::bindings(module, func);
     let mut places = interface::bind(&mut out, func, &bindings);
     let (pushed, push) = interface::pushed(&mut out, func)?;
     let numbers = interface::numbers(&mut out);
     let (mut shared, mut own) = (0, Vec::new());
-    for buf in allocations(func) {
+    for buf in kernel::allocations(func) {
         match func.buffers[buf.0 as usize].scope {
             scope if memory::is_shared(scope) => {
                 places.insert(buf, memory::shared(&mut out, func, buf, &mut shared)?);
@@ -77,33 +80,6 @@ fn write(module: &Module, func: &PrimFunc) -> Result<Written, Cannot> {
     let bindings = bindings.into_iter().map(|(_, binding)| binding).collect();
     let (name, words, text) = (func.name.clone(), Vec::new(), String::new());
     Ok(Written { module: out.finish(), kernel: Kernel { name, words, text, bindings, push, local, shared, features } })
-}
-
-fn allocations(func: &PrimFunc) -> Vec<BufId> {
-    let mut all = Vec::new();
-    func.body.walk(&mut |s| {
-        if let Stmt::Alloc { buf, .. } = s
-            && !all.contains(buf)
-        {
-            all.push(*buf);
-        }
-    });
-    all
-}
-
-/// Threads of a group along each axis: what loops over them have, which is constant.
-fn threads(func: &PrimFunc) -> Result<[u32; 3], Cannot> {
-    let (mut local, mut open) = ([1; 3], false);
-    func.body.walk(&mut |s| {
-        if let Stmt::For { kind: LoopKind::ThreadBound(ThreadAxis::Thread(n)), extent, .. } = s {
-            match func.literal(*extent).and_then(|n| u32::try_from(n).ok()) {
-                Some(extent) => local[usize::from((*n).min(2))] = extent.max(1),
-                None => open = true,
-            }
-        }
-    });
-    let why = "a shader says how many threads a group has: give loops over threads constant extents";
-    if open { Err(Cannot { what: "a number of threads that is not constant".into(), why }) } else { Ok(local) }
 }
 
 fn entry_point(out: &mut Out, entry: Id, numbers: [u32; 2], local: [u32; 3]) {

@@ -2,42 +2,42 @@
 
 use std::fmt;
 
+use tenfold_abi::{DEVICE_TARGETS, DeviceTarget};
+
 use super::Target;
 
 /// A device that kernels are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Device {
-    /// Vulkan 1.1.
+    /// PTX for GPUs of NVIDIA's from compute capability 8.0 on.
+    Sm80,
+    /// PTX for GPUs of NVIDIA's of compute capability 9.0, with what they alone have.
+    Sm90a,
+    /// SPIR-V for Vulkan 1.1.
     Spirv,
 }
 
-/// A row of the table: names of a device in a text, the triple of its target.
+/// A row of the table: what a device is found by, and what LLVM is told of it.
 struct Row {
-    device: Device,
-    /// The key of its module in a blob.
     key: &'static str,
-    /// As it is written out, then shorter ones.
-    texts: &'static [&'static str],
     triple: &'static str,
+    /// The chip, as LLVM spells it.
+    cpu: &'static str,
+    /// What LLVM is told besides: the version of PTX, of which one that is too old for the chip ends the process.
+    features: &'static [&'static str],
 }
-
-const ROWS: &[Row] = &[Row {
-    device: Device::Spirv,
-    key: "spirv",
-    texts: &["spirv -vulkan=1.1", "spirv"],
-    triple: "spirv-unknown-vulkan1.1",
-}];
 
 impl Device {
     /// Every device.
-    pub const ALL: [Device; 1] = [Device::Spirv];
+    pub const ALL: [Device; 3] = [Device::Sm80, Device::Sm90a, Device::Spirv];
 
-    /// The device of a text, such as `spirv -vulkan=1.1` or `spirv`.
+    /// The device of a text, such as `spirv -vulkan=1.1`, `spirv` or `nvptx:sm_80`.
     ///
     /// ```
     /// use tenfold_core::target::Device;
     ///
     /// assert_eq!(Device::from_text("spirv"), Ok(Device::Spirv));
+    /// assert_eq!(Device::from_text("nvptx:sm_90a"), Ok(Device::Sm90a));
     /// assert_eq!(Device::Spirv.to_string(), "spirv -vulkan=1.1");
     /// assert!(Device::from_text("spirv -vulkan=0.9").unwrap_err().contains("`spirv -vulkan=1.1`"));
     /// ```
@@ -45,38 +45,75 @@ impl Device {
     /// # Errors
     /// A text that is no device's, with those that are.
     pub fn from_text(text: &str) -> Result<Device, String> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let text = words.join(" ");
-        let found = ROWS.iter().find(|row| row.texts.contains(&text.as_str())).map(|row| row.device);
+        let named = DeviceTarget::from_text(text);
+        let found = named.and_then(|named| Device::ALL.into_iter().find(|device| device.key() == named.key));
         found.ok_or_else(|| {
-            let known: Vec<String> = ROWS.iter().map(|row| format!("`{}`", row.texts[0])).collect();
-            format!("`{text}` is no device that kernels are compiled for; there is {}", known.join(", "))
+            let known: Vec<String> = DEVICE_TARGETS.iter().map(|device| format!("`{}`", device.name)).collect();
+            format!("`{text}` is no device that kernels are compiled for; there are {}", known.join(", "))
         })
     }
 
     /// The target with which its kernels are compiled.
     pub fn target(self) -> Target {
-        Target::from_triple(self.row().triple, &[])
+        let row = self.row();
+        let target = Target::from_triple(row.triple, row.features);
+        Target { device: Some(self), cpu: row.cpu.into(), ..target }
+    }
+
+    /// Whether its kernels are PTX, which LLVM writes.
+    pub fn is_ptx(self) -> bool {
+        match self {
+            Device::Sm80 | Device::Sm90a => true,
+            Device::Spirv => false,
+        }
     }
 
     /// The key of its module in a blob.
-    pub(crate) fn key(self) -> &'static str {
+    pub fn key(self) -> &'static str {
         self.row().key
     }
 
     pub(super) fn of_triple(triple: &str) -> Option<Device> {
-        ROWS.iter().find(|row| row.triple == triple).map(|row| row.device)
+        Device::ALL.into_iter().find(|device| device.row().triple == triple)
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> Row {
         match self {
-            Device::Spirv => &ROWS[0],
+            Device::Sm80 => Row { key: "nvptx:sm_80", triple: NVPTX, cpu: "sm_80", features: &["ptx70"] },
+            Device::Sm90a => Row { key: "nvptx:sm_90a", triple: NVPTX, cpu: "sm_90a", features: &["ptx80"] },
+            Device::Spirv => Row { key: "spirv", triple: "spirv-unknown-vulkan1.1", cpu: "", features: &[] },
         }
     }
 }
 
+const NVPTX: &str = "nvptx64-nvidia-cuda";
+
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.row().texts[0])
+        let named = DEVICE_TARGETS.iter().find(|named| named.key == self.key());
+        f.write_str(named.map_or(self.key(), |named| named.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_devices_are_those_that_can_be_named() {
+        let named: Vec<&str> = DEVICE_TARGETS.iter().map(|device| device.key).collect();
+        assert_eq!(Device::ALL.map(Device::key).to_vec(), named);
+        for device in Device::ALL {
+            assert_eq!(Device::from_text(&device.to_string()), Ok(device));
+            assert_eq!(Device::from_text(device.key()), Ok(device));
+            assert_eq!(device.target().device, Some(device));
+        }
+    }
+
+    #[test]
+    fn a_chip_is_part_of_the_target() {
+        let target = Device::Sm90a.target();
+        assert_eq!(target.to_string(), "nvptx64-nvidia-cuda -mcpu=sm_90a -mattr=ptx80");
+        assert_eq!((target.pointer_bits, target.little_endian), (64, true));
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenfold_ir::{
     DType,
     arith::Sym,
-    tir::{BufId, CallArg, Counters, Elem, Expr, ExprId, Launch, LoopKind, Param, PrimFunc, Scope, Stmt, Ty, VarId},
+    tir::{BufId, CallArg, Counters, Elem, Expr, ExprId, FuncKind, Launch, LoopKind, Param, PrimFunc, Scope, Stmt, Ty, VarId},
 };
 
 use super::{
@@ -30,11 +30,11 @@ pub(super) struct Body<'a, 'c, 'm> {
     pub(super) ops: Ops<'a, 'c, 'm>,
     pub(super) prim: &'a PrimFunc,
     places: &'a Places<'a, 'c>,
-    function: Value<'c>,
+    pub(super) function: Value<'c>,
     entry: Block<'c>,
     workspace: Option<Value<'c>>,
     context: Option<Value<'c>>,
-    buffers: Vec<Option<Value<'c>>>,
+    pub(super) buffers: Vec<Option<Value<'c>>>,
     pub(super) vars: Vec<Option<Value<'c>>>,
     syms: BTreeMap<&'a Sym, VarId>,
     /// What the statement's expressions have given so far, a layer per branch being written.
@@ -85,7 +85,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         ir.at_end(start);
         self.place = self.places.at(ir, self.prim.loc);
         ir.place(self.place);
-        self.parameters();
+        if self.is_kernel() { self.kernel_parameters()? } else { self.parameters() }
         self.body()?;
         ir.ret(self.prim.exported.then(|| ir.const_int(ir.int(32), 0)));
         // Memory of the stack stands alone in the first block, so that none is taken in a loop.
@@ -131,17 +131,25 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             match param {
                 Param::Workspace => self.workspace = Some(value),
                 Param::Buffer(buf, _) => self.buffers[buf.0 as usize] = Some(value),
-                Param::Value(var) => {
-                    let elem = self.var_type(*var).elem;
-                    let value = match Kind::of(elem) {
-                        Kind::Bool => self.byte_to_bool(value),
-                        Kind::Int { .. } => ir.resize(true, value, self.ops.ty(Kind::of(elem), 1)),
-                        Kind::Half { .. } | Kind::Float { .. } => value,
-                    };
-                    self.vars[var.0 as usize] = Some(value);
-                }
+                Param::Value(var) => self.bind_value(*var, value),
             }
         }
+    }
+
+    /// The variable is what was passed.
+    pub(super) fn bind_value(&mut self, var: VarId, passed: Value<'c>) {
+        let elem = self.var_type(var).elem;
+        let value = match Kind::of(elem) {
+            Kind::Bool => self.byte_to_bool(passed),
+            Kind::Int { .. } => self.cx.ir.resize(true, passed, self.ops.ty(Kind::of(elem), 1)),
+            Kind::Half { .. } | Kind::Float { .. } => passed,
+        };
+        self.vars[var.0 as usize] = Some(value);
+    }
+
+    /// Whether the function runs on a device.
+    pub(super) fn is_kernel(&self) -> bool {
+        self.prim.kind == FuncKind::Device
     }
 
     pub(super) fn byte_to_bool(&self, byte: Value<'c>) -> Value<'c> {
@@ -230,8 +238,10 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             Stmt::Call { func, launch: Some(Launch::Grid { .. }), .. } => {
                 Err(format!("`{func}` is launched on a device"))
             }
-            Stmt::Barrier(_) => Err("a barrier in a function of the host".into()),
+            Stmt::Barrier(scope) => self.barrier(*scope),
+            Stmt::Assert { text, .. } if self.is_kernel() => Err(format!("the check `{text}` in a kernel")),
             Stmt::Assert { cond, text } => self.check(*cond, text),
+            Stmt::Prefetch { .. } if self.is_kernel() => Ok(()),
             Stmt::Prefetch { buf, index } => self.prefetch(*buf, index),
             Stmt::At(loc, body) => {
                 let outer = self.place;
@@ -249,6 +259,10 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
     fn alloc(&mut self, buf: BufId) -> Result<()> {
         let ir = self.cx.ir;
         let data = &self.prim.buffers[buf.0 as usize];
+        // What threads share was made at the head of the kernel.
+        if self.is_kernel() && matches!(data.scope, Scope::Shared | Scope::SharedDyn) {
+            return Ok(());
+        }
         if data.scope != Scope::Local {
             return Err(format!("`{}` was not placed in the workspace", data.name));
         }
@@ -353,6 +367,9 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         let first = self.expr(min)?;
         let turns = self.expr(extent)?;
         self.counters.enter(self.prim, var, min, extent);
+        if let (LoopKind::ThreadBound(axis), true) = (kind, self.is_kernel()) {
+            return self.thread_loop(var, min, axis, body);
+        }
         let around = std::mem::replace(&mut self.in_reduction, is_reduction(kind));
         match turns.as_const() {
             Some(..=0) => {}
@@ -466,7 +483,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
     }
 
     /// An expression of a new statement: nothing that an earlier one read holds any more.
-    fn fresh(&mut self, id: ExprId) -> Result<Value<'c>> {
+    pub(super) fn fresh(&mut self, id: ExprId) -> Result<Value<'c>> {
         self.known = vec![BTreeMap::new()];
         self.expr(id)
     }

@@ -37,6 +37,9 @@ impl<'c> Ops<'_, 'c, '_> {
         let ir = self.ir;
         let lanes = a.ty().lanes();
         let short = ir.int(16).times(lanes);
+        if brain && self.unit.brain {
+            return ir.bitcast(ir.fresize(a, ir.brain().times(lanes)), short);
+        }
         if brain {
             return ir.resize(false, self.round_brain(a), short);
         }

@@ -1,11 +1,15 @@
 //! Memory: addresses, reads and writes.
 
 use inkwell::llvm_sys::core::{
-    LLVMBuildAlloca, LLVMBuildGEP2, LLVMBuildInBoundsGEP2, LLVMBuildLoad2, LLVMBuildPtrToInt, LLVMBuildStore,
-    LLVMMDNodeInContext2, LLVMSetAlignment, LLVMValueAsMetadata,
+    LLVMAddGlobalInAddressSpace, LLVMBuildAlloca, LLVMBuildGEP2, LLVMBuildInBoundsGEP2, LLVMBuildLoad2, LLVMBuildPtrToInt, LLVMBuildStore,
+    LLVMConstAddrSpaceCast, LLVMGetNamedGlobal, LLVMGetUndef, LLVMMDNodeInContext2, LLVMSetAlignment, LLVMSetInitializer,
+    LLVMValueAsMetadata,
 };
 
-use super::{Ir, Type, Value};
+use super::{Ir, Seen, Type, Value, c_string};
+
+/// The address space of memory that the threads of a group share.
+const SHARED: u32 = 3;
 
 impl<'c> Ir<'c, '_> {
     /// Memory for the time of the call. The caller stands in the entry block.
@@ -13,6 +17,25 @@ impl<'c> Ir<'c, '_> {
         let value = Value::new(llvm!(LLVMBuildAlloca(self.builder, ty.0, c"".as_ptr())));
         llvm!(LLVMSetAlignment(value.0, align));
         value
+    }
+
+    /// Memory that the threads of a group share, as a pointer like any other. What is seen outside has a size that the
+    /// launch says, and is there once.
+    pub(crate) fn shared(&self, name: &str, ty: Type<'c>, align: u32, seen: Seen) -> Value<'c> {
+        let (module, text) = (self.module.as_mut_ptr(), c_string(name));
+        let known = llvm!(LLVMGetNamedGlobal(module, text.as_ptr()));
+        let global = if known.is_null() || seen == Seen::Inside {
+            let global = llvm!(LLVMAddGlobalInAddressSpace(module, ty.0, text.as_ptr(), SHARED));
+            llvm!(LLVMSetAlignment(global, align));
+            self.see(global, seen);
+            if seen == Seen::Inside {
+                llvm!(LLVMSetInitializer(global, LLVMGetUndef(ty.0)));
+            }
+            global
+        } else {
+            known
+        };
+        Value::new(llvm!(LLVMConstAddrSpaceCast(global, self.pointer().0)))
     }
 
     /// `base` moved by `index` elements of `of`, inside one object.

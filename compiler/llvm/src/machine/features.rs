@@ -112,6 +112,8 @@ pub(crate) struct FloatUnit {
     pub(crate) fma: bool,
     /// Conversion between `f16` and `f32`.
     pub(crate) half: bool,
+    /// Conversion of `f32` to `bf16`.
+    pub(crate) brain: bool,
     /// `llvm.minimum` and `llvm.maximum` of the types above.
     pub(crate) minimum: Minimum,
 }
@@ -129,6 +131,19 @@ pub(crate) enum Minimum {
 }
 
 impl FloatUnit {
+    /// One that has an instruction for each, as GPUs of NVIDIA's have.
+    pub(super) fn full() -> FloatUnit {
+        FloatUnit {
+            f32: true,
+            f64: true,
+            round: true,
+            fma: true,
+            half: true,
+            brain: true,
+            minimum: Minimum::Instruction,
+        }
+    }
+
     /// What follows from a processor and LLVM's features.
     pub(super) fn of(arch: Arch, cpu: &str, features: &[String]) -> FloatUnit {
         let has = |name: &str| {
@@ -141,7 +156,7 @@ impl FloatUnit {
         match arch {
             Arch::X86_64 => x86(cpu, has),
             Arch::Aarch64 => {
-                FloatUnit { f32: true, f64: true, round: true, fma: true, half: true, minimum: Minimum::Instruction }
+                FloatUnit { brain: false, ..FloatUnit::full() }
             }
             Arch::Arm => arm(features, has),
             Arch::Riscv32 | Arch::Riscv64 => FloatUnit {
@@ -150,11 +165,12 @@ impl FloatUnit {
                 round: has("zfa"),
                 fma: has("f") || has("d"),
                 half: has("zfhmin") || has("zfh"),
+                brain: false,
                 minimum: Minimum::Absent,
             },
             // Its fused form is not in every engine.
             Arch::Wasm32 => {
-                FloatUnit { f32: true, f64: true, round: true, fma: false, half: false, minimum: Minimum::Instruction }
+                FloatUnit { fma: false, half: false, brain: false, ..FloatUnit::full() }
             }
             Arch::Other => FloatUnit::default(),
         }
@@ -177,6 +193,7 @@ fn x86(cpu: &str, has: impl Fn(&str) -> bool) -> FloatUnit {
         round: hard && (has("sse4.1") || has("sse4.2") || has("avx") || avx2 || level >= 2),
         fma: hard && (has("fma") || avx512 || level >= 3),
         half: hard && (has("f16c") || avx512 || level >= 3),
+        brain: false,
         minimum: if hard { Minimum::Sequence } else { Minimum::Absent },
     }
 }
@@ -190,5 +207,5 @@ fn arm(features: &[String], has: impl Fn(&str) -> bool) -> FloatUnit {
     let any = vfp4 || unit("vfp") || has("mve.fp");
     let single_only =
         features.iter().any(|feature| feature.ends_with("sp")) || (has("mve.fp") && !armv8 && !unit("vfp"));
-    FloatUnit { f32: any, f64: any && !single_only, round: armv8, fma: vfp4, half: vfp4, minimum: Minimum::Absent }
+    FloatUnit { f32: any, f64: any && !single_only, round: armv8, fma: vfp4, half: vfp4, brain: false, minimum: Minimum::Absent }
 }

@@ -1,16 +1,12 @@
 //! `targets(…)`: what a function is compiled for.
 
+use tenfold_abi::{DEVICE_TARGETS, DeviceTarget};
+
 use super::cx::Cx;
 use crate::ast::{Attributes, CPU, Text};
 use crate::code::Code;
 
 const EXAMPLE: &str = "write `targets(\"cpu\", \"spirv\")`";
-
-/// What a target can be: its name as it is kept, and what may be written for it.
-const TARGETS: &[(&str, &[&str])] = &[(CPU, &[CPU]), ("spirv -vulkan=1.1", &["spirv", "spirv -vulkan=1.1"])];
-
-/// The first words of targets that are part of the language and have no back end yet.
-const LATER: &[&str] = &["nvptx", "cuda"];
 
 impl Cx {
     pub(super) fn targets(&mut self, c: &syn::ExprCall, attributes: &mut Attributes) {
@@ -21,8 +17,8 @@ impl Cx {
             let Some(text) = self.text_value(e, Code::AttributeArgument, EXAMPLE) else { continue };
             let Some(target) = self.known_target(text) else { continue };
             if attributes.targets.iter().any(|known| known.value == target.value) {
-                let name = target.value.split(' ').next().unwrap_or_default();
-                self.twice(target.node, name);
+                let known = DeviceTarget::from_text(&target.value);
+                self.twice(target.node, known.map_or(CPU, |device| device.key));
             } else {
                 attributes.targets.push(target);
             }
@@ -31,22 +27,15 @@ impl Cx {
 
     /// The target under its kept name, whatever was written for it.
     fn known_target(&mut self, text: Text) -> Option<Text> {
+        if text.value.trim() == CPU {
+            return Some(Text { value: CPU.into(), ..text });
+        }
+        if let Some(device) = DeviceTarget::from_text(&text.value) {
+            return Some(Text { value: device.name.into(), ..text });
+        }
         let words: Vec<&str> = text.value.split_whitespace().collect();
-        let written = words.join(" ");
-        let found = TARGETS.iter().find(|(_, texts)| texts.contains(&written.as_str()));
-        if let Some((name, _)) = found {
-            return Some(Text { value: (*name).into(), ..text });
-        }
-        let shown = written.escape_default();
-        if words.first().is_some_and(|first| LATER.contains(first)) {
-            let message = format!("the target `{shown}` is not compiled yet: there is no back end for it");
-            let help = "GPUs are reached through Vulkan: write `\"spirv\"`";
-            self.refuse(text.node, Code::NotCompiled, message, help);
-            return None;
-        }
-        let message = format!("`{shown}` is not a target of a function");
-        let help = "the targets are `\"cpu\"`, the processor that cargo builds for, and `\"spirv\"` or `\"spirv -vulkan=1.1\"`, GPUs through Vulkan";
-        self.refuse(text.node, Code::AttributeArgument, message, help);
+        let message = format!("`{}` is not a target of a function", words.join(" ").escape_default());
+        self.refuse(text.node, Code::AttributeArgument, message, help(&text.value));
         None
     }
 
@@ -58,4 +47,16 @@ impl Cx {
             self.refuse(first.node, Code::AttributeArgument, message, help);
         }
     }
+}
+
+/// What to write instead: the chips for a text that means a GPU of NVIDIA's, else every target.
+fn help(written: &str) -> String {
+    let nvidia = ["nvptx", "cuda", "sm_"].iter().any(|part| written.contains(part));
+    let devices = DEVICE_TARGETS.iter().filter(|device| !nvidia || device.key.starts_with("nvptx"));
+    let shown = |device: &DeviceTarget| format!("`\"{}\"` or `\"{}\"`, {}", device.key, device.name, device.about);
+    let mut all: Vec<String> = devices.map(shown).collect();
+    if !nvidia {
+        all.insert(0, format!("`\"{CPU}\"`, the processor that cargo builds for"));
+    }
+    format!("the {} are {}", if nvidia { "chips" } else { "targets" }, all.join("; "))
 }

@@ -24,7 +24,7 @@ const SHARED: i64 = 48 << 10;
 pub(super) struct Loaded {
     program: Program<'static>,
     kernels: Vec<Kernel>,
-    constants: Vec<Arc<Memory>>,
+    constants: Vec<Option<Arc<Memory>>>,
 }
 
 /// A kernel that the driver has compiled.
@@ -92,7 +92,7 @@ impl Room for Here<'_> {
     }
 
     fn constant(&self, at: usize) -> Option<Arc<Memory>> {
-        self.loaded.constants.get(at).cloned()
+        self.loaded.constants.get(at).cloned().flatten()
     }
 
     fn bytes(&self, memory: &Arc<Memory>) -> Option<u64> {
@@ -141,8 +141,7 @@ fn load(device: &Cuda, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
 fn ready(device: &Cuda, code: DeviceCode, program: Program<'static>) -> Result<Loaded, DeviceFault> {
     let kernels = program.kernels().map(|kernel| compile(&device.context, &kernel)).collect::<Result<_, _>>()?;
     let constants = program.constants().enumerate().map(|(at, bytes)| {
-        let data = code.constants().get(at).filter(|data| data.len() == bytes).ok_or(DeviceFault::Operands)?;
-        constant(device, data)
+        launch::constant(code, at, bytes)?.map(|data| constant(device, data)).transpose()
     });
     let constants = constants.collect::<Result<_, _>>()?;
     Ok(Loaded { program, kernels, constants })

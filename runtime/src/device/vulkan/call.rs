@@ -24,7 +24,7 @@ const FLIGHTS: usize = 64;
 pub(super) struct Loaded {
     program: Program<'static>,
     pipelines: Arc<Pipelines>,
-    constants: Vec<Arc<Memory>>,
+    constants: Vec<Option<Arc<Memory>>>,
 }
 
 /// Runs the program of a function, or submits it.
@@ -74,7 +74,7 @@ impl Room for Here<'_> {
     }
 
     fn constant(&self, at: usize) -> Option<Arc<Memory>> {
-        self.loaded.constants.get(at).cloned()
+        self.loaded.constants.get(at).cloned().flatten()
     }
 
     fn bytes(&self, memory: &Arc<Memory>) -> Option<u64> {
@@ -90,8 +90,7 @@ fn load(device: &Vulkan, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
     }
     let program = code.program("spirv")?;
     let constants = program.constants().enumerate().map(|(at, bytes)| {
-        let data = code.constants().get(at).filter(|data| data.len() == bytes).ok_or(DeviceFault::Operands)?;
-        constant(device, data)
+        launch::constant(code, at, bytes)?.map(|data| constant(device, data)).transpose()
     });
     let constants = constants.collect::<Result<Vec<_>, _>>()?;
     let pipelines = Arc::new(Pipelines::new(&device.shared, &program)?);

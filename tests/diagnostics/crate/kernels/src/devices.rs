@@ -8,7 +8,12 @@ pub fn remainders(x: Tensor<f32, 8>) -> Tensor<f32, 8> {
     y + 1.0
 }
 
-#[tensor_fn(targets("cpu", "spirv"))]
+#[tensor_fn(targets("cpu", "nvptx:sm_90"))]
+pub fn chips(x: Tensor<f32, N>) -> Tensor<f32, N> {
+    x * 2.0
+}
+
+#[tensor_fn(targets("cpu", "nvptx:sm_80", "spirv"))]
 pub fn turns(x: Tensor<f32, 4>, n: usize) -> Tensor<f32, 4> {
     let mut y = x;
     for i in 0..n {

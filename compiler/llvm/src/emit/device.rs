@@ -1,0 +1,185 @@
+//! What only device functions have: an entry point that a launch fills, numbers of threads, memory that threads share.
+//!
+//! `compiler/docs/nvptx.md` says what tir becomes.
+
+use inkwell::{context::Context, module::Module, targets::TargetMachine};
+use tenfold_core::{CodegenOptions, Target, kernel};
+use tenfold_ir::tir::{BufId, BufUse, ExprId, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId};
+
+use super::alias::Aliases;
+use super::function::{Body, Result};
+use super::narrow::Narrow;
+use super::ops::Kind;
+use super::place::Places;
+use super::{Cx, Declared, describe, new_module};
+use crate::ir::{Ir, Seen, Type, Value};
+use crate::machine::Machine;
+
+/// At a multiple of which every buffer begins: memory of a device and parts of a workspace do at one of 256 and 64. A
+/// thread reads 16 bytes at once, no more.
+const ALIGN: u32 = 16;
+
+/// The calling convention of entry points, `ptx_kernel`.
+const PTX_KERNEL: u32 = 71;
+
+/// The name of the memory whose size the launch says.
+const DYNAMIC: &str = "tenfold_dynamic";
+
+/// A parameter of an entry point.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Argument {
+    /// A buffer: where it is among the function's parameters.
+    Buffer(BufId, BufUse, u32),
+    /// A constant.
+    Constant(BufId),
+    /// A value.
+    Value(VarId),
+}
+
+/// The parameters in the order in which a launch passes them.
+pub(super) fn arguments(prim: &PrimFunc) -> Vec<Argument> {
+    let buffers = (0..).zip(&prim.params).filter_map(|(number, param)| match param {
+        Param::Buffer(buf, usage) => Some(Argument::Buffer(*buf, *usage, number)),
+        Param::Value(_) | Param::Workspace => None,
+    });
+    let constants = kernel::constants(prim).into_iter().map(|(buf, _)| Argument::Constant(buf));
+    let values = prim.params.iter().filter_map(|param| match param {
+        Param::Value(var) => Some(Argument::Value(*var)),
+        Param::Buffer(..) | Param::Workspace => None,
+    });
+    buffers.chain(constants).chain(values).collect()
+}
+
+/// A module of LLVM that holds one device function as an entry point of that name, not yet verified.
+pub(crate) fn emit<'c>(
+    context: &'c Context,
+    machine: &Machine,
+    opened: &TargetMachine,
+    module: &tenfold_ir::Module,
+    prim: &PrimFunc,
+    name: &str,
+    target: &Target,
+) -> Result<Module<'c>> {
+    let out = new_module(context, opened)?;
+    let ir = Ir::new(context, &out);
+    for function in ir.functions() {
+        describe(&ir, function, machine, target);
+    }
+    let prims: Vec<&PrimFunc> = module.prims().collect();
+    let (aliases, narrow) = (Aliases::of(&prims), Narrow::of(&prims, target));
+    let (functions, with_context) = Default::default();
+    let cx = Cx { ir: &ir, machine, target, module, aliases: &aliases, narrow: &narrow, functions, with_context };
+    let value = cx.declare_kernel(prim, name)?;
+    let options = CodegenOptions::default();
+    let places = Places::new(&ir, &options);
+    Body::new(&cx, Declared { prim, value, context: false }, &places).write()?;
+    drop(ir);
+    Ok(out)
+}
+
+impl<'c> Cx<'_, 'c, '_> {
+    fn declare_kernel(&self, prim: &PrimFunc, name: &str) -> Result<Value<'c>> {
+        let ir = self.ir;
+        let arguments = arguments(prim);
+        let types: Vec<Type<'c>> = arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Buffer(..) | Argument::Constant(_) => ir.pointer(),
+                Argument::Value(var) => self.value_type(prim, *var),
+            })
+            .collect();
+        let function = ir.function(name, &types, None, Seen::Outside);
+        ir.convention(function, PTX_KERNEL);
+        describe(ir, function, self.machine, self.target);
+        let [x, y, z] = kernel::threads(prim).ok_or("the number of its threads is not constant")?;
+        ir.word(function, "nvvm.reqntid", &format!("{x},{y},{z}"));
+        for (number, argument) in (0..).zip(arguments) {
+            let (buf, usage, alone) = match argument {
+                Argument::Buffer(buf, usage, param) => (buf, usage, !self.aliases.shared(&prim.name, param)),
+                Argument::Constant(buf) => (buf, BufUse::In, true),
+                Argument::Value(_) => continue,
+            };
+            let say = |name: &str, value: u64| ir.attribute(function, Some(number), name, value);
+            say("align", u64::from(ALIGN).max(prim.buffers[buf.0 as usize].dtype.align() as u64));
+            if alone {
+                say("noalias", 0);
+            }
+            if usage == BufUse::In {
+                say("readonly", 0);
+            }
+        }
+        Ok(function)
+    }
+}
+
+impl<'c> Body<'_, 'c, '_> {
+    /// Binds what a launch passes, and makes what the threads share.
+    pub(super) fn kernel_parameters(&mut self) -> Result<()> {
+        for (number, argument) in (0..).zip(arguments(self.prim)) {
+            let value = self.cx.ir.parameter(self.function, number);
+            match argument {
+                Argument::Buffer(buf, ..) | Argument::Constant(buf) => self.buffers[buf.0 as usize] = Some(value),
+                Argument::Value(var) => self.bind_value(var, value),
+            }
+        }
+        self.shared_memory()
+    }
+
+    fn shared_memory(&mut self) -> Result<()> {
+        let (ir, prim) = (self.cx.ir, self.prim);
+        let mut end = 0;
+        for buf in kernel::allocations(prim) {
+            let data = &prim.buffers[buf.0 as usize];
+            let length = kernel::elements(prim, buf).ok_or_else(|| format!("`{}` is of unknown size", data.name));
+            let memory = match data.scope {
+                Scope::Shared => {
+                    let cell = self.memory_type(tenfold_ir::tir::Ty::scalar(data.dtype));
+                    ir.shared(&data.name, ir.array(cell, u64::from(length?)), ALIGN, Seen::Inside)
+                }
+                Scope::SharedDyn => {
+                    let begins = match &data.offset {
+                        Some(offset) => offset.as_const(),
+                        None => Some(end),
+                    };
+                    let begins = begins.ok_or_else(|| format!("`{}` begins at no constant place", data.name))?;
+                    end = begins + i64::from(length?) * data.dtype.size_bytes() as i64;
+                    let all = ir.shared(DYNAMIC, ir.array(ir.int(8), 0), ALIGN, Seen::Outside);
+                    ir.element(ir.int(8), all, ir.const_int(ir.int(64), begins))
+                }
+                _ => continue,
+            };
+            self.buffers[buf.0 as usize] = Some(memory);
+        }
+        Ok(())
+    }
+
+    /// A loop over threads or groups: its variable is the number of this one.
+    pub(super) fn thread_loop(&mut self, var: VarId, min: ExprId, axis: ThreadAxis, body: &Stmt) -> Result<()> {
+        let ir = self.cx.ir;
+        let (what, axis) = match axis {
+            ThreadAxis::Block(axis) => ("ctaid", axis),
+            ThreadAxis::Thread(axis) => ("tid", axis),
+        };
+        let name = format!("llvm.nvvm.read.ptx.sreg.{what}.{}", ["x", "y", "z"][usize::from(axis.min(2))]);
+        let number = ir.intrinsic(&name, &[], &[]);
+        let kind = Kind::of(self.prim.vars[var.0 as usize].ty.elem);
+        let number = self.ops.cast(Kind::Int { signed: false, bits: 32 }, kind, number);
+        let first = self.fresh(min)?;
+        let value = if first.as_const() == Some(0) { number } else { ir.add(first, number) };
+        self.vars[var.0 as usize] = Some(value);
+        self.stmt(body)
+    }
+
+    /// Waits for the threads of the group, which then see what each of them wrote.
+    pub(super) fn barrier(&mut self, scope: Scope) -> Result<()> {
+        let ir = self.cx.ir;
+        match scope {
+            Scope::Shared | Scope::SharedDyn if self.is_kernel() => {
+                ir.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[ir.const_int(ir.int(32), 0)]);
+                Ok(())
+            }
+            Scope::Warp if self.is_kernel() => Err("a barrier of a warp".into()),
+            _ => Err("a barrier in a function of the host".into()),
+        }
+    }
+}
