@@ -3,7 +3,7 @@
 use crate::package::{Package, manifest};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tenfold::Vulkan;
+use tenfold::{Cuda, DeviceFault, Error, Vulkan};
 use tenfold_tests::tools;
 
 const NAME: &str = "e2e-devices";
@@ -20,28 +20,78 @@ fn run(program: &Path, case: &str, environment: &[(&str, &Path)]) {
 #[test]
 fn a_device_computes_what_the_processor_does() {
     let package = Package::new(NAME, include_str!("devices/lib.rs"));
-    let features = manifest(NAME, "2024").replace("features = [\"std\"]", "features = [\"vulkan\"]");
+    let features = manifest(NAME, "2024").replace("features = [\"std\"]", "features = [\"cuda\", \"vulkan\"]");
     package.write("Cargo.toml", &features);
     package.write("src/main.rs", include_str!("devices/main.rs"));
     package.cargo(&["build"]).ok();
     let program = package.program("debug");
-    let folder = package.directory.join("loader");
+    cuda(&program, &package.directory.join("driver"));
+    vulkan(&program, &package.directory.join("loader"));
+}
+
+fn vulkan(program: &Path, folder: &Path) {
     std::fs::create_dir_all(folder.join("absent")).expect("a folder can be made");
     // What is found first is no library.
     std::fs::write(folder.join("absent/libvulkan.so.1"), "").expect("a file can be written");
-    run(&program, "absent", &[("LD_LIBRARY_PATH", &folder.join("absent"))]);
+    run(program, "absent", &[("LD_LIBRARY_PATH", &folder.join("absent"))]);
     // Held, so that the loader is among what this process has opened.
     let _gpu = match Vulkan::new() {
         Ok(gpu) => gpu,
         Err(why) => return tools::skip(&format!("a Vulkan device ({why})"), "tests/vulkan.sh installs one"),
     };
-    run(&program, "there", &[]);
-    if let Some(loader) = between(&folder) {
+    run(program, "there", &[]);
+    if let Some(loader) = between(folder) {
         let fault = Path::new("pipelines:1");
-        let variables =
-            [("LD_LIBRARY_PATH", &*folder), ("TENFOLD_TEST_LOADER", &*loader), ("TENFOLD_TEST_FAULT", fault)];
-        run(&program, "refused", &variables);
+        let variables = [("LD_LIBRARY_PATH", folder), ("TENFOLD_TEST_LOADER", &*loader), ("TENFOLD_TEST_FAULT", fault)];
+        run(program, "refused", &variables);
     }
+}
+
+/// The machine's own driver, if there is one, and one that says how kernels are started.
+fn cuda(program: &Path, folder: &Path) {
+    match Cuda::new() {
+        Ok(_) => run(program, "cuda", &[]),
+        Err(Error::Device { why: DeviceFault::NoDriver { .. }, .. }) => run(program, "cuda absent", &[]),
+        Err(why) => println!("no device of CUDA's here: {why}"),
+    }
+    if !tools::has("cc") || !cfg!(target_os = "linux") {
+        return tools::skip("a C compiler on Linux", "install one, such as gcc");
+    }
+    compiled("devices/launches.c", folder, "libcuda.so", &[]);
+    for (capability, chip) in [("90", "sm_90a"), ("80", "sm_80"), ("120", "sm_80")] {
+        let log = folder.join(format!("{capability}.log"));
+        let _ = std::fs::remove_file(&log);
+        let log_and = |fault| {
+            [
+                ("LD_LIBRARY_PATH", folder),
+                ("TENFOLD_TEST_LOG", &*log),
+                ("TENFOLD_TEST_CAPABILITY", Path::new(capability)),
+                ("TENFOLD_TEST_FAULT", Path::new(fault)),
+            ]
+        };
+        run(program, "cuda launches", &log_and(""));
+        launched(&std::fs::read_to_string(&log).expect("the driver has written"), chip);
+        run(program, "cuda refused", &log_and("load"));
+    }
+}
+
+/// That a log has the launch of the kernel that adds a window of 512 elements.
+fn launched(log: &str, chip: &str) {
+    let line = log.lines().next().unwrap_or_default();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [kernel, target, "grid", x, "1", "1", "block", n, "1", "1", "shared", "0", "args", args @ ..] = &words[..]
+    else {
+        panic!("{log}");
+    };
+    assert!(kernel.contains("kernel") && *target == chip, "{line}");
+    let threads = x.parse::<u64>().expect("a number") * n.parse::<u64>().expect("a number");
+    // A thread may take several elements.
+    assert!((32..=1024).contains(&threads), "{line}");
+    assert_eq!(args, ["2048"; 3], "{line}");
+    // One function is for the one chip alone.
+    let other = |line: &&str| !line.contains(&format!(" {chip} "));
+    let others: Vec<&str> = log.lines().filter(other).collect();
+    assert!(others.iter().all(|line| line.starts_with("total") && line.contains(" sm_80 ")), "{log}");
 }
 
 /// A library in the folder that stands between a program and the loader; the loader's path.
@@ -52,10 +102,16 @@ fn between(folder: &Path) -> Option<PathBuf> {
         tools::skip("a C compiler on Linux", "install one, such as gcc");
         return None;
     };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("devices/fault.c");
+    compiled("devices/fault.c", folder, "libvulkan.so.1", &["-ldl"]);
+    Some(loader.into())
+}
+
+/// Makes a library of a source of the tests.
+fn compiled(source: &str, folder: &Path, name: &str, options: &[&str]) {
+    std::fs::create_dir_all(folder).expect("a folder can be made");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(folder.join("libvulkan.so.1")).arg(source).arg("-ldl");
+    compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-o"]).arg(folder.join(name)).arg(source).args(options);
     let made = compiler.output().expect("the compiler starts");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    Some(loader.into())
 }

@@ -1,7 +1,7 @@
 //! What a function brings along for devices: a program in a blob, linked as one more constant.
 
-use super::{backend, constants};
 use super::member::Member;
+use super::{backend, constants};
 use crate::worker::message::Request;
 use tenfold_core::pass::PassContext;
 use tenfold_core::{Backend, CompileError, Device, DeviceCode, Options, compile_device, constant_symbol, pack_devices};

@@ -39,8 +39,7 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage, in the order of the pipeline.
-    pub const ALL: [Stage; 7] =
-        [Stage::Relax, Stage::Tir, Stage::Llvm, Stage::Asm, Stage::C, Stage::Spirv, Stage::Ptx];
+    pub const ALL: [Stage; 7] = [Stage::Relax, Stage::Tir, Stage::Llvm, Stage::Asm, Stage::C, Stage::Spirv, Stage::Ptx];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {

@@ -6,7 +6,7 @@ use tenfold::prelude::*;
 ///
 /// A line is brighter than what is beside it: each row of `LINES` adds up what lies on a line of one direction and takes
 /// away what lies beside it. Which of them answers loudest is the direction.
-#[tensor_fn(dims(B <= 64), targets("cpu", "spirv"))]
+#[tensor_fn(dims(B <= 64), targets("cpu", "nvptx:sm_80", "nvptx:sm_90a", "spirv"))]
 pub(crate) fn direction(images: Tensor<f32, B, 64, 64>) -> Tensor<f32, B, 4> {
     const LINES: Tensor<f32, 4, 3, 3> = [
         [[-1.0, -1.0, -1.0], [2.0, 2.0, 2.0], [-1.0, -1.0, -1.0]],

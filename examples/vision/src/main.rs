@@ -7,7 +7,7 @@ use kernels::direction;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tenfold::prelude::*;
-use tenfold::{DeviceTensor, Error, Vulkan};
+use tenfold::{Cuda, DeviceTensor, Error, Vulkan};
 
 /// Pixels along a side.
 const SIDE: usize = 64;
@@ -26,9 +26,10 @@ const TOLERANCE: f32 = 1e-4;
 const HELP: &str = "\
 Says which way the stripes of images run.
 
-usage: vision [--device cpu|vulkan] [--check]
+usage: vision [--device cpu|cuda|vulkan] [--check]
 
-  --device  where it runs: the processor (the default), or a GPU through Vulkan
+  --device  where it runs: the processor (the default), a GPU of NVIDIA's through CUDA, or one through
+            Vulkan
   --check   compares each probability with the processor's; exit status 1 unless they agree and all classes are right
 
 exit status 2: the command line is wrong, or the device is not there";
@@ -52,8 +53,14 @@ fn main() -> ExitCode {
             }
             Err(error) => return refuse(&error.to_string()),
         },
-        "cuda" => return refuse("this build has no code for `cuda`; the devices are `cpu` and `vulkan`"),
-        other => return refuse(&format!("there is no device `{other}`; the devices are `cpu` and `vulkan`")),
+        "cuda" => match Cuda::new() {
+            Ok(gpu) => {
+                println!("{}", gpu.info().name);
+                report(&gpu)
+            }
+            Err(error) => return refuse(&error.to_string()),
+        },
+        other => return refuse(&format!("there is no device `{other}`; the devices are `cpu`, `cuda` and `vulkan`")),
     };
     match done {
         Ok(agree) if agree || !check => ExitCode::SUCCESS,

@@ -20,27 +20,26 @@ fn the_processor_is_right() {
 
 #[test]
 fn a_gpu_agrees_or_is_said_to_be_absent() {
-    let output = vision(&["--device", "vulkan", "--check"]);
     let must = std::env::var_os("TENFOLD_REQUIRE_TOOLS").is_some_and(|value| value == "1");
-    match output.status.code() {
-        Some(2) if !must => {
-            println!("skipped: {}", text(&output.stderr));
-            assert!(text(&output.stderr).starts_with("vulkan: "), "{}", text(&output.stderr));
+    // No machine of the tests has a GPU of NVIDIA's; lavapipe is a device of Vulkan's.
+    for (device, must) in [("vulkan", must), ("cuda", false)] {
+        let output = vision(&["--device", device, "--check"]);
+        let said = text(&output.stderr);
+        match output.status.code() {
+            Some(2) if !must => {
+                println!("skipped: {said}");
+                assert!(said.starts_with(&format!("{device}: ")) && said.lines().count() == 1, "{said}");
+            }
+            code => assert_eq!(code, Some(0), "{}{said}", text(&output.stdout)),
         }
-        code => assert_eq!(code, Some(0), "{}{}", text(&output.stdout), text(&output.stderr)),
     }
 }
 
 #[test]
 fn what_is_not_there_is_one_clear_error() {
-    let cases = [
-        (&["--device", "cuda"][..], "this build has no code for `cuda`; the devices are `cpu` and `vulkan`\n"),
-        (&["--device", "tpu"], "there is no device `tpu`; the devices are `cpu` and `vulkan`\n"),
-    ];
-    for (args, expected) in cases {
-        let output = vision(args);
-        assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), expected));
-    }
+    let output = vision(&["--device", "tpu"]);
+    let expected = "there is no device `tpu`; the devices are `cpu`, `cuda` and `vulkan`\n";
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), expected));
     let output = vision(&["--device"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).starts_with("Says which way"), "{}", text(&output.stderr));

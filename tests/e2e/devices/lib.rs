@@ -1,10 +1,10 @@
-//! Functions for the processor and for Vulkan, with every kind of parameter.
+//! Functions for the processor, for Vulkan and for CUDA, with every kind of parameter.
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs)]
 use tenfold::prelude::*;
 
 /// Two layers with constants of the binary.
-#[tensor_fn(dims(B <= 64), targets("cpu", "spirv -vulkan=1.1"))]
+#[tensor_fn(dims(B <= 64), targets("cpu", "nvptx -mcpu=sm_90a", "nvptx -mcpu=sm_80", "spirv -vulkan=1.1"))]
 pub fn classify(x: Tensor<f32, B, 16>) -> Tensor<f32, B, 8> {
     const W: Tensor<f32, 16, 32> = reshape(hann_window(512), [16, 32]);
     const V: Tensor<f32, 32, 8> = reshape(hann_window(256), [32, 8]);
@@ -16,7 +16,7 @@ pub mod one {
     use tenfold::prelude::*;
 
     /// Adds its window.
-    #[tensor_fn(targets("cpu", "spirv"))]
+    #[tensor_fn(targets("cpu", "spirv", "nvptx:sm_80", "nvptx:sm_90a"))]
     pub fn windowed(x: Tensor<f32, 512>) -> Tensor<f32, 512> {
         const W: Tensor<f32, 512> = hann_window(512);
         x + W
@@ -28,7 +28,7 @@ pub mod other {
     use tenfold::prelude::*;
 
     /// Adds its window.
-    #[tensor_fn(targets("cpu", "spirv"))]
+    #[tensor_fn(targets("cpu", "spirv", "nvptx:sm_80", "nvptx:sm_90a"))]
     pub fn windowed(x: Tensor<f32, 512>) -> Tensor<f32, 512> {
         const W: Tensor<f32, 512> = hamming_window(512);
         x + W
@@ -36,7 +36,7 @@ pub mod other {
 }
 
 /// Strides, an index value, scalars, state, a fact, a check, two results.
-#[tensor_fn(targets("cpu", "spirv"))]
+#[tensor_fn(targets("cpu", "spirv", "nvptx:sm_80", "nvptx:sm_90a"))]
 pub fn step(
     x: Strided<f32, N, D>,
     pos: usize,
@@ -51,7 +51,7 @@ pub fn step(
 }
 
 /// All extents are fixed; the result is one number.
-#[tensor_fn(numerics = "strict", targets("spirv", "cpu"), T = [f32, i32])]
+#[tensor_fn(numerics = "strict", targets("spirv", "nvptx:sm_80", "cpu"), T = [f32, i32])]
 pub fn total<T>(x: Tensor<T, 8>) -> T {
     sum(x)
 }

@@ -1,6 +1,6 @@
 //! Calls each function on the processor and on a device, which is there, refuses each kernel, or is absent.
 use e2e_devices::{classify, here, one, other, step, total};
-use tenfold::{Cpu, Device, DeviceFault, DeviceTensor, Dyn, Error, Fixed, Tensor, Vulkan, view};
+use tenfold::{Cpu, Cuda, Device, DeviceFault, DeviceTensor, Dyn, Error, Fixed, Tensor, Vulkan, view};
 
 fn wave(count: usize, step: f64) -> Vec<f32> {
     (0..count).map(|n| (n as f64 * step).sin() as f32).collect()
@@ -84,27 +84,47 @@ fn why<T: std::fmt::Debug>(result: Result<T, Error>) -> DeviceFault {
     }
 }
 
+fn everything<D: Device>(gpu: &D) {
+    same(gpu, false);
+    same(&Cpu, true);
+    totals(gpu);
+    totals(&Cpu);
+    windows(gpu);
+    windows(&Cpu);
+    let x = DeviceTensor::<_, f32, (Fixed<8>,)>::zeros(gpu, [8]).unwrap();
+    let mut y = DeviceTensor::zeros(gpu, [8]).unwrap();
+    assert_eq!(why(here::on(gpu).call(&x, &mut y)), DeviceFault::NoCode);
+}
+
+/// Calls for a driver that computes nothing and says what it is asked for.
+fn launches<D: Device>(gpu: &D) {
+    let x = DeviceTensor::<D, f32, (Fixed<512>,)>::zeros(gpu, [512]).unwrap();
+    let mut y = DeviceTensor::zeros(gpu, [512]).unwrap();
+    one::windowed::on(gpu).call(&x, &mut y).unwrap();
+    classes(gpu, 7, false).unwrap();
+    steps(gpu, 2, false).unwrap();
+    let x = DeviceTensor::<D, f32, (Fixed<8>,)>::zeros(gpu, [8]).unwrap();
+    total::of_f32::on(gpu).call(&x, &mut DeviceTensor::zeros(gpu, []).unwrap()).unwrap();
+}
+
 fn main() {
     let gpu = Vulkan::new();
     match std::env::args().nth(1).as_deref() {
         Some("absent") => assert!(matches!(why(gpu), DeviceFault::NoDriver { .. })),
+        Some("cuda absent") => assert!(matches!(why(Cuda::new()), DeviceFault::NoDriver { .. })),
+        Some("cuda launches") => launches(&Cuda::new().unwrap()),
+        Some("cuda refused") => {
+            let gpu = Cuda::new().unwrap();
+            assert!(matches!(why(classes(&gpu, 7, false)), DeviceFault::Kernel { .. }));
+            same(&gpu, true);
+        }
+        Some("cuda") => everything(&Cuda::new().unwrap()),
         Some("refused") => {
             let gpu = gpu.unwrap();
             assert!(matches!(why(classes(&gpu, 7, false)), DeviceFault::Kernel { .. }));
             same(&gpu, true);
         }
-        _ => {
-            let gpu = gpu.unwrap();
-            same(&gpu, false);
-            same(&Cpu, true);
-            totals(&gpu);
-            totals(&Cpu);
-            windows(&gpu);
-            windows(&Cpu);
-            let x = DeviceTensor::<_, f32, (Fixed<8>,)>::zeros(&gpu, [8]).unwrap();
-            let mut y = DeviceTensor::zeros(&gpu, [8]).unwrap();
-            assert_eq!(why(here::on(&gpu).call(&x, &mut y)), DeviceFault::NoCode);
-        }
+        _ => everything(&gpu.unwrap()),
     }
     println!("done");
 }

@@ -30,7 +30,12 @@ fn stages_that_need_no_code_generator() {
 fn stages_of_llvm() {
     let package = Package::new("show-llvm", DOUBLE);
     let is_off = std::env::var("TENFOLD_LLVM").is_ok_and(|choice| choice == "none");
-    for (stage, part) in [("llvm", "define noundef i32 @__tenfold_"), ("asm", "__tenfold_show_llvm_0_3_0_double_")] {
+    let parts = [
+        ("llvm", "define noundef i32 @__tenfold_"),
+        ("asm", "__tenfold_show_llvm_0_3_0_double_"),
+        ("ptx", ".target sm_80\n"),
+    ];
+    for (stage, part) in parts {
         let outcome = package.run(&format!("show --stage {stage} double"));
         if is_off {
             assert_eq!(outcome.code, Some(1), "{outcome:?}");
@@ -46,7 +51,7 @@ fn stages_of_llvm() {
 #[test]
 fn without_llvm_the_reason_is_said() {
     let package = Package::new("show-none", DOUBLE).env("TENFOLD_LLVM", "none");
-    for stage in ["llvm", "asm"] {
+    for stage in ["llvm", "asm", "ptx"] {
         let outcome = package.run(&format!("show --stage {stage} double"));
         let text = format!(
             "error: the stage `{stage}` needs LLVM: `TENFOLD_LLVM` is `none`; take it out of the environment\n"

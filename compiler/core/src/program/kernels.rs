@@ -6,10 +6,10 @@ use tenfold_ir::tir::{FuncKind, PrimFunc, Scope, Stmt};
 use tenfold_ir::{Loc, Module};
 
 use super::{Code, DeviceKernel};
+use crate::kernel as device_function;
 use crate::spirv::{self, Source};
 use crate::target::Device;
 use crate::{Backend, CompileError, ErrorKind, Fault};
-use crate::kernel as device_function;
 
 /// Every device function of a module by name, as a device takes it, and their texts one after the other. PTX is written
 /// by a back end that has it.

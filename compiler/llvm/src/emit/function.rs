@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenfold_ir::{
     DType,
     arith::Sym,
-    tir::{BufId, CallArg, Counters, Elem, Expr, ExprId, FuncKind, Launch, LoopKind, Param, PrimFunc, Scope, Stmt, Ty, VarId},
+    tir::{
+        BufId, CallArg, Counters, Elem, Expr, ExprId, FuncKind, Launch, LoopKind, Param, PrimFunc, Scope, Stmt, Ty,
+        VarId,
+    },
 };
 
 use super::{
@@ -85,7 +88,11 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         ir.at_end(start);
         self.place = self.places.at(ir, self.prim.loc);
         ir.place(self.place);
-        if self.is_kernel() { self.kernel_parameters()? } else { self.parameters() }
+        if self.is_kernel() {
+            self.kernel_parameters()?
+        } else {
+            self.parameters()
+        }
         self.body()?;
         ir.ret(self.prim.exported.then(|| ir.const_int(ir.int(32), 0)));
         // Memory of the stack stands alone in the first block, so that none is taken in a loop.

@@ -1,9 +1,9 @@
 //! Memory: addresses, reads and writes.
 
 use inkwell::llvm_sys::core::{
-    LLVMAddGlobalInAddressSpace, LLVMBuildAlloca, LLVMBuildGEP2, LLVMBuildInBoundsGEP2, LLVMBuildLoad2, LLVMBuildPtrToInt, LLVMBuildStore,
-    LLVMConstAddrSpaceCast, LLVMGetNamedGlobal, LLVMGetUndef, LLVMMDNodeInContext2, LLVMSetAlignment, LLVMSetInitializer,
-    LLVMValueAsMetadata,
+    LLVMAddGlobalInAddressSpace, LLVMBuildAlloca, LLVMBuildGEP2, LLVMBuildInBoundsGEP2, LLVMBuildLoad2,
+    LLVMBuildPtrToInt, LLVMBuildStore, LLVMConstAddrSpaceCast, LLVMGetNamedGlobal, LLVMGetUndef, LLVMMDNodeInContext2,
+    LLVMSetAlignment, LLVMSetInitializer, LLVMValueAsMetadata,
 };
 
 use super::{Ir, Seen, Type, Value, c_string};

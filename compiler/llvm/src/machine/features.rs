@@ -155,9 +155,7 @@ impl FloatUnit {
         };
         match arch {
             Arch::X86_64 => x86(cpu, has),
-            Arch::Aarch64 => {
-                FloatUnit { brain: false, ..FloatUnit::full() }
-            }
+            Arch::Aarch64 => FloatUnit { brain: false, ..FloatUnit::full() },
             Arch::Arm => arm(features, has),
             Arch::Riscv32 | Arch::Riscv64 => FloatUnit {
                 f32: has("f") || has("d"),
@@ -169,9 +167,7 @@ impl FloatUnit {
                 minimum: Minimum::Absent,
             },
             // Its fused form is not in every engine.
-            Arch::Wasm32 => {
-                FloatUnit { fma: false, half: false, brain: false, ..FloatUnit::full() }
-            }
+            Arch::Wasm32 => FloatUnit { fma: false, half: false, brain: false, ..FloatUnit::full() },
             Arch::Other => FloatUnit::default(),
         }
     }
@@ -207,5 +203,13 @@ fn arm(features: &[String], has: impl Fn(&str) -> bool) -> FloatUnit {
     let any = vfp4 || unit("vfp") || has("mve.fp");
     let single_only =
         features.iter().any(|feature| feature.ends_with("sp")) || (has("mve.fp") && !armv8 && !unit("vfp"));
-    FloatUnit { f32: any, f64: any && !single_only, round: armv8, fma: vfp4, half: vfp4, brain: false, minimum: Minimum::Absent }
+    FloatUnit {
+        f32: any,
+        f64: any && !single_only,
+        round: armv8,
+        fma: vfp4,
+        half: vfp4,
+        brain: false,
+        minimum: Minimum::Absent,
+    }
 }

@@ -53,7 +53,7 @@ impl Cx {
 fn help(written: &str) -> String {
     let nvidia = ["nvptx", "cuda", "sm_"].iter().any(|part| written.contains(part));
     let devices = DEVICE_TARGETS.iter().filter(|device| !nvidia || device.key.starts_with("nvptx"));
-    let shown = |device: &DeviceTarget| format!("`\"{}\"` or `\"{}\"`, {}", device.key, device.name, device.about);
+    let shown = |device: &DeviceTarget| format!("`\"{}\"`, {}", device.key, device.about);
     let mut all: Vec<String> = devices.map(shown).collect();
     if !nvidia {
         all.insert(0, format!("`\"{CPU}\"`, the processor that cargo builds for"));

@@ -140,9 +140,10 @@ fn load(device: &Cuda, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
 
 fn ready(device: &Cuda, code: DeviceCode, program: Program<'static>) -> Result<Loaded, DeviceFault> {
     let kernels = program.kernels().map(|kernel| compile(&device.context, &kernel)).collect::<Result<_, _>>()?;
-    let constants = program.constants().enumerate().map(|(at, bytes)| {
-        launch::constant(code, at, bytes)?.map(|data| constant(device, data)).transpose()
-    });
+    let constants = program
+        .constants()
+        .enumerate()
+        .map(|(at, bytes)| launch::constant(code, at, bytes)?.map(|data| constant(device, data)).transpose());
     let constants = constants.collect::<Result<_, _>>()?;
     Ok(Loaded { program, kernels, constants })
 }

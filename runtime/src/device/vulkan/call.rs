@@ -89,9 +89,10 @@ fn load(device: &Vulkan, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
         return Ok(Arc::clone(loaded));
     }
     let program = code.program("spirv")?;
-    let constants = program.constants().enumerate().map(|(at, bytes)| {
-        launch::constant(code, at, bytes)?.map(|data| constant(device, data)).transpose()
-    });
+    let constants = program
+        .constants()
+        .enumerate()
+        .map(|(at, bytes)| launch::constant(code, at, bytes)?.map(|data| constant(device, data)).transpose());
     let constants = constants.collect::<Result<Vec<_>, _>>()?;
     let pipelines = Arc::new(Pipelines::new(&device.shared, &program)?);
     let loaded = Arc::new(Loaded { program, pipelines, constants });
