@@ -97,7 +97,7 @@ fn every_file() {
 /// One pass, one folder; of each something that it changes, something that it leaves alone, and both with another pass.
 #[test]
 fn every_pass_has_three_files() {
-    let known = ["roundtrip", "parse", "verify", "run", "eval", "race", "spirv"];
+    let known = ["roundtrip", "parse", "verify", "run", "eval", "race", "spirv", "ptx"];
     for path in files().iter().filter(|p| !p.to_string_lossy().contains("/schedule/")) {
         let topic = path.parent().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
         let topic = topic.unwrap_or_default();

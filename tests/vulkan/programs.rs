@@ -1,8 +1,11 @@
 //! Whole functions as programs: linked as a build links them, called by the runtime as a user's program calls them.
 #![allow(unsafe_code, reason = "the code of a device is vouched for by who made it, here the back end under test")]
 
+use std::path::PathBuf;
+
 use tenfold::{Device, DeviceCode, DeviceTensor, Dyn, Operands, ScalarBits, Tensor, Vulkan};
 use tenfold_core::blob;
+use tenfold_core::c::CBackend;
 use tenfold_core::pass::PassContext;
 use tenfold_core::program::{Program, kernels, of_entry};
 use tenfold_ir::tir::BufUse;
@@ -46,7 +49,9 @@ fn fault(why: tenfold::Error) -> String {
 
 /// Calls a function that went through the pipeline for devices, and compares what it writes. What is refused is given.
 pub(crate) fn call(gpu: &Vulkan, case: &Prepared) -> Result<Option<String>, String> {
-    let kernels = match kernels(&case.module) {
+    // Shaders need no back end; it is there for PTX.
+    let backend = CBackend { folder: PathBuf::new(), host: String::new() };
+    let kernels = match kernels(&case.module, tenfold_core::Device::Spirv, &backend) {
         Ok((kernels, _)) => kernels,
         Err(refused) => return Ok(Some(refused.message)),
     };
