@@ -26,6 +26,7 @@ pub(crate) struct Setting {
 }
 
 /// A function and its arguments.
+#[derive(Clone)]
 pub(crate) struct Case {
     pub name: String,
     pub module: Module,

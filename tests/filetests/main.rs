@@ -45,6 +45,7 @@ mod ptx;
 mod refusals;
 mod schedule;
 mod spirv;
+mod validators;
 
 use std::path::{Path, PathBuf};
 

@@ -3,10 +3,14 @@
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/case.rs"]
 mod case;
+mod cells;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/data.rs"]
 mod data;
 mod device;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/element.rs"]
+mod element;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/interpret.rs"]
 mod interpret;
@@ -15,4 +19,19 @@ mod networks;
 #[path = "../conformance/nn.rs"]
 mod nn;
 mod operators;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/ops/mod.rs"]
+mod ops;
 mod programs;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/random.rs"]
+mod random;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/shape.rs"]
+mod shape;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/state.rs"]
+mod state;
+mod suite;
+#[path = "../filetests/validators.rs"]
+mod validators;
