@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use tenfold_ir::eval::value::indices;
 use tenfold_ir::relax::{self, Op, Type, ValueId};
 use tenfold_ir::{DType, Function};
 
-use crate::case::Case;
+use crate::case::{Case, Given};
 
 /// An operator over a dtype, by their names.
 pub(crate) type Cell = (String, String);
@@ -70,4 +71,26 @@ pub(crate) fn only(case: &Case, n: usize) -> Case {
     }
     let wanted = case.wanted.iter().filter(|w| Some(w.value) == kept).cloned().collect();
     Case { name: case.name.clone(), module, syms: case.syms.clone(), given: case.given.clone(), wanted }
+}
+
+/// The case with strided parameters side by side, as tensors on a device are.
+pub(crate) fn packed(case: &Case) -> Case {
+    let graph = graph(case);
+    let mut packed = case.clone();
+    for param in &graph.params {
+        let given = &mut packed.given[param.position];
+        let (Type::Tensor(ty), false) = (&graph.values[param.value.0 as usize].ty, given.strides.is_empty()) else {
+            continue;
+        };
+        let shape: Vec<usize> = ty.shape.iter().filter_map(|d| d.as_const()).map(|d| d as usize).collect();
+        let place = |index: Vec<usize>| index.iter().zip(&given.strides).map(|(i, s)| i * *s as usize).sum::<usize>();
+        let cells = indices(&shape).map(|index| given.cells[place(index)]).collect();
+        let mut step = shape.iter().product::<usize>() as i64;
+        let strides = shape.iter().map(|d| {
+            step /= (*d).max(1) as i64;
+            step
+        });
+        *given = Given { cells, strides: strides.collect() };
+    }
+    packed
 }

@@ -86,7 +86,10 @@ impl Host {
     }
 }
 
-const DEVICES_TAKE: &str = "devices take functions whose graph has neither branches nor loops nor calls outside";
+const DEVICES_TAKE: &str = "devices take functions whose graph has no branches or loops over data and no calls outside";
+
+/// Steps from which on no loop of the graph is written out further.
+const STEPS: usize = 1 << 12;
 
 impl Walk<'_> {
     /// What the entry is called with: dims count its index values, in the order of its arguments.
@@ -190,9 +193,45 @@ impl Walk<'_> {
             }
             Stmt::Call { func, args, launch } => self.call(host, func, args, *launch),
             Stmt::If { cond, then, otherwise } => self.branch(host, *cond, then, otherwise.as_deref()),
-            Stmt::For { .. } | Stmt::While { .. } | Stmt::Block(_) | Stmt::Barrier(_) => {
+            Stmt::For { var, min, extent, body, .. } => self.turns(host, *var, (*min, *extent), body),
+            Stmt::While { .. } | Stmt::Block(_) | Stmt::Barrier(_) => {
                 Err(host.refuse("the host would have to run a loop of the graph", DEVICES_TAKE))
             }
+        }
+    }
+
+    /// The turns of a loop one after the other, where their number is a constant. Each has the same memory.
+    fn turns(
+        &mut self,
+        host: &mut Host,
+        var: VarId,
+        (min, extent): (ExprId, ExprId),
+        body: &Stmt,
+    ) -> Result<(), CompileError> {
+        let refused = host.refuse("a loop of the graph has a number of turns that is not constant", DEVICES_TAKE);
+        let bounds = (self.constant_of(host, min), self.constant_of(host, extent));
+        let (Some(min), Some(turns)) = bounds else { return Err(refused) };
+        let from = self.program.workspace;
+        let mut end = from;
+        for turn in 0..turns {
+            if self.program.steps.len() > STEPS {
+                return Err(host.refuse(format!("loops of the graph make more than {STEPS} steps"), DEVICES_TAKE));
+            }
+            self.program.workspace = from;
+            let value = self.program.node(Node::Const(min.saturating_add(turn)));
+            host.values.insert(var, value);
+            self.statement(host, body)?;
+            end = self.of(Operation::Max, end, self.program.workspace);
+        }
+        self.program.workspace = end;
+        Ok(())
+    }
+
+    fn constant_of(&mut self, host: &Host, e: ExprId) -> Option<i64> {
+        let node = self.expr(host, e)?;
+        match self.program.nodes.get(node as usize) {
+            Some(Node::Const(value)) => Some(*value),
+            _ => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use spirv::{GlslStd450Op, Op};
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
-use tenfold_ir::tir::{Dot, Expr, ExprId, Intrinsic};
+use tenfold_ir::tir::{BufId, Dot, Expr, ExprId, Intrinsic, Scope};
 
 use super::kind::{F32, Kind};
 use super::out::{Id, Out, refs};
@@ -118,9 +118,17 @@ impl Body<'_> {
         }
     }
 
+    /// Whether all of an expression may be computed where its value may not be needed: it is short, and reads no memory
+    /// but the thread's own, at places that are constant.
     fn is_cheap(&self, id: ExprId) -> bool {
+        let own = |buf: BufId| self.func.buffers[buf.0 as usize].scope == Scope::Local;
+        let fixed = |index: &[ExprId]| index.iter().all(|i| self.func.literal(*i).is_some());
         let all = self.func.reachable([id]);
-        all.len() <= CHEAP && !all.iter().any(|e| matches!(self.func.exprs.get(*e), Expr::Load { .. } | Expr::If(..)))
+        all.len() <= CHEAP
+            && all.iter().all(|e| match self.func.exprs.get(*e) {
+                Expr::Load { buf, index, .. } => own(*buf) && fixed(index),
+                _ => true,
+            })
     }
 
     /// One of two, of which only that is computed.

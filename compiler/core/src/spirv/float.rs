@@ -9,7 +9,7 @@ use super::kind::{F32, F64, Kind};
 use super::out::{Id, Out};
 
 /// What the bits of a float are as an integer.
-fn word_of(kind: Kind) -> Kind {
+pub(super) fn word_of(kind: Kind) -> Kind {
     Kind::Int { signed: false, bits: if kind == F64 { 64 } else { 32 } }
 }
 
@@ -31,7 +31,7 @@ impl Out {
     }
 
     /// The bits without the sign.
-    fn size(&mut self, kind: Kind, a: Id) -> Id {
+    pub(super) fn size(&mut self, kind: Kind, a: Id) -> Id {
         let word = word_of(kind);
         let (ty, bits) = (self.register(word), self.reinterpret(word, a));
         let mask = self.constant(word, if kind == F64 { u64::MAX >> 1 } else { u64::from(u32::MAX >> 1) });
@@ -39,7 +39,7 @@ impl Out {
     }
 
     /// How the bits without the sign compare with infinity's: drivers may take comparisons of floats to see no NaN.
-    fn beside_endless(&mut self, op: Op, kind: Kind, a: Id) -> Id {
+    pub(super) fn beside_endless(&mut self, op: Op, kind: Kind, a: Id) -> Id {
         let size = self.size(kind, a);
         let limit = self.constant(word_of(kind), endless(kind));
         self.test(op, size, limit)
@@ -93,7 +93,6 @@ impl Out {
 
     pub(super) fn float_binary(&mut self, op: BinaryOp, kind: Kind, a: Id, b: Id) -> Made {
         let ty = self.register(kind);
-        let of = |why| Err(Cannot { what: format!("{} of {}", lower(op), kind.name()), why });
         Ok(match op {
             BinaryOp::Add => self.exact(Op::FAdd, ty, &[a, b]),
             BinaryOp::Sub => self.exact(Op::FSub, ty, &[a, b]),
@@ -101,9 +100,9 @@ impl Out {
             BinaryOp::Div => self.exact(Op::FDiv, ty, &[a, b]),
             BinaryOp::Min => self.least(kind, a, b, true),
             BinaryOp::Max => self.least(kind, a, b, false),
-            BinaryOp::Rem | BinaryOp::DivEuclid | BinaryOp::RemEuclid => {
-                return of("the remainders that it has are not exact; compute it on the CPU, or from trunc and fma");
-            }
+            BinaryOp::Rem => self.float_rem(kind, a, b),
+            BinaryOp::RemEuclid => self.float_rem_euclid(kind, a, b),
+            BinaryOp::DivEuclid => self.float_div_euclid(kind, a, b),
             _ => return Err(Cannot::unexpanded(format!("{op:?} of {}", kind.name()))),
         })
     }
@@ -165,14 +164,5 @@ impl Out {
             let odd = out.reinterpret(F64, bits);
             out.op(Op::FConvert, f32, &[odd])
         })
-    }
-}
-
-/// An operator's name as tir writes it.
-fn lower(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Rem => "rem",
-        BinaryOp::DivEuclid => "div_euclid",
-        _ => "rem_euclid",
     }
 }

@@ -11,6 +11,7 @@ mod interface;
 mod kind;
 mod memory;
 mod out;
+mod remainder;
 mod stmt;
 mod words;
 

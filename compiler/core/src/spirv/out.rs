@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use spirv::{AddressingModel, Capability, Decoration, GlslStd450Op, MemoryModel, Op, StorageClass};
 
 use super::Feature;
-use super::kind::Kind;
+use super::kind::{F32, F64, Kind};
 use super::words::{Instruction, Module, Operand, named};
 
 /// A result.
@@ -191,9 +191,18 @@ impl Out {
         self.once(if value { Op::ConstantTrue } else { Op::ConstantFalse }, Some(ty), vec![], vec![])
     }
 
-    /// A constant of a kind, by its bits in a register.
+    /// A constant of a kind, by its bits in a register. Infinities and NaN are made of their bits where they are used:
+    /// not every reader of SPIR-V takes them for constants.
     pub(super) fn constant(&mut self, kind: Kind, bits: u64) -> Id {
         let ty = self.register(kind);
+        if kind == F32 && !f32::from_bits(bits as u32).is_finite() {
+            let word = self.word(bits as u32);
+            return self.op(Op::Bitcast, ty, &[word]);
+        }
+        if kind == F64 && !f64::from_bits(bits).is_finite() {
+            let narrow = self.constant(F32, u64::from((f64::from_bits(bits) as f32).to_bits()));
+            return self.op(Op::FConvert, ty, &[narrow]);
+        }
         match kind {
             Kind::Bool => self.truth(bits != 0),
             Kind::Int { bits: 64, .. } | Kind::Float { bits: 64 } => self.bits(ty, true, bits),
@@ -208,7 +217,7 @@ impl Out {
 
     /// A constant float of a kind.
     pub(super) fn real(&mut self, kind: Kind, value: f64) -> Id {
-        let bits = if kind == super::kind::F64 { value.to_bits() } else { u64::from((value as f32).to_bits()) };
+        let bits = if kind == F64 { value.to_bits() } else { u64::from((value as f32).to_bits()) };
         self.constant(kind, bits)
     }
 

@@ -30,6 +30,11 @@ fn thread_sync(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, 
     })
 }
 
+/// Whether barriers can stand where a kernel needs them.
+pub(super) fn has_room(b: &Builder, kernel: Stmt) -> bool {
+    Sync { b, threads: Vec::new(), varying: BTreeSet::new() }.stmt(kernel, &mut Vec::new()).is_ok()
+}
+
 struct Sync<'b> {
     b: &'b Builder,
     /// Variables of the thread axes around.

@@ -146,7 +146,7 @@ fn what_the_host_cannot_decide_is_refused() {
     );
     assert_eq!(
         told("    call @second(", "    for i in 0 +: N serial {\n    }\n    call @second("),
-        "`f`: the host would have to run a loop of the graph"
+        "`f`: a loop of the graph has a number of turns that is not constant"
     );
     assert_eq!(
         told("    scalar[0] = k\n", "    scalar[0] = add(k, k)\n"),

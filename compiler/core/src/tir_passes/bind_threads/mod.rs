@@ -21,7 +21,7 @@ use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{Builder, ExprId, FuncKind, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer};
 
 use super::kernel::{bare, constant, is_bound};
-use super::rewrite_body;
+use super::{rewrite_body, thread_sync};
 use super::vectorize_loop::dependence;
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
@@ -109,19 +109,29 @@ impl Bind<'_> {
             loops.push(Loop { var: *var, min: *min, extent: *extent });
             inner = (**body).clone();
         }
-        let rows = rows::Rows::find(self, &loops, &inner);
-        if rows.is_none() && !loops.is_empty() {
-            return self.turns(&loops, inner);
+        if let Some(rows) = rows::Rows::find(self, &loops, &inner) {
+            let before = Builder::resume(self.b.func().clone());
+            let kernel = self.group_a_turn(&loops, |bind, thread| rows.shared(bind, thread, inner.clone()));
+            if thread_sync::has_room(self.b, kernel.clone()) {
+                return kernel;
+            }
+            // Threads of a group would meet where they cannot wait for each other.
+            *self.b = before;
         }
+        match loops.is_empty() {
+            true => self.group_a_turn(&loops, |bind, thread| bind.alone(thread, inner)),
+            false => self.turns(&loops, inner),
+        }
+    }
+
+    /// A group a turn.
+    fn group_a_turn(&mut self, loops: &[Loop], body: impl FnOnce(&mut Self, VarId) -> Stmt) -> Stmt {
         let group = self.b.index_var("group");
         let thread = self.b.index_var("thread");
-        let body = match rows {
-            Some(rows) => rows.shared(self, thread, inner),
-            None => self.alone(thread, inner),
-        };
+        let body = body(self, thread);
         let threads = self.b.index(THREADS);
-        let count = self.count(&loops);
-        let body = self.strided(group, count, &loops, body);
+        let count = self.count(loops);
+        let body = self.strided(group, count, loops, body);
         let groups = self.groups(count);
         self.bound(group, groups, thread, threads, body)
     }
