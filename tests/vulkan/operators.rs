@@ -217,14 +217,8 @@ fn binary() {
         all.push((pairs(dtype), acts));
     }
     all.push((pairs(DType::Bool), [And, Or, Xor].map(Act::Binary).to_vec()));
-    let mut refused = run(all);
-    refused.sort();
-    let expected: Vec<String> = ["DivEuclid", "Rem", "RemEuclid"]
-        .iter()
-        .flat_map(|op| ["bf16", "f16", "f32", "f64"].map(|dtype| format!("Binary({op}) of {dtype}")))
-        .chain(["Fma of f64".to_string()])
-        .collect();
-    assert!(refused.is_empty() || refused == expected, "{refused:?}");
+    let refused = run(all);
+    assert!(refused.is_empty() || refused == ["Fma of f64"], "{refused:?}");
 }
 
 #[test]
@@ -234,6 +228,5 @@ fn conversions() {
         let acts = all.iter().filter(|to| *to != from).map(|to| Act::Cast(*to)).collect();
         (vec![values(special(*from))], acts)
     };
-    let refused = run(all.iter().map(of).collect());
-    assert!(refused.is_empty() || refused == ["Cast(BF16) of i64", "Cast(BF16) of u64"], "{refused:?}");
+    assert_eq!(run(all.iter().map(of).collect()), Vec::<String>::new());
 }

@@ -81,12 +81,6 @@ fn call(gpu: &Vulkan, context: &PassContext, case: &Case, out: &mut Outcome) {
 /// Calls a case once; gives why it is refused.
 fn once(gpu: &Vulkan, context: &PassContext, case: &Case) -> Result<Option<String>, String> {
     let prepared = interpret::prepare_with(cells::packed(case), context)?;
-    if std::env::var("TENFOLD_SHOW").is_ok_and(|name| name == case.name) {
-        println!("{}", tenfold_ir::module_text(&prepared.module).0);
-        for func in prepared.module.prims().filter(|f| f.kind == FuncKind::Device) {
-            println!("{}", spirv::kernel(&prepared.module, func).map_or_else(|e| e.to_string(), |k| k.text));
-        }
-    }
     for func in prepared.module.prims().filter(|f| f.kind == FuncKind::Device) {
         // What is refused has no shader, and is told by the call.
         if let Ok(kernel) = spirv::kernel(&prepared.module, func) {

@@ -2,8 +2,9 @@
 
 use spirv::Op;
 
-use super::expr::{Cannot, Made};
-use super::kind::{F32, F64, I32, Kind};
+use super::expr::Made;
+use super::int::width;
+use super::kind::{F32, F64, Kind};
 use super::out::{Id, Out};
 
 impl Out {
@@ -120,35 +121,39 @@ impl Out {
             Kind::Bool | Kind::Int { bits: 8 | 16, .. } => self.cast(from, F32, a)?,
             // What an f32 does not hold is beyond the greatest f16.
             Kind::Int { .. } if !brain => self.cast(from, F32, a)?,
-            Kind::Int { bits: 32, signed } => {
-                let odd = self.odd_low(signed, a);
+            Kind::Int { .. } => {
+                let odd = self.odd_low(from, a);
                 self.cast(from, F32, odd)?
             }
-            _ => {
-                let what = format!("the conversion of {} to bf16", from.name());
-                return Err(Cannot { what, why: "it would round twice; convert to f32 before" });
-            }
+            Kind::Half { .. } => self.cast(from, F32, a)?,
+            Kind::Float { .. } => a,
         };
         Ok(self.half_of(brain, value))
     }
 
-    /// An integer of which an f32 holds all bits, and which rounds to fewer as this one: where it is large, its low 8
-    /// bits are one odd bit.
-    fn odd_low(&mut self, signed: bool, a: Id) -> Id {
-        let kind = Kind::Int { signed, bits: 32 };
-        let ty = self.int(32);
-        let (low, high) = (self.word(0xff), self.word(!0xff));
-        let (zero, sticky) = (self.word(0), self.word(0x100));
-        let lost = self.op(Op::BitwiseAnd, ty, &[a, low]);
-        let some = self.test(Op::INotEqual, lost, zero);
-        let odd = self.select(I32, some, sticky, zero);
-        let kept = self.op(Op::BitwiseAnd, ty, &[a, high]);
-        let odd = self.op(Op::BitwiseOr, ty, &[kept, odd]);
-        let neg = self.negated(kind, a);
+    /// An integer of which an f32 holds all bits, and which rounds to bf16 as this one: where it is large, one odd bit
+    /// stands for its low ones.
+    fn odd_low(&mut self, kind: Kind, a: Id) -> Id {
+        let (ty, zero, neg) = (self.register(kind), self.number(kind, 0), self.negated(kind, a));
         let below = self.test(Op::SLessThan, a, zero);
-        let size = if signed { self.select(I32, below, neg, a) } else { a };
-        let limit = self.word(1 << 24);
-        let large = self.test(Op::UGreaterThanEqual, size, limit);
-        self.select(kind, large, odd, a)
+        let size = if kind.is_signed() { self.select(kind, below, neg, a) } else { a };
+        let mut value = a;
+        for (least, low) in ODD.iter().filter(|(least, _)| *least < width(kind)) {
+            let (mask, bit) = (self.constant(kind, (1 << low) - 1), self.constant(kind, 1 << low));
+            let rest = self.constant(kind, !((1u64 << low) - 1));
+            let lost = self.op(Op::BitwiseAnd, ty, &[value, mask]);
+            let some = self.test(Op::INotEqual, lost, zero);
+            let odd = self.select(kind, some, bit, zero);
+            let kept = self.op(Op::BitwiseAnd, ty, &[value, rest]);
+            let odd = self.op(Op::BitwiseOr, ty, &[kept, odd]);
+            let limit = self.constant(kind, 1 << least);
+            let large = self.test(Op::UGreaterThanEqual, size, limit);
+            value = self.select(kind, large, odd, value);
+        }
+        value
     }
 }
+
+/// From which power of two on how many low bits become one: of what is left an f32 holds all, and bf16, which has 8 bits,
+/// rounds by those above.
+const ODD: &[(u32, u32)] = &[(24, 8), (32, 20), (44, 34), (58, 40)];

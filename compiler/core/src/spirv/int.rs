@@ -8,7 +8,7 @@ use super::expr::{Cannot, Made};
 use super::kind::{Kind, U32};
 use super::out::{Id, Out};
 
-fn width(kind: Kind) -> u32 {
+pub(super) fn width(kind: Kind) -> u32 {
     match kind {
         Kind::Int { bits, .. } => bits,
         Kind::Bool | Kind::Half { .. } | Kind::Float { .. } => 32,
@@ -114,6 +114,12 @@ impl Out {
 
     pub(super) fn int_compare(&mut self, op: CmpOp, kind: Kind, a: Id, b: Id) -> Id {
         let signed = kind.is_signed();
+        if signed && width(kind) == 64 && !matches!(op, CmpOp::Eq | CmpOp::Ne) {
+            // Both moved by 2^63, without a sign: Mesa 22 takes an i32 that was extended to be below no constant.
+            let (ty, top) = (self.int(64), self.constant(kind, 1 << 63));
+            let [x, y] = [a, b].map(|v| self.op(Op::BitwiseXor, ty, &[v, top]));
+            return self.int_compare(op, Kind::Int { signed: false, bits: 64 }, x, y);
+        }
         let op = match op {
             CmpOp::Eq => Op::IEqual,
             CmpOp::Ne => Op::INotEqual,

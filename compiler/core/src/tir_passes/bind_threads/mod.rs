@@ -12,7 +12,9 @@
 //! alone. What is computed does not change but for the order of sums that threads share, which strict functions do not
 //! share.
 
+mod product;
 mod rows;
+mod tiles;
 
 use std::collections::BTreeSet;
 
@@ -21,8 +23,8 @@ use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{Builder, ExprId, FuncKind, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer};
 
 use super::kernel::{bare, constant, is_bound};
-use super::{rewrite_body, thread_sync};
 use super::vectorize_loop::dependence;
+use super::{rewrite_body, thread_sync};
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
 
@@ -109,6 +111,14 @@ impl Bind<'_> {
             loops.push(Loop { var: *var, min: *min, extent: *extent });
             inner = (**body).clone();
         }
+        let before = Builder::resume(self.b.func().clone());
+        if let Some(tiles) = tiles::Tiles::find(self, &loops, &inner) {
+            let kernel = tiles.kernel(self);
+            if thread_sync::has_room(self.b, kernel.clone()) {
+                return kernel;
+            }
+        }
+        *self.b = before;
         if let Some(rows) = rows::Rows::find(self, &loops, &inner) {
             let before = Builder::resume(self.b.func().clone());
             let kernel = self.group_a_turn(&loops, |bind, thread| rows.shared(bind, thread, inner.clone()));
@@ -236,6 +246,12 @@ impl Bind<'_> {
 
     /// One turn of a nest: its variables are places in the number of the turn.
     fn turn(&mut self, number: ExprId, loops: &[Loop], body: Stmt) -> Stmt {
+        let values = self.places(number, loops);
+        values.into_iter().fold(body, |body, (var, value)| Stmt::Let { var, value, body: Box::new(body) })
+    }
+
+    /// The values of the variables of a nest in the turn of a number, the innermost one first.
+    fn places(&mut self, number: ExprId, loops: &[Loop]) -> Vec<(VarId, ExprId)> {
         let (mut rest, mut values) = (number, Vec::new());
         for (n, l) in loops.iter().enumerate().rev() {
             let place = if n == 0 { rest } else { self.b.binary(BinaryOp::RemEuclid, rest, l.extent) };
@@ -245,7 +261,7 @@ impl Bind<'_> {
             let zero = self.b.func().literal(l.min) == Some(0);
             values.push((l.var, if zero { place } else { self.b.add(l.min, place) }));
         }
-        values.into_iter().fold(body, |body, (var, value)| Stmt::Let { var, value, body: Box::new(body) })
+        values
     }
 
     /// What the first thread does alone.

@@ -1,0 +1,407 @@
+//! A group makes a tile of a product: factors come once a tile into shared memory, some terms at a time, and each thread
+//! keeps some rows by some columns of the sum in registers.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::tir::{
+    Access, BufId, Elem, Expr, ExprId, ExprMap, LoopKind, Scope, Stmt, VarId, expr_vars, substitution,
+};
+use tenfold_ir::{DType, Scalar};
+
+use super::product::{Product, is_own};
+use super::{Bind, Loop, THREADS};
+use crate::tir_passes::kernel::{constant, with_alloc};
+
+/// Extents of a product as far as they are known.
+struct Extents {
+    batch: Option<i64>,
+    rows: Option<i64>,
+    cols: Option<i64>,
+}
+
+impl Extents {
+    fn known(&self) -> Option<[i64; 3]> {
+        Some([self.batch?, self.rows?, self.cols?])
+    }
+}
+
+/// A tile that products may have.
+struct Tile {
+    /// Elements of a group.
+    rows: i64,
+    cols: i64,
+    /// Elements of a thread.
+    each: (i64, i64),
+    /// Whether it is the one to take.
+    takes: fn(&Extents) -> bool,
+}
+
+/// Groups from which on a device has enough of them.
+const ENOUGH: i64 = 16;
+
+/// In the order in which they are tried; each has `THREADS` threads. The larger a tile, the fewer loads a product takes:
+/// `rows * cols / (rows + cols)` products share one.
+const TILES: &[Tile] = &[
+    // 32 products a load, where that leaves groups for the whole device.
+    Tile {
+        rows: 64,
+        cols: 64,
+        each: (8, 4),
+        takes: |e| e.known().is_some_and(|[b, r, c]| r >= 48 && c >= 48 && b * parts(r, 64) * parts(c, 64) >= ENOUGH),
+    },
+    // 16 products a load, and groups four times as many.
+    Tile { rows: 32, cols: 32, each: (2, 4), takes: |e| e.known().is_some_and(|[_, r, c]| r >= 24 && c >= 24) },
+    // 7 products a load, where there are few rows, or it is not known how many.
+    Tile {
+        rows: 8,
+        cols: 64,
+        each: (1, 4),
+        takes: |e| e.rows.is_none_or(|r| r >= 5) && e.cols.is_none_or(|c| c >= 32),
+    },
+    // As many, where there are few columns.
+    Tile {
+        rows: 64,
+        cols: 8,
+        each: (4, 1),
+        takes: |e| e.rows.is_none_or(|r| r >= 32) && e.cols.is_some_and(|c| c >= 5),
+    },
+];
+
+/// Terms below which there is nothing to share.
+const TERMS: i64 = 4;
+
+/// Bytes of both factors in shared memory: half of what every device has is two groups at once.
+const SHARED: i64 = 8 << 10;
+
+fn parts(n: i64, by: i64) -> i64 {
+    n.max(0).saturating_add(by - 1) / by
+}
+
+/// A product with the tile that it gets.
+pub(super) struct Tiles {
+    product: Product,
+    tile: &'static Tile,
+    /// Terms that are in shared memory at once.
+    depth: i64,
+}
+
+/// Numbers of a thread and of its tile.
+struct Here {
+    thread: ExprId,
+    /// Of the thread, among the rows and columns of threads.
+    row: ExprId,
+    col: ExprId,
+    /// The first row and column of the tile.
+    top: ExprId,
+    left: ExprId,
+    rows: ExprId,
+    cols: ExprId,
+    terms: ExprId,
+}
+
+/// A factor in shared memory: terms by rows, or terms by columns.
+struct Staged {
+    value: ExprId,
+    loops: Vec<Loop>,
+    buf: BufId,
+    /// Of the tile.
+    first: ExprId,
+    count: ExprId,
+    width: i64,
+    dtype: DType,
+    /// Whether neighbours in memory are terms.
+    along_terms: bool,
+}
+
+impl Tiles {
+    /// The tiles of a product, if the nest is one and large enough.
+    pub(super) fn find(bind: &mut Bind<'_>, outer: &[Loop], body: &Stmt) -> Option<Tiles> {
+        let product = Product::find(bind, outer, body)?;
+        let func = bind.b.func();
+        let known = |loops: &[Loop]| loops.iter().try_fold(1i64, |n, l| n.checked_mul(constant(func, l.extent)?));
+        let extents = Extents { batch: known(&product.batch), rows: known(&product.rows), cols: known(&product.cols) };
+        let tile = TILES.iter().find(|tile| (tile.takes)(&extents))?;
+        let terms = known(&product.terms);
+        let bytes = [(product.x, tile.rows), (product.y, tile.cols)].map(|(e, n)| match func.exprs.ty(e).elem {
+            Elem::Scalar(dtype) => (n + 1) * dtype.size_bytes().max(4) as i64,
+            Elem::Index => 8 * n,
+        });
+        let most = SHARED / bytes.iter().sum::<i64>();
+        let depth = if most >= 15 { 16 } else { 8 };
+        let worth = terms.is_none_or(|n| n >= TERMS);
+        worth.then(|| Tiles { depth: terms.map_or(depth, |n| n.min(depth)), product, tile })
+    }
+
+    /// The kernel.
+    pub(super) fn kernel(self, bind: &mut Bind<'_>) -> Stmt {
+        let (rows, cols, terms) =
+            (bind.count(&self.product.rows), bind.count(&self.product.cols), bind.count(&self.product.terms));
+        let (down, across) = (bind.b.index_var("down"), bind.b.index_var("across"));
+        let zero = bind.b.index(0);
+        let downs = Loop { var: down, min: zero, extent: bind.parts(rows, self.tile.rows) };
+        let acrosses = Loop { var: across, min: zero, extent: bind.parts(cols, self.tile.cols) };
+        let turns: Vec<Loop> = self.product.batch.iter().copied().chain([downs, acrosses]).collect();
+        bind.group_a_turn(&turns, |bind, thread| {
+            let side = bind.b.index(self.tile.cols / self.tile.each.1);
+            let (thread, high, wide) =
+                (bind.b.read(thread), bind.b.index(self.tile.rows), bind.b.index(self.tile.cols));
+            let (down, across) = (bind.b.read(down), bind.b.read(across));
+            let here = Here {
+                thread,
+                row: bind.b.binary(BinaryOp::DivEuclid, thread, side),
+                col: bind.b.binary(BinaryOp::RemEuclid, thread, side),
+                top: bind.b.mul(down, high),
+                left: bind.b.mul(across, wide),
+                rows,
+                cols,
+                terms,
+            };
+            self.group(bind, &here)
+        })
+    }
+
+    fn group(&self, bind: &mut Bind<'_>, here: &Here) -> Stmt {
+        let (r, c) = self.tile.each;
+        let dtype = bind.b.buf(self.product.acc).dtype;
+        let mut own = |name, dtype, n: i64| bind.b.buffer(name, dtype, vec![IntExpr::from(n)], Scope::Local);
+        let sum = own("tile", dtype, r * c);
+        let x = self.staged(bind, here, true);
+        let y = self.staged(bind, here, false);
+        let mut own = |name, dtype, n: i64| bind.b.buffer(name, dtype, vec![IntExpr::from(n)], Scope::Local);
+        let (a, b) = (own("a", x.dtype, r), own("b", y.dtype, c));
+        let init = self.init(bind, here, sum);
+        let steps = self.steps(bind, here, (&x, &y), (a, b, sum));
+        let last = self.last(bind, here, sum);
+        let all = Stmt::seq([init, steps, last]);
+        [sum, a, b, x.buf, y.buf].into_iter().fold(all, |body, buf| with_alloc(buf, body))
+    }
+
+    fn staged(&self, bind: &mut Bind<'_>, here: &Here, rows: bool) -> Staged {
+        let (p, tile) = (&self.product, self.tile);
+        let (value, loops, width) = if rows { (p.x, &p.rows, tile.rows) } else { (p.y, &p.cols, tile.cols) };
+        let (first, count) = if rows { (here.top, here.rows) } else { (here.left, here.cols) };
+        let dtype = match bind.b.ty(value).elem {
+            Elem::Scalar(dtype) => dtype,
+            Elem::Index => DType::I64,
+        };
+        // One more than the tile has, so that terms that are stored side by side lie in different banks.
+        let size = vec![IntExpr::from(self.depth * (width + 1))];
+        let buf = bind.b.buffer(if rows { "rows" } else { "cols" }, dtype, size, Scope::Shared);
+        let along_terms = neighbours(bind, value, &p.terms, loops);
+        Staged { value, loops: loops.clone(), buf, first, count, width, dtype, along_terms }
+    }
+
+    /// Every element of the tile begins with what the sum begins with.
+    fn init(&self, bind: &mut Bind<'_>, here: &Here, sum: BufId) -> Stmt {
+        let value = self.product.init;
+        self.each(bind, |bind, at, (r, c)| {
+            let (row, col) = self.element(bind, here, (r, c));
+            let mut to = BTreeMap::new();
+            to.extend(bind.places(row, &self.product.rows));
+            to.extend(bind.places(col, &self.product.cols));
+            let inside = self.inside(bind, here, (row, col));
+            let value = substitution(&to).expr(bind.b, value);
+            let zero = bind.b.func().loads(value).then(|| bind.b.scalar(Scalar::zero(bind.b.buf(sum).dtype)));
+            let value = match (inside, zero) {
+                (Some(inside), Some(zero)) => bind.b.if_(inside, value, zero),
+                _ => value,
+            };
+            store(sum, at, value)
+        })
+    }
+
+    /// Some terms after the others: both factors go to shared memory, and every thread adds their products.
+    fn steps(
+        &self,
+        bind: &mut Bind<'_>,
+        here: &Here,
+        (x, y): (&Staged, &Staged),
+        (a, b, sum): (BufId, BufId, BufId),
+    ) -> Stmt {
+        let (step, k) = (bind.b.index_var("step"), bind.b.index_var("k"));
+        let (at, depth) = (bind.b.read(step), bind.b.index(self.depth));
+        let base = bind.product(at, depth);
+        let fills = [x, y].map(|staged| self.fill(bind, here, staged, base));
+        let known = constant(bind.b.func(), here.terms);
+        let count = match known {
+            Some(n) if n % self.depth == 0 => depth,
+            _ => {
+                let left = bind.b.sub(here.terms, base);
+                bind.b.binary(BinaryOp::Min, depth, left)
+            }
+        };
+        let term = bind.b.read(k);
+        let (r, c) = self.tile.each;
+        let of_rows = self.registers(bind, (x, a, r), term, (here.row, self.tile.rows / r));
+        let of_cols = self.registers(bind, (y, b, c), term, (here.col, self.tile.cols / c));
+        let products = self.each(bind, |bind, at, (r, c)| {
+            let (va, vb) = (bind.b.load(a, vec![r], Access::Proven), bind.b.load(b, vec![c], Access::Proven));
+            let (x, y) = (self.product.x, self.product.y);
+            let mut map = ExprMap::new(|_: &mut _, id| match id {
+                id if id == x => va,
+                id if id == y => vb,
+                id => id,
+            });
+            let term = map.expr(bind.b, self.product.term);
+            let old = bind.b.load(sum, vec![at], Access::Proven);
+            let new = bind.b.add(old, term);
+            store(sum, at, new)
+        });
+        let zero = bind.b.index(0);
+        let inner = Stmt::loop_(k, zero, count, LoopKind::Serial, Stmt::seq([of_rows, of_cols, products]));
+        let [first, second] = fills;
+        let steps = bind.parts(here.terms, self.depth);
+        Stmt::loop_(step, zero, steps, LoopKind::Serial, Stmt::seq([first, second, inner]))
+    }
+
+    /// All threads bring a factor of these terms to shared memory; what lies outside is 0.
+    fn fill(&self, bind: &mut Bind<'_>, here: &Here, staged: &Staged, base: ExprId) -> Stmt {
+        let turn = bind.b.index_var("turn");
+        let (at, threads) = (bind.b.read(turn), bind.b.index(THREADS));
+        let number = bind.b.mul(at, threads);
+        let number = bind.b.add(number, here.thread);
+        let side = bind.b.index(if staged.along_terms { self.depth } else { staged.width });
+        let outer = bind.b.binary(BinaryOp::DivEuclid, number, side);
+        let inner = bind.b.binary(BinaryOp::RemEuclid, number, side);
+        let (term, place) = if staged.along_terms { (inner, outer) } else { (outer, inner) };
+        let (k, element) = (bind.b.add(base, term), bind.b.add(staged.first, place));
+        let mut to = BTreeMap::new();
+        to.extend(bind.places(k, &self.product.terms));
+        to.extend(bind.places(element, &staged.loops));
+        let value = substitution(&to).expr(bind.b, staged.value);
+        let whole = |bind: &Bind<'_>, n: ExprId, by: i64| constant(bind.b.func(), n).is_some_and(|n| n % by == 0);
+        let mut guarded = value;
+        let zero = bind.b.scalar(Scalar::zero(staged.dtype));
+        for (at, limit, by) in [(k, here.terms, self.depth), (element, staged.count, staged.width)] {
+            if !whole(bind, limit, by) {
+                let inside = bind.b.compare(tenfold_ir::op::CmpOp::Lt, at, limit);
+                guarded = bind.b.if_(inside, guarded, zero);
+            }
+        }
+        let to = self.place(bind, term, place, staged.width);
+        let body = store(staged.buf, to, guarded);
+        let total = self.depth * staged.width;
+        let limit = bind.b.index(total);
+        let body = if total % THREADS == 0 { body } else { bind.below(number, limit, body) };
+        let (zero, turns) = (bind.b.index(0), bind.b.index(parts(total, THREADS)));
+        Stmt::loop_(turn, zero, turns, LoopKind::Serial, body)
+    }
+
+    fn place(&self, bind: &mut Bind<'_>, term: ExprId, place: ExprId, width: i64) -> ExprId {
+        let pitch = bind.b.index(width + 1);
+        let line = bind.b.mul(term, pitch);
+        bind.b.add(line, place)
+    }
+
+    /// A thread's own elements of a factor of one term.
+    fn registers(
+        &self,
+        bind: &mut Bind<'_>,
+        (staged, to, count): (&Staged, BufId, i64),
+        term: ExprId,
+        (mine, apart): (ExprId, i64),
+    ) -> Stmt {
+        let var = bind.b.index_var("n");
+        let (n, apart) = (bind.b.read(var), bind.b.index(apart));
+        let far = bind.b.mul(n, apart);
+        let place = bind.b.add(mine, far);
+        let from = self.place(bind, term, place, staged.width);
+        let value = bind.b.load(staged.buf, vec![from], Access::Proven);
+        let (zero, count) = (bind.b.index(0), bind.b.index(count));
+        Stmt::loop_(var, zero, count, LoopKind::Unrolled, store(to, n, value))
+    }
+
+    /// What is done behind the sum, and the sum itself where it is the result.
+    fn last(&self, bind: &mut Bind<'_>, here: &Here, sum: BufId) -> Stmt {
+        let p = &self.product;
+        self.each(bind, |bind, at, (r, c)| {
+            let (row, col) = self.element(bind, here, (r, c));
+            let mut all: Vec<Stmt> = p.after.iter().map(|s| in_tile(bind, s.clone(), p.acc, (sum, at))).collect();
+            if !is_own(bind.b, p.acc) {
+                let value = bind.b.load(sum, vec![at], Access::Proven);
+                all.push(Stmt::Store { buf: p.acc, index: p.index.clone(), value, access: Access::Proven });
+            }
+            let values: Vec<(VarId, ExprId)> =
+                bind.places(row, &p.rows).into_iter().chain(bind.places(col, &p.cols)).collect();
+            let body = values.into_iter().fold(Stmt::seq(all), |body, (var, value)| Stmt::Let {
+                var,
+                value,
+                body: Box::new(body),
+            });
+            match self.inside(bind, here, (row, col)) {
+                Some(cond) => Stmt::If { cond, then: Box::new(body), otherwise: None },
+                None => body,
+            }
+        })
+    }
+
+    /// A thread's elements, one after the other: what is done with each by its place in the tile.
+    fn each(&self, bind: &mut Bind<'_>, body: impl FnOnce(&mut Bind<'_>, ExprId, (ExprId, ExprId)) -> Stmt) -> Stmt {
+        let (r, c) = (bind.b.index_var("r"), bind.b.index_var("c"));
+        let (row, col) = (bind.b.read(r), bind.b.read(c));
+        let (high, wide) = (bind.b.index(self.tile.each.0), bind.b.index(self.tile.each.1));
+        let line = bind.b.mul(row, wide);
+        let at = bind.b.add(line, col);
+        let body = body(bind, at, (row, col));
+        let zero = bind.b.index(0);
+        let inner = Stmt::loop_(c, zero, wide, LoopKind::Unrolled, body);
+        Stmt::loop_(r, zero, high, LoopKind::Unrolled, inner)
+    }
+
+    /// The row and column of a thread's element: neighbours of one thread are other threads'.
+    fn element(&self, bind: &mut Bind<'_>, here: &Here, (r, c): (ExprId, ExprId)) -> (ExprId, ExprId) {
+        let of = |bind: &mut Bind<'_>, first, mine, n, apart: i64| {
+            let apart = bind.b.index(apart);
+            let far = bind.b.mul(n, apart);
+            let place = bind.b.add(mine, far);
+            bind.b.add(first, place)
+        };
+        let (high, wide) = self.tile.each;
+        let row = of(bind, here.top, here.row, r, self.tile.rows / high);
+        (row, of(bind, here.left, here.col, c, self.tile.cols / wide))
+    }
+
+    /// Whether an element lies in the result; nothing where all do.
+    fn inside(&self, bind: &mut Bind<'_>, here: &Here, (row, col): (ExprId, ExprId)) -> Option<ExprId> {
+        let mut all = None;
+        for (at, limit, by) in [(row, here.rows, self.tile.rows), (col, here.cols, self.tile.cols)] {
+            if constant(bind.b.func(), limit).is_none_or(|n| n % by != 0) {
+                let one = bind.b.compare(tenfold_ir::op::CmpOp::Lt, at, limit);
+                all = Some(all.map_or(one, |before| bind.b.and(before, one)));
+            }
+        }
+        all
+    }
+}
+
+/// A statement with the sum's element in a register.
+fn in_tile(bind: &mut Bind<'_>, stmt: Stmt, acc: BufId, (sum, at): (BufId, ExprId)) -> Stmt {
+    let value = bind.b.load(sum, vec![at], Access::Proven);
+    let mut map = ExprMap::new(|b: &mut tenfold_ir::tir::Builder, id| match b.func().exprs.get(id) {
+        Expr::Load { buf, .. } if *buf == acc => value,
+        _ => id,
+    });
+    let stmt = map.stmt(bind.b, stmt);
+    stmt.map(&mut |s| match s {
+        Stmt::Store { buf, value, access, .. } if buf == acc => {
+            Stmt::Store { buf: sum, index: vec![at], value, access }
+        }
+        other => other,
+    })
+}
+
+/// Whether a factor lies in memory along the last loop of the terms, and not along its own.
+fn neighbours(bind: &Bind<'_>, value: ExprId, terms: &[Loop], own: &[Loop]) -> bool {
+    let func = bind.b.func();
+    let last = |loops: &[Loop], i: ExprId| loops.last().is_some_and(|l| expr_vars(func, i).contains(&l.var));
+    func.reachable([value]).into_iter().any(|e| match func.exprs.get(e) {
+        Expr::Load { index, .. } => index.last().is_some_and(|i| last(terms, *i) && !last(own, *i)),
+        _ => false,
+    })
+}
+
+fn store(buf: BufId, at: ExprId, value: ExprId) -> Stmt {
+    Stmt::Store { buf, index: vec![at], value, access: Access::Proven }
+}
