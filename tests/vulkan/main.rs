@@ -22,6 +22,7 @@ mod operators;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/ops/mod.rs"]
 mod ops;
+mod products;
 mod programs;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/random.rs"]

@@ -185,7 +185,7 @@ fn call(device: &Device, case: &Prepared) -> Result<Option<String>, String> {
 }
 
 /// Runs cases; gives what was refused.
-fn run(cases: Vec<Case>) -> Vec<String> {
+pub(crate) fn run(cases: Vec<Case>) -> Vec<String> {
     let device = match Device::first() {
         Ok(device) => device,
         Err(e) => {
