@@ -2,8 +2,9 @@
 //! dlight's rules for GPUs.)
 //!
 //! Runs on plain loops that still have an index per axis, for targets that are devices. Every statement of a kernel that
-//! touches memory becomes part of a device kernel, by the first of these that takes it:
+//! touches memory becomes part of a device kernel, by the first of these rules that takes it:
 //!
+//! - a product or a convolution that is large enough: a group a tile of the result (`tiles`);
 //! - a nest whose turns have loops inside that threads share: a group a turn, its threads side by side (`rows`);
 //! - a nest of loops whose turns are proven to touch elements of their own: a thread a turn;
 //! - anything else: one group, of which one thread does what cannot be shared.
@@ -26,7 +27,7 @@ use super::kernel::{bare, constant, is_bound};
 use super::vectorize_loop::dependence;
 use super::{rewrite_body, thread_sync};
 use crate::CompileError;
-use crate::pass::{Pass, PassContext, PassPhase};
+use crate::pass::{Pass, PassContext, PassPhase, Remark};
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_prim_func("BindThreads", &run)
@@ -48,7 +49,18 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
     }
     let free = independent(&func);
     let strict = func.strict || context.strict;
-    Ok(rewrite_body(func, |b, body| Bind { b, free: &free, strict }.host(body)))
+    let mut taken = Vec::new();
+    let func = rewrite_body(func, |b, body| {
+        let mut bind = Bind { b, free: &free, strict, taken: Vec::new() };
+        let body = bind.host(body);
+        taken = bind.taken;
+        body
+    });
+    for rule in taken {
+        let place = || format!("rule `{}`", rule.name);
+        context.remark(|| Remark::applied(PASS.info.name, &func.name, place(), rule.reason));
+    }
+    Ok(func)
 }
 
 /// The loops whose turns are proven to touch elements of their own.
@@ -78,7 +90,41 @@ struct Bind<'a> {
     b: &'a mut Builder,
     free: &'a BTreeSet<VarId>,
     strict: bool,
+    /// The rule of each kernel, in order.
+    taken: Vec<&'static Rule>,
 }
+
+/// One way to give a nest of loops threads.
+struct Rule {
+    name: &'static str,
+    /// Why it is a good one where it applies.
+    reason: &'static str,
+    /// The kernel, of the loops whose turns are independent and what stands in them; nothing where the rule does not
+    /// apply. Threads must be able to wait for each other where it makes them meet, else the next rule is tried.
+    kernel: fn(&mut Bind<'_>, &[Loop], &Stmt) -> Option<Stmt>,
+}
+
+/// In the order in which they are tried; what none takes, one thread does.
+const RULES: &[Rule] = &[
+    Rule {
+        name: "tiles",
+        reason: "a tile of a product reads each factor once, and its threads find it in shared memory",
+        kernel: |bind, loops, body| Some(tiles::Tiles::find(bind, loops, body)?.kernel(bind)),
+    },
+    Rule {
+        name: "rows",
+        reason: "threads of a group share the columns of a turn, and meet in shared memory",
+        kernel: |bind, loops, body| {
+            let rows = rows::Rows::find(bind, loops, body)?;
+            Some(bind.group_a_turn(loops, |bind, thread| rows.shared(bind, thread, body.clone())))
+        },
+    },
+    Rule {
+        name: "turns",
+        reason: "turns that touch elements of their own wait for nobody: a thread each, neighbours side by side",
+        kernel: |bind, loops, body| (!loops.is_empty()).then(|| bind.turns(loops, body.clone())),
+    },
+];
 
 impl Bind<'_> {
     /// What the host does, with kernels in it.
@@ -111,27 +157,17 @@ impl Bind<'_> {
             loops.push(Loop { var: *var, min: *min, extent: *extent });
             inner = (**body).clone();
         }
-        let before = Builder::resume(self.b.func().clone());
-        if let Some(tiles) = tiles::Tiles::find(self, &loops, &inner) {
-            let kernel = tiles.kernel(self);
-            if thread_sync::has_room(self.b, kernel.clone()) {
-                return kernel;
-            }
-        }
-        *self.b = before;
-        if let Some(rows) = rows::Rows::find(self, &loops, &inner) {
+        for rule in RULES {
             let before = Builder::resume(self.b.func().clone());
-            let kernel = self.group_a_turn(&loops, |bind, thread| rows.shared(bind, thread, inner.clone()));
-            if thread_sync::has_room(self.b, kernel.clone()) {
+            if let Some(kernel) = (rule.kernel)(self, &loops, &inner)
+                && thread_sync::has_room(self.b, kernel.clone())
+            {
+                self.taken.push(rule);
                 return kernel;
             }
-            // Threads of a group would meet where they cannot wait for each other.
             *self.b = before;
         }
-        match loops.is_empty() {
-            true => self.group_a_turn(&loops, |bind, thread| bind.alone(thread, inner)),
-            false => self.turns(&loops, inner),
-        }
+        self.group_a_turn(&loops, |bind, thread| bind.alone(thread, inner))
     }
 
     /// A group a turn.

@@ -125,11 +125,11 @@ impl Tiles {
         let tile = TILES.iter().find(|tile| (tile.takes)(&extents))?;
         let terms = known(&product.terms);
         let bytes = [(product.x, tile.rows), (product.y, tile.cols)].map(|(e, n)| match func.exprs.ty(e).elem {
-            Elem::Scalar(dtype) => (n + 1) * dtype.size_bytes().max(4) as i64,
+            Elem::Scalar(dtype) => n * dtype.size_bytes().max(4) as i64,
             Elem::Index => 8 * n,
         });
         let most = SHARED / bytes.iter().sum::<i64>();
-        let depth = if most >= 15 { 16 } else { 8 };
+        let depth = if most >= 16 { 16 } else { 8 };
         let worth = terms.is_none_or(|n| n >= TERMS);
         worth.then(|| Tiles { depth: terms.map_or(depth, |n| n.min(depth)), product, tile })
     }
@@ -186,8 +186,9 @@ impl Tiles {
             Elem::Scalar(dtype) => dtype,
             Elem::Index => DType::I64,
         };
-        // One more than the tile has, so that terms that are stored side by side lie in different banks.
-        let size = vec![IntExpr::from(self.depth * (width + 1))];
+        // A line for each turn of all threads, so that each writes elements of its own.
+        let lines = parts(self.depth * width, THREADS);
+        let size = vec![IntExpr::from(lines), IntExpr::from(THREADS)];
         let buf = bind.b.buffer(if rows { "rows" } else { "cols" }, dtype, size, Scope::Shared);
         let along_terms = neighbours(bind, value, &p.terms, loops);
         Staged { value, loops: loops.clone(), buf, first, count, width, dtype, along_terms }
@@ -253,7 +254,7 @@ impl Tiles {
         let inner = Stmt::loop_(k, zero, count, LoopKind::Serial, Stmt::seq([of_rows, of_cols, products]));
         let [first, second] = fills;
         let steps = bind.parts(here.terms, self.depth);
-        Stmt::loop_(step, zero, steps, LoopKind::Serial, Stmt::seq([first, second, inner]))
+        Stmt::loop_(step, zero, steps, LoopKind::Serial, Stmt::seq([wait(), first, second, wait(), inner]))
     }
 
     /// All threads bring a factor of these terms to shared memory; what lies outside is 0.
@@ -265,7 +266,12 @@ impl Tiles {
         let side = bind.b.index(if staged.along_terms { self.depth } else { staged.width });
         let outer = bind.b.binary(BinaryOp::DivEuclid, number, side);
         let inner = bind.b.binary(BinaryOp::RemEuclid, number, side);
-        let (term, place) = if staged.along_terms { (inner, outer) } else { (outer, inner) };
+        let (term, place) = if staged.along_terms {
+            let moved = bind.b.add(inner, outer);
+            (bind.b.binary(BinaryOp::RemEuclid, moved, side), outer)
+        } else {
+            (outer, inner)
+        };
         let (k, element) = (bind.b.add(base, term), bind.b.add(staged.first, place));
         let mut to = BTreeMap::new();
         to.extend(bind.places(k, &self.product.terms));
@@ -274,25 +280,36 @@ impl Tiles {
         let whole = |bind: &Bind<'_>, n: ExprId, by: i64| constant(bind.b.func(), n).is_some_and(|n| n % by == 0);
         let mut guarded = value;
         let zero = bind.b.scalar(Scalar::zero(staged.dtype));
+        // The last turn may have threads for which the tile has nothing.
+        let exact = self.depth * staged.width % THREADS == 0;
         for (at, limit, by) in [(k, here.terms, self.depth), (element, staged.count, staged.width)] {
-            if !whole(bind, limit, by) {
+            if !exact || !whole(bind, limit, by) {
                 let inside = bind.b.compare(tenfold_ir::op::CmpOp::Lt, at, limit);
                 guarded = bind.b.if_(inside, guarded, zero);
             }
         }
-        let to = self.place(bind, term, place, staged.width);
-        let body = store(staged.buf, to, guarded);
-        let total = self.depth * staged.width;
-        let limit = bind.b.index(total);
-        let body = if total % THREADS == 0 { body } else { bind.below(number, limit, body) };
-        let (zero, turns) = (bind.b.index(0), bind.b.index(parts(total, THREADS)));
+        let body =
+            Stmt::Store { buf: staged.buf, index: vec![at, here.thread], value: guarded, access: Access::Proven };
+        let (zero, turns) = (bind.b.index(0), bind.b.index(parts(self.depth * staged.width, THREADS)));
         Stmt::loop_(turn, zero, turns, LoopKind::Serial, body)
     }
 
-    fn place(&self, bind: &mut Bind<'_>, term: ExprId, place: ExprId, width: i64) -> ExprId {
-        let pitch = bind.b.index(width + 1);
-        let line = bind.b.mul(term, pitch);
-        bind.b.add(line, place)
+    /// Where a factor's element lies. Of terms that lie side by side each line begins one later, so that threads that
+    /// read one term of several lines read different banks.
+    fn slot(&self, bind: &mut Bind<'_>, staged: &Staged, term: ExprId, place: ExprId) -> Vec<ExprId> {
+        let number = if staged.along_terms {
+            let depth = bind.b.index(self.depth);
+            let (line, back) = (bind.b.mul(place, depth), bind.b.sub(term, place));
+            let term = bind.b.binary(BinaryOp::RemEuclid, back, depth);
+            bind.b.add(line, term)
+        } else {
+            let width = bind.b.index(staged.width);
+            let line = bind.b.mul(term, width);
+            bind.b.add(line, place)
+        };
+        let threads = bind.b.index(THREADS);
+        let line = bind.b.binary(BinaryOp::DivEuclid, number, threads);
+        vec![line, bind.b.binary(BinaryOp::RemEuclid, number, threads)]
     }
 
     /// A thread's own elements of a factor of one term.
@@ -307,8 +324,8 @@ impl Tiles {
         let (n, apart) = (bind.b.read(var), bind.b.index(apart));
         let far = bind.b.mul(n, apart);
         let place = bind.b.add(mine, far);
-        let from = self.place(bind, term, place, staged.width);
-        let value = bind.b.load(staged.buf, vec![from], Access::Proven);
+        let from = self.slot(bind, staged, term, place);
+        let value = bind.b.load(staged.buf, from, Access::Proven);
         let (zero, count) = (bind.b.index(0), bind.b.index(count));
         Stmt::loop_(var, zero, count, LoopKind::Unrolled, store(to, n, value))
     }
@@ -400,6 +417,11 @@ fn neighbours(bind: &Bind<'_>, value: ExprId, terms: &[Loop], own: &[Loop]) -> b
         Expr::Load { index, .. } => index.last().is_some_and(|i| last(terms, *i) && !last(own, *i)),
         _ => false,
     })
+}
+
+/// All threads of the group wait for each other.
+fn wait() -> Stmt {
+    Stmt::Barrier(Scope::Shared)
 }
 
 fn store(buf: BufId, at: ExprId, value: ExprId) -> Stmt {
