@@ -4,7 +4,7 @@
 
 use inkwell::{context::Context, module::Module, targets::TargetMachine};
 use tenfold_core::{CodegenOptions, Target, kernel};
-use tenfold_ir::tir::{BufId, BufUse, ExprId, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId};
+use tenfold_ir::tir::{BufId, BufUse, Expr, ExprId, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, expr_vars};
 
 use super::alias::Aliases;
 use super::function::{Body, Result};
@@ -21,6 +21,9 @@ const ALIGN: u32 = 16;
 
 /// The calling convention of entry points, `ptx_kernel`.
 const PTX_KERNEL: u32 = 71;
+
+/// Loops over an array of one thread are written out up to so many turns: only then is the array kept in registers.
+pub(super) const WRITTEN_OUT: i64 = 64;
 
 /// The name of the memory whose size the launch says.
 const DYNAMIC: &str = "tenfold_dynamic";
@@ -93,6 +96,8 @@ impl<'c> Cx<'_, 'c, '_> {
         describe(ir, function, self.machine, self.target);
         let [x, y, z] = kernel::threads(prim).ok_or("the number of its threads is not constant")?;
         ir.word(function, "nvvm.reqntid", &format!("{x},{y},{z}"));
+        // Else ptxas spills what is a little over 32 registers, so that as many threads as can be are on a multiprocessor.
+        ir.word(function, "nvvm.minctasm", "1");
         for (number, argument) in (0..).zip(arguments) {
             let (buf, usage, alone) = match argument {
                 Argument::Buffer(buf, usage, param) => (buf, usage, !self.aliases.shared(&prim.name, param)),
@@ -168,6 +173,23 @@ impl<'c> Body<'_, 'c, '_> {
         let value = if first.as_const() == Some(0) { number } else { ir.add(first, number) };
         self.vars[var.0 as usize] = Some(value);
         self.stmt(body)
+    }
+
+    /// Whether a kernel's loop over this variable reads or writes an array of its thread at a place that the variable says.
+    pub(super) fn walks_own_array(&self, var: VarId, body: &Stmt) -> bool {
+        let prim = self.prim;
+        if !self.is_kernel() {
+            return false;
+        }
+        let own = |buf: BufId, index: &[ExprId]| {
+            prim.buffers[buf.0 as usize].scope == Scope::Local
+                && kernel::elements(prim, buf).is_some_and(|length| length > 1)
+                && index.iter().any(|at| expr_vars(prim, *at).contains(&var))
+        };
+        let mut written = false;
+        body.walk(&mut |s| written |= matches!(s, Stmt::Store { buf, index, .. } if own(*buf, index)));
+        let read = |id: ExprId| matches!(self.node(id), Expr::Load { buf, index, .. } if own(*buf, index));
+        written || prim.exprs_in(body).into_iter().any(read)
     }
 
     /// Waits for the threads of the group, which then see what each of them wrote.

@@ -418,7 +418,9 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         let last = ir.here();
         let back = ir.branch(more, inside, after);
         ir.incoming(at, next, last);
+        let few = turns.as_const().is_some_and(|turns| turns <= super::device::WRITTEN_OUT);
         match kind {
+            _ if few && self.walks_own_array(var, body) => ir.loop_property(back, "llvm.loop.unroll.full", false),
             LoopKind::Unrolled => ir.loop_property(back, "llvm.loop.unroll.full", false),
             LoopKind::Vectorized => ir.loop_property(back, "llvm.loop.vectorize.enable", true),
             LoopKind::Serial

@@ -1,0 +1,80 @@
+//! What ptxas says of the kernels of functions.
+
+use tenfold_core::{Device, device_pipeline, kernel, pass, program};
+use tenfold_ir::Module;
+use tenfold_ir::tir::{FuncKind, PrimFunc, Scope};
+use tenfold_llvm::LlvmBackend;
+use tenfold_tests::ptxas;
+
+use crate::functions;
+
+/// How many elements an array of one thread may have, so that it is kept in registers.
+const IN_REGISTERS: u32 = 16;
+
+/// What was assembled, and what is wrong with it.
+#[derive(Debug, Default)]
+struct Told {
+    kernels: usize,
+    /// Kernels whose graph the host would have to run.
+    refused: Vec<String>,
+    wrong: Vec<String>,
+}
+
+/// Assembles each kernel of a module of relax for a chip.
+fn assemble(name: &str, mut module: Module, device: Device, backend: &LlvmBackend, told: &mut Told) {
+    let wrong = |what: String| format!("{name} for {device}: {what}");
+    if let Err(error) = pass::run(&device_pipeline(), &mut module, &crate::context(device)) {
+        return told.refused.push(wrong(error.message));
+    }
+    for func in module.prims().filter(|func| func.kind == FuncKind::Device) {
+        let made = program::kernel(&module, func, device, backend).map_err(|error| error.message);
+        let said = made.and_then(|(_, text)| judged(func, &text, &device.target().cpu));
+        told.kernels += 1;
+        told.wrong.extend(said.err().map(|what| wrong(format!("`{}`: {what}", func.name))));
+    }
+}
+
+/// That the assembler takes a kernel, and keeps in registers what belongs there.
+fn judged(func: &PrimFunc, text: &str, chip: &str) -> Result<(), String> {
+    let usage = ptxas::assemble(text, chip)?;
+    let own = kernel::allocations(func).into_iter().filter(|buf| func.buffers[buf.0 as usize].scope == Scope::Local);
+    let longest = own.filter_map(|buf| kernel::elements(func, buf)).max().unwrap_or_default();
+    // A division of integers of 64 bits and a remainder of floats are functions, which have a frame.
+    let calls = text.contains("call.uni") || text.contains(".func");
+    let local = text.contains(".local") && longest <= IN_REGISTERS;
+    let frame = usage.frame > 0 && longest <= IN_REGISTERS && !calls;
+    if usage.spills > 0 || local || frame { Err(format!("{usage:?}, arrays of {longest}")) } else { Ok(()) }
+}
+
+#[test]
+fn kernels_are_taken_by_the_assembler() {
+    let Some(backend) = crate::backend() else { return };
+    if ptxas::path().is_none() {
+        return ptxas::skip();
+    }
+    let mut told = Told::default();
+    for case in crate::cases(12) {
+        for device in crate::CHIPS {
+            assemble(&case.name, case.module.clone(), device, &backend, &mut told);
+        }
+    }
+    println!("{} kernels, {} functions are refused: {:#?}", told.kernels, told.refused.len(), told.refused);
+    assert!(told.wrong.is_empty(), "{} of {}\n{}", told.wrong.len(), told.kernels, told.wrong.join("\n"));
+    assert!(told.kernels > 100, "only {} kernels", told.kernels);
+}
+
+/// The functions whose speed is measured, at the sizes that are measured.
+#[test]
+fn measured_kernels_are_taken_by_the_assembler() {
+    let Some(backend) = crate::backend() else { return };
+    if ptxas::path().is_none() {
+        return ptxas::skip();
+    }
+    let mut told = Told::default();
+    for function in functions::FUNCTIONS {
+        for device in crate::CHIPS {
+            assemble(function.name, function.module(), device, &backend, &mut told);
+        }
+    }
+    assert!(told.wrong.is_empty() && told.refused.is_empty(), "{told:#?}");
+}

@@ -1,0 +1,64 @@
+//! PTX: every kernel is taken by ptxas for each chip, without a GPU; where there is one, functions of the suite of operators
+//! run on it, and what they give is what the interpreter admits.
+//!
+//! `sh tests/gpu.sh` runs all that a machine with a GPU of NVIDIA's can say.
+#![allow(unsafe_code, reason = "the code of a device is vouched for by who made it, here the back end under test")]
+
+mod assemble;
+mod called;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/case.rs"]
+mod case;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/data.rs"]
+mod data;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/element.rs"]
+mod element;
+#[allow(dead_code, reason = "what is measured uses more of it")]
+mod functions;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/interpret.rs"]
+mod interpret;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/nn.rs"]
+mod nn;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/shape.rs"]
+mod shape;
+
+use case::Case;
+use tenfold_core::Device;
+use tenfold_core::pass::PassContext;
+use tenfold_llvm::{Env, LlvmBackend, Rung, find, load};
+use tenfold_tests::tools;
+
+/// The chips that there is PTX for.
+const CHIPS: [Device; 2] = [Device::Sm80, Device::Sm90a];
+
+/// What writes PTX, if it is here.
+fn backend() -> Option<LlvmBackend> {
+    let found = find(&Env::from_process());
+    if found.rung == Rung::None {
+        let off = std::env::var_os("TENFOLD_LLVM").is_some_and(|value| value == "none");
+        if !off {
+            tools::skip("LLVM", "rustup's toolchains ship it");
+        }
+        return None;
+    }
+    Some(LlvmBackend::new(load(&found).unwrap_or_else(|error| panic!("{error}")), &found))
+}
+
+/// The settings under which a function is compiled for a device.
+fn context(device: Device) -> PassContext {
+    let mut context = PassContext::new(device.target());
+    context.set_text("NarrowDataType.everywhere", "true").expect("a setting");
+    context
+}
+
+/// Every so manieth case of the suite, all with `TENFOLD_ALL=1`.
+fn cases(few: usize) -> Vec<Case> {
+    let step = if std::env::var_os("TENFOLD_ALL").is_some() { 1 } else { few };
+    let all = nn::cases().into_iter().chain(element::cases()).chain(shape::cases());
+    all.step_by(step).collect()
+}
