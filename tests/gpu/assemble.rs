@@ -77,4 +77,5 @@ fn measured_kernels_are_taken_by_the_assembler() {
         }
     }
     assert!(told.wrong.is_empty() && told.refused.is_empty(), "{told:#?}");
+    assert!(told.kernels >= functions::FUNCTIONS.len() * crate::CHIPS.len(), "{told:#?}");
 }

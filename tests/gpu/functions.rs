@@ -130,7 +130,8 @@ impl Function {
             "relax @measured phase imported {{\n{params}  dataflow {{\n    {}\n  }}\n  return v3\n}}\n",
             self.body
         );
-        parse_module(&text, &[]).unwrap_or_else(|error| panic!("{}: {error:?}\n{text}", self.name))
+        let module = parse_module(&text, &[]).unwrap_or_else(|error| panic!("{}: {error:?}\n{text}", self.name));
+        Module { entry: "measured".into(), ..module }
     }
 
     /// Elements of all tensors together.
