@@ -2,7 +2,6 @@
 //! run on it, and what they give is what the interpreter admits.
 //!
 //! `sh tests/gpu.sh` runs all that a machine with a GPU of NVIDIA's can say.
-#![allow(unsafe_code, reason = "the code of a device is vouched for by who made it, here the back end under test")]
 
 mod assemble;
 mod called;
