@@ -94,6 +94,9 @@ pub(super) struct Machine {
     pub latency: i64,
     /// Loads per cycle.
     pub loads: i64,
+    /// What a load takes from multiplications even where there is room for it, in [`PARTS`](super::tiles::PARTS) of a
+    /// cycle: more where a broadcast is an instruction of its own.
+    pub load_parts: i64,
     /// Bytes of one way of the first cache: addresses so far apart share a set.
     pub way_bytes: i64,
     /// Its ways.
@@ -133,12 +136,15 @@ impl Machine {
         };
         let large = matches!(target.arch, Arch::X86_64 | Arch::Aarch64);
         let ports = if large { 2 } else { 1 };
+        // With AVX-512 a multiplication broadcasts what it reads.
+        let own_broadcasts = target.arch == Arch::X86_64 && target.has("avx2") && !target.has("avx512f");
         (vector_bytes > 0 && target.hosted).then_some(Machine {
             vector_bytes,
             registers,
             fmas: ports,
             latency: 4,
             loads: ports,
+            load_parts: if own_broadcasts { 4 } else { 2 },
             way_bytes: 4 << 10,
             ways: 8,
             far_bytes: 32,
@@ -166,6 +172,7 @@ impl Machine {
             fmas: 1,
             latency: 1,
             loads: 1,
+            load_parts: 2,
             way_bytes: FAR,
             ways: 2,
             far_bytes: FAR,

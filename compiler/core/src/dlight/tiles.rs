@@ -40,7 +40,7 @@ impl Tile {
         let parts = PARTS * machine.fmas * machine.loads;
         let waits = if far { self.vectors * machine.vector_bytes * parts / machine.far_bytes / 4 } else { 0 };
         // Loads take power from multiplications even where there is room for them.
-        busy * PARTS + loads * PARTS / 8 + waits
+        busy * PARTS + loads * machine.load_parts + waits
     }
 }
 
@@ -198,6 +198,7 @@ mod tests {
         pages: 64,
         dots: Dots::None,
         matrices: Matrices { bytes: false, bf16: false },
+        load_parts: 2,
         small: false,
         past_caches: None,
     };
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn panels_of_a_wider_machine_bind_none() {
-        let narrow = Machine { vector_bytes: 32, registers: 16, ..AVX512 };
+        let narrow = Machine { vector_bytes: 32, registers: 16, load_parts: 4, ..AVX512 };
         let of = |lanes| Extents { rows: Some(512), lines: None, columns: Some(512), lanes, most: 64, near: 512 };
         // The machine that panels were laid out for finds them as wide as it wants them.
         let (vectors, least) = best(&of(16), None, &AVX512);

@@ -13,11 +13,10 @@ use tenfold_ir::tir::{
     Access, BufId, Builder, Expr, ExprId, Intrinsic, IterKind, LoopKind, Scope, Stmt, VarId, Viewer, substitution,
 };
 
-use super::choice::Choice;
+use super::choice::{Choice, UNROLLED};
 use super::{Contraction, Staged};
 use crate::dlight::cut::part;
 use crate::dlight::kernel::Operand;
-use crate::dlight::tiles::balanced;
 use crate::fuse::stage::{Iter, Stage, renamed};
 
 /// The most terms of a block, where nobody asks for fewer.
@@ -163,8 +162,8 @@ fn terms_at_once(b: &Builder, stage: &Stage) -> i64 {
     }
 }
 
-/// Values in blocks of at most `most`: of one length that is no less than `few` if there is one, else as even as can be,
-/// and a shorter one behind as many of the longest as there are. Nothing where each value is a block.
+/// Values in blocks of at most `most`: of one length that is no less than `few` if there is one, else as [`uneven`] says.
+/// Nothing where each value is a block.
 fn turns(extent: &IntExpr, most: i64, few: i64) -> Option<Vec<Turns>> {
     let of = |begin: IntExpr, count: IntExpr, length: IntExpr| Turns { begin, count, length };
     let numbers = |begin: i64, count: i64, length: i64| of(begin.into(), count.into(), length.into());
@@ -180,15 +179,23 @@ fn turns(extent: &IntExpr, most: i64, few: i64) -> Option<Vec<Turns>> {
             Some(1) => None,
             Some(length) => Some(vec![numbers(0, n / length, length)]),
             None => {
-                let mut begin = 0;
-                let spans = balanced(n, most).into_iter().map(|span| {
-                    begin += span.extent;
-                    numbers(begin - span.extent, span.extent / span.tile, span.tile)
-                });
-                Some(spans.collect())
+                let (count, length) = uneven(n, most);
+                let whole = count * length;
+                let rest = (n > whole).then(|| numbers(whole, 1, n - whole));
+                Some([numbers(0, count, length)].into_iter().chain(rest).collect())
             }
         },
     }
+}
+
+/// How many blocks of which length stand before one of what is left: several, of a length of which several terms can be
+/// written out behind one another. Of two single blocks LLVM would keep the sums of the first in registers while it adds
+/// up the second, and that one's in memory.
+fn uneven(n: i64, most: i64) -> (i64, i64) {
+    let whole = |length: i64| if length < UNROLLED { length.max(1) } else { length / UNROLLED * UNROLLED };
+    let count = (n + most - 1) / most;
+    let length = whole(n / count);
+    if n - count * length <= most { (count, length) } else { (n / whole(most), whole(most)) }
 }
 
 /// The iterators of a sum in blocks, and what stands for the old ones.
@@ -271,4 +278,20 @@ fn added(b: &mut Builder, buf: BufId, index: Vec<ExprId>, term: ExprId) -> Stmt 
     let old = b.load(buf, index.clone(), Access::Proven);
     let value = b.add(old, term);
     Stmt::Store { buf, index, value, access: Access::Proven }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_blocks_stand_before_what_is_left() {
+        assert_eq!(uneven(223, 192), (2, 108));
+        assert_eq!(uneven(257, 192), (2, 128));
+        assert_eq!(uneven(7, 2), (3, 2));
+        for n in (193..5_000).chain([100_003]) {
+            let (count, length) = uneven(n, 192);
+            assert!(count > 1 && length <= 192 && (0..=192).contains(&(n - count * length)), "{n}: {count} x {length}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ use crate::tune::Asked;
 
 /// Terms that are written out behind one another where nobody asks for others: counting them and jumping takes a part of
 /// what a core can begin, the more so where another thread runs on it.
-const UNROLLED: i64 = 4;
+pub(super) const UNROLLED: i64 = 4;
 /// The same of words, where code is to be small.
 const UNROLLED_WORDS: i64 = 2;
 /// Registers of words that rows would take.
