@@ -2,6 +2,7 @@
 //!
 //! It takes a [`tenfold_ir::Module`] and knows neither Rust syntax nor LLVM: back ends come in as [`Backend`]s.
 
+mod aliases;
 pub mod backend;
 pub mod blob;
 mod budget;
@@ -31,6 +32,7 @@ pub mod tune;
 mod without_vectors;
 mod work;
 
+pub use aliases::{Aliases, each_call};
 pub use backend::{Artefact, Backend, BackendError, CodegenOptions, Fault, Stage, constant_symbol, with_context};
 pub use budget::Budgets;
 pub use compile::{

@@ -61,12 +61,16 @@ pub static PIPELINE: &[Pass] = &[
     fuse_loops::PASS,
     // When kernels have the loops that they run in.
     dataflow_use_inplace_calls::PASS,
+    // Behind what leaves nothing between an operand and a result.
+    tir::reverse_loops::PASS,
     // When no loops are left to be shared: what is still allocated as a whole needs a place.
     plan::allocate_workspace::PASS,
     plan::PASS,
     lower::entry::PASS,
     // While indices still have axes.
     tir::verify_bounds::PASS,
+    // Kernels are still those that the plan was made for.
+    tir::verify_workspace::PASS,
     // Its condition names iterators, which the next pass takes away.
     tir::lower_init_block::PASS,
     tir::convert_blocks_to_opaque::PASS,
@@ -189,6 +193,7 @@ pub static PASSES: &[Pass] = &[
     tir::remove_no_op::PASS,
     graph::remove_unused_functions::PASS,
     rewrite_dataflow_reshape::PASS,
+    tir::reverse_loops::PASS,
     tir::rewrite_unsafe_select::PASS,
     tir::simplify::PASS,
     graph::simplify_expr::PASS,
@@ -203,6 +208,7 @@ pub static PASSES: &[Pass] = &[
     tir::vectorize_loop::PASS,
     tir::verify_bounds::PASS,
     tir::verify_memory::PASS,
+    tir::verify_workspace::PASS,
 ];
 
 /// The passes that all variants of a function share, and those that each has for itself: behind the last one that lays

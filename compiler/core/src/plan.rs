@@ -4,12 +4,16 @@
 //! workspace. A value that a loop reads lives until the loop ends; what a loop carries, its first value and what a turn
 //! hands on share memory where no old value is lost (`merge`). Intermediates whose lifetimes do not meet share bytes:
 //! where every size is a constant (or bounded), each at the lowest offset that is free, in the best of some orders
-//! (`orders`); else a piece of memory is used again for a value of the same symbolic size.
+//! (`orders`); else a piece of memory is used again for a value of the same symbolic size. Where there is no operating
+//! system, and thus neither threads nor memory to waste, a result may lie over an operand that dies with the call that
+//! makes it, as far as the kernel reads that ahead of where it writes (`distance`).
 
 pub(crate) mod allocate_workspace;
+pub(crate) mod distance;
 mod lives;
 mod merge;
 mod orders;
+pub(crate) mod overlaps;
 mod taken;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,10 +42,12 @@ pub(crate) const PASS: Pass = Pass::on_module("PlanMemory", &plan_memory)
 /// Runs on the entry.
 pub(crate) fn plan_memory(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let entry = module.entry.clone();
+    let Some(func) = module.relax(&entry) else { return Ok(()) };
+    refuse_groups(func)?;
+    let align = context.target.device.map_or(ALIGN, |_| tenfold_abi::program::WORKSPACE_ALIGN as i64);
+    let kernels = overlaps::in_turn(&context.target).then_some(&*module);
+    let plan = Planner::new(func, kernels, align).plan()?;
     if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
-        refuse_groups(func)?;
-        let align = context.target.device.map_or(ALIGN, |_| tenfold_abi::program::WORKSPACE_ALIGN as i64);
-        let plan = Planner::new(func, align).plan()?;
         func.plan = Some(plan);
         func.phase = Phase::Planned;
     }
@@ -61,6 +67,8 @@ fn refuse_groups(func: &relax::Function) -> Result<(), CompileError> {
 
 struct Planner<'f> {
     func: &'f relax::Function,
+    /// The kernels, where results may lie over operands.
+    kernels: Option<&'f Module>,
     /// Of offsets.
     align: i64,
     homes: Homes,
@@ -74,14 +82,14 @@ struct Planner<'f> {
 }
 
 impl<'f> Planner<'f> {
-    fn new(func: &'f relax::Function, align: i64) -> Self {
+    fn new(func: &'f relax::Function, kernels: Option<&'f Module>, align: i64) -> Self {
         let homes = Homes::new(func);
         let times = Timeline::new(func);
         let all = lives(func, &homes);
         let merged = Merged::new(func, &homes, &times, &all);
         let lives = merged.lives(all);
         let (bounds, ranges) = (prover(func), ranges(func));
-        Planner { func, align, homes, times, merged, lives, places: BTreeMap::new(), bounds, ranges }
+        Planner { func, kernels, align, homes, times, merged, lives, places: BTreeMap::new(), bounds, ranges }
     }
 
     fn plan(mut self) -> Result<Plan, CompileError> {
@@ -205,7 +213,7 @@ impl<'f> Planner<'f> {
     fn place_fixed(&mut self, fixed: Vec<(Life, IntExpr)>) -> i64 {
         let size = |bytes: IntExpr| bytes.as_const().unwrap_or(0);
         let pieces: Vec<(Life, i64)> = fixed.into_iter().map(|(life, bytes)| (life, size(bytes))).collect();
-        let placed = orders::place(&pieces);
+        let placed = orders::place(&pieces, &self.overlaps(&pieces));
         for ((life, size), offset) in pieces.iter().zip(placed.offsets) {
             let place = Place::Workspace { offset: IntExpr::from(offset), bytes: IntExpr::from(*size) };
             self.places.insert(life.home, place);

@@ -2,7 +2,6 @@
 //!
 //! It knows tir and instructions, not passes of LLVM or object files.
 
-mod alias;
 pub(crate) mod device;
 mod dot;
 mod expr;
@@ -19,14 +18,13 @@ mod streams;
 use std::collections::{BTreeMap, BTreeSet};
 
 use inkwell::{context::Context, memory_buffer::MemoryBuffer, module::Module, targets::TargetMachine};
-use tenfold_core::{CodegenOptions, Target};
+use tenfold_core::{Aliases, CodegenOptions, Target};
 use tenfold_ir::tir::{Elem, FuncKind, Param, PrimFunc, Stmt, VarId};
 
 use crate::{
     ir::{Ir, Seen, Type, Value},
     machine::Machine,
 };
-use alias::Aliases;
 use function::Body;
 use narrow::Narrow;
 use place::Places;

@@ -13,6 +13,7 @@ use super::expr::{storage, use_counts, value_type};
 use super::names::Names;
 use super::split::{CONTEXT, part_function, parts_of_loops};
 
+use crate::Aliases;
 use crate::backend::{constant_symbol, with_context};
 use crate::without_vectors;
 
@@ -39,7 +40,8 @@ pub fn emit(module: &Module) -> String {
         symbols.insert(func.name.clone(), symbol);
     }
     constants(module, &prims, &mut out);
-    let cx = Cx { module, symbols: &symbols, with_context: with_context(module), outside: &outside };
+    let aliases = Aliases::of(&prims);
+    let cx = Cx { module, symbols: &symbols, with_context: with_context(module), aliases: &aliases, outside: &outside };
     let parts = parts_of_loops(&prims);
     let (parts, others): (Vec<&&PrimFunc>, Vec<&&PrimFunc>) =
         prims.iter().partition(|f| parts.contains(f.name.as_str()));
@@ -94,6 +96,8 @@ pub(super) struct Cx<'a> {
     pub(super) symbols: &'a BTreeMap<String, String>,
     /// The functions that take the context behind their parameters.
     pub(super) with_context: BTreeSet<&'a str>,
+    /// Parameters that may point to the same memory.
+    pub(super) aliases: &'a Aliases,
     pub(super) outside: &'a [&'a str],
 }
 
@@ -203,9 +207,12 @@ impl<'a> Body<'a> {
 
     fn head(&self) -> String {
         let mut params = Vec::new();
-        for param in &self.func.params {
+        for (number, param) in (0..).zip(&self.func.params) {
             match param {
-                Param::Buffer(buf, usage) => params.push(self.pointer(*buf, *usage)),
+                Param::Buffer(buf, usage) => {
+                    let shared = !self.func.exported && self.cx.aliases.shared(&self.func.name, number);
+                    params.push(self.pointer(*buf, *usage, shared));
+                }
                 Param::Value(var) => params.push(self.value_param(*var)),
                 Param::Workspace => params.push("unsigned char *restrict workspace".to_string()),
             }
@@ -223,10 +230,11 @@ impl<'a> Body<'a> {
         format!("{first}{result} {symbol}({})", params.join(", "))
     }
 
-    fn pointer(&self, buf: BufId, usage: BufUse) -> String {
+    fn pointer(&self, buf: BufId, usage: BufUse, shared: bool) -> String {
         let data = &self.func.buffers[buf.0 as usize];
         let qualifier = if usage == BufUse::In { "const " } else { "" };
-        format!("{qualifier}{} *restrict {}", storage(data.dtype), self.buffer(buf))
+        let alone = if shared { "" } else { "restrict " };
+        format!("{qualifier}{} *{alone}{}", storage(data.dtype), self.buffer(buf))
     }
 
     /// Index values of the entry are `ptrdiff_t`; halves arrive as their bits.

@@ -5,6 +5,7 @@
 //! all others, and so on.
 
 use super::Life;
+use super::distance::Distance;
 use super::taken::{Taken, lowest_free};
 
 /// Pieces up to which other orders are tried, and how many: a build script is not optimised.
@@ -19,24 +20,32 @@ pub(super) struct Placed {
     pub(super) end: i64,
 }
 
+/// An operand and a result of a call, by their number, that may share bytes where they begin so far apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Overlap {
+    pub(super) operand: usize,
+    pub(super) result: usize,
+    pub(super) distance: Distance,
+}
+
 /// Places of pieces, each with its bytes, the largest first or in a better order.
-pub(super) fn place(pieces: &[(Life, i64)]) -> Placed {
+pub(super) fn place(pieces: &[(Life, i64)], overlaps: &[Overlap]) -> Placed {
     let mut order: Vec<usize> = (0..pieces.len()).collect();
     order.sort_by_key(|at| (std::cmp::Reverse(pieces[*at].1), pieces[*at].0.first, pieces[*at].0.home));
-    let mut best = in_order(pieces, &order);
+    let mut best = in_order(pieces, overlaps, &order);
     if pieces.len() > FEW {
         return best;
     }
-    let least = least(pieces);
+    let least = least(pieces, overlaps);
     let (mut last, mut end) = (best.offsets.clone(), best.end);
     for turn in 0..TRIES {
-        if best.end == least {
+        if best.end <= least {
             break;
         }
         let Some(top) = order.iter().position(|at| last[*at] + pieces[*at].1 == end) else { break };
         let earlier = if turn % 2 == 0 { top.saturating_sub(1) } else { 0 };
         order[earlier..=top].rotate_right(1);
-        let placed = in_order(pieces, &order);
+        let placed = in_order(pieces, overlaps, &order);
         (last, end) = (placed.offsets.clone(), placed.end);
         if placed.end < best.end {
             best = placed;
@@ -46,21 +55,53 @@ pub(super) fn place(pieces: &[(Life, i64)]) -> Placed {
 }
 
 /// Each at the lowest offset that is free when its turn comes.
-fn in_order(pieces: &[(Life, i64)], order: &[usize]) -> Placed {
+fn in_order(pieces: &[(Life, i64)], overlaps: &[Overlap], order: &[usize]) -> Placed {
     let mut taken = Taken::new(pieces.iter().map(|(life, _)| life.last).max().unwrap_or(0));
-    let mut offsets = vec![0; pieces.len()];
+    let mut offsets: Vec<Option<i64>> = vec![None; pieces.len()];
     for at in order {
         let (life, size) = &pieces[*at];
-        offsets[*at] = lowest_free(taken.meeting(life), *size);
-        taken.insert(life, offsets[*at], *size);
+        let mut met = taken.meeting(life);
+        let own = overlaps.iter().filter(|o| o.operand == *at || o.result == *at);
+        let mut closed: Vec<(i64, i64)> = own.filter_map(|o| shared(pieces, &offsets, &mut met, o, *at)).collect();
+        closed.extend(met.into_iter().map(|(offset, other)| (offset - size, offset + other)));
+        let offset = lowest_free(closed);
+        offsets[*at] = Some(offset);
+        taken.insert(life, offset, *size);
     }
-    Placed { offsets, end: taken.end }
+    Placed { offsets: offsets.into_iter().map(Option::unwrap_or_default).collect(), end: taken.end }
 }
 
-/// The most that lives at one time, which no order gets below.
-fn least(pieces: &[(Life, i64)]) -> i64 {
-    let lives_at = |time| pieces.iter().filter(move |(life, _)| life.first <= time && time <= life.last);
-    pieces.iter().map(|(life, _)| lives_at(life.first).map(|(_, size)| size).sum()).max().unwrap_or(0)
+/// Where a piece may not begin for the sake of one that has a place and may share bytes with it, which is taken out of
+/// those that it meets.
+fn shared(
+    pieces: &[(Life, i64)],
+    offsets: &[Option<i64>],
+    met: &mut Vec<(i64, i64)>,
+    overlap: &Overlap,
+    at: usize,
+) -> Option<(i64, i64)> {
+    let Overlap { operand, result, distance: Distance { ahead, back } } = *overlap;
+    let other = if at == operand { result } else { operand };
+    let offset = offsets[other]?;
+    let own = met.iter().position(|one| *one == (offset, pieces[other].1))?;
+    met.swap_remove(own);
+    Some(if at == operand { (offset - back, offset + ahead) } else { (offset - ahead, offset + back) })
+}
+
+/// The most that lives at one time, which no order gets below: an operand and a result that may share bytes count as
+/// what they take together at least.
+fn least(pieces: &[(Life, i64)], overlaps: &[Overlap]) -> i64 {
+    let saved = |o: &Overlap| {
+        let (operand, result) = (pieces[o.operand].1, pieces[o.result].1);
+        let together = (operand + o.distance.ahead).min(result + o.distance.back).max(operand).max(result);
+        (operand + result - together).max(0)
+    };
+    let at = |time: usize| {
+        let alive = pieces.iter().filter(|(life, _)| life.first <= time && time <= life.last);
+        let begun = overlaps.iter().filter(|o| pieces[o.result].0.first == time);
+        alive.map(|(_, size)| size).sum::<i64>() - begun.map(saved).sum::<i64>()
+    };
+    pieces.iter().map(|(life, _)| at(life.first)).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -76,7 +117,7 @@ mod tests {
 
     fn place_all(all: &[(usize, usize, i64)]) -> Placed {
         let pieces: Vec<(Life, i64)> = all.iter().enumerate().map(|(n, one)| piece(n, *one)).collect();
-        let placed = place(&pieces);
+        let placed = place(&pieces, &[]);
         for (n, (one, size)) in pieces.iter().enumerate() {
             assert!(placed.offsets[n] + size <= placed.end);
             for (m, (other, bytes)) in pieces.iter().enumerate().take(n) {

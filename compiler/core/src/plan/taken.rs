@@ -54,15 +54,15 @@ impl Taken {
     }
 }
 
-/// The lowest offset at which `size` bytes meet none of those.
-pub(super) fn lowest_free(mut met: Vec<(i64, i64)>, size: i64) -> i64 {
-    met.sort_unstable();
+/// The lowest offset that lies inside of none of those ranges; their ends are free.
+pub(super) fn lowest_free(mut closed: Vec<(i64, i64)>) -> i64 {
+    closed.sort_unstable();
     let mut offset = 0;
-    for (other, other_size) in met {
-        if offset + size <= other {
+    for (begin, end) in closed {
+        if offset <= begin {
             break;
         }
-        offset = offset.max(other + other_size);
+        offset = offset.max(end);
     }
     offset
 }

@@ -28,6 +28,7 @@ pub(crate) mod pack_nibbles;
 pub(crate) mod parallelize_loops;
 pub(crate) mod plan_and_update_buffer_allocation_location;
 pub(crate) mod remove_no_op;
+pub(crate) mod reverse_loops;
 pub(crate) mod rewrite_unsafe_select;
 pub(crate) mod simplify;
 pub(crate) mod split_host_device;
@@ -39,6 +40,7 @@ pub(crate) mod unroll_loop;
 pub(crate) mod vectorize_loop;
 pub(crate) mod verify_bounds;
 pub(crate) mod verify_memory;
+pub(crate) mod verify_workspace;
 
 use tenfold_ir::tir::{Builder, FuncKind, PrimFunc, Stmt};
 use tenfold_ir::{Function, Module};

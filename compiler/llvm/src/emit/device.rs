@@ -3,10 +3,9 @@
 //! `compiler/docs/nvptx.md` says what tir becomes.
 
 use inkwell::{context::Context, module::Module, targets::TargetMachine};
-use tenfold_core::{CodegenOptions, Target, kernel};
+use tenfold_core::{Aliases, CodegenOptions, Target, kernel};
 use tenfold_ir::tir::{BufId, BufUse, Expr, ExprId, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, expr_vars};
 
-use super::alias::Aliases;
 use super::function::{Body, Result};
 use super::narrow::Narrow;
 use super::ops::Kind;

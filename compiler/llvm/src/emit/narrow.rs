@@ -5,10 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_core::Target;
+use tenfold_core::{Target, each_call};
 use tenfold_ir::tir::{CallArg, Elem, Expr, Param, PrimFunc, VarId};
-
-use super::alias::each_call;
 
 /// The variables of functions that are narrow index parameters.
 #[derive(Debug, Default)]

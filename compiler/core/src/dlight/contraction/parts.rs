@@ -359,7 +359,15 @@ fn order(group: &Group, choice: &Choice, blocked: bool) -> Vec<Level> {
     let (with_rows, with_both): (Vec<VarId>, Vec<VarId>) =
         others.into_iter().partition(|v| choice.along_rows.contains(v));
     let of = |vars: &[VarId], then: Level| vars.iter().filter_map(level).chain([then]).collect::<Vec<_>>();
-    let (rows, columns) = (of(&with_rows, Level::Rows), of(&with_columns, Level::Columns));
+    let (before, behind): (Vec<VarId>, Vec<VarId>) = with_rows.iter().partition(|v| {
+        // Without caches it does not matter what is near: what is read and written goes from one end to the other.
+        let place = |var: VarId| source.iters.iter().position(|i| i.var == var);
+        !choice.small || choice.row.is_none_or(|row| place(**v) < place(row))
+    });
+    let (rows, columns) = (
+        of(&before, Level::Rows).into_iter().chain(behind.iter().filter_map(level)).collect::<Vec<_>>(),
+        of(&with_columns, Level::Columns),
+    );
     if group.rows_within() {
         // The loop over rows is the last one that is shared.
         around.push(Level::Rows);

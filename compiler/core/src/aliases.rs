@@ -1,7 +1,8 @@
 //! Which parameters of internal functions may point to the same memory.
 //!
 //! The user's tensors never overlap, but the memory plan may let a result take the place of an
-//! operand that dies. A parameter that some call passes such memory to is not `noalias`.
+//! operand that dies, or lie over a part of it. A parameter that some call passes such memory to is not `noalias`, nor
+//! `restrict`.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +13,11 @@ use tenfold_ir::{
 
 /// The parameters that share memory with another that is written.
 #[derive(Debug, Default)]
-pub(super) struct Aliases(BTreeSet<(String, u32)>);
+pub struct Aliases(BTreeSet<(String, u32)>);
 
 impl Aliases {
     /// Looks at every call in `prims`.
-    pub(super) fn of(prims: &[&PrimFunc]) -> Aliases {
+    pub fn of(prims: &[&PrimFunc]) -> Aliases {
         let mut aliases = Aliases::default();
         // What a caller's parameters share, its callees' share when they are passed on.
         while aliases.grow(prims) {}
@@ -36,7 +37,7 @@ impl Aliases {
     }
 
     /// Whether the parameter of that number may share memory.
-    pub(super) fn shared(&self, function: &str, parameter: u32) -> bool {
+    pub fn shared(&self, function: &str, parameter: u32) -> bool {
         self.0.contains(&(function.to_owned(), parameter))
     }
 
@@ -104,7 +105,7 @@ fn before(prim: &PrimFunc, a: &IntExpr, b: &IntExpr) -> bool {
 }
 
 /// Every call in a statement, with the callee's name.
-pub(super) fn each_call(stmt: &Stmt, f: &mut dyn FnMut(&str, &[CallArg])) {
+pub fn each_call(stmt: &Stmt, f: &mut dyn FnMut(&str, &[CallArg])) {
     stmt.walk(&mut |s| {
         if let Stmt::Call { func, args, launch: _ } = s {
             f(func, args);
