@@ -107,8 +107,8 @@ fn new_module<'c>(context: &'c Context, opened: &TargetMachine) -> Result<Module
 /// The bytes at a multiple of which the stack begins: those of the x86-64 and AArch64 conventions.
 const STACK_ALIGN: u32 = 16;
 
-/// Whether a kernel has a loop. Such a kernel stays a function: registers are given out per nest of loops, and whoever
-/// looks for time finds it by the kernel's name.
+/// Whether a kernel has a loop. Such a kernel stays a function: registers are given out per nest of loops, what does not
+/// fit into them is on the stack while it runs and no longer, and whoever looks for time finds it by the kernel's name.
 fn has_loop(prim: &PrimFunc) -> bool {
     let mut found = false;
     prim.body.walk(&mut |stmt| found |= matches!(stmt, Stmt::For { .. }));
@@ -122,6 +122,10 @@ fn describe<'c>(ir: &Ir<'c, '_>, function: Value<'c>, machine: &Machine, target:
     ir.word(function, "target-cpu", &machine.cpu);
     ir.word(function, "target-features", &machine.features);
     ir.word(function, "warn-stack-size", "0");
+    // Copies of a loop's body are for cores that would wait for its branch, and that have room for them.
+    if !target.hosted && target.vector_bytes() == 0 {
+        ir.attribute(function, None, "optsize", 0);
+    }
     if target.vector_bytes() == 64 {
         ir.word(function, "prefer-vector-width", "512");
     }
@@ -141,9 +145,9 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
         let (result, seen) = if prim.exported { (Some(ir.int(32)), Seen::Outside) } else { (None, Seen::Inside) };
         let function = ir.function(&prim.name, &types, result, seen);
         describe(ir, function, self.machine, self.target);
-        if self.target.hosted && !prim.exported && has_loop(prim) {
+        if !prim.exported && has_loop(prim) {
             ir.attribute(function, None, "noinline", 0);
-            if self.target.vector_bytes() > STACK_ALIGN {
+            if self.target.hosted && self.target.vector_bytes() > STACK_ALIGN {
                 // Only a frame that has a pointer of its own can begin at a multiple of more than the stack does. When
                 // registers do not suffice it is too late to ask for one, and vectors are kept in two cache lines each.
                 ir.word(function, "frame-pointer", "all");
