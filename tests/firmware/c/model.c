@@ -1,6 +1,6 @@
 /* A TFLite model on a Cortex-M4 from C: calls it on inputs whose outputs are known, and prints the instructions of a call,
    the stack that it takes, and how many elements of all outputs are wrong. `MODEL`, `WORKSPACE`, `STACK`, `INPUT`,
-   `OUTPUT` and `RUNS` are given on the command line. */
+   `OUTPUT`, `RUNS` and `TICKS` are given on the command line. */
 #include "tiny.h"
 
 __asm__(".section .rodata\n.balign 8\n.global given\ngiven: .incbin \"given.bin\"\n.previous");
@@ -67,7 +67,8 @@ static void print(uint32_t number) {
   }
 }
 
-/* The processor's timer counts down from 2^24: with QEMU's `-icount shift=8` an instruction takes 256 ns, a tick 40 ns. */
+/* The processor's timer counts down from 2^24. With QEMU's `-icount shift=8` an instruction takes 256 ns; `TICKS` are those
+   of 125 instructions, 800 where a tick takes 40 ns. */
 static volatile uint32_t *const timer = (volatile uint32_t *)0xe000e010;
 static volatile uint32_t wraps;
 static void tick(void) { wraps++; }
@@ -103,7 +104,7 @@ static void run(void) {
     if (status != TENFOLD_OK) quit(2);
     for (int i = 0; i < OUTPUT; i++) wrong += output[i] != own[INPUT + i];
   }
-  print(ticks * 5 / 32);
+  print((uint32_t)((uint64_t)ticks * 125 / TICKS));
   print(stack);
   print(wrong);
   quit(wrong ? 1 : 0);

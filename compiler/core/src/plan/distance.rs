@@ -158,12 +158,15 @@ impl Steps<'_> {
                 if begin != last || count != most {
                     return self.step(node);
                 }
-                let turns = (count + steps - 1) / steps;
-                let left = if turns == 1 { steps / count.max(1) } else { 1 };
-                for first in (0..count).step_by(turns.max(1) as usize) {
+                let turns = ((count + steps - 1) / steps).max(1);
+                for first in (0..count).step_by(turns as usize) {
                     let last = (first + turns).min(count) - 1;
                     self.known[var.0 as usize] = Some((begin + first, begin + last));
-                    self.take(body, left);
+                    // Statements of several turns come in turn, not one behind the other.
+                    match turns {
+                        1 => self.take(body, steps / count),
+                        _ => self.step(body),
+                    }
                 }
             }
             Node::Bound { var, value, extent, body } => {
@@ -270,5 +273,151 @@ fn arithmetic(op: BinaryOp, (a, b): Range, (c, d): Range) -> Option<Range> {
         BinaryOp::Rem | BinaryOp::RemEuclid if c == d && c > 0 && a >= 0 => Some((0, c - 1)),
         BinaryOp::RemEuclid if c == d && c > 0 => Some((0, c - 1)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenfold_ir::parse_module;
+
+    /// Kernels of which the first operand and the result count.
+    const KERNELS: [&str; 6] = [
+        // Windows of a padded operand.
+        "prim @f(in x: i8[9, 7, 4], out y: i8[7, 5, 4]) phase scheduled at 0:0 {
+           for i in 0 +: 7 serial {
+             for j in 0 +: 5 serial {
+               for c in 0 +: 4 serial {
+                 y[i, j, c] = add(x[i, j, c], x[add(i, 2), add(j, 2), c])
+               }
+             }
+           }
+         }",
+        // The same from the end on.
+        "prim @f(in x: i8[9, 7, 4], out y: i8[7, 5, 4]) phase scheduled at 0:0 {
+           for i in 0 +: 7 serial {
+             for j in 0 +: 5 serial {
+               for c in 0 +: 4 serial {
+                 y[sub(6, i), j, c] = add(x[sub(6, i), j, c], x[add(sub(6, i), 2), add(j, 2), c])
+               }
+             }
+           }
+         }",
+        // Pixels of more channels, in pairs, with a border behind them.
+        "prim @f(in x: i8[6, 8, 2], out y: i8[7, 9, 4]) phase scheduled at 0:0 {
+           for i in 0 +: 6 serial {
+             for j in 0 +: 4 serial {
+               for p in 0 +: 2 unrolled {
+                 for c in 0 +: 4 serial {
+                   y[i, add(mul(j, 2), p), c] = add(x[i, add(mul(j, 2), p), 0], x[i, add(mul(j, 2), p), 1])
+                 }
+               }
+             }
+           }
+           for k in 0 +: 9 serial {
+             for c_1 in 0 +: 4 serial {
+               y[6, k, c_1] = 3i8
+             }
+           }
+           for k_1 in 0 +: 6 serial {
+             for c_2 in 0 +: 4 serial {
+               y[k_1, 8, c_2] = 3i8
+             }
+           }
+         }",
+        // Columns outside: every row is read until the last turn.
+        "prim @f(in x: i8[6, 8], out y: i8[6, 8]) phase scheduled at 0:0 {
+           for j in 0 +: 8 serial {
+             for i in 0 +: 6 serial {
+               y[i, j] = x[i, j]
+             }
+           }
+         }",
+        // A padded copy.
+        "prim @f(in x: i8[5, 6], out y: i8[7, 8]) phase scheduled at 0:0 {
+           for i in 0 +: 7 serial {
+             for j in 0 +: 8 serial {
+               y[i, j] = if(if(ge(i, 1), lt(i, 6), false), if(if(ge(j, 1), lt(j, 7), false), x[sub(i, 1), sub(j, 1)], 0i8), 0i8)
+             }
+           }
+         }",
+        // A sum per row, of what stands in the row behind.
+        "prim @f(in x: i32[8, 6], out y: i32[7]) phase scheduled at 0:0 {
+           for i in 0 +: 7 serial {
+             block start {
+               spatial r in 7 = i
+               do {
+                 y[r] = 0i32
+               }
+             }
+             for k in 0 +: 6 reduction {
+               block sum {
+                 spatial r_1 in 7 = i
+                 reduce k_1 in 6 = k
+                 do {
+                   y[r_1] = add(y[r_1], x[add(r_1, 1), k_1])
+                 }
+               }
+             }
+           }
+         }",
+    ];
+
+    fn kernel(text: &str) -> PrimFunc {
+        let module = parse_module(text, &[]).expect("it parses");
+        module.prim("f").expect("it is there").clone()
+    }
+
+    /// Elements of `f`'s distance, if the turns are so many steps.
+    fn elements(func: &PrimFunc, turns: i64) -> (i64, i64) {
+        let (operand, result) = (BufId(0), BufId(1));
+        let mut steps = Steps { func, operand, result, known: vec![None; func.vars.len()], all: Vec::new() };
+        let node = steps.node(&func.body).expect("it reads and writes");
+        steps.take(&node, turns);
+        needed(&steps.all)
+    }
+
+    /// What a statement at a time needs is never less with fewer steps.
+    #[test]
+    fn fewer_steps_need_more_room() {
+        for text in KERNELS {
+            let func = kernel(text);
+            let exact = elements(&func, 1 << 40);
+            for turns in 1..200 {
+                let (ahead, back) = elements(&func, turns);
+                assert!(ahead >= exact.0 && back >= exact.1, "{turns} steps: {ahead} {back}, but {exact:?}\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn distances_are_those_of_the_order() {
+        let all: Vec<Distance> =
+            KERNELS.iter().map(|text| distance(&kernel(text), BufId(0), BufId(1)).expect("there is one")).collect();
+        let is = |ahead, back| Distance { ahead, back };
+        // Each element is written where the first of its window lay, or before that; its own statement may write first.
+        assert_eq!(all[0].ahead, 1);
+        // Row 6 begins at 120 and is written while row 8, up to 252, is still to be read.
+        assert_eq!(all[1].back, 132);
+        // The last pixel of row 5 ends at 212 and begins at 94.
+        assert_eq!(all[2].ahead, 118);
+        assert_eq!(all[3], is(40, 48));
+        // Row 5 of the copy ends at 47 with what begins at 29.
+        assert_eq!(all[4].ahead, 18);
+        assert_eq!(all[5].ahead, 0);
+    }
+
+    /// Threads and vectors take turns at once, and a view is a buffer of which nothing is known.
+    #[test]
+    fn what_does_not_run_in_turn_stays_apart() {
+        for kind in ["parallel", "vectorized", "reduction"] {
+            let text = "prim @f(in x: i8[8], out y: i8[8]) phase scheduled at 0:0 {
+              for i in 0 +: 8 KIND {
+                y[i] = x[i]
+              }
+            }";
+            let found = distance(&kernel(&text.replace("KIND", kind)), BufId(0), BufId(1));
+            assert_eq!(found, Some(Distance { ahead: 8, back: 8 }), "{kind}");
+        }
     }
 }

@@ -115,26 +115,32 @@ mod tests {
         (Life { home: (ValueId(n as u32), 0), ty, first, last }, size)
     }
 
-    fn place_all(all: &[(usize, usize, i64)]) -> Placed {
+    fn place_all(all: &[(usize, usize, i64)], overlaps: &[Overlap]) -> Placed {
         let pieces: Vec<(Life, i64)> = all.iter().enumerate().map(|(n, one)| piece(n, *one)).collect();
-        let placed = place(&pieces, &[]);
+        let placed = place(&pieces, overlaps);
         for (n, (one, size)) in pieces.iter().enumerate() {
             assert!(placed.offsets[n] + size <= placed.end);
             for (m, (other, bytes)) in pieces.iter().enumerate().take(n) {
                 let meet = one.first <= other.last && other.first <= one.last;
-                let apart =
-                    placed.offsets[n] + size <= placed.offsets[m] || placed.offsets[m] + bytes <= placed.offsets[n];
-                assert!(!meet || apart, "{n} and {m} share bytes");
+                let (at, from) = (placed.offsets[n], placed.offsets[m]);
+                let over = overlaps.iter().find(|o| (o.operand, o.result) == (m, n));
+                let far = over.is_some_and(|o| from - at >= o.distance.ahead || at - from >= o.distance.back);
+                let apart = at + size <= from || from + bytes <= at;
+                assert!(!meet || apart || far, "{n} and {m} share bytes");
             }
         }
         placed
+    }
+
+    fn overlap(operand: usize, result: usize, ahead: i64, back: i64) -> Overlap {
+        Overlap { operand, result, distance: Distance { ahead, back } }
     }
 
     /// Two of five bytes beside one another, the second of them before a third, leave the three bytes between no place:
     /// the largest first takes 13.
     #[test]
     fn a_better_order_is_found() {
-        assert_eq!(place_all(&[(2, 2, 5), (2, 3, 5), (3, 4, 3), (4, 5, 5)]).end, 10);
+        assert_eq!(place_all(&[(2, 2, 5), (2, 3, 5), (3, 4, 3), (4, 5, 5)], &[]).end, 10);
     }
 
     /// Whatever the pieces are, those that live at the same time share no bytes.
@@ -152,7 +158,40 @@ mod tests {
                     (first, first + random(6), 64 * (1 + random(40) as i64))
                 })
                 .collect();
-            place_all(&all);
+            place_all(&all, &[]);
+        }
+    }
+
+    /// What grows begins in front of what it is made of, and what shrinks behind it: both take what the larger one does.
+    #[test]
+    fn operands_and_results_share_bytes() {
+        let grows = place_all(&[(0, 1, 10), (1, 2, 20)], &[overlap(0, 1, 10, 10)]);
+        assert_eq!((grows.offsets, grows.end), (vec![10, 0], 20));
+        let shrinks = place_all(&[(0, 1, 20), (1, 2, 10)], &[overlap(0, 1, 10, 12)]);
+        assert_eq!((shrinks.offsets, shrinks.end), (vec![0, 12], 22));
+        let all = [(0, 1, 20), (1, 2, 10), (2, 3, 20), (3, 4, 10)];
+        let chain = [overlap(0, 1, 10, 12), overlap(1, 2, 12, 20), overlap(2, 3, 10, 12)];
+        assert_eq!(place_all(&all, &chain).end, 22);
+        assert_eq!(place_all(&all, &[]).end, 30);
+    }
+
+    /// In chains of pieces each of which is made of the one before.
+    #[test]
+    fn pieces_that_may_share_bytes_are_as_far_apart_as_they_must_be() {
+        let mut state = 7_u64;
+        let mut random = |below: i64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as i64 % below
+        };
+        for count in [2, 3, 10, 40] {
+            let all: Vec<(usize, usize, i64)> =
+                (0..count).map(|n| (n, n + 1 + random(2) as usize, 64 * (1 + random(40)))).collect();
+            let chain: Vec<Overlap> = (1..count)
+                .filter(|n| all[n - 1].1 == *n)
+                .map(|n| overlap(n - 1, n, random(all[n].2 + 1), random(all[n - 1].2 + 1)))
+                .collect();
+            let (shared, apart) = (place_all(&all, &chain).end, place_all(&all, &[]).end);
+            assert!(shared <= apart, "{shared} bytes, but {apart} without");
         }
     }
 }
