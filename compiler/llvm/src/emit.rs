@@ -123,7 +123,7 @@ fn describe<'c>(ir: &Ir<'c, '_>, function: Value<'c>, machine: &Machine, target:
     ir.word(function, "target-features", &machine.features);
     ir.word(function, "warn-stack-size", "0");
     // Copies of a loop's body are for cores that would wait for its branch, and that have room for them.
-    if !target.hosted && target.vector_bytes() == 0 {
+    if !target.hosted && target.device.is_none() && target.vector_bytes() == 0 {
         ir.attribute(function, None, "optsize", 0);
     }
     if target.vector_bytes() == 64 {

@@ -2,6 +2,7 @@
 
 mod doubt;
 mod outside;
+mod overlaid;
 pub(super) mod sums;
 
 use std::collections::HashMap;
@@ -61,6 +62,8 @@ pub(super) struct Frame<'a, 'm> {
     /// The last value of each expression.
     pub memo: Vec<Option<Known>>,
     pub now: u64,
+    /// Operands that results of this call lie over.
+    overlaid: overlaid::Overlaid,
     /// How many loops around accumulate in any order.
     pub reductions: u32,
     /// The statement that runs, and its place in the source.
@@ -97,6 +100,7 @@ impl<'a, 'm> Frame<'a, 'm> {
             workspace: None,
             memo: vec![None; func.exprs.len()],
             now: 0,
+            overlaid: overlaid::Overlaid::default(),
             reductions: 0,
             current: None,
             loc: func.loc,
@@ -115,6 +119,7 @@ impl<'a, 'm> Frame<'a, 'm> {
             }
         }
         frame.check_overlap()?;
+        frame.clear_results();
         frame.check_facts()?;
         Ok(frame)
     }
@@ -134,7 +139,7 @@ impl<'a, 'm> Frame<'a, 'm> {
         let mut place = self.place_at(buf, view)?;
         place.writable = usage != BufUse::In;
         let data = &self.func.buffers[buf.0 as usize];
-        let (name, memory) = (&data.name, &mut self.machine.memories[view.memory]);
+        let (name, memory) = (&data.name, &self.machine.memories[view.memory]);
         if data.strides.as_ref().is_some_and(|strides| strides.len() != place.shape.len()) {
             // Flat: its strides are in the indices by now, which may reach everything that was given.
             place.shape = vec![(memory.len() - view.base) / view.unit];
@@ -144,27 +149,7 @@ impl<'a, 'm> Frame<'a, 'm> {
             let found = memory.len();
             return Err(format!("`{name}` needs cells {cells:?}, its argument has {found}"));
         }
-        if usage == BufUse::Out {
-            memory.clear(cells);
-        }
         self.state.places[buf.0 as usize] = Some(Rc::new(place));
-        Ok(())
-    }
-
-    /// Buffers of a call never overlap, unless all that do are only read.
-    fn check_overlap(&self) -> Result<(), String> {
-        let all: Vec<(usize, &Place)> =
-            self.state.places.iter().enumerate().filter_map(|(i, p)| p.as_deref().map(|p| (i, p))).collect();
-        for (n, (i, a)) in all.iter().enumerate() {
-            for (j, b) in &all[n + 1..] {
-                let (x, y) = (a.cells(), b.cells());
-                let meet = a.view.memory == b.view.memory && x.start < y.end && y.start < x.end;
-                if meet && (a.writable || b.writable) {
-                    let name = |i: usize| &self.func.buffers[i].name;
-                    return Err(format!("`{}` and `{}` overlap", name(*i), name(*j)));
-                }
-            }
-        }
         Ok(())
     }
 
@@ -370,6 +355,11 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     /// A read or write of a cell by the statement that runs.
     pub(super) fn touch(&mut self, buf: BufId, index: &[i64], at: (View, i64), write: bool) -> Result<(), String> {
+        let place = self.place(buf)?;
+        if !self.is_there(&place, at, write) {
+            let name = &self.func.buffers[buf.0 as usize].name;
+            return Err(format!("`{name}`{index:?} is read after a result was written over it"));
+        }
         let Some(stmt) = self.current else { return Ok(()) };
         let shared = is_shared(self.func.buffers[buf.0 as usize].scope);
         let touched = self.machine.races.touch((at.0.memory, at.1), (write, shared), (self.func, stmt, self.loc));
