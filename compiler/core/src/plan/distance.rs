@@ -282,7 +282,7 @@ mod tests {
     use tenfold_ir::parse_module;
 
     /// Kernels of which the first operand and the result count.
-    const KERNELS: [&str; 6] = [
+    const KERNELS: [&str; 7] = [
         // Windows of a padded operand.
         "prim @f(in x: i8[9, 7, 4], out y: i8[7, 5, 4]) phase scheduled at 0:0 {
            for i in 0 +: 7 serial {
@@ -361,6 +361,23 @@ mod tests {
              }
            }
          }",
+        // Each pixel is read by one statement and written by another.
+        "prim @f(in x: i8[6, 8, 2], out y: i8[6, 8, 4]) phase scheduled at 0:0 {
+           buffer sum: i8[] local
+           for i in 0 +: 6 serial {
+             for j in 0 +: 8 serial {
+               alloc sum {
+                 sum[] = 0i8
+                 for k in 0 +: 2 reduction {
+                   sum[] = add(sum[], x[i, j, k])
+                 }
+                 for c in 0 +: 4 serial {
+                   y[i, j, c] = sum[]
+                 }
+               }
+             }
+           }
+         }",
     ];
 
     fn kernel(text: &str) -> PrimFunc {
@@ -405,6 +422,8 @@ mod tests {
         // Row 5 of the copy ends at 47 with what begins at 29.
         assert_eq!(all[4].ahead, 18);
         assert_eq!(all[5].ahead, 0);
+        // Pixel 46 ends at 188, and the last one of the operand begins at 94.
+        assert_eq!(all[6].ahead, 94);
     }
 
     /// Threads and vectors take turns at once, and a view is a buffer of which nothing is known.

@@ -19,54 +19,55 @@ pub(crate) fn in_turn(target: &Target) -> bool {
 impl Planner<'_> {
     /// For the pieces of the workspace: those of which one dies in the call that makes the other.
     pub(super) fn overlaps(&self, pieces: &[(Life, i64)]) -> Vec<Overlap> {
-        let Some(module) = self.kernels else { return Vec::new() };
         let by_home: BTreeMap<Home, usize> = pieces.iter().enumerate().map(|(at, (life, _))| (life.home, at)).collect();
         let piece = |home: Home| by_home.get(&self.merged.root(home)).copied();
         let mut known: BTreeMap<(&str, BufId, BufId), Option<Distance>> = BTreeMap::new();
-        let mut found = BTreeMap::new();
-        for binding in self.func.bindings() {
-            let Op::CallTir { func, syms, in_place, .. } = &binding.op else { continue };
-            let Some(prim) = module.prim(func).filter(|_| syms.is_empty()) else { continue };
+        let mut found: BTreeMap<(usize, usize), Distance> = BTreeMap::new();
+        for (binding, name, prim, pairs) in self.calls() {
             let now = self.times.made[binding.out.0 as usize];
-            let (mut operands, results) = buffers(prim, binding, in_place);
-            // What is updated is written, too.
-            let home = |arg: usize| self.merged.root(self.homes.get(binding.args[arg]));
-            operands.retain(|(arg, _)| !in_place.iter().flatten().any(|other| home(*other) == home(*arg)));
-            for (index, to) in results {
-                let Some(result) = piece(self.homes.part((binding.out, index))) else { continue };
-                for (arg, from) in &operands {
-                    let Some(operand) = piece(self.homes.get(binding.args[*arg])) else { continue };
-                    let [dying, made] = [operand, result].map(|at| &pieces[at].0);
-                    if dying.last != now || made.first != now || operand == result {
-                        continue;
-                    }
-                    let apart = known.entry((func, *from, to)).or_insert_with(|| distance(prim, *from, to));
-                    // Of one operand that is given twice, what the greater distance says.
-                    let both = Some(apart.unwrap_or(Distance { ahead: i64::MAX, back: i64::MAX }));
-                    let all = found.entry((operand, result)).or_insert(both);
-                    *all =
-                        all.zip(both).map(|(a, b)| Distance { ahead: a.ahead.max(b.ahead), back: a.back.max(b.back) });
+            for ((arg, from), (index, to)) in pairs {
+                let places = piece(self.homes.get(binding.args[arg])).zip(piece(self.homes.part((binding.out, index))));
+                let Some((operand, result)) = places.filter(|(operand, result)| operand != result) else { continue };
+                if pieces[operand].0.last != now || pieces[result].0.first != now {
+                    continue;
                 }
+                let apart = *known.entry((name, from, to)).or_insert_with(|| distance(prim, from, to));
+                let apart = apart.unwrap_or(Distance { ahead: i64::MAX, back: i64::MAX });
+                // Of one operand that is given twice, what the greater distance says.
+                let all = found.entry((operand, result)).or_insert(apart);
+                *all = Distance { ahead: all.ahead.max(apart.ahead), back: all.back.max(apart.back) };
             }
         }
-        let rounded = |((operand, result), distance): ((usize, usize), Option<Distance>)| {
-            let Distance { ahead, back } = distance?;
-            let distance = Distance {
-                ahead: round_up(ahead, self.align).min(pieces[result].1),
-                back: round_up(back, self.align).min(pieces[operand].1),
-            };
-            Some(Overlap { operand, result, distance })
+        let rounded = |((operand, result), apart): ((usize, usize), Distance)| {
+            let ahead = round_up(apart.ahead, self.align).min(pieces[result].1);
+            let back = round_up(apart.back, self.align).min(pieces[operand].1);
+            Overlap { operand, result, distance: Distance { ahead, back } }
         };
-        found.into_iter().filter_map(rounded).collect()
+        found.into_iter().map(rounded).collect()
+    }
+
+    /// Calls of kernels whose extents are numbers, each with its operands that are only read beside its results.
+    fn calls(&self) -> impl Iterator<Item = Call<'_>> {
+        self.func.bindings().filter_map(|binding| {
+            let Op::CallTir { func, syms, in_place, .. } = &binding.op else { return None };
+            let prim = self.kernels?.prim(func).filter(|_| syms.is_empty())?;
+            let (mut operands, results) = buffers(prim, binding, in_place);
+            let home = |arg: usize| self.merged.root(self.homes.get(binding.args[arg]));
+            operands.retain(|(arg, _)| !in_place.iter().flatten().any(|other| home(*other) == home(*arg)));
+            let pair = |operand: &(usize, BufId)| results.iter().map(|result| (*operand, *result)).collect::<Vec<_>>();
+            Some((binding, func.as_str(), prim, operands.iter().flat_map(pair).collect()))
+        })
     }
 }
 
+/// A call, the kernel's name, the kernel, and pairs of an operand and a result.
+type Call<'f> = (&'f Binding, &'f str, &'f PrimFunc, Vec<(Number, Number)>);
+
+/// A parameter, with the number of what is passed.
+type Number = (usize, BufId);
+
 /// The parameters that a call's operands and its new results are, each with its number: as `LowerEntry` passes them.
-fn buffers(
-    prim: &PrimFunc,
-    binding: &Binding,
-    in_place: &[Option<usize>],
-) -> (Vec<(usize, BufId)>, Vec<(usize, BufId)>) {
+fn buffers(prim: &PrimFunc, binding: &Binding, in_place: &[Option<usize>]) -> (Vec<Number>, Vec<Number>) {
     let mut operands = 0..binding.args.len();
     let mut fresh = (0..in_place.len()).filter(|result| in_place[*result].is_none());
     let (mut read, mut made) = (Vec::new(), Vec::new());
