@@ -8,7 +8,7 @@ use crate::worker::message::Request;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use tenfold_core::constant_symbol;
-use tenfold_ir::{ConstBytes, ConstData, content};
+use tenfold_ir::{ConstBytes, ConstData, DType, content};
 use tenfold_syntax::ast::NodeId;
 use tenfold_syntax::{Code, Diagnostic};
 
@@ -35,7 +35,7 @@ pub(super) fn publish(
     if constants.is_empty() {
         return Ok(Vec::new());
     }
-    let Some(format) = Format::of_triple(&request.target.triple) else {
+    let Some(format) = format(request) else {
         let text = format!("constants cannot be linked for `{}` yet", request.target.triple);
         let error = Diagnostic::new(NodeId::FUNCTION, Code::Target, text);
         return Err(error.help("build for a target whose objects are ELF or WebAssembly"));
@@ -43,7 +43,7 @@ pub(super) fn publish(
     let directory = Path::new(&request.archives);
     let mut names = Vec::new();
     for constant in constants {
-        let name = archive(&constant.hash);
+        let name = archive(&constant.hash, format, section);
         let bytes = length(constant);
         if !out::archive_path(directory, &name).is_file() {
             write(directory, &name, format, constant, section).map_err(|error| {
@@ -56,14 +56,17 @@ pub(super) fn publish(
     Ok(names)
 }
 
-/// Whether constants can be linked for a target.
-pub(super) fn linked_for(triple: &str) -> bool {
-    Format::of_triple(triple).is_some()
+/// How constants are written for the target of a request; nothing where they cannot be linked.
+pub(super) fn format(request: &Request) -> Option<Format> {
+    Format::of_triple(&request.target.triple)
 }
 
-/// The name of a constant's archive.
-pub(super) fn archive(hash: &str) -> String {
-    format!("tenfold_w_{hash}")
+/// The name of a constant's archive: of its bytes, and of how they are written, since one folder may serve several
+/// targets, and a linker refuses the object of another one.
+pub(super) fn archive(hash: &str, format: Format, section: &str) -> String {
+    let written = format!("{format:?} {section}");
+    let tag = content::of_bytes(DType::U8, &[written.len() as u64], written.as_bytes());
+    format!("tenfold_w_{hash}_{}", tag.get(..8).unwrap_or(&tag))
 }
 
 /// How many bytes a constant has.
@@ -75,8 +78,8 @@ pub(super) fn length(constant: &ConstData) -> u64 {
 }
 
 /// How objects are written.
-#[derive(Clone, Copy)]
-enum Format {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Format {
     Elf(ElfTarget),
     Wasm,
 }
@@ -131,4 +134,21 @@ fn write(directory: &Path, name: &str, format: Format, constant: &ConstData, sec
     out::replace(&out::archive_path(directory, name), |file| {
         archive::write(file, &[member], |file, _| plan.write(file, &mut bytes))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_and_sections_have_archives_of_their_own() {
+        let name = |triple: &str, section: &str| {
+            archive("00", Format::of_triple(triple).expect("its constants are linked"), section)
+        };
+        let host = name("x86_64-unknown-linux-gnu", "");
+        assert_eq!(host, name("x86_64-unknown-linux-musl", ""));
+        assert_ne!(host, name("thumbv7em-none-eabihf", ""));
+        assert_ne!(host, name("wasm32-unknown-unknown", ""));
+        assert_ne!(host, name("x86_64-unknown-linux-gnu", ".flash"));
+    }
 }

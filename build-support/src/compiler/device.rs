@@ -1,7 +1,10 @@
 //! What a function brings along for devices: a program in a blob, linked as one more constant.
 
 use super::member::Member;
-use super::{backend, constants};
+use super::{
+    backend,
+    constants::{self, Format},
+};
 use crate::worker::message::Request;
 use tenfold_core::pass::PassContext;
 use tenfold_core::{Backend, CompileError, Device, DeviceCode, Options, compile_device, constant_symbol, pack_devices};
@@ -37,12 +40,12 @@ pub(super) fn compile(
     request: &Request,
 ) -> Result<Option<DeviceParts>, Diagnostic> {
     let Some(first) = wanted.first() else { return Ok(None) };
-    if !constants::linked_for(&request.target.triple) {
+    let Some(format) = constants::format(request) else {
         let text = format!("programs for devices cannot be linked for `{}` yet", request.target.triple);
         let error = Diagnostic::new(first.node, Code::Target, text);
         let help = "leave the device out there, or build for a target whose objects are ELF or WebAssembly";
         return Err(error.help(help));
-    }
+    };
     let own = own_backend(wanted, backend)?;
     let backend = own.as_deref().unwrap_or(backend);
     let made = wanted.iter().map(|wanted| {
@@ -52,10 +55,10 @@ pub(super) fn compile(
     let made = made.collect::<Result<Vec<_>, _>>()?;
     let DeviceCode { blob, constants } = pack_devices(made).map_err(super::diagnostic)?;
     constants::publish(request, &constants, &options.section)?;
-    let constants = constants.iter().map(linked).collect();
+    let constants = constants.iter().map(|data| linked(data, format, &options.section)).collect();
     let blob = blob_data(blob);
     constants::publish(request, std::slice::from_ref(&blob), "")?;
-    Ok(Some(DeviceParts { blob: linked(&blob), constants }))
+    Ok(Some(DeviceParts { blob: linked(&blob, format, ""), constants }))
 }
 
 /// LLVM where a device needs it and the processor's code is made by another back end.
@@ -75,8 +78,8 @@ fn refused(wanted: &Wanted, error: CompileError) -> Diagnostic {
     if error.node == wanted.node { error } else { error.label(wanted.node, label) }
 }
 
-fn linked(data: &ConstData) -> Linked {
-    let archive = constants::archive(&data.hash);
+fn linked(data: &ConstData, format: Format, section: &str) -> Linked {
+    let archive = constants::archive(&data.hash, format, section);
     Linked { archive, symbol: constant_symbol(&data.hash), bytes: constants::length(data) }
 }
 
