@@ -72,9 +72,9 @@ pub(crate) enum Failure {
     Io(io::Error),
 }
 
-/// The symbol of the constant in an archive.
+/// The symbol of the constant in an archive, whose name says behind it how the constant is written.
 fn symbol(archive: &str) -> String {
-    format!("__{archive}")
+    format!("__{}", archive.rsplit_once('_').map_or(archive, |(name, _)| name))
 }
 
 impl Library<'_> {
