@@ -52,6 +52,8 @@ pub static PIPELINE: &[Pass] = &[
     rewrite_dataflow_reshape::PASS,
     // Kernels that are part of others now are called no more.
     graph::remove_unused_functions::PASS.in_phase(PassPhase::Fusion),
+    // Before constants lie in groups: products of what is widened are found by how they are read.
+    dlight::narrow_constants::PASS,
     // Before constants get their last layout: those of integers lie in groups of four then.
     dlight::tensorize_dots::PASS,
     // The rules of the next pass say how they will read constants.
@@ -182,6 +184,7 @@ pub static PASSES: &[Pass] = &[
     tir::lower_parallel_loops::PASS,
     graph::materialise::PASS,
     tir::merge_shared_memory_allocations::PASS,
+    dlight::narrow_constants::PASS,
     tir::narrow_data_type::PASS,
     graph::normalize::PASS,
     tir::pack_nibbles::PASS,

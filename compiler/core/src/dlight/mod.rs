@@ -14,6 +14,7 @@ mod fallback;
 mod kernel;
 mod machine;
 mod movement;
+pub(crate) mod narrow_constants;
 mod parts;
 pub(crate) mod pooling;
 pub(crate) mod prepack_weights;

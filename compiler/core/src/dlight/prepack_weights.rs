@@ -126,7 +126,7 @@ pub(super) fn constant_operands(module: &Module) -> BTreeMap<String, BTreeSet<us
     all
 }
 
-fn constants(func: &relax::Function) -> BTreeMap<ValueId, ConstId> {
+pub(super) fn constants(func: &relax::Function) -> BTreeMap<ValueId, ConstId> {
     let constant = |b: &Binding| match b.op {
         Op::Const(id) => Some((b.out, id)),
         _ => None,
