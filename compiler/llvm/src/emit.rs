@@ -8,6 +8,7 @@ mod expr;
 mod function;
 mod half;
 mod helper;
+mod high;
 mod index;
 mod matrix;
 mod narrow;
@@ -145,6 +146,10 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
         let (result, seen) = if prim.exported { (Some(ir.int(32)), Seen::Outside) } else { (None, Seen::Inside) };
         let function = ir.function(&prim.name, &types, result, seen);
         describe(ir, function, self.machine, self.target);
+        // A tile of them fills the registers, and of a sum that is written out as a whole LLVM keeps operands on the stack.
+        if !high::summed(prim, self.target).is_empty() {
+            ir.attribute(function, None, "optsize", 0);
+        }
         if !prim.exported && has_loop(prim) {
             ir.attribute(function, None, "noinline", 0);
             if self.target.hosted && self.target.vector_bytes() > STACK_ALIGN {

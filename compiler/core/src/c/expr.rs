@@ -196,6 +196,12 @@ impl Body<'_> {
                 let values: Vec<String> = args.iter().map(|a| format!("({ty}){}", self.value(*a))).collect();
                 format!("tf_word{}({})", args.len(), values.join(", "))
             }
+            Expr::Call(Intrinsic::Dot(dot), args, _) if dot.is_wide() => {
+                let values: Vec<String> = args.iter().map(|a| self.value(*a)).collect();
+                let (x, y) = values.split_at(values.len() / 2);
+                let products: Vec<String> = x.iter().zip(y).map(|(x, y)| format!("(int32_t){x} * {y}")).collect();
+                format!("({})", products.join(" + "))
+            }
             Expr::Call(Intrinsic::Dot(dot), args, _) => {
                 let name = Dot::ALL.iter().find(|(_, known)| known == dot).map_or("", |(name, _)| *name);
                 let args: Vec<String> = args.iter().map(|a| self.value(*a)).collect();

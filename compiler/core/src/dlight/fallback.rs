@@ -7,13 +7,14 @@ mod ahead;
 mod lanes;
 mod vectors;
 
-use tenfold_ir::Module;
-use tenfold_ir::tir::{PrimFunc, verify_bounds};
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::tir::{BufUse, Expr, ExprId, IterKind, Param, PrimFunc, Stmt, Ty, verify_bounds};
+use tenfold_ir::{DType, Module};
 
 use super::machine::Machine;
 use super::{Chosen, Taken};
 use crate::fuse::fuse_loops::{Fused, Room, fused_stages};
-use crate::fuse::stage::Staged;
+use crate::fuse::stage::{Stage, Staged};
 use crate::tune::Asked;
 
 /// Bytes that the buffers of a kernel may take on the stack of a machine with vectors.
@@ -27,6 +28,31 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: 
     let shared = Staged::of(func).map(|staged| shared(staged, machine, asked));
     let (func, made) = vectors::in_vectors(module, shared.unwrap_or_else(|| func.clone()), machine, asked);
     Some(Taken { func, chosen: chosen(&made) })
+}
+
+/// Whether a kernel scales integers of 8 bits element by element: microcontrollers have vectors for that which LLVM would
+/// not find in plain loops, and what else they do it finds.
+pub(super) fn scales(func: &PrimFunc) -> bool {
+    let Some(staged) = Staged::of(func) else { return false };
+    let func = staged.b.func();
+    let bytes = |stage: &Stage| {
+        let spatial = stage.iters.iter().all(|i| i.kind == IterKind::Spatial);
+        spatial && matches!(&stage.body, Stmt::Store { .. })
+    };
+    let product = |id: ExprId| {
+        let long = func.exprs.ty(id) == Ty::scalar(DType::I64);
+        long && matches!(func.exprs.get(id), Expr::Binary(BinaryOp::Mul, ..))
+    };
+    let stored = |param: &Param| match param {
+        Param::Buffer(buf, BufUse::Out) => func.buffers[buf.0 as usize].dtype == DType::I8,
+        Param::Buffer(_, BufUse::In) => true,
+        Param::Buffer(_, BufUse::InOut) | Param::Value(_) | Param::Workspace => false,
+    };
+    let values = staged.stages.iter().flat_map(|stage| match &stage.body {
+        Stmt::Store { value, .. } => func.reachable([*value]),
+        _ => Vec::new(),
+    });
+    staged.stages.iter().all(bytes) && func.params.iter().all(stored) && values.into_iter().any(product)
 }
 
 /// Stages as they are in shared loops, and innermost ones in vectors; what was made of these.

@@ -54,6 +54,20 @@ impl Operand {
 }
 
 impl Operand {
+    /// Walked in vectors of so many elements instead of elements. Neighbours in panels are vectors already.
+    fn in_vectors(mut self, elements: i64) -> Operand {
+        let inside = self.panel.map(|(v, _)| v);
+        let elements = IntExpr::from(elements);
+        let steps = self.steps.iter_mut().filter(|(v, _)| Some(**v) != inside);
+        steps.for_each(|(_, step)| *step = step.floor_div(&elements));
+        self
+    }
+
+    /// Whether every iterator but one walks in vectors of so many elements.
+    pub(super) fn in_whole(&self, elements: i64, but: VarId) -> bool {
+        self.steps.iter().all(|(v, step)| *v == but || step.as_const().is_some_and(|n| n % elements == 0))
+    }
+
     /// By how much an iterator moves along the rows of the operand, if along nothing else, and in steps.
     pub(super) fn rows_by_steps(&self, func: &PrimFunc, var: VarId) -> Option<i64> {
         const MOST: i64 = 4;
@@ -93,17 +107,22 @@ pub(super) fn of_stage(func: &PrimFunc, stage: &Stage, n: usize) -> Option<Contr
         return None;
     }
     let mut viewer = viewer(func, stage);
-    let result = walked(&mut viewer, stage, *acc, index)?;
+    let result = walked(&mut viewer, stage, (*acc, index), false)?;
     let reads: Vec<Access> = accesses(func, stage).into_iter().filter(|a| !a.write && a.buf != *acc).collect();
     let inner: Vec<ExprId> = func.reachable([*new]);
     let dot = match func.exprs.get(*new) {
         Expr::Call(Intrinsic::Dot(dot), ..) => Some(*dot),
         _ => None,
     };
+    let wide = dot.filter(|dot| dot.is_wide());
     let mut operands: Vec<Operand> = Vec::new();
     for id in inner {
         if let Expr::Load { buf, index, .. } = func.exprs.get(id) {
-            let operand = Operand { load: id, ..walked(&mut viewer, stage, *buf, index)? };
+            let operand = Operand { load: id, ..walked(&mut viewer, stage, (*buf, index), wide.is_some())? };
+            let operand = match wide {
+                Some(dot) => operand.in_vectors(dot.terms()),
+                None => operand,
+            };
             // Neighbours that are one number are one operand.
             let known = |o: &Operand| dot.is_some() && o.buf == *buf && o.steps == operand.steps;
             if !operands.iter().any(known) {
@@ -146,8 +165,13 @@ fn branches(func: &PrimFunc, id: ExprId) -> bool {
 }
 
 /// How the iterators of a stage walk through a buffer that is laid out in rows.
-fn walked(viewer: &mut Viewer<'_>, stage: &Stage, buf: BufId, index: &[ExprId]) -> Option<Operand> {
-    let panel = panel(viewer.func(), index);
+fn walked(
+    viewer: &mut Viewer<'_>,
+    stage: &Stage,
+    (buf, index): (BufId, &[ExprId]),
+    in_vectors: bool,
+) -> Option<Operand> {
+    let panel = panel(viewer.func(), index, in_vectors);
     let mut steps = BTreeMap::new();
     for iter in &stage.iters {
         if panel.is_some_and(|(v, _)| v == iter.var) {
@@ -161,8 +185,9 @@ fn walked(viewer: &mut Viewer<'_>, stage: &Stage, buf: BufId, index: &[ExprId]) 
     Some(Operand { buf, load: index.first().copied().unwrap_or(ExprId(0)), panel, steps })
 }
 
-/// The iterator whose quotient and remainder an index has, the remainder last, and the divisor.
-fn panel(func: &PrimFunc, index: &[ExprId]) -> Option<(VarId, i64)> {
+/// The iterator whose quotient and remainder an index has, the remainder last but for the place in a vector, and the
+/// divisor.
+fn panel(func: &PrimFunc, index: &[ExprId], in_vectors: bool) -> Option<(VarId, i64)> {
     let cut = |id: &ExprId, op: BinaryOp| match func.exprs.get(*id) {
         Expr::Binary(found, v, w) if *found == op => match (func.exprs.get(*v), func.exprs.get(*w)) {
             (Expr::Var(v), Expr::Index(w)) => Some((*v, *w)),
@@ -170,7 +195,10 @@ fn panel(func: &PrimFunc, index: &[ExprId]) -> Option<(VarId, i64)> {
         },
         _ => None,
     };
-    let (last, rest) = index.split_last()?;
+    let (last, rest) = match index.split_last()? {
+        (_, rest) if in_vectors => rest.split_last()?,
+        both => both,
+    };
     let inside = cut(last, BinaryOp::RemEuclid)?;
     rest.iter().any(|id| cut(id, BinaryOp::DivEuclid) == Some(inside)).then_some(inside)
 }

@@ -34,6 +34,8 @@ impl Dots {
             Dot::Bytes { signed } => signed,
             // One by one, from words: the other half of each operand.
             Dot::Bf16 => return 3,
+            // Vectors of bytes, which are registers of another kind than sums.
+            Dot::Eight | Dot::Sixteen => return 0,
         };
         let equal = signed[0] == signed[1];
         match self {
@@ -77,6 +79,7 @@ impl Matrices {
         match dot {
             Dot::Bytes { .. } => self.bytes,
             Dot::Bf16 => self.bf16,
+            Dot::Eight | Dot::Sixteen => false,
         }
     }
 }
@@ -115,16 +118,21 @@ pub(super) struct Machine {
     pub matrices: Matrices,
     /// Bytes from which on results are written past all caches.
     pub past_caches: Option<i64>,
-    /// Whether it has no vectors, but sums of products in its registers of 32 bits: then contractions of integers alone
-    /// are scheduled, in tiles of few sums, and all other code is small.
+    /// Whether it is a microcontroller whose core adds several products at once: then contractions of integers alone are
+    /// scheduled, in tiles of few sums, and all other code is small.
     pub small: bool,
+    /// Whether such a core has vectors.
+    pub helium: bool,
 }
+
+/// Sums of products of vectors that a microcontroller has registers for.
+pub(super) const SUMS_OF_VECTORS: i64 = 8;
 
 impl Machine {
     /// The numbers for a target; nothing where it has no vectors, and code is better small.
     pub(super) fn of(target: &Target) -> Option<Machine> {
         if Machine::is_small(target) {
-            return Some(Machine::small());
+            return Some(if target.has("mve") { Machine::helium() } else { Machine::small() });
         }
         let vector_bytes = i64::from(target.vector_bytes());
         let registers = match target.arch {
@@ -155,12 +163,34 @@ impl Machine {
             matrices: Matrices::of(target),
             past_caches: target.past_caches(),
             small: false,
+            helium: false,
         })
     }
 
-    /// Whether a target is a microcontroller whose core multiplies two pairs of 16 bits at once.
+    /// Whether a target is a microcontroller whose core multiplies two pairs of 16 bits at once, or has vectors besides.
     fn is_small(target: &Target) -> bool {
-        target.arch == Arch::Arm && target.has("dsp") && !target.hosted && target.vector_bytes() == 0
+        target.arch == Arch::Arm && target.has("dsp") && !target.hosted && !target.has("neon")
+    }
+
+    /// A microcontroller with vectors: eight registers, a product of one and a number that is in no vector, and sums of
+    /// products of two that are one number.
+    fn helium() -> Machine {
+        Machine { vector_bytes: 16, registers: 10, helium: true, ..Machine::small() }
+    }
+
+    /// The machine for a contraction: sums of products of vectors are words.
+    pub(super) fn adding(&self, dot: Option<Dot>) -> Machine {
+        match dot {
+            Some(dot) if dot.is_wide() => Machine { vector_bytes: 4, registers: SUMS_OF_VECTORS + 6, ..*self },
+            Some(_) | None => *self,
+        }
+    }
+
+    /// The registers for a tile in which nothing is broadcast. Rows share what windows have in common, which takes as many
+    /// registers again as there are accumulators; where vectors are multiplied by numbers in other registers, these are
+    /// not there for vectors.
+    pub(super) fn without_broadcasts(&self) -> i64 {
+        if self.helium { self.registers - 2 } else { self.registers * 3 / 8 }
     }
 
     /// A core without caches, whose vectors are numbers of 32 bits. One register is for addresses.
@@ -183,6 +213,7 @@ impl Machine {
             matrices: Matrices { bytes: false, bf16: false },
             past_caches: None,
             small: true,
+            helium: false,
         }
     }
 }

@@ -141,7 +141,11 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
 fn scheduled(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<(&'static Rule, Taken)> {
     let names: Vec<String> = RULES.iter().map(|rule| rule.name.to_string()).collect();
     let wanted = asked.wanted("rule", &names);
-    let taken = |n: &usize| !machine.small || RULES[*n].name == "contraction";
+    let taken = |n: &usize| match RULES[*n].name {
+        "contraction" => true,
+        "fallback" if machine.helium => fallback::scales(func),
+        _ => !machine.small,
+    };
     let apply = |n: usize| {
         asked.forget();
         Some((n, (RULES[n].apply)(module, func, machine, asked)?))

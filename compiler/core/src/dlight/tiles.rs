@@ -200,6 +200,7 @@ mod tests {
         matrices: Matrices { bytes: false, bf16: false },
         load_parts: 2,
         small: false,
+        helium: false,
         past_caches: None,
     };
 

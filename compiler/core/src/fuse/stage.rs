@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::Loc;
+use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{
-    Block, BufId, Builder, Expr, ExprId, ExprMap, IterKind, IterVar, LoopKind, Phase, PrimFunc, Scope, Stmt, VarId,
+    Block, BufId, Builder, Expr, ExprId, ExprMap, Intrinsic, IterKind, IterVar, LoopKind, Phase, PrimFunc, Scope, Stmt,
+    VarId,
 };
 
 /// An iteration variable of a stage and how its loop runs.
@@ -136,7 +138,14 @@ impl Staged {
             iters.push(Iter { var: iter.var, extent: *extent, kind: iter.kind, order: *order });
         }
         let unit = |b: &Builder, i: &Iter| *b.func().exprs.get(i.extent) == Expr::Index(1);
-        let gone: Vec<VarId> = iters.iter().filter(|i| unit(&self.b, i)).map(|i| i.var).collect();
+        let mut gone: Vec<VarId> = iters.iter().filter(|i| unit(&self.b, i)).map(|i| i.var).collect();
+        if iters.iter().all(|i| i.kind != IterKind::Reduce || gone.contains(&i.var))
+            && adds_vectors(&self.b, &block.body)
+        {
+            // Of all terms in one step a sum is still made.
+            let last = iters.iter().rfind(|i| i.kind == IterKind::Reduce).map(|i| i.var);
+            gone.retain(|v| Some(*v) != last);
+        }
         iters.retain(|i| !gone.contains(&i.var));
         let (init, body) = (block.init, block.body);
         let zero = self.b.index(0);
@@ -162,6 +171,13 @@ impl Staged {
         self.b.push(body);
         self.b.finish()
     }
+}
+
+/// Whether a statement adds products of vectors to what it stores.
+fn adds_vectors(b: &Builder, body: &Stmt) -> bool {
+    let Stmt::Store { value, .. } = body else { return false };
+    let Expr::Binary(BinaryOp::Add, _, term) = b.func().exprs.get(*value) else { return false };
+    matches!(b.func().exprs.get(*term), Expr::Call(Intrinsic::Dot(dot), ..) if dot.is_wide())
 }
 
 /// Iterators of their own for a new stage, and what stands for the old ones.

@@ -13,6 +13,14 @@ pub fn dot4(x: Scalar, y: Scalar, signed: [bool; 2]) -> Scalar {
     Scalar::int(DType::I32, (0..4).map(|n| byte(x, signed[0], n) * byte(y, signed[1], n)).sum())
 }
 
+/// The sum of the products of integers, the first half of which are those of the one operand.
+pub fn products(elements: &[Bounded]) -> Bounded {
+    let (x, y) = elements.split_at(elements.len() / 2);
+    let products = x.iter().zip(y).map(|(x, y)| x.value.to_i128() * y.value.to_i128());
+    let value = Bounded::exact(Scalar::int(DType::I32, products.sum()));
+    if elements.iter().all(|element| element.is_exact()) { value } else { value.unknown() }
+}
+
 /// Elements as one i32, the first one lowest.
 pub fn word(elements: &[Bounded]) -> Bounded {
     let bits = elements.iter().rev().fold(0u64, |bits, element| {
@@ -70,6 +78,15 @@ mod tests {
         for (signed, sum) in dots {
             assert_eq!(dot4(x, y, signed).to_i128(), sum, "{signed:?}");
         }
+    }
+
+    #[test]
+    fn elements_are_given_one_by_one() {
+        let elements = [-128, 3, 5, -128, 7, -1].map(|n| Bounded::exact(Scalar::int(DType::I8, n)));
+        assert_eq!(products(&elements).value, int(128 * 128 + 3 * 7 - 5));
+        let [mut some @ .., _] = elements;
+        some[0] = some[0].unknown();
+        assert!(products(&some[..4]).is_unknown());
     }
 
     fn half(value: f64) -> Bounded {

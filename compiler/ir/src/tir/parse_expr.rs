@@ -185,7 +185,7 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 Expr::Call(Intrinsic::Word, args, ty)
             }
             ("q_multiply_shift", None, _) => Expr::Call(Intrinsic::QMultiplyShift, args, Ty::scalar(DType::I32)),
-            (_, None, [a, _]) if dot(name).is_some() => {
+            (_, None, [a, ..]) if dot(name).is_some_and(|dot| dot.operands() == args.len()) => {
                 let ty = self.parser.func.exprs.ty(*a);
                 dot(name).map_or(Expr::Index(0), |dot| {
                     Expr::Call(Intrinsic::Dot(dot), args, Ty { elem: Elem::Scalar(dot.dtype()), ..ty })

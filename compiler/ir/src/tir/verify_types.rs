@@ -1,6 +1,6 @@
 //! What type each expression must have.
 
-use super::{Elem, Expr, ExprId, Intrinsic, PrimFunc, Ty};
+use super::{Dot, Elem, Expr, ExprId, Intrinsic, PrimFunc, Ty};
 use crate::DType;
 use crate::op::{BinaryOp, Takes, UnaryOp};
 
@@ -126,6 +126,11 @@ fn is_word(of: Ty, count: usize) -> bool {
     }
 }
 
+/// Whether a sum of products takes such operands.
+fn is_dotted(dot: Dot, of: Ty) -> bool {
+    of.elem == Elem::Scalar(if dot.is_wide() { DType::I8 } else { DType::I32 })
+}
+
 fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
     let i32s = |ty: &Ty| ty.elem == Elem::Scalar(DType::I32);
     let width = |ty: Ty| match ty.elem {
@@ -139,7 +144,11 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
         (Intrinsic::Word, [a, rest @ ..]) if rest.iter().all(|b| a == b) && is_word(*a, args.len()) => {
             Ok(Ty { elem: Elem::Scalar(DType::I32), ..*a })
         }
-        (Intrinsic::Dot(dot), [a, b]) if i32s(a) && a == b => Ok(Ty { elem: Elem::Scalar(dot.dtype()), ..*a }),
+        (Intrinsic::Dot(dot), [a, rest @ ..])
+            if args.len() == dot.operands() && rest.iter().all(|b| a == b) && is_dotted(dot, *a) =>
+        {
+            Ok(Ty { elem: Elem::Scalar(dot.dtype()), ..*a })
+        }
         (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), _) => {
             let args: Vec<String> = args.iter().map(Ty::to_string).collect();
             Err(format!("arguments of types ({}) for {f:?}", args.join(", ")))

@@ -29,12 +29,16 @@ impl<'c> Body<'_, 'c, '_> {
         let Expr::Call(Intrinsic::Dot(dot), args, _) = self.node(id) else {
             return Err("no sum of products".into());
         };
+        if dot.is_wide() {
+            return self.of_neighbours(args, sum);
+        }
         let [x, y] = args[..] else { return Err(format!("a sum of products of {} operands", args.len())) };
         let (x, y) = (self.expr(x)?, self.expr(y)?);
         let sum = sum.map(|sum| self.expr(sum)).transpose()?;
         let signed = match dot {
             Dot::Bytes { signed } => signed,
             Dot::Bf16 => return self.of_halves(x, y, sum),
+            Dot::Eight | Dot::Sixteen => return Err("a sum of products of words".into()),
         };
         let sum = sum.unwrap_or_else(|| self.cx.ir.const_int(x.ty(), 0));
         let native = match self.cx.target.arch {
@@ -61,6 +65,53 @@ impl<'c> Body<'_, 'c, '_> {
                 Some(sum) => of(BinaryOp::Add, sum, product)?,
                 None => product,
             });
+        }
+        sum.ok_or_else(|| "a sum of no products".into())
+    }
+
+    /// Products of bytes with signs, which ARM's vectors of microcontrollers add up to one number: 16 of bytes as they
+    /// are, 8 of bytes that were loaded with 16 bits each.
+    fn of_neighbours(&mut self, args: &[ExprId], sum: Option<ExprId>) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        let sum = sum.map(|sum| self.expr(sum)).transpose()?;
+        let (x, y) = args.split_at(args.len() / 2);
+        let terms = x.len() as u32;
+        let lanes = args.first().map_or(1, |arg| self.prim.exprs.ty(*arg).lanes);
+        if !self.cx.target.has("mve") || lanes != 1 || !matches!(terms, 8 | 16) {
+            return self.each_product(x, y, sum);
+        }
+        let (x, y) = (self.bytes(x)?, self.bytes(y)?);
+        let wide = ir.int(128 / terms).times(terms);
+        let (x, y) = (ir.resize(true, x, wide), ir.resize(true, y, wide));
+        let none = ir.const_int(ir.int(32), 0);
+        let sum = sum.unwrap_or(none);
+        // Both with signs, nothing taken away, nothing exchanged.
+        Ok(ir.intrinsic("llvm.arm.mve.vmldava", &[wide], &[none, none, none, sum, x, y]))
+    }
+
+    /// Neighbours as a vector of bytes.
+    fn bytes(&mut self, args: &[ExprId]) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        let all = ir.int(8).times(args.len() as u32);
+        if let Some((buf, first)) = self.neighbours(args) {
+            let (base, at) = (self.base(buf)?, self.as_index(first)?);
+            return Ok(ir.load(all, ir.element(ir.int(8), base, at), 1));
+        }
+        let mut vector = ir.poison(all);
+        for (lane, arg) in (0..).zip(args) {
+            vector = ir.insert(vector, self.expr(*arg)?, lane);
+        }
+        Ok(vector)
+    }
+
+    /// Products of bytes with signs, one by one.
+    fn each_product(&mut self, x: &[ExprId], y: &[ExprId], mut sum: Option<Value<'c>>) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        for (x, y) in x.iter().zip(y) {
+            let (x, y) = (self.expr(*x)?, self.expr(*y)?);
+            let wide = ir.int(32).times(x.ty().lanes());
+            let product = ir.mul(ir.resize(true, x, wide), ir.resize(true, y, wide));
+            sum = Some(sum.map_or(product, |sum| ir.add(sum, product)));
         }
         sum.ok_or_else(|| "a sum of no products".into())
     }

@@ -60,6 +60,9 @@ impl<'c> Body<'_, 'c, '_> {
                 Ok(ir.select(cond, x, y))
             }
             Expr::Cast(ty, a) => {
+                if let Some(high) = self.rounded_high(*ty, *a)? {
+                    return Ok(high);
+                }
                 let value = self.expr(*a)?;
                 Ok(self.ops.cast(self.kind(*a), Kind::of(ty.elem), value))
             }
@@ -224,6 +227,9 @@ impl<'c> Body<'_, 'c, '_> {
                 Some(first) => self.as_index(first)?,
                 None => self.as_index(*index)?,
             };
+            if ty.lanes > 1 && self.summed.contains(&buf) {
+                return Ok(self.gathered(memory, base, at, align));
+            }
             let place = ir.element(memory.lane(), base, at);
             let loaded = ir.load(memory, place, align);
             return Ok(self.loaded(ty, loaded));

@@ -14,7 +14,7 @@ use tenfold_ir::{
 };
 
 use super::{
-    Cx, Declared,
+    Cx, Declared, high,
     ops::{Kind, Ops},
     place::Places,
     streams,
@@ -46,6 +46,8 @@ pub(super) struct Body<'a, 'c, 'm> {
     pub(super) in_reduction: bool,
     /// Whether registers that are matrices have their sizes.
     pub(super) sized: bool,
+    /// Buffers of sums of products of vectors, which are read element by element.
+    pub(super) summed: BTreeSet<BufId>,
     /// Buffers that are written past the caches.
     pub(super) streamed: BTreeSet<BufId>,
     place: Option<Metadata<'c>>,
@@ -73,6 +75,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             known: vec![BTreeMap::new()],
             in_reduction: false,
             sized: false,
+            summed: high::summed(prim, cx.target),
             streamed: BTreeSet::new(),
             place: None,
             counters: Counters::default(),

@@ -219,6 +219,7 @@ impl<'c> Body<'_, 'c, '_> {
             Dot::Bytes { signed: [true, false] } => ("amx-int8", "llvm.x86.tdpbsud"),
             Dot::Bytes { signed: [true, true] } => ("amx-int8", "llvm.x86.tdpbssd"),
             Dot::Bf16 => ("amx-bf16", "llvm.x86.tdpbf16ps"),
+            Dot::Eight | Dot::Sixteen => return None,
         };
         let [word, group] = args[..] else { return None };
         let Expr::Call(Intrinsic::Word, elements, _) = self.node(word) else { return None };

@@ -1,6 +1,6 @@
 //! One function for several levels of x86-64, whose codes read one constant.
 
-use tenfold_core::{CodegenOptions, Compiled, Options, Stage, Target, Variant, compile, pass::PassContext};
+use tenfold_core::{CPUS, CodegenOptions, Compiled, Options, Stage, Target, Variant, compile, pass::PassContext};
 use tenfold_ir::op::ElementOp;
 use tenfold_ir::{
     ConstBytes, ConstData, DType, Function, Loc, Module,
@@ -209,5 +209,22 @@ fn products_of_bytes_have_levels_on_arm() {
             let plain = count(&code.texts[&Stage::Asm], &["udot", "sdot"]) > 0;
             assert_eq!((mixed, plain), (name == both[1], name == both[0]), "{dtypes:?}, {name}");
         }
+    }
+}
+
+/// Microcontrollers with vectors add products of two of them to a number: four columns for each of two rows, and what is
+/// left of the rows.
+#[test]
+fn products_of_bytes_are_sums_of_vectors_on_microcontrollers() {
+    let plain = Target::from_triple("thumbv8m.main-none-eabihf", &["dsp"]);
+    let cpu = CPUS.iter().find(|cpu| cpu.name == "cortex-m55").expect("it is in the table");
+    let with_vectors = plain.with_cpu(cpu);
+    for (dtypes, target, vectors) in
+        [(BYTES[1], &with_vectors, true), (BYTES[0], &with_vectors, false), (BYTES[1], &plain, false)]
+    {
+        let Some(compiled) = build_of(dtypes, target, None) else { return };
+        let asm = &compiled.artefact.texts[&Stage::Asm];
+        let found = [count(asm, &["vmlava.s8", "vmlav.s8"]) >= 8, count(asm, &["smlad"]) > 0];
+        assert_eq!(found, [vectors, target == &plain], "{dtypes:?}");
     }
 }

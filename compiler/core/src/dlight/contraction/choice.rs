@@ -16,6 +16,7 @@ use super::panels::in_panels;
 use super::{Contraction, Machine, Staged};
 
 use crate::dlight::kernel::{Operand, epilogue};
+use crate::dlight::machine::SUMS_OF_VECTORS;
 use crate::dlight::tiles::{self, Extents, Tile, best, lines_at_once, most_rows, rows_in_cache};
 use crate::fuse::stage::{Iter, Stage};
 use crate::tune::Asked;
@@ -27,6 +28,8 @@ pub(super) const UNROLLED: i64 = 4;
 const UNROLLED_WORDS: i64 = 2;
 /// Registers of words that rows would take.
 const OF_ROWS: i64 = 3;
+/// Words of a vector.
+const IN_VECTOR: i64 = 4;
 
 /// The iterators of the tile, and its largest size.
 #[derive(Clone, Debug)]
@@ -64,14 +67,26 @@ pub(super) struct Choice {
     pub unroll: i64,
     /// Whether the tile is kept in registers that are matrices.
     pub matrix: bool,
-    /// Whether the machine has words and no vectors.
+    /// Whether the machine is a microcontroller.
     pub small: bool,
+    /// Whether loops around tiles stand in the order of the stage's.
+    pub in_order: bool,
+    /// Whether sums of products of vectors are words, of which vectors are made when all terms are added.
+    pub wide: bool,
 }
 
 impl Choice {
     /// The iterator of whose values a tile has several.
     pub(super) fn line(&self) -> Option<VarId> {
         self.lines.filter(|_| self.tile.lines > 1)
+    }
+
+    /// The tile for what is done on a tile of sums.
+    pub(super) fn behind(&self, tile: Tile) -> Tile {
+        match self.wide && tile.vectors % IN_VECTOR == 0 {
+            true => Tile { vectors: tile.vectors / IN_VECTOR, lanes: IN_VECTOR, ..tile },
+            false => tile,
+        }
     }
 
     /// In how many tiles rows or lines are cut; as many values as there are of any other iterator.
@@ -125,7 +140,7 @@ pub(super) fn choose(
     if machine.small && staged.b.buf(found.acc).dtype != DType::I32 {
         return None;
     }
-    let machine = &beside_constants(staged, found, machine);
+    let machine = &beside_constants(staged, found, &machine.adding(found.dot));
     let spatial: Vec<VarId> = stage.iters.iter().filter(|i| i.kind == IterKind::Spatial).map(|i| i.var).collect();
     let mut choices = Vec::new();
     let panel = found.operands.iter().find_map(|o| o.panel);
@@ -138,7 +153,11 @@ pub(super) fn choose(
         let along = |(n, o): &(usize, &Operand)| o.along(column) || packed.is_some_and(|(p, _)| p == *n);
         let walked: Vec<&Operand> = found.operands.iter().enumerate().filter(along).map(|(_, o)| o).collect();
         let rows = spatial.iter().copied().filter(|v| *v != column && walked.iter().any(|o| o.ignores(*v)));
-        for row in rows.map(Some).chain([None]) {
+        let rows: Vec<VarId> = match machine.helium {
+            true => nearest(staged, stage, rows).into_iter().collect(),
+            false => rows.collect(),
+        };
+        for row in rows.into_iter().map(Some).chain([None]) {
             let left = if machine.small && row.is_none() && found.dot.is_some() { OF_ROWS } else { 0 };
             let machine = &Machine { registers: machine.registers + left, ..*machine };
             let apart = row.map_or(0, |r| rows_apart(found, r));
@@ -255,11 +274,16 @@ fn beside_constants(staged: &Staged, found: &Contraction, machine: &Machine) -> 
     Machine { registers: registers - of_dots, ..*machine }
 }
 
-/// The machine for an iterator as columns. Where every operand has neighbours along it nothing is broadcast, and rows
-/// share what windows have in common: that takes as many registers again as there are accumulators.
+/// The machine for an iterator as columns, along which every operand may have neighbours.
 fn along_all(found: &Contraction, column: VarId, machine: &Machine) -> Machine {
     let all = found.operands.iter().all(|o| o.along(column));
-    Machine { registers: if all { machine.registers * 3 / 8 } else { machine.registers }, ..*machine }
+    Machine { registers: if all { machine.without_broadcasts() } else { machine.registers }, ..*machine }
+}
+
+/// The innermost of several iterators that has more than one value: what is read and written then goes from one end to
+/// the other, so that results may follow close behind operands.
+fn nearest(staged: &Staged, stage: &Stage, rows: impl DoubleEndedIterator<Item = VarId>) -> Option<VarId> {
+    rows.rev().find(|v| extent(staged, stage, *v) != Some(1))
 }
 
 /// Elements between rows, of the operand where they are the furthest.
@@ -349,6 +373,10 @@ fn scattered(
 ) -> Option<(usize, i128)> {
     let stage = &staged.stages[found.stage];
     let own = |(_, o): &(usize, &Operand)| o.along(column) && row.is_some_and(|r| o.ignores(r));
+    // Vectors of terms lie where they were put when the program was built.
+    if found.dot.is_some_and(Dot::is_wide) {
+        return None;
+    }
     let (n, operand) = found.operands.iter().enumerate().find(own)?;
     in_panels(staged, found, n, column)?;
     let (columns, bytes) = (extent(staged, stage, column)?, staged.b.buf(operand.buf).dtype.size_bytes() as i64);
@@ -422,8 +450,12 @@ fn cost(
     let of = extents(staged, found, (column, row), (lanes, padded.is_some()), machine);
     let (rows, most) = (of.rows, of.most);
     let panel = found.operands.iter().find_map(|o| o.panel).map(|(_, width)| width);
-    let (vectors, cycles) = best(&of, panel, machine);
+    let wide = found.dot.is_some_and(Dot::is_wide);
+    let (vectors, cycles) = if wide { of_words(&of, machine) } else { best(&of, panel, machine) };
     let mut rows_in_tile = if row.is_some() { most_rows(vectors, machine).min(most) } else { 1 };
+    if wide {
+        rows_in_tile = rows_in_tile.min(SUMS_OF_VECTORS / vectors);
+    }
     if let (Some(n), Some(_)) = (rows, row) {
         rows_in_tile = rows_in_tile.min(n.max(1));
     }
@@ -451,6 +483,8 @@ fn cost(
         unroll: unrolled(lanes, machine),
         matrix: false,
         small: machine.small,
+        in_order: machine.helium,
+        wide,
     };
     if let Some(row) = row {
         choice.block = block(staged, found, row, &choice, machine);
@@ -459,13 +493,19 @@ fn cost(
     (i128::from(cycles) * times(staged, found, &choice), choice)
 }
 
+/// As many words as a vector has lanes, or as there are, and what tiles of so many cost.
+fn of_words(of: &Extents, machine: &Machine) -> (i64, i64) {
+    let words = of.columns.unwrap_or(IN_VECTOR).clamp(1, IN_VECTOR);
+    (words, tiles::cost(of, words, machine))
+}
+
 /// How often the tiles of a choice run: the turns of all other iterators, and for each the multiplications that are not
 /// one instruction.
 fn times(staged: &Staged, found: &Contraction, choice: &Choice) -> i128 {
     let stage = &staged.stages[found.stage];
     let multiplications = match found.dot {
         Some(Dot::Bf16) => Dot::Bf16.terms(),
-        Some(Dot::Bytes { .. }) | None => 1,
+        Some(Dot::Bytes { .. } | Dot::Eight | Dot::Sixteen) | None => 1,
     };
     let tiled = [Some(choice.column), choice.row, choice.lines];
     let others = stage.iters.iter().filter(|i| !tiled.contains(&Some(i.var)));

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::relax::Part;
-use tenfold_ir::tir::{Builder, Expr, ExprId, IterKind, VarId};
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, IterKind, Stmt, VarId};
 
 use super::choice::{Choice, extent};
 use super::pack::read_instead;
@@ -28,7 +28,8 @@ pub(super) fn in_panels(
     let stage = &staged.stages[found.stage];
     let data = staged.b.buf(*buf);
     let mut walked = BTreeMap::new();
-    for (axis, at) in axes(func, index).into_iter().enumerate() {
+    let elements = elements(found);
+    for (axis, at) in axes(func, index).into_iter().enumerate().take(index.len() - usize::from(elements > 1)) {
         let whole = data.shape[axis].as_const()?;
         match at {
             Axis::Iter(v, 0) if extent(staged, stage, v) == Some(whole) && walked.insert(v, axis).is_none() => {}
@@ -37,7 +38,12 @@ pub(super) fn in_panels(
         }
     }
     let reads = staged.stages.iter().flat_map(|s| accesses(func, s)).filter(|a| a.buf == *buf).count();
-    (data.strides.is_none() && reads == 1 && walked.contains_key(&column)).then_some(walked)
+    (data.strides.is_none() && reads == elements && walked.contains_key(&column)).then_some(walked)
+}
+
+/// Elements of a vector of terms, which are the last axis of an operand; one where terms are elements.
+fn elements(found: &Contraction) -> usize {
+    found.dot.filter(|dot| dot.is_wide()).map_or(1, |dot| dot.terms() as usize)
 }
 
 /// How the operand lies in panels that are as wide as the tile; nothing where it lies so already.
@@ -57,17 +63,31 @@ pub(super) fn laid(staged: &Staged, found: &Contraction, n: usize, choice: &Choi
     }
     parts.extend(of(IterKind::Reduce));
     parts.push(if cut { Part::Inner(column, width) } else { Part::Whole(column) });
+    if elements(found) > 1 {
+        parts.push(Part::Whole(staged.b.buf(found.operands[n].buf).shape.len() - 1));
+    }
     (cut || !parts.iter().map(|p| p.axis()).is_sorted()).then_some(parts)
 }
 
 /// Lets the contraction read the operand as it lies.
 pub(super) fn read(staged: &mut Staged, found: &Contraction, n: usize, parts: &[Part]) {
     let operand = &found.operands[n];
-    let Expr::Load { buf, index, .. } = staged.b.func().exprs.get(operand.load).clone() else { return };
+    let buf = operand.buf;
     let shape = shape(&staged.b.buf(buf).shape, parts);
-    let at = places(&mut staged.b, &index, parts);
     staged.b.buf_mut(buf).shape = shape;
-    read_instead(staged, found.stage, operand.load, (buf, at));
+    for load in loads(staged, found.stage, buf) {
+        let Expr::Load { index, .. } = staged.b.func().exprs.get(load).clone() else { continue };
+        let at = places(&mut staged.b, &index, parts);
+        read_instead(staged, found.stage, load, (buf, at));
+    }
+}
+
+/// What loads elements of a buffer.
+fn loads(staged: &Staged, stage: usize, buf: BufId) -> Vec<ExprId> {
+    let func = staged.b.func();
+    let Stmt::Store { value, .. } = &staged.stages[stage].body else { return Vec::new() };
+    let of = |e: &ExprId| matches!(func.exprs.get(*e), Expr::Load { buf: found, .. } if *found == buf);
+    func.reachable([*value]).into_iter().filter(of).collect()
 }
 
 /// Where an element lies in parts.

@@ -47,6 +47,8 @@ pub(super) struct TilePart {
     pub column: Option<usize>,
     /// The tile.
     pub tile: Tile,
+    /// The same for what is done on it.
+    pub behind: Tile,
     /// Tiles along the columns in a block.
     pub block: i64,
     /// What is asked for in the sum.
@@ -57,6 +59,8 @@ pub(super) struct TilePart {
     pub on_tile: Vec<(Part, bool)>,
     /// Whether the tile is kept in registers that are matrices.
     pub matrix: bool,
+    /// Whether its loops stand in the order of the stage's.
+    pub in_order: bool,
 }
 
 /// What sums over a tile.
@@ -218,7 +222,8 @@ impl Cutter {
         let block = if blocked { choice.block } else { 1 };
         let around = order(group, choice, blocked);
         let (ahead, next) = self.asked_ahead(choice, &around);
-        TilePart { sums, around, row, line, column, tile, block, ahead, next, on_tile, matrix: choice.matrix }
+        let (behind, matrix, in_order) = (choice.behind(tile), choice.matrix, choice.in_order);
+        TilePart { sums, around, row, line, column, tile, behind, block, ahead, next, on_tile, matrix, in_order }
     }
 
     /// What is asked for some terms before it is needed, and what in the turns of loops around the tile instead.
@@ -382,6 +387,15 @@ fn order(group: &Group, choice: &Choice, blocked: bool) -> Vec<Level> {
     }
     let (first, then) = if choice.columns_outside { (columns, rows) } else { (rows, columns) };
     around.extend(first.into_iter().chain(then));
+    if choice.in_order {
+        let place = |var: Option<VarId>| source.iters.iter().position(|i| Some(i.var) == var);
+        around.sort_by_key(|level| match level {
+            Level::Whole(n) => Some(*n),
+            Level::Rows => place(choice.row),
+            Level::Lines => place(choice.line()),
+            Level::Columns | Level::Blocks | Level::InBlock => place(Some(choice.column)),
+        });
+    }
     around
 }
 

@@ -22,7 +22,7 @@ pub(super) fn run(module: &Module, func: PrimFunc, parts: &[RowPart]) -> Step<Pr
 }
 
 /// How many loops stand around the rows of tiles, of whatever height: all rows go over what lies along the columns while
-/// it is there. None where columns are in tiles of several kinds, which run one after another.
+/// it is there, or all of a line go before the next one. None where columns are in tiles of several kinds, which run one after another.
 fn above_rows(parts: &[RowPart]) -> usize {
     let tiled: Vec<&RowPart> = parts.iter().filter(|part| !part.tiles.is_empty()).collect();
     let [first, _, ..] = &tiled[..] else { return 0 };
@@ -32,6 +32,9 @@ fn above_rows(parts: &[RowPart]) -> usize {
     let around = first.tiles.first().map_or(&[][..], |tile| &tile.around);
     let columns = around.iter().position(|level| matches!(level, Level::Columns | Level::Blocks));
     let rows = around.iter().position(|level| *level == Level::Rows);
+    if first.tiles.first().is_some_and(|tile| tile.in_order) {
+        return rows.unwrap_or(0);
+    }
     columns.filter(|at| rows.is_some_and(|rows| *at < rows)).map_or(0, |at| at + 1)
 }
 
@@ -90,7 +93,7 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
     let tile = part.tile;
     for (on, unrolled) in &part.on_tile {
         s.reverse_compute_at(on.name.as_str(), place)?;
-        on_tile(s, on, tile, around.len(), *unrolled)?;
+        on_tile(s, on, part.behind, around.len(), *unrolled)?;
     }
     for nest in &mut nests {
         unrolled(s, nest)?;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_ir::Module;
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::UnaryOp;
-use tenfold_ir::tir::{Block, BufId, Expr, ExprId, PrimFunc, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{Block, BufId, Elem, Expr, ExprId, PrimFunc, Stmt, VarId, Viewer};
+use tenfold_ir::{DType, Module};
 
 use super::ahead;
 use crate::dlight::machine::Machine;
@@ -156,6 +156,11 @@ fn lanes(viewer: &mut Viewer<'_>, var: VarId, body: &Stmt, blocks: &[&Block], ma
                 _ => strided = true,
             }
         }
+    }
+    let words = |id: &ExprId| func.exprs.ty(*id).elem == Elem::Scalar(DType::I32);
+    if machine.helium && blocks.iter().any(|block| func.exprs_in(&block.body).iter().any(words)) {
+        // Loads widen, and stores narrow: what is computed says how many lanes there are.
+        widest = widest.max(4);
     }
     let lanes = machine.vector_bytes / widest;
     (lanes > 1 && (work || !strided)).then_some(lanes)

@@ -257,6 +257,10 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
             let once = of_type(func, e, 1);
             return Cost { ints: 7 * once.ints, ..once };
         }
+        Expr::Call(Intrinsic::Dot(dot @ (Dot::Eight | Dot::Sixteen)), ..) => {
+            let once = of_type(func, e, 1);
+            return Cost { ints: (2 * dot.terms() as u64 - 1) * once.ints, ..once };
+        }
         // Two products and a sum, each of which is an operation where matrices are not multiplied.
         Expr::Call(Intrinsic::Dot(Dot::Bf16), ..) => {
             let once = of_type(func, e, 3);

@@ -145,6 +145,9 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             let value = Bounded::exact(dot::dot4(x.value, y.value, signed));
             Ok(if args.iter().all(|a| a.is_exact()) { value } else { value.unknown() })
         }
+        (Intrinsic::Dot(dot @ (Dot::Eight | Dot::Sixteen)), _) if args.len() == dot.operands() => {
+            Ok(dot::products(args))
+        }
         (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), _) => {
             Err(format!("{} arguments for {f:?}", args.len()))
         }
