@@ -141,10 +141,12 @@ fn bisecting_names_the_pass() {
     assert_eq!(package.run("bisect triple -- true").code, Some(1));
 }
 
-/// The dependencies of build scripts are compiled once for all tests that build.
+/// The dependencies of build scripts are compiled once for all tests that build: in one folder, and under the settings of
+/// `tests/e2e`, without which cargo takes them for other crates.
 fn with_script(name: &str, calls: &str) -> Package {
     let target = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e/target");
     let package = package(name).env("CARGO_TARGET_DIR", &target.display().to_string());
+    let package = package.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
     let lock = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
     package.write("Cargo.lock", &std::fs::read_to_string(lock).expect("the lock file is there"));
     let script = format!(
