@@ -106,7 +106,7 @@ fn each_processor_takes_its_own() {
     package.write("src/main.rs", PROGRAM);
     std::fs::write(package.directory.join("w.npy"), weights()).expect("the array can be written");
     let package = package.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
-    package.cargo(&["build", "--release", "--target", TARGET]).ok();
+    package.release("build", &["--target", TARGET]).ok();
     let program = package.program(&format!("{TARGET}/release"));
     // Processors before Armv8.2 have neither, the first with `dotprod` have no `i8mm`.
     let (dot, mixed) = ("aarch64-dotprod", "aarch64-i8mm");

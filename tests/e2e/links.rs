@@ -69,7 +69,7 @@ fn weights_lie_where_the_function_says() {
         format!("use tenfold::prelude::*;\n{placed}{plain}fn main() {{ {} {} }}\n", check("placed"), check("plain"));
     package.write("src/main.rs", &program);
     package.cargo(&["run"]).ok();
-    package.cargo(&["run", "--release"]).ok();
+    package.release("run", &[]).ok();
     if !cfg!(all(target_os = "linux", target_pointer_width = "64")) {
         return;
     }
@@ -105,11 +105,8 @@ fn program(name: &str) -> Package {
 fn profiles() {
     let package = program("e2e-profiles");
     package.cargo(&["run"]).ok();
-    package.cargo(&["run", "--release"]).ok();
-    let fat = "profile.release.lto=\"fat\"";
-    package.cargo(&["run", "--release", "--config", fat]).ok();
-    let abort = "profile.release.panic=\"abort\"";
-    package.cargo(&["run", "--release", "--config", abort]).ok();
+    package.release("run", &[]).ok();
+    package.release("run", &["--config", "profile.release.panic=\"abort\""]).ok();
 }
 
 #[test]

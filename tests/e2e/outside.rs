@@ -68,7 +68,7 @@ fn every_profile_and_target_links() {
     package.write("tests/it.rs", "#[test]\nfn it() { assert_eq!(e2e_outside_links::again(&[1.0; 4]), [4.0; 4]); }\n");
     package.cargo(&["run"]).ok();
     package.cargo(&["test"]).ok();
-    package.cargo(&["run", "--release", "--config", "profile.release.lto=\"fat\""]).ok();
+    package.release("run", &[]).ok();
 }
 
 #[test]

@@ -92,6 +92,10 @@ pub(crate) fn manifest(name: &str, edition: &str) -> String {
 /// The build script of three lines.
 pub(crate) const BUILD_SCRIPT: &str = "fn main() {\n    tenfold_build::compile();\n}\n";
 
+/// Arguments of a release. All have the same `lto`: cargo builds the compiler again for another one. A release without
+/// is an example's (`tests/tests/examples.rs`).
+const RELEASE: [&str; 3] = ["--release", "--config", "profile.release.lto=\"fat\""];
+
 /// A function that doubles four elements.
 pub(crate) fn doubles(name: &str) -> String {
     format!("/// Doubles.\n#[tensor_fn]\npub fn {name}(x: Tensor<f32, 4>) -> Tensor<f32, 4> {{\n    x * 2.0\n}}\n")
@@ -162,6 +166,11 @@ impl Package {
         let text = self.read(file);
         assert!(text.contains(from), "`{from}` is not in `{file}`");
         self.write(file, &text.replace(from, to));
+    }
+
+    /// Runs a command of cargo for a release.
+    pub(crate) fn release(&self, command: &str, arguments: &[&str]) -> Outcome {
+        self.cargo(&[&[command], &RELEASE[..], arguments].concat())
     }
 
     /// Runs cargo.

@@ -210,7 +210,7 @@ fn a_release_has_all_levels_and_each_is_right() {
         return;
     }
     let package = package();
-    package.cargo(&["build", "--release"]).ok();
+    package.release("build", &[]).ok();
     let outcome = run(&package, "release", "").ok();
     let said: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(said[..2], ["variants x86-64-v4 x86-64-v3 x86-64-v2 baseline", "strict 1"], "{}", outcome.stdout);
