@@ -31,7 +31,7 @@ pub(crate) fn cases(level: &str) -> Vec<Case> {
         }
         level if OF_BYTES.contains(&level) => bytes(),
         _ => {
-            let floats = [products(dtype), windows(dtype), rows(dtype), elements(dtype), symbolic(), halves()];
+            let floats = [products(dtype), windows(dtype), squares(), rows(dtype), elements(dtype), symbolic(), halves()];
             floats.into_iter().chain(attentions()).chain(bytes()).chain(words_of_halves()).collect()
         }
     }
@@ -84,6 +84,24 @@ fn windows(dtype: DType) -> Case {
     }
     results.push(m.reduce(ReduceOp::Mean, narrow, &[2, 3], false));
     m.done(&results)
+}
+
+/// Windows of 3 by 3 over many channels, which transforms pay for: planes with whole squares and with parts of some,
+/// channels in whole vectors and not, several images; what follows pads the results, or adds others to them.
+fn squares() -> Case {
+    let mut m = Make::new("levels_squares");
+    let conv = |m: &mut Make, x: ValueId, [channels, of]: [i64; 2]| {
+        let [w, b] = [m.constant(DType::F32, &[channels, of, 3, 3]), m.constant(DType::F32, &[channels])];
+        let y = m.emit(Op::Conv { window: window(3, 1, 1), group: 1, layout: ConvLayout::default() }, &[x, w, b]);
+        m.element(ElementOp::Activation(Activation::Relu), &[y])
+    };
+    let whole = m.input(DType::F32, &fixed(&[2, 16, 12, 12]));
+    let whole = conv(&mut m, whole, [32, 16]);
+    let parts = m.input(DType::F32, &fixed(&[1, 16, 13, 15]));
+    let first = conv(&mut m, parts, [24, 16]);
+    let second = conv(&mut m, first, [24, 24]);
+    let both = m.element(ElementOp::Binary(BinaryOp::Add), &[first, second]);
+    m.done(&[whole, both])
 }
 
 /// A value in 32 bits.

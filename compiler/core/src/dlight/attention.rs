@@ -5,7 +5,7 @@
 //! end, when there are as few numbers as a result has. So scores never go through memory. Keys that have no neighbours
 //! along vectors are laid out in panels first, once for all tiles.
 
-mod emit;
+
 mod found;
 mod packed;
 mod plan;
@@ -20,7 +20,7 @@ use super::{Chosen, Fit, Taken};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::{Iter, Staged};
 use crate::tune::Asked;
-use emit::{Places, each, plus, times};
+use super::emit::{Places, each, plus, times};
 use found::Attention;
 use plan::Plan;
 use tile::Tiles;

@@ -10,6 +10,7 @@ mod attention;
 mod body;
 mod contraction;
 mod cut;
+mod emit;
 mod fallback;
 mod kernel;
 mod machine;
@@ -23,6 +24,7 @@ pub(crate) mod tensorize_dots;
 mod threads;
 mod tiles;
 mod walk;
+mod winograd;
 
 use std::collections::BTreeSet;
 
@@ -30,7 +32,7 @@ use tenfold_ir::Module;
 use tenfold_ir::tir::{Phase, PrimFunc, structural_hash};
 
 use crate::CompileError;
-use crate::pass::{ConfigKey, Pass, PassContext, PassPhase, Remark, TextKey};
+use crate::pass::{ConfigKey, FlagKey, Pass, PassContext, PassPhase, Remark, TextKey};
 use crate::target::Target;
 use crate::tune::{Answers, Asked, Decisions, Point};
 use machine::Machine;
@@ -42,11 +44,18 @@ const DECISIONS: TextKey = TextKey {
     doc: "decisions for every kernel that asks for them, as `rows=4 vectors=2`; tune.md says what can be decided",
 };
 
+/// Off for results that no neighbour of an element has a part in.
+const WINOGRAD: FlagKey = FlagKey {
+    name: "ApplyDefaultSchedule.winograd",
+    default: true,
+    doc: "convolutions by windows of 3 by 3 may be computed by transforms; precision.md says what that does to results",
+};
+
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_prim_func("ApplyDefaultSchedule", &run)
     .in_phase(PassPhase::Schedule)
     .at_level(1)
-    .reads(&[ConfigKey::Text(&DECISIONS)])
+    .reads(&[ConfigKey::Text(&DECISIONS), ConfigKey::Flag(&WINOGRAD)])
     .about("schedules kernels that no schedule was written for, by rules that know the target's registers");
 
 /// One way to schedule a kernel.
@@ -76,6 +85,11 @@ const RULES: &[Rule] = &[
         name: "attention",
         reason: "scores of a tile of queries stay in the first cache from one product to the other",
         apply: attention::apply,
+    },
+    Rule {
+        name: "winograd",
+        reason: "four neighbouring results of a window of 3 by 3 take 16 products instead of 36",
+        apply: winograd::apply,
     },
     Rule {
         name: "contraction",
@@ -110,12 +124,13 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
         return Ok(func);
     }
     let mut asked = context.asked(Point::Schedule, || hash(module, &func))?;
-    let mut scheduled = scheduled(module, &func, &machine, &asked);
+    let rules: Vec<&Rule> = RULES.iter().filter(|rule| rule.name != "winograd" || context.flag(&WINOGRAD)).collect();
+    let mut scheduled = scheduled(&rules, module, &func, &machine, &asked);
     let refused = asked.refused().or_else(|| scheduled.is_none().then(|| "no rule takes it so".into()));
     if let Some(why) = refused.filter(|_| asked.is_recorded()) {
         context.refuse(&func.name, &why);
         asked = Asked::nobody();
-        scheduled = self::scheduled(module, &func, &machine, &asked);
+        scheduled = self::scheduled(&rules, module, &func, &machine, &asked);
     }
     if let (Some((_, taken)), true) = (&mut scheduled, asked.is_recorded()) {
         taken.chosen.push(("decided by", "a record of `cargo tenfold tune`".into()));
@@ -138,24 +153,30 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
 }
 
 /// The kernel by the rule that is wanted, else by the first that takes it.
-fn scheduled(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<(&'static Rule, Taken)> {
-    let names: Vec<String> = RULES.iter().map(|rule| rule.name.to_string()).collect();
+fn scheduled<'r>(
+    rules: &[&'r Rule],
+    module: &Module,
+    func: &PrimFunc,
+    machine: &Machine,
+    asked: &Asked,
+) -> Option<(&'r Rule, Taken)> {
+    let names: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
     let wanted = asked.wanted("rule", &names);
-    let taken = |n: &usize| match RULES[*n].name {
+    let taken = |n: &usize| match rules[*n].name {
         "contraction" => true,
         "fallback" if machine.helium => fallback::scales(func),
         _ => !machine.small,
     };
     let apply = |n: usize| {
         asked.forget();
-        Some((n, (RULES[n].apply)(module, func, machine, asked)?))
+        Some((n, (rules[n].apply)(module, func, machine, asked)?))
     };
     let (n, taken) = match wanted {
         Some(n) => apply(n),
-        None => (0..RULES.len()).filter(taken).find_map(apply),
+        None => (0..rules.len()).filter(taken).find_map(apply),
     }?;
     asked.say("rule", &names, n, n);
-    Some((&RULES[n], taken))
+    Some((rules[n], taken))
 }
 
 /// Whether a kernel is an attention that the target has a schedule for.

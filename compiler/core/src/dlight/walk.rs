@@ -1,7 +1,7 @@
 //! How loops walk through memory.
 
 use tenfold_ir::arith::{IntExpr, Sym};
-use tenfold_ir::tir::{BufId, ExprId, Viewer};
+use tenfold_ir::tir::{BufId, Expr, ExprId, PrimFunc, VarId, Viewer};
 
 /// Elements of a buffer from one value of a symbol to the next, if they are as many everywhere. What an index reads from
 /// memory is not looked into.
@@ -29,4 +29,15 @@ pub(super) fn moved(viewer: &mut Viewer<'_>, buf: BufId, index: &[ExprId], sym: 
         distance = &distance * data.shape.get(axis)?;
     }
     Some(viewer.prover.simplify(&moved))
+}
+
+/// Whether a value for neighbours along an iterator is made of neighbours, or of one element for all of them.
+pub(super) fn straight(func: &PrimFunc, id: ExprId, along: VarId) -> bool {
+    let viewer = &mut Viewer::new(func);
+    let sym = viewer.sym(along);
+    func.reachable([id]).into_iter().all(|e| match func.exprs.get(e) {
+        Expr::If(_, a, b) => !func.loads(*a) && !func.loads(*b),
+        Expr::Load { buf, index, .. } => matches!(step(viewer, *buf, index, &sym), Some(0 | 1)),
+        _ => true,
+    })
 }

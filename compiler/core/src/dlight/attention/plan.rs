@@ -6,7 +6,7 @@ use tenfold_ir::tir::{Expr, ExprId, PrimFunc, VarId, Viewer};
 use super::found::Attention;
 use crate::dlight::machine::Machine;
 use crate::dlight::tiles::{Extents, Span, balanced, cost, most_rows, rows_in_cache};
-use crate::dlight::walk::step;
+use crate::dlight::walk::{step, straight};
 use crate::fuse::stage::Iter;
 
 /// The most keys of a block, and terms of a sum: what a contraction allows one accumulator.
@@ -128,17 +128,6 @@ fn vectors(scores: (&Extents, i64), results: (&Extents, i64), machine: &Machine)
     let least = all.iter().map(|pair| costs(*pair)).min().unwrap_or(0);
     let good = all.into_iter().filter(|pair| costs(*pair) <= least + least / ABOUT);
     good.min_by_key(|(x, y)| (*x.max(y), x + y, *x)).unwrap_or((1, 1))
-}
-
-/// Whether a value for neighbours along an iterator is made of neighbours, or of one element for all of them.
-pub(super) fn straight(func: &PrimFunc, id: ExprId, along: VarId) -> bool {
-    let viewer = &mut Viewer::new(func);
-    let sym = viewer.sym(along);
-    func.reachable([id]).into_iter().all(|e| match func.exprs.get(e) {
-        Expr::If(_, a, b) => !func.loads(*a) && !func.loads(*b),
-        Expr::Load { buf, index, .. } => matches!(step(viewer, *buf, index, &sym), Some(0 | 1)),
-        _ => true,
-    })
 }
 
 /// Whether a value is an element of a row that lies along an iterator, as it is.

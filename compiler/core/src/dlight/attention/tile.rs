@@ -10,9 +10,10 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
 use tenfold_ir::tir::{Access, BufId, Builder, ExprId, LoopKind, Scope, Viewer};
 
-use super::emit::{Grid, Places, Strip, at, each, folded, load, plus, strips, times};
+use crate::dlight::emit::{Grid, Places, Strip, at, each, folded, load, plus, strips, times};
 use super::found::{Attention, Unseen};
-use super::plan::{Plan, TERMS, straight};
+use super::plan::{Plan, TERMS};
+use crate::dlight::walk::straight;
 use crate::dlight::tiles::balanced;
 
 /// Makes the factors of a term: from a row, a column and the term.

@@ -1,0 +1,48 @@
+//! The rule for convolutions by windows of 3 by 3: Winograd's minimal filtering, F(2x2, 3x3).
+//!
+//! Four neighbouring results of such a convolution read 4 by 4 elements, and take 36 products per channel. The same four
+//! are sums of 16 products of sums: `A' [(G g G') * (B' d B)] A` (Lavin and Gray, "Fast Algorithms for Convolutional
+//! Neural Networks", 2015). The sums of data and of weights are made once and used by all channels of the other side, so
+//! that 16 products of matrices stand where the convolution was.
+//!
+//! The kernel makes the sums of all data, then for each panel of channels those of the weights, the products of a tile
+//! in registers, and of these the results, which go through whatever follows element by element. Weights stay in memory
+//! as they are: transformed, a program would have to hold 16 numbers for 9.
+//!
+//! All factors of the transforms are 1 and 1/2, and a sum has a ninth of the terms: on data of one magnitude results are
+//! no further from the exact ones than those of the plain sum. An element that is larger than its neighbours by far
+//! costs these their last bits, one that is infinite makes numbers of them that are none: `precision.md`.
+
+mod found;
+mod operands;
+mod plan;
+mod products;
+mod transforms;
+mod written;
+
+use tenfold_ir::Module;
+use tenfold_ir::tir::{Phase, PrimFunc, verify_bounds};
+
+use super::machine::Machine;
+use super::{Chosen, Taken};
+use crate::fuse::import::cleaned;
+use crate::fuse::stage::Staged;
+use crate::tune::Asked;
+use plan::Plan;
+
+/// The kernel by transforms; nothing where it is no such convolution, or they cost more than they save.
+pub(super) fn apply(_: &Module, func: &PrimFunc, machine: &Machine, _: &Asked) -> Option<Taken> {
+    let mut staged = Staged::of(func)?;
+    let found = found::convolution(&mut staged)?;
+    let plan = Plan::of(&found, machine)?;
+    let chosen = chosen(&plan);
+    let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&written::written(staged, &found, &plan)) };
+    verify_bounds(&func).is_empty().then_some(Taken { func, chosen })
+}
+
+/// What was chosen.
+fn chosen(plan: &Plan) -> Chosen {
+    let tile = format!("{} x {}", plan.lines * plan.rows, plan.width());
+    let results = format!("in {} x {} squares of 2 x 2", plan.squares[0], plan.squares[1]);
+    vec![("tile", tile), ("results", results)]
+}

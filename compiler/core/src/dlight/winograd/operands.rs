@@ -1,0 +1,190 @@
+//! The sums of data and of weights that are multiplied.
+
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, Scope};
+
+use super::found::{Axis, TAPS};
+use super::plan::{RESULTS, SIDE};
+use super::transforms;
+use super::written::{Kernel, Panel};
+use crate::dlight::emit::{Places, Strip, at, each, load, plus, strips, times};
+
+/// Sums of each square's data.
+pub(super) fn data(b: &mut Builder, kernel: &Kernel<'_>) {
+    let [lines, rows] = kernel.plan.squares;
+    over(b, &kernel.found.outer, &Places::new(), &mut |b, image| {
+        each(b, "line", &lines.into(), LoopKind::Serial, &mut |b, line| {
+            each(b, "square", &rows.into(), LoopKind::Serial, &mut |b, row| {
+                let first = times(b, line, rows);
+                let square = plus(b, first, row);
+                along_terms(b, kernel, image, &mut |b, places, term, lanes| {
+                    of_square(b, kernel, [line, row], places, lanes, &mut |b, product, lane, sum| {
+                        let (product, term) = (b.index(product), plus(b, term, lane));
+                        let mut index: Vec<ExprId> = kernel.found.outer.iter().map(|a| image[&a.var]).collect();
+                        index.extend([product, square, term]);
+                        b.store(kernel.data, index, sum);
+                    });
+                });
+            });
+        });
+    });
+}
+
+/// Takes a sum: which product it is for, the element of the vector, the sum.
+type Sums<'f> = dyn FnMut(&mut Builder, i64, ExprId, ExprId) + 'f;
+
+/// Vectors of channels of the data; `f` is given where they begin, as iterators and among all, and their elements.
+fn along_terms(
+    b: &mut Builder,
+    kernel: &Kernel<'_>,
+    places: &Places,
+    f: &mut dyn FnMut(&mut Builder, &Places, ExprId, i64),
+) {
+    let Some((last, outer)) = kernel.found.terms.split_last() else { return };
+    over(b, outer, places, &mut |b, places| {
+        let mut first = b.index(0);
+        for axis in outer {
+            first = times(b, first, axis.extent);
+            first = plus(b, first, places[&axis.var]);
+        }
+        let first = times(b, first, last.extent);
+        for strip in strips(&last.extent.into(), 1, kernel.plan.lanes) {
+            each(b, "v", &strip.turns, LoopKind::Serial, &mut |b, v| {
+                let (begin, offset) = (b.int_expr(&strip.begin), times(b, v, strip.width()));
+                let own = plus(b, begin, offset);
+                let mut places = places.clone();
+                places.insert(last.var, own);
+                let term = plus(b, first, own);
+                f(b, &places, term, strip.lanes);
+            });
+        }
+    });
+}
+
+/// The sums of a vector of channels in a square.
+fn of_square(
+    b: &mut Builder,
+    kernel: &Kernel<'_>,
+    square: [ExprId; 2],
+    places: &Places,
+    lanes: i64,
+    f: &mut Sums<'_>,
+) {
+    let found = kernel.found;
+    let half = b.alloc("half", found.dtype, vec![SIDE.into(), SIDE.into(), lanes.into()], Scope::Local);
+    let last = found.terms.last().map(|a| a.var);
+    for y in 0..SIDE {
+        for product in 0..SIDE {
+            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+                let d = [0, 1, 2, 3].map(|x| {
+                    let mut places = places.clone();
+                    if let Some(begin) = last.and_then(|var| Some((var, *places.get(&var)?))) {
+                        places.insert(begin.0, plus(b, begin.1, l));
+                    }
+                    element(b, kernel, square, [y, x], &mut places);
+                    at(b, found.data, &places, None)
+                });
+                let sum = transforms::data(b, d)[product as usize];
+                store(b, half, [y, product], l, sum);
+            });
+        }
+    }
+    for x in 0..SIDE {
+        for product in 0..SIDE {
+            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+                let d = [0, 1, 2, 3].map(|y| read(b, half, [y, x], l));
+                let sum = transforms::data(b, d)[product as usize];
+                f(b, product * SIDE + x, l, sum);
+            });
+        }
+    }
+}
+
+/// Puts an element of a square in the place of the iterators. Results beyond the last are none that anybody reads, and
+/// what they alone are made of may be any element.
+fn element(b: &mut Builder, kernel: &Kernel<'_>, square: [ExprId; 2], offset: [i64; 2], places: &mut Places) {
+    for (n, slide) in kernel.found.slides.iter().enumerate() {
+        let extent = slide.results.extent;
+        let (first, more) = (times(b, square[n], RESULTS), b.index(offset[n]));
+        let mut place = plus(b, first, more);
+        if extent % RESULTS != 0 && offset[n] == SIDE - 1 {
+            let most = b.index(extent + TAPS - 2);
+            place = b.binary(BinaryOp::Min, place, most);
+        }
+        let zero = b.index(0);
+        places.extend([(slide.results.var, place), (slide.tap, zero)]);
+    }
+}
+
+/// Sums of the weights of a panel.
+pub(super) fn weights(b: &mut Builder, kernel: &Kernel<'_>, strip: &Strip, panel: Panel) {
+    let terms = &kernel.found.terms;
+    over(b, terms, &Places::new(), &mut |b, places| {
+        let mut term = b.index(0);
+        for axis in terms {
+            term = times(b, term, axis.extent);
+            term = plus(b, term, places[&axis.var]);
+        }
+        for v in 0..strip.vectors {
+            let offset = b.index(v * strip.lanes);
+            let channel = plus(b, panel.channel, offset);
+            of_window(b, kernel, places, channel, strip.lanes, &mut |b, product, lane, sum| {
+                let (product, place) = (b.index(product), plus(b, offset, lane));
+                b.store(kernel.weights, vec![panel.weights, product, term, place], sum);
+            });
+        }
+    });
+}
+
+/// The sums of a vector of windows.
+fn of_window(b: &mut Builder, kernel: &Kernel<'_>, places: &Places, channel: ExprId, lanes: i64, f: &mut Sums<'_>) {
+    let found = kernel.found;
+    let [rows, columns] = found.slides.map(|s| s.tap);
+    let half = b.alloc("half", found.dtype, vec![TAPS.into(), SIDE.into(), lanes.into()], Scope::Local);
+    for y in 0..TAPS {
+        for product in 0..SIDE {
+            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+                let g = [0, 1, 2].map(|x| {
+                    let (y, x) = (b.index(y), b.index(x));
+                    let mut places = places.clone();
+                    places.extend([(rows, y), (columns, x), (found.channel.var, plus(b, channel, l))]);
+                    at(b, found.weight, &places, None)
+                });
+                let sum = transforms::weights(b, found.dtype, g)[product as usize];
+                store(b, half, [y, product], l, sum);
+            });
+        }
+    }
+    for x in 0..SIDE {
+        for product in 0..SIDE {
+            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+                let g = [0, 1, 2].map(|y| read(b, half, [y, x], l));
+                let sum = transforms::weights(b, found.dtype, g)[product as usize];
+                f(b, product * SIDE + x, l, sum);
+            });
+        }
+    }
+}
+
+/// An element of a square of vectors.
+pub(super) fn read(b: &mut Builder, buf: BufId, place: [i64; 2], lane: ExprId) -> ExprId {
+    let [y, x] = place.map(|n| b.index(n));
+    load(b, buf, &[y, x, lane])
+}
+
+/// Stores one.
+pub(super) fn store(b: &mut Builder, buf: BufId, place: [i64; 2], lane: ExprId, value: ExprId) {
+    let [y, x] = place.map(|n| b.index(n));
+    b.store(buf, vec![y, x, lane], value);
+}
+
+/// Loops over axes; `f` is given what stands for their iterators, besides what is known.
+pub(super) fn over(b: &mut Builder, axes: &[Axis], places: &Places, f: &mut dyn FnMut(&mut Builder, &Places)) {
+    let Some((axis, rest)) = axes.split_first() else { return f(b, places) };
+    let name = b.sym(axis.var).to_string();
+    each(b, &name, &axis.extent.into(), LoopKind::Serial, &mut |b, at| {
+        let mut places = places.clone();
+        places.insert(axis.var, at);
+        over(b, rest, &places, f);
+    });
+}

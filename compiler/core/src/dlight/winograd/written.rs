@@ -1,0 +1,147 @@
+//! The loops of a convolution by transforms.
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, PrimFunc, Scope, Stmt, substitution};
+
+use super::found::Convolution;
+use super::plan::{PRODUCTS, Plan};
+use super::{operands, products};
+use crate::dlight::emit::{self, Places, Strip, each, plus, strips, times};
+use crate::dlight::walk::straight;
+use crate::fuse::access::loads;
+use crate::fuse::stage::{Stage, Staged};
+
+/// The most shares of panels, each of which has memory of its own and may run on a thread.
+const SHARES: i64 = 8;
+
+/// What all parts of a kernel know.
+pub(super) struct Kernel<'a> {
+    pub found: &'a Convolution,
+    pub plan: &'a Plan,
+    /// Sums of the data: image, product, square, channel of the data.
+    pub data: BufId,
+    /// Sums of weights: panel, product, channel of the data, channel of the panel.
+    pub weights: BufId,
+    /// Channels of the results in panels.
+    pub panels: Vec<Panels>,
+}
+
+/// Panels of one width.
+pub(super) struct Panels {
+    pub strip: Strip,
+    /// In how many shares.
+    pub shares: i64,
+    /// The first one's sums of weights.
+    pub first: i64,
+    /// Whether all panels of a share have the same memory for these.
+    pub shared: bool,
+}
+
+/// A panel, at some place of the loops.
+#[derive(Clone, Copy)]
+pub(super) struct Panel {
+    /// Where its sums of weights are.
+    pub weights: ExprId,
+    /// Its first channel.
+    pub channel: ExprId,
+}
+
+impl Panels {
+    /// How many there are.
+    fn count(&self) -> i64 {
+        self.strip.turns.as_const().unwrap_or(0)
+    }
+
+    /// How many have sums of weights at once.
+    fn at_once(&self) -> i64 {
+        if self.shared { self.shares } else { self.count() }
+    }
+
+    /// Loops over them.
+    pub(super) fn each(&self, b: &mut Builder, f: &mut dyn FnMut(&mut Builder, Panel)) {
+        let of_share = self.count() / self.shares;
+        emit::each(b, "share", &self.shares.into(), LoopKind::Serial, &mut |b, share| {
+            emit::each(b, "panel", &of_share.into(), LoopKind::Serial, &mut |b, turn| {
+                let before = times(b, share, of_share);
+                let number = plus(b, before, turn);
+                let (first, begin) = (b.index(self.first), b.int_expr(&self.strip.begin));
+                let weights = plus(b, first, if self.shared { share } else { number });
+                let offset = times(b, number, self.strip.width());
+                let channel = plus(b, begin, offset);
+                f(b, Panel { weights, channel });
+            });
+        });
+    }
+}
+
+/// The kernel.
+pub(super) fn written(staged: Staged, found: &Convolution, plan: &Plan) -> PrimFunc {
+    let Staged { mut b, allocs, .. } = staged;
+    let panels = panels(found, plan);
+    let outer = found.outer.iter().map(|a| IntExpr::from(a.extent));
+    let of_data = outer.chain([PRODUCTS, plan.squares[0] * plan.squares[1], plan.stride].map(IntExpr::from)).collect();
+    let at_once: i64 = panels.iter().map(Panels::at_once).sum();
+    let of_weights = [at_once, PRODUCTS, plan.terms, plan.width()].map(IntExpr::from).to_vec();
+    let [before, after] = &found.around;
+    b.open_scope();
+    before.iter().for_each(|stage| plain(&mut b, stage));
+    let data = b.alloc("data", found.dtype, of_data, Scope::Global);
+    let weights = b.alloc("weights", found.dtype, of_weights, Scope::Global);
+    let kernel = Kernel { found, plan, data, weights, panels };
+    operands::data(&mut b, &kernel);
+    for panels in &kernel.panels {
+        if !panels.shared {
+            panels.each(&mut b, &mut |b, panel| operands::weights(b, &kernel, &panels.strip, panel));
+        }
+        panels.each(&mut b, &mut |b, panel| {
+            if panels.shared {
+                operands::weights(b, &kernel, &panels.strip, panel);
+            }
+            products::panel(b, &kernel, &panels.strip, panel);
+        });
+    }
+    after.iter().for_each(|stage| plain(&mut b, stage));
+    let mut body = b.close_scope();
+    for buf in allocs.into_iter().filter(|buf| *buf != found.sum) {
+        body = Stmt::Alloc { buf, body: Box::new(body) };
+    }
+    b.push(body);
+    b.finish()
+}
+
+/// Channels of the results in panels of whole vectors, as far as there are some.
+fn panels(found: &Convolution, plan: &Plan) -> Vec<Panels> {
+    let mut all: Vec<Panels> = Vec::new();
+    for strip in strips(&found.channel.extent.into(), plan.vectors, plan.lanes) {
+        let count = strip.turns.as_const().unwrap_or(0);
+        let shares = if plan.near { 1 } else { (1..=SHARES).rev().find(|n| count % n == 0).unwrap_or(1) };
+        let shared = !plan.near && shares > 1;
+        all.push(Panels { strip, shares, first: all.iter().map(Panels::at_once).sum(), shared });
+    }
+    all
+}
+
+/// A stage as plain loops, the innermost in vectors if its elements are neighbours.
+fn plain(b: &mut Builder, stage: &Stage) {
+    fn inside(b: &mut Builder, stage: &Stage, depth: usize, places: &Places) {
+        let Some(iter) = stage.iters.get(depth) else {
+            let body = substitution(places).stmt(b, stage.body.clone());
+            return b.push(body);
+        };
+        let Stmt::Store { buf, index, value, .. } = &stage.body else { return };
+        let stored = b.load(*buf, index.clone(), tenfold_ir::tir::Access::Proven);
+        let func = b.func();
+        let reads_own = loads(func, [*value]).iter().any(|a| a.buf == *buf);
+        let vectors = depth + 1 == stage.iters.len()
+            && !reads_own
+            && [stored, *value].into_iter().all(|id| straight(func, id, iter.var));
+        let kind = if vectors { LoopKind::Vectorized } else { LoopKind::Serial };
+        let extent = tenfold_ir::tir::Viewer::new(func).int(iter.extent);
+        each(b, "i", &extent, kind, &mut |b, at| {
+            let mut places = places.clone();
+            places.insert(iter.var, at);
+            inside(b, stage, depth + 1, &places);
+        });
+    }
+    inside(b, stage, 0, &Places::new());
+}
