@@ -31,7 +31,8 @@ pub(crate) fn cases(level: &str) -> Vec<Case> {
         }
         level if OF_BYTES.contains(&level) => bytes(),
         _ => {
-            let floats = [products(dtype), windows(dtype), squares(), rows(dtype), elements(dtype), symbolic(), halves()];
+            let floats =
+                [products(dtype), windows(dtype), squares(), rows(dtype), elements(dtype), symbolic(), halves()];
             floats.into_iter().chain(attentions()).chain(bytes()).chain(words_of_halves()).collect()
         }
     }

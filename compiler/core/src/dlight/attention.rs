@@ -5,7 +5,6 @@
 //! end, when there are as few numbers as a result has. So scores never go through memory. Keys that have no neighbours
 //! along vectors are laid out in panels first, once for all tiles.
 
-
 mod found;
 mod packed;
 mod plan;
@@ -15,12 +14,12 @@ use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{Builder, LoopKind, Phase, PrimFunc, Viewer, verify_bounds};
 
+use super::emit::{Places, each, plus, times};
 use super::machine::Machine;
 use super::{Chosen, Fit, Taken};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::{Iter, Staged};
 use crate::tune::Asked;
-use super::emit::{Places, each, plus, times};
 use found::Attention;
 use plan::Plan;
 use tile::Tiles;

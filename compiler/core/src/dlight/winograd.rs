@@ -9,9 +9,9 @@
 //! in registers, and of these the results, which go through whatever follows element by element. Weights stay in memory
 //! as they are: transformed, a program would have to hold 16 numbers for 9.
 //!
-//! All factors of the transforms are 1 and 1/2, and a sum has a ninth of the terms: on data of one magnitude results are
-//! no further from the exact ones than those of the plain sum. An element that is larger than its neighbours by far
-//! costs these their last bits, one that is infinite makes numbers of them that are none: `precision.md`.
+//! All factors of the transforms are 1 and 1/2: errors are of the size of those of the plain sum where data is of one
+//! magnitude. An element that is larger than its neighbours by far costs these their last bits, and one that is infinite
+//! makes them no numbers: `precision.md`.
 
 mod found;
 mod operands;

@@ -7,9 +7,9 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, ExprMap, LoopKind, Scope, VarId, Viewer, operands};
 
-use crate::dlight::emit::{Places, at, each, load, plus, times};
 use super::found::Attention;
 use super::plan::Plan;
+use crate::dlight::emit::{Places, at, each, load, plus, times};
 use crate::dlight::walk::straight;
 use crate::fuse::access::names;
 use crate::fuse::stage::Iter;

@@ -10,11 +10,11 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
 use tenfold_ir::tir::{Access, BufId, Builder, ExprId, LoopKind, Scope, Viewer};
 
-use crate::dlight::emit::{Grid, Places, Strip, at, each, folded, load, plus, strips, times};
 use super::found::{Attention, Unseen};
 use super::plan::{Plan, TERMS};
-use crate::dlight::walk::straight;
+use crate::dlight::emit::{Grid, Places, Strip, at, each, folded, load, plus, strips, times};
 use crate::dlight::tiles::balanced;
+use crate::dlight::walk::straight;
 
 /// Makes the factors of a term: from a row, a column and the term.
 type Factors<'f> = dyn FnMut(&mut Builder, ExprId, ExprId, ExprId) -> (ExprId, ExprId) + 'f;

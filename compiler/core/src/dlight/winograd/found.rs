@@ -115,12 +115,7 @@ fn operands(staged: &Staged, found: &Contraction, stage: &Stage) -> Option<[Oper
 
 /// The axes that windows move along, which are taken out of those of results and terms: the one with more elements
 /// between neighbours first.
-fn slides(
-    spatial: &mut Vec<Axis>,
-    terms: &mut Vec<Axis>,
-    data: &Operand,
-    weight: &Operand,
-) -> Option<[Slide; 2]> {
+fn slides(spatial: &mut Vec<Axis>, terms: &mut Vec<Axis>, data: &Operand, weight: &Operand) -> Option<[Slide; 2]> {
     let mut all = Vec::new();
     for results in spatial.clone() {
         let step = data.step(results.var).filter(|step| *step > 0);

@@ -62,14 +62,7 @@ fn along_terms(
 }
 
 /// The sums of a vector of channels in a square.
-fn of_square(
-    b: &mut Builder,
-    kernel: &Kernel<'_>,
-    square: [ExprId; 2],
-    places: &Places,
-    lanes: i64,
-    f: &mut Sums<'_>,
-) {
+fn of_square(b: &mut Builder, kernel: &Kernel<'_>, square: [ExprId; 2], places: &Places, lanes: i64, f: &mut Sums<'_>) {
     let found = kernel.found;
     let half = b.alloc("half", found.dtype, vec![SIDE.into(), SIDE.into(), lanes.into()], Scope::Local);
     let last = found.terms.last().map(|a| a.var);

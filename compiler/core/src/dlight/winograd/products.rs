@@ -15,6 +15,9 @@ use crate::dlight::tiles::{Span, balanced};
 /// Terms that are written out behind one another.
 const UNROLLED: i64 = 4;
 
+/// The most terms that one accumulator takes.
+const TERMS: i64 = 64;
+
 /// A tile: some squares of an image, or whole lines of them, by a panel of channels.
 struct Tile<'a> {
     image: &'a Places,
@@ -68,22 +71,53 @@ fn tile(b: &mut Builder, kernel: &Kernel<'_>, tile: &Tile<'_>) {
     });
 }
 
-/// One product of matrices on a tile.
+/// One product of matrices on a tile: blocks of its sums are added up one by one, so that sums stay as exact as they are.
 fn product(b: &mut Builder, kernel: &Kernel<'_>, tile: &Tile<'_>, sums: BufId, n: ExprId) {
-    let (plan, found) = (kernel.plan, kernel.found);
     let [lines, rows] = tile.extent;
     let grid = Grid { rows: lines * rows, vectors: tile.strip.vectors, lanes: tile.strip.lanes };
-    let before = times(b, tile.first[0], plan.squares[1]);
+    let terms = kernel.plan.terms;
+    if terms <= TERMS {
+        let first = b.index(0);
+        let acc = block(b, kernel, tile, (n, grid), first, terms);
+        return grid.each(b, &mut |b, i, j| {
+            let sum = load(b, acc, &[i, j]);
+            b.store(sums, vec![n, i, j], sum);
+        });
+    }
+    let zero = b.scalar(Scalar::zero(kernel.found.dtype));
+    grid.each(b, &mut |b, i, j| b.store(sums, vec![n, i, j], zero));
+    in_spans(b, "block", terms, TERMS, &mut |b, first, terms| {
+        let acc = block(b, kernel, tile, (n, grid), first, terms);
+        grid.each(b, &mut |b, i, j| {
+            let (all, more) = (load(b, sums, &[n, i, j]), load(b, acc, &[i, j]));
+            let sum = b.add(all, more);
+            b.store(sums, vec![n, i, j], sum);
+        });
+    });
+}
+
+/// The sums of some terms in registers.
+fn block(
+    b: &mut Builder,
+    kernel: &Kernel<'_>,
+    tile: &Tile<'_>,
+    (n, grid): (ExprId, Grid),
+    begin: ExprId,
+    terms: i64,
+) -> BufId {
+    let found = kernel.found;
+    let before = times(b, tile.first[0], kernel.plan.squares[1]);
     let first = plus(b, before, tile.first[1]);
     let image: Vec<ExprId> = found.outer.iter().map(|a| tile.image[&a.var]).collect();
     let acc = b.alloc("acc", found.dtype, grid.shape(), Scope::Local);
     let zero = b.scalar(Scalar::zero(found.dtype));
     grid.each(b, &mut |b, i, j| b.store(acc, vec![i, j], zero));
-    let unrolled = if plan.terms % UNROLLED == 0 { UNROLLED } else { 1 };
-    each(b, "k", &(plan.terms / unrolled).into(), LoopKind::Reduction, &mut |b, k| {
+    let unrolled = if terms % UNROLLED == 0 { UNROLLED } else { 1 };
+    each(b, "k", &(terms / unrolled).into(), LoopKind::Reduction, &mut |b, k| {
         each(b, "u", &unrolled.into(), LoopKind::Unrolled, &mut |b, u| {
             let before = times(b, k, unrolled);
-            let k = plus(b, before, u);
+            let own = plus(b, before, u);
+            let k = plus(b, begin, own);
             grid.each(b, &mut |b, i, j| {
                 let square = plus(b, first, i);
                 let x = load(b, kernel.data, &[&image[..], &[n, square, k]].concat());
@@ -94,10 +128,7 @@ fn product(b: &mut Builder, kernel: &Kernel<'_>, tile: &Tile<'_>, sums: BufId, n
             });
         });
     });
-    grid.each(b, &mut |b, i, j| {
-        let sum = load(b, acc, &[i, j]);
-        b.store(sums, vec![n, i, j], sum);
-    });
+    acc
 }
 
 /// The results of a square in a vector of channels: of which sums, which square of the tile, which vector.
