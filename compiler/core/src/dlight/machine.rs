@@ -187,10 +187,9 @@ impl Machine {
     }
 
     /// The registers for a tile in which nothing is broadcast. Rows share what windows have in common, which takes as many
-    /// registers again as there are accumulators; where vectors are multiplied by numbers in other registers, these are
-    /// not there for vectors.
+    /// registers again as there are accumulators: with eight of them there are three rows.
     pub(super) fn without_broadcasts(&self) -> i64 {
-        if self.helium { self.registers - 2 } else { self.registers * 3 / 8 }
+        if self.helium { self.registers - 4 } else { self.registers * 3 / 8 }
     }
 
     /// A core without caches, whose vectors are numbers of 32 bits. One register is for addresses.

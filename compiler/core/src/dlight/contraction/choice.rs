@@ -451,7 +451,13 @@ fn cost(
     let (rows, most) = (of.rows, of.most);
     let panel = found.operands.iter().find_map(|o| o.panel).map(|(_, width)| width);
     let wide = found.dot.is_some_and(Dot::is_wide);
-    let (vectors, cycles) = if wide { of_words(&of, machine) } else { best(&of, panel, machine) };
+    // Where rows read their own vectors, more of them share what they are multiplied by and scaled by.
+    let own = machine.helium && found.operands.iter().all(|o| o.along(column));
+    let (vectors, cycles) = match (wide, own) {
+        (true, _) => of_words(&of, machine),
+        (false, true) => (1, tiles::cost(&of, 1, machine)),
+        (false, false) => best(&of, panel, machine),
+    };
     let mut rows_in_tile = if row.is_some() { most_rows(vectors, machine).min(most) } else { 1 };
     if wide {
         rows_in_tile = rows_in_tile.min(SUMS_OF_VECTORS / vectors);
