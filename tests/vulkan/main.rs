@@ -23,6 +23,8 @@ mod operators;
 #[path = "../conformance/ops/mod.rs"]
 mod ops;
 mod products;
+#[path = "../gpu/program.rs"]
+mod program;
 mod programs;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/random.rs"]
