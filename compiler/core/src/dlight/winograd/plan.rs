@@ -11,6 +11,9 @@ pub(super) const SIDE: i64 = RESULTS + TAPS - 1;
 /// Products of matrices.
 pub(super) const PRODUCTS: i64 = SIDE * SIDE;
 
+/// Bytes of the workspace that sums of the data may take: four times what an image has.
+const WORKSPACE: i64 = 16 << 20;
+
 /// Bytes that the products of a tile may take on the stack.
 const STACK: i64 = 48 << 10;
 
@@ -66,12 +69,18 @@ impl Plan {
         let stride = terms + if apart { lanes } else { 0 };
         let near = PRODUCTS * terms * found.channel.extent * bytes <= machine.second_bytes / 2;
         let plan = Plan { lanes, vectors, lines, rows, squares, terms, stride, near };
-        plan.pays(found, machine).then_some(plan)
+        let fits = plan.squares(found) * PRODUCTS * plan.stride * bytes <= WORKSPACE;
+        (fits && plan.pays(found, machine)).then_some(plan)
     }
 
     /// Channels of a tile.
     pub(super) fn width(&self) -> i64 {
         self.vectors * self.lanes
+    }
+
+    /// Squares of all images.
+    fn squares(&self, found: &Convolution) -> i64 {
+        found.outer.iter().map(|a| a.extent).product::<i64>() * self.squares[0] * self.squares[1]
     }
 
     /// Whether transforms and products of sums take clearly less than the products of windows.
@@ -83,7 +92,7 @@ impl Plan {
         /// Bytes of weights per cycle, for which nothing is computed meanwhile.
         const STREAM: i64 = 12;
         let images: i64 = found.outer.iter().map(|a| a.extent).product();
-        let squares = images * self.squares[0] * self.squares[1];
+        let squares = self.squares(found);
         let results: i64 = images * found.slides.iter().map(|s| s.results.extent).product::<i64>();
         let channels = (found.channel.extent + self.lanes - 1) / self.lanes;
         let terms = (self.terms + self.lanes - 1) / self.lanes;
