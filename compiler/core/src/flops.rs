@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tenfold_ir::relax::Op;
-use tenfold_ir::tir::{Dot, Elem, Expr, ExprId, Intrinsic, Launch, Param, PrimFunc, Scope, Stmt};
+use tenfold_ir::tir::{Dot, Elem, Expr, ExprId, Intrinsic, Launch, Param, PrimFunc, Scope, Stmt, Warp};
 use tenfold_ir::{ConstData, Function, Module};
 
 /// Float operations of one call of the entry, if every loop's extent is a constant. A function such as `exp` counts
@@ -83,6 +83,9 @@ fn expr(func: &PrimFunc, id: ExprId, seen: &mut BTreeSet<ExprId>) -> u64 {
         Expr::Load { .. } => 0,
         // Two products and a sum.
         Expr::Call(Intrinsic::Dot(Dot::Bf16), args, _) => 3 * own + inner(args),
+        // A thread's part of the products and sums of a tile: 16 of each for a lane.
+        Expr::Call(Intrinsic::Warp(Warp::Mma), args, _) => 32 * own + inner(args),
+        Expr::Call(Intrinsic::Warp(Warp::LdMatrix | Warp::LdMatrixTrans), args, _) => inner(args),
         Expr::Call(_, args, _) => own + inner(args),
         Expr::Shuffle(vectors, _) => inner(vectors),
         Expr::Ramp(a, b, _) => inner(&[*a, *b]),

@@ -15,6 +15,7 @@ mod narrow;
 mod ops;
 mod place;
 mod streams;
+mod warp;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -31,6 +31,7 @@ macro_rules! llvm {
 
 mod indirect;
 mod memory;
+mod warp;
 
 /// A value: constant, parameter or result of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

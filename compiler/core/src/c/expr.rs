@@ -209,7 +209,10 @@ impl Body<'_> {
             }
             Expr::If(..) => self.value(id),
             // `LowerMath` has expanded the first; vectors are for back ends that have them.
-            Expr::Call(Intrinsic::QMultiplyShift, ..) | Expr::Ramp(..) | Expr::Broadcast(..) | Expr::Shuffle(..) => {
+            Expr::Call(Intrinsic::QMultiplyShift | Intrinsic::Warp(_), ..)
+            | Expr::Ramp(..)
+            | Expr::Broadcast(..)
+            | Expr::Shuffle(..) => {
                 self.unsupported(expr);
                 "0".to_string()
             }

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Annotation, Dot};
+use super::{Annotation, Dot, Warp};
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::{ConstId, DType, Loc, Scalar};
@@ -161,6 +161,8 @@ pub enum Intrinsic {
     /// `dot4_u8i8(a, b)`, `dot2_bf16(a, b)` of i32: both are words; the sum of the products of what they hold.
     /// `dot8(a, …, b, …)`, `dot16(a, …, b, …)` of i8: the elements of the one operand, then those of the other one.
     Dot(Dot),
+    /// `ldmatrix(row)`, `mma(a, b, c)`: what the threads of a warp do together, with a part of each operand a thread.
+    Warp(Warp),
 }
 
 /// An expression.

@@ -22,6 +22,7 @@ mod verify;
 mod verify_types;
 mod view;
 mod walk;
+pub mod warp;
 
 pub use annotation::{AnnValue, Annotation};
 pub(crate) use annotation_text::quote;
@@ -39,3 +40,4 @@ pub use rewrite::{
 };
 pub use verify::{RULES, UNWRITABLE, verify, violations};
 pub use view::Viewer;
+pub use warp::Warp;

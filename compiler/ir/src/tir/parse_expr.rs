@@ -2,7 +2,7 @@
 
 use super::parse::{Parsed, Parser, access, dtype};
 use super::verify_types::expected;
-use super::{Dot, Elem, Expr, ExprId, Intrinsic, Ty, operands};
+use super::{Dot, Elem, Expr, ExprId, Intrinsic, Ty, Warp, operands};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::relax::{binary_name, compare_name, unary_name};
 use crate::{DType, Scalar};
@@ -191,6 +191,10 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                     Expr::Call(Intrinsic::Dot(dot), args, Ty { elem: Elem::Scalar(dot.dtype()), ..ty })
                 })
             }
+            (_, None, [.., last]) if warp(name).is_some_and(|f| f.lanes().len() == args.len()) => {
+                let ty = self.parser.func.exprs.ty(*last);
+                warp(name).map_or(Expr::Index(0), |f| Expr::Call(Intrinsic::Warp(f), args, ty))
+            }
             (_, None, [a]) if unary_op(name).is_some() => {
                 unary_op(name).map_or(Expr::Index(0), |op| Expr::Unary(op, *a))
             }
@@ -262,6 +266,11 @@ pub(super) fn parse_ty(text: &str) -> Parsed<Ty> {
     };
     let elem = if name == "index" { Elem::Index } else { Elem::Scalar(dtype(name)?) };
     Ok(Ty { elem, lanes })
+}
+
+/// The function of a warp of that name.
+fn warp(name: &str) -> Option<Warp> {
+    Warp::ALL.iter().find(|(known, _)| *known == name).map(|(_, f)| *f)
 }
 
 /// The sum of products of that name.

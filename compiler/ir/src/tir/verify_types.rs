@@ -1,6 +1,6 @@
 //! What type each expression must have.
 
-use super::{Dot, Elem, Expr, ExprId, Intrinsic, PrimFunc, Ty};
+use super::{Dot, Elem, Expr, ExprId, Intrinsic, PrimFunc, Ty, Warp};
 use crate::DType;
 use crate::op::{BinaryOp, Takes, UnaryOp};
 
@@ -131,6 +131,18 @@ fn is_dotted(dot: Dot, of: Ty) -> bool {
     of.elem == Elem::Scalar(if dot.is_wide() { DType::I8 } else { DType::I32 })
 }
 
+/// Whether these are what a thread gives a function of its warp: halves, and the sum of products.
+fn is_spread(f: Warp, args: &[Ty]) -> bool {
+    let halves = |ty: &Ty| matches!(ty.elem, Elem::Scalar(DType::F16 | DType::BF16));
+    let lanes = args.iter().map(|ty| ty.lanes).eq(f.lanes().iter().copied());
+    lanes
+        && match (f, args) {
+            (Warp::LdMatrix | Warp::LdMatrixTrans, [row]) => halves(row),
+            (Warp::Mma, [a, b, c]) => halves(a) && a.elem == b.elem && c.elem == Elem::Scalar(DType::F32),
+            (Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma, _) => false,
+        }
+}
+
 fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
     let i32s = |ty: &Ty| ty.elem == Elem::Scalar(DType::I32);
     let width = |ty: Ty| match ty.elem {
@@ -149,7 +161,16 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
         {
             Ok(Ty { elem: Elem::Scalar(dot.dtype()), ..*a })
         }
-        (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), _) => {
+        (Intrinsic::Warp(f), [.., last]) if is_spread(f, args) => Ok(*last),
+        (
+            Intrinsic::Fma
+            | Intrinsic::QMultiplyShift
+            | Intrinsic::Bitcast
+            | Intrinsic::Word
+            | Intrinsic::Dot(_)
+            | Intrinsic::Warp(_),
+            _,
+        ) => {
             let args: Vec<String> = args.iter().map(Ty::to_string).collect();
             Err(format!("arguments of types ({}) for {f:?}", args.join(", ")))
         }

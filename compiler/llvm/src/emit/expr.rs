@@ -69,6 +69,7 @@ impl<'c> Body<'_, 'c, '_> {
             Expr::Load { buf, index, access: _ } => self.load(*buf, index, self.prim.exprs.ty(id)),
             Expr::Call(Intrinsic::Dot(_), ..) => self.dot(id, None),
             Expr::Call(Intrinsic::Word, args, _) => self.word(args),
+            Expr::Call(Intrinsic::Warp(f), args, _) => self.warp(*f, args),
             Expr::Call(function, args, ty) => self.intrinsic(*function, args, *ty),
             Expr::Ramp(base, stride, lanes) => self.ramp(*base, *stride, *lanes),
             Expr::Broadcast(a, lanes) => {
@@ -140,7 +141,7 @@ impl<'c> Body<'_, 'c, '_> {
                 let to = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));
                 Ok(self.cx.ir.bitcast(*a, to))
             }
-            (Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), _) => {
+            (Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_) | Intrinsic::Warp(_), _) => {
                 Err(format!("`{function:?}` has {} operands", values.len()))
             }
         }

@@ -9,7 +9,7 @@ use inkwell::llvm_sys::core::{
 use super::{Ir, Seen, Type, Value, c_string};
 
 /// The address space of memory that the threads of a group share.
-const SHARED: u32 = 3;
+pub(super) const SHARED: u32 = 3;
 
 impl<'c> Ir<'c, '_> {
     /// Memory for the time of the call. The caller stands in the entry block.

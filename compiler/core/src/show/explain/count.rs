@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{Domain, IntExpr, IntervalSet, Prover, Range, Sym};
 use tenfold_ir::op::UnaryOp;
-use tenfold_ir::tir::{BufId, Dot, Elem, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{BufId, Dot, Elem, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, VarId, Viewer, Warp};
 
 use crate::work;
 
@@ -266,7 +266,9 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
             let once = of_type(func, e, 3);
             return Cost { flops: 3 * once.flops, ..once };
         }
-        Expr::Call(Intrinsic::Bitcast | Intrinsic::Word, ..)
+        // A thread's part of the products and sums of a tile: 16 of each for a lane.
+        Expr::Call(Intrinsic::Warp(Warp::Mma), ..) => (e, 32),
+        Expr::Call(Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Warp(_), ..)
         | Expr::Const(_)
         | Expr::Index(_)
         | Expr::Var(_)

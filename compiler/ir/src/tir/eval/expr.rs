@@ -148,6 +148,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
         (Intrinsic::Dot(dot @ (Dot::Eight | Dot::Sixteen)), _) if args.len() == dot.operands() => {
             Ok(dot::products(args))
         }
+        (Intrinsic::Warp(f), _) => Err(format!("`{}` where a thread is alone", f.name())),
         (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), _) => {
             Err(format!("{} arguments for {f:?}", args.len()))
         }

@@ -455,6 +455,27 @@ impl<'a, 'm> Frame<'a, 'm> {
         Ok(())
     }
 
+    /// A statement that threads run together begins for this one.
+    pub(super) fn begin(&mut self, stmt: &'m Stmt) {
+        self.current = Some(stmt);
+    }
+
+    /// Stores values that are there.
+    pub(super) fn put(&mut self, stmt: &'m Stmt, made: Vec<Cell>) -> Result<(), String> {
+        let Stmt::Store { buf, index, access, .. } = stmt else { return Ok(()) };
+        self.begin(stmt);
+        for (lane, new) in (0..).zip(made) {
+            let (at, sure) = self.index(index, lane)?;
+            let (view, cell) = self.cell(*buf, &at, *access)?;
+            if !sure || new.value.value.dtype != self.func.buffers[buf.0 as usize].dtype {
+                return Err(format!("what a warp makes is stored in `{}`", self.func.buffers[buf.0 as usize].name));
+            }
+            self.touch(*buf, &at, (view, cell), true)?;
+            self.machine.memories[view.memory].set(cell, new);
+        }
+        Ok(())
+    }
+
     fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId, access: Access) -> Result<(), String> {
         let lanes = self.func.exprs.ty(value).lanes;
         let data = &self.func.buffers[buf.0 as usize];

@@ -13,6 +13,7 @@ mod race;
 mod tests;
 mod threads;
 mod values;
+mod warps;
 
 use std::collections::BTreeMap;
 

@@ -18,6 +18,13 @@ pub(super) struct Step {
     at: i64,
 }
 
+impl Step {
+    /// The number of a thread along x.
+    pub(super) fn along_x(&self) -> Option<i64> {
+        (self.axis == Axis::Thread(ThreadAxis::Thread(0))).then_some(self.at)
+    }
+}
+
 /// What makes iterations run at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Axis {

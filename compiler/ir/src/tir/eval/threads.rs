@@ -4,23 +4,31 @@
 
 use super::frame::{Frame, State};
 use super::race::Step;
+use super::warps::of_warp;
 use crate::Scalar;
 use crate::eval::Bounded;
 use crate::tir::{Block, BufId, ExprId, LoopKind, Scope, Stmt, ThreadAxis, VarId};
 
 /// What one thread holds while others run.
 #[derive(Clone)]
-struct Thread {
+pub(super) struct Thread {
     state: State,
     steps: Vec<Step>,
     /// The virtual threads around, which share no memory that is allocated inside of them.
     group: Vec<i64>,
 }
 
+impl Thread {
+    /// Its number along x.
+    pub(super) fn along_x(&self) -> Option<i64> {
+        self.steps.iter().find_map(Step::along_x)
+    }
+}
+
 /// Whether threads have to go through a statement together.
 pub(super) fn waits(func: &crate::tir::PrimFunc, stmt: &Stmt) -> bool {
     let shared = |buf: &BufId| func.buffers.get(buf.0 as usize).is_some_and(|b| is_shared(b.scope));
-    stmt.any(&mut |s| matches!(s, Stmt::Barrier(_)) || s.allocates().iter().any(shared))
+    stmt.any(&mut |s| matches!(s, Stmt::Barrier(_)) || s.allocates().iter().any(shared) || of_warp(func, s).is_some())
 }
 
 /// Whether the threads of a block have one of it.
@@ -84,7 +92,11 @@ impl<'m> Frame<'_, 'm> {
     }
 
     /// Runs `f` as one of the threads.
-    fn within<R>(&mut self, thread: &mut Thread, f: impl FnOnce(&mut Self) -> Result<R, String>) -> Result<R, String> {
+    pub(super) fn within<R>(
+        &mut self,
+        thread: &mut Thread,
+        f: impl FnOnce(&mut Self) -> Result<R, String>,
+    ) -> Result<R, String> {
         std::mem::swap(&mut self.state, &mut thread.state);
         self.machine.races.resume(&thread.steps);
         self.now += 1;
@@ -141,11 +153,13 @@ impl<'m> Frame<'_, 'm> {
                 self.loc = before;
                 result
             }
-            Stmt::Store { .. }
-            | Stmt::Evaluate(_)
-            | Stmt::Call { .. }
-            | Stmt::Assert { .. }
-            | Stmt::Prefetch { .. } => team.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.stmt(stmt))),
+            Stmt::Store { .. } => match of_warp(self.func, stmt) {
+                Some(of) => self.warps(stmt, of, &mut team.threads),
+                None => team.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.stmt(stmt))),
+            },
+            Stmt::Evaluate(_) | Stmt::Call { .. } | Stmt::Assert { .. } | Stmt::Prefetch { .. } => {
+                team.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.stmt(stmt)))
+            }
         }
     }
 

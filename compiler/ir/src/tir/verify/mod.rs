@@ -42,6 +42,8 @@ pub fn violations(module: &Module, func: &PrimFunc) -> Vec<Violation> {
         seen: vec![0; func.exprs.len()],
         now: 0,
         axes: Vec::new(),
+        warps: false,
+        stored: None,
     };
     check.names();
     check.params();
@@ -73,6 +75,10 @@ struct Check<'f> {
     now: u32,
     /// Thread axes of the loops around.
     axes: Vec<LoopKind>,
+    /// Whether the threads around are whole warps.
+    warps: bool,
+    /// What the statement stores.
+    stored: Option<ExprId>,
 }
 
 impl<'f> Check<'f> {
@@ -244,6 +250,7 @@ impl<'f> Check<'f> {
                 self.fail(rules::BOUND, format!("`{}` is used where it is not bound", self.sym(*var)));
             }
             Expr::Load { buf, index, .. } => self.access(*buf, index),
+            Expr::Call(Intrinsic::Warp(f), args, _) => self.warp(*f, id, args),
             Expr::Const(_)
             | Expr::Index(_)
             | Expr::Var(_)
@@ -319,6 +326,10 @@ impl<'f> Check<'f> {
 
     fn stmt(&mut self, stmt: &Stmt) {
         self.now += 1;
+        self.stored = match stmt {
+            Stmt::Store { value, .. } => Some(*value),
+            _ => None,
+        };
         match stmt {
             Stmt::Seq(all) => all.iter().for_each(|s| self.stmt(s)),
             Stmt::For { var, min, extent, kind, annotations, body } => {
@@ -327,7 +338,10 @@ impl<'f> Check<'f> {
                 for end in [*min, *extent] {
                     self.typed(rules::INDEX, end, &format!("`{ty}`"), |found| found == ty);
                 }
+                let around = self.warps;
+                self.warps = self.in_warps(*kind, *min, *extent);
                 self.inside(&[*var], |c| c.within(*kind, |c| c.stmt(body)));
+                self.warps = around;
             }
             Stmt::While { cond, body } => {
                 self.cond(*cond);
@@ -562,7 +576,10 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
         | Expr::Select(..)
         | Expr::Cast(..)
         | Expr::Load { .. }
-        | Expr::Call(Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), ..)
+        | Expr::Call(
+            Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_) | Intrinsic::Warp(_),
+            ..,
+        )
         | Expr::Ramp(..)
         | Expr::Broadcast(..)
         | Expr::Shuffle(..) => false,

@@ -1,7 +1,10 @@
 //! What may stand where: barriers, loops over threads, calls of device functions, annotations.
 
 use super::{Check, rules};
-use crate::tir::{Annotation, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty};
+use crate::tir::warp::{WARP, Warp};
+use crate::tir::{
+    Annotation, Expr, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty,
+};
 
 impl Check<'_> {
     /// Inside of a loop of this kind.
@@ -29,6 +32,57 @@ impl Check<'_> {
         }
         if self.axes.is_empty() {
             self.fail(rules::BARRIER_PLACE, "a barrier outside of loops over thread axes");
+        }
+    }
+
+    /// Whether what stands in a loop runs on whole warps: threads along x alone, a multiple of as many as a warp has.
+    pub(super) fn in_warps(&self, kind: LoopKind, min: ExprId, extent: ExprId) -> bool {
+        let literal = |e: ExprId| if (e.0 as usize) < self.func.exprs.len() { self.func.literal(e) } else { None };
+        match kind {
+            LoopKind::ThreadBound(ThreadAxis::Thread(0)) => {
+                let others = |k: &LoopKind| matches!(k, LoopKind::ThreadBound(ThreadAxis::Thread(_)));
+                let whole = literal(extent).is_some_and(|n| n > 0 && n % WARP == 0);
+                whole && literal(min) == Some(0) && !self.axes.iter().any(others)
+            }
+            LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread => false,
+            LoopKind::ThreadBound(ThreadAxis::Block(_))
+            | LoopKind::Serial
+            | LoopKind::Reduction
+            | LoopKind::Parallel
+            | LoopKind::Vectorized
+            | LoopKind::Unrolled => self.warps,
+        }
+    }
+
+    /// A function of a warp, which gives the value `id`.
+    pub(super) fn warp(&mut self, f: Warp, id: ExprId, args: &[ExprId]) {
+        let name = f.name();
+        if self.stored != Some(id) {
+            self.fail(rules::WARP, format!("`{name}` in an expression; it is stored by itself"));
+        }
+        if !self.warps {
+            self.fail(
+                rules::WARP,
+                format!("`{name}` outside of `threadIdx.x` with a multiple of {WARP} threads alone"),
+            );
+        }
+        let read = |e: &ExprId| match self.func.exprs.get(*e) {
+            Expr::Load { buf, index, .. } => match (self.func.buffers.get(buf.0 as usize), &index[..]) {
+                (Some(data), [at]) => Some((data.scope, *at)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let row = |e: &ExprId| {
+            let neighbours = |at: ExprId| matches!(self.func.exprs.get(at), Expr::Ramp(_, one, _) if self.func.literal(*one) == Some(1));
+            read(e).is_some_and(|(scope, at)| matches!(scope, Scope::Shared | Scope::SharedDyn) && neighbours(at))
+        };
+        let of_rows = match f {
+            Warp::LdMatrix | Warp::LdMatrixTrans => true,
+            Warp::Mma => false,
+        };
+        if of_rows && !args.iter().all(row) {
+            self.fail(rules::WARP, format!("`{name}` of what are no neighbours in shared memory"));
         }
     }
 

@@ -38,6 +38,7 @@ rules! {
     AXIS "thread_axis" "A loop over a thread axis stands in no other one over it; thread blocks stand around threads."
     BARRIER_SCOPE "barrier_scope" "A barrier is for memory that threads share."
     BARRIER_PLACE "barrier_place" "A barrier stands inside of thread blocks."
+    WARP "warp" "What a warp does together is all that is stored, where threads are whole warps along x alone."
     ASSERT "assert_exported" "A check stands in a function that is exported, which has a status."
     CALLEE "callee" "What is called is a prim-func of the module."
     ARGUMENTS "arguments" "Arguments agree with the parameters of the callee."

@@ -1,0 +1,131 @@
+//! What the threads of a warp do together: all of them give their operands before one of them gets its result.
+
+use super::frame::Frame;
+use super::memory::Cell;
+use super::threads::Thread;
+use crate::DType;
+use crate::eval::{Bounded, Sum, dot};
+use crate::op::BinaryOp;
+use crate::tir::warp::{WARP, Warp, of_left, of_right, of_sum, source};
+use crate::tir::{Expr, ExprId, Intrinsic, PrimFunc, Stmt};
+
+/// Terms of a product of tiles.
+const DEPTH: usize = 16;
+
+/// What a thread gives: the lanes of each operand but a sum, and the sums that products are added to.
+struct Given {
+    lanes: Vec<Vec<Bounded>>,
+    sums: Vec<Sum>,
+}
+
+/// The function of a warp that a statement stores what it gives of.
+pub(super) fn of_warp<'m>(func: &'m PrimFunc, stmt: &Stmt) -> Option<(Warp, &'m [ExprId])> {
+    match stmt {
+        Stmt::Store { value, .. } => match func.exprs.get(*value) {
+            Expr::Call(Intrinsic::Warp(f), args, _) => Some((*f, args)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl<'m> Frame<'_, 'm> {
+    /// Runs a statement that stores what a warp makes, for each warp of the threads.
+    pub(super) fn warps(
+        &mut self,
+        stmt: &'m Stmt,
+        (f, args): (Warp, &'m [ExprId]),
+        threads: &mut [Thread],
+    ) -> Result<(), String> {
+        for warp in threads.chunks_mut(WARP as usize) {
+            let lanes: Vec<i64> = warp.iter().filter_map(Thread::along_x).collect();
+            let first = lanes.first().copied().unwrap_or(-1);
+            if first % WARP != 0 || !lanes.iter().copied().eq(first..first + WARP) {
+                return Err(format!("`{}` that {} of {WARP} threads of a warp reach", f.name(), lanes.len()));
+            }
+            let mut given = Vec::new();
+            for thread in warp.iter_mut() {
+                given.push(self.within(thread, |frame| frame.given(stmt, f, args))?);
+            }
+            for (t, thread) in warp.iter_mut().enumerate() {
+                let made = made(f, t, &given)?;
+                self.within(thread, |frame| frame.put(stmt, made))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn given(&mut self, stmt: &'m Stmt, f: Warp, args: &'m [ExprId]) -> Result<Given, String> {
+        self.begin(stmt);
+        let (halves, sums) = match f {
+            Warp::LdMatrix | Warp::LdMatrixTrans => (args, None),
+            Warp::Mma => (&args[..args.len() - 1], args.last()),
+        };
+        let mut given = Given { lanes: Vec::new(), sums: Vec::new() };
+        for (arg, lanes) in halves.iter().zip(f.lanes()) {
+            given.lanes.push((0..*lanes).map(|lane| self.expr(*arg, lane)).collect::<Result<_, _>>()?);
+            if sums.is_none() {
+                self.is_aligned(f, *arg)?;
+            }
+        }
+        if let Some(sum) = sums {
+            for lane in 0..self.func.exprs.ty(*sum).lanes {
+                given.sums.push(self.sum(*sum, lane)?);
+            }
+        }
+        Ok(given)
+    }
+
+    /// The sum that a lane of an expression is, as it was made.
+    fn sum(&mut self, id: ExprId, lane: u16) -> Result<Sum, String> {
+        let value = self.expr(id, lane)?;
+        let known = match self.func.exprs.get(id) {
+            Expr::Load { buf, index, access } => {
+                let (at, _) = self.index(index, lane)?;
+                let (view, cell) = self.cell(*buf, &at, *access)?;
+                self.machine.memories[view.memory].get(cell, DType::F32).and_then(|cell| cell.sum)
+            }
+            _ => None,
+        };
+        Ok(known.filter(|sum| sum.op() == BinaryOp::Add).unwrap_or_else(|| Sum::new(BinaryOp::Add, value)))
+    }
+
+    /// That a row begins where the instruction takes it: at a multiple of its 16 bytes.
+    fn is_aligned(&mut self, f: Warp, row: ExprId) -> Result<(), String> {
+        let Expr::Load { buf, index, access } = self.func.exprs.get(row) else { return Ok(()) };
+        let (at, _) = self.index(index, 0)?;
+        let (view, cell) = self.cell(*buf, &at, *access)?;
+        if cell / view.unit % 8 == 0 {
+            return Ok(());
+        }
+        let name = &self.func.buffers[buf.0 as usize].name;
+        Err(format!("`{}` of `{name}`{at:?}, which begins at no multiple of 16 bytes", f.name()))
+    }
+}
+
+/// What thread `t` gets.
+fn made(f: Warp, t: usize, given: &[Given]) -> Result<Vec<Cell>, String> {
+    let lane = |thread: usize, operand: usize, lane: usize| {
+        let lanes = given.get(thread).and_then(|given| given.lanes.get(operand));
+        lanes.and_then(|lanes| lanes.get(lane)).copied().ok_or_else(|| format!("`{}` of too few lanes", f.name()))
+    };
+    match f {
+        Warp::LdMatrix | Warp::LdMatrixTrans => (0..8)
+            .map(|n| {
+                let (thread, place) = source(t, n, f == Warp::LdMatrixTrans);
+                Ok(Cell { value: lane(thread, 0, place)?, sum: None })
+            })
+            .collect(),
+        Warp::Mma => (0..)
+            .zip(&given[t].sums)
+            .map(|(n, sum)| {
+                let (mut sum, (row, column)) = (*sum, of_sum(t, n));
+                for term in 0..DEPTH {
+                    let ((x, left), (y, right)) = (of_left(row, term), of_right(term, column));
+                    sum.add(dot::product(lane(x, 0, left)?, lane(y, 1, right)?));
+                }
+                Ok(Cell { value: sum.total(), sum: Some(sum) })
+            })
+            .collect(),
+    }
+}
