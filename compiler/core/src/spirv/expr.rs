@@ -164,6 +164,10 @@ impl Body<'_> {
             (Intrinsic::Word, parts) => Ok(self.out.packed(parts)),
             (Intrinsic::Dot(Dot::Bytes { signed }), [a, b]) => Ok(self.out.dot_bytes(signed, *a, *b)),
             (Intrinsic::Dot(Dot::Bf16), [a, b]) => Ok(self.out.dot_bf16(*a, *b)),
+            (Intrinsic::Warp(f), _) => Err(Cannot {
+                what: format!("`{}`", f.name()),
+                why: "Vulkan does not say how many threads a subgroup has: share memory instead",
+            }),
             _ => Err(Cannot::unexpanded(format!("{f:?}"))),
         }
     }

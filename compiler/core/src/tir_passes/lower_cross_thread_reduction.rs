@@ -1,9 +1,10 @@
-//! `LowerCrossThreadReduction`: a reduction over threads becomes a tree in shared memory. (TVM: the pass of that name.)
+//! `LowerCrossThreadReduction`: a reduction over threads becomes a butterfly of warps, or a tree in shared memory.
+//! (TVM: the pass of that name.)
 //!
 //! Runs where blocks are. Of a loop over threads that is annotated `cross_thread`, the block inside must have an init and
 //! store `b[i] = b[i] op term` with an operator that takes any order; the loops between bind reduce iterators alone. Each
-//! thread reduces its part, the parts are combined by halves with barriers between, and the first thread writes the
-//! result. A function that is `strict` is refused for floats, since the order changes. Other loops are left alone.
+//! thread reduces its part, the parts are combined in registers where threads run in warps (`butterfly`), else by halves
+//! with barriers between, and the first thread writes the result. A function that is `strict` is refused for floats, since the order changes. Other loops are left alone.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +13,11 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp, ReduceOp};
 use tenfold_ir::tir::copy::substitute;
 use tenfold_ir::tir::{
-    Access, Annotation, Block, BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId,
-    expr_vars,
+    Access, Annotation, Block, BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt, ThreadAxis,
+    VarId, expr_vars,
 };
 
+use super::butterfly::{Threads, are_warps, has_warps};
 use super::kernel::{Made, bare, block_of, constant, is_thread, refuse, try_body, try_children, with_alloc};
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
@@ -24,16 +26,21 @@ use crate::pass::{Pass, PassContext, PassPhase};
 pub(crate) const PASS: Pass = Pass::on_prim_func("LowerCrossThreadReduction", &lower_cross_thread_reduction)
     .in_phase(PassPhase::Blocks)
     .lowering()
-    .about("makes trees in shared memory of reductions over threads");
+    .about("makes butterflies of warps or trees in shared memory of reductions over threads");
 
-fn lower_cross_thread_reduction(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileError> {
-    try_body(func, |b, body| Lower { b, around: Vec::new() }.stmt(body))
+fn lower_cross_thread_reduction(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
+    let warps = has_warps(context);
+    try_body(func, |b, body| Lower { b, around: Vec::new(), others: false, warps }.stmt(body))
 }
 
 struct Lower<'b> {
     b: &'b mut Builder,
     /// Thread loops around, with their numbers of threads.
     around: Vec<(VarId, i64)>,
+    /// Whether a loop over threads is around.
+    others: bool,
+    /// Whether threads exchange values in warps.
+    warps: bool,
 }
 
 /// `buf[index] = buf[index] op term`, beginning with `init`.
@@ -55,7 +62,10 @@ impl Lower<'_> {
         }
         let threads = constant(self.b.func(), extent).filter(|_| is_thread(kind));
         self.around.extend(threads.map(|n| (var, n)));
+        let others = self.others;
+        self.others |= is_thread(kind);
         let body = self.stmt(*body);
+        self.others = others;
         if threads.is_some() {
             self.around.pop();
         }
@@ -85,16 +95,33 @@ impl Lower<'_> {
         let update = self.update(&block)?;
         annotations.retain(|a| *a != Annotation::CrossThread);
         let dtype = self.b.buf(update.buf).dtype;
-        let rows = self.around.iter().map(|(_, n)| IntExpr::from(*n)).chain([IntExpr::from(threads)]);
-        let cross = self.b.buffer("cross", dtype, rows.collect(), Scope::Shared);
         let part = self.b.buffer("part", dtype, Vec::new(), Scope::Local);
         let mut all = self.own_part(part, &update, &block, &loops);
-        all.extend(self.tree(cross, part, var, threads, update.op));
-        all.push(self.result(cross, var, &update));
         let values = block.iters.iter().map(|i| (i.var, i.value)).collect();
-        let body = substitute(self.b, Stmt::seq(all), &values);
-        let body = with_alloc(cross, with_alloc(part, body));
+        let body = if let Some((group, op)) = self.in_warps(var, kind, threads, update.op) {
+            let combined = group.combine(self.b, part, op, all);
+            let total = self.b.load(part, Vec::new(), Access::Proven);
+            let last = self.result(total, var, &update);
+            with_alloc(part, substitute(self.b, combined.then([last]), &values))
+        } else {
+            let rows = self.around.iter().map(|(_, n)| IntExpr::from(*n)).chain([IntExpr::from(threads)]);
+            let cross = self.b.buffer("cross", dtype, rows.collect(), Scope::Shared);
+            all.extend(self.tree(cross, part, var, threads, update.op));
+            let zero = self.b.index(0);
+            let first = self.at(zero);
+            let total = self.b.load(cross, first, Access::Proven);
+            all.push(self.result(total, var, &update));
+            with_alloc(cross, with_alloc(part, substitute(self.b, Stmt::seq(all), &values)))
+        };
         Ok(Stmt::For { var, min, extent, kind, annotations, body: Box::new(body) })
+    }
+
+    /// The threads, if they are warps and have no others beside them.
+    fn in_warps(&mut self, var: VarId, kind: LoopKind, count: i64, op: BinaryOp) -> Option<(Threads, ReduceOp)> {
+        let x = kind == LoopKind::ThreadBound(ThreadAxis::Thread(0));
+        let alone = self.warps && x && !self.others && are_warps(count);
+        let op = unit(op).filter(|_| alone)?;
+        Some((Threads { count, number: self.b.read(var) }, op))
     }
 
     /// The loops down to the block, and the block.
@@ -199,10 +226,8 @@ impl Lower<'_> {
         all
     }
 
-    fn result(&mut self, cross: BufId, var: VarId, update: &Update) -> Stmt {
+    fn result(&mut self, total: ExprId, var: VarId, update: &Update) -> Stmt {
         let (me, zero) = (self.b.read(var), self.b.index(0));
-        let first = self.at(zero);
-        let total = self.b.load(cross, first, Access::Proven);
         let dtype = self.b.buf(update.buf).dtype;
         let neutral = unit(update.op).map(|op| op.unit(dtype));
         let is_neutral = matches!(self.b.func().exprs.get(update.init), Expr::Const(s) if Some(*s) == neutral);

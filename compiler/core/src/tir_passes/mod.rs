@@ -2,6 +2,7 @@
 
 pub(crate) mod bf16_compute_legalize;
 pub(crate) mod bind_threads;
+mod butterfly;
 pub(crate) mod compact_buffer_allocation;
 pub(crate) mod convert_blocks_to_opaque;
 pub(crate) mod flatten_buffer;

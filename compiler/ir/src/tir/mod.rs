@@ -40,4 +40,4 @@ pub use rewrite::{
 };
 pub use verify::{RULES, UNWRITABLE, verify, violations};
 pub use view::Viewer;
-pub use warp::Warp;
+pub use warp::{Bit, WARP, Warp};

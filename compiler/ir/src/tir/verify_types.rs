@@ -131,7 +131,7 @@ fn is_dotted(dot: Dot, of: Ty) -> bool {
     of.elem == Elem::Scalar(if dot.is_wide() { DType::I8 } else { DType::I32 })
 }
 
-/// Whether these are what a thread gives a function of its warp: halves, and the sum of products.
+/// Whether these are what a thread gives a function of its warp: halves, and the sum of products; or an element.
 fn is_spread(f: Warp, args: &[Ty]) -> bool {
     let halves = |ty: &Ty| matches!(ty.elem, Elem::Scalar(DType::F16 | DType::BF16));
     let lanes = args.iter().map(|ty| ty.lanes).eq(f.lanes().iter().copied());
@@ -139,7 +139,8 @@ fn is_spread(f: Warp, args: &[Ty]) -> bool {
         && match (f, args) {
             (Warp::LdMatrix | Warp::LdMatrixTrans, [row]) => halves(row),
             (Warp::Mma, [a, b, c]) => halves(a) && a.elem == b.elem && c.elem == Elem::Scalar(DType::F32),
-            (Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma, _) => false,
+            (Warp::ShuffleXor(_), [value]) => value.elem != Elem::Index,
+            (Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::ShuffleXor(_), _) => false,
         }
 }
 

@@ -1,4 +1,5 @@
-//! What the 32 threads of a warp do together: matrices of 8 by 8 halves out of shared memory, and products of tiles.
+//! What the 32 threads of a warp do together: matrices of 8 by 8 halves out of shared memory, products of tiles, and
+//! values that they exchange.
 
 /// Threads of a warp. Each holds a part of every operand and of the result, as PTX spreads them.
 pub const WARP: i64 = 32;
@@ -16,12 +17,36 @@ pub enum Warp {
     /// `mma(a, b, c)`: `c + a b` of a tile of 16 by 8 `f32`, 16 halves deep. The products are terms of the sum, which may
     /// be taken in any order.
     Mma,
+    /// `shuffle_xor16(x)`: what `x` is in the thread whose number differs in that bit.
+    ShuffleXor(Bit),
+}
+
+/// A bit of a thread's number in its warp: 1, 2, 4, 8 or 16.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Bit(u8);
+
+impl Bit {
+    /// All, the highest one first: the steps of a butterfly over a warp.
+    pub const ALL: [Bit; 5] = [Bit(16), Bit(8), Bit(4), Bit(2), Bit(1)];
+
+    /// The number that has this bit alone.
+    pub fn number(self) -> i64 {
+        self.0.into()
+    }
 }
 
 impl Warp {
     /// All with their names.
-    pub const ALL: [(&'static str, Warp); 3] =
-        [("ldmatrix", Warp::LdMatrix), ("ldmatrix_trans", Warp::LdMatrixTrans), ("mma", Warp::Mma)];
+    pub const ALL: [(&'static str, Warp); 8] = [
+        ("ldmatrix", Warp::LdMatrix),
+        ("ldmatrix_trans", Warp::LdMatrixTrans),
+        ("mma", Warp::Mma),
+        ("shuffle_xor16", Warp::ShuffleXor(Bit(16))),
+        ("shuffle_xor8", Warp::ShuffleXor(Bit(8))),
+        ("shuffle_xor4", Warp::ShuffleXor(Bit(4))),
+        ("shuffle_xor2", Warp::ShuffleXor(Bit(2))),
+        ("shuffle_xor1", Warp::ShuffleXor(Bit(1))),
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -33,6 +58,7 @@ impl Warp {
         match self {
             Warp::LdMatrix | Warp::LdMatrixTrans => &[8],
             Warp::Mma => &[8, 4, 4],
+            Warp::ShuffleXor(_) => &[1],
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the threads of a warp do together, by the instructions that `compiler/docs/nvptx.md` tells of.
 
 use tenfold_ir::DType;
-use tenfold_ir::tir::{Elem, Expr, ExprId, Warp};
+use tenfold_ir::tir::{Bit, Elem, Expr, ExprId, WARP, Warp};
 
 use super::expr::contiguous;
 use super::function::{Body, Result};
@@ -17,7 +17,11 @@ impl<'c> Body<'_, 'c, '_> {
             (Warp::LdMatrix, [row]) => self.matrices("", *row),
             (Warp::LdMatrixTrans, [row]) => self.matrices(".trans", *row),
             (Warp::Mma, [a, b, c]) => self.mma(*a, *b, *c),
-            (Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma, _) => {
+            (Warp::ShuffleXor(bit), [value]) => {
+                let value = self.expr(*value)?;
+                Ok(self.shuffled(bit, value))
+            }
+            (Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::ShuffleXor(_), _) => {
                 Err(format!("`{}` has {} operands", f.name(), args.len()))
             }
         }
@@ -56,6 +60,30 @@ impl<'c> Body<'_, 'c, '_> {
         given.extend((0..4).map(|n| ir.extract(sum, n)));
         let sums = ir.together(ir.intrinsic(name, &[], &given));
         Ok(self.vector_of(sums, ir.float(32), 4))
+    }
+
+    /// What a value is in another thread of the warp, in words of 32 bits.
+    fn shuffled(&self, bit: Bit, value: Value<'c>) -> Value<'c> {
+        let (ir, ty) = (self.cx.ir, value.ty());
+        let (word, bits) = (ir.int(32), ty.bits());
+        let raw = ir.bitcast(value, ir.int(bits));
+        if bits <= 32 {
+            let given = self.shuffled_word(bit, ir.resize(false, raw, word));
+            return ir.bitcast(ir.resize(false, given, ir.int(bits)), ty);
+        }
+        let mut words = ir.bitcast(raw, word.times(bits / 32));
+        for n in 0..bits / 32 {
+            words = ir.insert(words, self.shuffled_word(bit, ir.extract(words, n)), n);
+        }
+        ir.bitcast(words, ty)
+    }
+
+    fn shuffled_word(&self, bit: Bit, value: Value<'c>) -> Value<'c> {
+        let ir = self.cx.ir;
+        let number = |n: i64| ir.const_int(ir.int(32), n);
+        // All threads of the warp take part, each from one of the same 32.
+        let given = [number(-1), value, number(bit.number()), number(WARP - 1)];
+        ir.together(ir.intrinsic("llvm.nvvm.shfl.sync.bfly.i32", &[], &given))
     }
 
     /// The parts of what an intrinsic gives, as a vector.

@@ -23,6 +23,7 @@ use tenfold_ir::Module;
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{Builder, ExprId, FuncKind, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer};
 
+use super::butterfly::has_warps;
 use super::kernel::{bare, constant, is_bound};
 use super::vectorize_loop::dependence;
 use super::{rewrite_body, thread_sync};
@@ -51,7 +52,7 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
     let strict = func.strict || context.strict;
     let mut taken = Vec::new();
     let func = rewrite_body(func, |b, body| {
-        let mut bind = Bind { b, free: &free, strict, taken: Vec::new() };
+        let mut bind = Bind { b, free: &free, strict, warps: has_warps(context), taken: Vec::new() };
         let body = bind.host(body);
         taken = bind.taken;
         body
@@ -90,6 +91,8 @@ struct Bind<'a> {
     b: &'a mut Builder,
     free: &'a BTreeSet<VarId>,
     strict: bool,
+    /// Whether threads exchange values in warps.
+    warps: bool,
     /// The rule of each kernel, in order.
     taken: Vec<&'static Rule>,
 }

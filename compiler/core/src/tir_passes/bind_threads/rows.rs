@@ -7,6 +7,7 @@ use tenfold_ir::op::{BinaryOp, ReduceOp};
 use tenfold_ir::tir::{Access, BufId, Expr, ExprId, LoopKind, PrimFunc, Scope, Stmt, VarId, accesses, expr_vars};
 
 use super::{Bind, Loop, THREADS};
+use crate::tir_passes::butterfly::Threads;
 use crate::tir_passes::kernel::{bare, constant, with_alloc};
 
 /// Bytes of local buffers that threads of a group may share: with the trees of reductions half of what every device has.
@@ -165,12 +166,11 @@ impl Bind<'_> {
         Stmt::loop_(step, zero, steps, LoopKind::Serial, body)
     }
 
-    /// Each thread reduces its part; the parts are combined by halves, and the first thread adds the result.
+    /// Each thread reduces its part; the parts are combined in warps or by halves, and the first thread adds the result.
     fn tree(&mut self, thread: VarId, l: Loop, update: &Update) -> Stmt {
         let dtype = self.b.buf(update.buf).dtype;
         let one = || vec![IntExpr::from(1)];
         let part = self.b.buffer("part", dtype, one(), Scope::Local);
-        let cross = self.b.buffer("cross", dtype, vec![IntExpr::from(THREADS)], Scope::Shared);
         let (zero, me) = (self.b.index(0), self.b.read(thread));
         let op = update.op.combiner();
         let unit = self.b.scalar(update.op.unit(dtype));
@@ -178,6 +178,13 @@ impl Bind<'_> {
         let old = self.b.load(part, vec![zero], Access::Proven);
         let sum = self.b.binary(op, old, update.term);
         let own = self.columns(thread, l, store(part, zero, sum));
+        let threads = Threads { count: THREADS, number: me };
+        if self.warps {
+            let combined = threads.combine(self.b, part, update.op, vec![start, own]);
+            let last = self.last(thread, update, part);
+            return with_alloc(part, combined.then([last]));
+        }
+        let cross = self.b.buffer("cross", dtype, vec![IntExpr::from(THREADS)], Scope::Shared);
         let old = self.b.load(part, vec![zero], Access::Proven);
         let mut all = vec![start, own, store(cross, me, old)];
         let mut half = THREADS / 2;
@@ -191,14 +198,19 @@ impl Bind<'_> {
             all.push(self.below(me, limit, store(cross, me, sum)));
             half /= 2;
         }
-        let old = self.b.load(update.buf, update.index.clone(), Access::Proven);
-        let sum = self.b.load(cross, vec![zero], Access::Proven);
-        let sum = self.b.binary(op, old, sum);
-        let last = Stmt::Store { buf: update.buf, index: update.index.clone(), value: sum, access: Access::Proven };
-        all.push(Stmt::Barrier(Scope::Shared));
-        let last = self.alone(thread, last);
-        all.push(last);
+        let last = self.last(thread, update, cross);
+        all.extend([Stmt::Barrier(Scope::Shared), last]);
         with_alloc(cross, with_alloc(part, Stmt::Seq(all)))
+    }
+
+    /// The first thread adds what the first element of `from` is.
+    fn last(&mut self, thread: VarId, update: &Update, from: BufId) -> Stmt {
+        let zero = self.b.index(0);
+        let old = self.b.load(update.buf, update.index.clone(), Access::Proven);
+        let sum = self.b.load(from, vec![zero], Access::Proven);
+        let value = self.b.binary(update.op.combiner(), old, sum);
+        let last = Stmt::Store { buf: update.buf, index: update.index.clone(), value, access: Access::Proven };
+        self.alone(thread, last)
     }
 }
 

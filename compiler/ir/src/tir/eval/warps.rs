@@ -58,13 +58,13 @@ impl<'m> Frame<'_, 'm> {
     fn given(&mut self, stmt: &'m Stmt, f: Warp, args: &'m [ExprId]) -> Result<Given, String> {
         self.begin(stmt);
         let (halves, sums) = match f {
-            Warp::LdMatrix | Warp::LdMatrixTrans => (args, None),
+            Warp::LdMatrix | Warp::LdMatrixTrans | Warp::ShuffleXor(_) => (args, None),
             Warp::Mma => (&args[..args.len() - 1], args.last()),
         };
         let mut given = Given { lanes: Vec::new(), sums: Vec::new() };
         for (arg, lanes) in halves.iter().zip(f.lanes()) {
             given.lanes.push((0..*lanes).map(|lane| self.expr(*arg, lane)).collect::<Result<_, _>>()?);
-            if sums.is_none() {
+            if matches!(f, Warp::LdMatrix | Warp::LdMatrixTrans) {
                 self.is_aligned(f, *arg)?;
             }
         }
@@ -116,6 +116,7 @@ fn made(f: Warp, t: usize, given: &[Given]) -> Result<Vec<Cell>, String> {
                 Ok(Cell { value: lane(thread, 0, place)?, sum: None })
             })
             .collect(),
+        Warp::ShuffleXor(bit) => Ok(vec![Cell { value: lane(t ^ bit.number() as usize, 0, 0)?, sum: None }]),
         Warp::Mma => (0..)
             .zip(&given[t].sums)
             .map(|(n, sum)| {

@@ -79,7 +79,7 @@ impl Check<'_> {
         };
         let of_rows = match f {
             Warp::LdMatrix | Warp::LdMatrixTrans => true,
-            Warp::Mma => false,
+            Warp::Mma | Warp::ShuffleXor(_) => false,
         };
         if of_rows && !args.iter().all(row) {
             self.fail(rules::WARP, format!("`{name}` of what are no neighbours in shared memory"));
