@@ -15,6 +15,8 @@ const IN_REGISTERS: u32 = 16;
 #[derive(Debug, Default)]
 struct Told {
     kernels: usize,
+    /// Kernels in which warps multiply matrices.
+    products: usize,
     /// Kernels whose graph the host would have to run.
     refused: Vec<String>,
     wrong: Vec<String>,
@@ -28,6 +30,7 @@ fn assemble(name: &str, mut module: Module, device: Device, backend: &LlvmBacken
     }
     for func in module.prims().filter(|func| func.kind == FuncKind::Device) {
         let made = program::kernel(&module, func, device, backend).map_err(|error| error.message);
+        told.products += usize::from(made.as_ref().is_ok_and(|(_, text)| text.contains("mma.sync")));
         let said = made.and_then(|(_, text)| judged(func, &text, &device.target().cpu));
         told.kernels += 1;
         told.wrong.extend(said.err().map(|what| wrong(format!("`{}`: {what}", func.name))));
@@ -76,6 +79,8 @@ fn measured_kernels_are_taken_by_the_assembler() {
             assemble(function.name, function.module(), device, &backend, &mut told);
         }
     }
+    let halves = functions::FUNCTIONS.iter().filter(|function| function.dtype != "f32" && function.gflop > 0.0);
+    assert_eq!(told.products, halves.count() * crate::CHIPS.len(), "{told:#?}");
     assert!(told.wrong.is_empty() && told.refused.is_empty(), "{told:#?}");
     assert!(told.kernels >= functions::FUNCTIONS.len() * crate::CHIPS.len(), "{told:#?}");
 }

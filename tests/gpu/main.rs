@@ -22,6 +22,7 @@ mod interpret;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/nn.rs"]
 mod nn;
+mod products;
 mod program;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/shape.rs"]

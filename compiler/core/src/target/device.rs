@@ -68,6 +68,16 @@ impl Device {
         }
     }
 
+    /// How many multiprocessors the largest GPU of its chip has, whose warps multiply matrices; nothing where they do not,
+    /// or nobody knows.
+    pub fn multiprocessors(self) -> Option<i64> {
+        match self {
+            Device::Sm80 => Some(108),
+            Device::Sm90a => Some(132),
+            Device::Spirv => None,
+        }
+    }
+
     /// The key of its module in a blob.
     pub fn key(self) -> &'static str {
         self.row().key

@@ -3,13 +3,15 @@
 //! Runs on plain loops, of any phase without blocks. Two accesses of one buffer, a write among them, get a barrier
 //! between them unless each thread meets only itself there: both have one index, of which every thread variable is an
 //! axis. What stands at the end of a loop meets what stands at its begin. Barriers that are there count. Memory that
-//! thread blocks share is left alone, as are functions without threads. It never moves or removes anything.
+//! thread blocks share is left alone, as are functions without threads, and kernels in which warps multiply matrices.
+//! It never moves or removes anything.
 
 use std::collections::BTreeSet;
 
 use tenfold_ir::Module;
 use tenfold_ir::tir::{
-    BufAccess, BufferData, Builder, Expr, LoopKind, PrimFunc, Scope, Stmt, VarId, accesses, own_accesses,
+    BufAccess, BufferData, Builder, Expr, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, VarId, Warp, accesses,
+    own_accesses,
 };
 
 use super::kernel::{Made, each_kernel, is_bound, is_shared, is_thread, is_uniform, refuse, try_body};
@@ -24,15 +26,32 @@ pub(crate) const PASS: Pass = Pass::on_prim_func("ThreadSync", &thread_sync)
 fn thread_sync(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileError> {
     try_body(func, |b, body| {
         each_kernel(body, &mut |kernel| {
+            if multiplies(b, &kernel) {
+                return Ok(kernel);
+            }
             let mut sync = Sync { b, threads: Vec::new(), varying: BTreeSet::new() };
             sync.stmt(kernel, &mut Vec::new())
         })
     })
 }
 
+/// Whether warps multiply matrices in a kernel: who wrote that has put its barriers, since rows of matrices are told
+/// apart by which thread gives them, and not by their indices.
+fn multiplies(b: &Builder, kernel: &Stmt) -> bool {
+    let func = b.func();
+    func.exprs_in(kernel).into_iter().any(|e| match func.exprs.get(e) {
+        Expr::Call(Intrinsic::Warp(f), ..) => match f {
+            Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma => true,
+            Warp::ShuffleXor(_) => false,
+        },
+        _ => false,
+    })
+}
+
 /// Whether barriers can stand where a kernel needs them.
 pub(super) fn has_room(b: &Builder, kernel: Stmt) -> bool {
-    Sync { b, threads: Vec::new(), varying: BTreeSet::new() }.stmt(kernel, &mut Vec::new()).is_ok()
+    multiplies(b, &kernel)
+        || Sync { b, threads: Vec::new(), varying: BTreeSet::new() }.stmt(kernel, &mut Vec::new()).is_ok()
 }
 
 struct Sync<'b> {

@@ -4,7 +4,9 @@
 
 use inkwell::{context::Context, module::Module, targets::TargetMachine};
 use tenfold_core::{Aliases, CodegenOptions, Target, kernel};
-use tenfold_ir::tir::{BufId, BufUse, Expr, ExprId, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, expr_vars};
+use tenfold_ir::tir::{
+    BufId, BufUse, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Warp, expr_vars,
+};
 
 use super::function::{Body, Result};
 use super::narrow::Narrow;
@@ -79,6 +81,11 @@ pub(crate) fn emit<'c>(
     Ok(out)
 }
 
+/// Whether warps multiply matrices there.
+fn is_product(prim: &PrimFunc, e: ExprId) -> bool {
+    matches!(prim.exprs.get(e), Expr::Call(Intrinsic::Warp(Warp::Mma), ..))
+}
+
 impl<'c> Cx<'_, 'c, '_> {
     fn declare_kernel(&self, prim: &PrimFunc, name: &str) -> Result<Value<'c>> {
         let ir = self.ir;
@@ -96,7 +103,9 @@ impl<'c> Cx<'_, 'c, '_> {
         let [x, y, z] = kernel::threads(prim).ok_or("the number of its threads is not constant")?;
         ir.word(function, "nvvm.reqntid", &format!("{x},{y},{z}"));
         // Else ptxas spills what is a little over 32 registers, so that as many threads as can be are on a multiprocessor.
-        ir.word(function, "nvvm.minctasm", "1");
+        // Where warps multiply, one group does while another one waits.
+        let products = prim.exprs_in(&prim.body).into_iter().any(|e| is_product(prim, e));
+        ir.word(function, "nvvm.minctasm", if products { "2" } else { "1" });
         for (number, argument) in (0..).zip(arguments) {
             let (buf, usage, alone) = match argument {
                 Argument::Buffer(buf, usage, param) => (buf, usage, !self.aliases.shared(&prim.name, param)),

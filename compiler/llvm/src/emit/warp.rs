@@ -36,7 +36,7 @@ impl<'c> Body<'_, 'c, '_> {
             _ => None,
         };
         let at = self.as_index(first.ok_or("a row whose elements are no neighbours")?)?;
-        let place = ir.in_shared(ir.element(ir.int(16), self.base(*buf)?, at));
+        let place = ir.element(ir.int(16), self.base(*buf)?, at);
         let name = format!("llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{how}.b16");
         let words = ir.together(ir.intrinsic(&name, &[place.ty()], &[place]));
         Ok(ir.bitcast(self.vector_of(words, ir.int(32), 4), ir.int(16).times(8)))

@@ -2,14 +2,14 @@
 
 use inkwell::llvm_sys::core::{
     LLVMAddGlobalInAddressSpace, LLVMBuildAlloca, LLVMBuildGEP2, LLVMBuildInBoundsGEP2, LLVMBuildLoad2,
-    LLVMBuildPtrToInt, LLVMBuildStore, LLVMConstAddrSpaceCast, LLVMGetNamedGlobal, LLVMGetUndef, LLVMMDNodeInContext2,
-    LLVMSetAlignment, LLVMSetInitializer, LLVMValueAsMetadata,
+    LLVMBuildPtrToInt, LLVMBuildStore, LLVMGetNamedGlobal, LLVMGetUndef, LLVMMDNodeInContext2, LLVMSetAlignment,
+    LLVMSetInitializer, LLVMValueAsMetadata,
 };
 
 use super::{Ir, Seen, Type, Value, c_string};
 
 /// The address space of memory that the threads of a group share.
-pub(super) const SHARED: u32 = 3;
+const SHARED: u32 = 3;
 
 impl<'c> Ir<'c, '_> {
     /// Memory for the time of the call. The caller stands in the entry block.
@@ -19,8 +19,8 @@ impl<'c> Ir<'c, '_> {
         value
     }
 
-    /// Memory that the threads of a group share, as a pointer like any other. What is seen outside has a size that the
-    /// launch says, and is there once.
+    /// Memory that the threads of a group share, as a pointer into that memory alone: of one like any other LLVM knows no
+    /// alignment. What is seen outside has a size that the launch says, and is there once.
     pub(crate) fn shared(&self, name: &str, ty: Type<'c>, align: u32, seen: Seen) -> Value<'c> {
         let (module, text) = (self.module.as_mut_ptr(), c_string(name));
         let known = llvm!(LLVMGetNamedGlobal(module, text.as_ptr()));
@@ -35,7 +35,7 @@ impl<'c> Ir<'c, '_> {
         } else {
             known
         };
-        Value::new(llvm!(LLVMConstAddrSpaceCast(global, self.pointer().0)))
+        Value::new(global)
     }
 
     /// `base` moved by `index` elements of `of`, inside one object.

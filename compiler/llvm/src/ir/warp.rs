@@ -1,11 +1,9 @@
 //! Calls that the threads of a warp make together, and what they give.
 
 use super::{Ir, Value};
-use crate::ir::memory::SHARED;
 use inkwell::llvm_sys::LLVMAttributeFunctionIndex;
 use inkwell::llvm_sys::core::{
-    LLVMAddCallSiteAttribute, LLVMBuildAddrSpaceCast, LLVMBuildExtractValue, LLVMCreateEnumAttribute,
-    LLVMGetEnumAttributeKindForName, LLVMPointerTypeInContext,
+    LLVMAddCallSiteAttribute, LLVMBuildExtractValue, LLVMCreateEnumAttribute, LLVMGetEnumAttributeKindForName,
 };
 
 impl<'c> Ir<'c, '_> {
@@ -21,11 +19,5 @@ impl<'c> Ir<'c, '_> {
     /// One of several values that a call gives.
     pub(crate) fn part(&self, all: Value<'c>, number: u32) -> Value<'c> {
         Value::new(llvm!(LLVMBuildExtractValue(self.builder, all.0, number, c"".as_ptr())))
-    }
-
-    /// A place in memory that threads share, as a pointer into that memory alone.
-    pub(crate) fn in_shared(&self, place: Value<'c>) -> Value<'c> {
-        let pointer = llvm!(LLVMPointerTypeInContext(self.context, SHARED));
-        Value::new(llvm!(LLVMBuildAddrSpaceCast(self.builder, place.0, pointer, c"".as_ptr())))
     }
 }

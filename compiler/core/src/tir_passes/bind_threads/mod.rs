@@ -4,6 +4,8 @@
 //! Runs on plain loops that still have an index per axis, for targets that are devices. Every statement of a kernel that
 //! touches memory becomes part of a device kernel, by the first of these rules that takes it:
 //!
+//! - a product or a convolution of halves, on a target whose warps multiply matrices: a group a tile of the result, whose
+//!   warps have parts of it (`matrices`);
 //! - a product or a convolution that is large enough: a group a tile of the result (`tiles`);
 //! - a nest whose turns have loops inside that threads share: a group a turn, its threads side by side (`rows`);
 //! - a nest of loops whose turns are proven to touch elements of their own: a thread a turn;
@@ -13,8 +15,10 @@
 //! alone. What is computed does not change but for the order of sums that threads share, which strict functions do not
 //! share.
 
+mod matrices;
 mod product;
 mod rows;
+mod sums;
 mod tiles;
 
 use std::collections::BTreeSet;
@@ -28,12 +32,23 @@ use super::kernel::{bare, constant, is_bound};
 use super::vectorize_loop::dependence;
 use super::{rewrite_body, thread_sync};
 use crate::CompileError;
-use crate::pass::{Pass, PassContext, PassPhase, Remark};
+use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase, Remark};
+use crate::target::Device;
+
+/// Where a product has fewer large tiles than there are multiprocessors, it gets small ones.
+const MULTIPROCESSORS: IntKey = IntKey {
+    name: "BindThreads.multiprocessors",
+    default: 0,
+    least: 0,
+    greatest: 1 << 16,
+    doc: "multiprocessors of the GPU whose warps multiply matrices; 0 takes those of the largest one of the chip",
+};
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_prim_func("BindThreads", &run)
     .in_phase(PassPhase::Loops)
     .lowering()
+    .reads(&[ConfigKey::Int(&MULTIPROCESSORS)])
     .about("binds loops that no schedule has bound to the threads of a device");
 
 /// Threads of a group: as many as every device has.
@@ -52,7 +67,12 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
     let strict = func.strict || context.strict;
     let mut taken = Vec::new();
     let func = rewrite_body(func, |b, body| {
-        let mut bind = Bind { b, free: &free, strict, warps: has_warps(context), taken: Vec::new() };
+        let multiprocessors = context.target.device.and_then(Device::multiprocessors).map(|largest| {
+            let told = context.int(&MULTIPROCESSORS);
+            if told > 0 { told } else { largest }
+        });
+        let warps = has_warps(context);
+        let mut bind = Bind { b, free: &free, strict, warps, multiprocessors, taken: Vec::new() };
         let body = bind.host(body);
         taken = bind.taken;
         body
@@ -93,6 +113,8 @@ struct Bind<'a> {
     strict: bool,
     /// Whether threads exchange values in warps.
     warps: bool,
+    /// Of the device, if its warps multiply matrices.
+    multiprocessors: Option<i64>,
     /// The rule of each kernel, in order.
     taken: Vec<&'static Rule>,
 }
@@ -110,6 +132,11 @@ struct Rule {
 /// In the order in which they are tried; what none takes, one thread does.
 const RULES: &[Rule] = &[
     Rule {
+        name: "matrices",
+        reason: "warps multiply matrices of halves, and find them in shared memory",
+        kernel: |bind, loops, body| Some(matrices::Tiles::find(bind, loops, body)?.kernel(bind)),
+    },
+    Rule {
         name: "tiles",
         reason: "a tile of a product reads each factor once, and its threads find it in shared memory",
         kernel: |bind, loops, body| Some(tiles::Tiles::find(bind, loops, body)?.kernel(bind)),
@@ -119,7 +146,7 @@ const RULES: &[Rule] = &[
         reason: "threads of a group share the columns of a turn, and meet in shared memory",
         kernel: |bind, loops, body| {
             let rows = rows::Rows::find(bind, loops, body)?;
-            Some(bind.group_a_turn(loops, |bind, thread| rows.shared(bind, thread, body.clone())))
+            Some(bind.group_a_turn(loops, THREADS, |bind, thread| rows.shared(bind, thread, body.clone())))
         },
     },
     Rule {
@@ -170,15 +197,15 @@ impl Bind<'_> {
             }
             *self.b = before;
         }
-        self.group_a_turn(&loops, |bind, thread| bind.alone(thread, inner))
+        self.group_a_turn(&loops, THREADS, |bind, thread| bind.alone(thread, inner))
     }
 
     /// A group a turn.
-    fn group_a_turn(&mut self, loops: &[Loop], body: impl FnOnce(&mut Self, VarId) -> Stmt) -> Stmt {
+    fn group_a_turn(&mut self, loops: &[Loop], threads: i64, body: impl FnOnce(&mut Self, VarId) -> Stmt) -> Stmt {
         let group = self.b.index_var("group");
         let thread = self.b.index_var("thread");
         let body = body(self, thread);
-        let threads = self.b.index(THREADS);
+        let threads = self.b.index(threads);
         let count = self.count(loops);
         let body = self.strided(group, count, loops, body);
         let groups = self.groups(count);

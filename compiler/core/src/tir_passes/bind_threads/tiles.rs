@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{
-    Access, BufId, Elem, Expr, ExprId, ExprMap, LoopKind, Scope, Stmt, VarId, expr_vars, substitution,
-};
+use tenfold_ir::tir::{Access, BufId, Elem, Expr, ExprId, ExprMap, LoopKind, Scope, Stmt, expr_vars, substitution};
 use tenfold_ir::{DType, Scalar};
 
-use super::product::{Product, is_own};
+use super::product::Product;
+use super::sums::{Sums, store, wait};
 use super::{Bind, Loop, THREADS};
 use crate::tir_passes::kernel::{constant, with_alloc};
 
@@ -75,7 +74,7 @@ const TERMS: i64 = 4;
 /// Bytes of both factors in shared memory: half of what every device has is two groups at once.
 const SHARED: i64 = 8 << 10;
 
-fn parts(n: i64, by: i64) -> i64 {
+pub(super) fn parts(n: i64, by: i64) -> i64 {
     n.max(0).saturating_add(by - 1) / by
 }
 
@@ -143,7 +142,7 @@ impl Tiles {
         let downs = Loop { var: down, min: zero, extent: bind.parts(rows, self.tile.rows) };
         let acrosses = Loop { var: across, min: zero, extent: bind.parts(cols, self.tile.cols) };
         let turns: Vec<Loop> = self.product.batch.iter().copied().chain([downs, acrosses]).collect();
-        bind.group_a_turn(&turns, |bind, thread| {
+        bind.group_a_turn(&turns, THREADS, |bind, thread| {
             let side = bind.b.index(self.tile.cols / self.tile.each.1);
             let (thread, high, wide) =
                 (bind.b.read(thread), bind.b.index(self.tile.rows), bind.b.index(self.tile.cols));
@@ -171,9 +170,17 @@ impl Tiles {
         let y = self.staged(bind, here, false);
         let mut own = |name, dtype, n: i64| bind.b.buffer(name, dtype, vec![IntExpr::from(n)], Scope::Local);
         let (a, b) = (own("a", x.dtype, r), own("b", y.dtype, c));
-        let init = self.init(bind, here, sum);
+        let (rows, cols) = ((here.rows, self.tile.rows), (here.cols, self.tile.cols));
+        let sums = Sums { product: &self.product, buf: sum, rows, cols };
+        let init = self.each(bind, |bind, at, own| {
+            let place = self.element(bind, here, own);
+            sums.init(bind, at, place)
+        });
         let steps = self.steps(bind, here, (&x, &y), (a, b, sum));
-        let last = self.last(bind, here, sum);
+        let last = self.each(bind, |bind, at, own| {
+            let place = self.element(bind, here, own);
+            sums.last(bind, at, place)
+        });
         let all = Stmt::seq([init, steps, last]);
         [sum, a, b, x.buf, y.buf].into_iter().fold(all, |body, buf| with_alloc(buf, body))
     }
@@ -192,25 +199,6 @@ impl Tiles {
         let buf = bind.b.buffer(if rows { "rows" } else { "cols" }, dtype, size, Scope::Shared);
         let along_terms = neighbours(bind, value, &p.terms, loops);
         Staged { value, loops: loops.clone(), buf, first, count, width, dtype, along_terms }
-    }
-
-    /// Every element of the tile begins with what the sum begins with.
-    fn init(&self, bind: &mut Bind<'_>, here: &Here, sum: BufId) -> Stmt {
-        let value = self.product.init;
-        self.each(bind, |bind, at, (r, c)| {
-            let (row, col) = self.element(bind, here, (r, c));
-            let mut to = BTreeMap::new();
-            to.extend(bind.places(row, &self.product.rows));
-            to.extend(bind.places(col, &self.product.cols));
-            let inside = self.inside(bind, here, (row, col));
-            let value = substitution(&to).expr(bind.b, value);
-            let zero = bind.b.func().loads(value).then(|| bind.b.scalar(Scalar::zero(bind.b.buf(sum).dtype)));
-            let value = match (inside, zero) {
-                (Some(inside), Some(zero)) => bind.b.if_(inside, value, zero),
-                _ => value,
-            };
-            store(sum, at, value)
-        })
     }
 
     /// Some terms after the others: both factors go to shared memory, and every thread adds their products.
@@ -330,30 +318,6 @@ impl Tiles {
         Stmt::loop_(var, zero, count, LoopKind::Unrolled, store(to, n, value))
     }
 
-    /// What is done behind the sum, and the sum itself where it is the result.
-    fn last(&self, bind: &mut Bind<'_>, here: &Here, sum: BufId) -> Stmt {
-        let p = &self.product;
-        self.each(bind, |bind, at, (r, c)| {
-            let (row, col) = self.element(bind, here, (r, c));
-            let mut all: Vec<Stmt> = p.after.iter().map(|s| in_tile(bind, s.clone(), p.acc, (sum, at))).collect();
-            if !is_own(bind.b, p.acc) {
-                let value = bind.b.load(sum, vec![at], Access::Proven);
-                all.push(Stmt::Store { buf: p.acc, index: p.index.clone(), value, access: Access::Proven });
-            }
-            let values: Vec<(VarId, ExprId)> =
-                bind.places(row, &p.rows).into_iter().chain(bind.places(col, &p.cols)).collect();
-            let body = values.into_iter().fold(Stmt::seq(all), |body, (var, value)| Stmt::Let {
-                var,
-                value,
-                body: Box::new(body),
-            });
-            match self.inside(bind, here, (row, col)) {
-                Some(cond) => Stmt::If { cond, then: Box::new(body), otherwise: None },
-                None => body,
-            }
-        })
-    }
-
     /// A thread's elements, one after the other: what is done with each by its place in the tile.
     fn each(&self, bind: &mut Bind<'_>, body: impl FnOnce(&mut Bind<'_>, ExprId, (ExprId, ExprId)) -> Stmt) -> Stmt {
         let (r, c) = (bind.b.index_var("r"), bind.b.index_var("c"));
@@ -379,51 +343,14 @@ impl Tiles {
         let row = of(bind, here.top, here.row, r, self.tile.rows / high);
         (row, of(bind, here.left, here.col, c, self.tile.cols / wide))
     }
-
-    /// Whether an element lies in the result; nothing where all do.
-    fn inside(&self, bind: &mut Bind<'_>, here: &Here, (row, col): (ExprId, ExprId)) -> Option<ExprId> {
-        let mut all = None;
-        for (at, limit, by) in [(row, here.rows, self.tile.rows), (col, here.cols, self.tile.cols)] {
-            if constant(bind.b.func(), limit).is_none_or(|n| n % by != 0) {
-                let one = bind.b.compare(tenfold_ir::op::CmpOp::Lt, at, limit);
-                all = Some(all.map_or(one, |before| bind.b.and(before, one)));
-            }
-        }
-        all
-    }
-}
-
-/// A statement with the sum's element in a register.
-fn in_tile(bind: &mut Bind<'_>, stmt: Stmt, acc: BufId, (sum, at): (BufId, ExprId)) -> Stmt {
-    let value = bind.b.load(sum, vec![at], Access::Proven);
-    let mut map = ExprMap::new(|b: &mut tenfold_ir::tir::Builder, id| match b.func().exprs.get(id) {
-        Expr::Load { buf, .. } if *buf == acc => value,
-        _ => id,
-    });
-    let stmt = map.stmt(bind.b, stmt);
-    stmt.map(&mut |s| match s {
-        Stmt::Store { buf, value, access, .. } if buf == acc => {
-            Stmt::Store { buf: sum, index: vec![at], value, access }
-        }
-        other => other,
-    })
 }
 
 /// Whether a factor lies in memory along the last loop of the terms, and not along its own.
-fn neighbours(bind: &Bind<'_>, value: ExprId, terms: &[Loop], own: &[Loop]) -> bool {
+pub(super) fn neighbours(bind: &Bind<'_>, value: ExprId, terms: &[Loop], own: &[Loop]) -> bool {
     let func = bind.b.func();
     let last = |loops: &[Loop], i: ExprId| loops.last().is_some_and(|l| expr_vars(func, i).contains(&l.var));
     func.reachable([value]).into_iter().any(|e| match func.exprs.get(e) {
         Expr::Load { index, .. } => index.last().is_some_and(|i| last(terms, *i) && !last(own, *i)),
         _ => false,
     })
-}
-
-/// All threads of the group wait for each other.
-fn wait() -> Stmt {
-    Stmt::Barrier(Scope::Shared)
-}
-
-fn store(buf: BufId, at: ExprId, value: ExprId) -> Stmt {
-    Stmt::Store { buf, index: vec![at], value, access: Access::Proven }
 }

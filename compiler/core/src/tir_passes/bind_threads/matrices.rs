@@ -1,0 +1,452 @@
+//! A group makes a tile of a product of halves, of which each of its warps has a part: factors come into shared memory,
+//! some terms at a time, and warps multiply matrices that they find there.
+//!
+//! While warps multiply, each thread has its part of the next terms on the way to registers. Shared memory has lines of a
+//! power of two of chunks of 16 bytes, in an order that differs from line to line: what eight threads read or write at once
+//! lies in banks of its own. Sums are of `f32`; their order is that of the terms by sixteens, and free among these.
+
+use std::collections::BTreeMap;
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::{BinaryOp, CmpOp};
+use tenfold_ir::tir::warp::WARP;
+use tenfold_ir::tir::{
+    Access, BufId, Elem, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, Ty, Warp, substitution,
+};
+use tenfold_ir::{DType, Scalar};
+
+use super::product::Product;
+use super::sums::{Sums, store, wait};
+use super::tiles::{neighbours, parts};
+use super::{Bind, Loop};
+use crate::tir_passes::kernel::{constant, with_alloc};
+
+/// Terms that are in shared memory at once.
+const DEPTH: i64 = 32;
+
+/// Terms of a product of matrices, and rows or columns of two of them beside one another.
+const SIDE: i64 = 16;
+
+/// Halves of 16 bytes, which a thread moves at once.
+const CHUNK: i64 = 8;
+
+/// A tile that products may have.
+struct Tile {
+    /// Rows and columns of a group.
+    size: [i64; 2],
+    /// Those of a warp.
+    warp: [i64; 2],
+}
+
+/// 64 sums a thread, and 64 products a load of a factor from memory.
+const LARGE: Tile = Tile { size: [128, 128], warp: [64, 32] };
+
+/// Where large tiles would leave multiprocessors without any.
+const SMALL: Tile = Tile { size: [64, 64], warp: [32, 32] };
+
+impl Tile {
+    fn warps(&self) -> [i64; 2] {
+        [self.size[0] / self.warp[0], self.size[1] / self.warp[1]]
+    }
+
+    fn threads(&self) -> i64 {
+        WARP * self.warps()[0] * self.warps()[1]
+    }
+
+    /// Tiles of a result of so many parts, rows and columns.
+    fn count(&self, [batch, rows, cols]: [i64; 3]) -> i64 {
+        batch.saturating_mul(parts(rows, self.size[0])).saturating_mul(parts(cols, self.size[1]))
+    }
+}
+
+/// A product of halves with the tile that it gets.
+pub(super) struct Tiles {
+    product: Product,
+    /// The factors as halves.
+    halves: [ExprId; 2],
+    dtype: DType,
+    tile: &'static Tile,
+}
+
+/// Numbers of a thread and of its tile.
+struct Here {
+    thread: ExprId,
+    lane: ExprId,
+    /// Of the warp, among the rows and columns of warps.
+    warp: [ExprId; 2],
+    /// The first row and column of the tile.
+    first: [ExprId; 2],
+    /// Extents of the product.
+    counts: [ExprId; 2],
+    terms: ExprId,
+}
+
+/// A factor on its way.
+struct Staged {
+    value: ExprId,
+    loops: Vec<Loop>,
+    /// In registers, and in shared memory.
+    own: BufId,
+    shared: BufId,
+    /// Of the tile: its first row or column, how many the product has, and how many the tile.
+    first: ExprId,
+    count: ExprId,
+    width: i64,
+    /// Whether a line holds terms.
+    along_terms: bool,
+}
+
+/// Registers of a thread: parts of both factors' matrices, and sums.
+struct Parts {
+    factors: [BufId; 2],
+    sums: BufId,
+}
+
+impl Tiles {
+    /// The tiles of a product, if the nest is one of halves and large enough.
+    pub(super) fn find(bind: &mut Bind<'_>, outer: &[Loop], body: &Stmt) -> Option<Tiles> {
+        let multiprocessors = bind.multiprocessors.filter(|_| !bind.strict)?;
+        let product = Product::find(bind, outer, body)?;
+        let func = bind.b.func();
+        let (halves, dtype) = halves(func, &product)?;
+        let known = |loops: &[Loop]| loops.iter().try_fold(1i64, |n, l| n.checked_mul(constant(func, l.extent)?));
+        let extents = [known(&product.batch), known(&product.rows), known(&product.cols)];
+        let worth = extents[1..].iter().chain([&known(&product.terms)]).all(|n| n.is_none_or(|n| n >= SIDE));
+        let many = match extents {
+            [Some(batch), Some(rows), Some(cols)] => {
+                let [high, wide] = SMALL.size;
+                rows > high && cols > wide && LARGE.count([batch, rows, cols]) >= multiprocessors
+            }
+            _ => false,
+        };
+        let tile = if many { &LARGE } else { &SMALL };
+        (worth && bind.b.buf(product.acc).dtype == DType::F32).then_some(Tiles { product, halves, dtype, tile })
+    }
+
+    /// The kernel.
+    pub(super) fn kernel(self, bind: &mut Bind<'_>) -> Stmt {
+        let p = &self.product;
+        let counts = [bind.count(&p.rows), bind.count(&p.cols)];
+        let terms = bind.count(&p.terms);
+        let vars = ["down", "across"].map(|name| bind.b.index_var(name));
+        let zero = bind.b.index(0);
+        let of = |bind: &mut Bind<'_>, n: usize| Loop {
+            var: vars[n],
+            min: zero,
+            extent: bind.parts(counts[n], self.tile.size[n]),
+        };
+        let tiles = [of(bind, 0), of(bind, 1)];
+        let turns: Vec<Loop> = p.batch.iter().copied().chain(tiles).collect();
+        bind.group_a_turn(&turns, self.tile.threads(), |bind, thread| {
+            let thread = bind.b.read(thread);
+            let (lane, warp) = (bind.rest(thread, WARP), bind.quotient(thread, WARP));
+            let across = self.tile.warps()[1];
+            let warp = [bind.quotient(warp, across), bind.rest(warp, across)];
+            let first = [0, 1].map(|n: usize| {
+                let at = bind.b.read(vars[n]);
+                bind.times(at, self.tile.size[n])
+            });
+            self.group(bind, &Here { thread, lane, warp, first, counts, terms })
+        })
+    }
+
+    fn group(&self, bind: &mut Bind<'_>, here: &Here) -> Stmt {
+        let mut own = |name, dtype, n: i64| bind.b.buffer(name, dtype, vec![IntExpr::from(n)], Scope::Local);
+        let [rows, cols] = self.tile.warp;
+        let factors = [own("a", self.dtype, rows / SIDE * CHUNK), own("b", self.dtype, cols / SIDE * CHUNK)];
+        let parts = Parts { factors, sums: own("tile", DType::F32, rows * cols / WARP) };
+        let staged = [self.staged(bind, here, 0), self.staged(bind, here, 1)];
+        let size = |n: usize| (here.counts[n], self.tile.size[n]);
+        let sums = Sums { product: &self.product, buf: parts.sums, rows: size(0), cols: size(1) };
+        let init = self.each(bind, here, |bind, at, place| sums.init(bind, at, place));
+        let steps = self.steps(bind, here, &staged, &parts);
+        let last = self.each(bind, here, |bind, at, place| sums.last(bind, at, place));
+        let all = Stmt::seq([init, steps, last]);
+        let buffers = staged.iter().flat_map(|s| [s.own, s.shared]).chain(parts.factors).chain([parts.sums]);
+        buffers.fold(all, |body, buf| with_alloc(buf, body))
+    }
+
+    fn staged(&self, bind: &mut Bind<'_>, here: &Here, n: usize) -> Staged {
+        let (value, width) = (self.halves[n], self.tile.size[n]);
+        let loops = if n == 0 { &self.product.rows } else { &self.product.cols };
+        let mut memory = |name, size: i64, scope| bind.b.buffer(name, self.dtype, vec![IntExpr::from(size)], scope);
+        let names = [["next_rows", "rows"], ["next_cols", "cols"]][n];
+        let own = memory(names[0], width * DEPTH / self.tile.threads(), Scope::Local);
+        let shared = memory(names[1], width * DEPTH, Scope::Shared);
+        let along_terms = neighbours(bind, value, &self.product.terms, loops);
+        let (first, count) = (here.first[n], here.counts[n]);
+        Staged { value, loops: loops.clone(), own, shared, first, count, width, along_terms }
+    }
+
+    /// Some terms after the others; those of the next step are on their way while warps multiply.
+    fn steps(&self, bind: &mut Bind<'_>, here: &Here, staged: &[Staged; 2], parts: &Parts) -> Stmt {
+        let step = bind.b.index_var("step");
+        let (at, zero, one) = (bind.b.read(step), bind.b.index(0), bind.b.index(1));
+        let next = bind.b.add(at, one);
+        let mut fetch = |step| Stmt::seq([0, 1].map(|n: usize| self.fetch(bind, here, &staged[n], step)));
+        let (first, following) = (fetch(zero), fetch(next));
+        let mut share = || {
+            let put = [0, 1].map(|n: usize| self.share(bind, here, &staged[n]));
+            Stmt::seq([wait(), Stmt::seq(put), wait()])
+        };
+        let (shared, shared_last) = (share(), share());
+        let (multiplied, multiplied_last) =
+            (self.multiply(bind, here, staged, parts), self.multiply(bind, here, staged, parts));
+        let count = bind.parts(here.terms, DEPTH);
+        let count = match constant(bind.b.func(), count) {
+            Some(n) => bind.b.index((n - 1).max(0)),
+            None => bind.b.sub(count, one),
+        };
+        let body = Stmt::seq([shared, following, multiplied]);
+        let body = Stmt::loop_(step, zero, count, LoopKind::Serial, body);
+        Stmt::seq([first, body, shared_last, multiplied_last])
+    }
+
+    /// The chunks of a thread, one after the other: by its line and its place there.
+    fn chunks(
+        &self,
+        bind: &mut Bind<'_>,
+        here: &Here,
+        staged: &Staged,
+        body: impl FnOnce(&mut Bind<'_>, ExprId, [ExprId; 2]) -> Stmt,
+    ) -> Stmt {
+        let (turn, threads) = (bind.b.index_var("turn"), self.tile.threads());
+        let at = bind.b.read(turn);
+        let number = bind.times(at, threads);
+        let number = bind.b.add(number, here.thread);
+        let line = [bind.quotient(number, staged.chunks()), bind.rest(number, staged.chunks())];
+        let own = bind.times(at, CHUNK);
+        let body = body(bind, own, line);
+        let (zero, turns) = (bind.b.index(0), bind.b.index(staged.width * DEPTH / CHUNK / threads));
+        Stmt::loop_(turn, zero, turns, LoopKind::Unrolled, body)
+    }
+
+    /// A thread reads its part of a factor's terms of a step; what lies outside is 0.
+    fn fetch(&self, bind: &mut Bind<'_>, here: &Here, staged: &Staged, step: ExprId) -> Stmt {
+        let base = bind.times(step, DEPTH);
+        self.chunks(bind, here, staged, |bind, own, [line, chunk]| {
+            let inner = bind.times(chunk, CHUNK);
+            let e = bind.b.index_var("e");
+            let (lane, zero) = (bind.b.read(e), bind.b.index(0));
+            let moved = bind.b.add(inner, lane);
+            let [term, place] = if staged.along_terms { [moved, line] } else { [line, moved] };
+            let (term, place) = (bind.b.add(base, term), bind.b.add(staged.first, place));
+            let first = bind.b.add(if staged.along_terms { base } else { staged.first }, inner);
+            let (inside, value) = self.guarded(bind, here, staged, [term, place, first]);
+            let (to, lanes) = (bind.b.add(own, lane), bind.b.index(CHUNK));
+            let copy = Stmt::loop_(e, zero, lanes, LoopKind::Vectorized, store(staged.own, to, value));
+            let Some(cond) = inside else { return copy };
+            let (to, none) = (bind.ramp(own, CHUNK), bind.b.scalar(Scalar::zero(self.dtype)));
+            let nothing = bind.b.broadcast(none, CHUNK as u16);
+            let otherwise = Some(Box::new(store(staged.own, to, nothing)));
+            Stmt::If { cond, then: Box::new(copy), otherwise }
+        })
+    }
+
+    /// An element of a factor, and whether its chunk, which begins at `first`, is inside; where a chunk may be inside in
+    /// part, each of its elements asks for itself.
+    fn guarded(
+        &self,
+        bind: &mut Bind<'_>,
+        here: &Here,
+        staged: &Staged,
+        [term, place, first]: [ExprId; 3],
+    ) -> (Option<ExprId>, ExprId) {
+        let mut to = BTreeMap::new();
+        to.extend(bind.places(term, &self.product.terms));
+        to.extend(bind.places(place, &staged.loops));
+        let mut value = substitution(&to).expr(bind.b, staged.value);
+        let mut inside = None;
+        let limits = [(term, here.terms, DEPTH), (place, staged.count, staged.width)];
+        for (n, (at, limit, by)) in limits.into_iter().enumerate() {
+            let along = (n == 0) == staged.along_terms;
+            let divides = |of: i64| constant(bind.b.func(), limit).is_some_and(|n| n % of == 0);
+            if divides(by) {
+                continue;
+            }
+            let whole = !along || divides(CHUNK);
+            let cond = bind.b.compare(CmpOp::Lt, if along && whole { first } else { at }, limit);
+            if whole {
+                inside = Some(inside.map_or(cond, |before| bind.b.and(before, cond)));
+            } else {
+                let none = bind.b.scalar(Scalar::zero(self.dtype));
+                value = bind.b.if_(cond, value, none);
+            }
+        }
+        (inside, value)
+    }
+
+    /// What threads have read goes to shared memory.
+    fn share(&self, bind: &mut Bind<'_>, here: &Here, staged: &Staged) -> Stmt {
+        self.chunks(bind, here, staged, |bind, own, [line, chunk]| {
+            let (from, to) = (bind.ramp(own, CHUNK), staged.place(bind, line, chunk));
+            let value = bind.vector(staged.own, from);
+            store(staged.shared, to, value)
+        })
+    }
+
+    /// Every warp multiplies its matrices of the terms that are in shared memory.
+    fn multiply(&self, bind: &mut Bind<'_>, here: &Here, staged: &[Staged; 2], parts: &Parts) -> Stmt {
+        let term = bind.b.index_var("k");
+        let k = bind.b.read(term);
+        let loads = [0, 1].map(|n: usize| self.matrices(bind, here, (n, &staged[n]), (parts.factors[n], k)));
+        let (m, n) = (bind.b.index_var("m"), bind.b.index_var("n"));
+        let (down, across) = (bind.b.read(m), bind.b.read(n));
+        let pairs = self.tile.warp[1] / SIDE * 2;
+        let line = bind.times(down, pairs);
+        let number = bind.b.add(line, across);
+        let mut read = |buf, number, lanes: i64| {
+            let first = bind.times(number, lanes);
+            let at = bind.ramp(first, lanes);
+            (at, bind.vector(buf, at))
+        };
+        let [a, b] = parts.factors;
+        let ((_, a), (_, b), (at, c)) = (read(a, down, 8), read(b, across, 4), read(parts.sums, number, 4));
+        let value = bind.together(Warp::Mma, vec![a, b, c]);
+        let zero = bind.b.index(0);
+        let mut unrolled = |var, count: i64, body| {
+            let count = bind.b.index(count);
+            Stmt::loop_(var, zero, count, LoopKind::Unrolled, body)
+        };
+        let products = unrolled(n, pairs, store(parts.sums, at, value));
+        let products = unrolled(m, self.tile.warp[0] / SIDE, products);
+        unrolled(term, DEPTH / SIDE, Stmt::seq(loads.into_iter().chain([products])))
+    }
+
+    /// Matrices of a factor: of 16 terms, and of 16 rows or columns after the others.
+    fn matrices(
+        &self,
+        bind: &mut Bind<'_>,
+        here: &Here,
+        (n, staged): (usize, &Staged),
+        (to, k): (BufId, ExprId),
+    ) -> Stmt {
+        let var = bind.b.index_var("n");
+        let number = bind.b.read(var);
+        let (matrix, row) = (bind.quotient(here.lane, CHUNK), bind.rest(here.lane, CHUNK));
+        // The second matrix has the next rows of the left factor, and the next terms of the right one.
+        let (low, high) = (bind.rest(matrix, 2), bind.quotient(matrix, 2));
+        let (of_own, of_terms) = if n == 0 { (low, high) } else { (high, low) };
+        let first = bind.times(here.warp[n], self.tile.warp[n] / CHUNK);
+        let [mut own, mut terms] = [(number, of_own), (k, of_terms)].map(|(at, part)| {
+            let pair = bind.times(at, SIDE / CHUNK);
+            bind.b.add(pair, part)
+        });
+        own = bind.b.add(first, own);
+        let line = if staged.along_terms { &mut own } else { &mut terms };
+        *line = bind.times(*line, CHUNK);
+        *line = bind.b.add(*line, row);
+        let place = if staged.along_terms { staged.place(bind, own, terms) } else { staged.place(bind, terms, own) };
+        // A row of the left factor, and a column of the right one, has to have its terms side by side.
+        let f = if staged.along_terms { Warp::LdMatrix } else { Warp::LdMatrixTrans };
+        let from = bind.vector(staged.shared, place);
+        let value = bind.together(f, vec![from]);
+        let first = bind.times(number, CHUNK);
+        let at = bind.ramp(first, CHUNK);
+        let (zero, count) = (bind.b.index(0), bind.b.index(self.tile.warp[n] / SIDE));
+        Stmt::loop_(var, zero, count, LoopKind::Unrolled, store(to, at, value))
+    }
+
+    /// A thread's sums, one after the other: where each is, and its row and column.
+    fn each(
+        &self,
+        bind: &mut Bind<'_>,
+        here: &Here,
+        body: impl FnOnce(&mut Bind<'_>, ExprId, (ExprId, ExprId)) -> Stmt,
+    ) -> Stmt {
+        let vars = ["m", "n", "q"].map(|name| bind.b.index_var(name));
+        let [m, n, q] = vars.map(|var| bind.b.read(var));
+        let (long, short) = (bind.quotient(here.lane, 4), bind.rest(here.lane, 4));
+        let (low, high) = (bind.rest(q, 2), bind.quotient(q, 2));
+        let mut sum = |parts: [(ExprId, i64); 4]| {
+            let parts = parts.map(|(at, apart)| bind.times(at, apart));
+            let [first, rest @ ..] = parts;
+            rest.into_iter().fold(first, |all, part| bind.b.add(all, part))
+        };
+        let (warp, matrices) = (self.tile.warp, [SIDE, CHUNK]);
+        let row = sum([(here.warp[0], warp[0]), (m, matrices[0]), (long, 1), (high, CHUNK)]);
+        let col = sum([(here.warp[1], warp[1]), (n, matrices[1]), (short, 2), (low, 1)]);
+        let place = (bind.b.add(here.first[0], row), bind.b.add(here.first[1], col));
+        let counts = [warp[0] / matrices[0], warp[1] / matrices[1], 4];
+        let line = bind.times(m, counts[1]);
+        let number = bind.b.add(line, n);
+        let number = bind.times(number, counts[2]);
+        let at = bind.b.add(number, q);
+        let body = body(bind, at, place);
+        let zero = bind.b.index(0);
+        vars.into_iter().zip(counts).rev().fold(body, |body, (var, count)| {
+            let count = bind.b.index(count);
+            Stmt::loop_(var, zero, count, LoopKind::Unrolled, body)
+        })
+    }
+}
+
+impl Staged {
+    /// Chunks of a line in shared memory.
+    fn chunks(&self) -> i64 {
+        (if self.along_terms { DEPTH } else { self.width }) / CHUNK
+    }
+
+    /// Where a chunk lies: lines of eight chunks and more turn by one from line to line, shorter ones every other line.
+    fn place(&self, bind: &mut Bind<'_>, line: ExprId, chunk: ExprId) -> ExprId {
+        let chunks = self.chunks();
+        let lines = (8 / chunks).max(1);
+        let turn = bind.quotient(line, lines);
+        let turn = bind.rest(turn, chunks.min(8));
+        let chunk = bind.b.binary(BinaryOp::Xor, chunk, turn);
+        let first = bind.times(line, chunks);
+        let number = bind.b.add(first, chunk);
+        let first = bind.times(number, CHUNK);
+        bind.ramp(first, CHUNK)
+    }
+}
+
+impl Bind<'_> {
+    fn times(&mut self, a: ExprId, n: i64) -> ExprId {
+        let n = self.b.index(n);
+        self.product(a, n)
+    }
+
+    fn quotient(&mut self, a: ExprId, n: i64) -> ExprId {
+        let n = self.b.index(n);
+        self.b.binary(BinaryOp::DivEuclid, a, n)
+    }
+
+    fn rest(&mut self, a: ExprId, n: i64) -> ExprId {
+        let n = self.b.index(n);
+        self.b.binary(BinaryOp::RemEuclid, a, n)
+    }
+
+    /// What the threads of a warp make together; its type is the last operand's.
+    fn together(&mut self, f: Warp, args: Vec<ExprId>) -> ExprId {
+        let ty = args.last().map_or(Ty::index(), |last| self.b.ty(*last));
+        self.b.raw(Expr::Call(Intrinsic::Warp(f), args, ty), ty)
+    }
+
+    /// What stands in a buffer at a vector of places.
+    fn vector(&mut self, buf: BufId, at: ExprId) -> ExprId {
+        let ty = Ty { lanes: self.b.ty(at).lanes, ..Ty::scalar(self.b.buf(buf).dtype) };
+        self.b.raw(Expr::Load { buf, index: vec![at], access: Access::Proven }, ty)
+    }
+
+    /// So many neighbours.
+    fn ramp(&mut self, first: ExprId, lanes: i64) -> ExprId {
+        let one = self.b.index(1);
+        self.b.raw(Expr::Ramp(first, one, lanes as u16), Ty { lanes: lanes as u16, ..Ty::index() })
+    }
+}
+
+/// The factors of a product as the halves that they are of one dtype, each widened, and nothing else done with them.
+fn halves(func: &PrimFunc, product: &Product) -> Option<([ExprId; 2], DType)> {
+    let half = |e: ExprId| match *func.exprs.get(e) {
+        Expr::Cast(Ty { elem: Elem::Scalar(DType::F32), .. }, inner) => match func.exprs.ty(inner).elem {
+            Elem::Scalar(dtype @ (DType::F16 | DType::BF16)) => Some((inner, dtype)),
+            Elem::Scalar(_) | Elem::Index => None,
+        },
+        _ => None,
+    };
+    let plain = matches!(*func.exprs.get(product.term), Expr::Binary(BinaryOp::Mul, x, y)
+        if [x, y] == [product.x, product.y] || [y, x] == [product.x, product.y]);
+    let ((x, of_x), (y, of_y)) = (half(product.x)?, half(product.y)?);
+    (plain && of_x == of_y && func.loads(x) && func.loads(y)).then_some(([x, y], of_x))
+}

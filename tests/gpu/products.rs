@@ -1,0 +1,141 @@
+//! Products of halves, which warps multiply: both tiles, whole and with something left over, by the interpreter of what was
+//! scheduled, by the assembler, and on a GPU where there is one.
+
+use tenfold::Cuda;
+use tenfold_core::{Device, program};
+use tenfold_ir::DType;
+use tenfold_ir::op::{Activation, BinaryOp, ElementOp, UnaryOp};
+use tenfold_ir::relax::{ConvLayout, Op, ValueId, Window};
+use tenfold_ir::tir::FuncKind;
+use tenfold_tests::ptxas;
+
+use crate::case::{Case, Make, fixed};
+use crate::interpret::{self, Prepared};
+
+fn product(name: &str, dtype: DType, x: &[i64], w: &[i64]) -> Case {
+    let mut m = Make::new(name);
+    let (x, w) = (m.input(dtype, &fixed(x)), m.input(dtype, &fixed(w)));
+    let y = m.emit(Op::MatMul, &[x, w]);
+    m.done(&[y])
+}
+
+fn swapped(m: &mut Make, dtype: DType, shape: &[i64]) -> ValueId {
+    let x = m.input(dtype, &fixed(shape));
+    m.emit(Op::Transpose { perm: vec![1, 0] }, &[x])
+}
+
+/// Both factors lie in memory along the other axis.
+fn transposed(name: &str, dtype: DType, [rows, terms, columns]: [i64; 3]) -> Case {
+    let mut m = Make::new(name);
+    let (x, w) = (swapped(&mut m, dtype, &[terms, rows]), swapped(&mut m, dtype, &[columns, terms]));
+    let y = m.emit(Op::MatMul, &[x, w]);
+    m.done(&[y])
+}
+
+/// What stands before and behind a product runs in its kernel, and rows are as many as a dim says.
+fn fused(dtype: DType, rows: i64, after: Activation) -> Case {
+    let mut m = Make::new(&format!("half_fused_{rows}_{}", dtype.name()));
+    let n = m.dim("N", rows, 0, 0);
+    let x = m.input(dtype, &[n, 33.into()]);
+    let (w, bias) = (m.constant(dtype, &[33, 45]), m.constant(dtype, &[45]));
+    let x = m.element(ElementOp::Unary(UnaryOp::Abs), &[x]);
+    let y = m.emit(Op::MatMul, &[x, w]);
+    let y = m.element(ElementOp::Binary(BinaryOp::Add), &[y, bias]);
+    let y = m.element(ElementOp::Activation(after), &[y]);
+    m.done(&[y])
+}
+
+fn convolution(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("half_conv_{}", dtype.name()));
+    let x = m.input(dtype, &fixed(&[2, 3, 11, 10]));
+    let w = m.constant(dtype, &[26, 3, 3, 3]);
+    let bias = m.constant(dtype, &[26]);
+    let window = Window { kernel: vec![3, 3], strides: vec![2, 1], pads: vec![1, 1, 1, 1], dilations: vec![1, 1] };
+    let y = m.emit(Op::Conv { window, group: 1, layout: ConvLayout::default() }, &[x, w, bias]);
+    let y = m.element(ElementOp::Activation(Activation::Relu), &[y]);
+    m.done(&[y])
+}
+
+fn cases() -> Vec<Case> {
+    vec![
+        product("half_whole", DType::BF16, &[128, 64], &[64, 128]),
+        product("half_left_over", DType::F16, &[70, 40], &[40, 100]),
+        product("half_odd", DType::BF16, &[67, 35], &[35, 71]),
+        product("half_small", DType::F16, &[16, 16], &[16, 16]),
+        product("half_heads", DType::F16, &[2, 1, 17, 24], &[3, 24, 33]),
+        transposed("half_transposed", DType::BF16, [72, 48, 80]),
+        transposed("half_transposed_odd", DType::F16, [33, 19, 21]),
+        fused(DType::BF16, 0, Activation::Relu),
+        fused(DType::F16, 19, Activation::Gelu),
+        convolution(DType::F16),
+    ]
+}
+
+/// Each through the pipeline, where what is scheduled gives what the function says; tiles are large where `multiprocessors`
+/// is 1.
+fn prepared(device: Device, multiprocessors: &str) -> Vec<Prepared> {
+    let mut context = crate::context(device);
+    context.set_text("BindThreads.multiprocessors", multiprocessors).expect("a setting");
+    let all = cases().into_iter().map(|case| interpret::prepare_with(case, &context));
+    all.collect::<Result<_, String>>().unwrap_or_else(|why| panic!("{why}"))
+}
+
+#[test]
+fn warps_multiply_halves() {
+    let backend = crate::backend();
+    for (device, multiprocessors) in [(Device::Sm80, "0"), (Device::Sm90a, "1")] {
+        let mut large = 0;
+        for case in prepared(device, multiprocessors) {
+            let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
+            assert!(!kernels.is_empty(), "{}: no kernel", case.name);
+            let Some(backend) = &backend else { continue };
+            let mut multiplied = 0;
+            for func in kernels {
+                let made = program::kernel(&case.module, func, device, backend);
+                let (_, text) = made.unwrap_or_else(|why| panic!("{}: {}", case.name, why.message));
+                multiplied += usize::from(text.contains("mma.sync"));
+                large += usize::from(text.contains(".reqntid 256"));
+                assert!(!text.contains(".local"), "{} for {device}: sums in memory\n{text}", case.name);
+                if ptxas::path().is_some() {
+                    let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
+                    println!("{} for {device}: {usage:?}", case.name);
+                    assert_eq!(usage.spills, 0, "{} for {device}: {usage:?}", case.name);
+                }
+            }
+            assert_eq!(multiplied, 1, "{} for {device}", case.name);
+        }
+        assert!(backend.is_none() || (large > 0) == (multiprocessors == "1"), "{large} large tiles");
+    }
+}
+
+/// The order of a strict function's sums is its text's.
+#[test]
+fn strict_functions_have_none() {
+    let mut context = crate::context(Device::Sm80);
+    context.strict = true;
+    let Some(backend) = crate::backend() else { return };
+    let case = product("half_strict", DType::BF16, &[64, 32], &[32, 64]);
+    let case = interpret::prepare_with(case, &context).unwrap_or_else(|why| panic!("{why}"));
+    for func in case.module.prims().filter(|func| func.kind == FuncKind::Device) {
+        let (_, text) = program::kernel(&case.module, func, Device::Sm80, &backend).expect("PTX");
+        assert!(!text.contains("mma.sync"), "{text}");
+    }
+}
+
+/// On a GPU of NVIDIA's, with the code of each chip that it runs.
+#[test]
+fn products_run_through_cuda() {
+    let gpu = match Cuda::new() {
+        Ok(gpu) => gpu,
+        // No machine of the tests has one, so none is required.
+        Err(why) => return println!("skipped: {why}"),
+    };
+    let Some(backend) = crate::backend() else { return };
+    let chips = if gpu.info().capability == (9, 0) { &crate::CHIPS[..] } else { &crate::CHIPS[..1] };
+    for (device, multiprocessors) in chips.iter().flat_map(|device| [(device, "0"), (device, "1")]) {
+        for case in prepared(*device, multiprocessors) {
+            let refused = crate::program::call(&gpu, &case, *device, &backend);
+            assert_eq!(refused, Ok(None), "{} for {device}", case.name);
+        }
+    }
+}
