@@ -22,8 +22,9 @@ use tenfold_abi::Level;
 use tenfold_core::pass::{PassContext, UserPass};
 use tenfold_core::tune::Tuned;
 use tenfold_core::{Backend, Budgets, CodegenOptions, CompileError, ErrorKind, Jobs, Options, Target};
-use tenfold_ir::{Loc, Module};
-use tenfold_syntax::ast::{Budget, BudgetOf, NodeId};
+use tenfold_ir::relax::PoolInfo;
+use tenfold_ir::{Function, Loc, Module};
+use tenfold_syntax::ast::{Budget, BudgetOf, NodeId, Pool};
 use tenfold_syntax::elaborate::elaborate_instance;
 use tenfold_syntax::{Code, Diagnostic};
 
@@ -45,11 +46,12 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
         return Err(Vec::new());
     };
     let elaborated = elaborate_instance(&member.tree, &member, &member.instance);
-    let (module, remarks) = match (&member.tree.attributes.model, elaborated.module) {
+    let (mut module, remarks) = match (&member.tree.attributes.model, elaborated.module) {
         (_, Some(module)) => (module, Vec::new()),
         (Some(of), None) if elaborated.diagnostics.is_empty() => model::module(&member, of, &member.instance)?,
         (_, None) => return Err(elaborated.diagnostics.into_iter().collect()),
     };
+    have_pools(&mut module, &member.tree.attributes.pools);
     let own = shims::of_source(&module, &request.symbol);
     let front = begin.elapsed();
     let target = request.target.core();
@@ -90,6 +92,7 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
     Ok(Compiled {
         workspace_bytes: made.workspace_bound.or(made.workspace.is_none().then_some(0)),
         workspace_expr: made.workspace.map_or("0".into(), |size| size.to_string()),
+        pools: member.tree.attributes.pools.iter().map(|pool| pool.name.text.clone()).zip(made.pools).collect(),
         stack_bytes: made.stack,
         flops_expr: made.flops.map(|flops| flops.to_string()).unwrap_or_default(),
         checks: made.checks,
@@ -160,6 +163,15 @@ fn passes(member: &Member, target: &Target) -> Result<Vec<UserPass>, Vec<Diagnos
     Ok(own.into_iter().chain(user::passes().iter().cloned()).collect())
 }
 
+/// Splits the workspace of the entry among the memories that the attribute names.
+fn have_pools(module: &mut Module, pools: &[Pool]) {
+    let of =
+        |pool: &Pool| PoolInfo { name: pool.name.text.clone(), bytes: pool.size.bytes, loc: Loc::node(pool.node.0) };
+    if let Some(Function::Relax(entry)) = module.functions.get_mut(&module.entry) {
+        entry.pools = pools.iter().map(of).collect();
+    }
+}
+
 /// The section of the constants; empty for the usual one.
 fn section(member: &Member) -> String {
     member.tree.attributes.weights_section.as_ref().map_or(String::new(), |text| text.value.clone())
@@ -182,6 +194,7 @@ fn diagnostic(error: CompileError) -> Diagnostic {
     let code = match error.kind {
         ErrorKind::Extern => Code::ExternCall,
         ErrorKind::WorkspaceBudget => Code::WorkspaceBudget,
+        ErrorKind::PoolBudget => Code::PoolBudget,
         ErrorKind::WeightsBudget => Code::WeightsBudget,
         ErrorKind::StackBudget => Code::StackBudget,
         ErrorKind::Schedule => Code::Schedule,

@@ -39,7 +39,7 @@ pub(crate) fn read(function: &Function) -> Option<Read> {
         fingerprint: tenfold_syntax::fingerprint(&tree),
         uses: uses::of(&tree),
         is_sound: parsed.diagnostics.is_empty(),
-        shows_lines: !tree.attributes.budgets.is_empty(),
+        shows_lines: !tree.attributes.budgets.is_empty() || !tree.attributes.pools.is_empty(),
         is_public: parsed.outer.visibility.to_string() == "pub",
         instances: instances(&tree),
     })

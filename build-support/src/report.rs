@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 /// What became of a function in this run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Status {
     /// Compiled now.
     Compiled,
     /// Known from an earlier run.
     Cached,
     /// Has errors.
+    #[default]
     Refused,
 }
 
@@ -25,6 +26,7 @@ impl Status {
 }
 
 /// A function's line.
+#[derive(Default)]
 pub(crate) struct Line {
     /// With its modules.
     pub(crate) name: String,
@@ -42,6 +44,8 @@ pub(crate) struct Line {
     pub(crate) remarks: Vec<String>,
     /// Bytes of workspace, if bounded.
     pub(crate) workspace: Option<u64>,
+    /// Bytes in each memory among which it is split.
+    pub(crate) pools: Vec<(String, u64)>,
     /// Bytes of constants.
     pub(crate) weights: u64,
     /// Bytes of stack, if known.
@@ -104,6 +108,9 @@ impl Report {
                 bytes(line.stack),
                 line.name
             );
+            for (pool, bytes) in &line.pools {
+                let _ = writeln!(out, "          {bytes:>9} bytes of workspace in {pool}");
+            }
             for (stage, time) in &line.stages {
                 let _ = writeln!(out, "          {time:>9} ms  {stage}");
             }
@@ -130,25 +137,24 @@ impl Report {
             .lines
             .iter()
             .map(|line| {
-                let stages: Vec<_> = line
-                    .stages
-                    .iter()
-                    .map(|(stage, time)| format!("{}: {time}", quoted(stage)))
-                    .collect();
-                let code: Vec<_> = line.code.iter().map(|(name, code)| format!("{}: {code}", quoted(name))).collect();
+                let numbers = |all: &[(String, u64)]| {
+                    let fields: Vec<_> = all.iter().map(|(name, n)| format!("{}: {n}", quoted(name))).collect();
+                    fields.join(", ")
+                };
                 let remarks: Vec<_> = line.remarks.iter().map(|remark| quoted(remark)).collect();
                 format!(
-                    "    {{\"name\": {}, \"symbol\": {}, \"status\": \"{}\", \"ms\": {}, \"workspace\": {}, \"weights\": {}, \"stack\": {}, \"code\": {{{}}}, \"device\": {}, \"stages\": {{{}}}, \"peak\": {}, \"remarks\": [{}]}}",
+                    "    {{\"name\": {}, \"symbol\": {}, \"status\": \"{}\", \"ms\": {}, \"workspace\": {}, \"pools\": {{{}}}, \"weights\": {}, \"stack\": {}, \"code\": {{{}}}, \"device\": {}, \"stages\": {{{}}}, \"peak\": {}, \"remarks\": [{}]}}",
                     quoted(&line.name),
                     quoted(&line.symbol),
                     line.status.name(),
                     millis(line.time),
                     number(line.workspace),
+                    numbers(&line.pools),
                     line.weights,
                     number(line.stack),
-                    code.join(", "),
+                    numbers(&line.code),
                     number(line.device),
-                    stages.join(", "),
+                    numbers(&line.stages),
                     number(line.peak),
                     remarks.join(", ")
                 )

@@ -519,6 +519,7 @@ impl<'a> Run<'a> {
             archives,
             workspace_bytes: compiled.workspace_bytes,
             workspace_expr: compiled.workspace_expr.clone(),
+            pools: compiled.pools.clone(),
             weight_bytes: compiled.constants.iter().map(|(_, bytes)| bytes).sum(),
             code_bytes: compiled.code_bytes,
             variants: compiled.variants.clone(),
@@ -627,17 +628,8 @@ impl<'a> Run<'a> {
             path.push(item.read.name.clone());
             let mut line = Line {
                 name: path.join("::") + &item.generics().turbofish(),
-                symbol: String::new(),
-                status: Status::Refused,
                 time: outcome.map_or(Duration::ZERO, |outcome| outcome.time),
-                stages: Vec::new(),
-                peak: None,
-                remarks: Vec::new(),
-                workspace: None,
-                weights: 0,
-                stack: None,
-                code: Vec::new(),
-                device: None,
+                ..Line::default()
             };
             if let Some(Outcome { answer: Answer::Compiled(compiled), status, .. }) = outcome {
                 line.symbol = self.symbol(item);
@@ -648,6 +640,7 @@ impl<'a> Run<'a> {
                     line.remarks.clone_from(&compiled.remarks);
                 }
                 line.workspace = compiled.workspace_bytes;
+                line.pools.clone_from(&compiled.pools);
                 line.weights = compiled.constants.iter().map(|(_, bytes)| bytes).sum();
                 line.stack = compiled.stack_bytes;
                 line.code = compiled.variants.iter().map(|v| (v.name.clone(), v.code_bytes)).collect();

@@ -2,7 +2,7 @@
 
 use crate::{
     Arg, AsWorkspace, DynTensorMut, Element, Error, Mismatch, Param, Scalar, Shape, Signature, TensorMut, TensorRef,
-    Variant, Workspace, dispatch::sized,
+    Variant, Workspace, dispatch::sized, workspace::aligned,
 };
 use core::{fmt, mem::MaybeUninit, slice};
 
@@ -190,9 +190,28 @@ impl<'c, 'a> Args<'c, 'a, '_> {
         sized(core::mem::take(&mut self.workspace))
     }
 
+    /// The workspace of a function that splits it among memories, each of which is then a part of it.
+    pub fn memories(&mut self, needed: usize) -> Result<Memories<'c>, Error> {
+        aligned(core::mem::take(&mut self.workspace), needed).map(Memories)
+    }
+
     /// The workspace of a function that checks its size.
     pub fn workspace_bytes(&mut self) -> &'c mut [MaybeUninit<u8>] {
         core::mem::take(&mut self.workspace)
+    }
+}
+
+/// What is left of a workspace that is split.
+#[doc(hidden)]
+pub struct Memories<'c>(&'c mut [MaybeUninit<u8>]);
+
+impl<'c> Memories<'c> {
+    /// The next part.
+    pub fn next<const BYTES: usize>(&mut self) -> Result<&'c mut Workspace<BYTES>, Error> {
+        let bytes = core::mem::take(&mut self.0);
+        let (own, rest) = bytes.split_at_mut(bytes.len().min(size_of::<Workspace<BYTES>>()));
+        self.0 = rest;
+        sized(own)
     }
 }
 

@@ -337,6 +337,7 @@ pub(crate) fn actual(
     let mut syms: BTreeMap<Sym, i64> = syms.iter().cloned().collect();
     let mut given = given;
     let mut out = Vec::new();
+    let mut pools = entry.pools.iter();
     for param in &entry.params {
         out.push(match param {
             Param::Value(var) => {
@@ -370,7 +371,8 @@ pub(crate) fn actual(
                 };
                 Actual::Buffer { dtype: data.dtype, cells, usage: *usage }
             }
-            Param::Workspace => Actual::Workspace(bytes as usize),
+            // One of several memories is no larger than it must be.
+            Param::Workspace => Actual::Workspace(pools.next().map_or(bytes as usize, |bytes| *bytes as usize)),
         });
     }
     Ok(out)

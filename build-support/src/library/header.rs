@@ -148,6 +148,10 @@ impl Writer {
             Some(bytes) => {
                 let align = WORKSPACE_ALIGN as u64;
                 self.define(&format!("{capital}_WORKSPACE_BYTES"), bytes.next_multiple_of(align));
+                for (name, bytes) in &compiled.pools {
+                    let bytes = bytes.next_multiple_of(align);
+                    self.define(&format!("{capital}_{}_BYTES", words::capital(name)), bytes);
+                }
             }
             None => self.workspace_by_dims(function),
         }
@@ -225,7 +229,12 @@ fn parameters(function: &Function) -> Vec<String> {
         all.push(format!("{} *TENFOLD_RESTRICT {}", c_type(result.dtype), result_name(function, number)));
     }
     all.extend(function.signature.dims.iter().map(|dim| format!("ptrdiff_t {}", expr::dim(dim.sym.as_str()))));
-    all.push("void *TENFOLD_RESTRICT workspace".into());
+    match &function.compiled.pools[..] {
+        [] => all.push("void *TENFOLD_RESTRICT workspace".into()),
+        pools => {
+            all.extend(pools.iter().map(|(name, _)| format!("void *TENFOLD_RESTRICT {}", words::memory(name))));
+        }
+    }
     all.push("const void *context".into());
     all
 }

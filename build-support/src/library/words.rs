@@ -112,6 +112,11 @@ pub(super) fn parameter(name: &str) -> String {
     clean
 }
 
+/// The parameter that is a memory, which a tensor of its name is not.
+pub(super) fn memory(name: &str) -> String {
+    format!("{}_memory", symbol_part(name))
+}
+
 /// A part of the name of a macro.
 pub(super) fn capital(name: &str) -> String {
     symbol_part(name).to_uppercase()

@@ -119,6 +119,8 @@ pub(crate) struct Compiled {
     pub(crate) workspace_bytes: Option<u64>,
     /// Bytes of workspace as a Rust expression over the dims.
     pub(crate) workspace_expr: String,
+    /// The memories among which the workspace is split, each with its bytes.
+    pub(crate) pools: Vec<(String, u64)>,
     /// Bytes of machine code of the baseline.
     pub(crate) code_bytes: u64,
     /// What there is besides the baseline, the best first.
@@ -251,7 +253,7 @@ impl Answer {
                 put.text(&compiled.flops_expr);
                 put.texts(&compiled.checks);
                 put.list(&compiled.shims, |put, shim| put.text(&shim.print()));
-                for list in [&compiled.constants, &compiled.times] {
+                for list in [&compiled.pools, &compiled.constants, &compiled.times] {
                     put.list(list, |put, (name, value)| {
                         put.text(name);
                         put.number(*value);
@@ -297,6 +299,7 @@ impl Answer {
                 flops_expr: take.text()?,
                 checks: take.texts()?,
                 shims: take.list(|take| Shim::parse(&take.text()?))?,
+                pools: take.list(|take| Some((take.text()?, take.number()?)))?,
                 constants: take.list(|take| Some((take.text()?, take.number()?)))?,
                 times: take.list(|take| Some((take.text()?, take.number()?)))?,
                 device: take.option(|take| {

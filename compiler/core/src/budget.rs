@@ -1,5 +1,7 @@
 //! Budgets: what a function may use, and the table that shows what it uses at the peak.
 
+use std::ops::Range;
+
 use tenfold_ir::relax::{self, Place};
 use tenfold_ir::{Loc, Module};
 
@@ -45,9 +47,39 @@ pub(crate) fn check_workspace(
             "the workspace must be at most {}, but it is {}\n{}",
             bytes(budget),
             bytes(used),
-            peak_table(func, module, options)
+            peak_table(func, module, options, 0..u64::MAX, "live at the peak:")
         ),
         help: Some("make the largest of these smaller, or raise the budget".into()),
+    })
+}
+
+/// The memories among which the workspace is split against what there is of each.
+pub(crate) fn check_pools(func: &relax::Function, module: &Module, options: &Options) -> Option<CompileError> {
+    let plan = func.plan.as_ref()?;
+    let (number, pool) = func.pools.iter().enumerate().find(|(number, pool)| {
+        let used = plan.pools.get(*number);
+        used.is_some_and(|used| *used > pool.bytes)
+    })?;
+    let used = plan.pools[number];
+    let begin: u64 = plan.pools[..number].iter().sum();
+    let before = func.pools.iter().zip(&plan.pools).take(number);
+    let before: Vec<String> = before
+        .map(|(pool, used)| format!("; `{}` holds {} of {}", pool.name, bytes(*used), bytes(pool.bytes)))
+        .collect();
+    let table =
+        peak_table(func, module, options, begin..begin + used, &format!("live in `{}` at its peak:", pool.name));
+    Some(CompileError {
+        kind: ErrorKind::PoolBudget,
+        loc: pool.loc,
+        message: format!(
+            "the memory `{}` must hold at most {}, but {} are left for it: {} are missing{}\n{table}",
+            pool.name,
+            bytes(pool.bytes),
+            bytes(used),
+            bytes(used - pool.bytes),
+            before.concat(),
+        ),
+        help: Some("make the largest of these smaller, raise a size, or name one more memory behind it".into()),
     })
 }
 
@@ -114,13 +146,13 @@ pub(crate) fn bytes(n: u64) -> String {
     }
 }
 
-/// The tensors that live in the workspace where most of it is in use, largest first.
-fn peak_table(func: &relax::Function, module: &Module, options: &Options) -> String {
+/// The tensors that live in these bytes of the workspace where most of them is in use, largest first.
+fn peak_table(func: &relax::Function, module: &Module, options: &Options, part: Range<u64>, title: &str) -> String {
     let plan = func.plan.clone().unwrap_or_default();
     let homes = Homes::new(func);
     let lives: Vec<(Life, u64)> = lives(func, &homes)
         .into_iter()
-        .filter_map(|life| workspace_size(&plan, &life).map(|size| (life, size)))
+        .filter_map(|life| workspace_size(&plan, &life, &part).map(|size| (life, size)))
         .collect();
     let end = lives.iter().map(|(l, _)| l.last).max().unwrap_or(0);
     let at = |position: usize| lives.iter().filter(move |(l, _)| l.first <= position && position <= l.last);
@@ -133,7 +165,7 @@ fn peak_table(func: &relax::Function, module: &Module, options: &Options) -> Str
         let place = place_of(data.loc, module, options);
         format!("  {:>10}  `{}` {}[{}]{place}", bytes(*size), data.name, life.ty.dtype, shape.join(", "))
     };
-    let mut text = vec!["live at the peak:".to_string()];
+    let mut text = vec![title.to_string()];
     text.extend(rows.iter().take(ROWS).map(line));
     if rows.len() > ROWS {
         text.push(format!("  and {} smaller", rows.len() - ROWS));
@@ -141,11 +173,15 @@ fn peak_table(func: &relax::Function, module: &Module, options: &Options) -> Str
     text.join("\n")
 }
 
-fn workspace_size(plan: &relax::Plan, life: &Life) -> Option<u64> {
+fn workspace_size(plan: &relax::Plan, life: &Life, part: &Range<u64>) -> Option<u64> {
     let tuple = plan.tuples.get(&life.home.0).and_then(|t| t.get(life.home.1));
     let place = tuple.or(plan.places.get(life.home.0.0 as usize)?.as_ref())?;
     match place {
-        Place::Workspace { bytes, .. } => bytes.as_const().map(|b| b as u64),
+        Place::Workspace { offset, bytes } => {
+            // Without pools an offset over dims lies in the one part that there is.
+            let is_inside = offset.as_const().is_none_or(|at| part.contains(&(at as u64)));
+            bytes.as_const().filter(|_| is_inside).map(|b| b as u64)
+        }
         Place::Param(_) | Place::Result(_) | Place::Const(_) | Place::None => None,
     }
 }

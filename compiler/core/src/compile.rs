@@ -76,6 +76,8 @@ pub struct Compiled {
     pub workspace: Option<IntExpr>,
     /// The greatest such number, if every dim in it is bounded.
     pub workspace_bound: Option<u64>,
+    /// Bytes in each of the memories among which the workspace is split, whose sum the workspace is; none if it is one.
+    pub pools: Vec<u64>,
     /// Bytes of constants.
     pub weights: u64,
     /// The constants that the objects refer to, as [`crate::constant_symbol`]s: what must be linked beside them.

@@ -9,6 +9,8 @@ pub enum ErrorKind {
     Extern,
     /// The workspace is larger than the budget.
     WorkspaceBudget,
+    /// What is left for one of the workspace's memories is larger than it.
+    PoolBudget,
     /// The constants are larger than the budget.
     WeightsBudget,
     /// The stack is larger than the budget.

@@ -6,20 +6,23 @@
 //! where every size is a constant (or bounded), each at the lowest offset that is free, in the best of some orders
 //! (`orders`); else a piece of memory is used again for a value of the same symbolic size. Where there is no operating
 //! system, and thus neither threads nor memory to waste, a result may lie over an operand that dies with the call that
-//! makes it, as far as the kernel reads that ahead of where it writes (`distance`).
+//! makes it, as far as the kernel reads that ahead of where it writes (`distance`). Where the source names memories, the
+//! workspace is split among them (`pools`).
 
 pub(crate) mod allocate_workspace;
 pub(crate) mod distance;
+mod heat;
 mod lives;
 mod merge;
 mod orders;
 pub(crate) mod overlaps;
+mod pools;
 mod taken;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{Domain, IntExpr, IntervalSet, Prover, Sym};
-use tenfold_ir::relax::{self, Op, Phase, Place, Plan, SymKind, TensorType, Type, ValueId};
+use tenfold_ir::relax::{self, Op, Phase, Place, Plan, PoolInfo, SymKind, TensorType, Type, ValueId};
 use tenfold_ir::{Function, Module};
 
 use crate::homes::{Home, Homes};
@@ -45,8 +48,10 @@ pub(crate) fn plan_memory(module: &mut Module, context: &PassContext) -> Result<
     let Some(func) = module.relax(&entry) else { return Ok(()) };
     refuse_groups(func)?;
     let align = context.target.device.map_or(ALIGN, |_| tenfold_abi::program::WORKSPACE_ALIGN as i64);
-    let kernels = overlaps::in_turn(&context.target).then_some(&*module);
-    let plan = Planner::new(func, kernels, align).plan()?;
+    let in_turn = overlaps::in_turn(&context.target);
+    // A device has memory of its own.
+    let pools = if context.target.device.is_none() { &func.pools[..] } else { &[] };
+    let plan = Planner::new(func, module, in_turn, align, pools).plan()?;
     if let Some(Function::Relax(func)) = module.functions.get_mut(&entry) {
         func.plan = Some(plan);
         func.phase = Phase::Planned;
@@ -67,8 +72,12 @@ fn refuse_groups(func: &relax::Function) -> Result<(), CompileError> {
 
 struct Planner<'f> {
     func: &'f relax::Function,
-    /// The kernels, where results may lie over operands.
-    kernels: Option<&'f Module>,
+    /// With the kernels.
+    module: &'f Module,
+    /// Whether results may lie over operands.
+    in_turn: bool,
+    /// The memories of the workspace; none if it is one.
+    pools: &'f [PoolInfo],
     /// Of offsets.
     align: i64,
     homes: Homes,
@@ -82,14 +91,15 @@ struct Planner<'f> {
 }
 
 impl<'f> Planner<'f> {
-    fn new(func: &'f relax::Function, kernels: Option<&'f Module>, align: i64) -> Self {
+    fn new(func: &'f relax::Function, module: &'f Module, in_turn: bool, align: i64, pools: &'f [PoolInfo]) -> Self {
         let homes = Homes::new(func);
         let times = Timeline::new(func);
         let all = lives(func, &homes);
         let merged = Merged::new(func, &homes, &times, &all);
         let lives = merged.lives(all);
         let (bounds, ranges) = (prover(func), ranges(func));
-        Planner { func, kernels, align, homes, times, merged, lives, places: BTreeMap::new(), bounds, ranges }
+        let places = BTreeMap::new();
+        Planner { func, module, in_turn, pools, align, homes, times, merged, lives, places, bounds, ranges }
     }
 
     fn plan(mut self) -> Result<Plan, CompileError> {
@@ -103,11 +113,12 @@ impl<'f> Planner<'f> {
         }
         self.place_results();
         self.place_states();
-        let workspace = self.place_workspace()?;
+        let (workspace, pools) = self.place_workspace()?;
         let bound = workspace.as_const().or_else(|| self.bounds.const_bounds(&workspace).1);
         let places = (0..self.func.values.len()).map(|index| self.place_of(ValueId(index as u32))).collect();
         let tuples = self.tuples();
-        Ok(Plan { places, tuples, workspace: Some(workspace), workspace_bound: bound.map(|b| b.max(0) as u64) })
+        let workspace_bound = bound.map(|b| b.max(0) as u64);
+        Ok(Plan { places, tuples, workspace: Some(workspace), workspace_bound, pools })
     }
 
     /// Where a value lives; what is no tensor lives nowhere.
@@ -172,13 +183,22 @@ impl<'f> Planner<'f> {
         }
     }
 
-    /// Places what is left; gives the size of the workspace.
-    fn place_workspace(&mut self) -> Result<IntExpr, CompileError> {
+    /// Places what is left; gives the size of the workspace, and that of each memory where it is split.
+    fn place_workspace(&mut self) -> Result<(IntExpr, Vec<u64>), CompileError> {
         let open: Vec<Life> = self.lives.iter().filter(|l| !self.places.contains_key(&l.home)).cloned().collect();
         let sized = open.into_iter().map(|l| self.bytes(&l).map(|bytes| (l, bytes))).collect::<Result<Vec<_>, _>>()?;
         let (fixed, symbolic): (Vec<_>, Vec<_>) = sized.into_iter().partition(|(_, b)| b.as_const().is_some());
-        let start = self.place_fixed(fixed);
-        Ok(self.place_symbolic(symbolic, start))
+        let size = |bytes: IntExpr| bytes.as_const().unwrap_or(0);
+        let pieces: Vec<(Life, i64)> = fixed.into_iter().map(|(life, bytes)| (life, size(bytes))).collect();
+        if self.pools.is_empty() {
+            let start = self.place_fixed(&pieces);
+            return Ok((self.place_symbolic(symbolic, start), Vec::new()));
+        }
+        if let Some((life, bytes)) = symbolic.first() {
+            return Err(self.refuse_unbounded(life, bytes));
+        }
+        let pools = self.place_in_pools(&pieces);
+        Ok((IntExpr::from(pools.iter().sum::<u64>() as i64), pools))
     }
 
     /// Bytes of a value, rounded up; the greatest number where its dims are bounded. Memory is given before the
@@ -210,10 +230,8 @@ impl<'f> Planner<'f> {
         Ok(bytes_of(&TensorType { dtype: life.ty.dtype, shape }, self.align))
     }
 
-    fn place_fixed(&mut self, fixed: Vec<(Life, IntExpr)>) -> i64 {
-        let size = |bytes: IntExpr| bytes.as_const().unwrap_or(0);
-        let pieces: Vec<(Life, i64)> = fixed.into_iter().map(|(life, bytes)| (life, size(bytes))).collect();
-        let placed = orders::place(&pieces, &self.overlaps(&pieces));
+    fn place_fixed(&mut self, pieces: &[(Life, i64)]) -> i64 {
+        let placed = orders::place(pieces, &self.overlaps(pieces));
         for ((life, size), offset) in pieces.iter().zip(placed.offsets) {
             let place = Place::Workspace { offset: IntExpr::from(offset), bytes: IntExpr::from(*size) };
             self.places.insert(life.home, place);

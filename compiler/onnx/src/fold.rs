@@ -125,6 +125,7 @@ fn slice(func: &relax::Function, bindings: Vec<Binding>, result: ValueId) -> rel
         primitive: false,
         phase: func.phase,
         skip_optimization: false,
+        pools: Vec::new(),
         plan: None,
     }
 }

@@ -252,6 +252,9 @@ codes! {
     "T0606" Schedule
         "the schedule cannot be applied"
         "A step of `#[schedule]` is applied only where it keeps what the function computes. The error says what is in the way, by the names of blocks, loops and tensors; `compiler/docs/schedules.md` lists every primitive with what it refuses."
+    "T0607" PoolBudget
+        "the workspace does not fit into its memories"
+        "`pool(…)` splits the workspace: the first memory takes what is used most for its size, the last one what is left. The error says how much of it is missing, and the table lists what is live where most of it is in use."
 
     // T07: not compiled yet.
     "T0701" NotCompiled

@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 pub const PATH: &str = "tenfold/index";
 
 /// The first line. Its number goes up with each change that an older reader would misunderstand.
-const MAGIC: &str = "tenfold-index 5";
+const MAGIC: &str = "tenfold-index 6";
 
 /// The last line: a file without it was cut short.
 const END: &str = "\nend\n";
@@ -175,6 +175,8 @@ pub struct Artefact {
     pub workspace_bytes: Option<u64>,
     /// Bytes of workspace as a Rust expression of `usize` over the named dims.
     pub workspace_expr: String,
+    /// The memories among which the workspace is split, each with its bytes; none if it is one.
+    pub pools: Vec<(String, u64)>,
     /// Bytes of the constants that it links.
     pub weight_bytes: u64,
     /// Bytes of its machine code for every processor of the target, without its constants.
@@ -346,6 +348,9 @@ impl Artefact {
             line("workspace", &bytes.to_string());
         }
         line("workspace-expr", &self.workspace_expr);
+        for (name, bytes) in &self.pools {
+            line("pool", &format!("{bytes} {name}"));
+        }
         line("weights", &self.weight_bytes.to_string());
         line("code", &self.code_bytes.to_string());
         for variant in &self.variants {
@@ -372,6 +377,10 @@ impl Artefact {
             "archive" => self.archives.push(value.into()),
             "workspace" => self.workspace_bytes = Some(value.parse().ok()?),
             "workspace-expr" => self.workspace_expr = value.into(),
+            "pool" => {
+                let (bytes, name) = value.split_once(' ')?;
+                self.pools.push((name.into(), bytes.parse().ok()?));
+            }
             "weights" => self.weight_bytes = value.parse().ok()?,
             "code" => self.code_bytes = value.parse().ok()?,
             "variant" => self.variants.push(Variant::parse(value)?),
@@ -445,6 +454,7 @@ mod tests {
                         archives: vec!["tenfold_digits_1".into(), "tenfold_w_2".into()],
                         workspace_bytes: Some(64),
                         workspace_expr: "64 * B".into(),
+                        pools: vec![("dtcm".into(), 64), ("psram".into(), 0)],
                         weight_bytes: 12,
                         code_bytes: 96,
                         variants: Variant::parse("x86-64-v2 __tenfold_digits_blur__x86_64_v2 80 popcnt,sse3")

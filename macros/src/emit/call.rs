@@ -230,6 +230,10 @@ impl Emit<'_> {
         } else {
             (quote!(), quote!())
         };
+        let pointer = match self.names.pools.len() {
+            0 => quote!(*mut u8),
+            count => quote!([*mut u8; #count]),
+        };
         let body = match self.artefact {
             Some(artefact) => self.enter(artefact),
             None => quote!(::core::panic!("this tensor function was not compiled")),
@@ -237,7 +241,7 @@ impl Emit<'_> {
         quote! {
             #[allow(unused_variables, clippy::missing_safety_doc)]
             #[inline]
-            pub(super) unsafe fn run(#(#takes,)* #(#results,)* #dims #ws: *mut u8) #result {
+            pub(super) unsafe fn run(#(#takes,)* #(#results,)* #dims #ws: #pointer) #result {
                 #body
             }
         }
@@ -300,7 +304,14 @@ impl Emit<'_> {
         };
         let symbols = artefact.variants.iter().map(|variant| format_ident!("{}", variant.symbol));
         let symbols = symbols.chain([symbol]);
-        let declared = quote!((#(#declared,)* #ws: *mut u8, context: *const ::core::ffi::c_void) -> i32);
+        let (memory, given) = match self.names.pools.len() {
+            0 => (quote!(#ws: *mut u8), quote!(#ws)),
+            count => {
+                let (pools, numbers) = (&self.names.pools, 0..count);
+                (quote!(#(#pools: *mut u8),*), quote!(#(#ws[#numbers]),*))
+            }
+        };
+        let declared = quote!((#(#declared,)* #memory, context: *const ::core::ffi::c_void) -> i32);
         let entry = self.entry(artefact);
         quote! {
             #(#[link(name = #archives, kind = "static")] unsafe extern "C" {})*
@@ -310,7 +321,7 @@ impl Emit<'_> {
                 #(fn #symbols #declared;)*
             }
             let context = #krate::rt::Context::new();
-            let status = unsafe { #entry(#(#passed,)* #ws, context.as_ptr()) };
+            let status = unsafe { #entry(#(#passed,)* #given, context.as_ptr()) };
             #finish
         }
     }

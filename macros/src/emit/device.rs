@@ -119,7 +119,7 @@ impl Emit<'_> {
             quote!(workspace(#dims))
         };
         let bind = self.device_bind();
-        let arguments = self.run_arguments(&quote!(#ws.as_mut_ptr()), false);
+        let arguments = self.run_arguments(&self.scratch(&quote!()), false);
         let run = match self.signature.fallible {
             true => quote!(unsafe { run(#arguments) }),
             false => quote!(unsafe { run(#arguments) }; ::core::result::Result::Ok(())),

@@ -83,7 +83,7 @@ impl Emit<'_> {
                 quote!(let mut #r = #krate::rt::Owned::<#of>::fixed();)
             }
         });
-        let arguments = self.run_arguments(&quote!(#ws.as_mut_ptr()), true);
+        let arguments = self.run_arguments(&self.scratch(&quote!(#module::)), true);
         let value = self.written();
         quote! {
             #inputs
@@ -119,7 +119,7 @@ impl Emit<'_> {
                 quote!(let mut #r = #krate::rt::Owned::new(#name, #e)?;)
             }
         });
-        let arguments = self.run_arguments(&quote!(#ws.as_mut_ptr()), true);
+        let arguments = self.run_arguments(&self.scratch(&quote!(#module::)), true);
         let value = self.written();
         quote! {
             #inputs

@@ -12,6 +12,7 @@ mod generic;
 mod module;
 mod names;
 mod params;
+mod pools;
 mod shim;
 mod unknown;
 

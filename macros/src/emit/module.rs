@@ -6,7 +6,7 @@ use super::names::Names;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use tenfold_abi::DType;
-use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::arith::IntExpr;
 use tenfold_syntax::Outer;
 use tenfold_syntax::signature::SigKind;
 
@@ -81,10 +81,7 @@ impl Emit<'_> {
     /// Whether every size has a constant bound, so that the greatest workspace is a constant. This follows from the
     /// item alone.
     pub(super) fn is_bounded(&self) -> bool {
-        let known = |sym: &Sym| self.signature.bounds.iter().any(|(bounded, _)| bounded == sym);
-        let index = self.signature.index_params();
-        let dims = self.signature.dims.iter().map(|dim| &dim.sym);
-        !self.signature.fallible || dims.chain(&index).all(known)
+        self.signature.unbounded().is_empty()
     }
 
     /// The constant size of the workspace.
@@ -93,7 +90,7 @@ impl Emit<'_> {
             return None;
         }
         let bytes = self.artefact.and_then(|artefact| artefact.workspace_bytes);
-        Some(bytes.map_or(0, rounded))
+        Some(bytes.map_or(0, super::pools::rounded))
     }
 
     fn sizes(&self) -> TokenStream {
@@ -105,12 +102,17 @@ impl Emit<'_> {
         });
         let code = usize::try_from(code).unwrap_or(usize::MAX);
         let workspace = self.workspace_bytes().map(|bytes| {
+            let memory = match self.has_pools() {
+                true => self.pool_types(),
+                false => quote! {
+                    /// Memory for what is computed on the way.
+                    pub type Workspace = #krate::Workspace<{ WORKSPACE_BYTES }>;
+                },
+            };
             quote! {
                 /// Bytes of workspace.
                 pub const WORKSPACE_BYTES: usize = #bytes;
-
-                /// Memory for what is computed on the way.
-                pub type Workspace = #krate::Workspace<{ WORKSPACE_BYTES }>;
+                #memory
             }
         });
         let stack = match self.artefact {
@@ -258,6 +260,11 @@ impl Emit<'_> {
             passed.push(quote!(&mut #r));
         }
         let ws = match self.workspace_bytes() {
+            Some(_) if self.has_pools() => {
+                let (open, parts) = self.pools_by_name();
+                lets.push(open);
+                parts
+            }
             Some(_) => quote!(args.workspace::<{ WORKSPACE_BYTES }>()?),
             None => quote!(args.workspace_bytes()),
         };
@@ -280,31 +287,39 @@ impl Emit<'_> {
         quote!(#(#types,)*)
     }
 
-    pub(super) fn workspace_type(&self) -> TokenStream {
-        let krate = &self.names.krate;
+    /// `ws: &mut Workspace`, or a parameter for each memory.
+    pub(super) fn workspace_params(&self) -> TokenStream {
+        let (krate, ws) = (&self.names.krate, &self.names.ws);
         match self.workspace_bytes() {
-            Some(_) => quote!(&mut Workspace),
-            None => quote!(&mut (impl #krate::AsWorkspace + ?::core::marker::Sized)),
+            Some(_) if self.has_pools() => self.pool_params(),
+            Some(_) => quote!(#ws: &mut Workspace),
+            None => quote!(#ws: &mut (impl #krate::AsWorkspace + ?::core::marker::Sized)),
         }
+    }
+
+    /// `ws`, or the memories.
+    pub(super) fn workspace_names(&self) -> TokenStream {
+        let (ws, pools) = (&self.names.ws, &self.names.pools);
+        if self.has_pools() { quote!(#(#pools),*) } else { quote!(#ws) }
     }
 
     /// The call that allocates nothing.
     fn in_place(&self) -> TokenStream {
         let krate = &self.names.krate;
         let (params, ws, inputs) = (self.params(), &self.names.ws, self.inputs());
+        let (pointers, ws_params) = (self.pointers(), self.workspace_params());
         let fallible = self.signature.fallible;
         let types = self.result_params();
         let takes = quote!(#params #types);
-        let ws_type = self.workspace_type();
         let results = self.signature.results.iter().enumerate();
         if !fallible {
             let views = self.names.results.iter();
             let views = views.map(|r| quote!(let mut #r = #krate::rt::fixed_mut(#r);));
-            let arguments = self.run_arguments(&quote!(#ws.as_mut_ptr()), false);
+            let arguments = self.run_arguments(&pointers, false);
             return quote! {
                 /// Writes the result in place; never allocates.
                 #[inline]
-                pub fn into(#takes #ws: #ws_type) {
+                pub fn into(#takes #ws_params) {
                     #inputs
                     #(#views)*
                     unsafe { run(#arguments) }
@@ -319,7 +334,7 @@ impl Emit<'_> {
         });
         let arguments = self.run_arguments(&quote!(#ws), false);
         let memory = if self.is_bounded() {
-            quote!(let #ws = #ws.as_mut_ptr();)
+            quote!(let #ws = #pointers;)
         } else {
             let dims = &self.names.all_dims;
             quote!(let #ws = #krate::rt::workspace(#ws, workspace(#dims))?;)
@@ -327,7 +342,7 @@ impl Emit<'_> {
         quote! {
             /// Writes the results in place; never allocates.
             #[inline]
-            pub fn into(#takes #ws: #ws_type) -> ::core::result::Result<(), #krate::Error> {
+            pub fn into(#takes #ws_params) -> ::core::result::Result<(), #krate::Error> {
                 #inputs
                 #bind
                 #(#views)*
@@ -342,10 +357,4 @@ impl Emit<'_> {
 pub(super) fn cfgs_of(outer: &Outer) -> Vec<&TokenStream> {
     let is_cfg = |a: &&TokenStream| a.to_string().replace(' ', "").starts_with("#[cfg(");
     outer.attributes.iter().filter(is_cfg).collect()
-}
-
-/// Up to a whole number of lines of the workspace.
-fn rounded(bytes: u64) -> usize {
-    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    bytes.checked_next_multiple_of(tenfold_abi::WORKSPACE_ALIGN).unwrap_or(usize::MAX)
 }

@@ -28,6 +28,8 @@ pub(super) struct Names {
     pub(super) dims: Vec<Ident>,
     /// The workspace.
     pub(super) ws: Ident,
+    /// The memories among which it is split.
+    pub(super) pools: Vec<Ident>,
     /// The values of all dims.
     pub(super) all_dims: Ident,
 }
@@ -50,6 +52,7 @@ impl Names {
             extents: numbered("e", signature.results.len()),
             dims: numbered("d", signature.dims.len()),
             ws: own("ws"),
+            pools: signature.pools.iter().map(|name| own(&format!("{name}_memory"))).collect(),
             all_dims: own("dims"),
         }
     }

@@ -31,7 +31,7 @@ impl Emit<'_> {
         }
         let (takes, passed) = (self.other_params(), self.passed());
         let (results, r) = (self.result_params(), &self.names.results);
-        let (ws, ws_type) = (&self.names.ws, self.workspace_type());
+        let (ws, ws_params) = (self.workspace_names(), self.workspace_params());
         let result = self.signature.fallible.then(|| quote!(-> ::core::result::Result<(), #krate::Error>));
         Some(quote! {
             /// The weights, which are read when the program runs and used where they lie.
@@ -51,7 +51,7 @@ impl Emit<'_> {
 
                 /// Calls the function with these weights and writes its results in place; never allocates.
                 #[inline]
-                pub fn call_into(&self, #takes #results #ws: #ws_type) #result {
+                pub fn call_into(&self, #takes #results #ws_params) #result {
                     into(#passed #(#r,)* #ws)
                 }
             }

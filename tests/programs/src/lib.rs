@@ -5,6 +5,7 @@ pub mod generic;
 pub mod graphs;
 pub mod growth;
 pub mod loops;
+pub mod memories;
 pub mod models;
 pub mod operators;
 pub mod outside;

@@ -60,6 +60,27 @@ fn what_cannot_be_measured_is_explained_without_times() {
     assert!(kernels.iter().all(|kernel| kernel["rule"] == "contraction" && kernel["seconds"].is_null()), "{found}");
 }
 
+/// Which memory a tensor lies in.
+#[test]
+fn memories_are_listed() {
+    let library = "#[tensor_fn(pool(fast = \"1K\", slow = \"64K\"))]\n\
+                   pub fn net(x: Tensor<f32, 8, 16>, w: Tensor<f32, 16, 32>) -> Tensor<f32, 8, 8> {\n    \
+                   let wide = matmul(x, w);\n    let square = matmul(wide, transpose(wide));\n    \
+                   let fourth = matmul(square, square);\n    matmul(fourth, square) + fourth\n}\n";
+    let package = Package::new("explain-pools", library);
+    let outcome = package.run("explain net --no-run");
+    assert!(outcome.stdout.contains("\nmemories\n`fast` "), "{outcome:?}");
+    let found = json(&package.run("explain net --no-run --json").stdout);
+    let [fast, slow] = found["pools"].as_array().map_or(&[][..], Vec::as_slice) else { panic!("{found}") };
+    assert_eq!((&fast["name"], &slow["name"]), (&"fast".into(), &"slow".into()), "{found}");
+    let names = |pool: &Value| {
+        let all = pool["tensors"].as_array().cloned().unwrap_or_default();
+        all.iter().map(|tensor| tensor["name"].to_string()).collect::<Vec<_>>()
+    };
+    // Small squares are read more often for their size than what they are made of.
+    assert!(names(fast).contains(&"\"fourth\"".into()) && names(slow).contains(&"\"wide\"".into()), "{found}");
+}
+
 #[test]
 fn a_schedule_of_the_users_is_said() {
     let package = package("explain-schedule");

@@ -46,6 +46,15 @@ pub fn above(x: Tensor<u8, 4>, than: u8, by: f16, z: Tensor<f64, 2>) -> (Tensor<
     (x > than, by * 2.0, argmax(z, axis = 0))
 }
 
+/// Memory in two places.
+#[tensor_fn(pool(dtcm = 128, psram = "4K"))]
+pub fn split(x: Tensor<f32, 4, 4>, w: Tensor<f32, 4, 16>) -> Tensor<f32, 4, 4> {
+    let wide = matmul(x, w);
+    let square = matmul(wide, transpose(wide));
+    let fourth = matmul(square, square);
+    matmul(fourth, square)
+}
+
 /// Two instances.
 #[tensor_fn(T = [f32, i16])]
 pub fn twice<T>(x: Tensor<T, 4>) -> Tensor<T, 4> {
@@ -97,6 +106,23 @@ static int powers(void) {
   return 0;
 }
 
+static TENFOLD_WORKSPACE(fast, MADE_SPLIT_DTCM_BYTES);
+static TENFOLD_WORKSPACE(slow, MADE_SPLIT_PSRAM_BYTES);
+
+/* The third power of 16 E, since the rows of `w` have one element other than 0. */
+static int split(void) {
+  float x[16] = {0}, w[64] = {0}, y[16];
+  for (int i = 0; i < 4; i++) {
+    x[5 * i] = 2;
+    w[17 * i] = 2;
+  }
+  CHECK(MADE_SPLIT_DTCM_BYTES > 0 && MADE_SPLIT_DTCM_BYTES <= 128 && MADE_SPLIT_PSRAM_BYTES > 0);
+  CHECK(MADE_SPLIT_WORKSPACE_BYTES == MADE_SPLIT_DTCM_BYTES + MADE_SPLIT_PSRAM_BYTES);
+  CHECK(made_split(x, w, y, fast, slow, NULL) == TENFOLD_OK);
+  for (int i = 0; i < 16; i++) CHECK(y[i] == (i % 5 ? 0.0f : 4096.0f));
+  return 0;
+}
+
 static int others(void) {
   float keys[MADE_PUSH_KEYS_SIZE] = {1, 1}, x[2] = {2, 3}, sums[4], doubled[4] = {1, 2, 3, 4}, again[4];
   int16_t words[4] = {1, 2, 3, -4}, double_words[4];
@@ -113,7 +139,7 @@ static int others(void) {
   return 0;
 }
 
-int main(void) { return dense() || powers() || others(); }
+int main(void) { return dense() || powers() || split() || others(); }
 "#;
 
 /// Every target of the list in `compiler/docs/embedded.md`.
@@ -212,7 +238,7 @@ fn every_target_has_a_library_and_asks_for_little() {
         // Each function says how much stack it takes, and no frame is large.
         let stack: Vec<u32> =
             header.lines().filter_map(|line| line.split("_STACK_BYTES ").nth(1)?.parse().ok()).collect();
-        assert_eq!(stack.len(), 6, "{target}: {header}");
+        assert_eq!(stack.len(), 7, "{target}: {header}");
         assert!(stack.iter().all(|bytes| *bytes <= 2048), "{target}: {stack:?}");
         let hard = header.contains("#if defined(__arm__) && !defined(__ARM_PCS_VFP)\n#error");
         assert_eq!(hard, target.ends_with("hf"), "{target}");

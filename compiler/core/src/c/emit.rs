@@ -206,7 +206,7 @@ impl<'a> Body<'a> {
     }
 
     fn head(&self) -> String {
-        let mut params = Vec::new();
+        let (mut params, mut pools) = (Vec::new(), 0);
         for (number, param) in (0..).zip(&self.func.params) {
             match param {
                 Param::Buffer(buf, usage) => {
@@ -214,7 +214,10 @@ impl<'a> Body<'a> {
                     params.push(self.pointer(*buf, *usage, shared));
                 }
                 Param::Value(var) => params.push(self.value_param(*var)),
-                Param::Workspace => params.push("unsigned char *restrict workspace".to_string()),
+                Param::Workspace => {
+                    params.push(format!("unsigned char *restrict {}", workspace(pools)));
+                    pools += 1;
+                }
             }
         }
         if self.cx.with_context.contains(self.func.name.as_str()) {
@@ -266,19 +269,21 @@ impl<'a> Body<'a> {
                 }
             }
         }
-        let mut uses_workspace = false;
+        let mut used = BTreeSet::new();
         for index in 0..self.func.buffers.len() {
             let data = &self.func.buffers[index];
             if data.scope != Scope::Workspace {
                 continue;
             }
-            uses_workspace = true;
-            let offset = data.offset.clone().map_or("0".to_string(), |o| self.int(&o));
-            let (ty, name) = (storage(data.dtype), self.buffers[index].clone());
-            self.line(&format!("{ty} *const {name} = ({ty} *)(void *)(workspace + {offset});"));
+            let offset = data.offset.clone().unwrap_or_else(|| IntExpr::from(0));
+            let (pool, offset) = self.func.in_pool(&offset);
+            used.insert(pool);
+            let (ty, name, offset) = (storage(data.dtype), self.buffers[index].clone(), self.int(&offset));
+            self.line(&format!("{ty} *const {name} = ({ty} *)(void *)({} + {offset});", workspace(pool)));
         }
-        if self.func.params.contains(&Param::Workspace) && !uses_workspace {
-            self.line("(void)workspace;");
+        let pools = self.func.params.iter().filter(|param| **param == Param::Workspace).count();
+        for pool in (0..pools).filter(|pool| !used.contains(pool)) {
+            self.line(&format!("(void){};", workspace(pool)));
         }
         if self.cx.with_context.contains(self.func.name.as_str()) {
             self.line(&format!("(void){CONTEXT};"));
@@ -501,4 +506,9 @@ impl<'a> Body<'a> {
             })
             .collect()
     }
+}
+
+/// The parameter that a memory of the workspace is.
+fn workspace(pool: usize) -> String {
+    if pool == 0 { "workspace".into() } else { format!("tf_workspace{pool}") }
 }

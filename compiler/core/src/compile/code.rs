@@ -14,7 +14,7 @@ use super::jobs::{Alone, on_threads};
 use super::{Compiled, Options, Variant, variant_symbol};
 use crate::Target;
 use crate::backend::{Backend, BackendError, Fault, Stage};
-use crate::budget::check_workspace;
+use crate::budget::{check_pools, check_workspace};
 use crate::dlight::in_matrices;
 use crate::error::{CompileError, ErrorKind};
 use crate::externs::name_calls;
@@ -158,10 +158,14 @@ impl Code<'_> {
         place_constants(&mut module, &options.section);
         out.workspace = plan.workspace;
         out.workspace_bound = plan.workspace_bound;
+        out.pools = plan.pools;
         out.constants = used_constants(&module).into_iter().map(|id| module.constant(id).clone()).collect();
         out.flops = flops(&module);
         out.checks = module.prim(&module.entry).map(tenfold_ir::tir::PrimFunc::checks).unwrap_or_default();
-        let over = planned.and_then(|func| check_workspace(&func, &module, options, out.workspace_bound));
+        let over = planned.and_then(|func| {
+            let over = check_workspace(&func, &module, options, out.workspace_bound);
+            over.or_else(|| check_pools(&func, &module, options))
+        });
         rename_entry(&mut module, symbol);
         if options.strict {
             make_strict(&mut module);

@@ -1,5 +1,6 @@
 //! One answer for all variants: whoever calls does not know which of them runs.
 
+use tenfold_ir::arith::IntExpr;
 use tenfold_ir::{ConstData, Loc};
 
 use super::Compiled;
@@ -30,8 +31,16 @@ pub(super) fn add(all: &mut Compiled, name: &str, variant: Compiled) -> Result<(
     Ok(())
 }
 
-/// As much workspace as the greediest variant needs.
+/// As much workspace as the greediest variant needs; of several memories, as much of each.
 fn workspace(all: &mut Compiled, variant: &Compiled) {
+    if !all.pools.is_empty() {
+        for (most, more) in all.pools.iter_mut().zip(&variant.pools) {
+            *most = (*most).max(*more);
+        }
+        let sum = all.pools.iter().sum::<u64>();
+        (all.workspace, all.workspace_bound) = (Some(IntExpr::from(sum as i64)), Some(sum));
+        return;
+    }
     let (Some(most), Some(more)) = (&all.workspace, &variant.workspace) else {
         if all.workspace.is_none() {
             all.workspace.clone_from(&variant.workspace);
@@ -46,7 +55,6 @@ fn workspace(all: &mut Compiled, variant: &Compiled) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenfold_ir::arith::IntExpr;
 
     fn with(workspace: Option<IntExpr>, bound: Option<u64>, stack: Option<u64>) -> Compiled {
         Compiled { workspace, workspace_bound: bound, stack, ..Compiled::default() }
@@ -73,6 +81,17 @@ mod tests {
         assert_eq!(merged(first, dims.clone()), ("max(64, 4*N)".into(), Some(400), Some(16)));
         let unbounded = with(Some(&n() * 8), None, Some(1));
         assert_eq!(merged(dims, unbounded).1, None);
+    }
+
+    #[test]
+    fn each_memory_is_as_large_as_some_variant_needs() {
+        let with = |pools: &[u64]| Compiled {
+            pools: pools.to_vec(),
+            ..with(Some(IntExpr::from(pools.iter().sum::<u64>() as i64)), Some(pools.iter().sum()), None)
+        };
+        let mut all = with(&[64, 256]);
+        add(&mut all, "b", with(&[128, 64])).expect("they agree");
+        assert_eq!((all.pools, all.workspace_bound), (vec![128, 256], Some(384)));
     }
 
     #[test]

@@ -94,7 +94,9 @@ impl<'a> Entry<'a> {
             self.buffers.insert(format!("result {index}"), buf);
         }
         self.b.func_mut().params.extend(dims);
-        self.b.func_mut().params.push(Param::Workspace);
+        let pools = self.func.plan.as_ref().map_or(Vec::new(), |plan| plan.pools.clone());
+        self.b.func_mut().params.extend((0..pools.len().max(1)).map(|_| Param::Workspace));
+        self.b.func_mut().pools = pools;
         for (index, var) in scalars {
             let value = self.b.read(var);
             let buf = self.b.local("scalar", value);

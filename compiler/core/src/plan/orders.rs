@@ -56,6 +56,20 @@ pub(super) fn place(pieces: &[(Life, i64)], overlaps: &[Overlap]) -> Placed {
 
 /// Each at the lowest offset that is free when its turn comes.
 fn in_order(pieces: &[(Life, i64)], overlaps: &[Overlap], order: &[usize]) -> Placed {
+    let Within { offsets, end } = within(pieces, overlaps, order, i64::MAX);
+    Placed { offsets: offsets.into_iter().map(Option::unwrap_or_default).collect(), end }
+}
+
+/// Where pieces lie in a memory that may be too small for some.
+pub(super) struct Within {
+    /// The offset of each, in the order in which they were given; none has what did not fit, and whose turn never came.
+    pub(super) offsets: Vec<Option<i64>>,
+    /// Bytes in all.
+    pub(super) end: i64,
+}
+
+/// The same of those alone that end at `limit` or before it.
+pub(super) fn within(pieces: &[(Life, i64)], overlaps: &[Overlap], order: &[usize], limit: i64) -> Within {
     let mut taken = Taken::new(pieces.iter().map(|(life, _)| life.last).max().unwrap_or(0));
     let mut offsets: Vec<Option<i64>> = vec![None; pieces.len()];
     for at in order {
@@ -65,10 +79,12 @@ fn in_order(pieces: &[(Life, i64)], overlaps: &[Overlap], order: &[usize]) -> Pl
         let mut closed: Vec<(i64, i64)> = own.filter_map(|o| shared(pieces, &offsets, &mut met, o, *at)).collect();
         closed.extend(met.into_iter().map(|(offset, other)| (offset - size, offset + other)));
         let offset = lowest_free(closed);
-        offsets[*at] = Some(offset);
-        taken.insert(life, offset, *size);
+        if offset.saturating_add(*size) <= limit {
+            offsets[*at] = Some(offset);
+            taken.insert(life, offset, *size);
+        }
     }
-    Placed { offsets: offsets.into_iter().map(Option::unwrap_or_default).collect(), end: taken.end }
+    Within { offsets, end: taken.end }
 }
 
 /// Where a piece may not begin for the sake of one that has a place and may share bytes with it, which is taken out of

@@ -50,7 +50,7 @@ impl Planner<'_> {
     fn calls(&self) -> impl Iterator<Item = Call<'_>> {
         self.func.bindings().filter_map(|binding| {
             let Op::CallTir { func, syms, in_place, .. } = &binding.op else { return None };
-            let prim = self.kernels?.prim(func).filter(|_| syms.is_empty())?;
+            let prim = self.module.prim(func).filter(|_| self.in_turn && syms.is_empty())?;
             let (mut operands, results) = buffers(prim, binding, in_place);
             let home = |arg: usize| self.merged.root(self.homes.get(binding.args[arg]));
             operands.retain(|(arg, _)| !in_place.iter().flatten().any(|other| home(*other) == home(*arg)));

@@ -47,6 +47,7 @@ impl Builder {
                 primitive: false,
                 phase: Phase::Imported,
                 skip_optimization: false,
+                pools: Vec::new(),
                 plan: None,
             },
             loc: Loc::default(),

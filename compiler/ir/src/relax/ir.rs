@@ -544,6 +544,19 @@ pub struct Plan {
     pub workspace: Option<IntExpr>,
     /// Its greatest value if every dim in it is bounded.
     pub workspace_bound: Option<u64>,
+    /// Bytes of it that lie in each of the function's pools, one behind the other; none if it has no pools.
+    pub pools: Vec<u64>,
+}
+
+/// A memory of its own among which the workspace is split.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PoolInfo {
+    /// Its name.
+    pub name: String,
+    /// How much there is of it.
+    pub bytes: u64,
+    /// Where the source says so.
+    pub loc: Loc,
 }
 
 /// A graph function.
@@ -570,6 +583,8 @@ pub struct Function {
     pub phase: Phase,
     /// Whether function passes that only optimise leave it alone.
     pub skip_optimization: bool,
+    /// The memories of the workspace, the fastest first; none if it is one whose size is not limited.
+    pub pools: Vec<PoolInfo>,
     /// Set by memory planning.
     pub plan: Option<Plan>,
 }

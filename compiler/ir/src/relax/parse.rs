@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::parse_op::parse_op;
 use super::{
-    Binding, BindingBlock, BlockKind, FactDecl, Function, Param, ParamKind, Phase, Place, Plan, Region, SymDecl,
-    SymKind, TensorType, Type, ValueData, ValueId,
+    Binding, BindingBlock, BlockKind, FactDecl, Function, Param, ParamKind, Phase, Place, Plan, PoolInfo, Region,
+    SymDecl, SymKind, TensorType, Type, ValueData, ValueId,
 };
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::text::{ParseError, Wrong, bracketed, quoted, split, split_once, strip};
@@ -116,6 +116,7 @@ impl Parser {
             primitive: flags.contains(&"primitive"),
             phase: phase_of(phase)?,
             skip_optimization: flags.contains(&"skip_optimization"),
+            pools: Vec::new(),
             plan: None,
         });
         self.close(Where::Function)
@@ -126,6 +127,7 @@ impl Parser {
         let rest = rest.trim();
         match word {
             "sym" => self.sym(rest),
+            "pool" => self.pool(rest),
             "fact" => self.fact(rest),
             "param" => self.param(rest),
             "dataflow" if rest == "{" => self.block(BlockKind::Dataflow),
@@ -228,6 +230,14 @@ impl Parser {
         Ok(())
     }
 
+    fn pool(&mut self, text: &str) -> Parsed<()> {
+        let (text, loc) = trailing_loc(text)?;
+        let (name, bytes) = split_once(text, ":").ok_or_else(|| Wrong::found("`name: bytes`", text))?;
+        let pool = PoolInfo { name: name.to_string(), bytes: number(bytes)?, loc };
+        self.func()?.pools.push(pool);
+        Ok(())
+    }
+
     fn fact(&mut self, text: &str) -> Parsed<()> {
         let (text, loc) = trailing_loc(text)?;
         let quote = text.find('"').unwrap_or(text.len());
@@ -316,6 +326,10 @@ impl Parser {
         match left {
             "workspace" => plan.workspace = Some(int(right)?),
             "workspace_bound" => plan.workspace_bound = Some(number(right)?),
+            "pools" => {
+                let (all, _) = bracketed(right, '[', ']').ok_or_else(|| Wrong::found("`[bytes, …]`", right))?;
+                plan.pools = split(all, ',').into_iter().map(number).collect::<Parsed<_>>()?;
+            }
             value => {
                 let id = value_id(value)?;
                 if let Some((inner, _)) = bracketed(right, '(', ')') {

@@ -115,6 +115,9 @@ impl Printer<'_> {
             };
             self.line(1, &format!("sym {}: {kind}{}", decl.sym, self.loc(decl.loc)));
         }
+        for pool in &func.pools {
+            self.line(1, &format!("pool {}: {}{}", pool.name, pool.bytes, self.loc(pool.loc)));
+        }
         for fact in &func.facts {
             self.line(1, &format!("fact {}{}{}", fact.fact, self.name(&fact.text), self.loc(fact.loc)));
         }
@@ -204,6 +207,9 @@ impl Printer<'_> {
         }
         if let Some(bound) = plan.workspace_bound {
             self.line(2, &format!("workspace_bound = {bound}"));
+        }
+        if !plan.pools.is_empty() {
+            self.line(2, &format!("pools = {}", list(&plan.pools)));
         }
         self.line(1, "}");
     }

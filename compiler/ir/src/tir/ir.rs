@@ -549,6 +549,9 @@ pub struct PrimFunc {
     pub vars: Vec<VarData>,
     /// Buffers.
     pub buffers: Vec<BufferData>,
+    /// Bytes of each of several memories that are the workspace, one behind the other, each of which is a
+    /// [`Param::Workspace`] of its own; none where there is one memory.
+    pub pools: Vec<u64>,
     /// Expressions with their types, hash-consed.
     pub exprs: ExprArena,
     /// The body.
@@ -587,6 +590,23 @@ impl PrimFunc {
         }
     }
 
+    /// Which of its memories an offset of the workspace lies in, with the offset there.
+    pub fn in_pool(&self, offset: &IntExpr) -> (usize, IntExpr) {
+        let Some(at) = offset.as_const().filter(|_| !self.pools.is_empty()) else { return (0, offset.clone()) };
+        let last = self.pools.len() - 1;
+        let mut begin = 0_i64;
+        for bytes in &self.pools[..last] {
+            begin = begin.saturating_add_unsigned(*bytes);
+        }
+        // What has no bytes may lie behind all others.
+        let mut pool = last;
+        while pool > 0 && at < begin {
+            pool -= 1;
+            begin = begin.saturating_sub_unsigned(self.pools[pool]);
+        }
+        (pool, IntExpr::from(at.saturating_sub(begin)))
+    }
+
     /// A function of phase [`Phase::Blocks`] that does nothing.
     pub fn new(name: impl Into<String>) -> Self {
         PrimFunc {
@@ -595,6 +615,7 @@ impl PrimFunc {
             facts: Vec::new(),
             vars: Vec::new(),
             buffers: Vec::new(),
+            pools: Vec::new(),
             exprs: ExprArena::default(),
             body: Stmt::nop(),
             phase: Phase::Blocks,

@@ -88,6 +88,13 @@ impl<'t> Parser<'t> {
         }
         self.flags(flags)?;
         self.at += 1;
+        if let Some(pools) = self.take("pools") {
+            self.at -= 1;
+            self.look(pools);
+            let bytes = |text: &str| text.trim().parse().map_err(|_| format!("expected bytes, found `{text}`"));
+            self.func.pools = pools.split(',').map(bytes).collect::<Parsed<_>>()?;
+            self.at += 1;
+        }
         while let Some(fact) = self.take("fact") {
             self.at -= 1;
             self.look(fact);

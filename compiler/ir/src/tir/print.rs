@@ -170,6 +170,10 @@ impl Printer<'_> {
         };
         self.line(&format!("prim @{}({}) {flags} at {} {{", self.func.name, params.join(", "), self.func.loc));
         self.indent += 1;
+        if !self.func.pools.is_empty() {
+            let pools: Vec<String> = self.func.pools.iter().map(u64::to_string).collect();
+            self.line(&format!("pools {}", pools.join(", ")));
+        }
         for fact in &self.func.facts {
             self.line(&format!("fact {fact}"));
         }

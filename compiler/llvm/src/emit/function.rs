@@ -35,7 +35,8 @@ pub(super) struct Body<'a, 'c, 'm> {
     places: &'a Places<'a, 'c>,
     pub(super) function: Value<'c>,
     entry: Block<'c>,
-    workspace: Option<Value<'c>>,
+    /// The workspace, or its memories.
+    workspaces: Vec<Value<'c>>,
     context: Option<Value<'c>>,
     pub(super) buffers: Vec<Option<Value<'c>>>,
     pub(super) vars: Vec<Option<Value<'c>>>,
@@ -67,7 +68,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             places,
             function: value,
             entry: cx.ir.block(value),
-            workspace: None,
+            workspaces: Vec::new(),
             context: context.then(|| cx.ir.parameter(value, prim.params.len() as u32)),
             buffers: vec![None; prim.buffers.len()],
             vars: vec![None; prim.vars.len()],
@@ -139,7 +140,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         for (number, param) in (0..).zip(&self.prim.params) {
             let value = ir.parameter(self.function, number);
             match param {
-                Param::Workspace => self.workspace = Some(value),
+                Param::Workspace => self.workspaces.push(value),
                 Param::Buffer(buf, _) => self.buffers[buf.0 as usize] = Some(value),
                 Param::Value(var) => self.bind_value(*var, value),
             }
@@ -203,13 +204,14 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
                 Ok(base)
             }
             Scope::Workspace => {
-                let Some(workspace) = self.workspace else {
-                    return Err(format!("`{}` is in a workspace that is no parameter", data.name));
-                };
                 let Some(offset) = &data.offset else {
                     return Err(format!("`{}` has no place in the workspace", data.name));
                 };
-                let offset = self.int_expr(offset)?;
+                let (pool, offset) = self.prim.in_pool(offset);
+                let Some(workspace) = self.workspaces.get(pool).copied() else {
+                    return Err(format!("`{}` is in a workspace that is no parameter", data.name));
+                };
+                let offset = self.int_expr(&offset)?;
                 Ok(ir.element(ir.int(8), workspace, offset))
             }
             Scope::Param

@@ -144,17 +144,9 @@ pub fn elaborate_instance<'a>(
         diagnostics.extend(found);
         module = built;
     }
-    refuse(function, &mut diagnostics);
     diagnostics.sort();
     let module = module.filter(|_| diagnostics.is_empty());
     Elaborated { signature, module, diagnostics }
-}
-
-/// What the language has and this version does not compile, apart from what the walk meets.
-fn refuse(function: &TensorFn, diagnostics: &mut Diagnostics) {
-    if let Some(pool) = function.attributes.pools.first() {
-        diagnostics.report(not_compiled(pool.node, "`pool(…)`"));
-    }
 }
 
 /// The one error of what is not compiled yet.

@@ -44,6 +44,9 @@ impl Cx {
                     attributes.dims.extend(facts);
                 }
                 Some("pool") => {
+                    if c.args.is_empty() {
+                        self.unknown_argument(expr_ends(e), &c.func);
+                    }
                     let pools = c.args.iter().filter_map(|e| self.pool(e)).collect::<Vec<_>>();
                     attributes.pools.extend(pools);
                 }

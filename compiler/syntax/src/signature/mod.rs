@@ -4,6 +4,7 @@
 //! knows nothing of the body beyond its asserts and whether it asks for a shape at run time.
 
 mod instances;
+mod pools;
 mod reader;
 
 use tenfold_abi::DType;
@@ -18,6 +19,7 @@ use reader::Reader;
 
 pub use instances::{GenericValue, Instance, errors_of_all, instances, signatures};
 pub(crate) use instances::{generic_value, values_of};
+pub use pools::pool_type;
 
 /// The greatest rank of a tensor.
 pub const MAX_RANK: usize = 8;
@@ -47,6 +49,8 @@ pub struct Signature {
     pub fixed: Vec<(String, i64)>,
     /// The parameters that are read from files of weights, by their places in `params`, with the names of the tensors.
     pub loaded: Vec<(usize, String)>,
+    /// The memories among which the workspace is split, in source order.
+    pub pools: Vec<String>,
 }
 
 /// A parameter.
@@ -133,6 +137,13 @@ impl Signature {
     pub fn index_params(&self) -> Vec<Sym> {
         let params = self.params.iter().filter(|p| matches!(p.kind, SigKind::Index { .. }));
         params.map(|p| Sym::new(&p.name)).collect()
+    }
+
+    /// The dims and index parameters that no constant bounds. Without any, all sizes are constants.
+    pub fn unbounded(&self) -> Vec<Sym> {
+        let known = |sym: &Sym| self.bounds.iter().any(|(bounded, _)| bounded == sym);
+        let dims = self.dims.iter().map(|dim| dim.sym.clone());
+        if self.fallible { dims.chain(self.index_params()).filter(|sym| !known(sym)).collect() } else { Vec::new() }
     }
 
     /// Where a dim was bound, in words: "axis 0 of `x`", and its place.

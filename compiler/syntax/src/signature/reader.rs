@@ -7,7 +7,8 @@ use tenfold_ir::arith::{Fact, IntExpr, Prover, Sym};
 use tenfold_ir::ops::nearest;
 
 use super::{
-    DimBinding, DimCheck, Fixed, Instance, MAX_RANK, SigFact, SigKind, SigParam, SigResult, Signature, dtype, instances,
+    DimBinding, DimCheck, Fixed, Instance, MAX_RANK, SigFact, SigKind, SigParam, SigResult, Signature, dtype,
+    instances, pools,
 };
 use crate::ast::{
     self, BinaryOp, Expr, ExprKind, FactKind, Layout, Name, NodeId, Passing, StmtKind, TensorFn, TypeKind,
@@ -60,6 +61,7 @@ impl<'a> Reader<'a> {
                 bounds: Vec::new(),
                 fixed: Vec::new(),
                 loaded: Vec::new(),
+                pools: Vec::new(),
             },
             diagnostics: Diagnostics::default(),
             broken: false,
@@ -462,6 +464,8 @@ impl<'a> Reader<'a> {
             self.function.body.iter().flat_map(|b| &b.stmts).any(|s| matches!(s.kind, StmtKind::Assert { .. }));
         let asks = self.function.body.as_ref().is_some_and(search::matches_shapes);
         s.fallible = !s.dims.is_empty() || !s.facts.is_empty() || by_scalar || asserts || asks;
+        let pools = pools::read(&self.function.attributes.pools, s, &mut self.diagnostics);
+        self.signature.pools = pools;
         let whole = (!self.broken).then_some(self.signature);
         (whole, self.diagnostics)
     }

@@ -50,6 +50,7 @@ pub(crate) fn group(module: &Module, func: &relax::Function, name: &str, members
         primitive: true,
         phase: Phase::Legalised,
         skip_optimization: func.skip_optimization,
+        pools: Vec::new(),
         plan: None,
     };
     let result = func.values[last.out.0 as usize].ty.clone();

@@ -3,6 +3,7 @@
 use super::Explained;
 use super::measured::Measured;
 use super::memory::{Moment, moments};
+use super::pools::{Pool, pools};
 use super::report::{Row, Rows};
 use super::roof::ASSUMED;
 
@@ -24,6 +25,7 @@ pub(super) fn json(explained: &Explained, rows: &Rows, measured: Result<&Measure
         ("machine", measured.map_or("null".into(), machine)),
         ("kernels", list(&kernels)),
         ("memory", memory(explained, rows)),
+        ("pools", list(&pools(explained).iter().map(pool).collect::<Vec<_>>())),
     ];
     object(fields.into_iter()) + "\n"
 }
@@ -40,6 +42,21 @@ fn memory(explained: &Explained, rows: &Rows) -> String {
         object(fields.into_iter())
     };
     list(&moments.iter().map(one).collect::<Vec<_>>())
+}
+
+/// A memory of the workspace.
+fn pool(of: &Pool) -> String {
+    let tensor = |(name, offset, bytes): &(String, u64, u64)| {
+        let fields = [("name", quoted(name)), ("offset", offset.to_string()), ("bytes", bytes.to_string())];
+        object(fields.into_iter())
+    };
+    let fields = [
+        ("name", quoted(&of.name)),
+        ("used_bytes", of.used.to_string()),
+        ("bytes", of.limit.to_string()),
+        ("tensors", list(&of.tensors.iter().map(tensor).collect::<Vec<_>>())),
+    ];
+    object(fields.into_iter())
 }
 
 fn machine(measured: &Measured) -> String {

@@ -14,6 +14,7 @@ mod json;
 mod kernel;
 mod measured;
 mod memory;
+mod pools;
 mod program;
 mod report;
 mod roof;

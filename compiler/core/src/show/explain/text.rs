@@ -6,6 +6,7 @@ use super::Explained;
 use super::hints::hints;
 use super::measured::Measured;
 use super::memory;
+use super::pools;
 use super::report::{Row, Rows};
 use super::roof::ASSUMED;
 use crate::show::svg::bytes;
@@ -25,6 +26,7 @@ pub(super) fn text(explained: &Explained, rows: &Rows, measured: Result<&Measure
         let _ = writeln!(out, "{} of a call pass between kernels", time(between));
     }
     out += &memory::text(explained, rows);
+    out += &pools::text(explained);
     out += &schedules(explained, rows);
     let hints = hints(explained, rows, measured.ok());
     if !hints.is_empty() {

@@ -58,7 +58,8 @@ pub(super) struct Frame<'a, 'm> {
     /// What the thread that runs holds.
     pub state: State,
     syms: HashMap<Sym, VarId>,
-    workspace: Option<View>,
+    /// The workspace, or its memories.
+    workspaces: Vec<View>,
     /// The last value of each expression.
     pub memo: Vec<Option<Known>>,
     pub now: u64,
@@ -97,7 +98,7 @@ impl<'a, 'm> Frame<'a, 'm> {
                 dynamic: None,
             },
             syms,
-            workspace: None,
+            workspaces: Vec::new(),
             memo: vec![None; func.exprs.len()],
             now: 0,
             overlaid: overlaid::Overlaid::default(),
@@ -108,7 +109,7 @@ impl<'a, 'm> Frame<'a, 'm> {
         for (param, given) in func.params.iter().zip(given) {
             match (param, given) {
                 (Param::Value(var), Given::Value(value)) => frame.state.vars[var.0 as usize] = vec![*value],
-                (Param::Workspace, Given::View(view)) => frame.workspace = Some(*view),
+                (Param::Workspace, Given::View(view)) => frame.workspaces.push(*view),
                 (Param::Buffer(..), Given::View(_)) => {}
                 _ => return Err(format!("`{}`: an argument of another kind for {param:?}", func.name)),
             }
@@ -233,9 +234,10 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     fn in_workspace(&mut self, buf: BufId) -> Result<View, String> {
         let data = &self.func.buffers[buf.0 as usize];
-        let whole = self.workspace.ok_or("there is no workspace parameter")?;
         let offset = data.offset.as_ref().ok_or_else(|| format!("`{}` has no offset", data.name))?;
-        let offset = self.int(offset)?;
+        let (pool, offset) = self.func.in_pool(offset);
+        let whole = *self.workspaces.get(pool).ok_or("there is no workspace parameter")?;
+        let offset = self.int(&offset)?;
         if offset < 0 || offset % data.dtype.size_bytes() as i64 != 0 {
             return Err(format!("offset {offset} of `{}` is negative or not aligned", data.name));
         }

@@ -17,7 +17,7 @@ use super::{
     Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, Launch, LoopKind, MatchBuffer, Param,
     Phase, PrimFunc, Scope, Stmt, Ty, VarId, operands,
 };
-use crate::arith::{IntExpr, Sym};
+use crate::arith::{IntExpr, Prover, Sym};
 use crate::op::{BinaryOp, UnaryOp};
 use crate::relax::{Rule, Violation};
 use crate::{DType, Module};
@@ -127,8 +127,11 @@ impl<'f> Check<'f> {
                 Param::Workspace => workspaces += 1,
             }
         }
-        if workspaces > 1 {
-            self.fail(rules::WORKSPACE, "two workspace parameters");
+        if workspaces > self.func.pools.len().max(1) {
+            self.fail(rules::WORKSPACE, format!("{workspaces} workspace parameters"));
+        }
+        if !self.func.pools.is_empty() && workspaces != self.func.pools.len() {
+            self.fail(rules::WORKSPACE, format!("{} pools, {workspaces} parameters", self.func.pools.len()));
         }
         for fact in &self.func.facts {
             for sym in fact.vars() {
@@ -175,6 +178,8 @@ impl<'f> Check<'f> {
                     self.live[index] = true;
                     if !workspace || data.offset.is_none() {
                         self.fail(rules::WORKSPACE, format!("`{name}` needs a workspace parameter and an offset"));
+                    } else if !self.is_in_a_pool(data) {
+                        self.fail(rules::WORKSPACE, format!("`{name}` lies in no pool alone"));
                     }
                 }
                 Scope::Param
@@ -186,6 +191,18 @@ impl<'f> Check<'f> {
                 | Scope::View => {}
             }
         }
+    }
+
+    /// Whether a part of a workspace of several memories lies in one of them, as far as facts bound its size.
+    fn is_in_a_pool(&self, data: &super::BufferData) -> bool {
+        let Some(offset) = data.offset.as_ref().filter(|_| !self.func.pools.is_empty()) else { return true };
+        let (pool, offset) = self.func.in_pool(offset);
+        let mut prover = Prover::new();
+        self.func.facts.iter().for_each(|fact| prover.assume(fact.clone()));
+        let element = IntExpr::from(data.dtype.size_bytes() as i64);
+        let bytes = data.shape.iter().fold(element, |bytes, extent| &bytes * extent);
+        let end = prover.const_bounds(&(&offset + &bytes)).1;
+        end.is_none_or(|end| u64::try_from(end).is_ok_and(|end| end <= self.func.pools[pool]))
     }
 
     fn outputs(&mut self) {

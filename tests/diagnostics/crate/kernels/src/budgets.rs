@@ -32,3 +32,10 @@ pub fn weights(x: Tensor<f32, N, 4>) -> Tensor<f32, N, 2> {
 pub fn stack(x: Tensor<f32, N, 8>) -> Tensor<f32, N, 8> {
     softmax(x, axis = -1)
 }
+
+#[tensor_fn(pool(dtcm = "16K", psram = "12K"))]
+pub fn pools(x: Tensor<f32, 64, 64>, w: Tensor<f32, 64, 64>) -> Tensor<f32, 64, 64> {
+    let hidden = relu(matmul(x, w));
+    let deeper = matmul(hidden, w);
+    matmul(deeper, hidden)
+}

@@ -2,11 +2,6 @@
 
 use tenfold::prelude::*;
 
-#[tensor_fn(pool(dtcm = "64K"))]
-pub fn pools(x: Tensor<f32, N>) -> Tensor<f32, N> {
-    x * 2.0
-}
-
 #[tensor_fn(precision = "tf32")]
 pub fn precision(x: Tensor<f32, 4, 4>) -> Tensor<f32, 4, 4> {
     matmul(x, x)
