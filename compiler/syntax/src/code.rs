@@ -1,8 +1,8 @@
 //! Every error a user can meet, as data: number, name, one line of meaning, explanation.
 //!
 //! The hundreds group them: T01 syntax, T02 names, types and dtypes, T03 shapes, T04 index proofs, T05 constants and
-//! files, T06 memory, targets and budgets, T07 what is not compiled yet, T08 build and contract, T09 internal. A number
-//! is never used again for something else. `compiler/docs/errors.md` is written from this table.
+//! files, T06 memory, targets and budgets, T08 build and contract, T09 internal. A number is never used again for
+//! something else. `compiler/docs/errors.md` is written from this table.
 
 use std::fmt;
 
@@ -256,11 +256,6 @@ codes! {
         "the workspace does not fit into its memories"
         "`pool(…)` splits the workspace: the first memory takes what is used most for its size, the last one what is left. The error says how much of it is missing, and the table lists what is live where most of it is in use."
 
-    // T07: not compiled yet.
-    "T0701" NotCompiled
-        "this is part of the language and is not compiled yet"
-        "The construct is checked as the language says, and refused when the function is built. A later version compiles it."
-
     // T08: build and contract.
     "T0801" NoBuildScript
         "the package has no build script that compiles it"
@@ -323,7 +318,6 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("T04", "Index proofs"),
     ("T05", "Constants and files"),
     ("T06", "Memory, targets and budgets"),
-    ("T07", "Not compiled yet"),
     ("T08", "Build and contract"),
     ("T09", "Internal"),
 ];

@@ -4,7 +4,7 @@ use tenfold::prelude::*;
 
 /// Three products, of which some lie in each memory.
 #[tensor_fn(pool(dtcm = 128, psram = "8K"))]
-pub fn split(x: Tensor<f32, 4, 4>, w: Tensor<f32, 4, 16>) -> Tensor<f32, 4, 4> {
+pub fn divided(x: Tensor<f32, 4, 4>, w: Tensor<f32, 4, 16>) -> Tensor<f32, 4, 4> {
     let wide = matmul(x, w);
     let square = matmul(wide, transpose(wide));
     let fourth = matmul(square, square);
@@ -13,7 +13,7 @@ pub fn split(x: Tensor<f32, 4, 4>, w: Tensor<f32, 4, 16>) -> Tensor<f32, 4, 4> {
 
 /// The same in one memory.
 #[tensor_fn]
-pub fn whole(x: Tensor<f32, 4, 4>, w: Tensor<f32, 4, 16>) -> Tensor<f32, 4, 4> {
+pub fn undivided(x: Tensor<f32, 4, 4>, w: Tensor<f32, 4, 16>) -> Tensor<f32, 4, 4> {
     let wide = matmul(x, w);
     let square = matmul(wide, transpose(wide));
     let fourth = matmul(square, square);

@@ -1,7 +1,7 @@
 //! Workspaces that are split among memories: every way to call gives what one memory gives.
 
 use tenfold::{Arg, Cpu, DeviceTensor, DynTensorMut, Tensor, Workspace};
-use tenfold_programs::memories::{bounded, bounded_whole, of_types, split, whole};
+use tenfold_programs::memories::{bounded, bounded_whole, divided, of_types, undivided};
 
 fn numbers<const N: usize, const M: usize>() -> [[f32; M]; N] {
     std::array::from_fn(|i| std::array::from_fn(|j| ((i * 7 + j * 5) % 9) as f32 - 4.0))
@@ -15,20 +15,20 @@ fn spoil(memory: &mut impl tenfold::AsWorkspace) {
 #[test]
 fn every_call_gives_what_one_memory_gives() {
     let (x, w) = (numbers::<4, 4>(), numbers::<4, 16>());
-    let expected = whole(&x, &w);
-    assert_eq!(split(&x, &w), expected);
+    let expected = undivided(&x, &w);
+    assert_eq!(divided(&x, &w), expected);
     let mut y = [[0.0; 4]; 4];
-    let (mut dtcm, mut psram) = (split::Dtcm::new(), split::Psram::new());
+    let (mut dtcm, mut psram) = (divided::Dtcm::new(), divided::Psram::new());
     spoil(&mut dtcm);
     spoil(&mut psram);
-    split::into(&x, &w, &mut y, &mut dtcm, &mut psram);
+    divided::into(&x, &w, &mut y, &mut dtcm, &mut psram);
     assert_eq!(expected, y);
 }
 
 #[test]
 fn sizes_are_what_the_source_allows() {
-    let sizes = [split::DTCM_BYTES, split::PSRAM_BYTES];
-    assert_eq!(split::WORKSPACE_BYTES, sizes.iter().sum::<usize>());
+    let sizes = [divided::DTCM_BYTES, divided::PSRAM_BYTES];
+    assert_eq!(divided::WORKSPACE_BYTES, sizes.iter().sum::<usize>());
     assert!((64..=128).contains(&sizes[0]) && (64..=8192).contains(&sizes[1]), "{sizes:?}");
     let sizes = [bounded::AXI_SRAM_BYTES, bounded::PSRAM_BYTES];
     assert!((64..=1024).contains(&sizes[0]) && (64..=65536).contains(&sizes[1]), "{sizes:?}");
@@ -56,21 +56,21 @@ fn with_bounded_dims_and_weights_that_are_read() {
 #[test]
 fn one_memory_is_split() -> Result<(), tenfold::Error> {
     let (x, w) = (Tensor::from(numbers::<4, 4>()), Tensor::from(numbers::<4, 16>()));
-    let expected = whole(&x, &w);
+    let expected = undivided(&x, &w);
     let mut y = [0.0_f32; 16];
     let mut call = |memory: &mut [std::mem::MaybeUninit<u8>]| {
         let mut args = [Arg::input(x.view()), Arg::input(w.view())];
-        let called = split::FUNCTION.call(&mut args, &mut [DynTensorMut::new(&mut y, [4, 4])?], memory);
+        let called = divided::FUNCTION.call(&mut args, &mut [DynTensorMut::new(&mut y, [4, 4])?], memory);
         called.map(|()| y)
     };
-    let mut memory: Workspace<{ split::WORKSPACE_BYTES }> = Workspace::new();
+    let mut memory: Workspace<{ divided::WORKSPACE_BYTES }> = Workspace::new();
     let bytes = tenfold::AsWorkspace::bytes(&mut memory);
     assert_eq!(call(bytes)?.as_slice(), expected.as_slice());
     let error = call(&mut bytes[64..]).expect_err("a part of it is too small");
     assert!(error.to_string().contains("workspace"), "{error}");
     let (on_x, on_w) = (DeviceTensor::upload(&Cpu, x.view())?, DeviceTensor::upload(&Cpu, w.view())?);
     let mut on_y = DeviceTensor::upload(&Cpu, Tensor::from([[0.0_f32; 4]; 4]).view())?;
-    split::on(&Cpu).call(&on_x, &on_w, &mut on_y)?;
+    divided::on(&Cpu).call(&on_x, &on_w, &mut on_y)?;
     assert_eq!(on_y.download(&Cpu)?, expected);
     Ok(())
 }

@@ -138,7 +138,7 @@ impl<'a> Elaborator<'a> {
             return Some(init);
         }
         let kernel = self.kernel.clone();
-        let (diagnostics, refused, unknown) = (self.diagnostics.clone(), self.refused.clone(), self.unknown);
+        let (diagnostics, unknown) = (self.diagnostics.clone(), self.unknown);
         self.enter();
         let var = self.index_var("k");
         let r = self.kernel.b.sym(var).clone();
@@ -146,7 +146,7 @@ impl<'a> Elaborator<'a> {
         let met = self.type_leaves(&next);
         self.leave();
         self.kernel = kernel;
-        (self.diagnostics, self.refused, self.unknown) = (diagnostics, refused, unknown);
+        (self.diagnostics, self.unknown) = (diagnostics, unknown);
         self.with_types(node, init, &met)
     }
 

@@ -40,8 +40,6 @@ pub(super) struct Elaborator<'a> {
     pub(super) diagnostics: Diagnostics,
     /// Whether something was unknown without an error, so that there is no module.
     pub(super) unknown: bool,
-    /// The first construct that is not compiled yet.
-    pub(super) refused: Option<(NodeId, String)>,
     /// How many constructs that are only checked surround the walk.
     pub(super) checking: u32,
     /// Symbols of the graph, so that variables of kernels take other names.
@@ -96,7 +94,6 @@ impl<'a> Elaborator<'a> {
             module: Module { entry: name.clone(), sources: vec![name.clone()], ..Module::default() },
             diagnostics: Diagnostics::default(),
             unknown: false,
-            refused: None,
             checking: 0,
             syms: BTreeSet::new(),
             entry: function,
@@ -203,9 +200,6 @@ impl<'a> Elaborator<'a> {
         let Some(body) = &function.body else { return (None, self.diagnostics) };
         let results = self.function_body(body, signature);
         self.store_states();
-        if let Some((node, what)) = self.refused.take() {
-            self.diagnostics.report(super::not_compiled(node, &what));
-        }
         if !self.diagnostics.is_empty() || self.unknown {
             return (None, self.diagnostics);
         }
@@ -384,14 +378,6 @@ impl<'a> Elaborator<'a> {
     ) -> Value<'a> {
         self.report(Diagnostic::new(node, code, message).help(help));
         Value::Unknown
-    }
-
-    /// Notes something that is checked and not compiled.
-    pub(super) fn refuse(&mut self, node: NodeId, what: impl Into<String>) {
-        if self.refused.is_none() {
-            // Inside of a callee the place is the caller's, which the caller sets when it comes back.
-            self.refused = Some((node, what.into()));
-        }
     }
 
     /// Emits a binding of the graph.

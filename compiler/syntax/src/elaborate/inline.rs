@@ -297,7 +297,6 @@ impl<'a> Elaborator<'a> {
         let frame = Frame { function, environment, names: Vec::new(), dims: named, generics: instance, source };
         let outer = std::mem::replace(&mut self.frame, frame);
         let diagnostics = std::mem::take(&mut self.diagnostics);
-        let refused = self.refused.take();
         self.callers.push(path);
         let mut locals = Vec::new();
         for (param, value) in signature.params.iter().zip(values) {
@@ -329,10 +328,6 @@ impl<'a> Elaborator<'a> {
         self.callers.pop();
         self.frame = outer;
         let found = std::mem::replace(&mut self.diagnostics, diagnostics);
-        let inner = std::mem::replace(&mut self.refused, refused);
-        if let Some((_, what)) = inner {
-            self.refuse(node, format!("the call of `{}`, in which {what}", call.callee));
-        }
         if let Some(first) = found.iter().next() {
             let message = format!("`{}` does not compile for these operands: {}", call.callee, first.message);
             self.report(

@@ -35,7 +35,6 @@ mod value;
 use tenfold_ir::{ConstData, Module};
 
 use crate::ast::{self, ConstSource, NodeId, TensorFn};
-use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::signature::{Instance, Signature, errors_of_all, instances, signature_of};
 use cx::Elaborator;
@@ -147,10 +146,4 @@ pub fn elaborate_instance<'a>(
     diagnostics.sort();
     let module = module.filter(|_| diagnostics.is_empty());
     Elaborated { signature, module, diagnostics }
-}
-
-/// The one error of what is not compiled yet.
-pub(crate) fn not_compiled(node: NodeId, what: &str) -> Diagnostic {
-    Diagnostic::new(node, Code::NotCompiled, format!("{what} is not compiled yet"))
-        .help("it is part of the language and is checked; a later version compiles it")
 }

@@ -208,14 +208,14 @@ impl<'a> Elaborator<'a> {
             return;
         }
         let (kernel, vars, names) = (self.kernel.clone(), self.vars.clone(), self.frame.names.clone());
-        let (diagnostics, refused, unknown) = (self.diagnostics.clone(), self.refused.clone(), self.unknown);
+        let (diagnostics, unknown) = (self.diagnostics.clone(), self.unknown);
         self.rehearsing = true;
         self.enter();
         self.capture(walk);
         self.leave();
         self.rehearsing = false;
         (self.kernel, self.vars, self.frame.names) = (kernel, vars, names);
-        (self.diagnostics, self.refused, self.unknown) = (diagnostics, refused, unknown);
+        (self.diagnostics, self.unknown) = (diagnostics, unknown);
     }
 
     // Loops within a kernel.

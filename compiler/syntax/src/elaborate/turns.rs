@@ -110,7 +110,7 @@ impl<'a> Elaborator<'a> {
     /// Walks once to learn types; nothing of it stays.
     fn rehearse_graph<R>(&mut self, walk: impl FnOnce(&mut Self) -> R) -> R {
         let (module, vars, names) = (self.module.clone(), self.vars.clone(), self.frame.names.clone());
-        let (diagnostics, refused, unknown) = (self.diagnostics.clone(), self.refused.clone(), self.unknown);
+        let (diagnostics, unknown) = (self.diagnostics.clone(), self.unknown);
         let syms = self.graph.sym_count();
         self.graph.open_body(Vec::new());
         self.enter();
@@ -119,7 +119,7 @@ impl<'a> Elaborator<'a> {
         self.graph.close_body();
         self.graph.forget_syms(syms);
         (self.module, self.vars, self.frame.names) = (module, vars, names);
-        (self.diagnostics, self.refused, self.unknown) = (diagnostics, refused, unknown);
+        (self.diagnostics, self.unknown) = (diagnostics, unknown);
         result
     }
 

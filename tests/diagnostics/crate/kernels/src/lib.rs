@@ -8,5 +8,4 @@ pub mod cfgs;
 pub mod devices;
 pub mod files;
 pub mod generics;
-pub mod later;
 pub mod scheduled;
