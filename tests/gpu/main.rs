@@ -24,6 +24,7 @@ mod interpret;
 mod nn;
 mod products;
 mod program;
+mod rows;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/shape.rs"]
 mod shape;

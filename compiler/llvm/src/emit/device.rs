@@ -4,6 +4,7 @@
 
 use inkwell::{context::Context, module::Module, targets::TargetMachine};
 use tenfold_core::{Aliases, CodegenOptions, Target, kernel};
+use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{
     BufId, BufUse, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Warp, expr_vars,
 };
@@ -183,6 +184,19 @@ impl<'c> Body<'_, 'c, '_> {
         self.stmt(body)
     }
 
+    /// What the address of an element is a multiple of: of a kernel's parameters more than the dtype asks for, where the
+    /// index says so. Neighbours are one access then.
+    pub(super) fn alignment(&self, buf: BufId, index: ExprId) -> u32 {
+        let data = &self.prim.buffers[buf.0 as usize];
+        let own = data.dtype.align() as u32;
+        match data.scope {
+            Scope::Param | Scope::Const(_) if self.is_kernel() => {
+                own.max(ALIGN.min(divisor(self.prim, index) * data.dtype.size_bytes() as u32))
+            }
+            _ => own,
+        }
+    }
+
     /// Whether a kernel's loop over this variable reads or writes an array of its thread at a place that the variable says.
     pub(super) fn walks_own_array(&self, var: VarId, body: &Stmt) -> bool {
         let prim = self.prim;
@@ -211,5 +225,18 @@ impl<'c> Body<'_, 'c, '_> {
             Scope::Warp if self.is_kernel() => Err("a barrier of a warp".into()),
             _ => Err("a barrier in a function of the host".into()),
         }
+    }
+}
+
+/// A power of two, no more than [`ALIGN`], that an index is a multiple of.
+fn divisor(func: &PrimFunc, index: ExprId) -> u32 {
+    if let Some(number) = func.literal(index) {
+        return 1 << number.trailing_zeros().min(ALIGN.trailing_zeros());
+    }
+    match func.exprs.get(index) {
+        Expr::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => divisor(func, *a).min(divisor(func, *b)),
+        Expr::Binary(BinaryOp::Mul, a, b) => ALIGN.min(divisor(func, *a) * divisor(func, *b)),
+        Expr::Cast(_, a) => divisor(func, *a),
+        _ => 1,
     }
 }

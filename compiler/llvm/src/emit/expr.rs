@@ -232,6 +232,7 @@ impl<'c> Body<'_, 'c, '_> {
                 return Ok(self.gathered(memory, base, at, align));
             }
             let place = ir.element(memory.lane(), base, at);
+            let align = self.alignment(buf, self.contiguous(*index).unwrap_or(*index));
             let loaded = ir.load(memory, place, align);
             return Ok(self.loaded(ty, loaded));
         }
@@ -295,7 +296,8 @@ impl<'c> Body<'_, 'c, '_> {
             if ty.lanes > 1 && self.streamed.contains(&buf) {
                 ir.stream(value, place, super::streams::ALIGN);
             } else {
-                ir.store(value, place, align);
+                let first = self.contiguous(*index).unwrap_or(*index);
+                ir.store(value, place, self.alignment(buf, first));
             }
             return Ok(());
         }

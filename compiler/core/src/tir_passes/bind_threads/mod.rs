@@ -7,6 +7,8 @@
 //! - a product or a convolution of halves, on a target whose warps multiply matrices: a group a tile of the result, whose
 //!   warps have parts of it (`matrices`);
 //! - a product or a convolution that is large enough: a group a tile of the result (`tiles`);
+//! - where threads run in warps, a nest whose turns are sums of columns: a warp or a group a turn, which keeps what it
+//!   uses again in registers (`registers`);
 //! - a nest whose turns have loops inside that threads share: a group a turn, its threads side by side (`rows`);
 //! - a nest of loops whose turns are proven to touch elements of their own: a thread a turn;
 //! - anything else: one group, of which one thread does what cannot be shared.
@@ -15,8 +17,10 @@
 //! alone. What is computed does not change but for the order of sums that threads share, which strict functions do not
 //! share.
 
+mod held;
 mod matrices;
 mod product;
+mod registers;
 mod rows;
 mod sums;
 mod tiles;
@@ -140,6 +144,11 @@ const RULES: &[Rule] = &[
         name: "tiles",
         reason: "a tile of a product reads each factor once, and its threads find it in shared memory",
         kernel: |bind, loops, body| Some(tiles::Tiles::find(bind, loops, body)?.kernel(bind)),
+    },
+    Rule {
+        name: "registers",
+        reason: "threads keep their columns of a row in registers, and exchange sums in warps",
+        kernel: registers::kernel,
     },
     Rule {
         name: "rows",

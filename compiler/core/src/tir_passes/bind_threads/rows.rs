@@ -14,7 +14,7 @@ use crate::tir_passes::kernel::{bare, constant, with_alloc};
 const SHARED: i64 = 8 << 10;
 
 /// Columns from which on threads share them.
-const COLUMNS: i64 = 32;
+pub(super) const COLUMNS: i64 = 32;
 
 /// Turns of a nest from which on each has a thread, if all that a turn has for threads is a reduction.
 const MANY: i64 = 1 << 12;
@@ -27,17 +27,17 @@ pub(super) struct Rows {
 }
 
 /// A loop that threads share: its turns, or its reduction.
-enum Share<'s> {
+pub(super) enum Share<'s> {
     Turns(Loop, &'s Stmt),
     Sum(Loop, Update),
 }
 
 /// `buf[index] = buf[index] op term`.
-struct Update {
-    buf: BufId,
-    index: Vec<ExprId>,
-    op: ReduceOp,
-    term: ExprId,
+pub(super) struct Update {
+    pub buf: BufId,
+    pub index: Vec<ExprId>,
+    pub op: ReduceOp,
+    pub term: ExprId,
 }
 
 impl Rows {
@@ -110,7 +110,7 @@ impl Bind<'_> {
         }
     }
 
-    fn share<'s>(&self, stmt: &'s Stmt) -> Option<Share<'s>> {
+    pub(super) fn share<'s>(&self, stmt: &'s Stmt) -> Option<Share<'s>> {
         let Stmt::For { var, min, extent, kind, body, .. } = stmt else { return None };
         let l = Loop { var: *var, min: *min, extent: *extent };
         if self.b.func().loads(*min) || self.b.func().loads(*extent) {

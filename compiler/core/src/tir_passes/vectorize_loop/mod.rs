@@ -21,6 +21,7 @@ use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, LoopKind, Phase, PrimFunc, S
 use super::rewrite_body;
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase, Remark};
+use crate::target::Device;
 use tenfold_ir::tir::copy::{copy, substitute};
 
 /// Why a loop stays one of scalars.
@@ -74,12 +75,17 @@ fn refusals(func: &PrimFunc, context: &PassContext) -> BTreeMap<VarId, Option<Re
     let mut all = BTreeMap::new();
     Viewer::new(func).walk(&func.body, &mut |viewer, stmt| {
         if let Stmt::For { var, kind: LoopKind::Vectorized, .. } = stmt {
-            let narrow = context.target.vector_bytes() == 0;
+            let narrow = vector_bytes(context) == 0;
             let reason = if narrow { Some(Reason::NoVectors) } else { legal::dependence(viewer, stmt) };
             all.insert(*var, reason);
         }
     });
     all
+}
+
+/// Bytes of a vector: of PTX those of one access of memory.
+fn vector_bytes(context: &PassContext) -> u32 {
+    if context.target.device.is_some_and(Device::is_ptx) { 16 } else { context.target.vector_bytes() }
 }
 
 /// The statement without marked loops, inner ones first.
@@ -90,7 +96,7 @@ fn loops(b: &mut Builder, stmt: Stmt, refused: &BTreeMap<VarId, Option<Reason>>,
             let reason = refused.get(&var).cloned().flatten();
             let vector = match reason {
                 Some(reason) => Err(reason),
-                None => vectorize(b, var, min, extent, &body, context.target.vector_bytes()),
+                None => vectorize(b, var, min, extent, &body, vector_bytes(context)),
             };
             say(b, var, vector.as_ref().err(), context);
             vector.unwrap_or(Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body })
