@@ -31,6 +31,7 @@ fn a_case() {
         "submit" => lost_while_submitting(),
         "threads" => lost_with_threads(),
         "memory" => out_of_memory(),
+        "pipelines" => crate::pipelines::named_by_a_variable(),
         other => assert!(crate::cuda::case(other), "no case is called {other}"),
     }
     println!("the case is over");

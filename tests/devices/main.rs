@@ -3,6 +3,7 @@
 
 mod cuda;
 mod faults;
+mod pipelines;
 mod program;
 mod spirv;
 

@@ -95,6 +95,7 @@ fn load(device: &Vulkan, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
         .map(|(at, bytes)| launch::constant(code, at, bytes)?.map(|data| constant(device, data)).transpose());
     let constants = constants.collect::<Result<Vec<_>, _>>()?;
     let pipelines = Arc::new(Pipelines::new(&device.shared, &program)?);
+    device.shared.write_pipelines();
     let loaded = Arc::new(Loaded { program, pipelines, constants });
     programs.insert(code.key(), Arc::clone(&loaded));
     Ok(loaded)

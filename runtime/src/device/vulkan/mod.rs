@@ -9,6 +9,7 @@
 //! that names it is on its way.
 
 mod buffer;
+mod cache;
 mod call;
 mod instance;
 mod memory;
@@ -17,7 +18,7 @@ mod properties;
 mod queue;
 mod shared;
 
-use std::{collections::HashMap, sync::Arc, sync::Mutex, vec::Vec};
+use std::{collections::HashMap, path::PathBuf, sync::Arc, sync::Mutex, vec::Vec};
 
 pub use instance::VulkanInfo;
 
@@ -80,6 +81,19 @@ impl Vulkan {
         Self::from_instance(|devices| instance::choose(devices, name))
     }
 
+    /// Keeps what the driver makes of kernels in a file, so that later processes need not compile them again: it is read
+    /// now, and written when a kernel is new to it. `TENFOLD_VULKAN_CACHE` names such a file for every device that is
+    /// opened.
+    ///
+    /// A file that is missing, damaged, or of another device or driver is as good as none and is written anew; one that
+    /// cannot be written is left. Kernels are compiled then as they are without. A file is written as a whole: processes
+    /// may share one, which then holds what one of them wrote.
+    #[must_use]
+    pub fn with_pipelines(self, path: impl Into<PathBuf>) -> Self {
+        self.shared.keep_pipelines(path.into());
+        self
+    }
+
     /// The devices that there are, in the order of their numbers.
     ///
     /// # Errors
@@ -102,7 +116,11 @@ impl Vulkan {
         let chosen = choose(&infos).and_then(|at| devices.get(at)).ok_or(fault(DeviceFault::NoDevice))?;
         let shared = Shared::open(instance, chosen.0, chosen.1.clone()).map_err(fault)?;
         let shared = Arc::new(shared);
-        Ok(Self { shared, programs: Mutex::default(), constants: Mutex::default() })
+        let this = Self { shared, programs: Mutex::default(), constants: Mutex::default() };
+        Ok(match std::env::var_os("TENFOLD_VULKAN_CACHE") {
+            Some(path) if !path.is_empty() => this.with_pipelines(path),
+            _ => this,
+        })
     }
 }
 

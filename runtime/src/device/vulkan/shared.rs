@@ -10,6 +10,7 @@ use std::{
 use ash::vk;
 
 use super::{
+    cache::{Identity, Kept as KeptPipelines},
     instance::{Instance, VulkanInfo},
     memory::Block,
     properties::{self, Limits, Switches},
@@ -25,6 +26,8 @@ pub(super) struct Shared {
     pub(super) features: u64,
     pub(super) memories: vk::PhysicalDeviceMemoryProperties,
     pub(super) cache: vk::PipelineCache,
+    pub(super) identity: Identity,
+    pub(super) kept: KeptPipelines,
     /// Memory that nobody uses any more, by how large it is and whether the processor reaches it.
     pub(super) spare: Mutex<HashMap<(u64, bool), Vec<Block>>>,
     pub(super) raw: ash::Device,
@@ -37,13 +40,14 @@ impl Shared {
     /// Opens a device of an instance.
     pub(super) fn open(instance: Instance, device: vk::PhysicalDevice, info: VulkanInfo) -> Result<Self, DeviceFault> {
         // SAFETY: the device is the instance's.
-        let (version, families, memories) = unsafe {
+        let (properties, families, memories) = unsafe {
             (
-                instance.raw.get_physical_device_properties(device).api_version.min(instance.version),
+                instance.raw.get_physical_device_properties(device),
                 instance.raw.get_physical_device_queue_family_properties(device),
                 instance.raw.get_physical_device_memory_properties(device),
             )
         };
+        let (version, identity) = (properties.api_version.min(instance.version), Identity::of(&properties));
         if version < vk::API_VERSION_1_1 {
             return Err(DeviceFault::OldDriver { lacks: "Vulkan 1.1" });
         }
@@ -67,6 +71,8 @@ impl Shared {
             features,
             memories,
             cache: cache.unwrap_or_default(),
+            identity,
+            kept: KeptPipelines::default(),
             spare: Mutex::default(),
             raw,
             queue,
