@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares this machine for the firmware tests: the simulator, a C compiler, and a `core` for the target.
+# Prepares this machine for the firmware tests: simulators, C compilers, and a `core` for the target.
 # Everything comes by package name; what is there already is left alone.
 #
 # The first of these that works:
@@ -55,6 +55,8 @@ debian_toolchain() {
 
 command -v qemu-system-arm >/dev/null || install qemu-system-arm
 command -v arm-none-eabi-gcc >/dev/null || install gcc-arm-none-eabi
+command -v qemu-system-riscv32 >/dev/null || install qemu-system-misc
+command -v riscv64-unknown-elf-gcc >/dev/null || install gcc-riscv64-unknown-elf
 
 if ls "$sysroot/lib/rustlib/$target/lib"/libcore-*.rlib >/dev/null 2>&1; then
     echo "firmware: rustup has the target"

@@ -4,3 +4,4 @@ pub(crate) mod archive;
 pub(crate) mod constant;
 pub(crate) mod symbols;
 pub(crate) mod wasm;
+mod wasm_symbols;

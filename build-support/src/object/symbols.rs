@@ -1,13 +1,17 @@
 //! What an object defines, for an archive's table, what it asks for, and how much code it holds.
 
+use super::wasm_symbols;
+
 /// The global symbols that an ELF object defines; none for another format or a damaged object.
 pub(crate) fn defined(object: &[u8]) -> Vec<String> {
     Elf::new(object).and_then(|elf| elf.globals(Side::Defined)).unwrap_or_default()
 }
 
-/// The symbols that an ELF object leaves to the linker; none is known of another format or a damaged object.
+/// The symbols that an object of ELF or WebAssembly leaves to the linker; none is known of another format or a damaged
+/// object.
 pub(crate) fn undefined(object: &[u8]) -> Option<Vec<String>> {
-    Elf::new(object).and_then(|elf| elf.globals(Side::Undefined))
+    let elf = Elf::new(object).map(|elf| elf.globals(Side::Undefined));
+    elf.unwrap_or_else(|| wasm_symbols::undefined(object))
 }
 
 /// Which global symbols are asked for.
@@ -17,10 +21,10 @@ enum Side {
     Undefined,
 }
 
-/// The bytes of the sections of an ELF object that hold code; of another format, the whole object.
+/// The bytes of the sections of an object of ELF or WebAssembly that hold code; of another format, the whole object.
 pub(crate) fn code_bytes(object: &[u8]) -> u64 {
-    let code = Elf::new(object).and_then(|elf| elf.code());
-    code.unwrap_or(object.len() as u64)
+    let code = Elf::new(object).map(|elf| elf.code());
+    code.unwrap_or_else(|| wasm_symbols::code_bytes(object)).unwrap_or(object.len() as u64)
 }
 
 struct Elf<'a> {

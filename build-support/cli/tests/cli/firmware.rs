@@ -49,15 +49,19 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Whether the tools are there; a line says which one is not.
-pub(crate) fn has_tools() -> bool {
-    let has = |tool: &&str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
-    let Some(absent) = ["arm-none-eabi-gcc", "qemu-system-arm"].into_iter().find(|tool| !has(tool)) else {
+pub(crate) fn has(tools: &[&str]) -> bool {
+    let has = |tool: &&&str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    let Some(absent) = tools.iter().find(|tool| !has(tool)) else {
         return true;
     };
     let line = format!("skipped: {absent} is absent; run tests/firmware/setup.sh");
     assert!(std::env::var_os("TENFOLD_REQUIRE_TOOLS").is_none_or(|value| value != "1"), "{line}");
     println!("{line}");
     false
+}
+
+pub(crate) fn has_tools() -> bool {
+    has(&["arm-none-eabi-gcc", "qemu-system-arm"])
 }
 
 /// The classes of the first images by the host's reference.

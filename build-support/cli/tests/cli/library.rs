@@ -143,7 +143,7 @@ int main(void) { return dense() || powers() || split() || others(); }
 "#;
 
 /// Every target of the list in `compiler/docs/embedded.md`.
-const TARGETS: [&str; 10] = [
+const TARGETS: [&str; 12] = [
     "llvm -mtriple=thumbv6m-none-eabi",
     "llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3",
     "llvm -mtriple=thumbv7em-none-eabi -mcpu=cortex-m4",
@@ -154,6 +154,8 @@ const TARGETS: [&str; 10] = [
     "llvm -mtriple=riscv64gc-unknown-none-elf",
     "llvm -mtriple=riscv64gc-unknown-none-elf -mattr=+v",
     "llvm -mtriple=aarch64-unknown-linux-gnu -mcpu=cortex-a53",
+    "llvm -mtriple=wasm32-unknown-unknown",
+    "llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128",
 ];
 
 /// A product, which a target with vectors has in vectors.

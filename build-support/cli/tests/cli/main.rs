@@ -10,6 +10,7 @@ mod list;
 mod onnx;
 mod package;
 mod passes;
+mod processors;
 mod quantised;
 mod show;
 mod tflite;
