@@ -84,7 +84,7 @@ fn prepared(device: Device, multiprocessors: &str) -> Vec<Prepared> {
 fn warps_multiply_halves() {
     let backend = crate::backend();
     for (device, multiprocessors) in [(Device::Sm80, "0"), (Device::Sm90a, "1")] {
-        let mut large = 0;
+        let (mut large, mut copied) = (0, 0);
         for case in prepared(device, multiprocessors) {
             let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
             assert!(!kernels.is_empty(), "{}: no kernel", case.name);
@@ -93,6 +93,7 @@ fn warps_multiply_halves() {
             for func in kernels {
                 let made = program::kernel(&case.module, func, device, backend);
                 let (_, text) = made.unwrap_or_else(|why| panic!("{}: {}", case.name, why.message));
+                copied += usize::from(text.contains("cp.async"));
                 multiplied += usize::from(text.contains("mma.sync"));
                 large += usize::from(text.contains(".reqntid 256"));
                 assert!(!text.contains(".local"), "{} for {device}: sums in memory\n{text}", case.name);
@@ -104,6 +105,7 @@ fn warps_multiply_halves() {
             }
             assert_eq!(multiplied, 1, "{} for {device}", case.name);
         }
+        assert!(backend.is_none() || copied > 0, "no chunk is copied as it lies");
         assert!(backend.is_none() || (large > 0) == (multiprocessors == "1"), "{large} large tiles");
     }
 }

@@ -5,7 +5,7 @@
 
 use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{BufId, BufferData, Builder, Expr, ExprId, ExprMap, Phase, PrimFunc, Scope, Stmt};
+use tenfold_ir::tir::{BufId, BufferData, Builder, Expr, ExprId, ExprMap, Phase, PrimFunc, Scope, Stmt, Ty};
 
 use super::rewrite_body;
 use crate::CompileError;
@@ -64,6 +64,17 @@ fn strides_of(buffer: &BufferData) -> Vec<IntExpr> {
 }
 
 fn flat_index(b: &mut Builder, strides: &[Vec<IntExpr>], buf: BufId, index: &[ExprId]) -> ExprId {
+    // Neighbours along the last axis stay neighbours.
+    if let Some((last, outer)) = index.split_last()
+        && let Expr::Ramp(first, one, lanes) = *b.func().exprs.get(*last)
+        && strides[buf.0 as usize].last().and_then(|stride| stride.as_const()) == Some(1)
+        && outer.iter().all(|i| b.ty(*i).lanes == 1)
+    {
+        let firsts: Vec<ExprId> = outer.iter().copied().chain([first]).collect();
+        let flat = flat_index(b, strides, buf, &firsts);
+        let one = b.to_index(one);
+        return b.raw(Expr::Ramp(flat, one, lanes), Ty { lanes, ..Ty::index() });
+    }
     let mut flat = None;
     for (i, stride) in index.iter().zip(&strides[buf.0 as usize]) {
         let i = b.to_index(*i);

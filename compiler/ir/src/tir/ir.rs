@@ -163,6 +163,9 @@ pub enum Intrinsic {
     Dot(Dot),
     /// `ldmatrix(row)`, `mma(a, b, c)`: what the threads of a warp do together, with a part of each operand a thread.
     Warp(Warp),
+    /// `copy_async(x)` of 16 bytes that lie side by side in memory of all blocks: all that is stored, to as many in shared
+    /// memory. They are there behind the next barrier of the block, and nobody touches them before.
+    CopyAsync,
 }
 
 /// An expression.

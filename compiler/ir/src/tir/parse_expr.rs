@@ -191,6 +191,10 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                     Expr::Call(Intrinsic::Dot(dot), args, Ty { elem: Elem::Scalar(dot.dtype()), ..ty })
                 })
             }
+            ("copy_async", None, [x]) => {
+                let ty = self.parser.func.exprs.ty(*x);
+                Expr::Call(Intrinsic::CopyAsync, args, ty)
+            }
             (_, None, [.., last]) if warp(name).is_some_and(|f| f.lanes().len() == args.len()) => {
                 let ty = self.parser.func.exprs.ty(*last);
                 warp(name).map_or(Expr::Index(0), |f| Expr::Call(Intrinsic::Warp(f), args, ty))

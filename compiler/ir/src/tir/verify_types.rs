@@ -162,6 +162,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
         {
             Ok(Ty { elem: Elem::Scalar(dot.dtype()), ..*a })
         }
+        (Intrinsic::CopyAsync, [x]) if width(*x).0 * usize::from(x.lanes) == 16 => Ok(*x),
         (Intrinsic::Warp(f), [.., last]) if is_spread(f, args) => Ok(*last),
         (
             Intrinsic::Fma
@@ -169,7 +170,8 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
             | Intrinsic::Bitcast
             | Intrinsic::Word
             | Intrinsic::Dot(_)
-            | Intrinsic::Warp(_),
+            | Intrinsic::Warp(_)
+            | Intrinsic::CopyAsync,
             _,
         ) => {
             let args: Vec<String> = args.iter().map(Ty::to_string).collect();

@@ -219,6 +219,9 @@ impl<'c> Body<'_, 'c, '_> {
         let ir = self.cx.ir;
         match scope {
             Scope::Shared | Scope::SharedDyn if self.is_kernel() => {
+                if self.prim.exprs_in(&self.prim.body).into_iter().any(|e| self.copied(e).is_some()) {
+                    ir.intrinsic("llvm.nvvm.cp.async.wait.all", &[], &[]);
+                }
                 ir.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[ir.const_int(ir.int(32), 0)]);
                 Ok(())
             }

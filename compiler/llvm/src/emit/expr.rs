@@ -70,6 +70,7 @@ impl<'c> Body<'_, 'c, '_> {
             Expr::Call(Intrinsic::Dot(_), ..) => self.dot(id, None),
             Expr::Call(Intrinsic::Word, args, _) => self.word(args),
             Expr::Call(Intrinsic::Warp(f), args, _) => self.warp(*f, args),
+            Expr::Call(Intrinsic::CopyAsync, ..) => Err("a copy that goes on by itself, but is not stored".into()),
             Expr::Call(function, args, ty) => self.intrinsic(*function, args, *ty),
             Expr::Ramp(base, stride, lanes) => self.ramp(*base, *stride, *lanes),
             Expr::Broadcast(a, lanes) => {
@@ -141,9 +142,15 @@ impl<'c> Body<'_, 'c, '_> {
                 let to = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));
                 Ok(self.cx.ir.bitcast(*a, to))
             }
-            (Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_) | Intrinsic::Warp(_), _) => {
-                Err(format!("`{function:?}` has {} operands", values.len()))
-            }
+            (
+                Intrinsic::Fma
+                | Intrinsic::Bitcast
+                | Intrinsic::Word
+                | Intrinsic::Dot(_)
+                | Intrinsic::Warp(_)
+                | Intrinsic::CopyAsync,
+                _,
+            ) => Err(format!("`{function:?}` has {} operands", values.len())),
         }
     }
 

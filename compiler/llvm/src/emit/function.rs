@@ -314,6 +314,9 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
 
     fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId) -> Result<()> {
         self.known = vec![BTreeMap::new()];
+        if let Some(from) = self.copied(value) {
+            return self.copy_async(buf, index, from);
+        }
         let any_order = self.in_reduction;
         let written = match self.accumulated(buf, index, value) {
             Some((op, old, new)) if any_order => self.accumulate(op, old, new)?,

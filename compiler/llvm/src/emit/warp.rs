@@ -1,7 +1,7 @@
 //! What the threads of a warp do together, by the instructions that `compiler/docs/nvptx.md` tells of.
 
 use tenfold_ir::DType;
-use tenfold_ir::tir::{Bit, Elem, Expr, ExprId, WARP, Warp};
+use tenfold_ir::tir::{Bit, BufId, Elem, Expr, ExprId, Intrinsic, Ty, WARP, Warp};
 
 use super::expr::contiguous;
 use super::function::{Body, Result};
@@ -31,15 +31,40 @@ impl<'c> Body<'_, 'c, '_> {
     fn matrices(&mut self, how: &str, row: ExprId) -> Result<Value<'c>> {
         let ir = self.cx.ir;
         let Expr::Load { buf, index, .. } = self.node(row) else { return Err("a row that is not in memory".into()) };
-        let first = match &index[..] {
-            [at] => contiguous(self.prim, *at),
-            _ => None,
-        };
-        let at = self.as_index(first.ok_or("a row whose elements are no neighbours")?)?;
-        let place = ir.element(ir.int(16), self.base(*buf)?, at);
+        let place = self.first_of(*buf, index)?;
         let name = format!("llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{how}.b16");
         let words = ir.together(ir.intrinsic(&name, &[place.ty()], &[place]));
         Ok(ir.bitcast(self.vector_of(words, ir.int(32), 4), ir.int(16).times(8)))
+    }
+
+    /// What a value copies, if that goes on by itself.
+    pub(super) fn copied(&self, value: ExprId) -> Option<ExprId> {
+        match self.node(value) {
+            Expr::Call(Intrinsic::CopyAsync, args, _) => args.first().copied(),
+            _ => None,
+        }
+    }
+
+    /// 16 bytes begin to go to shared memory; a barrier waits for them.
+    pub(super) fn copy_async(&mut self, buf: BufId, index: &[ExprId], from: ExprId) -> Result<()> {
+        let Expr::Load { buf: source, index: there, .. } = self.node(from) else {
+            return Err("a copy of what is not in memory".into());
+        };
+        let (to, from) = (self.first_of(buf, index)?, self.first_of(*source, there)?);
+        let ir = self.cx.ir;
+        ir.intrinsic("llvm.nvvm.cp.async.cg.shared.global.16", &[], &[to, ir.in_global(from)]);
+        Ok(())
+    }
+
+    /// Where neighbours begin.
+    fn first_of(&mut self, buf: BufId, index: &[ExprId]) -> Result<Value<'c>> {
+        let first = match index {
+            [at] => contiguous(self.prim, *at),
+            _ => None,
+        };
+        let at = self.as_index(first.ok_or("elements that are no neighbours")?)?;
+        let cell = self.memory_type(Ty::scalar(self.prim.buffers[buf.0 as usize].dtype));
+        Ok(self.cx.ir.element(cell, self.base(buf)?, at))
     }
 
     /// A tile of 16 by 8 sums with 16 products added to each.

@@ -3,8 +3,12 @@
 use super::{Ir, Value};
 use inkwell::llvm_sys::LLVMAttributeFunctionIndex;
 use inkwell::llvm_sys::core::{
-    LLVMAddCallSiteAttribute, LLVMBuildExtractValue, LLVMCreateEnumAttribute, LLVMGetEnumAttributeKindForName,
+    LLVMAddCallSiteAttribute, LLVMBuildAddrSpaceCast, LLVMBuildExtractValue, LLVMCreateEnumAttribute,
+    LLVMGetEnumAttributeKindForName, LLVMPointerTypeInContext,
 };
+
+/// The address space of memory that all groups see.
+const GLOBAL: u32 = 1;
 
 impl<'c> Ir<'c, '_> {
     /// The call, which stays where all threads come: LLVM does not know this of every intrinsic.
@@ -19,5 +23,11 @@ impl<'c> Ir<'c, '_> {
     /// One of several values that a call gives.
     pub(crate) fn part(&self, all: Value<'c>, number: u32) -> Value<'c> {
         Value::new(llvm!(LLVMBuildExtractValue(self.builder, all.0, number, c"".as_ptr())))
+    }
+
+    /// A place in memory that all groups see, as a pointer into that memory alone.
+    pub(crate) fn in_global(&self, place: Value<'c>) -> Value<'c> {
+        let pointer = llvm!(LLVMPointerTypeInContext(self.context, GLOBAL));
+        Value::new(llvm!(LLVMBuildAddrSpaceCast(self.builder, place.0, pointer, c"".as_ptr())))
     }
 }

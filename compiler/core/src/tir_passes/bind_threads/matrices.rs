@@ -1,8 +1,8 @@
 //! A group makes a tile of a product of halves, of which each of its warps has a part: factors come into shared memory,
 //! some terms at a time, and warps multiply matrices that they find there.
 //!
-//! While warps multiply, each thread has its part of the next terms on the way to registers. Shared memory has lines of a
-//! power of two of chunks of 16 bytes, in an order that differs from line to line: what eight threads read or write at once
+//! While warps multiply, each thread has its part of the next terms on the way: to shared memory where these are 16 bytes
+//! side by side, else to registers. Shared memory has room for the terms of two steps, in lines of a power of two of chunks of 16 bytes, in an order that differs from line to line: what eight threads read or write at once
 //! lies in banks of its own. Sums are of `f32`; their order is that of the terms by sixteens, and free among these.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::warp::WARP;
 use tenfold_ir::tir::{
-    Access, BufId, Elem, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, Ty, Warp, substitution,
+    Access, BufId, Elem, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, Ty, Warp, expr_vars, substitution,
 };
 use tenfold_ir::{DType, Scalar};
 
@@ -23,6 +23,9 @@ use crate::tir_passes::kernel::{constant, with_alloc};
 
 /// Terms that are in shared memory at once.
 const DEPTH: i64 = 32;
+
+/// Steps whose terms have room in shared memory: one is on its way while another one is multiplied.
+const STAGES: i64 = 2;
 
 /// Terms of a product of matrices, and rows or columns of two of them beside one another.
 const SIDE: i64 = 16;
@@ -85,8 +88,8 @@ struct Here {
 struct Staged {
     value: ExprId,
     loops: Vec<Loop>,
-    /// In registers, and in shared memory.
-    own: BufId,
+    /// Registers on the way to shared memory; none where chunks are copied as they lie.
+    own: Option<BufId>,
     shared: BufId,
     /// Of the tile: its first row or column, how many the product has, and how many the tile.
     first: ExprId,
@@ -162,18 +165,20 @@ impl Tiles {
         let steps = self.steps(bind, here, &staged, &parts);
         let last = self.each(bind, here, |bind, at, place| sums.last(bind, at, place));
         let all = Stmt::seq([init, steps, last]);
-        let buffers = staged.iter().flat_map(|s| [s.own, s.shared]).chain(parts.factors).chain([parts.sums]);
+        let memory = staged.iter().flat_map(|s| s.own.into_iter().chain([s.shared]));
+        let buffers = memory.chain(parts.factors).chain([parts.sums]);
         buffers.fold(all, |body, buf| with_alloc(buf, body))
     }
 
     fn staged(&self, bind: &mut Bind<'_>, here: &Here, n: usize) -> Staged {
         let (value, width) = (self.halves[n], self.tile.size[n]);
         let loops = if n == 0 { &self.product.rows } else { &self.product.cols };
+        let along_terms = neighbours(bind, value, &self.product.terms, loops);
+        let copied = is_copied(bind.b.func(), value, if along_terms { &self.product.terms } else { loops });
         let mut memory = |name, size: i64, scope| bind.b.buffer(name, self.dtype, vec![IntExpr::from(size)], scope);
         let names = [["next_rows", "rows"], ["next_cols", "cols"]][n];
-        let own = memory(names[0], width * DEPTH / self.tile.threads(), Scope::Local);
-        let shared = memory(names[1], width * DEPTH, Scope::Shared);
-        let along_terms = neighbours(bind, value, &self.product.terms, loops);
+        let own = (!copied).then(|| memory(names[0], width * DEPTH / self.tile.threads(), Scope::Local));
+        let shared = memory(names[1], STAGES * width * DEPTH, Scope::Shared);
         let (first, count) = (here.first[n], here.counts[n]);
         Staged { value, loops: loops.clone(), own, shared, first, count, width, along_terms }
     }
@@ -183,23 +188,46 @@ impl Tiles {
         let step = bind.b.index_var("step");
         let (at, zero, one) = (bind.b.read(step), bind.b.index(0), bind.b.index(1));
         let next = bind.b.add(at, one);
-        let mut fetch = |step| Stmt::seq([0, 1].map(|n: usize| self.fetch(bind, here, &staged[n], step)));
-        let (first, following) = (fetch(zero), fetch(next));
-        let mut share = || {
-            let put = [0, 1].map(|n: usize| self.share(bind, here, &staged[n]));
-            Stmt::seq([wait(), Stmt::seq(put), wait()])
-        };
-        let (shared, shared_last) = (share(), share());
-        let (multiplied, multiplied_last) =
-            (self.multiply(bind, here, staged, parts), self.multiply(bind, here, staged, parts));
         let count = bind.parts(here.terms, DEPTH);
-        let count = match constant(bind.b.func(), count) {
+        let last = match constant(bind.b.func(), count) {
             Some(n) => bind.b.index((n - 1).max(0)),
-            None => bind.b.sub(count, one),
+            None => {
+                let last = bind.b.sub(count, one);
+                bind.b.binary(BinaryOp::Max, last, zero)
+            }
         };
-        let body = Stmt::seq([shared, following, multiplied]);
-        let body = Stmt::loop_(step, zero, count, LoopKind::Serial, body);
-        Stmt::seq([first, body, shared_last, multiplied_last])
+        let begin = [self.fetch(bind, here, staged, zero), self.share(bind, here, staged, zero)];
+        let body = Stmt::seq([
+            wait(),
+            self.fetch(bind, here, staged, next),
+            self.multiply(bind, here, (staged, at), parts),
+            self.share(bind, here, staged, next),
+        ]);
+        let body = Stmt::loop_(step, zero, last, LoopKind::Serial, body);
+        let end = [wait(), self.multiply(bind, here, (staged, last), parts)];
+        Stmt::seq([wait()].into_iter().chain(begin).chain([body]).chain(end))
+    }
+
+    /// The next terms of both factors begin their way.
+    fn fetch(&self, bind: &mut Bind<'_>, here: &Here, staged: &[Staged; 2], step: ExprId) -> Stmt {
+        Stmt::seq([0, 1].map(|n: usize| match staged[n].own {
+            Some(own) => self.read(bind, here, (&staged[n], own), step),
+            None => self.copy(bind, here, &staged[n], step),
+        }))
+    }
+
+    /// What threads have read goes to shared memory.
+    fn share(&self, bind: &mut Bind<'_>, here: &Here, staged: &[Staged; 2], step: ExprId) -> Stmt {
+        let mut all = Vec::new();
+        for staged in staged {
+            let Some(own) = staged.own else { continue };
+            all.push(self.chunks(bind, here, staged, |bind, first, line| {
+                let (from, to) = (bind.ramp(first, CHUNK), staged.place(bind, step, line));
+                let value = bind.vector(own, from);
+                store(staged.shared, to, value)
+            }));
+        }
+        Stmt::seq(all)
     }
 
     /// The chunks of a thread, one after the other: by its line and its place there.
@@ -221,26 +249,52 @@ impl Tiles {
         Stmt::loop_(turn, zero, turns, LoopKind::Unrolled, body)
     }
 
-    /// A thread reads its part of a factor's terms of a step; what lies outside is 0.
-    fn fetch(&self, bind: &mut Bind<'_>, here: &Here, staged: &Staged, step: ExprId) -> Stmt {
-        let base = bind.times(step, DEPTH);
-        self.chunks(bind, here, staged, |bind, own, [line, chunk]| {
-            let inner = bind.times(chunk, CHUNK);
+    /// A thread reads its part of a factor's terms of a step into registers; what lies outside is 0.
+    fn read(&self, bind: &mut Bind<'_>, here: &Here, (staged, own): (&Staged, BufId), step: ExprId) -> Stmt {
+        self.chunks(bind, here, staged, |bind, first, line| {
             let e = bind.b.index_var("e");
-            let (lane, zero) = (bind.b.read(e), bind.b.index(0));
-            let moved = bind.b.add(inner, lane);
-            let [term, place] = if staged.along_terms { [moved, line] } else { [line, moved] };
-            let (term, place) = (bind.b.add(base, term), bind.b.add(staged.first, place));
-            let first = bind.b.add(if staged.along_terms { base } else { staged.first }, inner);
-            let (inside, value) = self.guarded(bind, here, staged, [term, place, first]);
-            let (to, lanes) = (bind.b.add(own, lane), bind.b.index(CHUNK));
-            let copy = Stmt::loop_(e, zero, lanes, LoopKind::Vectorized, store(staged.own, to, value));
-            let Some(cond) = inside else { return copy };
-            let (to, none) = (bind.ramp(own, CHUNK), bind.b.scalar(Scalar::zero(self.dtype)));
-            let nothing = bind.b.broadcast(none, CHUNK as u16);
-            let otherwise = Some(Box::new(store(staged.own, to, nothing)));
-            Stmt::If { cond, then: Box::new(copy), otherwise }
+            let (lane, zero, lanes) = (bind.b.read(e), bind.b.index(0), bind.b.index(CHUNK));
+            let (inside, value) = self.element(bind, here, (staged, line), step, Some(lane));
+            let to = bind.b.add(first, lane);
+            let read = Stmt::loop_(e, zero, lanes, LoopKind::Vectorized, store(own, to, value));
+            let to = bind.ramp(first, CHUNK);
+            self.or_zeros(bind, inside, read, (own, to))
         })
+    }
+
+    /// A thread's part of a factor's terms of a step begins its way to shared memory, chunks as they lie.
+    fn copy(&self, bind: &mut Bind<'_>, here: &Here, staged: &Staged, step: ExprId) -> Stmt {
+        self.chunks(bind, here, staged, |bind, _, line| {
+            let (inside, value) = self.element(bind, here, (staged, line), step, None);
+            let to = staged.place(bind, step, line);
+            let copy = store(staged.shared, to, bind.chunk_of(value));
+            self.or_zeros(bind, inside, copy, (staged.shared, to))
+        })
+    }
+
+    fn or_zeros(&self, bind: &mut Bind<'_>, inside: Option<ExprId>, then: Stmt, (buf, at): (BufId, ExprId)) -> Stmt {
+        let Some(cond) = inside else { return then };
+        let none = bind.b.scalar(Scalar::zero(self.dtype));
+        let nothing = bind.b.broadcast(none, CHUNK as u16);
+        Stmt::If { cond, then: Box::new(then), otherwise: Some(Box::new(store(buf, at, nothing))) }
+    }
+
+    /// An element of a chunk of a factor, or its first one, and whether the chunk is inside.
+    fn element(
+        &self,
+        bind: &mut Bind<'_>,
+        here: &Here,
+        (staged, [line, chunk]): (&Staged, [ExprId; 2]),
+        step: ExprId,
+        lane: Option<ExprId>,
+    ) -> (Option<ExprId>, ExprId) {
+        let base = bind.times(step, DEPTH);
+        let inner = bind.times(chunk, CHUNK);
+        let moved = lane.map_or(inner, |lane| bind.b.add(inner, lane));
+        let [term, place] = if staged.along_terms { [moved, line] } else { [line, moved] };
+        let (term, place) = (bind.b.add(base, term), bind.b.add(staged.first, place));
+        let first = bind.b.add(if staged.along_terms { base } else { staged.first }, inner);
+        self.guarded(bind, here, staged, [term, place, first])
     }
 
     /// An element of a factor, and whether its chunk, which begins at `first`, is inside; where a chunk may be inside in
@@ -276,20 +330,17 @@ impl Tiles {
         (inside, value)
     }
 
-    /// What threads have read goes to shared memory.
-    fn share(&self, bind: &mut Bind<'_>, here: &Here, staged: &Staged) -> Stmt {
-        self.chunks(bind, here, staged, |bind, own, [line, chunk]| {
-            let (from, to) = (bind.ramp(own, CHUNK), staged.place(bind, line, chunk));
-            let value = bind.vector(staged.own, from);
-            store(staged.shared, to, value)
-        })
-    }
-
     /// Every warp multiplies its matrices of the terms that are in shared memory.
-    fn multiply(&self, bind: &mut Bind<'_>, here: &Here, staged: &[Staged; 2], parts: &Parts) -> Stmt {
+    fn multiply(
+        &self,
+        bind: &mut Bind<'_>,
+        here: &Here,
+        (staged, step): (&[Staged; 2], ExprId),
+        parts: &Parts,
+    ) -> Stmt {
         let term = bind.b.index_var("k");
         let k = bind.b.read(term);
-        let loads = [0, 1].map(|n: usize| self.matrices(bind, here, (n, &staged[n]), (parts.factors[n], k)));
+        let loads = [0, 1].map(|n: usize| self.matrices(bind, here, (n, &staged[n], step), (parts.factors[n], k)));
         let (m, n) = (bind.b.index_var("m"), bind.b.index_var("n"));
         let (down, across) = (bind.b.read(m), bind.b.read(n));
         let pairs = self.tile.warp[1] / SIDE * 2;
@@ -318,7 +369,7 @@ impl Tiles {
         &self,
         bind: &mut Bind<'_>,
         here: &Here,
-        (n, staged): (usize, &Staged),
+        (n, staged, step): (usize, &Staged, ExprId),
         (to, k): (BufId, ExprId),
     ) -> Stmt {
         let var = bind.b.index_var("n");
@@ -336,7 +387,7 @@ impl Tiles {
         let line = if staged.along_terms { &mut own } else { &mut terms };
         *line = bind.times(*line, CHUNK);
         *line = bind.b.add(*line, row);
-        let place = if staged.along_terms { staged.place(bind, own, terms) } else { staged.place(bind, terms, own) };
+        let place = staged.place(bind, step, if staged.along_terms { [own, terms] } else { [terms, own] });
         // A row of the left factor, and a column of the right one, has to have its terms side by side.
         let f = if staged.along_terms { Warp::LdMatrix } else { Warp::LdMatrixTrans };
         let from = bind.vector(staged.shared, place);
@@ -387,16 +438,19 @@ impl Staged {
         (if self.along_terms { DEPTH } else { self.width }) / CHUNK
     }
 
-    /// Where a chunk lies: lines of eight chunks and more turn by one from line to line, shorter ones every other line.
-    fn place(&self, bind: &mut Bind<'_>, line: ExprId, chunk: ExprId) -> ExprId {
+    /// Where a chunk of a step lies: lines of eight chunks and more turn by one from line to line, shorter ones every other line.
+    fn place(&self, bind: &mut Bind<'_>, step: ExprId, [line, chunk]: [ExprId; 2]) -> ExprId {
         let chunks = self.chunks();
+        let stage = bind.rest(step, STAGES);
+        let stage = bind.times(stage, self.width * DEPTH);
         let lines = (8 / chunks).max(1);
         let turn = bind.quotient(line, lines);
         let turn = bind.rest(turn, chunks.min(8));
         let chunk = bind.b.binary(BinaryOp::Xor, chunk, turn);
         let first = bind.times(line, chunks);
         let number = bind.b.add(first, chunk);
-        let first = bind.times(number, CHUNK);
+        let place = bind.times(number, CHUNK);
+        let first = bind.b.add(stage, place);
         bind.ramp(first, CHUNK)
     }
 }
@@ -421,6 +475,18 @@ impl Bind<'_> {
     fn together(&mut self, f: Warp, args: Vec<ExprId>) -> ExprId {
         let ty = args.last().map_or(Ty::index(), |last| self.b.ty(*last));
         self.b.raw(Expr::Call(Intrinsic::Warp(f), args, ty), ty)
+    }
+
+    /// The copy of the chunk that begins with an element.
+    fn chunk_of(&mut self, first: ExprId) -> ExprId {
+        let Expr::Load { buf, index, access } = self.b.func().exprs.get(first).clone() else { return first };
+        let mut index = index;
+        if let Some(last) = index.last_mut() {
+            *last = self.ramp(*last, CHUNK);
+        }
+        let ty = Ty { lanes: CHUNK as u16, ..self.b.ty(first) };
+        let chunk = self.b.raw(Expr::Load { buf, index, access }, ty);
+        self.b.raw(Expr::Call(Intrinsic::CopyAsync, vec![chunk], ty), ty)
     }
 
     /// What stands in a buffer at a vector of places.
@@ -449,4 +515,21 @@ fn halves(func: &PrimFunc, product: &Product) -> Option<([ExprId; 2], DType)> {
         if [x, y] == [product.x, product.y] || [y, x] == [product.x, product.y]);
     let ((x, of_x), (y, of_y)) = (half(product.x)?, half(product.y)?);
     (plain && of_x == of_y && func.loads(x) && func.loads(y)).then_some(([x, y], of_x))
+}
+
+/// Whether chunks of a factor along these loops are copied as they lie: an element of a buffer whose last axis one loop
+/// walks, and whose lines are so long that every chunk begins at a multiple of its size.
+fn is_copied(func: &PrimFunc, value: ExprId, along: &[Loop]) -> bool {
+    let (Expr::Load { buf, index, .. }, [l]) = (func.exprs.get(value), along) else { return false };
+    let (Some((last, outer)), Some(data)) = (index.split_last(), func.buffers.get(buf.0 as usize)) else {
+        return false;
+    };
+    let far = match data.scope {
+        Scope::Param | Scope::Global | Scope::Const(_) | Scope::Workspace => data.strides.is_none(),
+        Scope::Local | Scope::Shared | Scope::SharedDyn | Scope::Warp | Scope::View => false,
+    };
+    let whole = |n: Option<i64>| n.is_some_and(|n| n % CHUNK == 0);
+    let lines = whole(data.shape.last().and_then(|extent| extent.as_const())) && whole(constant(func, l.extent));
+    let walked = *func.exprs.get(*last) == Expr::Var(l.var);
+    far && lines && walked && !outer.iter().any(|i| expr_vars(func, *i).contains(&l.var))
 }

@@ -100,6 +100,7 @@ impl Frame<'_, '_> {
         let (view, cell) = self.cell(buf, &at, access)?;
         let data = &self.func.buffers[buf.0 as usize];
         self.touch(buf, &at, (view, cell), false)?;
+        self.is_settled(buf, &at, (view, cell))?;
         let found = self.machine.memories[view.memory].get(cell, data.dtype);
         let Some(found) = found else {
             let what = if self.machine.memories[view.memory].is_bytes() { ", or its memory was reused" } else { "" };
@@ -148,9 +149,16 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
         (Intrinsic::Dot(dot @ (Dot::Eight | Dot::Sixteen)), _) if args.len() == dot.operands() => {
             Ok(dot::products(args))
         }
+        (Intrinsic::CopyAsync, [x]) => Ok(*x),
         (Intrinsic::Warp(f), _) => Err(format!("`{}` where a thread is alone", f.name())),
-        (Intrinsic::Fma | Intrinsic::QMultiplyShift | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_), _) => {
-            Err(format!("{} arguments for {f:?}", args.len()))
-        }
+        (
+            Intrinsic::Fma
+            | Intrinsic::QMultiplyShift
+            | Intrinsic::Bitcast
+            | Intrinsic::Word
+            | Intrinsic::Dot(_)
+            | Intrinsic::CopyAsync,
+            _,
+        ) => Err(format!("{} arguments for {f:?}", args.len())),
     }
 }

@@ -5,6 +5,7 @@
 //! apart into bits, of which no error is known. Nothing is believed: every index, every read of what was not written
 //! and every write to an input is checked here, which is how the prover and the memory plan are tested.
 
+mod copies;
 mod expr;
 mod frame;
 mod memory;
@@ -15,7 +16,7 @@ mod threads;
 mod values;
 mod warps;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Param, PrimFunc};
 use crate::eval::Bounded;
@@ -57,6 +58,7 @@ pub fn eval_with(module: &Module, func: &PrimFunc, args: &mut [Arg], external: &
         left: STEPS,
         depth: 0,
         races: Races::default(),
+        in_flight: BTreeSet::new(),
     };
     if args.len() != func.params.len() {
         return Err(format!("`{}` takes {} arguments, found {}", func.name, func.params.len(), args.len()));
@@ -100,6 +102,8 @@ struct Machine<'m> {
     left: u64,
     depth: u32,
     races: Races<'m>,
+    /// Cells that copies are on their way to.
+    in_flight: BTreeSet<(usize, i64)>,
 }
 
 impl<'m> Machine<'m> {
@@ -120,6 +124,7 @@ impl<'m> Machine<'m> {
         self.constants.retain(|_, view| view.memory < memories);
         // Another call's memories take the same numbers.
         (memories..self.memories.len()).for_each(|memory| self.races.forget(memory));
+        self.in_flight.retain(|(memory, _)| *memory < memories);
         self.memories.truncate(memories);
         result.map_err(|e| if e.starts_with('`') { e } else { format!("`{}`: {e}", func.name) })
     }

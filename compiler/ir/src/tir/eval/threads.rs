@@ -146,7 +146,7 @@ impl<'m> Frame<'_, 'm> {
                 Ok(())
             }
             Stmt::Block(block) => self.team_block(block, team),
-            Stmt::Barrier(_) => self.meet(team),
+            Stmt::Barrier(scope) => self.meet(*scope, team),
             Stmt::At(loc, body) => {
                 let before = std::mem::replace(&mut self.loc, *loc);
                 let result = self.together(body, team);
@@ -163,12 +163,12 @@ impl<'m> Frame<'_, 'm> {
         }
     }
 
-    fn meet(&mut self, team: &Team) -> Result<(), String> {
+    fn meet(&mut self, scope: Scope, team: &Team) -> Result<(), String> {
         if team.threads.len() != team.full {
             let (here, all) = (team.threads.len(), team.full);
             return Err(format!("a barrier that {here} of {all} threads reach"));
         }
-        self.machine.races.barrier();
+        self.arrive(scope);
         Ok(())
     }
 

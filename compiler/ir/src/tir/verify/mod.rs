@@ -77,8 +77,8 @@ struct Check<'f> {
     axes: Vec<LoopKind>,
     /// Whether the threads around are whole warps.
     warps: bool,
-    /// What the statement stores.
-    stored: Option<ExprId>,
+    /// What the statement stores, and where.
+    stored: Option<(ExprId, BufId, Option<ExprId>)>,
 }
 
 impl<'f> Check<'f> {
@@ -268,6 +268,7 @@ impl<'f> Check<'f> {
             }
             Expr::Load { buf, index, .. } => self.access(*buf, index),
             Expr::Call(Intrinsic::Warp(f), args, _) => self.warp(*f, id, args),
+            Expr::Call(Intrinsic::CopyAsync, args, _) => self.copy_async(id, args),
             Expr::Const(_)
             | Expr::Index(_)
             | Expr::Var(_)
@@ -344,7 +345,7 @@ impl<'f> Check<'f> {
     fn stmt(&mut self, stmt: &Stmt) {
         self.now += 1;
         self.stored = match stmt {
-            Stmt::Store { value, .. } => Some(*value),
+            Stmt::Store { buf, index, value, .. } => Some((*value, *buf, index.last().copied())),
             _ => None,
         };
         match stmt {
@@ -594,7 +595,12 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
         | Expr::Cast(..)
         | Expr::Load { .. }
         | Expr::Call(
-            Intrinsic::Fma | Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Dot(_) | Intrinsic::Warp(_),
+            Intrinsic::Fma
+            | Intrinsic::Bitcast
+            | Intrinsic::Word
+            | Intrinsic::Dot(_)
+            | Intrinsic::Warp(_)
+            | Intrinsic::CopyAsync,
             ..,
         )
         | Expr::Ramp(..)

@@ -1,6 +1,7 @@
 //! What may stand where: barriers, loops over threads, calls of device functions, annotations.
 
 use super::{Check, rules};
+use crate::tir::BufId;
 use crate::tir::warp::{WARP, Warp};
 use crate::tir::{
     Annotation, Expr, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty,
@@ -57,7 +58,7 @@ impl Check<'_> {
     /// A function of a warp, which gives the value `id`.
     pub(super) fn warp(&mut self, f: Warp, id: ExprId, args: &[ExprId]) {
         let name = f.name();
-        if self.stored != Some(id) {
+        if self.stored.is_none_or(|(value, ..)| value != id) {
             self.fail(rules::WARP, format!("`{name}` in an expression; it is stored by itself"));
         }
         if !self.warps {
@@ -66,16 +67,9 @@ impl Check<'_> {
                 format!("`{name}` outside of `threadIdx.x` with a multiple of {WARP} threads alone"),
             );
         }
-        let read = |e: &ExprId| match self.func.exprs.get(*e) {
-            Expr::Load { buf, index, .. } => match (self.func.buffers.get(buf.0 as usize), &index[..]) {
-                (Some(data), [at]) => Some((data.scope, *at)),
-                _ => None,
-            },
-            _ => None,
-        };
-        let row = |e: &ExprId| {
-            let neighbours = |at: ExprId| matches!(self.func.exprs.get(at), Expr::Ramp(_, one, _) if self.func.literal(*one) == Some(1));
-            read(e).is_some_and(|(scope, at)| matches!(scope, Scope::Shared | Scope::SharedDyn) && neighbours(at))
+        let row = |e: &ExprId| match self.func.exprs.get(*e) {
+            Expr::Load { buf, index, .. } => self.is_shared(*buf) && self.is_side_by_side(index.last().copied()),
+            _ => false,
         };
         let of_rows = match f {
             Warp::LdMatrix | Warp::LdMatrixTrans => true,
@@ -83,6 +77,41 @@ impl Check<'_> {
         };
         if of_rows && !args.iter().all(row) {
             self.fail(rules::WARP, format!("`{name}` of what are no neighbours in shared memory"));
+        }
+    }
+
+    fn is_shared(&self, buf: BufId) -> bool {
+        let data = self.func.buffers.get(buf.0 as usize);
+        data.is_some_and(|data| matches!(data.scope, Scope::Shared | Scope::SharedDyn))
+    }
+
+    /// Whether the last index of an access is that of neighbours.
+    fn is_side_by_side(&self, last: Option<ExprId>) -> bool {
+        last.is_some_and(|at| match self.func.exprs.get(at) {
+            Expr::Ramp(_, one, _) => self.func.literal(*one) == Some(1),
+            _ => false,
+        })
+    }
+
+    /// A copy that goes on by itself, which gives the value `id`.
+    pub(super) fn copy_async(&mut self, id: ExprId, args: &[ExprId]) {
+        let (value, buf, last) = self.stored.unwrap_or((ExprId(u32::MAX), BufId(0), None));
+        let from = args.iter().all(|e| match self.func.exprs.get(*e) {
+            Expr::Load { buf, index, .. } => {
+                let scope = self.func.buffers.get(buf.0 as usize).map(|data| data.scope);
+                let far = matches!(scope, Some(Scope::Param | Scope::Global | Scope::Const(_) | Scope::Workspace));
+                far && self.is_side_by_side(index.last().copied())
+            }
+            _ => false,
+        });
+        if value != id || !self.is_shared(buf) || !self.is_side_by_side(last) || !from {
+            self.fail(
+                rules::COPY_ASYNC,
+                "`copy_async` that is not of neighbours in global memory to such in shared memory",
+            );
+        }
+        if self.axes.is_empty() {
+            self.fail(rules::COPY_ASYNC, "`copy_async` outside of loops over thread axes");
         }
     }
 

@@ -39,6 +39,7 @@ rules! {
     BARRIER_SCOPE "barrier_scope" "A barrier is for memory that threads share."
     BARRIER_PLACE "barrier_place" "A barrier stands inside of thread blocks."
     WARP "warp" "What a warp does together is all that is stored, where threads are whole warps along x alone."
+    COPY_ASYNC "copy_async" "A copy that goes on by itself is all that is stored, of neighbours in global memory to such in shared memory, by a thread of a block."
     ASSERT "assert_exported" "A check stands in a function that is exported, which has a status."
     CALLEE "callee" "What is called is a prim-func of the module."
     ARGUMENTS "arguments" "Arguments agree with the parameters of the callee."
