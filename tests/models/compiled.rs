@@ -69,7 +69,7 @@ pub(crate) fn compiled(
     std::fs::write(&object, &artefact.object).expect("it can be written");
     std::fs::write(&shim, shim_source(module, entry)).expect("it can be written");
     let mut cc = Command::new("cc");
-    let done = cc.args(["-shared", "-fPIC", "-O0", "-w", "-o"]).args([&library, &shim, &object]).status();
+    let done = cc.args(["-shared", "-fPIC", "-O1", "-w", "-o"]).args([&library, &shim, &object]).status();
     assert!(done.is_ok_and(|s| s.success()), "cc links");
     // SAFETY: the library holds the entry alone and has no initialisers.
     let library = unsafe { Library::new(&library) }.expect("it loads");

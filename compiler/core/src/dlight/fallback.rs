@@ -4,6 +4,7 @@
 //! It never gives up: what cannot run in vectors keeps its loops.
 
 mod ahead;
+mod columns;
 mod lanes;
 mod vectors;
 
@@ -13,7 +14,7 @@ use tenfold_ir::{DType, Module};
 
 use super::machine::Machine;
 use super::{Chosen, Taken};
-use crate::fuse::fuse_loops::{Fused, Room, fused_stages};
+use crate::fuse::fuse_loops::{Fused, Room, by_elements, fused_stages};
 use crate::fuse::stage::{Stage, Staged};
 use crate::tune::Asked;
 
@@ -25,9 +26,12 @@ const STACKS: [i64; 3] = [2 << 10, 8 << 10, 32 << 10];
 
 /// The kernel in vectors, as far as it can be.
 pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
-    let shared = Staged::of(func).map(|staged| shared(staged, machine, asked));
-    let (func, made) = vectors::in_vectors(module, shared.unwrap_or_else(|| func.clone()), machine, asked);
-    Some(Taken { func, chosen: chosen(&made) })
+    let (func, said) = match Staged::of(func) {
+        Some(staged) => shared(staged, machine, asked),
+        None => (func.clone(), Chosen::new()),
+    };
+    let (func, made) = vectors::in_vectors(module, func, machine, asked);
+    Some(Taken { func, chosen: said.into_iter().chain(chosen(&made)).collect() })
 }
 
 /// Whether a kernel scales integers of 8 bits element by element: microcontrollers have vectors for that which LLVM would
@@ -81,17 +85,27 @@ fn chosen(made: &vectors::Made) -> Chosen {
     all
 }
 
-/// The stages in shared loops, rows reduced in lanes unless that takes memory.
-fn shared(staged: Staged, machine: &Machine, asked: &Asked) -> PrimFunc {
+/// The stages in shared loops, rows reduced in lanes unless that takes memory, columns side by side.
+fn shared(staged: Staged, machine: &Machine, asked: &Asked) -> (PrimFunc, Chosen) {
     let stack = if staged.stages.len() > 1 { asked.number("stack", STACK, STACKS) } else { STACK };
     let room = Room { stack, past_caches: machine.past_caches };
     let mut in_lanes = staged.clone();
-    let plain = fused_stages(staged, room);
+    let plain = fused_stages(staged.clone(), room);
     if !lanes::rows(&mut in_lanes, machine, asked) {
-        return plain.func;
+        let columns = (plain.strided || plain.spilled > 0).then(|| columns(staged, room, machine, asked)).flatten();
+        return columns.unwrap_or((plain.func, Chosen::new()));
     }
     let Fused { func, spilled, .. } = fused_stages(in_lanes, room);
     // Every index is proven once more: where a symbolic extent is in the way, the rows stay whole.
     let good = spilled <= plain.spilled && verify_bounds(&func).is_empty();
-    if good && asked.either("lanes", true, ["no", "yes"]) { func } else { plain.func }
+    let func = if good && asked.either("lanes", true, ["no", "yes"]) { func } else { plain.func };
+    (func, Chosen::new())
+}
+
+/// Stages that share the loop over the columns of what they read and write, a tile of columns at a time.
+fn columns(staged: Staged, room: Room, machine: &Machine, asked: &Asked) -> Option<(PrimFunc, Chosen)> {
+    let Fused { func, spilled, .. } = by_elements(staged, room);
+    let (func, width) = (spilled == 0).then(|| columns::side_by_side(func, machine, asked)).flatten()?;
+    let said = format!("{width} side by side: what they keep stays in the first cache");
+    verify_bounds(&func).is_empty().then(|| (func, vec![("columns", said)]))
 }

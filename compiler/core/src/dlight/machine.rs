@@ -100,6 +100,9 @@ pub(super) struct Machine {
     /// What a load takes from multiplications even where there is room for it, in [`PARTS`](super::tiles::PARTS) of a
     /// cycle: more where a broadcast is an instruction of its own.
     pub load_parts: i64,
+    /// Terms of a sum that tiles of many accumulators write out behind one another: fewer where a multiplication reads
+    /// what it broadcasts, since a loop then is little but multiplications, and a short one is fetched best.
+    pub written_out: i64,
     /// Bytes of one way of the first cache: addresses so far apart share a set.
     pub way_bytes: i64,
     /// Its ways.
@@ -153,6 +156,7 @@ impl Machine {
             latency: 4,
             loads: ports,
             load_parts: if own_broadcasts { 4 } else { 2 },
+            written_out: if target.has("avx512f") { 2 } else { 4 },
             way_bytes: 4 << 10,
             ways: 8,
             far_bytes: 32,
@@ -202,6 +206,7 @@ impl Machine {
             latency: 1,
             loads: 1,
             load_parts: 2,
+            written_out: 2,
             way_bytes: FAR,
             ways: 2,
             far_bytes: FAR,

@@ -26,3 +26,11 @@ pub(super) fn parts(extent: &IntExpr, width: i64) -> Vec<Part> {
     let some = |part: &Part| part.tiles.as_const() != Some(0) && part.width.as_const() != Some(0);
     all.into_iter().filter(some).collect()
 }
+
+/// Elements of a tile: all, or tiles as even as vectors allow.
+pub(super) fn even(extent: &IntExpr, most: i64, vector: i64) -> i64 {
+    let Some(n) = extent.as_const().filter(|n| *n > 0) else { return most };
+    let tiles = (n + most - 1) / most;
+    let even = (n + tiles - 1) / tiles;
+    if tiles == 1 { n } else { (even + vector - 1) / vector * vector }
+}

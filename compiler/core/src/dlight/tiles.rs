@@ -199,6 +199,7 @@ mod tests {
         dots: Dots::None,
         matrices: Matrices { bytes: false, bf16: false },
         load_parts: 2,
+        written_out: 2,
         small: false,
         helium: false,
         past_caches: None,

@@ -62,6 +62,11 @@ pub(crate) fn fused_stages(staged: Staged, room: Room) -> Fused {
     if by_rows.spilled == 0 {
         return by_rows;
     }
-    let by_elements = Fusion::new(staged, false).run(room);
+    let by_elements = by_elements(staged, room);
     if by_elements.spilled == 0 { by_elements } else { by_rows }
+}
+
+/// Stages in as few loops as can be, whichever way these walk.
+pub(crate) fn by_elements(staged: Staged, room: Room) -> Fused {
+    Fusion::new(staged, false).run(room)
 }

@@ -26,6 +26,10 @@ use crate::tune::Asked;
 pub(super) const UNROLLED: i64 = 4;
 /// The same of words, where code is to be small.
 const UNROLLED_WORDS: i64 = 2;
+/// Accumulators of a tile from which on the machine says how many.
+const MANY: i64 = 8;
+/// Turns of an innermost loop inside of others up to which all of it is written out.
+pub(super) const SHORT: i64 = 8;
 /// Registers of words that rows would take.
 const OF_ROWS: i64 = 3;
 /// Words of a vector.
@@ -363,7 +367,8 @@ fn moved(staged: &Staged, found: &Contraction, (n, packing): (usize, Packing)) -
 
 /// The operand along the columns that tiles read far apart, if it can lie in panels, and what that costs them, in the
 /// measure of [`cost`]: each term of the sum is in a row of its own, of which a tile has a few cache lines. Rows that
-/// lie a power of two apart share few sets of the caches, and where a row begins within a line each vector takes two.
+/// lie a power of two apart share few sets of the caches, and where a row begins within a line each vector takes two,
+/// for which there mostly is time beside multiplications.
 fn scattered(
     staged: &Staged,
     found: &Contraction,
@@ -371,6 +376,8 @@ fn scattered(
     choice: &Choice,
     machine: &Machine,
 ) -> Option<(usize, i128)> {
+    /// Of a cycle.
+    const PARTS: i128 = 4;
     let stage = &staged.stages[found.stage];
     let own = |(_, o): &(usize, &Operand)| o.along(column) && row.is_some_and(|r| o.ignores(r));
     // Vectors of terms lie where they were put when the program was built.
@@ -390,15 +397,15 @@ fn scattered(
         stage.iters.iter().filter(walks).map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1))).product();
     let tiles = times / i128::from(rows.max(1)) * i128::from((rows + choice.tile.rows - 1) / choice.tile.rows.max(1));
     let waits = if all > machine.second_bytes / 2 {
-        4
+        4 * PARTS
     } else if all > machine.pages * PAGE {
-        1
+        PARTS
     } else {
         0
     };
     let halves = if columns * bytes % machine.vector_bytes != 0 { 1 } else { 0 };
     let vectors = i128::from(size(staged, operand)? / choice.tile.lanes.max(1));
-    Some((n, vectors * tiles * (waits + halves) * cycle(machine)))
+    Some((n, vectors * tiles * (waits + halves) * cycle(machine) / PARTS))
 }
 
 /// What copying an operand into panels costs, in the measure of [`cost`].
@@ -429,11 +436,16 @@ fn elements(staged: &Staged, stage: &Stage, operand: &Operand) -> i64 {
     walks.map(|i| extent(staged, stage, i.var).unwrap_or(i64::MAX)).fold(1, i64::saturating_mul)
 }
 
-/// Terms that are written out behind one another in tiles of so many lanes.
-fn unrolled(lanes: i64, machine: &Machine) -> i64 {
-    match lanes {
+/// Terms that are written out behind one another: of windows, whose innermost loops are short, and of tiles that
+/// multiply little in a turn, more than elsewhere.
+fn unrolled(staged: &Staged, stage: &Stage, tile: Tile, machine: &Machine) -> i64 {
+    let reduce: Vec<&Iter> = stage.iters.iter().filter(|i| i.kind == IterKind::Reduce).collect();
+    let short = |i: &&Iter| extent(staged, stage, i.var).is_some_and(|n| n <= SHORT);
+    let window = reduce.len() > 1 && reduce.last().is_some_and(short);
+    match tile.lanes {
         _ if machine.small => UNROLLED_WORDS,
         1 => 1,
+        _ if !window && tile.rows * tile.vectors >= MANY => machine.written_out,
         _ => UNROLLED,
     }
 }
@@ -486,7 +498,7 @@ fn cost(
         next_panel: false,
         next_rows: None,
         terms: most_terms(summed, row.is_some(), lanes),
-        unroll: unrolled(lanes, machine),
+        unroll: unrolled(staged, stage, tile, machine),
         matrix: false,
         small: machine.small,
         in_order: machine.helium,

@@ -7,7 +7,7 @@ use tenfold_ir::tir::{BufId, Builder, IterKind, Scope, Stmt, VarId, Viewer};
 
 use super::Staged;
 use super::blocks::{Pair, pairs};
-use super::choice::Choice;
+use super::choice::{Choice, SHORT};
 use super::group::{Group, OnTile};
 use crate::dlight::cut::{Instead, Range, buffer_like, part};
 use crate::dlight::kernel::of_stage;
@@ -287,7 +287,7 @@ impl Cutter {
     /// loop inside of others, whose turns would be spent on counting. Not so many that rows read the same elements in
     /// them: LLVM would load each once, and keep them in memory instead of accumulators.
     fn unrolled(&self, stage: &Stage, row: Option<usize>, choice: &Choice) -> i64 {
-        let short = if choice.small { 4 } else { 8 };
+        let short = if choice.small { 4 } else { SHORT };
         let mut reduce = stage.iters.iter().rev().filter(|i| i.kind == IterKind::Reduce);
         let Some(last) = reduce.next() else { return 1 };
         let Some(turns) = Viewer::new(self.b.func()).int(last.extent).as_const() else { return 1 };

@@ -123,7 +123,13 @@ fn only_blocks(body: &Stmt) -> Option<Vec<&Block>> {
 
 /// How many elements a vector of the loop's turns has; nothing where vectors do not pay: what is written are no
 /// neighbours, or little is computed with what are none, or turns take different ways.
-fn lanes(viewer: &mut Viewer<'_>, var: VarId, body: &Stmt, blocks: &[&Block], machine: &Machine) -> Option<i64> {
+pub(super) fn lanes(
+    viewer: &mut Viewer<'_>,
+    var: VarId,
+    body: &Stmt,
+    blocks: &[&Block],
+    machine: &Machine,
+) -> Option<i64> {
     let func = viewer.func();
     let own: BTreeSet<BufId> = allocated(body);
     let (mut widest, mut strided, mut work) = (1, false, false);

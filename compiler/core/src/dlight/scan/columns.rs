@@ -8,7 +8,7 @@ use tenfold_ir::tir::{Builder, ExprId, IterKind, LoopKind, PrimFunc, Stmt, VarId
 use super::carried::{Carried, Piece, replaced, stage_of};
 use crate::dlight::Chosen;
 use crate::dlight::machine::Machine;
-use crate::dlight::parts::{Part, parts};
+use crate::dlight::parts::{Part, even, parts};
 use crate::dlight::walk::step;
 use crate::fuse::stage::{Iter, Stage, Staged, renamed};
 use crate::tune::Asked;
@@ -56,20 +56,12 @@ pub(super) fn taken(
     let most = asked.number("carried", CARRIED, ASKED) / bytes(b);
     let extent = stage.iters.iter().find(|i| i.var == column).map(|i| Viewer::new(b.func()).int(i.extent));
     let extent = extent.unwrap_or_else(|| IntExpr::from(1));
-    let width = width(&extent, most, machine.vector_bytes);
+    let width = even(&extent, most, machine.vector_bytes);
     for part in parts(&extent, width) {
         let stage = tiled(b, stage, carried, column, &part);
         staged.stages.push(stage);
     }
     vec![("chains", format!("{width} side by side: what they carry stays in the first cache"))]
-}
-
-/// Chains of a tile: all, or tiles as even as vectors allow.
-fn width(extent: &IntExpr, most: i64, vector: i64) -> i64 {
-    let Some(n) = extent.as_const().filter(|n| *n > 0) else { return most };
-    let tiles = (n + most - 1) / most;
-    let even = (n + tiles - 1) / tiles;
-    if tiles == 1 { n } else { (even + vector - 1) / vector * vector }
 }
 
 /// The stage over a part of its chains.
