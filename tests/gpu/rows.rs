@@ -24,6 +24,31 @@ fn rows(dtype: DType, shape: [i64; 2]) -> Case {
     m.done(&[softmax, log, norm, sums, most])
 }
 
+/// Weights of keys for each query, and what they make of values; rows of one group and of one warp.
+fn attention(dtype: DType, keys: i64) -> Case {
+    let mut m = Make::new(&format!("attention_{}_{keys}", dtype.name()));
+    let q = m.input(dtype, &fixed(&[2, 40, 8]));
+    let [k, v] = [8, 24].map(|depth| m.input(dtype, &fixed(&[2, keys, depth])));
+    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
+    let scores = m.emit(Op::MatMul, &[q, turned]);
+    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
+    let y = m.emit(Op::MatMul, &[weights, v]);
+    m.done(&[y])
+}
+
+#[test]
+fn attention_is_what_the_interpreter_admits() {
+    for (device, dtype, keys) in [
+        (Device::Sm80, DType::F32, 48),
+        (Device::Sm90a, DType::F16, 48),
+        (Device::Sm80, DType::F32, 530),
+        (Device::Spirv, DType::F32, 48),
+    ] {
+        let made = interpret::prepare_with(attention(dtype, keys), &crate::context(device));
+        assert!(made.is_ok(), "{device}: {}", made.err().unwrap_or_default());
+    }
+}
+
 /// Every thread's turn between barriers, every exchange in a warp, and that no two threads race.
 #[test]
 fn rows_are_what_the_interpreter_admits() {

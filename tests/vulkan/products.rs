@@ -54,6 +54,18 @@ fn convolution(dtype: DType) -> Case {
     m.done(&[y])
 }
 
+/// A product whose rows a softmax takes up: two kernels of one function, and a product of what they make.
+fn attention() -> Case {
+    let mut m = Make::new("tile_attention");
+    let q = m.input(DType::F32, &fixed(&[2, 40, 8]));
+    let [k, v] = [8, 24].map(|depth| m.input(DType::F32, &fixed(&[2, 48, depth])));
+    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
+    let scores = m.emit(Op::MatMul, &[q, turned]);
+    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
+    let y = m.emit(Op::MatMul, &[weights, v]);
+    m.done(&[y])
+}
+
 #[test]
 fn products() {
     let cases = vec![
@@ -69,6 +81,7 @@ fn products() {
         symbolic(17),
         convolution(DType::F32),
         convolution(DType::I32),
+        attention(),
     ];
     assert_eq!(crate::networks::run(cases), Vec::<String>::new());
 }

@@ -7,6 +7,7 @@
 //! - a product or a convolution of halves, on a target whose warps multiply matrices: a group a tile of the result, whose
 //!   warps have parts of it (`matrices`);
 //! - a product or a convolution that is large enough: a group a tile of the result (`tiles`);
+//! - a nest whose turns begin with such a product: that product, then the rest of the turns (`split`);
 //! - where threads run in warps, a nest whose turns are sums of columns: a warp or a group a turn, which keeps what it
 //!   uses again in registers (`registers`);
 //! - a nest whose turns have loops inside that threads share: a group a turn, its threads side by side (`rows`);
@@ -22,6 +23,7 @@ mod matrices;
 mod product;
 mod registers;
 mod rows;
+mod split;
 mod sums;
 mod tiles;
 
@@ -76,7 +78,7 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
             if told > 0 { told } else { largest }
         });
         let warps = has_warps(context);
-        let mut bind = Bind { b, free: &free, strict, warps, multiprocessors, taken: Vec::new() };
+        let mut bind = Bind { b, free: free.clone(), strict, warps, multiprocessors, taken: Vec::new() };
         let body = bind.host(body);
         taken = bind.taken;
         body
@@ -113,7 +115,8 @@ struct Loop {
 
 struct Bind<'a> {
     b: &'a mut Builder,
-    free: &'a BTreeSet<VarId>,
+    /// Loops whose turns are proven to touch elements of their own.
+    free: BTreeSet<VarId>,
     strict: bool,
     /// Whether threads exchange values in warps.
     warps: bool,
@@ -133,8 +136,8 @@ struct Rule {
     kernel: fn(&mut Bind<'_>, &[Loop], &Stmt) -> Option<Stmt>,
 }
 
-/// In the order in which they are tried; what none takes, one thread does.
-const RULES: &[Rule] = &[
+/// Those for products, in the order in which they are tried, before [`RULES`].
+const PRODUCTS: &[Rule] = &[
     Rule {
         name: "matrices",
         reason: "warps multiply matrices of halves, and find them in shared memory",
@@ -144,6 +147,15 @@ const RULES: &[Rule] = &[
         name: "tiles",
         reason: "a tile of a product reads each factor once, and its threads find it in shared memory",
         kernel: |bind, loops, body| Some(tiles::Tiles::find(bind, loops, body)?.kernel(bind)),
+    },
+];
+
+/// The others; what none takes, one thread does.
+const RULES: &[Rule] = &[
+    Rule {
+        name: "split",
+        reason: "tiles read the factors of a product once where each turn would read them for itself",
+        kernel: split::kernels,
     },
     Rule {
         name: "registers",
@@ -187,6 +199,13 @@ impl Bind<'_> {
     }
 
     fn kernel(&mut self, stmt: Stmt) -> Stmt {
+        let (loops, inner) = self.peeled(stmt);
+        let taken = self.by(PRODUCTS, &loops, &inner).or_else(|| self.by(RULES, &loops, &inner));
+        taken.unwrap_or_else(|| self.group_a_turn(&loops, THREADS, |bind, thread| bind.alone(thread, inner)))
+    }
+
+    /// The loops around whose turns are independent, and what stands in them.
+    fn peeled(&self, stmt: Stmt) -> (Vec<Loop>, Stmt) {
         let mut loops = Vec::new();
         let mut inner = stmt;
         while let Stmt::For { var, min, extent, body, .. } = bare(&inner)
@@ -196,17 +215,23 @@ impl Bind<'_> {
             loops.push(Loop { var: *var, min: *min, extent: *extent });
             inner = (**body).clone();
         }
-        for rule in RULES {
-            let before = Builder::resume(self.b.func().clone());
-            if let Some(kernel) = (rule.kernel)(self, &loops, &inner)
+        (loops, inner)
+    }
+
+    /// The kernel by the first of these rules that takes a nest.
+    fn by(&mut self, rules: &'static [Rule], loops: &[Loop], inner: &Stmt) -> Option<Stmt> {
+        for rule in rules {
+            let before = (Builder::resume(self.b.func().clone()), self.free.clone(), self.taken.len());
+            if let Some(kernel) = (rule.kernel)(self, loops, inner)
                 && thread_sync::has_room(self.b, kernel.clone())
             {
                 self.taken.push(rule);
-                return kernel;
+                return Some(kernel);
             }
-            *self.b = before;
+            (*self.b, self.free) = (before.0, before.1);
+            self.taken.truncate(before.2);
         }
-        self.group_a_turn(&loops, THREADS, |bind, thread| bind.alone(thread, inner))
+        None
     }
 
     /// A group a turn.
