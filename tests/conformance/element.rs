@@ -1,7 +1,7 @@
 //! Elementwise operators over special values.
 
 use tenfold_ir::eval::ulps;
-use tenfold_ir::op::{Activation, BinaryOp, CmpOp, ElementOp, UnaryOp};
+use tenfold_ir::op::{Activation, BinaryOp, CmpOp, ElementOp, ReduceOp, UnaryOp};
 use tenfold_ir::ops::Arg;
 use tenfold_ir::relax::ValueId;
 use tenfold_ir::{DType, Scalar};
@@ -28,6 +28,7 @@ pub(crate) fn cases() -> Vec<Case> {
         all.push(selection(dtype));
     }
     all.extend(DType::STORED.map(loaded));
+    all.extend(DType::ALL.into_iter().filter(|dtype| dtype.is_float()).map(signs_of_zeros));
     all.push(reinterpreted());
     all.push(broadcasting());
     all.push(quantised());
@@ -78,6 +79,26 @@ fn binary(dtype: DType) -> Vec<Case> {
         m.done(&results)
     };
     halves.into_iter().enumerate().map(make).collect()
+}
+
+/// Of two zeros the one with a sign is the smaller: what one divided by them is tells. Pairs, and rows in which one zero
+/// has another sign than the others.
+fn signs_of_zeros(dtype: DType) -> Case {
+    const N: usize = 67;
+    let mut m = Make::new(&format!("zeros_{}", label(dtype)));
+    let values = [0.0, -0.0, 1.0, -1.0].map(|v| Scalar::float(dtype, v));
+    let of = |place: &dyn Fn(usize) -> usize| (0..N).map(|n| values[place(n) % 4]).collect::<Vec<_>>();
+    let a = m.values(dtype, &[N as i64], &of(&|n| n));
+    let b = m.values(dtype, &[N as i64], &of(&|n| n / 4));
+    let rows = |other: usize| (0..3 * N).map(move |n| values[if n % (N + 5) == 2 * N / 3 { other } else { 1 - other }]);
+    let [high, low] = [0, 1].map(|other| m.values(dtype, &[3, N as i64], &rows(other).collect::<Vec<_>>()));
+    let one = m.scalar(Scalar::float(dtype, 1.0));
+    let mut extremes: Vec<ValueId> =
+        [BinaryOp::Max, BinaryOp::Min].map(|op| m.element(ElementOp::Binary(op), &[a, b])).to_vec();
+    extremes.extend([(ReduceOp::Max, high), (ReduceOp::Min, low)].map(|(op, x)| m.reduce(op, x, &[1], false)));
+    let results: Vec<ValueId> =
+        extremes.into_iter().map(|r| m.element(ElementOp::Binary(BinaryOp::Div), &[one, r])).collect();
+    m.done(&results)
 }
 
 fn casts(dtype: DType) -> Case {

@@ -399,6 +399,9 @@ impl<'c> Ops<'_, 'c, '_> {
         {
             return value;
         }
+        if native == Minimum::Sequence && a.ty().lanes() > 1 {
+            return self.extreme_of_both(larger, a, b);
+        }
         if native != Minimum::Absent {
             let name = if larger { "llvm.maximum" } else { "llvm.minimum" };
             return ir.intrinsic(name, &[a.ty()], &[a, b]);
@@ -411,6 +414,23 @@ impl<'c> Ops<'_, 'c, '_> {
         let wins = ir.fcmp(order, a, b);
         let chosen = ir.select(ir.fcmp(Real::LLVMRealOEQ, a, b), same, ir.select(wins, a, b));
         ir.select(ir.fcmp(Real::LLVMRealUNO, a, a), a, chosen)
+    }
+
+    /// The larger or smaller of vectors, by an instruction that gives its second operand where one is NaN and where both
+    /// are zeros. Taken in both orders the results are the same bits elsewhere. Where they are not, all bits of both make
+    /// a NaN of a NaN, and the sign of zero is that of either where the smaller counts, else that of both.
+    fn extreme_of_both(&self, larger: bool, a: Value<'c>, b: Value<'c>) -> Value<'c> {
+        let ir = self.ir;
+        let word = ir.int_like(a.ty());
+        let order = if larger { Real::LLVMRealOGT } else { Real::LLVMRealOLT };
+        let one = |a, b| ir.bitcast(ir.select(ir.fcmp(order, a, b), a, b), word);
+        let (x, y) = (one(a, b), one(b, a));
+        let either = ir.or(x, y);
+        if !larger {
+            return ir.bitcast(either, a.ty());
+        }
+        let but_sign = ir.const_int(word, (1_i64 << (word.bits() - 1)).wrapping_sub(1));
+        ir.bitcast(ir.or(ir.and(x, y), ir.and(either, but_sign)), a.ty())
     }
 
     /// The larger or smaller of a value and a number: one comparison, true for NaN, decides. It
