@@ -83,7 +83,7 @@ fn binary(dtype: DType) -> Vec<Case> {
 
 /// Of two zeros the one with a sign is the smaller: what one divided by them is tells. Pairs, and rows in which one zero
 /// has another sign than the others.
-fn signs_of_zeros(dtype: DType) -> Case {
+pub(crate) fn signs_of_zeros(dtype: DType) -> Case {
     const N: usize = 67;
     let mut m = Make::new(&format!("zeros_{}", label(dtype)));
     let values = [0.0, -0.0, 1.0, -1.0].map(|v| Scalar::float(dtype, v));

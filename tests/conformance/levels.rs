@@ -12,6 +12,7 @@ use tenfold_ir::relax::{ConvLayout, DataLayout, Op, PoolOp, ValueId, Window};
 use tenfold_ir::{DType, Scalar};
 
 use crate::case::{Case, Make, fixed};
+use crate::element::signs_of_zeros;
 use crate::interpret::{self, Actual, Prepared};
 use crate::native;
 use crate::program::{self, AARCH64, Machine};
@@ -33,7 +34,8 @@ pub(crate) fn cases(level: &str) -> Vec<Case> {
         _ => {
             let floats =
                 [products(dtype), windows(dtype), squares(), rows(dtype), elements(dtype), symbolic(), halves()];
-            floats.into_iter().chain(attentions()).chain(bytes()).chain(words_of_halves()).collect()
+            let floats = floats.into_iter().chain([signs_of_zeros(dtype)]);
+            floats.chain(attentions()).chain(bytes()).chain(words_of_halves()).collect()
         }
     }
 }

@@ -232,13 +232,19 @@ impl<'c, 'm> Ir<'c, 'm> {
         if lanes == 1 { lane } else { self.const_vector(&vec![lane; lanes as usize]) }
     }
 
-    /// The value of a constant float that is a scalar.
+    /// The value of a constant float, or of a vector all of whose lanes are one.
     pub(crate) fn float_const(&self, value: Value<'c>) -> Option<f64> {
-        if llvm!(LLVMIsAConstantFP(value.0)).is_null() {
+        if llvm!(LLVMIsConstant(value.0)) == 0 {
+            return None;
+        }
+        let lanes = value.ty().lanes();
+        let lane = |n| if lanes == 1 { value.0 } else { llvm!(LLVMGetAggregateElement(value.0, n)) };
+        let first = lane(0);
+        if first.is_null() || llvm!(LLVMIsAConstantFP(first)).is_null() || (1..lanes).any(|n| lane(n) != first) {
             return None;
         }
         let mut inexact = 0;
-        Some(llvm!(LLVMConstRealGetDouble(value.0, &mut inexact)))
+        Some(llvm!(LLVMConstRealGetDouble(first, &mut inexact)))
     }
 
     /// A vector of constants.
