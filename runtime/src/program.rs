@@ -208,10 +208,22 @@ impl<'a> Program<'a> {
             return Err(ProgramError::Dims);
         }
         for (at, record) in self.nodes.iter().enumerate() {
-            let value = value(record, dims, values).ok_or(ProgramError::Overflow(at))?;
+            let known = |n: u32| values.get(n as usize).copied();
+            let value = value(record, dims, known).ok_or(ProgramError::Overflow(at))?;
             values.get_mut(at).into_iter().for_each(|it| *it = value);
         }
         Ok(())
+    }
+
+    /// The value of each expression that fits and rests on none that does not.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn known(&self, dims: &[i64]) -> alloc::vec::Vec<Option<i64>> {
+        let mut values = alloc::vec::Vec::with_capacity(self.nodes.len());
+        for record in self.nodes {
+            let found = value(record, dims, |n| values.get(n as usize).copied().flatten());
+            values.push(found);
+        }
+        values
     }
 
     fn split(counts: Counts, rest: &'a [u8]) -> Result<Self, ProgramError> {
@@ -326,8 +338,7 @@ impl<'a> Program<'a> {
 }
 
 /// The value of a node, those before it known.
-fn value(record: &[u8; 16], dims: &[i64], values: &[i64]) -> Option<i64> {
-    let of = |n: u32| values.get(n as usize).copied();
+fn value(record: &[u8; 16], dims: &[i64], of: impl Fn(u32) -> Option<i64>) -> Option<i64> {
     match Node::decode(record)? {
         Node::Const(value) => Some(value),
         Node::Dim(dim) => dims.get(dim as usize).copied(),

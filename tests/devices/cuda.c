@@ -1,6 +1,6 @@
 /* A driver of CUDA with one device, which runs the kernel of these tests on the processor when it is launched.
-   TENFOLD_TEST_FAULT fails: "wait:2" is the second wait for a stream and each one behind it, likewise "memory", "load" and
-   "launch"; "devices:1" leaves no device. With OLD it lacks what CUDA 11.2 brought. */
+   TENFOLD_TEST_FAULT fails: "wait:2" is the second wait for a stream and each one behind it, likewise "memory", "load",
+   "launch", "node" (a launch of a graph), "graph" (making it ready) and "replay"; "devices:1" leaves no device. With OLD it lacks what CUDA 11.2 brought. */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -87,11 +87,8 @@ int cuModuleGetFunction(handle *function, handle module, const char *name) {
 }
 int cuFuncSetAttribute(handle function, int attribute, int value) { CURRENT; return function && attribute == 8 && value > 0 ? 0 : 1; }
 
-int cuLaunchKernel(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned x, unsigned y, unsigned z,
-                   unsigned shared, handle stream, void **given, void **extra) {
-    CURRENT;
-    if (fails("launch")) return 701;
-    if (!function || !stream || extra || shared || gy != 1 || gz != 1 || y != 1 || z != 1) return 1;
+/* The arguments are those of the one kernel. */
+static int run(unsigned gx, unsigned x, void **given) {
     const float *from = *(const float **)given[0], *shift = *(const float **)given[1];
     float *to = *(float **)given[2], scale = *(float *)given[4];
     unsigned count = *(unsigned *)given[3];
@@ -101,3 +98,61 @@ int cuLaunchKernel(handle function, unsigned gx, unsigned gy, unsigned gz, unsig
     }
     return 0;
 }
+
+int cuLaunchKernel(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned x, unsigned y, unsigned z,
+                   unsigned shared, handle stream, void **given, void **extra) {
+    CURRENT;
+    if (fails("launch")) return 701;
+    if (!function || !stream || extra || shared || gy != 1 || gz != 1 || y != 1 || z != 1) return 1;
+    return run(gx, x, given);
+}
+
+/* A graph runs the last of the launches that may run first, so that one that should wait and does not is seen. */
+struct params { handle function; unsigned grid[3], block[3], shared; void **given, **extra; };
+struct node { unsigned grid, block; uint64_t words[5]; void *given[5]; struct node *before[8]; size_t count; int done; };
+struct graph { struct node nodes[8]; size_t count; };
+
+int cuGraphCreate(handle *graph, unsigned flags) { CURRENT; return *graph = calloc(1, sizeof(struct graph)), flags; }
+int cuGraphAddKernelNode(handle *made, handle at, const handle *before, size_t count, const struct params *params) {
+    CURRENT;
+    struct graph *graph = at;
+    if (fails("node")) return 701;
+    if (!params->function || params->extra || params->shared || count > 8 || graph->count == 8) return 1;
+    struct node *node = &graph->nodes[graph->count++];
+    node->grid = params->grid[0], node->block = params->block[0];
+    for (int n = 0; n < 5; n++) memcpy(&node->words[n], params->given[n], 8);
+    for (node->count = 0; node->count < count; node->count++) node->before[node->count] = before[node->count];
+    return *made = node, 0;
+}
+int cuGraphDestroy(handle graph) { CURRENT; free(graph); return 0; }
+int cuGraphInstantiateWithFlags(handle *made, handle at, unsigned long long flags) {
+    CURRENT;
+    if (fails("graph")) return 2;
+    struct graph *graph = at, *copy = calloc(1, sizeof *copy);
+    copy->count = graph->count;
+    for (size_t n = 0; n < graph->count; n++) {
+        copy->nodes[n] = graph->nodes[n];
+        for (int k = 0; k < 5; k++) copy->nodes[n].given[k] = &copy->nodes[n].words[k];
+        for (size_t k = 0; k < copy->nodes[n].count; k++)
+            copy->nodes[n].before[k] = copy->nodes + (graph->nodes[n].before[k] - graph->nodes);
+    }
+    return *made = copy, flags != 0;
+}
+int cuGraphLaunch(handle at, handle stream) {
+    CURRENT;
+    struct graph *graph = at;
+    if (fails("replay")) return 719;
+    for (size_t n = 0; n < graph->count; n++) graph->nodes[n].done = 0;
+    for (size_t left = graph->count; left; left--)
+        for (size_t n = graph->count; n-- > 0;) {
+            struct node *node = &graph->nodes[n];
+            int ready = !node->done;
+            for (size_t k = 0; k < node->count; k++) ready &= node->before[k]->done;
+            if (!ready) continue;
+            run(node->grid, node->block, node->given);
+            node->done = 1;
+            break;
+        }
+    return stream ? 0 : 400;
+}
+int cuGraphExecDestroy(handle graph) { CURRENT; free(graph); return 0; }

@@ -10,6 +10,7 @@ use tenfold_tests::tools;
 
 use crate::faults::{child, folder};
 use crate::program::{Row, both, call, check, check_shift, compiled, kernel, row, twice};
+use crate::recorded;
 
 /// `y[i] = a * x[i] + c[0]` for `i < n`, as SPIR-V has it in `spirv.rs`.
 const SCALE: &str = "
@@ -113,6 +114,7 @@ fn works(gpu: &Cuda) {
         check(gpu, code, n).expect("the device works");
     }
     check_shift(gpu, other, 65, 5.0).expect("the device works");
+    recorded::works(gpu, code);
     std::thread::scope(|scope| {
         for thread in 0..2 {
             scope.spawn(move || (0..20).for_each(|n| check(gpu, code, 50 * n + thread).expect("the device works")));

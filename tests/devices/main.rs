@@ -5,6 +5,7 @@ mod cuda;
 mod faults;
 mod pipelines;
 mod program;
+mod recorded;
 mod spirv;
 
 use std::sync::OnceLock;

@@ -14,12 +14,18 @@ impl Emit<'_> {
         let krate = &self.names.krate;
         let has_device = self.has_device();
         let takes = self.device_params();
-        let or_host = has_device.then(|| {
+        let chosen = has_device.then(|| {
             quote! {
                 /// Has the processor do what the device refuses, on copies.
                 #[must_use]
                 pub fn or_host(self) -> Self {
                     Self(self.0.or_host())
+                }
+
+                /// Keeps what a call submits, and submits it again for calls with the same tensors and values.
+                #[must_use]
+                pub fn recorded(self) -> Self {
+                    Self(self.0.recorded())
                 }
             }
         });
@@ -48,7 +54,7 @@ impl Emit<'_> {
                     Self(self.0.stream(stream))
                 }
 
-                #or_host
+                #chosen
             }
 
             #krate::rt::with_alloc! {

@@ -23,6 +23,8 @@ impl Device for Cpu {
     #[cfg(feature = "alloc")]
     type Buffer<T: Element> = Vec<T>;
     type Memory = core::convert::Infallible;
+    #[cfg(feature = "std")]
+    type Recording = core::convert::Infallible;
 
     fn kind(&self) -> DeviceKind {
         DeviceKind::Cpu
@@ -43,6 +45,12 @@ impl Device for Cpu {
         buffer.try_reserve_exact(data.len()).map_err(|_| Error::OutOfMemory { bytes })?;
         buffer.extend_from_slice(data);
         Ok(buffer)
+    }
+
+    #[cfg(feature = "alloc")]
+    fn write<T: Element>(&self, to: &mut Vec<T>, data: &[T]) -> Result<(), Error> {
+        to.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
+        Ok(())
     }
 
     #[cfg(feature = "alloc")]
@@ -78,5 +86,20 @@ impl Device for Cpu {
     #[allow(unsafe_code, reason = "the trait's; there is nothing to run")]
     unsafe fn run(&self, _: DeviceCode, _: &Operands<'_, core::convert::Infallible>) -> Result<Status, Error> {
         Err(Error::Device { kind: DeviceKind::Cpu, why: DeviceFault::NoCode })
+    }
+
+    #[cfg(feature = "std")]
+    fn record(
+        &self,
+        _: DeviceCode,
+        _: &Operands<'_, core::convert::Infallible>,
+    ) -> Result<Result<core::convert::Infallible, Status>, Error> {
+        Err(Error::Device { kind: DeviceKind::Cpu, why: DeviceFault::NoCode })
+    }
+
+    #[cfg(feature = "std")]
+    #[allow(unsafe_code, reason = "the trait's; nothing is recorded")]
+    unsafe fn replay(&self, recording: &mut core::convert::Infallible) -> Result<(), Error> {
+        match *recording {}
     }
 }

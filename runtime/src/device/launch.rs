@@ -5,8 +5,11 @@ use alloc::{vec, vec::Vec};
 
 use tenfold_abi::program::{Arg, Buffer, Place, Step, WORKSPACE_ALIGN};
 
-use super::{DeviceCode, DeviceFault, Operands};
-use crate::{Status, program::Program};
+use super::{DeviceFault, Operands};
+use crate::{
+    Status,
+    program::{Program, ProgramError},
+};
 
 /// Where the memory of a call comes from.
 pub(super) trait Room {
@@ -18,9 +21,6 @@ pub(super) trait Room {
 
     /// Memory that holds these 8 bytes.
     fn scalar(&self, bits: u64) -> Result<Self::Memory, DeviceFault>;
-
-    /// A constant of the program.
-    fn constant(&self, at: usize) -> Option<Self::Memory>;
 
     /// How many bytes this device has there; none if the memory is another's.
     fn bytes(&self, memory: &Self::Memory) -> Option<u64>;
@@ -48,28 +48,56 @@ pub(super) struct Start {
     /// Bits of whole numbers with their sign in 64, of other scalars as they are.
     pub(super) values: Vec<u64>,
     /// Whether what came before must be done.
-    #[cfg_attr(not(feature = "vulkan"), expect(dead_code, reason = "a stream runs in order"))]
     pub(super) waits: bool,
 }
 
-/// A constant that a program counts, if it reads it: of those that only other devices' programs read it has no bytes.
-pub(super) fn constant(code: DeviceCode, at: usize, bytes: usize) -> Result<Option<&'static [u8]>, DeviceFault> {
-    match code.constants().get(at) {
-        Some(data) if data.len() == bytes => Ok(Some(data)),
-        Some(_) if bytes == 0 => Ok(None),
-        _ => Err(DeviceFault::Operands),
-    }
+/// A call whose numbers are known and whose memory is bound.
+pub(super) struct Call<M> {
+    /// The program's buffers.
+    pub(super) buffers: Vec<Bound<M>>,
+    /// The launches that have something to do.
+    pub(super) starts: Vec<Start>,
 }
 
-/// The expressions of a program for the dims of a call; or the status of the first check that does not hold.
-pub(super) fn numbers(program: &Program<'_>, dims: &[i64]) -> Result<Result<Vec<i64>, Status>, DeviceFault> {
+/// What a call of a program is to do; or the status of the first check that does not hold.
+pub(super) fn prepare<R: Room>(
+    room: &R,
+    program: &Program<'static>,
+    constants: &[Option<R::Memory>],
+    operands: &Operands<'_, R::Memory>,
+) -> Result<Result<Call<R::Memory>, Status>, DeviceFault> {
+    let values = match numbers(program, operands.dims)? {
+        Ok(values) => values,
+        Err(status) => return Ok(Err(status)),
+    };
+    let starts = starts(program, operands.scalars, &values)?;
+    Ok(Ok(Call { buffers: bind(room, program, constants, operands, &values)?, starts }))
+}
+
+/// The expressions of a program for the dims of a call; or the status of the first check that does not hold, also where
+/// expressions do not fit: a check may be there to say why.
+fn numbers(program: &Program<'_>, dims: &[i64]) -> Result<Result<Vec<i64>, Status>, DeviceFault> {
     let mut values = vec![0; program.nodes()];
-    program.evaluate(dims, &mut values).map_err(DeviceFault::Program)?;
-    let failed = program.steps().find_map(|step| match step {
-        Step::Check { holds, check } if value(&values, holds) == 0 => Some(check),
+    let failed = match program.evaluate(dims, &mut values) {
+        Ok(()) => first_failed(program, |node| Some(value(&values, node))),
+        Err(ProgramError::Overflow(at)) => {
+            let known = program.known(dims);
+            let failed = first_failed(program, |node| known.get(node as usize).copied().flatten());
+            Some(failed.ok_or(DeviceFault::Program(ProgramError::Overflow(at)))?)
+        }
+        Err(why) => return Err(DeviceFault::Program(why)),
+    };
+    Ok(failed.map_or(Ok(values), Err))
+}
+
+/// The status of the first check that is known not to hold.
+fn first_failed(program: &Program<'_>, value: impl Fn(u32) -> Option<i64>) -> Option<Status> {
+    program.steps().find_map(|step| match step {
+        Step::Check { holds, check } if value(holds) == Some(0) => {
+            Some(Status(i32::try_from(check).unwrap_or(i32::MAX)))
+        }
         Step::Check { .. } | Step::Launch { .. } | Step::Barrier => None,
-    });
-    Ok(failed.map_or(Ok(values), |check| Err(Status(i32::try_from(check).unwrap_or(i32::MAX)))))
+    })
 }
 
 fn value(values: &[i64], node: u32) -> i64 {
@@ -81,9 +109,10 @@ fn size(values: &[i64], node: u32) -> Result<u64, DeviceFault> {
 }
 
 /// Binds each buffer of a program to memory of the device that has as many bytes as it should.
-pub(super) fn bind<R: Room>(
+fn bind<R: Room>(
     room: &R,
     program: &Program<'_>,
+    constants: &[Option<R::Memory>],
     operands: &Operands<'_, R::Memory>,
     values: &[i64],
 ) -> Result<Vec<Bound<R::Memory>>, DeviceFault> {
@@ -107,7 +136,7 @@ pub(super) fn bind<R: Room>(
                 // An empty part may lie at the end, where no device binds anything.
                 Bound { memory, offset: if bytes == 0 { 0 } else { offset }, bytes }
             }
-            _ => Bound { memory: whole(room, buffer, operands, bytes)?, offset: 0, bytes },
+            _ => Bound { memory: whole(room, buffer, constants, operands, bytes)?, offset: 0, bytes },
         };
         let has = room.bytes(&bound.memory).ok_or(DeviceFault::OtherDevice)?;
         if bound.offset.checked_add(bytes).is_none_or(|end| end > has) {
@@ -122,6 +151,7 @@ pub(super) fn bind<R: Room>(
 fn whole<R: Room>(
     room: &R,
     buffer: Buffer,
+    constants: &[Option<R::Memory>],
     operands: &Operands<'_, R::Memory>,
     bytes: u64,
 ) -> Result<R::Memory, DeviceFault> {
@@ -132,7 +162,7 @@ fn whole<R: Room>(
     let memory = match buffer.place {
         Place::Param(at) => operand(operands.params, at),
         Place::Result(at) => operand(operands.results, at),
-        Place::Constant(at) => room.constant(at as usize),
+        Place::Constant(at) => constants.get(at as usize).cloned().flatten(),
         Place::Scalar(at) => match operands.scalars.get(at as usize) {
             Some(scalar) => Some(room.scalar(scalar.bits)?),
             None => None,
@@ -143,7 +173,7 @@ fn whole<R: Room>(
 }
 
 /// The launches of a call that have something to do.
-pub(super) fn starts(
+fn starts(
     program: &Program<'static>,
     scalars: &[super::ScalarBits],
     values: &[i64],

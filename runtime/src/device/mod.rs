@@ -12,6 +12,10 @@ mod fault;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 mod launch;
 mod on;
+#[cfg(feature = "std")]
+mod recorded;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+mod store;
 #[cfg(feature = "alloc")]
 mod tensor;
 #[cfg(feature = "vulkan")]
@@ -55,9 +59,14 @@ pub trait Device: sealed::Sealed + Sized {
     #[cfg(feature = "alloc")]
     type Buffer<T: Element>: Send;
 
-    /// Memory of the device, whatever its elements are.
+    /// Memory of the device, whatever its elements are. It is equal to itself alone.
     #[doc(hidden)]
-    type Memory;
+    type Memory: Clone + PartialEq + Send + Sync;
+
+    /// A call that was recorded.
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    type Recording: Send;
 
     /// What kind of device this is.
     fn kind(&self) -> DeviceKind;
@@ -83,6 +92,15 @@ pub trait Device: sealed::Sealed + Sized {
     /// The device has no memory left, or has failed.
     #[cfg(feature = "alloc")]
     fn upload<T: Element>(&self, data: &[T]) -> Result<Self::Buffer<T>, Error>;
+
+    /// Copies elements to the device, in the place of those of a buffer, which is as long as `data`. Work that was submitted
+    /// before sees those that were.
+    ///
+    /// # Errors
+    ///
+    /// The device has no memory left, or has failed.
+    #[cfg(feature = "alloc")]
+    fn write<T: Element>(&self, to: &mut Self::Buffer<T>, data: &[T]) -> Result<(), Error>;
 
     /// So many elements in the memory of the device, each of which is 0.
     ///
@@ -125,6 +143,34 @@ pub trait Device: sealed::Sealed + Sized {
     #[doc(hidden)]
     #[allow(unsafe_code, reason = "types do not say what a program writes")]
     unsafe fn run(&self, code: DeviceCode, operands: &Operands<'_, Self::Memory>) -> Result<Status, Error>;
+
+    /// Records a call without running it; or gives the status of a check that does not hold. What is recorded holds the
+    /// memory that it names.
+    ///
+    /// # Errors
+    ///
+    /// There is no code for the device, it cannot run it, or it has failed.
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    fn record(
+        &self,
+        code: DeviceCode,
+        operands: &Operands<'_, Self::Memory>,
+    ) -> Result<Result<Self::Recording, Status>, Error>;
+
+    /// Submits a recorded call.
+    ///
+    /// # Safety
+    ///
+    /// That of `run`, for the operands that were recorded.
+    ///
+    /// # Errors
+    ///
+    /// The device has failed, or the call was recorded for another device.
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    #[allow(unsafe_code, reason = "types do not say what a program writes")]
+    unsafe fn replay(&self, recording: &mut Self::Recording) -> Result<(), Error>;
 }
 
 /// Work on a device that runs in order. It may be sent to another thread but not shared.

@@ -1,5 +1,7 @@
 //! A call on a chosen device: what each function's `on` holds.
 
+#[cfg(feature = "std")]
+use super::recorded::Recordings;
 #[cfg(feature = "alloc")]
 use super::{Cpu, DeviceTensor};
 use super::{Device, DeviceCode, DeviceFault, Operands, Stream};
@@ -16,12 +18,22 @@ pub struct On<'d, D: Device> {
     variant: Option<&'static str>,
     /// Whether the processor does what the device refuses.
     or_host: bool,
+    /// Where calls are recorded, what they submit.
+    #[cfg(feature = "std")]
+    recordings: Option<Recordings<D>>,
 }
 
 impl<'d, D: Device> On<'d, D> {
     /// The function on the device, with the variant that fits best.
     pub fn new(device: &'d D, function: Function) -> Self {
-        Self { device, function, variant: None, or_host: false }
+        Self {
+            device,
+            function,
+            variant: None,
+            or_host: false,
+            #[cfg(feature = "std")]
+            recordings: None,
+        }
     }
 
     /// Chooses a variant by its name.
@@ -38,7 +50,24 @@ impl<'d, D: Device> On<'d, D> {
     /// Chooses a stream, on whose device the function runs.
     #[must_use]
     pub fn stream(self, stream: &Stream<'d, D>) -> Self {
-        Self { device: stream.device(), ..self }
+        Self {
+            device: stream.device(),
+            // What was recorded is of the device that was.
+            #[cfg(feature = "std")]
+            recordings: self.recordings.map(|_| Recordings::default()),
+            ..self
+        }
+    }
+
+    /// Keeps what calls submit, and submits it again for calls that are the same. Without the standard library nothing is
+    /// kept, and there is no device.
+    #[must_use]
+    pub fn recorded(self) -> Self {
+        Self {
+            #[cfg(feature = "std")]
+            recordings: Some(Recordings::default()),
+            ..self
+        }
     }
 
     /// Has the processor do what the device refuses.
@@ -91,10 +120,24 @@ impl<'d, D: Device> On<'d, D> {
     #[allow(unsafe_code, reason = "types do not say what a program writes")]
     pub unsafe fn submit(&self, code: DeviceCode, operands: &Operands<'_, D::Memory>) -> Result<Option<Status>, Error> {
         // SAFETY: the caller's.
-        match unsafe { self.device.run(code, operands) } {
+        match unsafe { self.run_device(code, operands) } {
             Err(Error::Device { why, .. }) if self.or_host && why.is_refusal() => Ok(None),
             other => other.map(Some),
         }
+    }
+
+    /// # Safety
+    ///
+    /// That of [`Device`]'s `run`.
+    #[allow(unsafe_code, reason = "types do not say what a program writes")]
+    unsafe fn run_device(&self, code: DeviceCode, operands: &Operands<'_, D::Memory>) -> Result<Status, Error> {
+        #[cfg(feature = "std")]
+        if let Some(recordings) = &self.recordings {
+            // SAFETY: the caller's.
+            return unsafe { recordings.run(self.device, code, operands) };
+        }
+        // SAFETY: the caller's.
+        unsafe { self.device.run(code, operands) }
     }
 }
 
@@ -103,7 +146,7 @@ impl<D: Device> On<'_, D> {
     /// The same function on the processor, with the variant that was chosen.
     #[must_use]
     pub fn on_host(&self) -> On<'static, Cpu> {
-        On { device: &Cpu, function: self.function, variant: self.variant, or_host: false }
+        On { variant: self.variant, ..On::new(&Cpu, self.function) }
     }
 
     /// Where a tensor lies, and how many bytes it has.
@@ -140,8 +183,7 @@ impl<D: Device> On<'_, D> {
         made: &DeviceTensor<Cpu, T, S>,
         to: &mut DeviceTensor<D, T, S>,
     ) -> Result<(), Error> {
-        *to = DeviceTensor::upload(self.device, made.download(&Cpu)?.view())?;
-        Ok(())
+        to.write(self.device, made.download(&Cpu)?.view())
     }
 }
 

@@ -33,6 +33,32 @@ impl<D: Device, T: Element, S: Shape> DeviceTensor<D, T, S> {
         Ok(Self { buffer: device.upload(tensor.as_slice())?, extents: tensor.shape() })
     }
 
+    /// Copies a tensor into the memory of this one, whose extents it has. Work that was submitted before sees what was there.
+    ///
+    /// ```
+    /// use tenfold::{Cpu, DeviceTensor, Dyn, Tensor};
+    ///
+    /// let (one, other): (Tensor<f32, (Dyn,)>, Tensor<f32, (Dyn,)>) = (vec![1.0, 2.0].into(), vec![3.0, 4.0].into());
+    /// let mut there = DeviceTensor::upload(&Cpu, one.view())?;
+    /// there.write(&Cpu, other.view())?;
+    /// assert_eq!(there.download(&Cpu)?, other);
+    /// # Ok::<(), tenfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The extents differ; or the device has no memory left, or has failed.
+    pub fn write(&mut self, device: &D, tensor: TensorRef<'_, T, S>) -> Result<(), Error> {
+        let extents = tensor.shape();
+        let pairs = self.extents.as_ref().iter().zip(extents.as_ref()).enumerate();
+        for (axis, (&expected, &found)) in pairs {
+            if expected != found {
+                return Err(Error::Tensor(Mismatch::Extent { axis, expected, found }));
+            }
+        }
+        device.write(&mut self.buffer, tensor.as_slice())
+    }
+
     /// A tensor in the memory of the device, each element of which is 0: room for a result.
     ///
     /// ```

@@ -14,13 +14,13 @@ use crate::DeviceFault;
 pub(super) type Handle = *mut c_void;
 
 macro_rules! api {
-    ($($name:ident = $symbol:literal ($($of:ty),*);)*) => {
-        /// The functions that are used.
-        pub(super) struct Api {
+    ($(#[$doc:meta])* $api:ident: $($name:ident = $symbol:literal ($($of:ty),*);)*) => {
+        $(#[$doc])*
+        pub(super) struct $api {
             $(pub(super) $name: unsafe extern "C" fn($($of),*) -> c_int,)*
         }
 
-        impl Api {
+        impl $api {
             fn find() -> Result<Self, DeviceFault> {
                 // SAFETY: opening the driver runs its start-up code, as in every program that uses CUDA.
                 if !unsafe { sys::is_culib_present() } {
@@ -37,6 +37,8 @@ macro_rules! api {
 }
 
 api! {
+    /// The functions that every device needs.
+    Api:
     init = "cuInit" (c_uint);
     device_count = "cuDeviceGetCount" (*mut c_int);
     device_name = "cuDeviceGetName" (*mut c_char, c_int, c_int);
@@ -61,6 +63,34 @@ api! {
     launch = "cuLaunchKernel" (
         Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void
     );
+}
+
+api! {
+    /// The functions of graphs, the last of which came with CUDA 11.4.
+    GraphApi:
+    create = "cuGraphCreate" (*mut Handle, c_uint);
+    add_kernel = "cuGraphAddKernelNode" (*mut Handle, Handle, *const Handle, usize, *const KernelNode);
+    destroy = "cuGraphDestroy" (Handle);
+    launch = "cuGraphLaunch" (Handle, Handle);
+    destroy_exec = "cuGraphExecDestroy" (Handle);
+    instantiate = "cuGraphInstantiateWithFlags" (*mut Handle, Handle, u64);
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS_v1`.
+#[repr(C)]
+pub(super) struct KernelNode {
+    pub(super) function: Handle,
+    pub(super) grid: [c_uint; 3],
+    pub(super) block: [c_uint; 3],
+    pub(super) shared: c_uint,
+    pub(super) arguments: *mut *mut c_void,
+    pub(super) extra: *mut *mut c_void,
+}
+
+/// The functions of graphs, looked up when the first call is recorded.
+pub(super) fn graph_api() -> Result<&'static GraphApi, DeviceFault> {
+    static API: OnceLock<Result<GraphApi, DeviceFault>> = OnceLock::new();
+    API.get_or_init(GraphApi::find).as_ref().map_err(|why| *why)
 }
 
 /// The driver, opened and started once.

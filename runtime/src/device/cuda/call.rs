@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 use std::{
     ffi::CString,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     vec::Vec,
 };
 
@@ -13,7 +13,8 @@ use tenfold_abi::program::Feature;
 use super::{Cuda, api::Handle, context::Context, memory::Memory};
 use crate::{
     DeviceCode, DeviceFault, Operands, Status,
-    device::launch::{self, Bound, Room, Start},
+    device::launch::{self, Bound, Call, Room, Start},
+    device::store::lock,
     program::{Program, ProgramKernel},
 };
 
@@ -28,11 +29,13 @@ pub(super) struct Loaded {
 }
 
 /// A kernel that the driver has compiled.
-struct Kernel {
+pub(super) struct Kernel {
     name: &'static str,
     block: [u32; 3],
     module: Handle,
-    function: Handle,
+    pub(super) function: Handle,
+    /// Bytes of shared memory that it is allowed, which only grow: other threads may be about to start it.
+    shared: Mutex<i64>,
     context: Arc<Context>,
 }
 
@@ -50,59 +53,58 @@ impl Drop for Kernel {
     }
 }
 
+/// A call that the device allows.
+pub(super) struct Ready {
+    pub(super) loaded: Arc<Loaded>,
+    pub(super) call: Call<Arc<Memory>>,
+}
+
 /// Runs the program of a function, or submits it.
 pub(super) fn run(
     device: &Cuda,
     code: DeviceCode,
     operands: &Operands<'_, Arc<Memory>>,
 ) -> Result<Status, DeviceFault> {
-    device.context.alive()?;
-    let loaded = load(device, code)?;
-    let values = match launch::numbers(&loaded.program, operands.dims)? {
-        Ok(values) => values,
+    let Ready { loaded, call } = match prepare(device, code, operands)? {
+        Ok(ready) => ready,
         Err(status) => return Ok(status),
     };
-    let room = Here { device, loaded: &loaded };
-    let buffers = launch::bind(&room, &loaded.program, operands, &values)?;
-    let starts = launch::starts(&loaded.program, operands.scalars, &values)?;
-    for start in &starts {
-        check(&device.context, &loaded, start)?;
-    }
-    starts.iter().try_for_each(|start| submit(&device.context, &loaded, &buffers, start))?;
+    call.starts.iter().try_for_each(|start| submit(&device.context, &loaded, &call.buffers, start))?;
     Ok(Status::OK)
 }
 
-/// Memory of this device for a call.
-struct Here<'a> {
-    device: &'a Cuda,
-    loaded: &'a Loaded,
+/// Checks a call and binds its memory; or gives the status of a check that does not hold.
+pub(super) fn prepare(
+    device: &Cuda,
+    code: DeviceCode,
+    operands: &Operands<'_, Arc<Memory>>,
+) -> Result<Result<Ready, Status>, DeviceFault> {
+    device.context.alive()?;
+    let loaded = device.store.program(code, || load(device, code))?;
+    let call = match launch::prepare(device, &loaded.program, &loaded.constants, operands)? {
+        Ok(call) => call,
+        Err(status) => return Ok(Err(status)),
+    };
+    call.starts.iter().try_for_each(|start| check(&device.context, &loaded, start))?;
+    Ok(Ok(Ready { loaded, call }))
 }
 
-impl Room for Here<'_> {
+impl Room for Cuda {
     type Memory = Arc<Memory>;
 
     fn workspace(&self, bytes: u64) -> Result<Arc<Memory>, DeviceFault> {
-        Ok(Arc::new(Memory::new(&self.device.context, bytes)?))
+        Ok(Arc::new(Memory::new(&self.context, bytes)?))
     }
 
     fn scalar(&self, bits: u64) -> Result<Arc<Memory>, DeviceFault> {
-        let memory = Memory::new(&self.device.context, 8)?;
+        let memory = Memory::new(&self.context, 8)?;
         memory.write(&bits.to_le_bytes())?;
         Ok(Arc::new(memory))
     }
 
-    fn constant(&self, at: usize) -> Option<Arc<Memory>> {
-        self.loaded.constants.get(at).cloned().flatten()
-    }
-
     fn bytes(&self, memory: &Arc<Memory>) -> Option<u64> {
-        Arc::ptr_eq(&memory.context, &self.device.context).then_some(memory.bytes)
+        Arc::ptr_eq(&memory.context, &self.context).then_some(memory.bytes)
     }
-}
-
-/// What a lock guards, also after a thread panicked while it held it: each change is one step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The modules of a blob that a device of this capability can run, the best first.
@@ -114,52 +116,29 @@ fn keys(capability: (i32, i32)) -> &'static [&'static str] {
     }
 }
 
-/// The program of a function, made ready once.
-fn load(device: &Cuda, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
-    let mut programs = lock(&device.programs);
-    if let Some(loaded) = programs.get(&code.key()) {
-        return Ok(Arc::clone(loaded));
-    }
+/// Makes a program ready: the best that the driver takes.
+fn load(device: &Cuda, code: DeviceCode) -> Result<Loaded, DeviceFault> {
     let mut why = DeviceFault::NoCode;
     for key in keys(device.context.info.capability) {
-        let loaded = code.program(key).and_then(|program| ready(device, code, program));
-        match loaded {
-            Ok(loaded) => {
-                let loaded = Arc::new(loaded);
-                programs.insert(code.key(), Arc::clone(&loaded));
-                return Ok(loaded);
-            }
+        match code.program(key).and_then(|program| ready(device, code, program)) {
             // The driver may be too old for the one and know the other.
             Err(DeviceFault::NoCode) => {}
             Err(other @ DeviceFault::Kernel { .. }) => why = other,
-            Err(other) => return Err(other),
+            done => return done,
         }
     }
     Err(why)
 }
 
 fn ready(device: &Cuda, code: DeviceCode, program: Program<'static>) -> Result<Loaded, DeviceFault> {
-    let kernels = program.kernels().map(|kernel| compile(&device.context, &kernel)).collect::<Result<_, _>>()?;
-    let constants = program
-        .constants()
-        .enumerate()
-        .map(|(at, bytes)| launch::constant(code, at, bytes)?.map(|data| constant(device, data)).transpose());
-    let constants = constants.collect::<Result<_, _>>()?;
+    let context = &device.context;
+    let kernels = program.kernels().map(|kernel| compile(context, &kernel)).collect::<Result<_, _>>()?;
+    let constants = device.store.constants(code, &program, |data| {
+        let memory = Memory::new(context, data.len() as u64)?;
+        memory.write(data)?;
+        Ok(Arc::new(memory))
+    })?;
     Ok(Loaded { program, kernels, constants })
-}
-
-/// A constant on the device, copied once.
-fn constant(device: &Cuda, data: &'static [u8]) -> Result<Arc<Memory>, DeviceFault> {
-    let mut constants = lock(&device.constants);
-    let key = (data.as_ptr() as usize, data.len());
-    if let Some(memory) = constants.get(&key) {
-        return Ok(Arc::clone(memory));
-    }
-    let memory = Memory::new(&device.context, data.len() as u64)?;
-    memory.write(data)?;
-    let memory = Arc::new(memory);
-    constants.insert(key, Arc::clone(&memory));
-    Ok(memory)
 }
 
 /// Has the driver compile a kernel.
@@ -185,7 +164,8 @@ fn compile(context: &Arc<Context>, kernel: &ProgramKernel<'static>) -> Result<Ke
         .within("cuModuleLoadData", |api| unsafe { (api.module_load)(&mut module, text.as_ptr().cast::<c_void>()) });
     loaded.map_err(refused)?;
     let (context, function) = (Arc::clone(context), core::ptr::null_mut());
-    let mut kernel = Kernel { name: kernel.name, block: kernel.local, module, function, context };
+    let shared = Mutex::new(SHARED);
+    let mut kernel = Kernel { name: kernel.name, block: kernel.local, module, function, shared, context };
     let (context, mut function) = (Arc::clone(&kernel.context), core::ptr::null_mut());
     // SAFETY: the module was loaded, and the name ends with a zero.
     let found = context
@@ -207,6 +187,61 @@ fn check(context: &Context, loaded: &Loaded, start: &Start) -> Result<(), Device
     }
 }
 
+/// A launch as the driver takes it.
+pub(super) struct Launch<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) start: &'a Start,
+    /// Each argument in 8 bytes, of which the driver takes as many as the kernel says, the lowest first.
+    words: Vec<u64>,
+}
+
+impl<'a> Launch<'a> {
+    /// A launch whose kernel is allowed the shared memory that it asks for.
+    pub(super) fn new(
+        loaded: &'a Loaded,
+        buffers: &[Bound<Arc<Memory>>],
+        start: &'a Start,
+    ) -> Result<Self, DeviceFault> {
+        let kernel = loaded.kernels.get(start.kernel as usize).ok_or(DeviceFault::Operands)?;
+        let bound = start.buffers.iter().filter_map(|at| buffers.get(*at as usize));
+        let words = bound.map(|bound| bound.memory.at + bound.offset).chain(start.values.iter().copied()).collect();
+        let launch = Self { kernel, start, words };
+        let mut allowed = lock(&kernel.shared);
+        if start.shared > *allowed {
+            let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as i32;
+            // SAFETY: the function lives.
+            let set = kernel.context.within("cuFuncSetAttribute", |api| unsafe {
+                (api.function_attribute)(kernel.function, attribute, start.shared as i32)
+            });
+            set.map_err(|why| launch.refused(why))?;
+            *allowed = start.shared;
+        }
+        drop(allowed);
+        Ok(launch)
+    }
+
+    /// Where its arguments lie.
+    pub(super) fn arguments(&mut self) -> Vec<*mut c_void> {
+        self.words.iter_mut().map(|word| core::ptr::from_mut(word).cast()).collect()
+    }
+
+    /// Groups, and threads of a group.
+    pub(super) fn sizes(&self) -> ([u32; 3], [u32; 3]) {
+        (self.start.grid.map(|n| n as u32), self.kernel.block)
+    }
+
+    /// The fault of a driver that does not start it.
+    pub(super) fn refused(&self, why: DeviceFault) -> DeviceFault {
+        match why {
+            DeviceFault::Driver { code, .. } => {
+                let (kernel, grid, block) = (self.kernel.name, self.start.grid, self.kernel.block);
+                DeviceFault::Start { kernel, grid, block, code }
+            }
+            why => why,
+        }
+    }
+}
+
 /// Puts a launch into the stream.
 fn submit(
     context: &Context,
@@ -214,44 +249,15 @@ fn submit(
     buffers: &[Bound<Arc<Memory>>],
     start: &Start,
 ) -> Result<(), DeviceFault> {
-    let kernel = loaded.kernels.get(start.kernel as usize).ok_or(DeviceFault::Operands)?;
-    let bound = start.buffers.iter().filter_map(|at| buffers.get(*at as usize));
-    // Each argument in 8 bytes, of which the driver takes as many as the kernel says, the lowest first.
-    let mut words: Vec<u64> =
-        bound.map(|bound| bound.memory.at + bound.offset).chain(start.values.iter().copied()).collect();
-    let mut pointers: Vec<*mut c_void> = words.iter_mut().map(|word| core::ptr::from_mut(word).cast()).collect();
-    let refused = |why| match why {
-        DeviceFault::Driver { code, .. } => {
-            DeviceFault::Start { kernel: kernel.name, grid: start.grid, block: kernel.block, code }
-        }
-        why => why,
-    };
-    if start.shared > SHARED {
-        let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as i32;
-        // SAFETY: the function lives.
-        let allowed = context.within("cuFuncSetAttribute", |api| unsafe {
-            (api.function_attribute)(kernel.function, attribute, start.shared as i32)
-        });
-        allowed.map_err(refused)?;
-    }
-    let ([gx, gy, gz], [x, y, z]) = (start.grid.map(|n| n as u32), kernel.block);
+    let mut launch = Launch::new(loaded, buffers, start)?;
+    let mut arguments = launch.arguments();
+    let ([gx, gy, gz], [x, y, z]) = launch.sizes();
+    let (function, shared, stream) = (launch.kernel.function, start.shared as u32, context.stream);
+    let (given, none) = (arguments.as_mut_ptr(), core::ptr::null_mut());
     // SAFETY: the kernel takes these arguments, as who made it has promised; what it uses goes back behind it in the
     // stream.
     let started = context.within("cuLaunchKernel", |api| unsafe {
-        let none = core::ptr::null_mut();
-        (api.launch)(
-            kernel.function,
-            gx,
-            gy,
-            gz,
-            x,
-            y,
-            z,
-            start.shared as u32,
-            context.stream,
-            pointers.as_mut_ptr(),
-            none,
-        )
+        (api.launch)(function, gx, gy, gz, x, y, z, shared, stream, given, none)
     });
-    started.map_err(refused)
+    started.map_err(|why| launch.refused(why))
 }

@@ -73,6 +73,13 @@ impl Drop for Memory {
     }
 }
 
+/// Memory is the same if it lies in the same place; its elements say nothing.
+impl PartialEq for Memory {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self, other)
+    }
+}
+
 impl core::fmt::Debug for Memory {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Memory({} bytes)", self.bytes)

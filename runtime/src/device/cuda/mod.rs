@@ -6,17 +6,19 @@
 mod api;
 mod call;
 mod context;
+mod graph;
 mod memory;
 
 use core::{marker::PhantomData, mem::size_of_val};
-use std::{collections::HashMap, sync::Arc, sync::Mutex, vec::Vec};
+use std::{sync::Arc, vec::Vec};
 
 pub use context::CudaInfo;
 
-use super::{Device, DeviceCode, DeviceFault, Operands, Stream, make_valid, sealed};
+use super::{Device, DeviceCode, DeviceFault, Operands, Stream, make_valid, sealed, store::Store};
 use crate::{DeviceKind, Element, Error, Status};
 use call::Loaded;
 use context::Context;
+use graph::Recording;
 use memory::Memory;
 
 /// A GPU of NVIDIA's, opened through CUDA.
@@ -34,10 +36,7 @@ use memory::Memory;
 /// ```
 pub struct Cuda {
     context: Arc<Context>,
-    /// The programs that ran, by what tells their code from others'.
-    programs: Mutex<HashMap<(usize, usize), Arc<Loaded>>>,
-    /// Of each constant that a program read, by where it lies and how long it is.
-    constants: Mutex<HashMap<(usize, usize), Arc<Memory>>>,
+    store: Store<Loaded, Memory>,
 }
 
 /// Elements in the memory of a [`Cuda`].
@@ -66,7 +65,7 @@ impl Cuda {
     pub fn open(index: usize) -> Result<Self, Error> {
         let info = context::devices().map_err(fault)?.into_iter().nth(index).ok_or(fault(DeviceFault::NoDevice))?;
         let context = Arc::new(Context::open(info).map_err(fault)?);
-        Ok(Self { context, programs: Mutex::default(), constants: Mutex::default() })
+        Ok(Self { context, store: Store::default() })
     }
 
     /// The devices that there are, in the order of their numbers.
@@ -83,11 +82,26 @@ impl Cuda {
         &self.context.info
     }
 
+    /// That a buffer is this device's, and as long as it should be.
+    fn own<T>(&self, buffer: &CudaBuffer<T>, len: usize) -> Result<(), DeviceFault> {
+        match Arc::ptr_eq(&buffer.memory.context, &self.context) {
+            false => Err(DeviceFault::OtherDevice),
+            true if buffer.len != len => Err(DeviceFault::Operands),
+            true => Ok(()),
+        }
+    }
+
     fn room<T: Element>(&self, len: usize) -> Result<(Memory, u64), DeviceFault> {
         let bytes = (len as u64).checked_mul(size_of::<T>() as u64);
         let bytes = bytes.ok_or(DeviceFault::OutOfMemory { bytes: u64::MAX })?;
         Ok((Memory::new(&self.context, bytes)?, bytes))
     }
+}
+
+/// The bytes of elements.
+fn bytes<T: Element>(data: &[T]) -> &[u8] {
+    // SAFETY: elements are plain numbers without padding, so each of their bytes can be read.
+    unsafe { core::slice::from_raw_parts(data.as_ptr().cast::<u8>(), size_of_val(data)) }
 }
 
 /// The error of a call.
@@ -106,6 +120,7 @@ impl sealed::Sealed for Cuda {}
 impl Device for Cuda {
     type Buffer<T: Element> = CudaBuffer<T>;
     type Memory = Arc<Memory>;
+    type Recording = Recording;
 
     fn kind(&self) -> DeviceKind {
         DeviceKind::Cuda
@@ -122,10 +137,13 @@ impl Device for Cuda {
 
     fn upload<T: Element>(&self, data: &[T]) -> Result<CudaBuffer<T>, Error> {
         let (memory, _) = self.room::<T>(data.len()).map_err(fault)?;
-        // SAFETY: elements are plain numbers without padding, so each of their bytes can be read.
-        let bytes = unsafe { core::slice::from_raw_parts(data.as_ptr().cast::<u8>(), size_of_val(data)) };
-        memory.write(bytes).map_err(fault)?;
+        memory.write(bytes(data)).map_err(fault)?;
         Ok(CudaBuffer { memory: Arc::new(memory), len: data.len(), elements: PhantomData })
+    }
+
+    fn write<T: Element>(&self, to: &mut CudaBuffer<T>, data: &[T]) -> Result<(), Error> {
+        self.own(to, data.len()).map_err(fault)?;
+        to.memory.write(bytes(data)).map_err(fault)
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<CudaBuffer<T>, Error> {
@@ -135,12 +153,7 @@ impl Device for Cuda {
     }
 
     fn download<T: Element>(&self, from: &CudaBuffer<T>, data: &mut [T]) -> Result<(), Error> {
-        if !Arc::ptr_eq(&from.memory.context, &self.context) {
-            return Err(fault(DeviceFault::OtherDevice));
-        }
-        if data.len() != from.len {
-            return Err(fault(DeviceFault::Operands));
-        }
+        self.own(from, data.len()).map_err(fault)?;
         let len = size_of_val(data);
         // SAFETY: elements are plain numbers without padding; below, bytes become none that an element cannot have.
         let bytes = unsafe { core::slice::from_raw_parts_mut(data.as_mut_ptr().cast::<u8>(), len) };
@@ -163,5 +176,17 @@ impl Device for Cuda {
 
     unsafe fn run(&self, code: DeviceCode, operands: &Operands<'_, Arc<Memory>>) -> Result<Status, Error> {
         call::run(self, code, operands).map_err(fault)
+    }
+
+    fn record(
+        &self,
+        code: DeviceCode,
+        operands: &Operands<'_, Arc<Memory>>,
+    ) -> Result<Result<Recording, Status>, Error> {
+        graph::record(self, code, operands).map_err(fault)
+    }
+
+    unsafe fn replay(&self, recording: &mut Recording) -> Result<(), Error> {
+        graph::replay(self, recording).map_err(fault)
     }
 }

@@ -11,10 +11,36 @@ use crate::{DeviceFault, Element, device::make_valid};
 
 /// Copies elements to the device.
 pub(super) fn upload<T: Element>(device: &Vulkan, data: &[T]) -> Result<VulkanBuffer<T>, DeviceFault> {
-    // SAFETY: elements are plain numbers without padding, so each of their bytes can be read.
-    let bytes = unsafe { core::slice::from_raw_parts(data.as_ptr().cast::<u8>(), size_of_val(data)) };
-    let memory = upload_bytes(&device.shared, bytes)?;
+    let memory = upload_bytes(&device.shared, bytes_of(data))?;
     Ok(VulkanBuffer { memory, len: data.len(), elements: PhantomData })
+}
+
+fn bytes_of<T: Element>(data: &[T]) -> &[u8] {
+    // SAFETY: elements are plain numbers without padding, so each of their bytes can be read.
+    unsafe { core::slice::from_raw_parts(data.as_ptr().cast::<u8>(), size_of_val(data)) }
+}
+
+/// Copies elements in the place of others, behind what was submitted before.
+pub(super) fn write<T: Element>(device: &Vulkan, to: &mut VulkanBuffer<T>, data: &[T]) -> Result<(), DeviceFault> {
+    let shared = &device.shared;
+    check(shared, to, data.len())?;
+    if to.memory.is_visible() && shared.is_done(to.memory.ticket()) {
+        // SAFETY: the caller has the tensor alone, and no submission that names its memory is on its way.
+        return unsafe { to.memory.overwrite(bytes_of(data)) };
+    }
+    let mut staging = Memory::new(shared, size_of_val(data) as u64, true)?;
+    staging.write(bytes_of(data))?;
+    copy(shared, &Arc::new(staging), &to.memory, size_of_val(data))
+}
+
+/// That a buffer is the device's, and as long as it should be.
+fn check<T>(shared: &Arc<Shared>, buffer: &VulkanBuffer<T>, len: usize) -> Result<(), DeviceFault> {
+    shared.alive()?;
+    match buffer.memory.is_of(shared) {
+        false => Err(DeviceFault::OtherDevice),
+        true if buffer.len != len => Err(DeviceFault::Operands),
+        true => Ok(()),
+    }
 }
 
 /// So many elements whose every bit is 0.
@@ -38,12 +64,7 @@ pub(super) fn zeros<T: Element>(device: &Vulkan, len: usize) -> Result<VulkanBuf
 
 /// Copies elements from the device, once all work on them is done.
 pub(super) fn download<T: Element>(device: &Vulkan, from: &VulkanBuffer<T>, data: &mut [T]) -> Result<(), DeviceFault> {
-    if !from.memory.is_of(&device.shared) {
-        return Err(DeviceFault::OtherDevice);
-    }
-    if data.len() != from.len {
-        return Err(DeviceFault::Operands);
-    }
+    check(&device.shared, from, data.len())?;
     let len = size_of_val(data);
     // SAFETY: elements are plain numbers without padding; below, bytes become none that an element cannot have, and
     // where the copy fails the elements are as they were.

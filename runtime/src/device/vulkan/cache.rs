@@ -15,7 +15,8 @@ use std::{
 
 use ash::vk;
 
-use super::shared::{Shared, lock};
+use super::shared::Shared;
+use crate::device::store::lock;
 
 /// What a file begins with. The last byte is the version of this header.
 const MARK: [u8; 16] = *b"tenfold cache\0\0\x01";

@@ -9,16 +9,13 @@ use super::{
     memory::Memory,
     pipeline::{Pipeline, Pipelines},
     queue::{Descriptors, Kept, WORK, barrier},
-    shared::{Shared, lock},
+    shared::Shared,
 };
 use crate::{
     DeviceCode, DeviceFault, Operands, Status,
-    device::launch::{self, Bound, Room, Start},
+    device::launch::{self, Bound, Call, Room, Start},
     program::Program,
 };
-
-/// How many submissions may be on their way.
-const FLIGHTS: usize = 64;
 
 /// A program that is ready to run: read, its kernels compiled, its constants on the device.
 pub(super) struct Loaded {
@@ -33,96 +30,75 @@ pub(super) fn run(
     code: DeviceCode,
     operands: &Operands<'_, Arc<Memory>>,
 ) -> Result<Status, DeviceFault> {
-    let shared = &device.shared;
-    shared.alive()?;
-    let loaded = load(device, code)?;
-    let values = match launch::numbers(&loaded.program, operands.dims)? {
-        Ok(values) => values,
+    let ready = match prepare(device, code, operands)? {
+        Ok(ready) => ready,
         Err(status) => return Ok(status),
     };
-    let room = Here { device, loaded: &loaded };
-    let buffers = launch::bind(&room, &loaded.program, operands, &values)?;
-    let call = Call { shared, loaded: &loaded, buffers };
-    let starts = launch::starts(&loaded.program, operands.scalars, &values)?;
-    let launches = starts.into_iter().map(|start| call.launch(start)).collect::<Result<Vec<_>, _>>()?;
-    if launches.is_empty() {
+    if ready.launches.is_empty() {
         return Ok(Status::OK);
     }
-    let oldest = shared.queue().oldest_of(FLIGHTS);
-    oldest.map_or(Ok(()), |ticket| shared.wait(ticket))?;
-    call.submit(&launches)?;
+    device.shared.wait_for_room()?;
+    let (kept, sets) = ready.kept()?;
+    device.shared.submit(kept, |device, command| ready.commands(device, command, &sets))?;
     Ok(Status::OK)
 }
 
-/// Memory of this device for a call.
-struct Here<'a> {
-    device: &'a Vulkan,
-    loaded: &'a Loaded,
+/// Checks a call and binds its memory; or gives the status of a check that does not hold.
+pub(super) fn prepare<'d>(
+    device: &'d Vulkan,
+    code: DeviceCode,
+    operands: &Operands<'_, Arc<Memory>>,
+) -> Result<Result<Ready<'d>, Status>, DeviceFault> {
+    let shared = &device.shared;
+    shared.alive()?;
+    let loaded = device.store.program(code, || load(device, code))?;
+    let Call { buffers, starts } = match launch::prepare(device, &loaded.program, &loaded.constants, operands)? {
+        Ok(call) => call,
+        Err(status) => return Ok(Err(status)),
+    };
+    let mut ready = Ready { shared, loaded, buffers, launches: Vec::new() };
+    ready.launches = starts.into_iter().map(|start| ready.launch(start)).collect::<Result<_, _>>()?;
+    Ok(Ok(ready))
 }
 
-impl Room for Here<'_> {
+impl Room for Vulkan {
     type Memory = Arc<Memory>;
 
     fn workspace(&self, bytes: u64) -> Result<Arc<Memory>, DeviceFault> {
-        Ok(Arc::new(Memory::new(&self.device.shared, bytes, false)?))
+        Ok(Arc::new(Memory::new(&self.shared, bytes, false)?))
     }
 
     fn scalar(&self, bits: u64) -> Result<Arc<Memory>, DeviceFault> {
-        let mut memory = Memory::new(&self.device.shared, 8, true)?;
+        let mut memory = Memory::new(&self.shared, 8, true)?;
         memory.write(&bits.to_le_bytes())?;
         Ok(Arc::new(memory))
     }
 
-    fn constant(&self, at: usize) -> Option<Arc<Memory>> {
-        self.loaded.constants.get(at).cloned().flatten()
-    }
-
     fn bytes(&self, memory: &Arc<Memory>) -> Option<u64> {
-        memory.is_of(&self.device.shared).then(|| memory.bytes())
+        memory.is_of(&self.shared).then(|| memory.bytes())
     }
 }
 
-/// The program of a function, made ready once.
-fn load(device: &Vulkan, code: DeviceCode) -> Result<Arc<Loaded>, DeviceFault> {
-    let mut programs = lock(&device.programs);
-    if let Some(loaded) = programs.get(&code.key()) {
-        return Ok(Arc::clone(loaded));
-    }
+/// Makes a program ready.
+fn load(device: &Vulkan, code: DeviceCode) -> Result<Loaded, DeviceFault> {
     let program = code.program("spirv")?;
-    let constants = program
-        .constants()
-        .enumerate()
-        .map(|(at, bytes)| launch::constant(code, at, bytes)?.map(|data| constant(device, data)).transpose());
-    let constants = constants.collect::<Result<Vec<_>, _>>()?;
+    let constants = device.store.constants(code, &program, |data| buffer::upload_bytes(&device.shared, data))?;
     let pipelines = Arc::new(Pipelines::new(&device.shared, &program)?);
     device.shared.write_pipelines();
-    let loaded = Arc::new(Loaded { program, pipelines, constants });
-    programs.insert(code.key(), Arc::clone(&loaded));
-    Ok(loaded)
+    Ok(Loaded { program, pipelines, constants })
 }
 
-/// A constant on the device, copied once.
-fn constant(device: &Vulkan, data: &'static [u8]) -> Result<Arc<Memory>, DeviceFault> {
-    let mut constants = lock(&device.constants);
-    let key = (data.as_ptr() as usize, data.len());
-    if let Some(memory) = constants.get(&key) {
-        return Ok(Arc::clone(memory));
-    }
-    let memory = buffer::upload_bytes(&device.shared, data)?;
-    constants.insert(key, Arc::clone(&memory));
-    Ok(memory)
-}
-
-/// A call whose memory is bound.
-struct Call<'a> {
-    shared: &'a Arc<Shared>,
-    loaded: &'a Loaded,
+/// A call that the device allows, whose memory is bound.
+pub(super) struct Ready<'d> {
+    shared: &'d Arc<Shared>,
+    loaded: Arc<Loaded>,
     /// The program's buffers.
     buffers: Vec<Bound<Arc<Memory>>>,
+    pub(super) launches: Vec<Launch>,
 }
 
 /// A launch that the device allows.
-struct Launch {
+pub(super) struct Launch {
     pipeline: Pipeline,
     grid: [u32; 3],
     buffers: Vec<u32>,
@@ -131,7 +107,7 @@ struct Launch {
     waits: bool,
 }
 
-impl Call<'_> {
+impl Ready<'_> {
     fn launch(&self, start: Start) -> Result<Launch, DeviceFault> {
         let pipeline = self.loaded.pipelines.get(start.kernel).ok_or(DeviceFault::Operands)?;
         let limits = &self.shared.limits;
@@ -152,34 +128,38 @@ impl Call<'_> {
         Err(DeviceFault::Launch { kernel: pipeline.name, grid: start.grid, block: pipeline.block, limit })
     }
 
-    fn submit(&self, launches: &[Launch]) -> Result<(), DeviceFault> {
-        let (descriptors, sets) = self.descriptors(launches)?;
+    /// What the commands name, which must live as long as they may run, and the set of each launch.
+    pub(super) fn kept(&self) -> Result<(Kept, Vec<vk::DescriptorSet>), DeviceFault> {
+        let (descriptors, sets) = self.descriptors(&self.launches)?;
         let kept = Kept {
             memory: self.buffers.iter().map(|bound| Arc::clone(&bound.memory)).collect(),
             pipelines: Some(Arc::clone(&self.loaded.pipelines)),
             descriptors: Some(descriptors),
+            recording: None,
         };
-        self.shared.submit(kept, |device, command| {
-            for (launch, set) in launches.iter().zip(&sets) {
-                let [x, y, z] = launch.grid;
-                let (compute, layout) = (vk::PipelineBindPoint::COMPUTE, launch.pipeline.layout);
-                // SAFETY: pipelines, sets and memory are kept until the commands are done; the number of groups, of
-                // buffers and of values is what the device and the layout allow.
-                unsafe {
-                    if launch.waits {
-                        barrier(device, command, WORK, WORK);
-                    }
-                    device.cmd_bind_pipeline(command, compute, launch.pipeline.raw);
-                    device.cmd_bind_descriptor_sets(command, compute, layout, 0, &[*set], &[]);
-                    if !launch.values.is_empty() {
-                        let stage = vk::ShaderStageFlags::COMPUTE;
-                        device.cmd_push_constants(command, layout, stage, 0, &launch.values);
-                    }
-                    device.cmd_dispatch(command, x, y, z);
+        Ok((kept, sets))
+    }
+
+    /// Writes down the launches.
+    pub(super) fn commands(&self, device: &ash::Device, command: vk::CommandBuffer, sets: &[vk::DescriptorSet]) {
+        for (launch, set) in self.launches.iter().zip(sets) {
+            let [x, y, z] = launch.grid;
+            let (compute, layout) = (vk::PipelineBindPoint::COMPUTE, launch.pipeline.layout);
+            // SAFETY: pipelines, sets and memory are kept as long as the commands may run; the number of groups, of
+            // buffers and of values is what the device and the layout allow.
+            unsafe {
+                if launch.waits {
+                    barrier(device, command, WORK, WORK);
                 }
+                device.cmd_bind_pipeline(command, compute, launch.pipeline.raw);
+                device.cmd_bind_descriptor_sets(command, compute, layout, 0, &[*set], &[]);
+                if !launch.values.is_empty() {
+                    let stage = vk::ShaderStageFlags::COMPUTE;
+                    device.cmd_push_constants(command, layout, stage, 0, &launch.values);
+                }
+                device.cmd_dispatch(command, x, y, z);
             }
-        })?;
-        Ok(())
+        }
     }
 
     /// A set for each launch, which names its buffers.

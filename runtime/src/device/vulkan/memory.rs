@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 
-use super::shared::{Shared, lock};
-use crate::DeviceFault;
+use super::shared::Shared;
+use crate::{DeviceFault, device::store::lock};
 
 /// What is kept for later, at most.
 const KEPT: u64 = 256 << 20;
@@ -99,11 +99,21 @@ impl Memory {
 
     /// Copies bytes into memory that nobody else holds and no submission names.
     pub(super) fn write(&mut self, data: &[u8]) -> Result<(), DeviceFault> {
+        // SAFETY: `&mut self` keeps others away, and what is new was submitted nowhere.
+        unsafe { self.overwrite(data) }
+    }
+
+    /// Copies bytes into it.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else reads or writes it, and no submission that names it is on its way.
+    pub(super) unsafe fn overwrite(&self, data: &[u8]) -> Result<(), DeviceFault> {
         let (at, bytes) = self.mapped()?;
         if data.len() as u64 > bytes {
             return Err(DeviceFault::Operands);
         }
-        // SAFETY: there are so many bytes at `at`; `&mut self` keeps others away, and what is new was submitted nowhere.
+        // SAFETY: there are so many bytes at `at`, and they are the caller's alone.
         unsafe { core::ptr::copy_nonoverlapping(data.as_ptr(), at.as_ptr(), data.len()) };
         Ok(())
     }
@@ -147,6 +157,13 @@ impl Drop for Memory {
             // SAFETY: as above.
             unsafe { block.free(&self.shared.raw) };
         }
+    }
+}
+
+/// Memory is the same if it lies in the same place; its elements say nothing.
+impl PartialEq for Memory {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self, other)
     }
 }
 

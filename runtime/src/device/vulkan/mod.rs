@@ -16,16 +16,18 @@ mod memory;
 mod pipeline;
 mod properties;
 mod queue;
+mod recording;
 mod shared;
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc, sync::Mutex, vec::Vec};
+use std::{path::PathBuf, sync::Arc, vec::Vec};
 
 pub use instance::VulkanInfo;
 
-use super::{Device, DeviceCode, DeviceFault, Operands, Stream, sealed};
+use super::{Device, DeviceCode, DeviceFault, Operands, Stream, sealed, store::Store};
 use crate::{DeviceKind, Element, Error, Status};
 use call::Loaded;
 use memory::Memory;
+use recording::Recording;
 use shared::Shared;
 
 /// A GPU, or what behaves like one, opened through Vulkan.
@@ -43,10 +45,7 @@ use shared::Shared;
 /// ```
 pub struct Vulkan {
     shared: Arc<Shared>,
-    /// The programs that ran, by what tells their code from others'.
-    programs: Mutex<HashMap<(usize, usize), Arc<Loaded>>>,
-    /// Of each constant that a program read, by where it lies and how long it is.
-    constants: Mutex<HashMap<(usize, usize), Arc<Memory>>>,
+    store: Store<Loaded, Memory>,
 }
 
 /// Elements in the memory of a [`Vulkan`].
@@ -116,7 +115,7 @@ impl Vulkan {
         let chosen = choose(&infos).and_then(|at| devices.get(at)).ok_or(fault(DeviceFault::NoDevice))?;
         let shared = Shared::open(instance, chosen.0, chosen.1.clone()).map_err(fault)?;
         let shared = Arc::new(shared);
-        let this = Self { shared, programs: Mutex::default(), constants: Mutex::default() };
+        let this = Self { shared, store: Store::default() };
         Ok(match std::env::var_os("TENFOLD_VULKAN_CACHE") {
             Some(path) if !path.is_empty() => this.with_pipelines(path),
             _ => this,
@@ -146,6 +145,7 @@ impl sealed::Sealed for Vulkan {}
 impl Device for Vulkan {
     type Buffer<T: Element> = VulkanBuffer<T>;
     type Memory = Arc<Memory>;
+    type Recording = Option<Arc<Recording>>;
 
     fn kind(&self) -> DeviceKind {
         DeviceKind::Vulkan
@@ -162,6 +162,10 @@ impl Device for Vulkan {
 
     fn upload<T: Element>(&self, data: &[T]) -> Result<VulkanBuffer<T>, Error> {
         buffer::upload(self, data).map_err(fault)
+    }
+
+    fn write<T: Element>(&self, to: &mut VulkanBuffer<T>, data: &[T]) -> Result<(), Error> {
+        buffer::write(self, to, data).map_err(fault)
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<VulkanBuffer<T>, Error> {
@@ -186,5 +190,17 @@ impl Device for Vulkan {
 
     unsafe fn run(&self, code: DeviceCode, operands: &Operands<'_, Arc<Memory>>) -> Result<Status, Error> {
         call::run(self, code, operands).map_err(fault)
+    }
+
+    fn record(
+        &self,
+        code: DeviceCode,
+        operands: &Operands<'_, Arc<Memory>>,
+    ) -> Result<Result<Self::Recording, Status>, Error> {
+        recording::record(self, code, operands).map_err(fault)
+    }
+
+    unsafe fn replay(&self, recording: &mut Self::Recording) -> Result<(), Error> {
+        recording::replay(self, recording).map_err(fault)
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc, vec::Vec};
 
 use ash::vk;
 
-use super::{memory::Memory, pipeline::Pipelines, shared::Shared};
+use super::{memory::Memory, pipeline::Pipelines, recording::Recording, shared::Shared};
 use crate::DeviceFault;
 
 /// The queue of a device. Who has it has the lock around it.
@@ -21,18 +21,22 @@ pub(super) struct Queue {
 
 /// What must live until a submission is done.
 #[derive(Default)]
-#[expect(dead_code, reason = "nobody reads what is held so that it lives")]
 pub(super) struct Kept {
     pub(super) memory: Vec<Arc<Memory>>,
+    #[expect(dead_code, reason = "nobody reads what is held so that it lives")]
     pub(super) pipelines: Option<Arc<Pipelines>>,
+    #[expect(dead_code, reason = "as above")]
     pub(super) descriptors: Option<Descriptors>,
+    /// Commands that are not the submission's own, and hold what they name.
+    pub(super) recording: Option<Arc<Recording>>,
 }
 
 /// A submission that is on its way.
 pub(super) struct Flight {
     ticket: u64,
     fence: Arc<Fence>,
-    command: vk::CommandBuffer,
+    /// The commands, if nobody else submits them.
+    own: Option<vk::CommandBuffer>,
     _kept: Kept,
 }
 
@@ -95,7 +99,7 @@ impl Queue {
         while self.flights.front().is_some_and(is_done)
             && let Some(flight) = self.flights.pop_front()
         {
-            self.spare.push(flight.command);
+            self.spare.extend(flight.own);
             done.push(flight);
         }
         done
@@ -103,7 +107,7 @@ impl Queue {
 
     /// Takes out all. The caller has waited for the device.
     pub(super) fn take(&mut self) -> VecDeque<Flight> {
-        self.spare.extend(self.flights.iter().map(|flight| flight.command));
+        self.spare.extend(self.flights.iter().filter_map(|flight| flight.own));
         core::mem::take(&mut self.flights)
     }
 
@@ -114,34 +118,66 @@ impl Queue {
         kept: Kept,
         record: impl FnOnce(&ash::Device, vk::CommandBuffer),
     ) -> Result<u64, DeviceFault> {
-        let device = &shared.raw;
         let command = self.command(shared)?;
-        let recorded = self.record(shared, command, record);
-        let fence = recorded.and_then(|()| {
-            // SAFETY: the device lives.
-            let raw = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) };
-            raw.map_err(|code| shared.fault("vkCreateFence", code))
-        });
-        let fence = match fence {
-            Ok(raw) => Arc::new(Fence { raw, shared: Arc::clone(shared) }),
-            Err(why) => {
-                self.spare.push(command);
-                return Err(why);
-            }
-        };
+        let recorded = self.record(shared, command, vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT, record);
+        let sent = recorded.and_then(|()| self.send(shared, command, kept));
+        if sent.is_err() && shared.alive().is_ok() {
+            self.spare.push(command);
+        }
+        sent
+    }
+
+    /// Records commands that may be submitted again while they are on their way.
+    pub(super) fn record_again(
+        &mut self,
+        shared: &Shared,
+        record: impl FnOnce(&ash::Device, vk::CommandBuffer),
+    ) -> Result<vk::CommandBuffer, DeviceFault> {
+        let command = self.command(shared)?;
+        let recorded = self.record(shared, command, vk::CommandBufferUsageFlags::SIMULTANEOUS_USE, record);
+        if recorded.is_err() {
+            self.spare.push(command);
+        }
+        recorded.map(|()| command)
+    }
+
+    /// Submits what was recorded, and gives its ticket.
+    pub(super) fn submit_again(
+        &mut self,
+        shared: &Arc<Shared>,
+        recording: &Arc<Recording>,
+    ) -> Result<u64, DeviceFault> {
+        let kept = Kept { recording: Some(Arc::clone(recording)), ..Kept::default() };
+        self.send(shared, recording.command, kept)
+    }
+
+    /// Takes back commands that are on no way.
+    pub(super) fn give_back(&mut self, command: vk::CommandBuffer) {
+        self.spare.push(command);
+    }
+
+    fn send(&mut self, shared: &Arc<Shared>, command: vk::CommandBuffer, kept: Kept) -> Result<u64, DeviceFault> {
+        let device = &shared.raw;
+        // SAFETY: the device lives.
+        let raw = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) };
+        let raw = raw.map_err(|code| shared.fault("vkCreateFence", code))?;
+        let fence = Arc::new(Fence { raw, shared: Arc::clone(shared) });
         let commands = [command];
         let info = vk::SubmitInfo::default().command_buffers(&commands);
         // SAFETY: the lock keeps others from the queue; what the commands name is in `kept`.
         let submitted = unsafe { device.queue_submit(self.raw, &[info], fence.raw) };
         let submitted = submitted.map_err(|code| shared.fault("vkQueueSubmit", code));
         if submitted.is_err() && shared.alive().is_ok() {
-            self.spare.push(command);
             return submitted.map(|()| 0);
         }
         // Where the device was lost, nobody knows whether it has begun: it is kept until the device is idle.
         self.last += 1;
-        kept.memory.iter().for_each(|memory| memory.used_by(self.last));
-        self.flights.push_back(Flight { ticket: self.last, fence, command, _kept: kept });
+        let (own, named) = match &kept.recording {
+            Some(recording) => (None, &recording.kept.memory),
+            None => (Some(command), &kept.memory),
+        };
+        named.iter().for_each(|memory| memory.used_by(self.last));
+        self.flights.push_back(Flight { ticket: self.last, fence, own, _kept: kept });
         submitted.map(|()| self.last)
     }
 
@@ -167,10 +203,11 @@ impl Queue {
         &self,
         shared: &Shared,
         command: vk::CommandBuffer,
+        usage: vk::CommandBufferUsageFlags,
         record: impl FnOnce(&ash::Device, vk::CommandBuffer),
     ) -> Result<(), DeviceFault> {
         let device = &shared.raw;
-        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        let info = vk::CommandBufferBeginInfo::default().flags(usage);
         let fault = |code| shared.fault("vkBeginCommandBuffer", code);
         // SAFETY: the commands are on no way, and the lock keeps others from their pool.
         unsafe {

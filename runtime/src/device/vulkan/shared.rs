@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::atomic::{AtomicBool, Ordering},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     vec::Vec,
 };
 
@@ -15,8 +15,12 @@ use super::{
     memory::Block,
     properties::{self, Limits, Switches},
     queue::{Fence, Kept, Queue},
+    recording::Recording,
 };
-use crate::DeviceFault;
+use crate::{DeviceFault, device::store::lock};
+
+/// How many submissions may be on their way.
+const FLIGHTS: usize = 64;
 
 /// An opened device.
 pub(super) struct Shared {
@@ -105,15 +109,29 @@ impl Shared {
         record: impl FnOnce(&ash::Device, vk::CommandBuffer),
     ) -> Result<u64, DeviceFault> {
         self.alive()?;
-        let done = {
-            let mut queue = self.queue();
-            let done = queue.done(&self.raw);
-            let ticket = queue.submit(self, keep, record)?;
-            (done, ticket)
-        };
-        // What is done lets go of its memory here, without the lock.
-        drop(done.0);
-        Ok(done.1)
+        self.send(|queue| queue.submit(self, keep, record))
+    }
+
+    /// Submits what was recorded, and gives its ticket.
+    pub(super) fn submit_again(self: &Arc<Self>, recording: &Arc<Recording>) -> Result<u64, DeviceFault> {
+        self.alive()?;
+        self.send(|queue| queue.submit_again(self, recording))
+    }
+
+    fn send(&self, send: impl FnOnce(&mut Queue) -> Result<u64, DeviceFault>) -> Result<u64, DeviceFault> {
+        let mut queue = self.queue();
+        let done = queue.done(&self.raw);
+        let sent = send(&mut queue);
+        drop(queue);
+        // What is done lets go of its memory and its commands here, without the lock.
+        drop(done);
+        sent
+    }
+
+    /// Waits while as many submissions are on their way as may be.
+    pub(super) fn wait_for_room(&self) -> Result<(), DeviceFault> {
+        let oldest = self.queue().oldest_of(FLIGHTS);
+        oldest.map_or(Ok(()), |ticket| self.wait(ticket))
     }
 
     /// Waits until the submission of this ticket, and so each before it, is done.
@@ -124,6 +142,13 @@ impl Shared {
         let done = self.queue().done(&self.raw);
         drop(done);
         Ok(())
+    }
+
+    /// Whether the submission of this ticket is done.
+    pub(super) fn is_done(&self, ticket: u64) -> bool {
+        let done = self.queue().done(&self.raw);
+        drop(done);
+        self.queue().fence_of(ticket).is_none()
     }
 
     /// Waits until all that was submitted is done.
@@ -168,11 +193,6 @@ impl core::fmt::Debug for Shared {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(&self.info.name)
     }
-}
-
-/// What a lock guards, also after a thread panicked while it held it: each change is one step.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The fault of a call of the driver.
