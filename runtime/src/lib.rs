@@ -81,6 +81,8 @@ pub use aligned::AlignedBytes;
 pub use argument::{AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut};
 #[cfg(feature = "alloc")]
 pub use device::DeviceTensor;
+#[cfg(feature = "std")]
+pub use device::Event;
 pub use device::{Cpu, Device, DeviceFault, Stream};
 #[cfg(feature = "cuda")]
 pub use device::{Cuda, CudaInfo};

@@ -1,6 +1,8 @@
-/* A driver of CUDA with one device, which runs the kernel of these tests on the processor when it is launched.
-   TENFOLD_TEST_FAULT fails: "wait:2" is the second wait for a stream and each one behind it, likewise "memory", "load",
-   "launch", "node" (a launch of a graph), "graph" (making it ready) and "replay"; "devices:1" leaves no device. With OLD it lacks what CUDA 11.2 brought. */
+/* A driver of CUDA with two devices, which run the kernel of these tests on the processor when it is launched.
+   TENFOLD_TEST_FAULT fails: "wait:2" is the second wait for a stream and each one behind it, "wait=2" that one alone, likewise
+   "memory", "load", "launch", "lost" (a launch), "event" (a wait for one), "pending" (one that is not done), "node" (a launch
+   of a graph), "graph" (making it ready) and "replay"; "devices:1" leaves no device. With OLD it lacks what CUDA 11.2
+   brought. */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,14 +16,15 @@ static atomic_int calls;
 static int fails(const char *name) {
     const char *fault = getenv("TENFOLD_TEST_FAULT");
     size_t len = strlen(name);
-    if (!fault || strncmp(fault, name, len) || fault[len] != ':') return 0;
-    return atomic_fetch_add(&calls, 1) + 1 >= atoi(fault + len + 1);
+    if (!fault || strncmp(fault, name, len) || (fault[len] != ':' && fault[len] != '=')) return 0;
+    int call = atomic_fetch_add(&calls, 1) + 1, nth = atoi(fault + len + 1);
+    return fault[len] == '=' ? call == nth : call >= nth;
 }
 
 int cuInit(unsigned flags) { return flags; }
-int cuDeviceGetCount(int *count) { return *count = fails("devices") ? 0 : 1, 0; }
-int cuDeviceGetName(char *name, int len, int device) { return strncpy(name, "a test", len), device; }
-int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = 1 << 30, device; }
+int cuDeviceGetCount(int *count) { return *count = fails("devices") ? 0 : 2, 0; }
+int cuDeviceGetName(char *name, int len, int device) { return strncpy(name, device ? "another" : "a test", len), 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = 1 << 30, device >> 1; }
 
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     switch (attribute) {
@@ -32,45 +35,72 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 97: *value = 232448; break;
     default: return 1;
     }
-    return device;
+    return device >> 1;
 }
 
+/* A context is its device's place here. What is current is looked at in each call that needs a context. */
+static char contexts[2];
+static __thread handle current;
 static __thread int depth;
-int cuDevicePrimaryCtxRetain(handle *context, int device) { return *context = &calls, device; }
-int cuDevicePrimaryCtxRelease_v2(int device) { return device; }
-int cuCtxPushCurrent_v2(handle context) { return context == &calls ? depth++, 0 : 201; }
-int cuCtxPopCurrent_v2(handle *context) { return *context = &calls, depth-- > 0 ? 0 : 201; }
+int cuDevicePrimaryCtxRetain(handle *context, int device) { return *context = &contexts[device], device >> 1; }
+int cuDevicePrimaryCtxRelease_v2(int device) { return device >> 1; }
+int cuCtxPushCurrent_v2(handle context) {
+    return context == &contexts[0] || context == &contexts[1] ? current = context, depth++, 0 : 201;
+}
+int cuCtxPopCurrent_v2(handle *context) { return *context = current, depth-- > 0 ? 0 : 201; }
+int cuCtxGetDevice(int *device) { return *device = current == &contexts[1], depth != 1; }
 
 #define CURRENT if (depth != 1) return 201
 
-int cuStreamCreate(handle *stream, unsigned flags) { CURRENT; return *stream = &depth, flags != 1; }
-int cuStreamDestroy_v2(handle stream) { CURRENT; return stream ? 0 : 400; }
-int cuStreamSynchronize(handle stream) { CURRENT; return fails("wait") ? 719 : stream ? 0 : 400; }
+struct stream { handle context; };
+/* That a stream is one of the current context. */
+static int wrong(const struct stream *stream) { return stream && stream->context == current ? 0 : 400; }
+
+int cuStreamCreate(struct stream **stream, unsigned flags) {
+    CURRENT;
+    *stream = malloc(sizeof **stream);
+    return (*stream)->context = current, flags != 1;
+}
+int cuStreamDestroy_v2(struct stream *stream) { CURRENT; int is = wrong(stream); return free(stream), is; }
+int cuStreamSynchronize(handle stream) { CURRENT; return fails("wait") ? 719 : wrong(stream); }
+int cuStreamGetCtx(struct stream *stream, handle *context) { return stream ? *context = stream->context, 0 : 201; }
+
+/* Half a millisecond goes by from one event to the next. */
+int cuEventCreate(handle *event, unsigned flags) { CURRENT; return *event = calloc(1, sizeof(float)), flags; }
+int cuEventDestroy_v2(handle event) { CURRENT; return free(event), 0; }
+int cuEventRecord(float *event, handle stream) {
+    static atomic_int ticks;
+    CURRENT;
+    return *event = 0.5f * atomic_fetch_add(&ticks, 1), wrong(stream);
+}
+int cuEventQuery(handle event) { CURRENT; return fails("pending") ? 600 : !event; }
+int cuEventSynchronize(handle event) { CURRENT; return fails("event") ? 719 : !event; }
+int cuEventElapsedTime(float *time, const float *from, const float *to) { CURRENT; return *time = *to - *from, 0; }
 
 #ifndef OLD
 int cuMemAllocAsync(address *at, size_t bytes, handle stream) {
     CURRENT;
     if (fails("memory")) return 2;
     *at = (address)(uintptr_t)malloc(bytes);
-    return stream ? 0 : 400;
+    return wrong(stream);
 }
-int cuMemFreeAsync(address at, handle stream) { CURRENT; free((void *)(uintptr_t)at); return stream ? 0 : 400; }
+int cuMemFreeAsync(address at, handle stream) { CURRENT; free((void *)(uintptr_t)at); return wrong(stream); }
 #endif
 
 int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t bytes, handle stream) {
     CURRENT;
     memcpy((void *)(uintptr_t)to, from, bytes);
-    return stream ? 0 : 400;
+    return wrong(stream);
 }
 int cuMemcpyDtoHAsync_v2(void *to, address from, size_t bytes, handle stream) {
     CURRENT;
     memcpy(to, (void *)(uintptr_t)from, bytes);
-    return stream ? 0 : 400;
+    return wrong(stream);
 }
 int cuMemsetD8Async(address at, unsigned char byte, size_t bytes, handle stream) {
     CURRENT;
     memset((void *)(uintptr_t)at, byte, bytes);
-    return stream ? 0 : 400;
+    return wrong(stream);
 }
 
 int cuModuleLoadData(handle *module, const void *text) {
@@ -103,7 +133,8 @@ int cuLaunchKernel(handle function, unsigned gx, unsigned gy, unsigned gz, unsig
                    unsigned shared, handle stream, void **given, void **extra) {
     CURRENT;
     if (fails("launch")) return 701;
-    if (!function || !stream || extra || shared || gy != 1 || gz != 1 || y != 1 || z != 1) return 1;
+    if (fails("lost")) return 719;
+    if (!function || wrong(stream) || extra || shared || gy != 1 || gz != 1 || y != 1 || z != 1) return 1;
     return run(gx, x, given);
 }
 
@@ -153,6 +184,6 @@ int cuGraphLaunch(handle at, handle stream) {
             node->done = 1;
             break;
         }
-    return stream ? 0 : 400;
+    return wrong(stream);
 }
 int cuGraphExecDestroy(handle graph) { CURRENT; free(graph); return 0; }

@@ -10,7 +10,7 @@ use tenfold_tests::tools;
 
 use crate::faults::{child, folder};
 use crate::program::{Row, both, call, check, check_shift, compiled, kernel, row, twice};
-use crate::recorded;
+use crate::{events, interop, recorded};
 
 /// `y[i] = a * x[i] + c[0]` for `i < n`, as SPIR-V has it in `spirv.rs`.
 const SCALE: &str = "
@@ -62,7 +62,7 @@ fn pair(change: impl FnOnce(&mut tenfold_core::program::Program)) -> [tenfold::D
     both(&program, "nvptx:sm_80")
 }
 
-fn why<T: std::fmt::Debug>(result: Result<T, Error>) -> DeviceFault {
+pub(crate) fn why<T: std::fmt::Debug>(result: Result<T, Error>) -> DeviceFault {
     match result {
         Err(Error::Device { kind: DeviceKind::Cuda, why }) => why,
         other => panic!("{other:?} is no fault of a device"),
@@ -85,6 +85,35 @@ pub(crate) fn case(name: &str) -> bool {
             assert_eq!(why(Cuda::new()), DeviceFault::OldDriver { lacks: "cuMemAllocAsync" });
         }
         "cuda lost" => lost(),
+        "cuda lost in a call" => lost_in_a_call(),
+        "cuda lost recorded" => lost_recorded(),
+        "cuda event" => {
+            let gpu = Cuda::new().expect("there is a device");
+            let stream = gpu.stream().expect("the device works");
+            let event = stream.event().expect("the device works");
+            assert_eq!(why(event.synchronize()), DeviceFault::Lost);
+            assert_eq!(why(event.is_done()), DeviceFault::Lost);
+            assert_eq!(why(stream.event()), DeviceFault::Lost);
+        }
+        "cuda pending" => {
+            let gpu = Cuda::new().expect("there is a device");
+            let stream = gpu.stream().expect("the device works");
+            let event = stream.event().expect("the device works");
+            assert_eq!([event.is_done(), event.is_done()], [Ok(false), Ok(true)]);
+        }
+        "cuda two devices" => two_devices(),
+        "cuda memory of a call" => memory_of_a_call(),
+        "cuda memory of a recording" => memory_of_a_recording(),
+        "cuda node" => {
+            let (gpu, code) = (Cuda::new().expect("there is a device"), linked(|_| ()));
+            let x = DeviceTensor::upload(&gpu, row(65).view()).expect("there is memory");
+            let mut y = Row::zeros(&gpu, [65]).expect("there is memory");
+            let (grid, block) = ([2, 1, 1], [64, 1, 1]);
+            let refused = DeviceFault::Start { kernel: "scale", grid, block, code: 701 };
+            let recorded = recorded::on(&gpu).recorded();
+            assert_eq!(why(recorded::call(&recorded, code, 2.0, &x, &mut y)), refused);
+            assert_eq!(y.download(&gpu).expect("the device works still"), [0.0; 65]);
+        }
         "cuda out of memory" => {
             let gpu = Cuda::new().expect("there is a device");
             let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
@@ -115,6 +144,8 @@ fn works(gpu: &Cuda) {
     }
     check_shift(gpu, other, 65, 5.0).expect("the device works");
     recorded::works(gpu, code);
+    events::works(gpu, code);
+    interop::works(gpu, code);
     std::thread::scope(|scope| {
         for thread in 0..2 {
             scope.spawn(move || (0..20).for_each(|n| check(gpu, code, 50 * n + thread).expect("the device works")));
@@ -167,6 +198,79 @@ fn lost() {
     assert_eq!(why(gpu.stream().map(|_| ())), DeviceFault::Lost);
 }
 
+/// The first of two launches runs, the second says that the device is gone.
+fn lost_in_a_call() {
+    let (gpu, code) = (Cuda::new().expect("there is a device"), linked(|_| ()));
+    let mut x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
+    let mut y = Row::zeros(&gpu, [9]).expect("there is memory");
+    assert_eq!(call(&gpu, code, 1.0, &x, &mut y), Ok(Status::OK));
+    assert_eq!(why(call(&gpu, code, 1.0, &x, &mut y)), DeviceFault::Lost);
+    assert_eq!(why(y.download(&gpu)), DeviceFault::Lost);
+    assert_eq!(why(x.write(&gpu, row(9).view())), DeviceFault::Lost);
+    // A device that is opened anew has nothing of the one that was lost.
+    drop(gpu);
+    let gpu = Cuda::new().expect("there is a device");
+    assert_eq!(why(x.download(&gpu)), DeviceFault::OtherDevice);
+}
+
+fn lost_recorded() {
+    let (gpu, code) = (Cuda::new().expect("there is a device"), linked(|_| ()));
+    let recorded = recorded::on(&gpu).recorded();
+    let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
+    let mut y = Row::zeros(&gpu, [9]).expect("there is memory");
+    assert_eq!(recorded::call(&recorded, code, 1.0, &x, &mut y), Ok(Status::OK));
+    // Each call from here on says so, those that are recorded and those that are not.
+    assert_eq!(why(recorded::call(&recorded, code, 1.0, &x, &mut y)), DeviceFault::Lost);
+    assert_eq!(why(recorded::call(&recorded, code, 1.0, &x, &mut y)), DeviceFault::Lost);
+    assert_eq!(why(recorded::call(&recorded, code, 2.0, &x, &mut y)), DeviceFault::Lost);
+    assert_eq!(why(call(&gpu, code, 1.0, &x, &mut y)), DeviceFault::Lost);
+}
+
+fn two_devices() {
+    let (one, two) = (Cuda::open(0).expect("it is there"), Cuda::open(1).expect("it is there"));
+    assert_ne!(one.info(), two.info());
+    let code = linked(|_| ());
+    std::thread::scope(|scope| {
+        for gpu in [&one, &two, &one, &two] {
+            scope.spawn(move || (0..20).for_each(|n| check(gpu, code, 8 * n).expect("the device works")));
+        }
+    });
+    let x = DeviceTensor::upload(&one, row(9).view()).expect("there is memory");
+    let mut y = Row::zeros(&two, [9]).expect("there is memory");
+    for gpu in [&one, &two] {
+        assert_eq!(why(call(gpu, code, 1.0, &x, &mut y)), DeviceFault::OtherDevice);
+        let recorded = recorded::on(gpu).recorded();
+        assert_eq!(why(recorded::call(&recorded, code, 1.0, &x, &mut y)), DeviceFault::OtherDevice);
+    }
+    assert_eq!(why(x.download(&two)), DeviceFault::OtherDevice);
+    assert_eq!(why(y.write(&one, row(9).view())), DeviceFault::OtherDevice);
+    let streams = [&one, &two].map(|gpu| gpu.stream().expect("the device works"));
+    let [first, second] = [&streams[0], &streams[1]].map(|stream| stream.event().expect("the device works"));
+    assert_eq!(why(second.since(&first)), DeviceFault::OtherDevice);
+}
+
+/// A call that finds no memory for its workspace has done nothing, and the device works on.
+fn memory_of_a_call() {
+    let (gpu, code) = (Cuda::new().expect("there is a device"), linked(|_| ()));
+    let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
+    let mut y = Row::zeros(&gpu, [9]).expect("there is memory");
+    assert_eq!(why(call(&gpu, code, 1.0, &x, &mut y)), DeviceFault::OutOfMemory { bytes: 256 + 36 });
+    assert_eq!(y.download(&gpu).expect("the device works still"), [0.0; 9]);
+    assert_eq!(x.download(&gpu).expect("the device works still"), row(9));
+}
+
+/// A recording that the driver has no memory for is none, and the next call makes it.
+fn memory_of_a_recording() {
+    let (gpu, code) = (Cuda::new().expect("there is a device"), linked(|_| ()));
+    let recorded = recorded::on(&gpu).recorded();
+    let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
+    let mut y = Row::zeros(&gpu, [9]).expect("there is memory");
+    assert!(matches!(why(recorded::call(&recorded, code, 1.0, &x, &mut y)), DeviceFault::OutOfMemory { .. }));
+    assert_eq!(y.download(&gpu).expect("the device works still"), [0.0; 9]);
+    assert_eq!(recorded::call(&recorded, code, 0.0, &x, &mut y), Ok(Status::OK));
+    assert_eq!(y.download(&gpu).expect("the device works still"), [3.0; 9]);
+}
+
 #[test]
 fn a_driver_is_used_as_it_should_be() {
     let Some(driver) = driver("cuda", &[]) else { return };
@@ -180,7 +284,17 @@ fn a_driver_that_fails_is_an_error() {
     let cases = [
         ("cuda without a device", "devices:1"),
         ("cuda lost", "wait:3"),
+        // The third and fourth launch are those of the second call.
+        ("cuda lost in a call", "lost:4"),
+        ("cuda lost recorded", "replay:2"),
+        ("cuda event", "event:1"),
+        ("cuda pending", "pending=1"),
+        ("cuda two devices", "none"),
         ("cuda out of memory", "memory:2"),
+        // The two tensors, the constant, the workspace.
+        ("cuda memory of a call", "memory:4"),
+        ("cuda memory of a recording", "graph=1"),
+        ("cuda node", "node:2"),
         ("cuda load", "load:1"),
         ("cuda launch", "launch:1"),
     ];

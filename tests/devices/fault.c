@@ -1,5 +1,5 @@
 /* Stands between a program and Vulkan's loader, and fails where TENFOLD_TEST_FAULT says: "wait:2" is the second call of
-   vkWaitForFences and each one behind it, likewise "submit", "memory" and "pipelines". What was submitted is really done:
+   vkWaitForFences and each one behind it, "wait=2" that one alone, likewise "submit", "memory" and "pipelines". What was submitted is really done:
    a wait fails behind the real one, so that nothing depends on time. */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -24,8 +24,9 @@ static atomic_int calls;
 static int fails(const char *name) {
     const char *fault = getenv("TENFOLD_TEST_FAULT");
     size_t len = strlen(name);
-    if (!fault || strncmp(fault, name, len) || fault[len] != ':') return 0;
-    return atomic_fetch_add(&calls, 1) + 1 >= atoi(fault + len + 1);
+    if (!fault || strncmp(fault, name, len) || (fault[len] != ':' && fault[len] != '=')) return 0;
+    int call = atomic_fetch_add(&calls, 1) + 1, nth = atoi(fault + len + 1);
+    return fault[len] == '=' ? call == nth : call >= nth;
 }
 
 static int submit(void *queue, unsigned count, const void *infos, void *fence) {

@@ -2,7 +2,9 @@
 //! and what happens without a driver, with a driver that fails, with two devices and with two threads.
 
 mod cuda;
+mod events;
 mod faults;
+mod interop;
 mod pipelines;
 mod program;
 mod recorded;

@@ -57,6 +57,8 @@ pub(crate) fn works<D: Device + Sync>(gpu: &D, code: DeviceCode) {
         }
     }
     contents_may_change(gpu, code);
+    each_tensor_counts(gpu, code);
+    writes_wait(gpu, code);
     tensors_take_turns(gpu, code);
     tensors_may_be_dropped(gpu, code);
     threads_share_recordings(gpu, code);
@@ -78,6 +80,34 @@ fn contents_may_change<D: Device>(gpu: &D, code: DeviceCode) {
         assert!(found.as_slice().iter().zip(&data).all(|(y, x)| *y == 2.0 * (2.0 * x + 3.0) + 3.0), "{factor}");
     }
     assert!(x.write(gpu, row(99).view()).is_err(), "another extent");
+}
+
+/// The same extents, the one or the other tensor another.
+fn each_tensor_counts<D: Device>(gpu: &D, code: DeviceCode) {
+    let twice = on(gpu).recorded();
+    let other: Vec<f32> = row(50).as_slice().iter().map(|it| it + 1.0).collect();
+    let x = DeviceTensor::upload(gpu, row(50).view()).expect("there is memory");
+    let other = DeviceTensor::upload(gpu, tenfold::view(&other, [50]).expect("it fits")).expect("there is memory");
+    let [mut y, mut z] = [(); 2].map(|()| Row::zeros(gpu, [50]).expect("there is memory"));
+    for y in [&mut y, &mut z] {
+        assert_eq!(call(&twice, code, 2.0, &other, y), Ok(Status::OK));
+        assert_eq!(call(&twice, code, 2.0, &x, y), Ok(Status::OK));
+    }
+    [y, z].iter().for_each(|y| made(gpu, 2.0, 50, y));
+}
+
+/// What is written into a tensor is not seen by calls that were submitted before.
+fn writes_wait<D: Device>(gpu: &D, code: DeviceCode) {
+    const MANY: usize = 100_003;
+    let (many, ones) = (row(MANY), vec![1.0_f32; MANY]);
+    let ones = tenfold::view(&ones, [MANY]).expect("it fits");
+    let mut x = DeviceTensor::upload(gpu, many.view()).expect("there is memory");
+    let [mut busy, mut y] = [(); 2].map(|()| Row::zeros(gpu, [MANY]).expect("there is memory"));
+    (0..30).for_each(|_| assert_eq!(crate::program::call(gpu, code, 0.5, &x, &mut busy), Ok(Status::OK)));
+    assert_eq!(crate::program::call(gpu, code, 2.0, &x, &mut y), Ok(Status::OK));
+    x.write(gpu, ones).expect("the device works");
+    made(gpu, 2.0, MANY, &y);
+    assert!(x.download(gpu).expect("the device works").as_slice().iter().all(|it| *it == 1.0));
 }
 
 /// More pairs of tensors than are kept.

@@ -88,10 +88,13 @@ fn launched(log: &str, chip: &str) {
     // A thread may take several elements.
     assert!((32..=1024).contains(&threads), "{line}");
     assert_eq!(args, ["2048"; 3], "{line}");
+    // A call that was recorded is started again.
+    let (again, log): (Vec<&str>, Vec<&str>) = log.lines().partition(|line| line.starts_with("graph"));
+    assert_eq!(again, ["graph of 1"; 2], "{log:?}");
     // One function is for the one chip alone.
     let other = |line: &&str| !line.contains(&format!(" {chip} "));
-    let others: Vec<&str> = log.lines().filter(other).collect();
-    assert!(others.iter().all(|line| line.starts_with("total") && line.contains(" sm_80 ")), "{log}");
+    let others: Vec<&str> = log.iter().copied().filter(other).collect();
+    assert!(others.iter().all(|line| line.starts_with("total") && line.contains(" sm_80 ")), "{log:?}");
 }
 
 /// A library in the folder that stands between a program and the loader; the loader's path.

@@ -25,6 +25,8 @@ impl Device for Cpu {
     type Memory = core::convert::Infallible;
     #[cfg(feature = "std")]
     type Recording = core::convert::Infallible;
+    #[cfg(feature = "std")]
+    type Event = std::time::Instant;
 
     fn kind(&self) -> DeviceKind {
         DeviceKind::Cpu
@@ -101,5 +103,25 @@ impl Device for Cpu {
     #[allow(unsafe_code, reason = "the trait's; nothing is recorded")]
     unsafe fn replay(&self, recording: &mut core::convert::Infallible) -> Result<(), Error> {
         match *recording {}
+    }
+
+    #[cfg(feature = "std")]
+    fn event(&self) -> Result<std::time::Instant, Error> {
+        Ok(std::time::Instant::now())
+    }
+
+    #[cfg(feature = "std")]
+    fn is_done(&self, _: &std::time::Instant) -> Result<bool, Error> {
+        Ok(true)
+    }
+
+    #[cfg(feature = "std")]
+    fn wait_for(&self, _: &std::time::Instant) -> Result<(), Error> {
+        Ok(())
+    }
+
+    #[cfg(feature = "std")]
+    fn between(&self, from: &std::time::Instant, to: &std::time::Instant) -> Result<core::time::Duration, Error> {
+        Ok(to.saturating_duration_since(*from))
     }
 }

@@ -39,6 +39,13 @@ pub enum DeviceFault {
     },
     /// A tensor lies in the memory of another device.
     OtherDevice,
+    /// A tensor of another library's begins where kernels cannot use it.
+    Misaligned {
+        /// Where it begins.
+        address: u64,
+    },
+    /// The device does not measure time.
+    NoTimer,
     /// The device cannot do what a kernel needs.
     Unsupported {
         /// The kernel.
@@ -105,6 +112,8 @@ impl DeviceFault {
             | Self::Lost
             | Self::OutOfMemory { .. }
             | Self::OtherDevice
+            | Self::Misaligned { .. }
+            | Self::NoTimer
             | Self::Start { .. }
             | Self::Driver { .. }
             | Self::Blob(_)
@@ -124,6 +133,8 @@ impl fmt::Display for DeviceFault {
             Self::Lost => f.write_str("the device is lost, and its tensors with it; open it again"),
             Self::OutOfMemory { bytes } => write!(f, "the device has no memory left for {bytes} bytes"),
             Self::OtherDevice => f.write_str("the tensor lies in the memory of another device"),
+            Self::Misaligned { address } => write!(f, "the tensor begins at {address:#x}, which is no multiple of 16"),
+            Self::NoTimer => f.write_str("the device does not measure time"),
             Self::Unsupported { kernel, feature } => write!(f, "`{kernel}` needs {feature}, which the device lacks"),
             Self::Launch { kernel, grid, block, limit } => {
                 write!(f, "`{kernel}` cannot start with {} groups of {} threads: ", Sides(grid), Sides(x3(block)))?;

@@ -8,6 +8,8 @@ mod cpu;
 #[cfg(feature = "cuda")]
 #[allow(unsafe_code, reason = "CUDA is an interface of C's")]
 mod cuda;
+#[cfg(feature = "std")]
+mod event;
 mod fault;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 mod launch;
@@ -26,6 +28,8 @@ pub use code::{DeviceCode, Operands, ScalarBits};
 pub use cpu::Cpu;
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaInfo};
+#[cfg(feature = "std")]
+pub use event::Event;
 pub use fault::DeviceFault;
 pub use on::On;
 #[cfg(feature = "alloc")]
@@ -67,6 +71,11 @@ pub trait Device: sealed::Sealed + Sized {
     #[doc(hidden)]
     #[cfg(feature = "std")]
     type Recording: Send;
+
+    /// A point in the work of the device.
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    type Event: Send + Sync;
 
     /// What kind of device this is.
     fn kind(&self) -> DeviceKind;
@@ -171,6 +180,26 @@ pub trait Device: sealed::Sealed + Sized {
     #[cfg(feature = "std")]
     #[allow(unsafe_code, reason = "types do not say what a program writes")]
     unsafe fn replay(&self, recording: &mut Self::Recording) -> Result<(), Error>;
+
+    /// The point behind all that was submitted.
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    fn event(&self) -> Result<Self::Event, Error>;
+
+    /// Whether all before an event is done.
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    fn is_done(&self, event: &Self::Event) -> Result<bool, Error>;
+
+    /// Waits until all before an event is done.
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    fn wait_for(&self, event: &Self::Event) -> Result<(), Error>;
+
+    /// The time from one event to another, both of which are done.
+    #[doc(hidden)]
+    #[cfg(feature = "std")]
+    fn between(&self, from: &Self::Event, to: &Self::Event) -> Result<core::time::Duration, Error>;
 }
 
 /// Work on a device that runs in order. It may be sent to another thread but not shared.

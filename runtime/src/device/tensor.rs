@@ -78,6 +78,16 @@ impl<D: Device, T: Element, S: Shape> DeviceTensor<D, T, S> {
         Ok(Self { buffer: device.zeros(len)?, extents })
     }
 
+    #[cfg(feature = "cuda")]
+    pub(super) fn from_buffer(buffer: D::Buffer<T>, extents: S::Extents) -> Self {
+        Self { buffer, extents }
+    }
+
+    #[cfg(feature = "cuda")]
+    pub(super) fn buffer(&self) -> &D::Buffer<T> {
+        &self.buffer
+    }
+
     /// Its memory and how many bytes it has, where programs can use it.
     #[doc(hidden)]
     #[must_use]

@@ -25,6 +25,23 @@ fn classes<D: Device>(device: &D, rows: usize, or_host: bool) -> Result<Vec<f32>
     Ok(y.download(device)?.as_slice().to_vec())
 }
 
+/// Classes by calls that are recorded, of rows that change between them.
+fn recorded<D: Device>(device: &D, or_host: bool) {
+    let classify = classify::on(device).recorded();
+    let classify = if or_host { classify.or_host() } else { classify };
+    let mut x = DeviceTensor::<D, f32, (Dyn, Fixed<16>)>::zeros(device, [7, 16]).unwrap();
+    let mut y = DeviceTensor::zeros(device, [7, 8]).unwrap();
+    for step in [0.37, 0.71, 0.11] {
+        let data = wave(7 * 16, step);
+        let here = view(&data, [7, 16]).unwrap();
+        x.write(device, here.with_shape().unwrap()).unwrap();
+        for _ in 0..2 {
+            classify.call(&x, &mut y).unwrap();
+        }
+        near(y.download(device).unwrap().as_slice(), e2e_devices::classify(&here).unwrap().as_slice());
+    }
+}
+
 /// What a step gives, and the state behind it.
 fn steps<D: Device>(device: &D, pos: usize, or_host: bool) -> Result<(Vec<f32>, Vec<i32>, Vec<f32>), Error> {
     let data = wave(15, 0.71);
@@ -45,6 +62,7 @@ fn same<D: Device>(device: &D, or_host: bool) {
         let expected = classify(&view(&x, [rows, 16]).unwrap()).unwrap();
         near(&classes(device, rows, or_host).unwrap(), expected.as_slice());
     }
+    recorded(device, or_host);
     let (found, expected) = (steps(device, 2, or_host).unwrap(), steps(&Cpu, 2, false).unwrap());
     near(&found.0, &expected.0);
     assert_eq!(found.1, expected.1);
@@ -102,6 +120,8 @@ fn launches<D: Device>(gpu: &D) {
     let mut y = DeviceTensor::zeros(gpu, [512]).unwrap();
     one::windowed::on(gpu).call(&x, &mut y).unwrap();
     classes(gpu, 7, false).unwrap();
+    let windowed = one::windowed::on(gpu).recorded();
+    (0..2).for_each(|_| windowed.call(&x, &mut y).unwrap());
     steps(gpu, 2, false).unwrap();
     let x = DeviceTensor::<D, f32, (Fixed<8>,)>::zeros(gpu, [8]).unwrap();
     total::of_f32::on(gpu).call(&x, &mut DeviceTensor::zeros(gpu, []).unwrap()).unwrap();

@@ -48,6 +48,14 @@ api! {
     context_release = "cuDevicePrimaryCtxRelease_v2" (c_int);
     context_push = "cuCtxPushCurrent_v2" (Handle);
     context_pop = "cuCtxPopCurrent_v2" (*mut Handle);
+    context_device = "cuCtxGetDevice" (*mut c_int);
+    stream_context = "cuStreamGetCtx" (Handle, *mut Handle);
+    event_create = "cuEventCreate" (*mut Handle, c_uint);
+    event_destroy = "cuEventDestroy_v2" (Handle);
+    event_record = "cuEventRecord" (Handle, Handle);
+    event_query = "cuEventQuery" (Handle);
+    event_synchronize = "cuEventSynchronize" (Handle);
+    event_elapsed = "cuEventElapsedTime" (*mut f32, Handle, Handle);
     stream_create = "cuStreamCreate" (*mut Handle, c_uint);
     stream_destroy = "cuStreamDestroy_v2" (Handle);
     stream_synchronize = "cuStreamSynchronize" (Handle);
@@ -110,6 +118,8 @@ pub(super) fn api() -> Result<&'static Api, DeviceFault> {
 /// A driver without a device.
 const NO_DEVICE: c_int = 100;
 const OUT_OF_MEMORY: c_int = 2;
+/// What was asked for is not over yet.
+pub(super) const NOT_READY: c_int = 600;
 /// The driver is older than the system's part of it, or a stub.
 const OLD: [c_int; 3] = [34, 803, 804];
 /// After these a context is of no use: memory that is not there, errors of the hardware, launches that failed or took too

@@ -1,7 +1,9 @@
-//! A device that is open: its context, which the program's other users of CUDA share, and one stream.
+//! A device that is open: its context, which the program's other users of CUDA share, and one stream, of its own or
+//! another library's.
 
 use core::ffi::{c_char, c_int};
 use std::{
+    boxed::Box,
     string::String,
     sync::atomic::{AtomicBool, Ordering},
     vec::Vec,
@@ -84,9 +86,20 @@ pub(super) struct Context {
     /// Bytes of shared memory of a group, at most.
     pub(super) shared: i64,
     pub(super) stream: Handle,
-    device: c_int,
-    raw: Handle,
+    pub(super) raw: Handle,
     lost: AtomicBool,
+    held: Held,
+}
+
+/// Whoever keeps something alive for us until we drop it.
+pub(super) type Owner = Box<dyn Send + Sync>;
+
+/// What keeps a context, and who made its stream.
+enum Held {
+    /// The primary context of this device, with a stream of its own.
+    Primary(c_int),
+    /// Another library's, with its stream.
+    Other { _owner: Owner },
 }
 
 // SAFETY: the driver's handles may be used by any thread, and by several at once, where the context is current.
@@ -95,24 +108,13 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 impl Context {
+    /// The context that a program's users of CUDA share, with a stream of its own.
     pub(super) fn open(info: CudaInfo) -> Result<Self, DeviceFault> {
-        let (api, device) = (api()?, info.index as c_int);
-        let axes = [
-            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
-            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
-            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
-        ];
-        let mut groups = [0; 3];
-        for (to, axis) in groups.iter_mut().zip(axes) {
-            *to = i64::from(attribute(api, device, axis)?);
-        }
-        let shared = Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-        let shared = i64::from(attribute(api, device, shared)?);
-        let mut raw = core::ptr::null_mut();
+        let (api, device, mut raw) = (api()?, info.index as c_int, core::ptr::null_mut());
         // SAFETY: the driver writes one handle, which is given back when this is dropped.
         check("cuDevicePrimaryCtxRetain", unsafe { (api.context_retain)(&mut raw, device) })?;
-        let lost = AtomicBool::new(false);
-        let mut context = Self { info, api, groups, shared, stream: core::ptr::null_mut(), device, raw, lost };
+        let mut context = Self::new(api, info, raw, Held::Primary(device));
+        context.look()?;
         let mut stream = core::ptr::null_mut();
         let own = |api: &Api| {
             // SAFETY: the driver writes one handle. The stream does not wait for the one that everybody shares.
@@ -121,6 +123,46 @@ impl Context {
         let created = context.within("cuStreamCreate", own);
         context.stream = stream;
         created.map(|()| context)
+    }
+
+    /// The context of another library's stream.
+    ///
+    /// # Safety
+    ///
+    /// Both live as long as their owner.
+    pub(super) unsafe fn share(stream: Handle, owner: Owner) -> Result<Self, DeviceFault> {
+        let (api, mut raw, mut device) = (api()?, core::ptr::null_mut(), 0);
+        // SAFETY: the driver writes one handle. Of no stream it gives the context that is current.
+        check("cuStreamGetCtx", unsafe { (api.stream_context)(stream, &mut raw) })?;
+        let nothing = CudaInfo { index: 0, name: String::new(), capability: (0, 0), bytes: 0 };
+        let mut context = Self::new(api, nothing, raw, Held::Other { _owner: owner });
+        context.stream = stream;
+        // SAFETY: the driver writes one number.
+        context.within("cuCtxGetDevice", |api| unsafe { (api.context_device)(&mut device) })?;
+        context.info = info(api, device)?;
+        context.look()?;
+        Ok(context)
+    }
+
+    fn new(api: &'static Api, info: CudaInfo, raw: Handle, held: Held) -> Self {
+        let (stream, lost) = (core::ptr::null_mut(), AtomicBool::new(false));
+        Self { info, api, groups: [0; 3], shared: 0, stream, raw, lost, held }
+    }
+
+    /// Looks up how much the device allows.
+    fn look(&mut self) -> Result<(), DeviceFault> {
+        let (api, device) = (self.api, self.info.index as c_int);
+        let axes = [
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+        ];
+        for (to, axis) in self.groups.iter_mut().zip(axes) {
+            *to = i64::from(attribute(api, device, axis)?);
+        }
+        let shared = Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        self.shared = i64::from(attribute(api, device, shared)?);
+        Ok(())
     }
 
     /// That the device is not lost.
@@ -159,12 +201,16 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
+        let device = match &self.held {
+            Held::Primary(device) => *device,
+            Held::Other { .. } => return,
+        };
         let _ = self.wait();
         if !self.stream.is_null() {
             // SAFETY: nobody else has the stream.
             let _ = self.within("cuStreamDestroy", |api| unsafe { (api.stream_destroy)(self.stream) });
         }
         // SAFETY: it was retained once, when this was made.
-        unsafe { (self.api.context_release)(self.device) };
+        unsafe { (self.api.context_release)(device) };
     }
 }

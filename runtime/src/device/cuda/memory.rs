@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 use std::sync::Arc;
 
-use super::context::Context;
+use super::context::{Context, Owner};
 use crate::DeviceFault;
 
 /// Memory of a device. What was submitted before it is dropped may still use it: it goes back in the stream's order.
@@ -11,6 +11,8 @@ pub struct Memory {
     pub(super) context: Arc<Context>,
     pub(super) at: u64,
     pub(super) bytes: u64,
+    /// Whose memory it is, where that is not the pool's.
+    owner: Option<Owner>,
 }
 
 impl Memory {
@@ -30,7 +32,16 @@ impl Memory {
             made => made,
         };
         made.map_err(|why| if matches!(why, DeviceFault::OutOfMemory { .. }) { none } else { why })?;
-        Ok(Self { context: Arc::clone(context), at, bytes })
+        Ok(Self { context: Arc::clone(context), at, bytes, owner: None })
+    }
+
+    /// Another library's memory.
+    ///
+    /// # Safety
+    ///
+    /// So many bytes lie there as long as their owner lives.
+    pub(super) unsafe fn share(context: &Arc<Context>, at: u64, bytes: u64, owner: Owner) -> Self {
+        Self { context: Arc::clone(context), at, bytes, owner: Some(owner) }
     }
 
     /// Copies bytes into it.
@@ -67,6 +78,11 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if self.owner.is_some() {
+            // What was submitted may still use it.
+            let _ = self.context.wait();
+            return;
+        }
         let stream = self.context.stream;
         // SAFETY: nobody else has the memory, and what uses it stands before this in the stream.
         let _ = self.context.within("cuMemFreeAsync", |api| unsafe { (api.free)(self.at, stream) });

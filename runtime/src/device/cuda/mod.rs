@@ -6,7 +6,9 @@
 mod api;
 mod call;
 mod context;
+mod event;
 mod graph;
+mod interop;
 mod memory;
 
 use core::{marker::PhantomData, mem::size_of_val};
@@ -18,6 +20,7 @@ use super::{Device, DeviceCode, DeviceFault, Operands, Stream, make_valid, seale
 use crate::{DeviceKind, Element, Error, Status};
 use call::Loaded;
 use context::Context;
+use event::Event;
 use graph::Recording;
 use memory::Memory;
 
@@ -121,6 +124,7 @@ impl Device for Cuda {
     type Buffer<T: Element> = CudaBuffer<T>;
     type Memory = Arc<Memory>;
     type Recording = Recording;
+    type Event = Event;
 
     fn kind(&self) -> DeviceKind {
         DeviceKind::Cuda
@@ -188,5 +192,24 @@ impl Device for Cuda {
 
     unsafe fn replay(&self, recording: &mut Recording) -> Result<(), Error> {
         graph::replay(self, recording).map_err(fault)
+    }
+
+    fn event(&self) -> Result<Event, Error> {
+        Event::new(&self.context).map_err(fault)
+    }
+
+    fn is_done(&self, event: &Event) -> Result<bool, Error> {
+        event.is_done().map_err(fault)
+    }
+
+    fn wait_for(&self, event: &Event) -> Result<(), Error> {
+        event.wait().map_err(fault)
+    }
+
+    fn between(&self, from: &Event, to: &Event) -> Result<core::time::Duration, Error> {
+        if !from.is_of(&self.context) || !to.is_of(&self.context) {
+            return Err(fault(DeviceFault::OtherDevice));
+        }
+        from.until(to).map_err(fault)
     }
 }

@@ -135,7 +135,7 @@ impl Ready<'_> {
             memory: self.buffers.iter().map(|bound| Arc::clone(&bound.memory)).collect(),
             pipelines: Some(Arc::clone(&self.loaded.pipelines)),
             descriptors: Some(descriptors),
-            recording: None,
+            ..Kept::default()
         };
         Ok((kept, sets))
     }

@@ -11,6 +11,7 @@
 mod buffer;
 mod cache;
 mod call;
+mod event;
 mod instance;
 mod memory;
 mod pipeline;
@@ -26,6 +27,7 @@ pub use instance::VulkanInfo;
 use super::{Device, DeviceCode, DeviceFault, Operands, Stream, sealed, store::Store};
 use crate::{DeviceKind, Element, Error, Status};
 use call::Loaded;
+use event::Event;
 use memory::Memory;
 use recording::Recording;
 use shared::Shared;
@@ -146,6 +148,7 @@ impl Device for Vulkan {
     type Buffer<T: Element> = VulkanBuffer<T>;
     type Memory = Arc<Memory>;
     type Recording = Option<Arc<Recording>>;
+    type Event = Event;
 
     fn kind(&self) -> DeviceKind {
         DeviceKind::Vulkan
@@ -202,5 +205,24 @@ impl Device for Vulkan {
 
     unsafe fn replay(&self, recording: &mut Self::Recording) -> Result<(), Error> {
         recording::replay(self, recording).map_err(fault)
+    }
+
+    fn event(&self) -> Result<Event, Error> {
+        Event::new(&self.shared).map_err(fault)
+    }
+
+    fn is_done(&self, event: &Event) -> Result<bool, Error> {
+        event.is_done().map_err(fault)
+    }
+
+    fn wait_for(&self, event: &Event) -> Result<(), Error> {
+        event.wait().map_err(fault)
+    }
+
+    fn between(&self, from: &Event, to: &Event) -> Result<core::time::Duration, Error> {
+        if !from.is_of(&self.shared) || !to.is_of(&self.shared) {
+            return Err(fault(DeviceFault::OtherDevice));
+        }
+        from.until(to).map_err(fault)
     }
 }

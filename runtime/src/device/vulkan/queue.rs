@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc, vec::Vec};
 
 use ash::vk;
 
-use super::{memory::Memory, pipeline::Pipelines, recording::Recording, shared::Shared};
+use super::{event::Time, memory::Memory, pipeline::Pipelines, recording::Recording, shared::Shared};
 use crate::DeviceFault;
 
 /// The queue of a device. Who has it has the lock around it.
@@ -27,6 +27,8 @@ pub(super) struct Kept {
     pub(super) pipelines: Option<Arc<Pipelines>>,
     #[expect(dead_code, reason = "as above")]
     pub(super) descriptors: Option<Descriptors>,
+    #[expect(dead_code, reason = "as above")]
+    pub(super) time: Option<Arc<Time>>,
     /// Commands that are not the submission's own, and hold what they name.
     pub(super) recording: Option<Arc<Recording>>,
 }

@@ -11,6 +11,7 @@ use ash::vk;
 
 use super::{
     cache::{Identity, Kept as KeptPipelines},
+    event::Clock,
     instance::{Instance, VulkanInfo},
     memory::Block,
     properties::{self, Limits, Switches},
@@ -26,6 +27,7 @@ const FLIGHTS: usize = 64;
 pub(super) struct Shared {
     pub(super) info: VulkanInfo,
     pub(super) limits: Limits,
+    pub(super) clock: Clock,
     /// A bit for each feature that it has.
     pub(super) features: u64,
     pub(super) memories: vk::PhysicalDeviceMemoryProperties,
@@ -56,7 +58,9 @@ impl Shared {
             return Err(DeviceFault::OldDriver { lacks: "Vulkan 1.1" });
         }
         let computes = |family: &vk::QueueFamilyProperties| family.queue_flags.contains(vk::QueueFlags::COMPUTE);
-        let family = families.iter().position(computes).ok_or(DeviceFault::NoDevice)? as u32;
+        let family = families.iter().position(computes).ok_or(DeviceFault::NoDevice)?;
+        let clock = Clock { bits: families[family].timestamp_valid_bits, period: properties.limits.timestamp_period };
+        let family = family as u32;
         let mut switches = Switches::of(&instance, device, version);
         let (limits, features) = properties::query(&instance, device, &switches);
         let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
@@ -72,6 +76,7 @@ impl Shared {
         Ok(Self {
             info,
             limits,
+            clock,
             features,
             memories,
             cache: cache.unwrap_or_default(),
