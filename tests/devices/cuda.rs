@@ -54,10 +54,16 @@ fn linked(change: impl FnOnce(&mut tenfold_core::program::Program)) -> tenfold::
     pair(change)[0]
 }
 
-/// Two functions of one blob: what they add is 3 and 5.
-fn pair(change: impl FnOnce(&mut tenfold_core::program::Program)) -> [tenfold::DeviceCode; 2] {
+/// The program with its kernel as PTX.
+fn ptx() -> tenfold_core::program::Program {
     let mut program = twice();
     program.kernels = vec![kernel("scale", SCALE.into())];
+    program
+}
+
+/// Two functions of one blob: what they add is 3 and 5.
+fn pair(change: impl FnOnce(&mut tenfold_core::program::Program)) -> [tenfold::DeviceCode; 2] {
+    let mut program = ptx();
     change(&mut program);
     both(&program, "nvptx:sm_80")
 }
@@ -102,6 +108,10 @@ pub(crate) fn case(name: &str) -> bool {
             assert_eq!([event.is_done(), event.is_done()], [Ok(false), Ok(true)]);
         }
         "cuda two devices" => two_devices(),
+        // The pool is waited for once.
+        "cuda memory comes back" => {
+            check(&Cuda::new().expect("there is a device"), linked(|_| ()), 9).expect("it does the second time");
+        }
         "cuda memory of a call" => memory_of_a_call(),
         "cuda memory of a recording" => memory_of_a_recording(),
         "cuda node" => {
@@ -123,7 +133,10 @@ pub(crate) fn case(name: &str) -> bool {
         "cuda load" => {
             let gpu = Cuda::new().expect("there is a device");
             let refused = DeviceFault::Kernel { kernel: "scale", block: [64, 1, 1], code: 218 };
-            assert_eq!(why(check(&gpu, linked(|_| ()), 9)), refused);
+            let code = linked(|_| ());
+            assert_eq!(why(check(&gpu, code, 9)), refused);
+            // The driver would take it now, but is not asked again.
+            assert_eq!(why(check(&gpu, code, 9)), refused);
         }
         "cuda launch" => {
             let gpu = Cuda::new().expect("there is a device");
@@ -180,6 +193,7 @@ fn refuses(gpu: &Cuda) {
     let zero = fails(many(|it| it.kernels[0].code = vec![b'a', 0, b'b']));
     assert!(matches!(zero, DeviceFault::Kernel { .. }), "{zero:?}");
     assert_eq!(fails(compiled(&twice(), "spirv")), DeviceFault::NoCode);
+    crate::damaged::refused(gpu, &ptx(), "nvptx:sm_80");
     let other = Cuda::open(0).expect("there is a device");
     assert_eq!(why(x.download(&other)), DeviceFault::OtherDevice);
     assert_eq!(why(call(&other, linked(|_| ()), 1.0, &x, &mut y)), DeviceFault::OtherDevice);
@@ -293,9 +307,10 @@ fn a_driver_that_fails_is_an_error() {
         ("cuda out of memory", "memory:2"),
         // The two tensors, the constant, the workspace.
         ("cuda memory of a call", "memory:4"),
+        ("cuda memory comes back", "memory=4"),
         ("cuda memory of a recording", "graph=1"),
         ("cuda node", "node:2"),
-        ("cuda load", "load:1"),
+        ("cuda load", "load=1"),
         ("cuda launch", "launch:1"),
     ];
     for (case, fault) in cases {

@@ -7,7 +7,7 @@ use tenfold::{Device, DeviceFault, DeviceTensor, Error, Status, Vulkan};
 use tenfold_tests::tools;
 
 use crate::program::{Row, call, check, linked, row, twice};
-use crate::{gpu, why};
+use crate::{gpu, recorded, why};
 
 /// Runs one of the cases below in a process with these variables.
 pub(crate) fn child(case: &str, variables: &[(&str, &Path)]) {
@@ -30,7 +30,13 @@ fn a_case() {
         "wait" => lost_while_waiting(),
         "submit" => lost_while_submitting(),
         "threads" => lost_with_threads(),
+        "recorded" => lost_recorded(),
+        "event" => lost_before_an_event(),
+        "queue" => lost_in_the_queue(),
         "memory" => out_of_memory(),
+        "memory of a call" => memory_of_a_call(),
+        "memory comes back" => check(&open(), linked(&twice()), 9).expect("it does the second time"),
+        "refused" => refused_once(),
         "pipelines" => crate::pipelines::named_by_a_variable(),
         other => assert!(crate::cuda::case(other), "no case is called {other}"),
     }
@@ -63,6 +69,72 @@ fn lost_while_submitting() {
     assert_eq!(call(&gpu, code, 1.0, &x, &mut y), Ok(Status::OK));
     assert_eq!(why(call(&gpu, code, 1.0, &x, &mut y)), DeviceFault::Lost);
     assert_eq!(why(y.download(&gpu)), DeviceFault::Lost);
+}
+
+/// What was submitted before the loss is lost with it, whether it is waited for by download, by event or by stream.
+fn lost_in_the_queue() {
+    let (gpu, code) = (open(), linked(&twice()));
+    let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
+    let mut all: Vec<_> = (0..5).map(|_| Row::zeros(&gpu, [9]).expect("there is memory")).collect();
+    let event = gpu.stream().and_then(|stream| stream.event().map(drop));
+    event.expect("the device works");
+    let submitted = all.iter_mut().map(|y| call(&gpu, code, 1.0, &x, y)).collect::<Vec<_>>();
+    let lost = submitted.iter().position(|it| it.is_err()).expect("one of the calls meets the fault");
+    assert!(lost > 0 && submitted[..lost].iter().all(|it| *it == Ok(Status::OK)), "{submitted:?}");
+    assert!(submitted[lost..].iter().all(|it| matches!(why(*it), DeviceFault::Lost)), "{submitted:?}");
+    assert!(all.iter().all(|y| why(y.download(&gpu)) == DeviceFault::Lost));
+    assert_eq!(why(all[0].write(&gpu, row(9).view())), DeviceFault::Lost);
+    let again = open();
+    assert_eq!(why(x.download(&again)), DeviceFault::OtherDevice);
+}
+
+fn lost_recorded() {
+    let (gpu, code) = (open(), linked(&twice()));
+    let recorded = recorded::on(&gpu).recorded();
+    let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
+    let mut y = Row::zeros(&gpu, [9]).expect("there is memory");
+    assert_eq!(recorded::call(&recorded, code, 1.0, &x, &mut y), Ok(Status::OK));
+    for a in [1.0, 1.0, 2.0] {
+        assert_eq!(why(recorded::call(&recorded, code, a, &x, &mut y)), DeviceFault::Lost);
+    }
+    drop(x);
+    drop(recorded);
+    assert_eq!(why(y.download(&gpu)), DeviceFault::Lost);
+}
+
+fn lost_before_an_event() {
+    let (gpu, code) = (open(), linked(&twice()));
+    let stream = gpu.stream().expect("the device works");
+    let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
+    let mut y = Row::zeros(&gpu, [9]).expect("there is memory");
+    assert_eq!(call(&gpu, code, 1.0, &x, &mut y), Ok(Status::OK));
+    let event = stream.event().expect("the device works");
+    assert_eq!(why(event.synchronize()), DeviceFault::Lost);
+    assert_eq!(why(event.is_done()), DeviceFault::Lost);
+    assert_eq!(why(event.since(&event)), DeviceFault::Lost);
+    assert_eq!(why(stream.event()), DeviceFault::Lost);
+}
+
+/// A call that finds no memory for its workspace has done nothing, and the device works on.
+fn memory_of_a_call() {
+    let (gpu, code) = (open(), linked(&twice()));
+    let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
+    let mut y = Row::zeros(&gpu, [9]).expect("there is memory");
+    assert!(matches!(why(call(&gpu, code, 1.0, &x, &mut y)), DeviceFault::OutOfMemory { bytes: 292.. }));
+    let recorded = recorded::on(&gpu).recorded();
+    let found = why(recorded::call(&recorded, code, 1.0, &x, &mut y));
+    assert!(matches!(found, DeviceFault::OutOfMemory { bytes: 292.. }), "{found:?}");
+    assert_eq!(y.download(&gpu).expect("the device works still"), [0.0; 9]);
+    assert_eq!(x.download(&gpu).expect("the device works still"), row(9));
+}
+
+/// The driver would take the kernel the second time, but is not asked again.
+fn refused_once() {
+    let (gpu, code) = (open(), linked(&twice()));
+    for _ in 0..2 {
+        let found = why(check(&gpu, code, 9));
+        assert!(matches!(found, DeviceFault::Kernel { kernel: "scale", .. }), "{found:?}");
+    }
 }
 
 /// Each thread's calls end, well or with the fault.
@@ -102,7 +174,21 @@ fn without_a_driver_there_is_an_error() {
 #[test]
 fn a_driver_that_fails_is_an_error() {
     let Some((folder, loader)) = between() else { return };
-    for (case, fault) in [("wait", "wait:1"), ("submit", "submit:2"), ("threads", "wait:7"), ("memory", "memory:2")] {
+    let cases = [
+        ("wait", "wait:1"),
+        ("submit", "submit:2"),
+        ("threads", "wait:7"),
+        // Behind the event and two calls.
+        ("queue", "submit:4"),
+        ("recorded", "submit:2"),
+        ("event", "wait:1"),
+        ("memory", "memory:2"),
+        // The two tensors, the constant, the workspace.
+        ("memory of a call", "memory:4"),
+        ("memory comes back", "memory=4"),
+        ("refused", "pipelines=1"),
+    ];
+    for (case, fault) in cases {
         let fault = Path::new(fault);
         let variables =
             [("LD_LIBRARY_PATH", &*folder), ("TENFOLD_TEST_LOADER", &*loader), ("TENFOLD_TEST_FAULT", fault)];

@@ -2,6 +2,7 @@
 //! and what happens without a driver, with a driver that fails, with two devices and with two threads.
 
 mod cuda;
+mod damaged;
 mod events;
 mod faults;
 mod interop;
@@ -13,10 +14,10 @@ mod spirv;
 use std::sync::OnceLock;
 
 use tenfold::{Device, DeviceFault, DeviceKind, DeviceTensor, Dyn, Error, Status, Vulkan};
-use tenfold_abi::program::{Node, Step};
+use tenfold_abi::program::{Node, Operation, Step};
 use tenfold_tests::tools;
 
-use program::{Row, both, call, check, check_shift, code, kernel, linked, row, twice};
+use program::{Row, both, call, check, check_shift, kernel, linked, row, twice};
 
 /// The device, opened once; none where there is no driver.
 fn gpu() -> Option<&'static Vulkan> {
@@ -149,21 +150,26 @@ fn what_a_device_cannot_do_is_told() {
 #[test]
 fn damaged_code_does_not_run() {
     let Some(gpu) = gpu() else { return };
+    damaged::refused(gpu, &twice(), "spirv");
+}
+
+#[test]
+fn a_check_is_told_before_numbers_that_do_not_fit() {
+    let Some(gpu) = gpu() else { return };
     let x = DeviceTensor::upload(gpu, row(65).view()).expect("there is memory");
     let mut y = Row::zeros(gpu, [65]).expect("there is memory");
-    let payload = twice().write().expect("the program is small");
-    let module = |key: &str| tenfold_core::blob::Module { key: key.into(), payload: payload.clone(), imports: vec![] };
-    let whole = tenfold_core::blob::write(&[module("spirv")]).expect("a module makes a blob");
-    let mut run = |bytes: &[u8]| call(gpu, code(bytes), 1.0, &x, &mut y);
-    assert_eq!(run(&whole), Ok(Status::OK));
-    for at in (0..whole.len()).step_by(37) {
-        let mut flipped = whole.clone();
-        flipped[at] ^= 4;
-        assert!(matches!(why(run(&flipped)), DeviceFault::Blob(_)), "byte {at}");
-        assert!(matches!(why(run(&whole[..at])), DeviceFault::Blob(_)), "the first {at} bytes");
-    }
-    let other = tenfold_core::blob::write(&[module("nvptx:sm_80")]).expect("a module makes a blob");
-    assert_eq!(why(run(&other)), DeviceFault::NoCode);
+    let mut program = twice();
+    let n = program.node(Node::Dim(0));
+    let [most, one] = [i64::MAX, 1].map(|value| program.node(Node::Const(value)));
+    let wide = program.node(Node::Of(Operation::Mul, n, most));
+    let fits = program.node(Node::Of(Operation::Eq, n, one));
+    let overflow = DeviceFault::Program(tenfold::program::ProgramError::Overflow(wide as usize));
+    assert_eq!(why(call(gpu, linked(&program), 1.0, &x, &mut y)), overflow);
+    program.steps.insert(1, Step::Check { holds: fits, check: 2 });
+    assert_eq!(call(gpu, linked(&program), 1.0, &x, &mut y), Ok(Status(2)));
+    // What cannot be known is no check that fails.
+    program.steps.insert(0, Step::Check { holds: wide, check: 3 });
+    assert_eq!(call(gpu, linked(&program), 1.0, &x, &mut y), Ok(Status(2)));
 }
 
 #[test]
