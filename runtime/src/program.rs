@@ -32,7 +32,9 @@ pub struct Program<'a> {
 /// ```
 /// use tenfold::program::ProgramKernel;
 ///
-/// let kernel = ProgramKernel { name: "scale", code: &[], local: [64, 1, 1], subgroup: 0, features: 0 };
+/// let (instead, settings) = (None, 0);
+/// let kernel =
+///     ProgramKernel { name: "scale", code: &[], local: [64, 1, 1], subgroup: 0, features: 0, instead, settings };
 /// assert_eq!(kernel.threads(), 64);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,10 @@ pub struct ProgramKernel<'a> {
     pub subgroup: u32,
     /// What the device must be able to do: a bit per [`Feature`](tenfold_abi::program::Feature).
     pub features: u64,
+    /// The number of the kernel that takes its place on devices which lack a feature of it, greater than its own.
+    pub instead: Option<u32>,
+    /// The constants that are set when a device makes it ready: a bit per [`Setting`](tenfold_abi::program::Setting).
+    pub settings: u32,
 }
 
 impl ProgramKernel<'_> {
@@ -279,10 +285,14 @@ impl<'a> Program<'a> {
     }
 
     fn check_kernels(&self) -> Result<(), ProgramError> {
-        match self.kernels.iter().position(|record| self.kernel(record).is_none()) {
-            Some(at) => Err(ProgramError::Kernel(at)),
-            None => Ok(()),
+        for (at, record) in self.kernels.iter().enumerate() {
+            let kernel = self.kernel(record).ok_or(ProgramError::Kernel(at))?;
+            let stands_in = |n: u32| n as usize > at && n < self.counts.kernels;
+            if !kernel.instead.is_none_or(stands_in) {
+                return Err(ProgramError::Kernel(at));
+            }
         }
+        Ok(())
     }
 
     fn kernel(&self, record: &[u8; 48]) -> Option<ProgramKernel<'a>> {
@@ -291,8 +301,9 @@ impl<'a> Program<'a> {
         let name = core::str::from_utf8(self.names.get(range(kernel.name)?)?).ok()?;
         let code = self.code.get(range(kernel.code)?)?;
         let whole = kernel.code.0.is_multiple_of(16) && !name.is_empty() && !kernel.local.contains(&0);
-        let tenfold_abi::program::Kernel { local, subgroup, features, .. } = kernel;
-        whole.then_some(ProgramKernel { name, code, local, subgroup, features })
+        let tenfold_abi::program::Kernel { local, subgroup, features, settings, .. } = kernel;
+        let instead = kernel.instead.checked_sub(1);
+        whole.then_some(ProgramKernel { name, code, local, subgroup, features, instead, settings })
     }
 
     fn check_args(&self) -> Result<(), ProgramError> {

@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 
 use tenfold::{Device, DeviceFault, DeviceKind, DeviceTensor, Dyn, Error, Status, Vulkan};
 use tenfold_abi::program::{Node, Operation, Step};
+use tenfold_core::program::Code;
 use tenfold_tests::tools;
 
 use program::{Row, both, call, check, check_shift, kernel, linked, row, twice};
@@ -145,6 +146,28 @@ fn what_a_device_cannot_do_is_told() {
     assert_eq!(fails(&bytes), DeviceFault::Operands);
     let outside = |it: &mut tenfold_core::program::Program| it.workspace = it.node(Node::Const(256));
     assert_eq!(fails(&outside), DeviceFault::Operands);
+}
+
+#[test]
+fn what_a_device_lacks_it_does_without() {
+    let Some(gpu) = gpu() else { return };
+    let x = DeviceTensor::upload(gpu, row(65).view()).expect("there is memory");
+    let mut y = Row::zeros(gpu, [65]).expect("there is memory");
+    let (lacked, noise) = (1 << 63, vec![7; 40]);
+    let mut program = twice();
+    let plain = program.kernels[0].clone();
+    let over =
+        |instead: Code| Code { instead: Some(instead.into()), features: lacked, ..kernel("scale", noise.clone()) };
+    program.kernels = vec![over(over(plain.clone()))];
+    assert_eq!(call(gpu, linked(&program), 1.0, &x, &mut y), Ok(Status::OK));
+    let found = y.download(gpu).expect("it is done");
+    program.kernels = vec![plain.clone()];
+    assert_eq!(call(gpu, linked(&program), 1.0, &x, &mut y), Ok(Status::OK));
+    assert_eq!(found, y.download(gpu).expect("it is done"));
+    program.kernels = vec![over(Code { features: lacked, ..plain })];
+    let feature = "a feature of a later version";
+    let unsupported = DeviceFault::Unsupported { kernel: "scale", feature };
+    assert_eq!(why(call(gpu, linked(&program), 1.0, &x, &mut y)), unsupported);
 }
 
 #[test]

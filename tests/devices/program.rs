@@ -55,7 +55,7 @@ pub(crate) fn twice() -> Program {
 }
 
 pub(crate) fn kernel(name: &str, code: Vec<u8>) -> Code {
-    Code { name: name.into(), code, local: [spirv::GROUP, 1, 1], subgroup: 0, features: 0 }
+    Code { name: name.into(), code, local: [spirv::GROUP, 1, 1], ..Code::default() }
 }
 
 /// What a program's binary would hold of it.

@@ -13,8 +13,10 @@ pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
         match spirv::kernel(&file.module, func) {
             Ok(kernel) => {
                 valid(&kernel).map_err(|e| format!("{}: {e}", kernel.name))?;
-                out.extend(head(&kernel));
-                out.extend(kernel.text.lines().map(str::to_string));
+                for kernel in [Some(&kernel), kernel.instead.as_deref()].into_iter().flatten() {
+                    out.extend(head(kernel));
+                    out.extend(kernel.text.lines().map(str::to_string));
+                }
             }
             Err(refusal) => out.push(format!("error: {refusal}")),
         }
@@ -29,5 +31,7 @@ fn head(kernel: &Kernel) -> Vec<String> {
     });
     let push = kernel.push.iter().map(|p| format!("push {} Param({})", p.dtype.name(), p.param));
     let features = format!("local {:?}, shared {}, features {:?}", kernel.local, kernel.shared, kernel.features);
-    [format!("kernel {}", kernel.name)].into_iter().chain(bindings).chain(push).chain([features]).collect()
+    let settings = (!kernel.settings.is_empty()).then(|| format!("settings {:?}", kernel.settings));
+    let features = [features].into_iter().chain(settings);
+    [format!("kernel {}", kernel.name)].into_iter().chain(bindings).chain(push).chain(features).collect()
 }

@@ -9,11 +9,14 @@ use tenfold_abi::program::Feature;
 use tenfold_core::spirv::Kernel;
 use tenfold_tests::tools;
 
-/// Whether naga and spirv-val accept a shader.
+/// Whether naga and spirv-val accept a shader, and the one that takes its place on some devices.
 pub(crate) fn valid(kernel: &Kernel) -> Result<(), String> {
+    if let Some(instead) = &kernel.instead {
+        valid(instead)?;
+    }
     by_spirv_val(kernel)?;
-    // naga has no memory of 8 bits, and none of 16 in integers.
-    let foreign = [Feature::Storage8, Feature::Storage16];
+    // naga has no memory of 8 bits, none of 16 in integers, and no products of bytes.
+    let foreign = [Feature::Storage8, Feature::Storage16, Feature::Dot8];
     if foreign.iter().any(|f| kernel.features.contains(f)) { Ok(()) } else { by_naga(kernel) }
 }
 

@@ -190,8 +190,8 @@ fn two_kernels() -> tenfold_core::program::Program {
             name: name.into(),
             code: name.bytes().cycle().take(40).collect(),
             local: [64, 1, 1],
-            subgroup: 0,
             features: Feature::F16.bit(),
+            ..<_>::default()
         })
         .into();
     let launch = |kernel, args| Step::Launch { kernel, grid: [n, one, one], shared: zero, args };

@@ -35,7 +35,7 @@ impl Device {
         // SAFETY: handles are used while their parents live, and this struct keeps the parents.
         unsafe {
             let entry = ash::Entry::load().map_err(|e| e.to_string())?;
-            let about = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
+            let about = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
             let of = vk::InstanceCreateInfo::default().application_info(&about);
             let instance = named("instance", entry.create_instance(&of, None))?;
             let found = named("devices", instance.enumerate_physical_devices())?;
@@ -45,7 +45,11 @@ impl Device {
             let family = family.ok_or("no queue for compute")? as u32;
             let (mut f11, mut f12) =
                 (vk::PhysicalDeviceVulkan11Features::default(), vk::PhysicalDeviceVulkan12Features::default());
+            let mut f13 = vk::PhysicalDeviceVulkan13Features::default();
             let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut f11).push_next(&mut f12);
+            if instance.get_physical_device_properties(physical).api_version >= vk::API_VERSION_1_3 {
+                features = features.push_next(&mut f13);
+            }
             instance.get_physical_device_features2(physical, &mut features);
             let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
             let of = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut features);

@@ -29,6 +29,7 @@ mod programs;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/random.rs"]
 mod random;
+mod rows;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/shape.rs"]
 mod shape;

@@ -86,7 +86,7 @@ fn expr(func: &PrimFunc, id: ExprId, seen: &mut BTreeSet<ExprId>) -> u64 {
         // A thread's part of the products and sums of a tile: 16 of each for a lane.
         Expr::Call(Intrinsic::Warp(Warp::Mma), args, _) => 32 * own + inner(args),
         Expr::Call(Intrinsic::Warp(Warp::LdMatrix | Warp::LdMatrixTrans | Warp::ShuffleXor(_)), args, _) => inner(args),
-        Expr::Call(Intrinsic::CopyAsync, args, _) => inner(args),
+        Expr::Call(Intrinsic::CopyAsync | Intrinsic::Group(_), args, _) => inner(args),
         Expr::Call(_, args, _) => own + inner(args),
         Expr::Shuffle(vectors, _) => inner(vectors),
         Expr::Ramp(a, b, _) => inner(&[*a, *b]),

@@ -59,6 +59,10 @@ pub struct Code {
     pub subgroup: u32,
     /// What the device must be able to do: a bit per [`Feature`](tenfold_abi::program::Feature).
     pub features: u64,
+    /// What devices take that lack one of these: of the same arguments and threads.
+    pub instead: Option<Box<Code>>,
+    /// The constants that a device may set: a bit per [`Setting`](tenfold_abi::program::Setting).
+    pub settings: u32,
 }
 
 impl Program {
@@ -100,13 +104,14 @@ impl Program {
     /// More of something than 32 bits count.
     pub fn write(&self) -> Result<Vec<u8>, CompileError> {
         let (mut names, mut code, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
-        for kernel in &self.kernels {
+        for (kernel, instead) in self.codes() {
             let name = place(&mut names, kernel.name.as_bytes())?;
             let code = place(&mut code, &kernel.code)?;
-            let Code { local, subgroup, features, .. } = *kernel;
-            kernels.push(Kernel { name, code, local, subgroup, features }.encode());
+            let instead = instead.map_or(Ok(0), |at| count(at + 1))?;
+            let Code { local, subgroup, features, settings, .. } = *kernel;
+            kernels.push(Kernel { name, code, local, subgroup, features, instead, settings }.encode());
         }
-        let mut out = self.counts(&names, &code)?.encode().to_vec();
+        let mut out = self.counts(&names, &code, kernels.len())?.encode().to_vec();
         part(&mut out, &encoded(&self.nodes, |node| node.encode()));
         part(&mut out, &encoded(&self.buffers, |buffer| buffer.encode()));
         part(&mut out, &encoded(&self.constants, |constant| u128::from(constant.bytes).to_le_bytes()));
@@ -118,7 +123,22 @@ impl Program {
         Ok(out)
     }
 
-    fn counts(&self, names: &[u8], code: &[u8]) -> Result<Counts, CompileError> {
+    /// The kernels as they are numbered, each with the number of the one that may take its place: those behind all that
+    /// are launched.
+    fn codes(&self) -> Vec<(&Code, Option<usize>)> {
+        let mut all: Vec<(&Code, Option<usize>)> = self.kernels.iter().map(|kernel| (kernel, None)).collect();
+        let mut at = 0;
+        while at < all.len() {
+            if let Some(instead) = &all[at].0.instead {
+                all[at].1 = Some(all.len());
+                all.push((instead, None));
+            }
+            at += 1;
+        }
+        all
+    }
+
+    fn counts(&self, names: &[u8], code: &[u8], kernels: usize) -> Result<Counts, CompileError> {
         let Self { dims, params, results, scalars, workspace, .. } = *self;
         Ok(Counts {
             dims,
@@ -129,7 +149,7 @@ impl Program {
             nodes: count(self.nodes.len())?,
             buffers: count(self.buffers.len())?,
             constants: count(self.constants.len())?,
-            kernels: count(self.kernels.len())?,
+            kernels: count(kernels)?,
             steps: count(self.steps.len())?,
             args: count(self.args.len())?,
             names: count(names.len())?,

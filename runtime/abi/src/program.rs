@@ -19,7 +19,7 @@
 use crate::DType;
 
 /// The layout described here.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// How many bytes the header has.
 pub const HEADER: usize = 64;
@@ -335,23 +335,52 @@ pub struct Kernel {
     pub subgroup: u32,
     /// What the device must be able to do: a bit per [`Feature`].
     pub features: u64,
+    /// The kernel that takes its place on devices which lack a feature of it: one more than its number, which is greater
+    /// than its own; 0 if there is none. Both take the same arguments and are launched with the same groups.
+    pub instead: u32,
+    /// The constants of its code that a device may set: a bit per [`Setting`].
+    pub settings: u32,
+}
+
+/// A constant of a kernel's code that is set when a device makes the kernel ready: in SPIR-V the specialisation constant
+/// with this number as its `SpecId`, of 32 bits. Where nobody sets it, it is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Setting {
+    /// How many subgroups a group has; 0 where that is known no sooner than it runs.
+    Subgroups = 0,
+}
+
+impl Setting {
+    /// All of them, in the order of their bits.
+    pub const ALL: [Self; 1] = [Self::Subgroups];
+
+    /// Its bit.
+    #[must_use]
+    pub const fn bit(self) -> u32 {
+        1 << self as u8
+    }
 }
 
 impl Kernel {
     /// Its record.
     #[must_use]
     pub fn encode(self) -> [u8; 48] {
-        let Self { name, code, local: [x, y, z], subgroup, features } = self;
+        let Self { name, code, local: [x, y, z], subgroup, features, instead, settings } = self;
         let (low, high) = (features as u32, (features >> 32) as u32);
-        bytes([name.0, name.1, code.0, code.1, x, y, z, subgroup, low, high, 0, 0])
+        bytes([name.0, name.1, code.0, code.1, x, y, z, subgroup, low, high, instead, settings])
     }
 
     /// The kernel of a record, if it is one.
     #[must_use]
     pub fn decode(record: &[u8; 48]) -> Option<Self> {
-        let [name, chars, code, len, x, y, z, subgroup, low, high, 0, 0] = words(record) else { return None };
+        let [name, chars, code, len, x, y, z, subgroup, low, high, instead, settings] = words(record);
         let features = u64::from(low) | u64::from(high) << 32;
-        Some(Self { name: (name, chars), code: (code, len), local: [x, y, z], subgroup, features })
+        let known = Setting::ALL.into_iter().fold(0, |bits, setting| bits | setting.bit());
+        let kernel =
+            Self { name: (name, chars), code: (code, len), local: [x, y, z], subgroup, features, instead, settings };
+        (settings & !known == 0).then_some(kernel)
     }
 }
 

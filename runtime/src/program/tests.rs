@@ -35,7 +35,9 @@ impl Written {
         ];
         let buffer = |place, access| Buffer { place, dtype: DType::F32, access, bytes: 2 }.encode();
         let features = tenfold_abi::program::Feature::I64.bit();
-        let kernel = Kernel { name: (0, 4), code: (0, 20), local: [64, 1, 1], subgroup: 0, features };
+        let (instead, settings) = (0, tenfold_abi::program::Setting::Subgroups.bit());
+        let (name, code, local) = ((0, 4), (0, 20), [64, 1, 1]);
+        let kernel = Kernel { name, code, local, subgroup: 0, features, instead, settings };
         let launch = Step::Launch { kernel: 0, grid: [4, 5, 5], shared: 1, args: (0, 4) };
         let args = [Arg::Buffer(0), Arg::Buffer(1), Arg::I32(0), Arg::Scalar(0, DType::F16)];
         Self {
@@ -99,7 +101,9 @@ fn what_is_written_is_read() {
     assert_eq!((program.dims(), program.params(), program.results(), program.scalars()), (1, 1, 1, 1));
     let kernels: Vec<_> = program.kernels().collect();
     let features = tenfold_abi::program::Feature::I64.bit();
-    let kernel = ProgramKernel { name: "copy", code: &[7; 20], local: [64, 1, 1], subgroup: 0, features };
+    let (instead, settings) = (None, tenfold_abi::program::Setting::Subgroups.bit());
+    let (name, code, local) = ("copy", &[7; 20], [64, 1, 1]);
+    let kernel = ProgramKernel { name, code, local, subgroup: 0, features, instead, settings };
     assert_eq!(kernels, [kernel]);
     assert_eq!(program.constants().collect::<Vec<_>>(), [12]);
     assert_eq!(program.buffers().count(), 2);

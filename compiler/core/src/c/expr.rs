@@ -209,7 +209,10 @@ impl Body<'_> {
             }
             Expr::If(..) => self.value(id),
             // `LowerMath` has expanded the first; vectors are for back ends that have them.
-            Expr::Call(Intrinsic::QMultiplyShift | Intrinsic::Warp(_) | Intrinsic::CopyAsync, ..)
+            Expr::Call(
+                Intrinsic::QMultiplyShift | Intrinsic::Warp(_) | Intrinsic::Group(_) | Intrinsic::CopyAsync,
+                ..,
+            )
             | Expr::Ramp(..)
             | Expr::Broadcast(..)
             | Expr::Shuffle(..) => {

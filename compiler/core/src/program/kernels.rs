@@ -51,15 +51,22 @@ fn of_shader(module: &Module, func: &PrimFunc) -> Result<(DeviceKernel, String),
         let message = format!("`{kernel}`: {what} has no SPIR-V for Vulkan 1.1");
         CompileError { kind: ErrorKind::Target, loc: func.loc, message, help: Some(why) }
     })?;
-    let features = kernel.features.iter().fold(0, |bits, feature| bits | feature.bit());
-    let code = kernel.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let constants = kernel.bindings.into_iter().filter_map(|binding| match binding.source {
-        Source::Constant(hash) => Some(hash),
+    let constants = kernel.bindings.iter().filter_map(|binding| match &binding.source {
+        Source::Constant(hash) => Some(hash.clone()),
         Source::Param(_) => None,
     });
     let constants = constants.collect();
-    let code = Code { name: kernel.name, code, local: kernel.local, subgroup: 0, features };
-    Ok((DeviceKernel { code, constants }, kernel.text))
+    let text = [Some(&kernel), kernel.instead.as_deref()].into_iter().flatten().map(|kernel| kernel.text.as_str());
+    let text = text.collect::<Vec<_>>().join("\n");
+    Ok((DeviceKernel { code: of_words(kernel), constants }, text))
+}
+
+fn of_words(kernel: spirv::Kernel) -> Code {
+    let features = kernel.features.iter().fold(0, |bits, feature| bits | feature.bit());
+    let settings = kernel.settings.iter().fold(0, |bits, setting| bits | setting.bit());
+    let code = kernel.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let instead = kernel.instead.map(|kernel| Box::new(of_words(*kernel)));
+    Code { name: kernel.name, code, local: kernel.local, subgroup: 0, features, instead, settings }
 }
 
 /// Threads of a group, at most.
@@ -95,7 +102,7 @@ fn of_ptx(
     })?;
     let constants = device_function::constants(func).into_iter().map(|(_, id)| module.constant(id).hash.clone());
     let constants = constants.collect();
-    let code = Code { name, code: text.clone().into_bytes(), local, subgroup: 0, features: 0 };
+    let code = Code { name, code: text.clone().into_bytes(), local, ..Code::default() };
     Ok((DeviceKernel { code, constants }, text))
 }
 

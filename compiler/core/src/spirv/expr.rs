@@ -164,9 +164,10 @@ impl Body<'_> {
             (Intrinsic::Word, parts) => Ok(self.out.packed(parts)),
             (Intrinsic::Dot(Dot::Bytes { signed }), [a, b]) => Ok(self.out.dot_bytes(signed, *a, *b)),
             (Intrinsic::Dot(Dot::Bf16), [a, b]) => Ok(self.out.dot_bf16(*a, *b)),
+            (Intrinsic::Group(f), [x]) => self.group(f, kind, *x),
             (Intrinsic::Warp(f), _) => Err(Cannot {
                 what: format!("`{}`", f.name()),
-                why: "Vulkan does not say how many threads a subgroup has: share memory instead",
+                why: "Vulkan does not say how many threads a subgroup has: reduce in the group, or share memory",
             }),
             _ => Err(Cannot::unexpanded(format!("{f:?}"))),
         }
@@ -196,7 +197,7 @@ impl Out {
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, kind: Kind, a: Id, b: Id, literal: Option<i64>) -> Made {
+    pub(super) fn binary(&mut self, op: BinaryOp, kind: Kind, a: Id, b: Id, literal: Option<i64>) -> Made {
         match kind {
             Kind::Bool => {
                 let logical = match op {

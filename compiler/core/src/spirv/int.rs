@@ -1,12 +1,14 @@
 //! Integers: every operation is total, and wraps. Vulkan leaves division by zero, the quotient that overflows and
 //! remainders of negative numbers undefined.
 
-use spirv::Op;
+use spirv::{Op, PackedVectorFormat};
+use tenfold_abi::program::Feature;
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
 
 use super::expr::{Cannot, Made};
 use super::kind::{Kind, U32};
 use super::out::{Id, Out};
+use super::words::{Operand, named};
 
 pub(super) fn width(kind: Kind) -> u32 {
     match kind {
@@ -208,6 +210,19 @@ impl Out {
     /// The sum of the products of four bytes of two words each.
     pub(super) fn dot_bytes(&mut self, signed: [bool; 2], a: Id, b: Id) -> Id {
         let ty = self.int(32);
+        if self.optional {
+            self.need(Feature::Dot8);
+            let (op, a, b) = match signed {
+                [true, true] => (Op::SDot, a, b),
+                [false, false] => (Op::UDot, a, b),
+                [true, false] => (Op::SUDot, a, b),
+                [false, true] => (Op::SUDot, b, a),
+            };
+            let (id, bytes) = (self.id(), PackedVectorFormat::PackedVectorFormat4x8Bit);
+            let operands = vec![Operand::Id(a), Operand::Id(b), named(bytes as u32, bytes)];
+            self.push(op, Some(ty), Some(id), operands);
+            return id;
+        }
         let mut sum = None;
         for place in 0..4 {
             let (from, count) = (self.word(8 * place), self.word(8));

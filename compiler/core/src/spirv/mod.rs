@@ -5,6 +5,7 @@
 mod cast;
 mod expr;
 mod float;
+mod group;
 mod half;
 mod int;
 mod interface;
@@ -18,7 +19,7 @@ mod words;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use tenfold_abi::program::Feature;
+use tenfold_abi::program::{Feature, Setting};
 use tenfold_ir::tir::{FuncKind, Phase, PrimFunc};
 use tenfold_ir::{DType, Module};
 
@@ -70,7 +71,14 @@ pub struct Kernel {
     pub shared: u32,
     /// What a device must have.
     pub features: BTreeSet<Feature>,
+    /// The specialisation constants that a device may set.
+    pub settings: BTreeSet<Setting>,
+    /// What devices take that lack a feature which it only gains by: the same without these.
+    pub instead: Option<Box<Kernel>>,
 }
+
+/// Features that a kernel gains by where a device has them, and does without elsewhere.
+const OPTIONAL: [Feature; 2] = [Feature::SubgroupArithmetic, Feature::Dot8];
 
 /// Something that SPIR-V for Vulkan 1.1 cannot hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -117,6 +125,16 @@ pub fn kernel(module: &Module, func: &PrimFunc) -> Result<Kernel, Refusal> {
     if func.kind != FuncKind::Device || func.phase != Phase::Target {
         return Err(refusal("a function of the host", "run SplitHostDevice and LowerMath before"));
     }
-    let written = stmt::written(module, &crate::without_vectors::without_vectors_of(func))?;
-    Ok(Kernel { words: written.module.words(), text: written.module.text(), ..written.kernel })
+    let func = crate::without_vectors::without_vectors_of(func);
+    let made = |optional| -> Result<Kernel, Refusal> {
+        let written = stmt::written(module, &func, optional)?;
+        Ok(Kernel { words: written.module.words(), text: written.module.text(), ..written.kernel })
+    };
+    let kernel = made(true)?;
+    let instead = if OPTIONAL.iter().any(|feature| kernel.features.contains(feature)) {
+        Some(Box::new(made(false)?))
+    } else {
+        None
+    };
+    Ok(Kernel { instead, ..kernel })
 }

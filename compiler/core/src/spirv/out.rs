@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use spirv::{AddressingModel, Capability, Decoration, GlslStd450Op, MemoryModel, Op, StorageClass};
+use spirv::{AddressingModel, BuiltIn, Capability, Decoration, GlslStd450Op, MemoryModel, Op, StorageClass};
 
-use super::Feature;
 use super::kind::{F32, F64, Kind};
 use super::words::{Instruction, Module, Operand, named};
+use super::{Feature, Setting};
 
 /// A result.
 pub(super) type Id = u32;
@@ -23,10 +23,15 @@ pub(super) struct Out {
     here: Id,
     helpers: BTreeMap<&'static str, Id>,
     pub(super) features: BTreeSet<Feature>,
+    pub(super) settings: BTreeMap<Setting, Id>,
+    /// Variables of the shader's interface that hold a word, by what is in them.
+    inputs: BTreeMap<u32, Id>,
+    /// Whether features may be used that a device need not have.
+    pub(super) optional: bool,
 }
 
 impl Out {
-    pub(super) fn new() -> Out {
+    pub(super) fn new(optional: bool) -> Out {
         let mut module = Module::default();
         let plain = |op, operands| Instruction::new(op, None, None, operands);
         module.capabilities.push(plain(Op::Capability, vec![named(Capability::Shader as u32, Capability::Shader)]));
@@ -38,7 +43,9 @@ impl Out {
         ];
         module.memory_model.push(plain(Op::MemoryModel, model));
         let (known, helpers) = (BTreeMap::new(), BTreeMap::new());
-        Out { module, next: 2, known, glsl: 1, code: Vec::new(), here: 0, helpers, features: BTreeSet::new() }
+        let (features, settings, inputs) = <_>::default();
+        let code = Vec::new();
+        Out { module, next: 2, known, glsl: 1, code, here: 0, helpers, features, settings, inputs, optional }
     }
 
     pub(super) fn id(&mut self) -> Id {
@@ -56,16 +63,22 @@ impl Out {
         if !self.features.insert(feature) {
             return;
         }
-        let (capability, extension) = match feature {
-            Feature::I64 => (Capability::Int64, None),
-            Feature::F64 => (Capability::Float64, None),
-            Feature::Storage8 => (Capability::StorageBuffer8BitAccess, Some("SPV_KHR_8bit_storage")),
-            Feature::Storage16 => (Capability::StorageBuffer16BitAccess, None),
+        let dots = [Capability::DotProduct, Capability::DotProductInput4x8BitPacked];
+        let (capabilities, extension) = match feature {
+            Feature::I64 => (&[Capability::Int64][..], None),
+            Feature::F64 => (&[Capability::Float64][..], None),
+            Feature::Storage8 => (&[Capability::StorageBuffer8BitAccess][..], Some("SPV_KHR_8bit_storage")),
+            Feature::Storage16 => (&[Capability::StorageBuffer16BitAccess][..], None),
+            Feature::Subgroup => (&[Capability::GroupNonUniform][..], None),
+            Feature::SubgroupArithmetic => (&[Capability::GroupNonUniformArithmetic][..], None),
+            Feature::Dot8 => (&dots[..], Some("SPV_KHR_integer_dot_product")),
             // Nothing that this back end writes asks for another.
             _ => return,
         };
         let of = |op, operand| Instruction::new(op, None, None, vec![operand]);
-        self.module.capabilities.push(of(Op::Capability, named(capability as u32, capability)));
+        for capability in capabilities {
+            self.module.capabilities.push(of(Op::Capability, named(*capability as u32, capability)));
+        }
         if let Some(name) = extension {
             self.module.extensions.push(of(Op::Extension, Operand::Text(name.into())));
         }
@@ -229,6 +242,41 @@ impl Out {
         let id = self.id();
         let inst = Instruction::new(Op::Variable, Some(pointer), Some(id), vec![named(class as u32, class)]);
         self.module.globals.push(inst);
+        id
+    }
+
+    /// A word that the device gives a shader.
+    pub(super) fn input_word(&mut self, builtin: BuiltIn, name: &str) -> Id {
+        let word = self.int(32);
+        let variable = match self.inputs.get(&(builtin as u32)) {
+            Some(variable) => *variable,
+            None => {
+                let variable = self.global(StorageClass::Input, word);
+                self.name(variable, name);
+                self.decorate(variable, Decoration::BuiltIn, vec![named(builtin as u32, builtin)]);
+                self.inputs.insert(builtin as u32, variable);
+                variable
+            }
+        };
+        self.op(Op::Load, word, &[variable])
+    }
+
+    /// The variables of [`Out::input_word`].
+    pub(super) fn inputs(&self) -> impl Iterator<Item = Id> {
+        self.inputs.values().copied()
+    }
+
+    /// A constant that a device may set, else 0.
+    pub(super) fn setting(&mut self, setting: Setting, name: &str) -> Id {
+        if let Some(id) = self.settings.get(&setting) {
+            return *id;
+        }
+        let (word, id) = (self.int(32), self.id());
+        self.name(id, name);
+        self.decorate(id, Decoration::SpecId, vec![Operand::Word(setting as u32)]);
+        let inst = Instruction::new(Op::SpecConstant, Some(word), Some(id), vec![Operand::Word(0)]);
+        self.module.globals.push(inst);
+        self.settings.insert(setting, id);
         id
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use spirv::{ExecutionMode, ExecutionModel, MemorySemantics, Op, Scope as SpirvScope, StorageClass};
 use tenfold_ir::Module;
-use tenfold_ir::tir::{BufId, ExprId, Launch, LoopKind, PrimFunc, Scope, Stmt, ThreadAxis, VarId};
+use tenfold_ir::tir::{BufId, ExprId, Launch, LoopKind, PrimFunc, Scope, Stmt, ThreadAxis, VarId, accesses, expr_vars};
 
 use super::expr::Cannot;
 use super::interface::{self, Pushed};
@@ -34,6 +34,12 @@ pub(super) struct Body<'a> {
     pub(super) places: BTreeMap<BufId, Place>,
     pub(super) pushed: Option<Pushed>,
     pub(super) numbers: [u32; 2],
+    /// Threads of the group.
+    pub(super) threads: u32,
+    /// Bytes that they share.
+    pub(super) shared: u32,
+    /// What they share for reductions, by the type of an element.
+    pub(super) met: BTreeMap<Id, Id>,
     pub(super) vars: BTreeMap<VarId, Id>,
     /// What the statement has computed, by scope.
     pub(super) known: Vec<HashMap<ExprId, Id>>,
@@ -45,19 +51,22 @@ pub(super) struct Written {
     pub(super) kernel: Kernel,
 }
 
+/// Turns of a loop over an array of a thread up to which it is written out.
+const WRITTEN_OUT: i64 = 64;
+
 type Done = Result<(), Cannot>;
 
 /// Writes a kernel.
-pub(super) fn written(module: &Module, func: &PrimFunc) -> Result<Written, Refusal> {
+pub(super) fn written(module: &Module, func: &PrimFunc, optional: bool) -> Result<Written, Refusal> {
     let refusal = |e: Cannot| Refusal { kernel: func.name.clone(), what: e.what, why: e.why.into() };
-    write(module, func).map_err(refusal)
+    write(module, func, optional).map_err(refusal)
 }
 
-fn write(module: &Module, func: &PrimFunc) -> Result<Written, Cannot> {
+fn write(module: &Module, func: &PrimFunc, optional: bool) -> Result<Written, Cannot> {
     let why = "a shader says how many threads a group has: give loops over threads constant extents";
     let open = || Cannot { what: "a number of threads that is not constant".into(), why };
     let local = kernel::threads(func).ok_or_else(open)?;
-    let mut out = Out::new();
+    let mut out = Out::new(optional);
     let bindings = interface::bindings(module, func);
     let mut places = interface::bind(&mut out, func, &bindings);
     let (pushed, push) = interface::pushed(&mut out, func)?;
@@ -72,14 +81,17 @@ fn write(module: &Module, func: &PrimFunc) -> Result<Written, Cannot> {
             _ => {}
         }
     }
-    let mut body = Body { func, out, places, pushed, numbers, vars: BTreeMap::new(), known: vec![HashMap::new()] };
+    let (vars, met, known) = (BTreeMap::new(), BTreeMap::new(), vec![HashMap::new()]);
+    let threads = local.iter().product();
+    let mut body = Body { func, out, places, pushed, numbers, threads, shared, met, vars, known };
     let entry = body.function(&own)?;
-    let mut out = body.out;
+    let (mut out, shared) = (body.out, body.shared);
     entry_point(&mut out, entry, numbers, local);
-    let features = out.features.clone();
+    let (features, settings) = (out.features.clone(), out.settings.keys().copied().collect());
     let bindings = bindings.into_iter().map(|(_, binding)| binding).collect();
-    let (name, words, text) = (func.name.clone(), Vec::new(), String::new());
-    Ok(Written { module: out.finish(), kernel: Kernel { name, words, text, bindings, push, local, shared, features } })
+    let (name, words, text, instead) = (func.name.clone(), Vec::new(), String::new(), None);
+    let kernel = Kernel { name, words, text, bindings, push, local, shared, features, settings, instead };
+    Ok(Written { module: out.finish(), kernel })
 }
 
 fn entry_point(out: &mut Out, entry: Id, numbers: [u32; 2], local: [u32; 3]) {
@@ -89,6 +101,7 @@ fn entry_point(out: &mut Out, entry: Id, numbers: [u32; 2], local: [u32; 3]) {
         Operand::Text("main".into()),
     ];
     operands.extend(refs(&numbers));
+    operands.extend(out.inputs().map(Operand::Id));
     out.module.entry_points.push(Instruction::new(Op::EntryPoint, None, None, operands));
     let mut mode = vec![Operand::Id(entry), named(ExecutionMode::LocalSize as u32, ExecutionMode::LocalSize)];
     mode.extend(local.map(Operand::Word));
@@ -99,7 +112,7 @@ impl Body<'_> {
     fn function(&mut self, own: &[BufId]) -> Result<Id, Cannot> {
         let name = self.func.name.clone();
         // The writer goes into the closure and comes back out of it.
-        let out = std::mem::replace(&mut self.out, Out::new());
+        let out = std::mem::replace(&mut self.out, Out::new(false));
         let mut out = out;
         let (id, result) = out.entry(&name, |out| {
             std::mem::swap(&mut self.out, out);
@@ -135,7 +148,8 @@ impl Body<'_> {
                 self.stmt(body)
             }
             Stmt::For { var, min, extent, kind, body, .. } => {
-                self.for_(*var, *min, *extent, *kind == LoopKind::Unrolled, body)
+                let unroll = *kind == LoopKind::Unrolled || self.walks_registers(*var, *extent, body);
+                self.for_(*var, *min, *extent, unroll, body)
             }
             Stmt::While { cond, body } => self.while_(*cond, body),
             Stmt::If { cond, then, otherwise } => self.if_(*cond, then, otherwise.as_deref()),
@@ -174,6 +188,14 @@ impl Body<'_> {
         };
         self.vars.insert(var, value);
         Ok(())
+    }
+
+    /// Whether a loop says where in an array of the thread's own: written out, the array is registers.
+    fn walks_registers(&self, var: VarId, extent: ExprId, body: &Stmt) -> bool {
+        let own = |buf: BufId| self.func.buffers[buf.0 as usize].scope == Scope::Local;
+        let walks = |index: &[ExprId]| index.iter().any(|e| expr_vars(self.func, *e).contains(&var));
+        self.func.literal(extent).is_some_and(|n| n <= WRITTEN_OUT)
+            && accesses(self.func, body).iter().any(|a| own(a.buf) && a.index.as_deref().is_some_and(walks))
     }
 
     fn for_(&mut self, var: VarId, min: ExprId, extent: ExprId, unroll: bool, body: &Stmt) -> Done {
@@ -244,6 +266,11 @@ impl Body<'_> {
         if !memory::is_shared(scope) {
             return Err(Cannot { what: "a barrier of a warp".into(), why: "use shared memory and its barrier" });
         }
+        self.wait();
+        Ok(())
+    }
+
+    pub(super) fn wait(&mut self) {
         let semantics =
             MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY | MemorySemantics::UNIFORM_MEMORY;
         let group = self.out.word(SpirvScope::Workgroup as u32);
@@ -254,6 +281,17 @@ impl Body<'_> {
             None,
             vec![Operand::Id(group), Operand::Id(group), Operand::Id(semantics)],
         );
+    }
+
+    /// What is done where a condition holds.
+    pub(super) fn when(&mut self, cond: Id, then: impl FnOnce(&mut Self) -> Done) -> Done {
+        let [yes, merge] = [0; 2].map(|_: u32| self.out.id());
+        self.out.selection_merge(merge);
+        self.out.branch_if(cond, yes, merge);
+        self.out.begin(yes);
+        then(self)?;
+        self.out.branch(merge);
+        self.out.begin(merge);
         Ok(())
     }
 }

@@ -1,39 +1,67 @@
-//! Reductions over threads that meet in warps: each step combines what two threads have, until all have the whole.
+//! Reductions over threads of a group: in the warps of a device that has them, else as the back end makes them.
 //!
-//! Threads of a warp exchange their parts in registers. A group of several warps keeps a word of each in shared memory,
+//! In warps each step combines what two threads have, until all have the whole. Threads of a warp exchange their parts in registers. A group of several warps keeps a word of each in shared memory,
 //! waits once, and every warp combines these words for itself. The order in which parts are combined follows from the
 //! number of threads alone.
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp, ReduceOp};
-use tenfold_ir::tir::{Access, Bit, BufId, Builder, ExprId, Intrinsic, Scope, Stmt, WARP, Warp};
+use tenfold_ir::tir::{Access, Bit, BufId, Builder, ExprId, Group, Intrinsic, Scope, Stmt, WARP, Warp};
 
 use super::kernel::with_alloc;
 use crate::pass::PassContext;
-use crate::target::Device;
+
+/// How threads of a device reduce together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meeting {
+    /// They exchange parts in warps of [`WARP`] threads.
+    Warps,
+    /// All of a group, by [`Group`]: how many threads run side by side is not known.
+    Group,
+}
+
+impl Meeting {
+    /// That of a device; processors have none.
+    pub(super) fn of(context: &PassContext) -> Option<Meeting> {
+        context.target.device.map(|device| if device.is_ptx() { Meeting::Warps } else { Meeting::Group })
+    }
+
+    /// Whether so many threads of a group, all that it has, can reduce so.
+    pub(super) fn takes(self, threads: i64) -> bool {
+        match self {
+            Meeting::Warps => are_warps(threads),
+            Meeting::Group => threads > 0,
+        }
+    }
+}
 
 /// Threads of a group that reduce together: neighbours along x, the only axis with threads.
 #[derive(Clone, Copy)]
 pub(super) struct Threads {
-    /// How many: a warp, or several.
+    /// How they meet.
+    pub meeting: Meeting,
+    /// How many: a warp, or several; all that the group has where they meet as such.
     pub count: i64,
     /// The number of a thread among them.
     pub number: ExprId,
 }
 
-/// Whether threads of a device meet in warps.
-pub(super) fn has_warps(context: &PassContext) -> bool {
-    context.target.device.is_some_and(Device::is_ptx)
-}
-
 /// Whether so many threads are warps whose words one of them can combine.
-pub(super) fn are_warps(threads: i64) -> bool {
+fn are_warps(threads: i64) -> bool {
     threads > 0 && threads % WARP == 0 && threads <= WARP * WARP
 }
 
 impl Threads {
     /// Every thread's `part`, of one element, becomes what all of them make together; `before` stands in front.
     pub(super) fn combine(self, b: &mut Builder, part: BufId, op: ReduceOp, before: Vec<Stmt>) -> Combined {
+        if self.meeting == Meeting::Group
+            && let Some(f) = Group::of(op)
+        {
+            let own = load(b, part);
+            let ty = b.ty(own);
+            let whole = b.call(Intrinsic::Group(f), vec![own], ty);
+            return Combined { all: before.into_iter().chain([store(b, part, whole)]).collect(), buffers: Vec::new() };
+        }
         let dtype = b.buf(part).dtype;
         let other = b.buffer("other", dtype, vec![IntExpr::from(1)], Scope::Local);
         let mut all = before;

@@ -3,8 +3,8 @@
 //!
 //! Runs where blocks are. Of a loop over threads that is annotated `cross_thread`, the block inside must have an init and
 //! store `b[i] = b[i] op term` with an operator that takes any order; the loops between bind reduce iterators alone. Each
-//! thread reduces its part, the parts are combined in registers where threads run in warps (`butterfly`), else by halves
-//! with barriers between, and the first thread writes the result. A function that is `strict` is refused for floats, since the order changes. Other loops are left alone.
+//! thread reduces its part, the parts are combined as the device does it (`butterfly`), elsewhere by halves with barriers
+//! between, and the first thread writes the result. A function that is `strict` is refused for floats, since the order changes. Other loops are left alone.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use tenfold_ir::tir::{
     VarId, expr_vars,
 };
 
-use super::butterfly::{Threads, are_warps, has_warps};
+use super::butterfly::{Meeting, Threads};
 use super::kernel::{Made, bare, block_of, constant, is_thread, refuse, try_body, try_children, with_alloc};
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
@@ -29,8 +29,8 @@ pub(crate) const PASS: Pass = Pass::on_prim_func("LowerCrossThreadReduction", &l
     .about("makes butterflies of warps or trees in shared memory of reductions over threads");
 
 fn lower_cross_thread_reduction(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
-    let warps = has_warps(context);
-    try_body(func, |b, body| Lower { b, around: Vec::new(), others: false, warps }.stmt(body))
+    let meeting = Meeting::of(context);
+    try_body(func, |b, body| Lower { b, around: Vec::new(), others: false, meeting }.stmt(body))
 }
 
 struct Lower<'b> {
@@ -39,8 +39,8 @@ struct Lower<'b> {
     around: Vec<(VarId, i64)>,
     /// Whether a loop over threads is around.
     others: bool,
-    /// Whether threads exchange values in warps.
-    warps: bool,
+    /// How threads of the device reduce together.
+    meeting: Option<Meeting>,
 }
 
 /// `buf[index] = buf[index] op term`, beginning with `init`.
@@ -98,7 +98,7 @@ impl Lower<'_> {
         let part = self.b.buffer("part", dtype, Vec::new(), Scope::Local);
         let mut all = self.own_part(part, &update, &block, &loops);
         let values = block.iters.iter().map(|i| (i.var, i.value)).collect();
-        let body = if let Some((group, op)) = self.in_warps(var, kind, threads, update.op) {
+        let body = if let Some((group, op)) = self.together(var, kind, threads, update.op) {
             let combined = group.combine(self.b, part, op, all);
             let total = self.b.load(part, Vec::new(), Access::Proven);
             let last = self.result(total, var, &update);
@@ -116,12 +116,12 @@ impl Lower<'_> {
         Ok(Stmt::For { var, min, extent, kind, annotations, body: Box::new(body) })
     }
 
-    /// The threads, if they are warps and have no others beside them.
-    fn in_warps(&mut self, var: VarId, kind: LoopKind, count: i64, op: BinaryOp) -> Option<(Threads, ReduceOp)> {
+    /// The threads, if they can reduce together and have no others beside them.
+    fn together(&mut self, var: VarId, kind: LoopKind, count: i64, op: BinaryOp) -> Option<(Threads, ReduceOp)> {
         let x = kind == LoopKind::ThreadBound(ThreadAxis::Thread(0));
-        let alone = self.warps && x && !self.others && are_warps(count);
-        let op = unit(op).filter(|_| alone)?;
-        Some((Threads { count, number: self.b.read(var) }, op))
+        let meeting = self.meeting.filter(|meeting| x && !self.others && meeting.takes(count))?;
+        let op = unit(op)?;
+        Some((Threads { meeting, count, number: self.b.read(var) }, op))
     }
 
     /// The loops down to the block, and the block.

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Annotation, Dot, Warp};
+use super::{Annotation, Dot, Group, Warp};
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::{ConstId, DType, Loc, Scalar};
@@ -163,6 +163,8 @@ pub enum Intrinsic {
     Dot(Dot),
     /// `ldmatrix(row)`, `mma(a, b, c)`: what the threads of a warp do together, with a part of each operand a thread.
     Warp(Warp),
+    /// `group_sum(x)` and its kin: what the threads of a block make of a value of each.
+    Group(Group),
     /// `copy_async(x)` of 16 bytes that lie side by side in memory of all blocks: all that is stored, to as many in shared
     /// memory. They are there behind the next barrier of the block, and nobody touches them before.
     CopyAsync,

@@ -2,7 +2,7 @@
 
 use super::parse::{Parsed, Parser, access, dtype};
 use super::verify_types::expected;
-use super::{Dot, Elem, Expr, ExprId, Intrinsic, Ty, Warp, operands};
+use super::{Dot, Elem, Expr, ExprId, Group, Intrinsic, Ty, Warp, operands};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::relax::{binary_name, compare_name, unary_name};
 use crate::{DType, Scalar};
@@ -199,6 +199,10 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 let ty = self.parser.func.exprs.ty(*last);
                 warp(name).map_or(Expr::Index(0), |f| Expr::Call(Intrinsic::Warp(f), args, ty))
             }
+            (_, None, [x]) if group(name).is_some() => {
+                let ty = self.parser.func.exprs.ty(*x);
+                group(name).map_or(Expr::Index(0), |f| Expr::Call(Intrinsic::Group(f), args, ty))
+            }
             (_, None, [a]) if unary_op(name).is_some() => {
                 unary_op(name).map_or(Expr::Index(0), |op| Expr::Unary(op, *a))
             }
@@ -275,6 +279,11 @@ pub(super) fn parse_ty(text: &str) -> Parsed<Ty> {
 /// The function of a warp of that name.
 fn warp(name: &str) -> Option<Warp> {
     Warp::ALL.iter().find(|(known, _)| *known == name).map(|(_, f)| *f)
+}
+
+/// The function of a block of that name.
+fn group(name: &str) -> Option<Group> {
+    Group::ALL.iter().find(|(known, _)| *known == name).map(|(_, f)| *f)
 }
 
 /// The sum of products of that name.

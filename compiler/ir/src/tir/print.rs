@@ -445,6 +445,7 @@ impl Printer<'_> {
                 format!("{name}({})", list(args))
             }
             Expr::Call(Intrinsic::CopyAsync, args, _) => format!("copy_async({})", list(args)),
+            Expr::Call(Intrinsic::Group(f), args, _) => format!("{}({})", f.name(), list(args)),
             Expr::Call(Intrinsic::Warp(f), args, _) => format!("{}({})", f.name(), list(args)),
             Expr::Ramp(a, b, n) => format!("ramp({}, {}, {n})", self.expr(*a), self.expr(*b)),
             Expr::Broadcast(a, n) => format!("broadcast({}, {n})", self.expr(*a)),

@@ -144,6 +144,11 @@ fn is_spread(f: Warp, args: &[Ty]) -> bool {
         }
 }
 
+/// Whether the threads of a block reduce such values.
+fn is_reduced(of: Ty) -> bool {
+    of.lanes == 1 && matches!(of.elem, Elem::Scalar(dtype) if dtype != DType::Bool)
+}
+
 fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
     let i32s = |ty: &Ty| ty.elem == Elem::Scalar(DType::I32);
     let width = |ty: Ty| match ty.elem {
@@ -163,6 +168,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
             Ok(Ty { elem: Elem::Scalar(dot.dtype()), ..*a })
         }
         (Intrinsic::CopyAsync, [x]) if width(*x).0 * usize::from(x.lanes) == 16 => Ok(*x),
+        (Intrinsic::Group(_), [x]) if is_reduced(*x) => Ok(*x),
         (Intrinsic::Warp(f), [.., last]) if is_spread(f, args) => Ok(*last),
         (
             Intrinsic::Fma
@@ -171,6 +177,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
             | Intrinsic::Word
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)
+            | Intrinsic::Group(_)
             | Intrinsic::CopyAsync,
             _,
         ) => {

@@ -70,6 +70,9 @@ impl<'c> Body<'_, 'c, '_> {
             Expr::Call(Intrinsic::Dot(_), ..) => self.dot(id, None),
             Expr::Call(Intrinsic::Word, args, _) => self.word(args),
             Expr::Call(Intrinsic::Warp(f), args, _) => self.warp(*f, args),
+            Expr::Call(Intrinsic::Group(f), ..) => {
+                Err(format!("`{}`, which warps make by `shuffle_xor` here", f.name()))
+            }
             Expr::Call(Intrinsic::CopyAsync, ..) => Err("a copy that goes on by itself, but is not stored".into()),
             Expr::Call(function, args, ty) => self.intrinsic(*function, args, *ty),
             Expr::Ramp(base, stride, lanes) => self.ramp(*base, *stride, *lanes),
@@ -148,6 +151,7 @@ impl<'c> Body<'_, 'c, '_> {
                 | Intrinsic::Word
                 | Intrinsic::Dot(_)
                 | Intrinsic::Warp(_)
+                | Intrinsic::Group(_)
                 | Intrinsic::CopyAsync,
                 _,
             ) => Err(format!("`{function:?}` has {} operands", values.len())),

@@ -3,7 +3,7 @@
 use std::{sync::Arc, vec::Vec};
 
 use ash::vk;
-use tenfold_abi::program::{Arg, Feature, Step};
+use tenfold_abi::program::{Arg, Feature, Setting, Step};
 
 use super::shared::Shared;
 use crate::{
@@ -14,7 +14,8 @@ use crate::{
 /// The kernels of a program.
 pub(super) struct Pipelines {
     shared: Arc<Shared>,
-    kernels: Vec<Pipeline>,
+    /// With the number of each in the program.
+    kernels: Vec<(u32, Pipeline)>,
 }
 
 /// A kernel.
@@ -34,9 +35,12 @@ impl Pipelines {
     /// Has the driver compile each kernel of a program.
     pub(super) fn new(shared: &Arc<Shared>, program: &Program<'static>) -> Result<Self, DeviceFault> {
         let mut all = Self { shared: Arc::clone(shared), kernels: Vec::new() };
-        for (at, kernel) in program.kernels().enumerate() {
-            let (buffers, values) = arguments(program, at as u32)?;
-            supported(shared, &kernel, buffers, values)?;
+        for at in 0..program.kernels().count() {
+            let Some((buffers, values)) = arguments(program, at as u32)? else {
+                // Nothing launches it: it is there to take another's place.
+                continue;
+            };
+            let kernel = chosen(shared, program, at as u32, (buffers, values))?;
             let pipeline = Pipeline {
                 name: kernel.name,
                 block: kernel.local,
@@ -47,18 +51,19 @@ impl Pipelines {
                 raw: <_>::default(),
             };
             // What is made of it is dropped with the others, also where a later step fails.
-            all.kernels.push(pipeline);
-            all.build(at, &kernel)?;
+            all.kernels.push((at as u32, pipeline));
+            all.build(&kernel)?;
         }
         Ok(all)
     }
 
     pub(super) fn get(&self, kernel: u32) -> Option<Pipeline> {
-        self.kernels.get(kernel as usize).copied()
+        self.kernels.iter().find(|(at, _)| *at == kernel).map(|(_, pipeline)| *pipeline)
     }
 
-    fn build(&mut self, at: usize, kernel: &ProgramKernel<'static>) -> Result<(), DeviceFault> {
-        let (shared, pipeline) = (&self.shared, &mut self.kernels[at]);
+    /// Makes the last one ready.
+    fn build(&mut self, kernel: &ProgramKernel<'static>) -> Result<(), DeviceFault> {
+        let (shared, Some((_, pipeline))) = (&self.shared, self.kernels.last_mut()) else { return Ok(()) };
         let device = &shared.raw;
         let binding = |at| {
             vk::DescriptorSetLayoutBinding::default()
@@ -88,10 +93,19 @@ impl Pipelines {
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
         // SAFETY: as above, and who made the code has promised that it is right.
         let module = unsafe { device.create_shader_module(&info, None) }.map_err(refused)?;
-        let stage = vk::PipelineShaderStageCreateInfo::default()
+        let mut size = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
+            .required_subgroup_size(shared.limits.subgroup);
+        let (subgroups, entry) = (subgroups(shared, kernel), [setting(Setting::Subgroups)]);
+        let value = subgroups.unwrap_or_default().to_le_bytes();
+        let given = vk::SpecializationInfo::default().map_entries(&entry).data(&value);
+        let mut stage = vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module)
             .name(c"main");
+        if subgroups.is_some() {
+            stage = stage.specialization_info(&given).push_next(&mut size);
+            stage = stage.flags(vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS);
+        }
         let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(pipeline.layout)];
         // SAFETY: as above; the cache locks itself, and the module is needed no longer.
         let made = unsafe {
@@ -109,7 +123,7 @@ impl Pipelines {
 
 impl Drop for Pipelines {
     fn drop(&mut self) {
-        for pipeline in &self.kernels {
+        for (_, pipeline) in &self.kernels {
             // SAFETY: submissions that use them hold them; what was not made is null, which is ignored.
             unsafe {
                 self.shared.raw.destroy_pipeline(pipeline.raw, None);
@@ -120,8 +134,38 @@ impl Drop for Pipelines {
     }
 }
 
-/// How many buffers and values a kernel is given, the same in each launch.
-fn arguments(program: &Program<'_>, kernel: u32) -> Result<(u32, u32), DeviceFault> {
+/// The kernel of a number, or the one that takes its place on this device.
+fn chosen(
+    shared: &Shared,
+    program: &Program<'static>,
+    at: u32,
+    (buffers, values): (u32, u32),
+) -> Result<ProgramKernel<'static>, DeviceFault> {
+    let kernel = program.kernels().nth(at as usize).ok_or(DeviceFault::Operands)?;
+    match (supported(shared, &kernel, buffers, values), kernel.instead) {
+        (Ok(()), _) => Ok(kernel),
+        (Err(_), Some(instead)) => chosen(shared, program, instead, (buffers, values)),
+        (Err(why), None) => Err(why),
+    }
+}
+
+/// How many subgroups the groups of a kernel have, if it has a use for the number and the device can be told to have them
+/// full.
+fn subgroups(shared: &Shared, kernel: &ProgramKernel<'_>) -> Option<u32> {
+    let limits = &shared.limits;
+    let whole = limits.subgroup > 0 && kernel.local[0].is_multiple_of(limits.subgroup);
+    let count = kernel.threads() / u64::from(limits.subgroup.max(1));
+    let asks = kernel.settings & Setting::Subgroups.bit() != 0;
+    (asks && whole && count <= u64::from(limits.subgroups)).then_some(count as u32)
+}
+
+/// Where the value of a setting lies that is given alone.
+fn setting(setting: Setting) -> vk::SpecializationMapEntry {
+    vk::SpecializationMapEntry::default().constant_id(setting as u32).size(4)
+}
+
+/// How many buffers and values a kernel is given, the same in each launch; nothing if nothing launches it.
+fn arguments(program: &Program<'_>, kernel: u32) -> Result<Option<(u32, u32)>, DeviceFault> {
     let mut found = None;
     for step in program.steps() {
         let Step::Launch { kernel: it, args, .. } = step else { continue };
@@ -134,7 +178,7 @@ fn arguments(program: &Program<'_>, kernel: u32) -> Result<(u32, u32), DeviceFau
             return Err(DeviceFault::Operands);
         }
     }
-    Ok(found.unwrap_or((0, 0)))
+    Ok(found)
 }
 
 /// That the device can run a kernel.

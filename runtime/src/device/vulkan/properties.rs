@@ -24,6 +24,8 @@ pub(super) struct Limits {
     pub(super) buffers: u32,
     /// Threads of a subgroup.
     pub(super) subgroup: u32,
+    /// Subgroups of a group, where subgroups that are full and have so many threads can be asked for; else 0.
+    pub(super) subgroups: u32,
 }
 
 /// What is switched on when a device is opened.
@@ -33,6 +35,7 @@ pub(super) struct Switches {
     halves: vk::PhysicalDevice16BitStorageFeatures<'static>,
     v12: Option<vk::PhysicalDeviceVulkan12Features<'static>>,
     dot: Option<vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static>>,
+    sizes: Option<vk::PhysicalDeviceSubgroupSizeControlFeatures<'static>>,
 }
 
 impl Switches {
@@ -41,12 +44,13 @@ impl Switches {
         let mut halves = vk::PhysicalDevice16BitStorageFeatures::default();
         let mut v12 = vk::PhysicalDeviceVulkan12Features::default();
         let mut dot = vk::PhysicalDeviceShaderIntegerDotProductFeatures::default();
+        let mut sizes = vk::PhysicalDeviceSubgroupSizeControlFeatures::default();
         let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut halves);
         if version >= vk::API_VERSION_1_2 {
             all = all.push_next(&mut v12);
         }
         if version >= vk::API_VERSION_1_3 {
-            all = all.push_next(&mut dot);
+            all = all.push_next(&mut dot).push_next(&mut sizes);
         }
         // SAFETY: the device is the instance's, and the chain lives until the call is over.
         unsafe { instance.raw.get_physical_device_features2(device, &mut all) };
@@ -64,11 +68,15 @@ impl Switches {
             .vulkan_memory_model(v12.vulkan_memory_model != 0);
         let dot = vk::PhysicalDeviceShaderIntegerDotProductFeatures::default()
             .shader_integer_dot_product(dot.shader_integer_dot_product != 0);
+        let sizes = vk::PhysicalDeviceSubgroupSizeControlFeatures::default()
+            .subgroup_size_control(sizes.subgroup_size_control != 0)
+            .compute_full_subgroups(sizes.compute_full_subgroups != 0);
         Self {
             core,
             halves,
             v12: (version >= vk::API_VERSION_1_2).then_some(v12),
             dot: (version >= vk::API_VERSION_1_3).then_some(dot),
+            sizes: (version >= vk::API_VERSION_1_3).then_some(sizes),
         }
     }
 
@@ -81,7 +89,19 @@ impl Switches {
         if let Some(dot) = &mut self.dot {
             all = all.push_next(dot);
         }
+        if let Some(sizes) = &mut self.sizes {
+            all = all.push_next(sizes);
+        }
         open(&mut all)
+    }
+
+    /// Whether shaders of kernels may ask for full subgroups of a size.
+    fn asks_for_sizes(&self, properties: &vk::PhysicalDeviceSubgroupSizeControlProperties<'_>) -> bool {
+        let both = |it: vk::PhysicalDeviceSubgroupSizeControlFeatures<'_>| {
+            it.subgroup_size_control != 0 && it.compute_full_subgroups != 0
+        };
+        let of_kernels = properties.required_subgroup_size_stages.contains(vk::ShaderStageFlags::COMPUTE);
+        of_kernels && self.sizes.is_some_and(both)
     }
 
     fn features(&self) -> impl Iterator<Item = Feature> {
@@ -107,9 +127,13 @@ pub(super) fn query(instance: &Instance, device: vk::PhysicalDevice, switches: &
     let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
     let mut memory = vk::PhysicalDeviceMaintenance3Properties::default();
     let mut floats = vk::PhysicalDeviceFloatControlsProperties::default();
+    let mut sizes = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
     let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup).push_next(&mut memory);
     if switches.v12.is_some() {
         all = all.push_next(&mut floats);
+    }
+    if switches.sizes.is_some() {
+        all = all.push_next(&mut sizes);
     }
     // SAFETY: the device is the instance's, and the chain lives until the call is over.
     unsafe { instance.raw.get_physical_device_properties2(device, &mut all) };
@@ -123,6 +147,7 @@ pub(super) fn query(instance: &Instance, device: vk::PhysicalDevice, switches: &
         allocation: memory.max_memory_allocation_size,
         buffers: limits.max_per_stage_descriptor_storage_buffers.min(limits.max_descriptor_set_storage_buffers),
         subgroup: subgroup.subgroup_size,
+        subgroups: if switches.asks_for_sizes(&sizes) { sizes.max_compute_workgroup_subgroups } else { 0 },
     };
     let bits = switches.features().chain(subgroups(&subgroup)).chain(controls(&floats));
     (limits, bits.fold(0, |bits, feature| bits | feature.bit()))

@@ -268,7 +268,10 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
         }
         // A thread's part of the products and sums of a tile: 16 of each for a lane.
         Expr::Call(Intrinsic::Warp(Warp::Mma), ..) => (e, 32),
-        Expr::Call(Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Warp(_) | Intrinsic::CopyAsync, ..)
+        Expr::Call(
+            Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Warp(_) | Intrinsic::Group(_) | Intrinsic::CopyAsync,
+            ..,
+        )
         | Expr::Const(_)
         | Expr::Index(_)
         | Expr::Var(_)

@@ -8,8 +8,8 @@
 //!   warps have parts of it (`matrices`);
 //! - a product or a convolution that is large enough: a group a tile of the result (`tiles`);
 //! - a nest whose turns begin with such a product: that product, then the rest of the turns (`split`);
-//! - where threads run in warps, a nest whose turns are sums of columns: a warp or a group a turn, which keeps what it
-//!   uses again in registers (`registers`);
+//! - a nest whose turns are sums of columns: a warp or a group a turn, which keeps what it uses again in registers
+//!   (`registers`);
 //! - a nest whose turns have loops inside that threads share: a group a turn, its threads side by side (`rows`);
 //! - a nest of loops whose turns are proven to touch elements of their own: a thread a turn;
 //! - anything else: one group, of which one thread does what cannot be shared.
@@ -33,7 +33,7 @@ use tenfold_ir::Module;
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{Builder, ExprId, FuncKind, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer};
 
-use super::butterfly::has_warps;
+use super::butterfly::Meeting;
 use super::kernel::{bare, constant, is_bound};
 use super::vectorize_loop::dependence;
 use super::{rewrite_body, thread_sync};
@@ -77,8 +77,8 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
             let told = context.int(&MULTIPROCESSORS);
             if told > 0 { told } else { largest }
         });
-        let warps = has_warps(context);
-        let mut bind = Bind { b, free: free.clone(), strict, warps, multiprocessors, taken: Vec::new() };
+        let meeting = Meeting::of(context).unwrap_or(Meeting::Group);
+        let mut bind = Bind { b, free: free.clone(), strict, meeting, multiprocessors, taken: Vec::new() };
         let body = bind.host(body);
         taken = bind.taken;
         body
@@ -118,8 +118,8 @@ struct Bind<'a> {
     /// Loops whose turns are proven to touch elements of their own.
     free: BTreeSet<VarId>,
     strict: bool,
-    /// Whether threads exchange values in warps.
-    warps: bool,
+    /// How threads reduce together.
+    meeting: Meeting,
     /// Of the device, if its warps multiply matrices.
     multiprocessors: Option<i64>,
     /// The rule of each kernel, in order.
@@ -159,7 +159,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "registers",
-        reason: "threads keep their columns of a row in registers, and exchange sums in warps",
+        reason: "threads keep their columns of a row in registers, and make sums together",
         kernel: registers::kernel,
     },
     Rule {

@@ -1,9 +1,9 @@
 //! Rows in registers: a warp a turn, or a group, whose threads go through memory once.
 //!
-//! A thread has the same columns in every loop: vectors of 16 bytes, as far apart as there are threads beside it. What it
-//! reads or writes in several loops stays in its registers: it is loaded before the first one and stored by the last one
-//! that writes it. Sums are combined in warps, so that every thread has them, and what is computed from them each thread
-//! computes for itself.
+//! A thread has the same columns in every loop: vectors of 16 bytes, as far apart as there are threads beside it, or
+//! elements where a group has the row whatever its warps are. What it reads or writes in several loops stays in its
+//! registers: it is loaded before the first one and stored by the last one that writes it. Every thread gets the sums, and
+//! what is computed from them each thread computes for itself.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use tenfold_ir::tir::{
 use super::held::{Found, Life, Place};
 use super::rows::{COLUMNS, Share, Update};
 use super::{Bind, GROUPS, Loop, THREADS};
-use crate::tir_passes::butterfly::Threads;
+use crate::tir_passes::butterfly::{Meeting, Threads};
 use crate::tir_passes::kernel::{constant, with_alloc};
 
 /// Columns up to which a warp has a row.
@@ -25,8 +25,11 @@ const OF_WARP: i64 = 512;
 /// Elements of a row that a thread is meant to have.
 const EACH: i64 = 16;
 
-/// Threads of a group that has a row.
-const GROUP: std::ops::RangeInclusive<i64> = 64..=1024;
+/// Threads of a group that has a row, in warps.
+const WARPS: std::ops::RangeInclusive<i64> = 64..=1024;
+
+/// Threads of a group that has a row on every other device.
+const GROUP: std::ops::RangeInclusive<i64> = 64..=THREADS;
 
 /// Elements of a row that a thread has in registers at most: loops over them are written out.
 const WRITTEN_OUT: i64 = 32;
@@ -51,17 +54,23 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(func: &PrimFunc, found: &Found) -> Option<Spread> {
+    fn of(func: &PrimFunc, found: &Found, meeting: Meeting) -> Option<Spread> {
         let columns = found.columns;
-        let group = (columns / EACH).clamp(*GROUP.start(), *GROUP.end()) as u64;
+        let (range, most) = match meeting {
+            Meeting::Warps => (WARPS, BYTES),
+            // Shaders read elements: those side by side are for threads side by side.
+            Meeting::Group => (GROUP, 0),
+        };
+        let group = (columns / EACH).clamp(*range.start(), *range.end()) as u64;
         let group = group.next_power_of_two() as i64;
-        let (threads, rows) = if columns <= OF_WARP { (WARP, THREADS / WARP) } else { (group, 1) };
+        let of_warp = meeting == Meeting::Warps && columns <= OF_WARP;
+        let (threads, rows) = if of_warp { (WARP, THREADS / WARP) } else { (group, 1) };
         let widest = found.rows.keys().map(|(buf, _)| size(func, *buf)).max()?;
-        let fits = |lanes: &i64| lanes * widest <= BYTES && columns % lanes == 0 && threads * lanes <= columns;
+        let fits = |lanes: &i64| lanes * widest <= most && columns % lanes == 0 && threads * lanes <= columns;
         let lanes = [8, 4, 2].into_iter().find(fits).unwrap_or(1);
         let steps = (columns + threads * lanes - 1) / (threads * lanes);
         let spread = Spread { columns, threads, rows, lanes, steps };
-        let room = ROOM[usize::from(threads < *GROUP.end())];
+        let room = ROOM[usize::from(threads < *WARPS.end())];
         let (kept, passing) = words(func, found);
         let fits = kept * spread.each() + passing * lanes <= room && spread.each() <= WRITTEN_OUT;
         let held = found.held().next().is_some();
@@ -93,10 +102,10 @@ fn words(func: &PrimFunc, found: &Found) -> (i64, i64) {
     ((0..=last).map(kept).max().unwrap_or(0), (0..=last).map(passing).max().unwrap_or(0))
 }
 
-/// The kernel, if threads have warps and need nothing of each other but sums.
+/// The kernel, if threads need nothing of each other but sums.
 pub(super) fn kernel(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Option<Stmt> {
-    let found = if bind.warps { Found::of(bind, body)? } else { return None };
-    let spread = Spread::of(bind.b.func(), &found)?;
+    let found = Found::of(bind, body)?;
+    let spread = Spread::of(bind.b.func(), &found, bind.meeting)?;
     let (group, thread) = (bind.b.index_var("group"), bind.b.index_var("thread"));
     let (g, t) = (bind.b.read(group), bind.b.read(thread));
     let (mut first, mut me) = (g, t);
@@ -180,7 +189,7 @@ impl<'r, 'a> Row<'r, 'a> {
         let own = self.bind.b.load(part, vec![zero], Access::Proven);
         let next = self.bind.b.binary(op, own, update.term);
         let before = vec![store(part, vec![zero], unit), self.columns(l, store(part, vec![zero], next))];
-        let threads = Threads { count: self.spread.threads, number: self.me };
+        let threads = Threads { meeting: self.bind.meeting, count: self.spread.threads, number: self.me };
         let combined = threads.combine(self.bind.b, part, update.op, before);
         let old = self.bind.b.load(update.buf, update.index.clone(), Access::Proven);
         let value = self.bind.b.binary(op, old, own);

@@ -1,4 +1,4 @@
-//! A group a turn: its threads take the columns of each loop inside, and reduce by a tree in shared memory.
+//! A group a turn: its threads take the columns of each loop inside, and reduce together.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Bind, Loop, THREADS};
 use crate::tir_passes::butterfly::Threads;
 use crate::tir_passes::kernel::{bare, constant, with_alloc};
 
-/// Bytes of local buffers that threads of a group may share: with the trees of reductions half of what every device has.
+/// Bytes of local buffers that threads of a group may share: with what reductions take half of what every device has.
 const SHARED: i64 = 8 << 10;
 
 /// Columns from which on threads share them.
@@ -166,8 +166,8 @@ impl Bind<'_> {
         Stmt::loop_(step, zero, steps, LoopKind::Serial, body)
     }
 
-    /// Each thread reduces its part; the parts are combined in warps or by halves, and the first thread adds the result.
-    fn tree(&mut self, thread: VarId, l: Loop, update: &Update) -> Stmt {
+    /// Each thread reduces its part; the parts are combined, and the first thread adds the result.
+    fn sum(&mut self, thread: VarId, l: Loop, update: &Update) -> Stmt {
         let dtype = self.b.buf(update.buf).dtype;
         let one = || vec![IntExpr::from(1)];
         let part = self.b.buffer("part", dtype, one(), Scope::Local);
@@ -178,29 +178,10 @@ impl Bind<'_> {
         let old = self.b.load(part, vec![zero], Access::Proven);
         let sum = self.b.binary(op, old, update.term);
         let own = self.columns(thread, l, store(part, zero, sum));
-        let threads = Threads { count: THREADS, number: me };
-        if self.warps {
-            let combined = threads.combine(self.b, part, update.op, vec![start, own]);
-            let last = self.last(thread, update, part);
-            return with_alloc(part, combined.then([last]));
-        }
-        let cross = self.b.buffer("cross", dtype, vec![IntExpr::from(THREADS)], Scope::Shared);
-        let old = self.b.load(part, vec![zero], Access::Proven);
-        let mut all = vec![start, own, store(cross, me, old)];
-        let mut half = THREADS / 2;
-        while half > 0 {
-            let limit = self.b.index(half);
-            let other = self.b.add(me, limit);
-            let (a, b) =
-                (self.b.load(cross, vec![me], Access::Proven), self.b.load(cross, vec![other], Access::Proven));
-            let sum = self.b.binary(op, a, b);
-            all.push(Stmt::Barrier(Scope::Shared));
-            all.push(self.below(me, limit, store(cross, me, sum)));
-            half /= 2;
-        }
-        let last = self.last(thread, update, cross);
-        all.extend([Stmt::Barrier(Scope::Shared), last]);
-        with_alloc(cross, with_alloc(part, Stmt::Seq(all)))
+        let threads = Threads { meeting: self.meeting, count: THREADS, number: me };
+        let combined = threads.combine(self.b, part, update.op, vec![start, own]);
+        let last = self.last(thread, update, part);
+        with_alloc(part, combined.then([last]))
     }
 
     /// The first thread adds what the first element of `from` is.
@@ -229,7 +210,7 @@ impl Together<'_, '_> {
                 let body = body.clone();
                 return self.bind.columns(self.thread, l, body);
             }
-            Some(Share::Sum(l, update)) => return self.bind.tree(self.thread, l, &update),
+            Some(Share::Sum(l, update)) => return self.bind.sum(self.thread, l, &update),
             None => {}
         }
         if !self.bind.is_walked(&stmt) {

@@ -150,6 +150,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             Ok(dot::products(args))
         }
         (Intrinsic::CopyAsync, [x]) => Ok(*x),
+        (Intrinsic::Group(f), _) => Err(format!("`{}` where a thread is alone", f.name())),
         (Intrinsic::Warp(f), _) => Err(format!("`{}` where a thread is alone", f.name())),
         (
             Intrinsic::Fma

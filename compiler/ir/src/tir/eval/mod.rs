@@ -8,6 +8,7 @@
 mod copies;
 mod expr;
 mod frame;
+mod groups;
 mod memory;
 mod race;
 #[cfg(test)]

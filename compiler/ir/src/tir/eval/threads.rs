@@ -3,6 +3,7 @@
 //! What has no barrier inside runs thread by thread, which any order of independent threads allows.
 
 use super::frame::{Frame, State};
+use super::groups::of_group;
 use super::race::Step;
 use super::warps::of_warp;
 use crate::Scalar;
@@ -28,7 +29,8 @@ impl Thread {
 /// Whether threads have to go through a statement together.
 pub(super) fn waits(func: &crate::tir::PrimFunc, stmt: &Stmt) -> bool {
     let shared = |buf: &BufId| func.buffers.get(buf.0 as usize).is_some_and(|b| is_shared(b.scope));
-    stmt.any(&mut |s| matches!(s, Stmt::Barrier(_)) || s.allocates().iter().any(shared) || of_warp(func, s).is_some())
+    let meet = |s: &Stmt| of_warp(func, s).is_some() || of_group(func, s).is_some();
+    stmt.any(&mut |s| matches!(s, Stmt::Barrier(_)) || s.allocates().iter().any(shared) || meet(s))
 }
 
 /// Whether the threads of a block have one of it.
@@ -153,9 +155,13 @@ impl<'m> Frame<'_, 'm> {
                 self.loc = before;
                 result
             }
-            Stmt::Store { .. } => match of_warp(self.func, stmt) {
-                Some(of) => self.warps(stmt, of, &mut team.threads),
-                None => team.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.stmt(stmt))),
+            Stmt::Store { .. } => match (of_warp(self.func, stmt), of_group(self.func, stmt)) {
+                (Some(of), _) => self.warps(stmt, of, &mut team.threads),
+                (None, Some(of)) => {
+                    self.all_of(team, &format!("`{}`", of.0.name()))?;
+                    self.group(stmt, of, &mut team.threads)
+                }
+                (None, None) => team.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.stmt(stmt))),
             },
             Stmt::Evaluate(_) | Stmt::Call { .. } | Stmt::Assert { .. } | Stmt::Prefetch { .. } => {
                 team.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.stmt(stmt)))
@@ -164,12 +170,15 @@ impl<'m> Frame<'_, 'm> {
     }
 
     fn meet(&mut self, scope: Scope, team: &Team) -> Result<(), String> {
-        if team.threads.len() != team.full {
-            let (here, all) = (team.threads.len(), team.full);
-            return Err(format!("a barrier that {here} of {all} threads reach"));
-        }
+        self.all_of(team, "a barrier")?;
         self.arrive(scope);
         Ok(())
+    }
+
+    /// That all threads reach what they do together.
+    fn all_of(&self, team: &Team, what: &str) -> Result<(), String> {
+        let (here, all) = (team.threads.len(), team.full);
+        if here == all { Ok(()) } else { Err(format!("{what} that {here} of {all} threads reach")) }
     }
 
     /// The threads for which a condition is so.

@@ -43,6 +43,7 @@ pub fn violations(module: &Module, func: &PrimFunc) -> Vec<Violation> {
         now: 0,
         axes: Vec::new(),
         warps: false,
+        group: false,
         stored: None,
     };
     check.names();
@@ -77,6 +78,8 @@ struct Check<'f> {
     axes: Vec<LoopKind>,
     /// Whether the threads around are whole warps.
     warps: bool,
+    /// Whether the threads around are those along x alone.
+    group: bool,
     /// What the statement stores, and where.
     stored: Option<(ExprId, BufId, Option<ExprId>)>,
 }
@@ -268,6 +271,7 @@ impl<'f> Check<'f> {
             }
             Expr::Load { buf, index, .. } => self.access(*buf, index),
             Expr::Call(Intrinsic::Warp(f), args, _) => self.warp(*f, id, args),
+            Expr::Call(Intrinsic::Group(f), ..) => self.group(*f, id),
             Expr::Call(Intrinsic::CopyAsync, args, _) => self.copy_async(id, args),
             Expr::Const(_)
             | Expr::Index(_)
@@ -356,10 +360,10 @@ impl<'f> Check<'f> {
                 for end in [*min, *extent] {
                     self.typed(rules::INDEX, end, &format!("`{ty}`"), |found| found == ty);
                 }
-                let around = self.warps;
-                self.warps = self.in_warps(*kind, *min, *extent);
+                let around = (self.warps, self.group);
+                (self.warps, self.group) = (self.in_warps(*kind, *min, *extent), self.in_group(*kind, *min, *extent));
                 self.inside(&[*var], |c| c.within(*kind, |c| c.stmt(body)));
-                self.warps = around;
+                (self.warps, self.group) = around;
             }
             Stmt::While { cond, body } => {
                 self.cond(*cond);
@@ -600,6 +604,7 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
             | Intrinsic::Word
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)
+            | Intrinsic::Group(_)
             | Intrinsic::CopyAsync,
             ..,
         )

@@ -1,11 +1,11 @@
 //! What may stand where: barriers, loops over threads, calls of device functions, annotations.
 
 use super::{Check, rules};
-use crate::tir::BufId;
 use crate::tir::warp::{WARP, Warp};
 use crate::tir::{
     Annotation, Expr, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty,
 };
+use crate::tir::{BufId, Group};
 
 impl Check<'_> {
     /// Inside of a loop of this kind.
@@ -38,11 +38,27 @@ impl Check<'_> {
 
     /// Whether what stands in a loop runs on whole warps: threads along x alone, a multiple of as many as a warp has.
     pub(super) fn in_warps(&self, kind: LoopKind, min: ExprId, extent: ExprId) -> bool {
+        self.along_x(kind, (min, extent), self.warps, |threads| threads % WARP == 0)
+    }
+
+    /// Whether what stands in a loop runs on a constant number of threads along x alone.
+    pub(super) fn in_group(&self, kind: LoopKind, min: ExprId, extent: ExprId) -> bool {
+        self.along_x(kind, (min, extent), self.group, |_| true)
+    }
+
+    /// Whether what stands in a loop runs on such a number of threads along x alone, if it does so outside.
+    fn along_x(
+        &self,
+        kind: LoopKind,
+        (min, extent): (ExprId, ExprId),
+        outside: bool,
+        fits: impl Fn(i64) -> bool,
+    ) -> bool {
         let literal = |e: ExprId| if (e.0 as usize) < self.func.exprs.len() { self.func.literal(e) } else { None };
         match kind {
             LoopKind::ThreadBound(ThreadAxis::Thread(0)) => {
                 let others = |k: &LoopKind| matches!(k, LoopKind::ThreadBound(ThreadAxis::Thread(_)));
-                let whole = literal(extent).is_some_and(|n| n > 0 && n % WARP == 0);
+                let whole = literal(extent).is_some_and(|n| n > 0 && fits(n));
                 whole && literal(min) == Some(0) && !self.axes.iter().any(others)
             }
             LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread => false,
@@ -51,7 +67,18 @@ impl Check<'_> {
             | LoopKind::Reduction
             | LoopKind::Parallel
             | LoopKind::Vectorized
-            | LoopKind::Unrolled => self.warps,
+            | LoopKind::Unrolled => outside,
+        }
+    }
+
+    /// A function of a block, which gives the value `id`.
+    pub(super) fn group(&mut self, f: Group, id: ExprId) {
+        let name = f.name();
+        if self.stored.is_none_or(|(value, ..)| value != id) {
+            self.fail(rules::GROUP, format!("`{name}` in an expression; it is stored by itself"));
+        }
+        if !self.group {
+            self.fail(rules::GROUP, format!("`{name}` outside of a constant number of threads of `threadIdx.x` alone"));
         }
     }
 

@@ -38,6 +38,7 @@ rules! {
     AXIS "thread_axis" "A loop over a thread axis stands in no other one over it; thread blocks stand around threads."
     BARRIER_SCOPE "barrier_scope" "A barrier is for memory that threads share."
     BARRIER_PLACE "barrier_place" "A barrier stands inside of thread blocks."
+    GROUP "group" "What the threads of a block reduce is all that is stored, where threads are a constant number along x alone."
     WARP "warp" "What a warp does together is all that is stored, where threads are whole warps along x alone."
     COPY_ASYNC "copy_async" "A copy that goes on by itself is all that is stored, of neighbours in global memory to such in shared memory, by a thread of a block."
     ASSERT "assert_exported" "A check stands in a function that is exported, which has a status."
