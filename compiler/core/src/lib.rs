@@ -9,6 +9,7 @@ mod budget;
 pub mod c;
 mod compile;
 mod dlight;
+pub mod elf;
 pub mod error;
 mod externs;
 mod flops;

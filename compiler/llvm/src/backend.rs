@@ -113,7 +113,7 @@ pub(crate) fn build(
         return Err(error.clone());
     }
     artefact.object = bytes(&object);
-    artefact.stack = stack::worst(module, target, &diagnostics.frames()[before..]);
+    artefact.stack = stack::worst(module, target, &diagnostics.frames()[before..], &artefact.object);
     drop(out);
     drop(context);
     drop(diagnostics);

@@ -1,20 +1,24 @@
 //! The most stack that a call of the entry can take.
 
+mod outside;
+
 use std::collections::BTreeMap;
 
-use tenfold_core::{Arch, Target};
+use tenfold_core::{Arch, Target, constant_symbol, elf};
 use tenfold_ir::{
     Module,
     tir::{FuncKind, PrimFunc, Stmt},
 };
 
-/// Frames along the deepest chain of calls, with the return addresses that frames do not count.
+/// Frames along the deepest chain of calls, with the return addresses that frames do not count, and below them the
+/// functions that are left to the linker where there is no operating system. What the caller lays on the stack as
+/// arguments is the caller's.
 ///
 /// A function that LLVM inlined has no frame of its own left; its callees still count below it,
-/// so the number is never too small for our own code. Functions of the C library (`memcpy`, the
-/// arithmetic of targets without floats) are not counted.
-pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)]) -> Option<u64> {
-    let frames: BTreeMap<&str, u64> = frames.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
+/// so the number is never too small.
+pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)], object: &[u8]) -> Option<u64> {
+    let realigned = realigned(target);
+    let frames: BTreeMap<&str, u64> = frames.iter().map(|(name, bytes)| (name.as_str(), *bytes + realigned)).collect();
     let entry = module.prim(&module.entry).or_else(|| module.prims().find(|prim| prim.exported))?;
     let address = match target.arch {
         Arch::X86_64 => 8,
@@ -23,11 +27,40 @@ pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)]) 
     // The deepest function may use memory below its frame without saying so.
     let red_zone = if target.arch == Arch::X86_64 { 128 } else { 0 };
     // What a function outside the module takes is not known.
-    if module.prims().any(|prim| prim.kind == FuncKind::Extern) {
+    if module.prims().any(|prim| prim.kind == FuncKind::Extern) || keeps_scalable_vectors(target, object) {
         return None;
     }
     // Calls have no cycles: the front end refuses recursion. The limit only guards this walk.
-    Some(depth(module, entry, &frames, address, 64) + red_zone)
+    Some(depth(module, entry, &frames, address, 64) + red_zone + below(target, object)?)
+}
+
+/// What a frame may take beyond its size so that vectors in it begin at a multiple of their size.
+fn realigned(target: &Target) -> u64 {
+    // The conventions' own alignment.
+    let stack: u32 = if target.arch == Arch::Arm { 8 } else { 16 };
+    u64::from(target.vector_bytes().saturating_sub(stack))
+}
+
+/// What functions that are left to the linker take; `None` if it is not known.
+fn below(target: &Target, object: &[u8]) -> Option<u64> {
+    // An operating system's may run whatever it likes, the dynamic linker first. WebAssembly's stack has no addresses.
+    if target.hosted || !elf::is_elf(object) {
+        return Some(0);
+    }
+    let asked = elf::undefined(object)?;
+    let functions = asked.iter().map(String::as_str).filter(|name| !name.starts_with(&constant_symbol("")));
+    outside::most(functions, target)
+}
+
+/// Whether a frame holds vectors whose size only the processor knows: `sub sp, sp, REGISTER` of RISC-V.
+fn keeps_scalable_vectors(target: &Target, object: &[u8]) -> bool {
+    let riscv = matches!(target.arch, Arch::Riscv32 | Arch::Riscv64) && target.has("v");
+    let is_grown = |bytes: &[u8]| {
+        let word = bytes.iter().rev().fold(0, |word: u32, byte| word << 8 | u32::from(*byte));
+        word & 0xfe0f_ffff == 0x4001_0133
+    };
+    // Instructions begin at even places.
+    riscv && elf::code(object).is_some_and(|code| code.iter().any(|part| part.windows(4).step_by(2).any(is_grown)))
 }
 
 fn depth(module: &Module, prim: &PrimFunc, frames: &BTreeMap<&str, u64>, address: u64, limit: u32) -> u64 {

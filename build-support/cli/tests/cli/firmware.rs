@@ -1,10 +1,10 @@
-//! A firmware in C with the digits MLP, as a library: its classes are those of the host.
+//! Firmwares in C with the digits MLP, as a library: its classes are those of the host, and it may be interrupted and
+//! called in the interrupt.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
-use crate::library::without_llvm;
 use crate::package::Package;
 
 const IMAGES: usize = 20;
@@ -75,66 +75,90 @@ pub(crate) fn expected() -> String {
     values.chunks_exact(10).take(IMAGES).map(|row| format!("{}\n", class(row))).collect()
 }
 
-fn compiler(board: &Board, library: &Path) -> Command {
+/// A library for a board, with what a program needs beside it.
+fn library(board: &Board, name: &str) -> PathBuf {
+    let manifest = root().join("examples/digits/Cargo.toml");
+    let package = Package::bare(&format!("{name}-{}", board.machine)).env("TENFOLD_TARGET", board.target);
+    let folder = package.path("made");
+    let outcome = package.run(&format!("lib --manifest-path {} --output made", manifest.display()));
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    fs::copy(root().join("examples/digits/data/test_images.npy"), folder.join("test_images.npy")).expect("the images");
+    let mut script = fs::read_to_string(root().join("tests/firmware/mps2.ld")).expect("the linker script");
+    for (from, to) in MEMORY.iter().zip(&board.memory) {
+        script = script.replace(from, to);
+    }
+    fs::write(folder.join("board.ld"), script).expect("a file");
+    folder
+}
+
+fn compiler(board: &Board, library: &Path, program: &str) -> Command {
     let mut cc = Command::new("arm-none-eabi-gcc");
     cc.current_dir(library).args(board.flags).args(["-mthumb", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
     cc.args(["-O2", "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-nostdlib", "-I."]);
-    cc.arg(root().join("tests/firmware/c/main.c"));
+    cc.arg(root().join("tests/firmware/c").join(program));
     cc
+}
+
+/// Links the program and runs it until it ends.
+fn run(board: &Board, library: &Path, mut cc: Command) -> Output {
+    cc.args(["-Wl,--gc-sections", "-L.", "-ldigits", "-lgcc", "-o", "firmware", "-T", "board.ld"]);
+    let output = cc.output().expect("GCC starts");
+    assert!(output.status.success(), "{}: {}", board.target, String::from_utf8_lossy(&output.stderr));
+    // An instruction takes the same time everywhere.
+    Command::new("timeout")
+        .current_dir(library)
+        .args(["60", "qemu-system-arm", "-M", board.machine, "-icount", "shift=8", "-nographic", "-monitor", "none"])
+        .args(["-serial", "none", "-chardev", "stdio,id=console"])
+        .args(["-semihosting-config", "enable=on,target=native,chardev=console", "-kernel", "firmware"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the simulator starts")
+}
+
+/// Whether the tests can run; a line says why not.
+fn can_run() -> bool {
+    if crate::library::without_llvm() {
+        println!("left out: `TENFOLD_LLVM=none`, and boards are targets of LLVM");
+        return false;
+    }
+    has_tools()
 }
 
 #[test]
 fn a_firmware_in_c_sees_the_same_digits() {
-    if !has_tools() {
+    if !can_run() {
         return;
     }
-    if without_llvm() {
-        return println!("left out: `TENFOLD_LLVM=none`, and boards are targets of LLVM");
-    }
-    let manifest = root().join("examples/digits/Cargo.toml");
     for board in &BOARDS {
-        let target = board.target;
-        let package = Package::bare(&format!("lib-{}", board.machine)).env("TENFOLD_TARGET", target);
-        let library = package.path("made");
-        let line = format!("lib --manifest-path {} --output made", manifest.display());
-        let outcome = package.run(&line);
-        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
-        fs::copy(root().join("examples/digits/data/test_images.npy"), library.join("test_images.npy"))
-            .expect("the images");
-        let mut script = fs::read_to_string(root().join("tests/firmware/mps2.ld")).expect("the linker script");
-        for (from, to) in MEMORY.iter().zip(&board.memory) {
-            script = script.replace(from, to);
-        }
-        fs::write(library.join("board.ld"), script).expect("a file");
-        let mut cc = compiler(board, &library);
-        cc.args(["-Wl,--gc-sections", "-L.", "-ldigits", "-lgcc", "-o", "firmware", "-T", "board.ld"]);
-        let output = cc.output().expect("GCC starts");
-        assert!(output.status.success(), "{target}: {}", String::from_utf8_lossy(&output.stderr));
-        let output = Command::new("qemu-system-arm")
-            .current_dir(&library)
-            .args([
-                "-M",
-                board.machine,
-                "-nographic",
-                "-monitor",
-                "none",
-                "-serial",
-                "none",
-                "-chardev",
-                "stdio,id=console",
-            ])
-            .args(["-semihosting-config", "enable=on,target=native,chardev=console", "-kernel", "firmware"])
-            .stdin(Stdio::null())
-            .output()
-            .expect("the simulator starts");
+        let (target, library) = (board.target, library(board, "lib"));
+        let output = run(board, &library, compiler(board, &library, "main.c"));
         assert!(output.status.success(), "{target}: {output:?}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected(), "{target}");
         // The other board's convention for floats is refused before anything is linked.
         let is_hard = |board: &Board| board.flags.contains(&"-mfloat-abi=hard");
         let other = BOARDS.iter().find(|other| is_hard(other) != is_hard(board)).expect("there are both");
-        let output = compiler(other, &library).arg("-fsyntax-only").output().expect("GCC starts");
+        let output = compiler(other, &library, "main.c").arg("-fsyntax-only").output().expect("GCC starts");
         assert!(!output.status.success(), "{target} is taken with {:?}", other.flags);
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(text.contains("#error \"this library passes floats in "), "{target}: {text}");
+    }
+}
+
+/// Functions are re-entrant. Were one not, as with a workspace for both calls (`SHARED`), results would be wrong.
+#[test]
+fn an_interrupt_may_call_the_function_that_it_interrupts() {
+    if !can_run() {
+        return;
+    }
+    for board in &BOARDS {
+        let library = library(board, "interrupt");
+        let output = run(board, &library, compiler(board, &library, "interrupt.c"));
+        assert!(output.status.success(), "{}: {output:?}", board.target);
+        let nested: u32 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
+        println!("{}: {nested} calls inside of calls", board.target);
+        assert!(nested >= 50, "{}: {nested}", board.target);
+        let mut cc = compiler(board, &library, "interrupt.c");
+        cc.arg("-DSHARED");
+        assert_eq!(run(board, &library, cc).status.code(), Some(4), "{}", board.target);
     }
 }

@@ -8,7 +8,7 @@ use crate::onnx::has_cc;
 use crate::package::{DOUBLE, Package};
 
 /// Every kind of parameter and result.
-const LIBRARY: &str = r#"
+pub(crate) const LIBRARY: &str = r#"
 use tenfold::prelude::*;
 
 /// A bounded dim, constants, memory on the way.

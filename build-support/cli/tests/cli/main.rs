@@ -11,6 +11,7 @@ mod onnx;
 mod package;
 mod passes;
 mod processors;
+mod promises;
 mod quantised;
 mod show;
 mod tflite;

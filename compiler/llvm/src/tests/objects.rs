@@ -1,9 +1,7 @@
 //! Objects for other machines: what they leave to the linker, and that they are the same twice.
 
-use std::collections::BTreeSet;
-
 use tenfold_core::pass::{self, PassContext};
-use tenfold_core::{CodegenOptions, PIPELINE, Stage, Target};
+use tenfold_core::{CodegenOptions, PIPELINE, Stage, Target, elf};
 use tenfold_ir::{
     DType,
     arith::IntExpr,
@@ -96,37 +94,6 @@ fn allowed(name: &str) -> bool {
     MEMORY.contains(&name) || arm || arithmetic
 }
 
-/// The names that an ELF object leaves undefined.
-fn undefined(elf: &[u8]) -> BTreeSet<String> {
-    let wide = elf[4] == 2;
-    let word = |at: usize, bytes: usize| {
-        let mut all = [0; 8];
-        all[..bytes].copy_from_slice(&elf[at..at + bytes]);
-        u64::from_le_bytes(all) as usize
-    };
-    let pick = |a, b| if wide { a } else { b };
-    let address = pick(8, 4);
-    let table = word(pick(0x28, 0x20), address);
-    let (size, count) = (word(pick(0x3a, 0x2e), 2), word(pick(0x3c, 0x30), 2));
-    let section = |n: usize| table + n * size;
-    let (offset, length, link) = (pick(0x18, 0x10), pick(0x20, 0x14), pick(0x28, 0x18));
-    let symbols = (0..count).map(section).find(|at| word(at + 4, 4) == 2).expect("there is a symbol table");
-    let strings = word(section(word(symbols + link, 4)) + offset, address);
-    let start = word(symbols + offset, address);
-    let entry = pick(24, 16);
-    (start..start + word(symbols + length, address))
-        .step_by(entry)
-        .skip(1)
-        .filter(|at| word(at + pick(6, 14), 2) == 0)
-        .map(|at| {
-            let name = &elf[strings + word(at, 4)..];
-            let end = name.iter().position(|byte| *byte == 0).unwrap_or(0);
-            String::from_utf8_lossy(&name[..end]).into_owned()
-        })
-        .filter(|name| !name.is_empty())
-        .collect()
-}
-
 #[test]
 fn only_known_functions_are_left_to_the_linker() {
     let Some(llvm) = llvm() else { return };
@@ -139,9 +106,10 @@ fn only_known_functions_are_left_to_the_linker() {
         let machine = Machine::of(&target).expect("it is in the table");
         let artefact = backend::build(llvm, &machine, &module, &target, &CodegenOptions::default())
             .unwrap_or_else(|error| panic!("{triple}: {error}"));
-        let names = undefined(&artefact.object);
+        let names = elf::undefined(&artefact.object).expect("it is an ELF object");
         let wrong: Vec<&String> = names.iter().filter(|name| !allowed(name)).collect();
         assert!(wrong.is_empty(), "{triple}: {wrong:?}");
+        assert!(artefact.stack.is_some(), "{triple}: it is not known what one of {names:?} takes");
         if triple.starts_with("x86_64") || triple.starts_with("aarch64") {
             assert!(names.iter().all(|name| name.starts_with("mem")), "{triple}: {names:?}");
         }
