@@ -56,6 +56,7 @@ debian_toolchain() {
 command -v qemu-system-arm >/dev/null || install qemu-system-arm
 command -v arm-none-eabi-gcc >/dev/null || install gcc-arm-none-eabi
 command -v qemu-system-riscv32 >/dev/null || install qemu-system-misc
+command -v qemu-riscv64 >/dev/null || install qemu-user
 command -v riscv64-unknown-elf-gcc >/dev/null || install gcc-riscv64-unknown-elf
 
 if ls "$sysroot/lib/rustlib/$target/lib"/libcore-*.rlib >/dev/null 2>&1; then

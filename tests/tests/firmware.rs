@@ -125,6 +125,13 @@ fn a_microcontroller_sees_the_same_digits() {
     let text = run(&programs.join("firmware"));
     let classes: Vec<usize> = text.lines().map(|line| line.parse().expect("a class")).collect();
     assert_eq!(classes, expected());
+    // Each call takes no more stack than its constant says, with what the linker adds from `compiler_builtins`.
+    for line in run(&programs.join("memories")).lines() {
+        let (taken, said) = line.split_once(' ').expect("two numbers");
+        let [taken, said]: [u32; 2] = [taken, said].map(|number| number.parse().expect("a number"));
+        println!("{taken} of {said} bytes of stack");
+        assert!(taken <= said, "{taken} of {said}");
+    }
     // That it links says that a call has no way to a panic.
     assert_eq!(run(&programs.join("cannot_panic")), "");
 }
