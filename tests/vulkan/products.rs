@@ -19,6 +19,15 @@ fn biased(m: &mut Make, dtype: DType, x: ValueId, columns: i64) -> ValueId {
     m.element(ElementOp::Activation(Activation::Relu), &[sum])
 }
 
+/// Of integers of 8 bits, as 32: four terms at once.
+fn bytes(name: &str, dtypes: [DType; 2], x: &[i64], w: &[i64]) -> Case {
+    let mut m = Make::new(name);
+    let (x, w) = (m.input(dtypes[0], &fixed(x)), m.input(dtypes[1], &fixed(w)));
+    let [x, w] = [x, w].map(|it| m.element(ElementOp::Cast(DType::I32), &[it]));
+    let y = m.emit(Op::MatMul, &[x, w]);
+    m.done(&[y])
+}
+
 /// What stands before and behind a product runs in its kernel.
 fn fused() -> Case {
     let mut m = Make::new("tile_fused");
@@ -75,6 +84,10 @@ fn products() {
         product("tile_f64", DType::F64, &[30, 19], &[19, 30]),
         product("tile_columns", DType::I8, &[70, 24], &[24, 9]),
         product("tile_heads", DType::F32, &[2, 1, 6, 10], &[5, 10, 33]),
+        bytes("bytes_whole", [DType::I8, DType::I8], &[40, 32], &[32, 33]),
+        bytes("bytes_left", [DType::U8, DType::U8], &[2, 6, 21], &[2, 21, 40]),
+        bytes("bytes_mixed", [DType::U8, DType::I8], &[70, 18], &[18, 9]),
+        bytes("bytes_turned", [DType::I8, DType::U8], &[24, 50], &[50, 24]),
         fused(),
         symbolic(3),
         symbolic(0),

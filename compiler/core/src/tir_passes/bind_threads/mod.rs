@@ -26,6 +26,7 @@ mod rows;
 mod split;
 mod sums;
 mod tiles;
+mod words;
 
 use std::collections::BTreeSet;
 
@@ -78,7 +79,8 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
             if told > 0 { told } else { largest }
         });
         let meeting = Meeting::of(context).unwrap_or(Meeting::Group);
-        let mut bind = Bind { b, free: free.clone(), strict, meeting, multiprocessors, taken: Vec::new() };
+        let words = !context.target.device.is_some_and(Device::is_ptx);
+        let mut bind = Bind { b, free: free.clone(), strict, meeting, words, multiprocessors, taken: Vec::new() };
         let body = bind.host(body);
         taken = bind.taken;
         body
@@ -120,6 +122,8 @@ struct Bind<'a> {
     strict: bool,
     /// How threads reduce together.
     meeting: Meeting,
+    /// Whether products of 8-bit integers take four terms at once.
+    words: bool,
     /// Of the device, if its warps multiply matrices.
     multiprocessors: Option<i64>,
     /// The rule of each kernel, in order.
