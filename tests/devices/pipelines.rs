@@ -60,6 +60,22 @@ fn a_file_that_cannot_be_written_is_left() {
     assert_eq!(run(&folder("no pipelines")), None);
 }
 
+/// Processes that share a file find it whole, whoever of them writes it.
+#[test]
+fn processes_share_a_file() {
+    if gpu().is_none() {
+        return;
+    }
+    let whole = run(&place("one process")).expect("a file is written");
+    let path = place("pipelines of processes");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| child("pipelines", &[("TENFOLD_VULKAN_CACHE", &path)]));
+        }
+    });
+    assert_eq!(std::fs::read(&path).expect("a file is written"), whole);
+}
+
 #[test]
 fn a_variable_names_the_file() {
     if gpu().is_none() {

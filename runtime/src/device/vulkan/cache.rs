@@ -5,7 +5,8 @@
 //! whose header must say the same. A file that is anything else is as good as none.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     process,
     sync::Mutex,
@@ -102,20 +103,31 @@ impl Shared {
     }
 }
 
+/// The bytes of a file. What is none, such as a pipe, may never end.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if fs::metadata(path)?.len() > MOST {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let (mut bytes, file) = (Vec::new(), fs::File::open(path)?);
+    if file.take(MOST + 1).read_to_end(&mut bytes)? as u64 > MOST {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
-    fs::read(path)
+    Ok(bytes)
 }
 
-/// Writes a file that is there as a whole or not at all.
+/// Writes a file that is there as a whole or not at all, in the place of a file or of nothing: `/dev/null` is left.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
+    if fs::metadata(path).is_ok_and(|it| !it.is_file()) || bytes.len() as u64 > MOST {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_os_string();
     name.push(std::format!(".{}.{}.part", process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
     let part = path.with_file_name(name);
-    let done = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
+    // A process of the same number may have left one. What is opened is new, and no link to elsewhere.
+    let _ = fs::remove_file(&part);
+    let done = fs::File::create_new(&part).and_then(|mut file| file.write_all(bytes));
+    let done = done.and_then(|()| fs::rename(&part, path));
     if done.is_err() {
         let _ = fs::remove_file(&part);
     }
@@ -151,6 +163,55 @@ mod tests {
             wrong[at] ^= 0x10;
             assert_eq!(identity().data(&wrong), None, "byte {at}");
         }
+    }
+
+    /// A folder of this process's own.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(std::format!("tenfold-{}-{name}", process::id()));
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        folder
+    }
+
+    #[test]
+    fn files_are_whole_whoever_writes_them() {
+        let folder = folder("whole");
+        let (path, texts) = (folder.join("file"), [[1; 5000], [2; 5000]]);
+        std::thread::scope(|scope| {
+            for text in &texts {
+                scope.spawn(|| (0..200).for_each(|_| write(&path, text).expect("it can be written")));
+            }
+            for _ in 0..500 {
+                let found = read(&path);
+                let whole = |found: &Vec<u8>| texts.iter().any(|text| found == text);
+                assert!(
+                    found.as_ref().is_ok_and(whole) || found.is_err_and(|why| why.kind() == io::ErrorKind::NotFound)
+                );
+            }
+        });
+        assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1, "parts of files are left");
+        fs::remove_dir_all(folder).expect("it is there");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_no_file_is_neither_read_nor_replaced() {
+        let folder = folder("links");
+        let elsewhere = folder.join("elsewhere");
+        fs::write(&elsewhere, "as it was").expect("it can be written");
+        let socket = folder.join("socket");
+        let _held = std::os::unix::net::UnixListener::bind(&socket).expect("a socket can be made");
+        for path in [Path::new("/dev/zero"), &socket, &folder] {
+            assert!(read(path).is_err(), "{path:?}");
+            assert!(write(path, b"new").is_err(), "{path:?}");
+            assert!(!path.is_file(), "{path:?}");
+        }
+        // A link to a file is replaced, and what it names is left.
+        let link = folder.join("link");
+        std::os::unix::fs::symlink(&elsewhere, &link).expect("a link can be made");
+        write(&link, b"new").expect("it can be written");
+        assert_eq!(read(&link).expect("it is there"), b"new");
+        assert_eq!(read(&elsewhere).expect("it is there"), b"as it was");
+        fs::remove_dir_all(folder).expect("it is there");
     }
 
     #[test]
