@@ -79,8 +79,6 @@ pub use aligned::Aligned;
 #[cfg(feature = "alloc")]
 pub use aligned::AlignedBytes;
 pub use argument::{AsFixed, AsFixedMut, AsFixedStrided, AsStrided, AsTensor, AsTensorMut};
-#[cfg(feature = "alloc")]
-pub use device::DeviceTensor;
 #[cfg(feature = "std")]
 pub use device::Event;
 pub use device::{Cpu, Device, DeviceFault, Stream};
@@ -88,6 +86,8 @@ pub use device::{Cpu, Device, DeviceFault, Stream};
 pub use device::{Cuda, CudaInfo};
 #[doc(hidden)]
 pub use device::{DeviceCode, Operands, ScalarBits};
+#[cfg(feature = "alloc")]
+pub use device::{DeviceTensor, Download};
 #[cfg(feature = "vulkan")]
 pub use device::{Vulkan, VulkanInfo};
 pub use dispatch::StridedRef;

@@ -1,8 +1,10 @@
 /* A driver of CUDA with two devices, which run the kernel of these tests on the processor when it is launched.
    TENFOLD_TEST_FAULT fails: "wait:2" is the second wait for a stream and each one behind it, "wait=2" that one alone, likewise
-   "memory", "load", "launch", "lost" (a launch), "event" (a wait for one), "pending" (one that is not done), "node" (a launch
+   "memory", "load", "launch", "lost" (a launch), "event" (a wait for one), "pending" (one that is not done), "host"
+   (memory of the processor's), "node" (a launch
    of a graph), "graph" (making it ready) and "replay"; "devices:1" leaves no device. With OLD it lacks what CUDA 11.2
    brought. */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,8 +55,21 @@ int cuCtxGetDevice(int *device) { return *device = current == &contexts[1], dept
 #define CURRENT if (depth != 1) return 201
 
 struct stream { handle context; };
-/* That a stream is one of the current context. */
-static int wrong(const struct stream *stream) { return stream && stream->context == current ? 0 : 400; }
+
+/* Copies from memory that a device reads by itself happen as late as they may: with the next thing that a stream is given,
+   or when somebody asks whether they are done. */
+static struct { void *to; const void *from; size_t bytes; } late[64];
+static int waiting;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void flush(void) {
+    pthread_mutex_lock(&lock);
+    for (int n = 0; n < waiting; n++) memcpy(late[n].to, late[n].from, late[n].bytes);
+    waiting = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+/* That a stream is one of the current context. What was late is done. */
+static int wrong(const struct stream *stream) { return flush(), stream && stream->context == current ? 0 : 400; }
 
 int cuStreamCreate(struct stream **stream, unsigned flags) {
     CURRENT;
@@ -66,41 +81,105 @@ int cuStreamSynchronize(handle stream) { CURRENT; return fails("wait") ? 719 : w
 int cuStreamGetCtx(struct stream *stream, handle *context) { return stream ? *context = stream->context, 0 : 201; }
 
 /* Half a millisecond goes by from one event to the next. */
-int cuEventCreate(handle *event, unsigned flags) { CURRENT; return *event = calloc(1, sizeof(float)), flags; }
+int cuEventCreate(handle *event, unsigned flags) { CURRENT; return *event = calloc(1, sizeof(float)), flags & ~2; }
 int cuEventDestroy_v2(handle event) { CURRENT; return free(event), 0; }
 int cuEventRecord(float *event, handle stream) {
     static atomic_int ticks;
     CURRENT;
-    return *event = 0.5f * atomic_fetch_add(&ticks, 1), wrong(stream);
+    return *event = 0.5f * atomic_fetch_add(&ticks, 1), stream ? 0 : 400;
 }
-int cuEventQuery(handle event) { CURRENT; return fails("pending") ? 600 : !event; }
-int cuEventSynchronize(handle event) { CURRENT; return fails("event") ? 719 : !event; }
+int cuEventQuery(handle event) {
+    CURRENT;
+    if (fails("pending")) return 600;
+    return flush(), !event;
+}
+int cuEventSynchronize(handle event) { CURRENT; return flush(), fails("event") ? 719 : !event; }
 int cuEventElapsedTime(float *time, const float *from, const float *to) { CURRENT; return *time = *to - *from, 0; }
 
 #ifndef OLD
-int cuMemAllocAsync(address *at, size_t bytes, handle stream) {
-    CURRENT;
-    if (fails("memory")) return 2;
+/* Where memory is short, a pool has some again once it has given back what it keeps. */
+static atomic_int kept;
+static int allocate(address *at, size_t bytes, handle stream) {
+    if (fails("memory")) kept = 1;
+    if (kept) return 2;
     *at = (address)(uintptr_t)malloc(bytes);
     return wrong(stream);
 }
-int cuMemFreeAsync(address at, handle stream) { CURRENT; free((void *)(uintptr_t)at); return wrong(stream); }
+int cuMemAllocAsync(address *at, size_t bytes, handle stream) { CURRENT; return allocate(at, bytes, stream); }
+int cuMemAllocFromPoolAsync(address *at, size_t bytes, handle pool, handle stream) {
+    CURRENT;
+    return pool == current ? allocate(at, bytes, stream) : 1;
+}
+int cuMemFreeAsync(address at, handle stream) {
+    CURRENT;
+    int is = wrong(stream);
+    return free((void *)(uintptr_t)at), is;
+}
+struct props { int type, handles, location, device; void *security; char reserved[64]; };
+int cuMemPoolCreate(handle *pool, const struct props *props) {
+    CURRENT;
+    for (int n = 0; n < 64; n++)
+        if (props->reserved[n]) return 1;
+    return *pool = current, props->type != 1 || props->handles || props->location != 1 || &contexts[props->device] != current;
+}
+int cuMemPoolDestroy(handle pool) { CURRENT; return pool != current; }
+int cuMemPoolSetAttribute(handle pool, int attribute, const uint64_t *value) {
+    CURRENT;
+    return pool != current || attribute != 4 || ~*value;
+}
+int cuMemPoolTrimTo(handle pool, size_t bytes) {
+    CURRENT;
+    kept = 0;
+    return pool != current || bytes;
+}
 #endif
+
+static struct { char *at; size_t bytes; } pinned[256];
+int cuMemHostAlloc(handle *at, size_t bytes, unsigned flags) {
+    CURRENT;
+    if (fails("host")) return 2;
+    pthread_mutex_lock(&lock);
+    int n = 0;
+    while (n < 255 && pinned[n].at) n++;
+    *at = pinned[n].at = malloc(bytes), pinned[n].bytes = bytes;
+    pthread_mutex_unlock(&lock);
+    return n == 255 ? 2 : flags;
+}
+int cuMemFreeHost(handle at) {
+    CURRENT;
+    flush();
+    for (int n = 0; n < 255; n++)
+        if (pinned[n].at == at) return pinned[n].at = 0, free(at), 0;
+    return 1;
+}
+static int is_pinned(const char *from) {
+    for (int n = 0; n < 255; n++)
+        if (pinned[n].at && from >= pinned[n].at && from < pinned[n].at + pinned[n].bytes) return 1;
+    return 0;
+}
+
+static int copy(void *to, const void *from, size_t bytes, int is_late, handle stream) {
+    int is = wrong(stream);
+    pthread_mutex_lock(&lock);
+    if (is_late) late[waiting].to = to, late[waiting].from = from, late[waiting++].bytes = bytes;
+    else memcpy(to, from, bytes);
+    pthread_mutex_unlock(&lock);
+    return is;
+}
 
 int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t bytes, handle stream) {
     CURRENT;
-    memcpy((void *)(uintptr_t)to, from, bytes);
-    return wrong(stream);
+    return copy((void *)(uintptr_t)to, from, bytes, is_pinned(from), stream);
 }
 int cuMemcpyDtoHAsync_v2(void *to, address from, size_t bytes, handle stream) {
     CURRENT;
-    memcpy(to, (void *)(uintptr_t)from, bytes);
-    return wrong(stream);
+    return copy(to, (void *)(uintptr_t)from, bytes, is_pinned(to), stream);
 }
 int cuMemsetD8Async(address at, unsigned char byte, size_t bytes, handle stream) {
     CURRENT;
+    int is = wrong(stream);
     memset((void *)(uintptr_t)at, byte, bytes);
-    return wrong(stream);
+    return is;
 }
 
 int cuModuleLoadData(handle *module, const void *text) {
@@ -172,6 +251,7 @@ int cuGraphInstantiateWithFlags(handle *made, handle at, unsigned long long flag
 int cuGraphLaunch(handle at, handle stream) {
     CURRENT;
     struct graph *graph = at;
+    int is = wrong(stream);
     if (fails("replay")) return 719;
     for (size_t n = 0; n < graph->count; n++) graph->nodes[n].done = 0;
     for (size_t left = graph->count; left; left--)
@@ -184,6 +264,6 @@ int cuGraphLaunch(handle at, handle stream) {
             node->done = 1;
             break;
         }
-    return wrong(stream);
+    return is;
 }
 int cuGraphExecDestroy(handle graph) { CURRENT; free(graph); return 0; }

@@ -10,7 +10,7 @@ use tenfold_tests::tools;
 
 use crate::faults::{child, folder};
 use crate::program::{Row, both, call, check, check_shift, compiled, kernel, row, twice};
-use crate::{events, interop, recorded};
+use crate::{copies, events, interop, recorded};
 
 /// `y[i] = a * x[i] + c[0]` for `i < n`, as SPIR-V has it in `spirv.rs`.
 const SCALE: &str = "
@@ -101,6 +101,8 @@ pub(crate) fn case(name: &str) -> bool {
             assert_eq!(why(event.is_done()), DeviceFault::Lost);
             assert_eq!(why(stream.event()), DeviceFault::Lost);
         }
+        "cuda copies" => copies::works(&Cuda::new().expect("there is a device"), linked(|_| ())),
+        // An upload looks at no event: there is none yet.
         "cuda pending" => {
             let gpu = Cuda::new().expect("there is a device");
             let stream = gpu.stream().expect("the device works");
@@ -158,6 +160,7 @@ fn works(gpu: &Cuda) {
     check_shift(gpu, other, 65, 5.0).expect("the device works");
     recorded::works(gpu, code);
     events::works(gpu, code);
+    copies::works(gpu, code);
     interop::works(gpu, code);
     std::thread::scope(|scope| {
         for thread in 0..2 {
@@ -204,7 +207,6 @@ fn lost() {
     let (gpu, code) = (Cuda::new().expect("there is a device"), linked(|_| ()));
     let x = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
     let mut y = Row::zeros(&gpu, [9]).expect("there is memory");
-    // The second wait is that for the constant.
     assert_eq!(call(&gpu, code, 1.0, &x, &mut y), Ok(Status::OK));
     assert_eq!(why(y.download(&gpu)), DeviceFault::Lost);
     assert_eq!(why(call(&gpu, code, 1.0, &x, &mut y)), DeviceFault::Lost);
@@ -297,13 +299,16 @@ fn a_driver_that_fails_is_an_error() {
     let Some(driver) = driver("cuda_fails", &[]) else { return };
     let cases = [
         ("cuda without a device", "devices:1"),
-        ("cuda lost", "wait:3"),
+        ("cuda lost", "wait:1"),
         // The third and fourth launch are those of the second call.
         ("cuda lost in a call", "lost:4"),
         ("cuda lost recorded", "replay:2"),
         ("cuda event", "event:1"),
         ("cuda pending", "pending=1"),
         ("cuda two devices", "none"),
+        // Where each copy is on its way for ever new memory is taken, and where there is none copies are waited for.
+        ("cuda copies", "pending:1"),
+        ("cuda copies", "host:9"),
         ("cuda out of memory", "memory:2"),
         // The two tensors, the constant, the workspace.
         ("cuda memory of a call", "memory:4"),
@@ -342,7 +347,7 @@ fn driver(name: &str, options: &[&str]) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("devices/cuda.c");
     // What is looked for first, so that a driver of the machine's is not found.
     let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(folder.join("libcuda.so"));
+    compiler.args(["-shared", "-fPIC", "-O1", "-pthread", "-Wall", "-Werror", "-o"]).arg(folder.join("libcuda.so"));
     let made = compiler.arg(source).args(options).output().expect("the compiler starts");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     Some(folder)

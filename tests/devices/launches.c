@@ -33,7 +33,7 @@ int cuCtxPushCurrent_v2(handle context) { return context != &here; }
 int cuCtxPopCurrent_v2(handle *context) { return *context = &here, 0; }
 int cuCtxGetDevice(int *device) { return *device = 0, 0; }
 int cuStreamGetCtx(handle stream, handle *context) { return *context = &here, stream != &here; }
-int cuEventCreate(handle *event, unsigned flags) { return *event = &here, flags; }
+int cuEventCreate(handle *event, unsigned flags) { return *event = &here, flags & ~2; }
 int cuEventDestroy_v2(handle event) { return event != &here; }
 int cuEventRecord(handle event, handle stream) { return event != stream; }
 int cuEventQuery(handle event) { return event != &here; }
@@ -46,6 +46,12 @@ int cuStreamSynchronize(handle stream) { return stream != &here; }
 /* Memory that is there: where it begins and how long it is. */
 static struct { address at; size_t bytes; } memory[1024];
 
+int cuMemPoolCreate(handle *pool, const int *props) { return *pool = &here, props[0] != 1; }
+int cuMemPoolDestroy(handle pool) { return pool != &here; }
+int cuMemPoolSetAttribute(handle pool, int attribute, const uint64_t *value) { return pool != &here || attribute != 4 || ~*value; }
+int cuMemPoolTrimTo(handle pool, size_t bytes) { return pool != &here || bytes; }
+int cuMemHostAlloc(handle *at, size_t bytes, unsigned flags) { return *at = malloc(bytes), flags; }
+int cuMemFreeHost(handle at) { return free(at), 0; }
 int cuMemAllocAsync(address *at, size_t bytes, handle stream) {
     for (int n = 0; n < 1024; n++)
         if (!memory[n].at) {
@@ -55,6 +61,9 @@ int cuMemAllocAsync(address *at, size_t bytes, handle stream) {
             return stream != &here;
         }
     return 2;
+}
+int cuMemAllocFromPoolAsync(address *at, size_t bytes, handle pool, handle stream) {
+    return pool != &here ? 1 : cuMemAllocAsync(at, bytes, stream);
 }
 int cuMemFreeAsync(address at, handle stream) {
     for (int n = 0; n < 1024; n++)

@@ -1,6 +1,7 @@
 //! Devices through Vulkan and CUDA: a program of two kernels on whatever device there is (Mesa's lavapipe runs on a processor),
 //! and what happens without a driver, with a driver that fails, with two devices and with two threads.
 
+mod copies;
 mod cuda;
 mod damaged;
 mod events;

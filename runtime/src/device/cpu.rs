@@ -22,6 +22,8 @@ impl sealed::Sealed for Cpu {}
 impl Device for Cpu {
     #[cfg(feature = "alloc")]
     type Buffer<T: Element> = Vec<T>;
+    #[cfg(feature = "alloc")]
+    type Fetch<T: Element> = Vec<T>;
     type Memory = core::convert::Infallible;
     #[cfg(feature = "std")]
     type Recording = core::convert::Infallible;
@@ -68,6 +70,16 @@ impl Device for Cpu {
     fn download<T: Element>(&self, from: &Vec<T>, data: &mut [T]) -> Result<(), Error> {
         data.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
         Ok(())
+    }
+
+    #[cfg(feature = "alloc")]
+    fn fetch<T: Element>(&self, from: &Vec<T>) -> Result<Vec<T>, Error> {
+        self.upload(from)
+    }
+
+    #[cfg(feature = "alloc")]
+    fn fetched<T: Element>(&self, fetch: Vec<T>, data: &mut [T]) -> Result<(), Error> {
+        self.download(&fetch, data)
     }
 
     #[cfg(feature = "alloc")]

@@ -33,7 +33,7 @@ pub use event::Event;
 pub use fault::DeviceFault;
 pub use on::On;
 #[cfg(feature = "alloc")]
-pub use tensor::DeviceTensor;
+pub use tensor::{DeviceTensor, Download};
 #[cfg(feature = "vulkan")]
 pub use vulkan::{Vulkan, VulkanInfo};
 
@@ -62,6 +62,11 @@ pub trait Device: sealed::Sealed + Sized {
     /// Elements in the memory of the device.
     #[cfg(feature = "alloc")]
     type Buffer<T: Element>: Send;
+
+    /// Elements on their way from the device.
+    #[doc(hidden)]
+    #[cfg(feature = "alloc")]
+    type Fetch<T: Element>: Send;
 
     /// Memory of the device, whatever its elements are. It is equal to itself alone.
     #[doc(hidden)]
@@ -126,6 +131,16 @@ pub trait Device: sealed::Sealed + Sized {
     /// The device has failed.
     #[cfg(feature = "alloc")]
     fn download<T: Element>(&self, from: &Self::Buffer<T>, data: &mut [T]) -> Result<(), Error>;
+
+    /// Begins to copy elements from the device, behind what was submitted.
+    #[doc(hidden)]
+    #[cfg(feature = "alloc")]
+    fn fetch<T: Element>(&self, from: &Self::Buffer<T>) -> Result<Self::Fetch<T>, Error>;
+
+    /// Waits for such a copy. `data` is as long as the buffer was.
+    #[doc(hidden)]
+    #[cfg(feature = "alloc")]
+    fn fetched<T: Element>(&self, fetch: Self::Fetch<T>, data: &mut [T]) -> Result<(), Error>;
 
     /// The elements, where the processor reaches the memory of the device.
     #[cfg(feature = "alloc")]

@@ -106,6 +106,27 @@ impl<D: Device, T: Element, S: Shape> DeviceTensor<D, T, S> {
         Ok(tensor)
     }
 
+    /// Begins to copy the tensor from the device, behind what was submitted until now; work that is submitted later does not
+    /// wait for the copy, and the copy does not see what it writes.
+    ///
+    /// ```
+    /// use tenfold::{Cpu, DeviceTensor, Dyn, Tensor};
+    ///
+    /// let (one, other): (Tensor<f32, (Dyn,)>, Tensor<f32, (Dyn,)>) = (vec![1.0, 2.0].into(), vec![3.0, 4.0].into());
+    /// let mut there = DeviceTensor::upload(&Cpu, one.view())?;
+    /// let pending = there.start_download(&Cpu)?;
+    /// there.write(&Cpu, other.view())?; // or a call
+    /// assert_eq!(pending.wait()?, one);
+    /// # Ok::<(), tenfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// There is no memory left, or the device has failed.
+    pub fn start_download<'d>(&self, device: &'d D) -> Result<Download<'d, D, T, S>, Error> {
+        Ok(Download { device, fetch: device.fetch(&self.buffer)?, extents: self.extents })
+    }
+
     /// One extent per axis.
     #[must_use]
     pub fn shape(&self) -> S::Extents {
@@ -122,6 +143,32 @@ impl<D: Device, T: Element, S: Shape> DeviceTensor<D, T, S> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// A tensor on its way from a device: what [`DeviceTensor::start_download`] gives.
+pub struct Download<'d, D: Device, T: Element, S: Shape> {
+    device: &'d D,
+    fetch: D::Fetch<T>,
+    extents: S::Extents,
+}
+
+impl<D: Device, T: Element, S: Shape> Download<'_, D, T, S> {
+    /// Waits for the copy, and not for what was submitted later.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory left, or the device has failed.
+    pub fn wait(self) -> Result<Tensor<T, S>, Error> {
+        let mut tensor = Tensor::zeros(self.extents)?;
+        self.device.fetched(self.fetch, tensor.as_mut_slice())?;
+        Ok(tensor)
+    }
+}
+
+impl<D: Device, T: Element, S: Shape> fmt::Debug for Download<'_, D, T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Download<{}, {:?}>", T::DTYPE, self.extents.as_ref())
     }
 }
 

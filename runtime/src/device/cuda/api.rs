@@ -60,6 +60,13 @@ api! {
     stream_destroy = "cuStreamDestroy_v2" (Handle);
     stream_synchronize = "cuStreamSynchronize" (Handle);
     allocate = "cuMemAllocAsync" (*mut u64, usize, Handle);
+    allocate_from = "cuMemAllocFromPoolAsync" (*mut u64, usize, Handle, Handle);
+    pool_create = "cuMemPoolCreate" (*mut Handle, *const sys::CUmemPoolProps);
+    pool_destroy = "cuMemPoolDestroy" (Handle);
+    pool_set = "cuMemPoolSetAttribute" (Handle, c_int, *mut c_void);
+    pool_trim = "cuMemPoolTrimTo" (Handle, usize);
+    host_allocate = "cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
+    host_free = "cuMemFreeHost" (*mut c_void);
     free = "cuMemFreeAsync" (u64, Handle);
     copy_to_device = "cuMemcpyHtoDAsync_v2" (u64, *const c_void, usize, Handle);
     copy_to_host = "cuMemcpyDtoHAsync_v2" (*mut c_void, u64, usize, Handle);

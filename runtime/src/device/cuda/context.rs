@@ -11,7 +11,11 @@ use std::{
 
 use cudarc::driver::sys::CUdevice_attribute_enum as Attribute;
 
-use super::api::{Api, Handle, api, fault};
+use super::{
+    api::{Api, Handle, api, fault},
+    pool::Pool,
+    staging::Staging,
+};
 use crate::DeviceFault;
 
 /// A device that CUDA knows.
@@ -87,6 +91,8 @@ pub(super) struct Context {
     pub(super) shared: i64,
     pub(super) stream: Handle,
     pub(super) raw: Handle,
+    pub(super) pool: Pool,
+    pub(super) staging: Staging,
     lost: AtomicBool,
     held: Held,
 }
@@ -146,10 +152,11 @@ impl Context {
 
     fn new(api: &'static Api, info: CudaInfo, raw: Handle, held: Held) -> Self {
         let (stream, lost) = (core::ptr::null_mut(), AtomicBool::new(false));
-        Self { info, api, groups: [0; 3], shared: 0, stream, raw, lost, held }
+        let (pool, staging) = (Pool::NONE, Staging::default());
+        Self { info, api, groups: [0; 3], shared: 0, stream, raw, pool, staging, lost, held }
     }
 
-    /// Looks up how much the device allows.
+    /// Looks up how much the device allows, and makes the pool of its memory.
     fn look(&mut self) -> Result<(), DeviceFault> {
         let (api, device) = (self.api, self.info.index as c_int);
         let axes = [
@@ -162,6 +169,7 @@ impl Context {
         }
         let shared = Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
         self.shared = i64::from(attribute(api, device, shared)?);
+        self.pool = Pool::new(self);
         Ok(())
     }
 
@@ -201,11 +209,16 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
+        if matches!(self.held, Held::Primary(_)) || !self.staging.is_empty() {
+            let _ = self.wait();
+        }
+        self.staging.free(self);
+        // SAFETY: all memory holds this, so none is left.
+        unsafe { self.pool.destroy(self) };
         let device = match &self.held {
             Held::Primary(device) => *device,
             Held::Other { .. } => return,
         };
-        let _ = self.wait();
         if !self.stream.is_null() {
             // SAFETY: nobody else has the stream.
             let _ = self.within("cuStreamDestroy", |api| unsafe { (api.stream_destroy)(self.stream) });

@@ -20,18 +20,16 @@ impl Memory {
     pub(super) fn new(context: &Arc<Context>, bytes: u64) -> Result<Self, DeviceFault> {
         let none = DeviceFault::OutOfMemory { bytes };
         let room = usize::try_from(bytes.max(1)).map_err(|_| none)?;
-        let mut at = 0;
-        let mut ask = || {
-            // SAFETY: the driver writes one address.
-            context.within("cuMemAllocAsync", |api| unsafe { (api.allocate)(&mut at, room, context.stream) })
-        };
-        let first = ask();
-        let made = match first {
-            // What is still on its way to the pool may be what is missing.
-            Err(DeviceFault::OutOfMemory { .. }) => context.wait().and_then(|()| ask()),
+        let ask = || context.pool.allocate(context, room);
+        let made = match ask() {
+            // What is still on its way to the pool, or what the pool keeps, may be what is missing.
+            Err(DeviceFault::OutOfMemory { .. }) => context.wait().and_then(|()| {
+                context.pool.trim(context);
+                ask()
+            }),
             made => made,
         };
-        made.map_err(|why| if matches!(why, DeviceFault::OutOfMemory { .. }) { none } else { why })?;
+        let at = made.map_err(|why| if matches!(why, DeviceFault::OutOfMemory { .. }) { none } else { why })?;
         Ok(Self { context: Arc::clone(context), at, bytes, owner: None })
     }
 
@@ -44,10 +42,13 @@ impl Memory {
         Self { context: Arc::clone(context), at, bytes, owner: Some(owner) }
     }
 
-    /// Copies bytes into it.
+    /// Copies bytes into it, behind what was submitted before.
     pub(super) fn write(&self, data: &[u8]) -> Result<(), DeviceFault> {
         if data.len() as u64 > self.bytes {
             return Err(DeviceFault::Operands);
+        }
+        if self.context.staging.upload(&self.context, self.at, data)? {
+            return Ok(());
         }
         let (from, stream) = (data.as_ptr().cast::<c_void>(), self.context.stream);
         self.context.within("cuMemcpyHtoDAsync", |api| {

@@ -10,6 +10,8 @@ mod event;
 mod graph;
 mod interop;
 mod memory;
+mod pool;
+mod staging;
 
 use core::{marker::PhantomData, mem::size_of_val};
 use std::{sync::Arc, vec::Vec};
@@ -23,6 +25,7 @@ use context::Context;
 use event::Event;
 use graph::Recording;
 use memory::Memory;
+use staging::Fetch;
 
 /// A GPU of NVIDIA's, opened through CUDA.
 ///
@@ -107,6 +110,19 @@ fn bytes<T: Element>(data: &[T]) -> &[u8] {
     unsafe { core::slice::from_raw_parts(data.as_ptr().cast::<u8>(), size_of_val(data)) }
 }
 
+/// Has elements written as bytes.
+fn into<T: Element>(
+    data: &mut [T],
+    write: impl FnOnce(&mut [u8]) -> Result<(), DeviceFault>,
+) -> Result<(), DeviceFault> {
+    let len = size_of_val(data);
+    // SAFETY: elements are plain numbers without padding; below, bytes become none that an element cannot have.
+    let bytes = unsafe { core::slice::from_raw_parts_mut(data.as_mut_ptr().cast::<u8>(), len) };
+    let written = write(bytes);
+    make_valid(T::DTYPE, bytes);
+    written
+}
+
 /// The error of a call.
 fn fault(why: DeviceFault) -> Error {
     Error::Device { kind: DeviceKind::Cuda, why }
@@ -125,6 +141,7 @@ impl Device for Cuda {
     type Memory = Arc<Memory>;
     type Recording = Recording;
     type Event = Event;
+    type Fetch<T: Element> = Fetch;
 
     fn kind(&self) -> DeviceKind {
         DeviceKind::Cuda
@@ -158,12 +175,19 @@ impl Device for Cuda {
 
     fn download<T: Element>(&self, from: &CudaBuffer<T>, data: &mut [T]) -> Result<(), Error> {
         self.own(from, data.len()).map_err(fault)?;
-        let len = size_of_val(data);
-        // SAFETY: elements are plain numbers without padding; below, bytes become none that an element cannot have.
-        let bytes = unsafe { core::slice::from_raw_parts_mut(data.as_mut_ptr().cast::<u8>(), len) };
-        let read = from.memory.read(bytes).map_err(fault);
-        make_valid(T::DTYPE, bytes);
-        read
+        into(data, |bytes| from.memory.read(bytes)).map_err(fault)
+    }
+
+    fn fetch<T: Element>(&self, from: &CudaBuffer<T>) -> Result<Fetch, Error> {
+        self.own(from, from.len).map_err(fault)?;
+        Fetch::new(&self.context, from.memory.at, from.len * size_of::<T>()).map_err(fault)
+    }
+
+    fn fetched<T: Element>(&self, fetch: Fetch, data: &mut [T]) -> Result<(), Error> {
+        if !fetch.is_of(&self.context) {
+            return Err(fault(DeviceFault::OtherDevice));
+        }
+        into(data, |bytes| fetch.finish(bytes)).map_err(fault)
     }
 
     fn host<T: Element>(_: &CudaBuffer<T>) -> Option<&[T]> {

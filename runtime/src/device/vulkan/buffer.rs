@@ -74,6 +74,15 @@ pub(super) fn download<T: Element>(device: &Vulkan, from: &VulkanBuffer<T>, data
     Ok(())
 }
 
+/// Begins to copy elements to where the processor reaches them.
+pub(super) fn fetch<T: Element>(device: &Vulkan, from: &VulkanBuffer<T>) -> Result<VulkanBuffer<T>, DeviceFault> {
+    check(&device.shared, from, from.len)?;
+    let bytes = from.len * size_of::<T>();
+    let staging = Arc::new(Memory::new(&device.shared, bytes as u64, true)?);
+    copy(&device.shared, &from.memory, &staging, bytes)?;
+    Ok(VulkanBuffer { memory: staging, len: from.len, elements: PhantomData })
+}
+
 /// Copies bytes into new memory of the device.
 pub(super) fn upload_bytes(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Arc<Memory>, DeviceFault> {
     let mut memory = Memory::new(shared, bytes.len() as u64, false)?;

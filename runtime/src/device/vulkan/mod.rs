@@ -149,6 +149,7 @@ impl Device for Vulkan {
     type Memory = Arc<Memory>;
     type Recording = Option<Arc<Recording>>;
     type Event = Event;
+    type Fetch<T: Element> = VulkanBuffer<T>;
 
     fn kind(&self) -> DeviceKind {
         DeviceKind::Vulkan
@@ -177,6 +178,14 @@ impl Device for Vulkan {
 
     fn download<T: Element>(&self, from: &VulkanBuffer<T>, data: &mut [T]) -> Result<(), Error> {
         buffer::download(self, from, data).map_err(fault)
+    }
+
+    fn fetch<T: Element>(&self, from: &VulkanBuffer<T>) -> Result<VulkanBuffer<T>, Error> {
+        buffer::fetch(self, from).map_err(fault)
+    }
+
+    fn fetched<T: Element>(&self, fetch: VulkanBuffer<T>, data: &mut [T]) -> Result<(), Error> {
+        buffer::download(self, &fetch, data).map_err(fault)
     }
 
     fn host<T: Element>(_: &VulkanBuffer<T>) -> Option<&[T]> {
