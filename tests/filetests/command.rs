@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tenfold_core::pass::{self, PassContext};
-use tenfold_core::{PIPELINE, Target};
+use tenfold_core::{Device, PIPELINE, Target};
 use tenfold_ir::arith::Sym;
 use tenfold_ir::eval::Bounded;
 use tenfold_ir::{DType, Function, Module, relax, tir};
@@ -60,7 +60,10 @@ fn errors(module: &Module) -> Vec<String> {
 /// interpreter runs it before and after, and both must give the same.
 fn passes(file: &File, names: &str) -> Result<Vec<String>, String> {
     let triple = file.target.as_deref().unwrap_or("x86_64-unknown-linux-gnu");
-    let machine = |features: &str| Target::from_triple(triple, &features.split(',').collect::<Vec<_>>());
+    let machine = |features: &str| match Device::from_text(triple) {
+        Ok(device) => device.target(),
+        Err(_) => Target::from_triple(triple, &features.split(',').collect::<Vec<_>>()),
+    };
     let mut context = PassContext::new(machine(&file.features));
     if let Some(level) = file.opt_level {
         context.opt_level = level;

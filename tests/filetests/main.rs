@@ -13,7 +13,7 @@
 //! - `test parse`: the text does not parse; why, and where;
 //! - `test verify`: the laws that the module breaks;
 //! - `test pass NAME,NAME…`: the module after the passes, with `; config KEY = VALUE`, `; opt LEVEL` and
-//!   `; target TRIPLE`. If the file has inputs and its entry is a prim-func, the interpreter must give the same before
+//!   `; target TRIPLE`, or a device. If the file has inputs and its entry is a prim-func, the interpreter must give the same before
 //!   and after;
 //! - `test schedule`: a trace applied to a prim-func, its steps behind `; step`;
 //! - `test run`: what the entry gives, by the interpreters and every back end;

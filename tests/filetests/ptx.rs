@@ -1,5 +1,5 @@
-//! `test ptx`: what the PTX of device functions is for `sm_80`, that ptxas takes it for each chip, and that nothing of it
-//! is kept in memory that belongs in registers.
+//! `test ptx`: what the PTX of device functions is for `sm_80`, or for `sm_90a` alone, that ptxas takes it for each chip, and
+//! that nothing of it is kept in memory that belongs in registers.
 
 use tenfold_core::{Device, kernel, program};
 use tenfold_ir::tir::{FuncKind, PrimFunc, Scope};
@@ -18,12 +18,14 @@ pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
     let backend = LlvmBackend::new(load(&found).map_err(|error| error.to_string())?, &found);
     let mut out = Vec::new();
     for func in file.module.prims().filter(|func| func.kind == FuncKind::Device) {
+        let mut shown = false;
         for device in [Device::Sm80, Device::Sm90a] {
             let made = program::kernel(&file.module, func, device, &backend);
             match made {
                 Ok((_, text)) => {
                     accepted(func, &text, &device.target().cpu)?;
-                    out.extend(text.lines().filter(|_| device == Device::Sm80).map(str::to_string));
+                    out.extend(text.lines().filter(|_| !shown).map(str::to_string));
+                    shown = true;
                 }
                 Err(error) if device == Device::Sm80 => {
                     let help = error.help.map_or(String::new(), |help| format!(": {help}"));

@@ -30,7 +30,7 @@ fn assemble(name: &str, mut module: Module, device: Device, backend: &LlvmBacken
     }
     for func in module.prims().filter(|func| func.kind == FuncKind::Device) {
         let made = program::kernel(&module, func, device, backend).map_err(|error| error.message);
-        told.products += usize::from(made.as_ref().is_ok_and(|(_, text)| text.contains("mma.sync")));
+        told.products += usize::from(made.as_ref().is_ok_and(|(_, text)| text.contains("mma.")));
         let said = made.and_then(|(_, text)| judged(func, &text, &device.target().cpu));
         told.kernels += 1;
         told.wrong.extend(said.err().map(|what| wrong(format!("`{}`: {what}", func.name))));
@@ -40,6 +40,7 @@ fn assemble(name: &str, mut module: Module, device: Device, backend: &LlvmBacken
 /// That the assembler takes a kernel, and keeps in registers what belongs there.
 fn judged(func: &PrimFunc, text: &str, chip: &str) -> Result<(), String> {
     let usage = ptxas::assemble(text, chip)?;
+    println!("{chip}: `{}`: {usage:?}", func.name);
     let own = kernel::allocations(func).into_iter().filter(|buf| func.buffers[buf.0 as usize].scope == Scope::Local);
     let longest = own.filter_map(|buf| kernel::elements(func, buf)).max().unwrap_or_default();
     // A division of integers of 64 bits and a remainder of floats are functions, which have a frame.

@@ -71,12 +71,21 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// What warpgroups multiply: a ring of stages that comes round, in both orders of each factor, with something left over.
+fn of_warpgroups() -> Vec<Case> {
+    vec![
+        product("half_wide", DType::BF16, &[72, 328], &[328, 216]),
+        transposed("half_ring_transposed", DType::F16, [80, 264, 104]),
+    ]
+}
+
 /// Each through the pipeline, where what is scheduled gives what the function says; tiles are large where `multiprocessors`
 /// is 1.
 fn prepared(device: Device, multiprocessors: &str) -> Vec<Prepared> {
     let mut context = crate::context(device);
     context.set_text("BindThreads.multiprocessors", multiprocessors).expect("a setting");
-    let all = cases().into_iter().map(|case| interpret::prepare_with(case, &context));
+    let more = if device.has_warpgroups() { of_warpgroups() } else { Vec::new() };
+    let all = cases().into_iter().chain(more).map(|case| interpret::prepare_with(case, &context));
     all.collect::<Result<_, String>>().unwrap_or_else(|why| panic!("{why}"))
 }
 
@@ -84,7 +93,7 @@ fn prepared(device: Device, multiprocessors: &str) -> Vec<Prepared> {
 fn warps_multiply_halves() {
     let backend = crate::backend();
     for (device, multiprocessors) in [(Device::Sm80, "0"), (Device::Sm90a, "1")] {
-        let (mut large, mut copied) = (0, 0);
+        let (mut large, mut copied, mut groups) = (0, 0, 0);
         for case in prepared(device, multiprocessors) {
             let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
             assert!(!kernels.is_empty(), "{}: no kernel", case.name);
@@ -94,7 +103,9 @@ fn warps_multiply_halves() {
                 let made = program::kernel(&case.module, func, device, backend);
                 let (_, text) = made.unwrap_or_else(|why| panic!("{}: {}", case.name, why.message));
                 copied += usize::from(text.contains("cp.async"));
-                multiplied += usize::from(text.contains("mma.sync"));
+                let by_group = text.contains("wgmma.mma_async");
+                multiplied += usize::from(by_group || text.contains("mma.sync"));
+                groups += usize::from(by_group);
                 large += usize::from(text.contains(".reqntid 256"));
                 assert!(!text.contains(".local"), "{} for {device}: sums in memory\n{text}", case.name);
                 if ptxas::path().is_some() {
@@ -105,6 +116,10 @@ fn warps_multiply_halves() {
             }
             assert_eq!(multiplied, 1, "{} for {device}", case.name);
         }
+        assert!(
+            backend.is_none() || groups == if device == Device::Sm90a { 3 } else { 0 },
+            "{groups} products of warpgroups"
+        );
         assert!(backend.is_none() || copied > 0, "no chunk is copied as it lies");
         assert!(backend.is_none() || (large > 0) == (multiprocessors == "1"), "{large} large tiles");
     }

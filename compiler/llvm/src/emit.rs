@@ -16,6 +16,7 @@ mod ops;
 mod place;
 mod streams;
 mod warp;
+mod warpgroup;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -129,7 +129,7 @@ fn own_memory(func: &PrimFunc) -> Result<(), (String, &'static str)> {
         let what = format!("{shared} bytes of shared memory");
         return Err((what, "48 KiB is the most; more can be had in the scope `shared.dyn`"));
     }
-    let warps = func.body.any(&mut |s| matches!(s, Stmt::Barrier(scope) if *scope == Scope::Warp));
+    let warps = func.body.any(&mut |s| matches!(s, Stmt::Barrier(barrier) if barrier.scope == Scope::Warp));
     let warps = warps.then(|| ("a barrier of a warp".into(), "use shared memory and its barrier"));
     warps.map_or(Ok(()), Err)
 }

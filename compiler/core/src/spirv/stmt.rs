@@ -159,7 +159,7 @@ impl Body<'_> {
                 self.stmt(body)
             }
             Stmt::Store { buf, index, value, .. } => self.store(*buf, index, *value),
-            Stmt::Barrier(scope) => self.barrier(*scope),
+            Stmt::Barrier(barrier) => self.barrier(barrier.scope),
             // Asks and gives nothing.
             Stmt::Evaluate(_) | Stmt::Prefetch { .. } => Ok(()),
             Stmt::Assert { .. } => {

@@ -78,6 +78,14 @@ impl Device {
         }
     }
 
+    /// Whether four warps of a group multiply matrices together.
+    pub fn has_warpgroups(self) -> bool {
+        match self {
+            Device::Sm90a => true,
+            Device::Sm80 | Device::Spirv => false,
+        }
+    }
+
     /// The key of its module in a blob.
     pub fn key(self) -> &'static str {
         self.row().key

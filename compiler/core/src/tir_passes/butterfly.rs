@@ -70,7 +70,7 @@ impl Threads {
             let warps = self.count / WARP;
             let words = b.buffer("words", dtype, vec![IntExpr::from(warps)], Scope::Shared);
             all.push(self.give(b, part, words));
-            all.push(Stmt::Barrier(Scope::Shared));
+            all.push(Stmt::Barrier(Scope::Shared.into()));
             all.extend(self.take(b, part, words, (warps, op)));
             all.extend(steps(b, (part, other), op, (warps as u64).next_power_of_two() as i64));
             words

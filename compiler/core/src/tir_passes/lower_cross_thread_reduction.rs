@@ -219,10 +219,10 @@ impl Lower<'_> {
             let value = self.b.binary(op, x, y);
             let then = Stmt::Store { buf: cross, index: own.clone(), value, access: Access::Proven };
             let cond = self.b.compare(CmpOp::Lt, me, limit);
-            all.extend([Stmt::Barrier(Scope::Shared), Stmt::If { cond, then: Box::new(then), otherwise: None }]);
+            all.extend([Stmt::Barrier(Scope::Shared.into()), Stmt::If { cond, then: Box::new(then), otherwise: None }]);
             half /= 2;
         }
-        all.push(Stmt::Barrier(Scope::Shared));
+        all.push(Stmt::Barrier(Scope::Shared.into()));
         all
     }
 

@@ -41,7 +41,7 @@ fn multiplies(b: &Builder, kernel: &Stmt) -> bool {
     let func = b.func();
     func.exprs_in(kernel).into_iter().any(|e| match func.exprs.get(e) {
         Expr::Call(Intrinsic::Warp(f), ..) => match f {
-            Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma => true,
+            Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::Wgmma(_) | Warp::WgmmaWait(_) => true,
             Warp::ShuffleXor(_) => false,
         },
         _ => false,
@@ -139,7 +139,7 @@ impl Sync<'_> {
         let scope = self.scope_of(&accesses(self.b.func(), &body));
         pending.clear();
         let body = self.stmt(body, pending)?;
-        Ok(Stmt::seq([Stmt::Barrier(scope), body]))
+        Ok(Stmt::seq([Stmt::Barrier(scope.into()), body]))
     }
 
     /// A statement that not all threads run alike: no barrier can stand inside of it.
@@ -181,7 +181,7 @@ impl Sync<'_> {
         if meets {
             pending.clear();
         }
-        let barrier = meets.then(|| Stmt::Barrier(self.scope_of(&shared)));
+        let barrier = meets.then(|| Stmt::Barrier(self.scope_of(&shared).into()));
         pending.extend(shared.into_iter().filter(|a| !pending.contains(a)).collect::<Vec<_>>());
         barrier
     }

@@ -93,6 +93,22 @@ pub enum Scope {
     Workspace,
 }
 
+/// Where threads wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Barrier {
+    /// What they share: [`Scope::Shared`], [`Scope::SharedDyn`] or [`Scope::Warp`].
+    pub scope: Scope,
+    /// Copies by [`Intrinsic::CopyAsync`] may still be on their way that were begun behind the barrier so many before this
+    /// one: with 0 none is.
+    pub leaves: u8,
+}
+
+impl From<Scope> for Barrier {
+    fn from(scope: Scope) -> Self {
+        Barrier { scope, leaves: 0 }
+    }
+}
+
 /// How a parameter buffer is used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BufUse {
@@ -166,7 +182,7 @@ pub enum Intrinsic {
     /// `group_sum(x)` and its kin: what the threads of a block make of a value of each.
     Group(Group),
     /// `copy_async(x)` of 16 bytes that lie side by side in memory of all blocks: all that is stored, to as many in shared
-    /// memory. They are there behind the next barrier of the block, and nobody touches them before.
+    /// memory. They are there behind the next barrier of the block that does not leave them, and nobody touches them before.
     CopyAsync,
 }
 
@@ -456,9 +472,8 @@ pub enum Stmt {
         /// How often, if not once.
         launch: Option<Launch>,
     },
-    /// Waits until the threads that share memory of this scope ([`Scope::Shared`], [`Scope::SharedDyn`] or
-    /// [`Scope::Warp`]) are all here; what they wrote is seen by all of them.
-    Barrier(Scope),
+    /// Waits until the threads that share memory are all here; what they wrote is seen by all of them.
+    Barrier(Barrier),
     /// If the condition does not hold, the function ends with the status of this check: its place, counted from 1,
     /// among the different texts of [`PrimFunc::checks`].
     Assert {

@@ -42,4 +42,4 @@ pub use rewrite::{
 };
 pub use verify::{RULES, UNWRITABLE, verify, violations};
 pub use view::Viewer;
-pub use warp::{Bit, WARP, Warp};
+pub use warp::{Bit, Lines, WARP, WARPGROUP, Warp};

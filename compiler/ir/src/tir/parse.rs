@@ -10,8 +10,8 @@ use super::annotation_text::{annotations, pattern, string};
 use super::parse_expr::{Exprs, parse_ty};
 use super::print::{LOOP_KINDS, SCOPES, loop_name, phase_name, scope_name};
 use super::{
-    Access, Annotation, Block, BufId, BufUse, BufferData, CallArg, ExprId, FuncKind, IterKind, IterVar, Launch,
-    LoopKind, MatchBuffer, Param, Phase, PrimFunc, Region, Scope, Stmt, Ty, VarData, VarId,
+    Access, Annotation, Barrier, Block, BufId, BufUse, BufferData, CallArg, ExprId, FuncKind, IterKind, IterVar,
+    Launch, LoopKind, MatchBuffer, Param, Phase, PrimFunc, Region, Scope, Stmt, Ty, VarData, VarId,
 };
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::text::{ParseError, bracketed, column, split, split_once, strip};
@@ -471,9 +471,16 @@ fn phase(word: &str) -> Parsed<Phase> {
     all.into_iter().find(|p| phase_name(*p) == word).ok_or_else(|| format!("expected a phase, found `{word}`"))
 }
 
-fn barrier(word: &str) -> Parsed<Stmt> {
+fn barrier(text: &str) -> Parsed<Stmt> {
+    let (word, leaves) = match text.split_once(" leaves ") {
+        Some((word, number)) => {
+            (word, number.parse().map_err(|_| format!("expected how many barriers, found `{number}`"))?)
+        }
+        None => (text, 0),
+    };
     let found = SCOPES.into_iter().find(|s| scope_name(*s) == word);
-    found.map(Stmt::Barrier).ok_or_else(|| format!("expected a scope, found `{word}`"))
+    let scope = found.ok_or_else(|| format!("expected a scope, found `{word}`"))?;
+    Ok(Stmt::Barrier(Barrier { scope, leaves }))
 }
 
 fn loop_kind(word: &str) -> Parsed<LoopKind> {

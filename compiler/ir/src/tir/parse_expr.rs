@@ -195,7 +195,7 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 let ty = self.parser.func.exprs.ty(*x);
                 Expr::Call(Intrinsic::CopyAsync, args, ty)
             }
-            (_, None, [.., last]) if warp(name).is_some_and(|f| f.lanes().len() == args.len()) => {
+            (_, None, [.., last]) if warp(name).is_some_and(|f| f.operands() == args.len()) => {
                 let ty = self.parser.func.exprs.ty(*last);
                 warp(name).map_or(Expr::Index(0), |f| Expr::Call(Intrinsic::Warp(f), args, ty))
             }

@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 
 use super::annotation_text::{pattern_name, print_annotation, quote};
 use super::{
-    Access, Annotation, Block, BufId, BufUse, BufferData, CallArg, Dot, Elem, Expr, ExprId, FuncKind, Intrinsic,
-    IterKind, Launch, LoopKind, Param, Phase, PrimFunc, Region, Scope, Stmt, ThreadAxis, Ty,
+    Access, Annotation, Barrier, Block, BufId, BufUse, BufferData, CallArg, Dot, Elem, Expr, ExprId, FuncKind,
+    Intrinsic, IterKind, Launch, LoopKind, Param, Phase, PrimFunc, Region, Scope, Stmt, ThreadAxis, Ty,
 };
 use crate::relax::{binary_name, compare_name, unary_name};
 use crate::{Module, Scalar};
@@ -338,7 +338,10 @@ impl Printer<'_> {
                 let launch = launch.as_ref().map_or(String::new(), |l| self.launch(l));
                 self.line(&format!("call @{func}({}){launch}", args.join(", ")));
             }
-            Stmt::Barrier(scope) => self.line(&format!("barrier {}", scope_name(*scope))),
+            Stmt::Barrier(Barrier { scope, leaves: 0 }) => self.line(&format!("barrier {}", scope_name(*scope))),
+            Stmt::Barrier(Barrier { scope, leaves }) => {
+                self.line(&format!("barrier {} leaves {leaves}", scope_name(*scope)));
+            }
             Stmt::Assert { cond, text } => self.line(&format!("assert {}, {}", self.expr(*cond), quote(text))),
             Stmt::Prefetch { buf: b, index } => {
                 self.line(&format!("prefetch {}", self.access(&buf(b), index, Access::Proven)));

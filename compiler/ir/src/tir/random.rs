@@ -4,8 +4,8 @@
 //! rewrites them is.
 
 use super::{
-    Access, AnnValue, Annotation, Block, BufId, BufUse, Builder, CallArg, Elem, Expr, ExprId, Intrinsic, IterKind,
-    IterVar, LoopKind, MatchBuffer, OpPattern, Phase, PrimFunc, Region, Scope, Stmt, ThreadAxis, Ty, VarId,
+    Access, AnnValue, Annotation, Barrier, Block, BufId, BufUse, Builder, CallArg, Elem, Expr, ExprId, Intrinsic,
+    IterKind, IterVar, LoopKind, MatchBuffer, OpPattern, Phase, PrimFunc, Region, Scope, Stmt, ThreadAxis, Ty, VarId,
 };
 use crate::arith::{Fact, IntExpr};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
@@ -385,7 +385,10 @@ impl Gen {
                 let buf = self.rng.of(&self.bufs.clone());
                 Stmt::Prefetch { buf, index: self.indices(buf, 1) }
             }
-            2 if !self.axes.is_empty() => Stmt::Barrier(self.rng.of(&[Scope::Shared, Scope::SharedDyn, Scope::Warp])),
+            2 if !self.axes.is_empty() => {
+                let scope = self.rng.of(&[Scope::Shared, Scope::SharedDyn, Scope::Warp]);
+                Stmt::Barrier(Barrier { scope, leaves: self.rng.of(&[0, 0, 1, 2]) })
+            }
             3 if self.exported => {
                 Stmt::Assert { cond: self.of_type(Ty::bool(), 2), text: "\"N\" // is\ttoo {small}, \\ or ü".into() }
             }

@@ -134,13 +134,24 @@ fn is_dotted(dot: Dot, of: Ty) -> bool {
 /// Whether these are what a thread gives a function of its warp: halves, and the sum of products; or an element.
 fn is_spread(f: Warp, args: &[Ty]) -> bool {
     let halves = |ty: &Ty| matches!(ty.elem, Elem::Scalar(DType::F16 | DType::BF16));
-    let lanes = args.iter().map(|ty| ty.lanes).eq(f.lanes().iter().copied());
-    lanes
+    let lanes: Vec<u16> = args.iter().map(|ty| ty.lanes).collect();
+    f.takes(&lanes)
         && match (f, args) {
             (Warp::LdMatrix | Warp::LdMatrixTrans, [row]) => halves(row),
-            (Warp::Mma, [a, b, c]) => halves(a) && a.elem == b.elem && c.elem == Elem::Scalar(DType::F32),
+            (Warp::Mma | Warp::Wgmma(_), [a, b, c]) => {
+                halves(a) && a.elem == b.elem && c.elem == Elem::Scalar(DType::F32)
+            }
             (Warp::ShuffleXor(_), [value]) => value.elem != Elem::Index,
-            (Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::ShuffleXor(_), _) => false,
+            (Warp::WgmmaWait(_), [sums]) => sums.elem == Elem::Scalar(DType::F32),
+            (
+                Warp::LdMatrix
+                | Warp::LdMatrixTrans
+                | Warp::Mma
+                | Warp::Wgmma(_)
+                | Warp::WgmmaWait(_)
+                | Warp::ShuffleXor(_),
+                _,
+            ) => false,
         }
 }
 

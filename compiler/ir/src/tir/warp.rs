@@ -1,11 +1,17 @@
 //! What the 32 threads of a warp do together: matrices of 8 by 8 halves out of shared memory, products of tiles, and
-//! values that they exchange.
+//! values that they exchange. And what four warps do together: products of larger tiles, which they find in shared memory.
 
 /// Threads of a warp. Each holds a part of every operand and of the result, as PTX spreads them.
 pub const WARP: i64 = 32;
 
-/// A function of a warp: what it gives one thread is made of what all of them have. It is all that a store stores, and
-/// every thread of the warp reaches that store.
+/// Threads of a warpgroup: four warps side by side.
+pub const WARPGROUP: i64 = 128;
+
+/// Rows of a warpgroup's product, and its terms.
+pub const TILE: usize = 64;
+
+/// A function of a warp, or of a warpgroup: what it gives one thread is made of what all of them have. It is all that a
+/// store stores, and every thread of the warp or warpgroup reaches that store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Warp {
     /// `ldmatrix(row)`: four matrices of 8 by 8 halves. Thread `t` reads row `t % 8` of matrix `t / 8`, 8 neighbours in
@@ -17,8 +23,24 @@ pub enum Warp {
     /// `mma(a, b, c)`: `c + a b` of a tile of 16 by 8 `f32`, 16 halves deep. The products are terms of the sum, which may
     /// be taken in any order.
     Mma,
+    /// `wgmma(a, b, c)`: `c + a b` of a tile of 64 by n `f32`, 64 halves deep, where n is 64, 128, 192 or 256. `a` and `b`
+    /// are tiles in shared memory, all of their elements, in the order of [`of_tile`]. The product goes on by itself: until
+    /// the warpgroup has waited for it, nobody writes what it reads, and nobody touches its sums but another product.
+    Wgmma(Lines),
+    /// `wgmma_wait0(c)`, `wgmma_wait1(c)`: waits for all products of the warpgroup, or all but the last one, and gives the
+    /// sums `c`.
+    WgmmaWait(u8),
     /// `shuffle_xor16(x)`: what `x` is in the thread whose number differs in that bit.
     ShuffleXor(Bit),
+}
+
+/// What the lines of a warpgroup's tiles hold.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Lines {
+    /// Whether a line of the left one is 64 rows of one term, and not 64 terms of a row.
+    pub rows: bool,
+    /// Whether a line of the right one is 64 columns of one term, and not 64 terms of a column.
+    pub columns: bool,
 }
 
 /// A bit of a thread's number in its warp: 1, 2, 4, 8 or 16.
@@ -37,10 +59,16 @@ impl Bit {
 
 impl Warp {
     /// All with their names.
-    pub const ALL: [(&'static str, Warp); 8] = [
+    pub const ALL: [(&'static str, Warp); 14] = [
         ("ldmatrix", Warp::LdMatrix),
         ("ldmatrix_trans", Warp::LdMatrixTrans),
         ("mma", Warp::Mma),
+        ("wgmma", Warp::Wgmma(Lines { rows: false, columns: false })),
+        ("wgmma_rows", Warp::Wgmma(Lines { rows: true, columns: false })),
+        ("wgmma_columns", Warp::Wgmma(Lines { rows: false, columns: true })),
+        ("wgmma_rows_columns", Warp::Wgmma(Lines { rows: true, columns: true })),
+        ("wgmma_wait0", Warp::WgmmaWait(0)),
+        ("wgmma_wait1", Warp::WgmmaWait(1)),
         ("shuffle_xor16", Warp::ShuffleXor(Bit(16))),
         ("shuffle_xor8", Warp::ShuffleXor(Bit(8))),
         ("shuffle_xor4", Warp::ShuffleXor(Bit(4))),
@@ -53,12 +81,31 @@ impl Warp {
         Warp::ALL.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| *name)
     }
 
-    /// Lanes of its operands; the last one has the type of the result.
-    pub fn lanes(self) -> &'static [u16] {
+    /// How many threads make it together.
+    pub fn threads(self) -> i64 {
         match self {
-            Warp::LdMatrix | Warp::LdMatrixTrans => &[8],
-            Warp::Mma => &[8, 4, 4],
-            Warp::ShuffleXor(_) => &[1],
+            Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::ShuffleXor(_) => WARP,
+            Warp::Wgmma(_) | Warp::WgmmaWait(_) => WARPGROUP,
+        }
+    }
+
+    /// How many operands it has.
+    pub fn operands(self) -> usize {
+        match self {
+            Warp::LdMatrix | Warp::LdMatrixTrans | Warp::ShuffleXor(_) | Warp::WgmmaWait(_) => 1,
+            Warp::Mma | Warp::Wgmma(_) => 3,
+        }
+    }
+
+    /// Whether operands have so many lanes; the last one has the type of the result.
+    pub fn takes(self, lanes: &[u16]) -> bool {
+        let tile = (TILE * TILE) as u16;
+        match self {
+            Warp::LdMatrix | Warp::LdMatrixTrans => lanes == [8],
+            Warp::Mma => lanes == [8, 4, 4],
+            Warp::ShuffleXor(_) => lanes == [1],
+            Warp::Wgmma(_) => (1..=4).any(|n| lanes == [tile, n * tile, 32 * n]),
+            Warp::WgmmaWait(_) => (1..=4).any(|n| lanes == [32 * n]),
         }
     }
 }
@@ -83,4 +130,18 @@ pub fn of_left(row: usize, term: usize) -> (usize, usize) {
 /// The thread and lane that hold an element of its right operand.
 pub fn of_right(term: usize, column: usize) -> (usize, usize) {
     (4 * column + term % 8 / 2, 2 * (term / 8) + term % 2)
+}
+
+/// Row and column of what thread `t` of a warpgroup holds of [`Warp::Wgmma`]'s sum in a lane.
+pub fn of_wide_sum(t: usize, lane: usize) -> (usize, usize) {
+    let (row, column) = of_sum(t % WARP as usize, lane % 4);
+    (16 * (t / WARP as usize) + row, 8 * (lane / 4) + column)
+}
+
+/// Where an element of a tile of [`Warp::Wgmma`] is: of a row or column, and of a term. Lines are of 64 halves, 128 bytes,
+/// 64 of them in a panel; chunks of 16 bytes lie in the order of PTX's swizzle by 128 bytes, which differs from line to line.
+pub fn of_tile(own: usize, term: usize, by_term: bool) -> usize {
+    let (panel, place) = (own / TILE, own % TILE);
+    let (line, at) = if by_term { (term, place) } else { (place, term) };
+    panel * TILE * TILE + line * TILE + ((at / 8) ^ (line % 8)) * 8 + at % 8
 }

@@ -6,13 +6,14 @@ use inkwell::{context::Context, module::Module, targets::TargetMachine};
 use tenfold_core::{Aliases, CodegenOptions, Target, kernel};
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{
-    BufId, BufUse, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Warp, expr_vars,
+    Barrier, BufId, BufUse, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Warp, expr_vars,
 };
 
 use super::function::{Body, Result};
 use super::narrow::Narrow;
 use super::ops::Kind;
 use super::place::Places;
+use super::warpgroup::TILE_ALIGN;
 use super::{Cx, Declared, describe, new_module};
 use crate::ir::{Ir, Seen, Type, Value};
 use crate::machine::Machine;
@@ -82,9 +83,16 @@ pub(crate) fn emit<'c>(
     Ok(out)
 }
 
-/// Whether warps multiply matrices there.
+/// Sums of a thread with which two groups still have room on a multiprocessor.
+const FEW_SUMS: u16 = 64;
+
+/// Whether warps multiply matrices there, with few sums a thread.
 fn is_product(prim: &PrimFunc, e: ExprId) -> bool {
-    matches!(prim.exprs.get(e), Expr::Call(Intrinsic::Warp(Warp::Mma), ..))
+    match prim.exprs.get(e) {
+        Expr::Call(Intrinsic::Warp(Warp::Mma), ..) => true,
+        Expr::Call(Intrinsic::Warp(Warp::Wgmma(_)), _, ty) => ty.lanes <= FEW_SUMS,
+        _ => false,
+    }
 }
 
 impl<'c> Cx<'_, 'c, '_> {
@@ -142,6 +150,7 @@ impl<'c> Body<'_, 'c, '_> {
     fn shared_memory(&mut self) -> Result<()> {
         let (ir, prim) = (self.cx.ir, self.prim);
         let mut end = 0;
+        let align = if self.has_warpgroups() { ALIGN.max(TILE_ALIGN) } else { ALIGN };
         for buf in kernel::allocations(prim) {
             let data = &prim.buffers[buf.0 as usize];
             let length = kernel::elements(prim, buf).ok_or_else(|| format!("`{}` is of unknown size", data.name));
@@ -157,7 +166,7 @@ impl<'c> Body<'_, 'c, '_> {
                     };
                     let begins = begins.ok_or_else(|| format!("`{}` begins at no constant place", data.name))?;
                     end = begins + i64::from(length?) * data.dtype.size_bytes() as i64;
-                    let all = ir.shared(DYNAMIC, ir.array(ir.int(8), 0), ALIGN, Seen::Outside);
+                    let all = ir.shared(DYNAMIC, ir.array(ir.int(8), 0), align, Seen::Outside);
                     ir.element(ir.int(8), all, ir.const_int(ir.int(64), begins))
                 }
                 _ => continue,
@@ -215,12 +224,16 @@ impl<'c> Body<'_, 'c, '_> {
     }
 
     /// Waits for the threads of the group, which then see what each of them wrote.
-    pub(super) fn barrier(&mut self, scope: Scope) -> Result<()> {
+    pub(super) fn barrier(&mut self, barrier: Barrier) -> Result<()> {
         let ir = self.cx.ir;
-        match scope {
+        match barrier.scope {
             Scope::Shared | Scope::SharedDyn if self.is_kernel() => {
-                if self.prim.exprs_in(&self.prim.body).into_iter().any(|e| self.copied(e).is_some()) {
-                    ir.intrinsic("llvm.nvvm.cp.async.wait.all", &[], &[]);
+                let all = self.prim.exprs_in(&self.prim.body);
+                if all.into_iter().any(|e| self.copied(e).is_some()) {
+                    self.copies_arrive(barrier.leaves);
+                }
+                if self.has_warpgroups() {
+                    self.seen_by_products();
                 }
                 ir.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[ir.const_int(ir.int(32), 0)]);
                 Ok(())

@@ -250,7 +250,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             Stmt::Call { func, launch: Some(Launch::Grid { .. }), .. } => {
                 Err(format!("`{func}` is launched on a device"))
             }
-            Stmt::Barrier(scope) => self.barrier(*scope),
+            Stmt::Barrier(barrier) => self.barrier(*barrier),
             Stmt::Assert { text, .. } if self.is_kernel() => Err(format!("the check `{text}` in a kernel")),
             Stmt::Assert { cond, text } => self.check(*cond, text),
             Stmt::Prefetch { .. } if self.is_kernel() => Ok(()),
@@ -436,7 +436,8 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             | LoopKind::Parallel
             | LoopKind::ThreadBound(_)
             | LoopKind::VThread => {
-                if around_turns(body) {
+                // Written out, a loop whose threads wait in it would begin several turns at once, and spill what they take.
+                if around_turns(body) || body.any(&mut |s| matches!(s, Stmt::Barrier(_))) {
                     ir.loop_property(back, "llvm.loop.unroll.disable", false);
                 }
             }

@@ -21,9 +21,17 @@ impl<'c> Body<'_, 'c, '_> {
                 let value = self.expr(*value)?;
                 Ok(self.shuffled(bit, value))
             }
-            (Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::ShuffleXor(_), _) => {
-                Err(format!("`{}` has {} operands", f.name(), args.len()))
-            }
+            (Warp::Wgmma(lines), [a, b, c]) => self.wgmma(lines, [*a, *b], *c),
+            (Warp::WgmmaWait(left), [sums]) => self.wgmma_wait(left, *sums),
+            (
+                Warp::LdMatrix
+                | Warp::LdMatrixTrans
+                | Warp::Mma
+                | Warp::Wgmma(_)
+                | Warp::WgmmaWait(_)
+                | Warp::ShuffleXor(_),
+                _,
+            ) => Err(format!("`{}` has {} operands", f.name(), args.len())),
         }
     }
 
@@ -57,7 +65,7 @@ impl<'c> Body<'_, 'c, '_> {
     }
 
     /// Where neighbours begin.
-    fn first_of(&mut self, buf: BufId, index: &[ExprId]) -> Result<Value<'c>> {
+    pub(super) fn first_of(&mut self, buf: BufId, index: &[ExprId]) -> Result<Value<'c>> {
         let first = match index {
             [at] => contiguous(self.prim, *at),
             _ => None,
@@ -112,7 +120,7 @@ impl<'c> Body<'_, 'c, '_> {
     }
 
     /// The parts of what an intrinsic gives, as a vector.
-    fn vector_of(&self, parts: Value<'c>, of: Type<'c>, count: u32) -> Value<'c> {
+    pub(super) fn vector_of(&self, parts: Value<'c>, of: Type<'c>, count: u32) -> Value<'c> {
         let ir = self.cx.ir;
         let empty = ir.poison(of.times(count));
         (0..count).fold(empty, |vector, n| ir.insert(vector, ir.part(parts, n), n))

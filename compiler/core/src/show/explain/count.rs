@@ -266,8 +266,9 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
             let once = of_type(func, e, 3);
             return Cost { flops: 3 * once.flops, ..once };
         }
-        // A thread's part of the products and sums of a tile: 16 of each for a lane.
+        // A thread's part of the products and sums of a tile: 16 of each for a lane, of a warpgroup's 64.
         Expr::Call(Intrinsic::Warp(Warp::Mma), ..) => (e, 32),
+        Expr::Call(Intrinsic::Warp(Warp::Wgmma(_)), ..) => (e, 128),
         Expr::Call(
             Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Warp(_) | Intrinsic::Group(_) | Intrinsic::CopyAsync,
             ..,

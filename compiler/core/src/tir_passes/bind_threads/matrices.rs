@@ -1,9 +1,11 @@
 //! A group makes a tile of a product of halves, of which each of its warps has a part: factors come into shared memory,
-//! some terms at a time, and warps multiply matrices that they find there.
+//! some terms at a time, and warps multiply matrices that they find there, alone or four together (`warpgroups`).
 //!
 //! While warps multiply, each thread has its part of the next terms on the way: to shared memory where these are 16 bytes
 //! side by side, else to registers. Shared memory has room for the terms of two steps, in lines of a power of two of chunks of 16 bytes, in an order that differs from line to line: what eight threads read or write at once
 //! lies in banks of its own. Sums are of `f32`; their order is that of the terms by sixteens, and free among these.
+
+mod warpgroups;
 
 use std::collections::BTreeMap;
 
@@ -21,12 +23,6 @@ use super::tiles::{neighbours, parts};
 use super::{Bind, Loop};
 use crate::tir_passes::kernel::{constant, with_alloc};
 
-/// Terms that are in shared memory at once.
-const DEPTH: i64 = 32;
-
-/// Steps whose terms have room in shared memory: one is on its way while another one is multiplied.
-const STAGES: i64 = 2;
-
 /// Terms of a product of matrices, and rows or columns of two of them beside one another.
 const SIDE: i64 = 16;
 
@@ -39,13 +35,33 @@ struct Tile {
     size: [i64; 2],
     /// Those of a warp.
     warp: [i64; 2],
+    /// Terms of a step.
+    depth: i64,
+    /// Steps whose terms have room in shared memory.
+    stages: i64,
+    by: By,
 }
 
+/// Who multiplies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// Each warp: one step is on its way while another one is multiplied.
+    Warps,
+    /// Four warps together, 16 rows each.
+    Warpgroups,
+}
+
+/// 128 sums a thread: one group is on a multiprocessor, with 192 KiB of shared memory.
+const WIDE: Tile = Tile { size: [128, 256], warp: [16, 256], depth: 64, stages: 4, by: By::Warpgroups };
+
+/// 64 sums a thread: two groups are on a multiprocessor, with 96 KiB of shared memory each.
+const SQUARE: Tile = Tile { size: [128, 128], warp: [16, 128], depth: 64, stages: 3, by: By::Warpgroups };
+
 /// 64 sums a thread, and 64 products a load of a factor from memory.
-const LARGE: Tile = Tile { size: [128, 128], warp: [64, 32] };
+const LARGE: Tile = Tile { size: [128, 128], warp: [64, 32], depth: 32, stages: 2, by: By::Warps };
 
 /// Where large tiles would leave multiprocessors without any.
-const SMALL: Tile = Tile { size: [64, 64], warp: [32, 32] };
+const SMALL: Tile = Tile { size: [64, 64], warp: [32, 32], depth: 32, stages: 2, by: By::Warps };
 
 impl Tile {
     fn warps(&self) -> [i64; 2] {
@@ -54,6 +70,16 @@ impl Tile {
 
     fn threads(&self) -> i64 {
         WARP * self.warps()[0] * self.warps()[1]
+    }
+
+    /// Whether products of so many parts, rows, columns and terms have such tiles for all multiprocessors, and no fewer
+    /// columns of them are left empty by smaller ones.
+    fn suits(&self, [batch, rows, cols, terms]: [i64; 4], multiprocessors: i64) -> bool {
+        let [high, wide] = self.size;
+        let least = SQUARE.size[1];
+        let full = parts(cols, wide) * wide == parts(cols, least) * least;
+        let deep = self.by == By::Warps || terms >= self.depth;
+        rows > high / 2 && cols > wide / 2 && full && deep && self.count([batch, rows, cols]) >= multiprocessors
     }
 
     /// Tiles of a result of so many parts, rows and columns.
@@ -97,6 +123,7 @@ struct Staged {
     width: i64,
     /// Whether a line holds terms.
     along_terms: bool,
+    tile: &'static Tile,
 }
 
 /// Registers of a thread: parts of both factors' matrices, and sums.
@@ -114,16 +141,23 @@ impl Tiles {
         let (halves, dtype) = halves(func, &product)?;
         let known = |loops: &[Loop]| loops.iter().try_fold(1i64, |n, l| n.checked_mul(constant(func, l.extent)?));
         let extents = [known(&product.batch), known(&product.rows), known(&product.cols)];
-        let worth = extents[1..].iter().chain([&known(&product.terms)]).all(|n| n.is_none_or(|n| n >= SIDE));
-        let many = match extents {
+        let terms = known(&product.terms);
+        let worth = extents[1..].iter().chain([&terms]).all(|n| n.is_none_or(|n| n >= SIDE));
+        let groups = bind.warpgroups && (0..2).all(|n| way(bind, &product, (n, halves[n])).copied);
+        let tile = match extents {
             [Some(batch), Some(rows), Some(cols)] => {
-                let [high, wide] = SMALL.size;
-                rows > high && cols > wide && LARGE.count([batch, rows, cols]) >= multiprocessors
+                let all = [batch, rows, cols, terms.unwrap_or_default()];
+                let large = [&WIDE, &SQUARE, &LARGE].into_iter().filter(|tile| groups || tile.by == By::Warps);
+                large.into_iter().find(|tile| tile.suits(all, multiprocessors)).unwrap_or(&SMALL)
             }
-            _ => false,
+            _ => &SMALL,
         };
-        let tile = if many { &LARGE } else { &SMALL };
         (worth && bind.b.buf(product.acc).dtype == DType::F32).then_some(Tiles { product, halves, dtype, tile })
+    }
+
+    /// Sums of a thread.
+    fn sums(&self) -> i64 {
+        self.tile.warp[0] * self.tile.warp[1] / WARP
     }
 
     /// The kernel.
@@ -155,32 +189,45 @@ impl Tiles {
 
     fn group(&self, bind: &mut Bind<'_>, here: &Here) -> Stmt {
         let mut own = |name, dtype, n: i64| bind.b.buffer(name, dtype, vec![IntExpr::from(n)], Scope::Local);
-        let [rows, cols] = self.tile.warp;
-        let factors = [own("a", self.dtype, rows / SIDE * CHUNK), own("b", self.dtype, cols / SIDE * CHUNK)];
-        let parts = Parts { factors, sums: own("tile", DType::F32, rows * cols / WARP) };
+        let factors = match self.tile.by {
+            By::Warps => ["a", "b"]
+                .into_iter()
+                .zip(self.tile.warp)
+                .map(|(name, n)| own(name, self.dtype, n / SIDE * CHUNK))
+                .collect(),
+            By::Warpgroups => Vec::new(),
+        };
+        let buf = own("tile", DType::F32, self.sums());
         let staged = [self.staged(bind, here, 0), self.staged(bind, here, 1)];
         let size = |n: usize| (here.counts[n], self.tile.size[n]);
-        let sums = Sums { product: &self.product, buf: parts.sums, rows: size(0), cols: size(1) };
+        let sums = Sums { product: &self.product, buf, rows: size(0), cols: size(1) };
         let init = self.each(bind, here, |bind, at, place| sums.init(bind, at, place));
-        let steps = self.steps(bind, here, &staged, &parts);
+        let steps = match factors[..] {
+            [a, b] => self.steps(bind, here, &staged, &Parts { factors: [a, b], sums: buf }),
+            _ => self.ring(bind, here, &staged, buf),
+        };
         let last = self.each(bind, here, |bind, at, place| sums.last(bind, at, place));
         let all = Stmt::seq([init, steps, last]);
         let memory = staged.iter().flat_map(|s| s.own.into_iter().chain([s.shared]));
-        let buffers = memory.chain(parts.factors).chain([parts.sums]);
+        let buffers = memory.chain(factors).chain([buf]);
         buffers.fold(all, |body, buf| with_alloc(buf, body))
     }
 
     fn staged(&self, bind: &mut Bind<'_>, here: &Here, n: usize) -> Staged {
-        let (value, width) = (self.halves[n], self.tile.size[n]);
-        let loops = if n == 0 { &self.product.rows } else { &self.product.cols };
-        let along_terms = neighbours(bind, value, &self.product.terms, loops);
-        let copied = is_copied(bind.b.func(), value, if along_terms { &self.product.terms } else { loops });
+        let (value, width, tile) = (self.halves[n], self.tile.size[n], self.tile);
+        let Way { along_terms, copied } = way(bind, &self.product, (n, value));
+        let loops = if n == 0 { self.product.rows.clone() } else { self.product.cols.clone() };
+        let elements = width * tile.depth;
+        let scope = match tile.by {
+            By::Warps => Scope::Shared,
+            By::Warpgroups => Scope::SharedDyn,
+        };
         let mut memory = |name, size: i64, scope| bind.b.buffer(name, self.dtype, vec![IntExpr::from(size)], scope);
         let names = [["next_rows", "rows"], ["next_cols", "cols"]][n];
-        let own = (!copied).then(|| memory(names[0], width * DEPTH / self.tile.threads(), Scope::Local));
-        let shared = memory(names[1], STAGES * width * DEPTH, Scope::Shared);
+        let own = (!copied).then(|| memory(names[0], elements / tile.threads(), Scope::Local));
+        let shared = memory(names[1], tile.stages * elements, scope);
         let (first, count) = (here.first[n], here.counts[n]);
-        Staged { value, loops: loops.clone(), own, shared, first, count, width, along_terms }
+        Staged { value, loops, own, shared, first, count, width, along_terms, tile }
     }
 
     /// Some terms after the others; those of the next step are on their way while warps multiply.
@@ -188,7 +235,7 @@ impl Tiles {
         let step = bind.b.index_var("step");
         let (at, zero, one) = (bind.b.read(step), bind.b.index(0), bind.b.index(1));
         let next = bind.b.add(at, one);
-        let count = bind.parts(here.terms, DEPTH);
+        let count = bind.parts(here.terms, self.tile.depth);
         let last = match constant(bind.b.func(), count) {
             Some(n) => bind.b.index((n - 1).max(0)),
             None => {
@@ -245,7 +292,7 @@ impl Tiles {
         let line = [bind.quotient(number, staged.chunks()), bind.rest(number, staged.chunks())];
         let own = bind.times(at, CHUNK);
         let body = body(bind, own, line);
-        let (zero, turns) = (bind.b.index(0), bind.b.index(staged.width * DEPTH / CHUNK / threads));
+        let (zero, turns) = (bind.b.index(0), bind.b.index(staged.width * self.tile.depth / CHUNK / threads));
         Stmt::loop_(turn, zero, turns, LoopKind::Unrolled, body)
     }
 
@@ -288,7 +335,7 @@ impl Tiles {
         step: ExprId,
         lane: Option<ExprId>,
     ) -> (Option<ExprId>, ExprId) {
-        let base = bind.times(step, DEPTH);
+        let base = bind.times(step, self.tile.depth);
         let inner = bind.times(chunk, CHUNK);
         let moved = lane.map_or(inner, |lane| bind.b.add(inner, lane));
         let [term, place] = if staged.along_terms { [moved, line] } else { [line, moved] };
@@ -311,7 +358,7 @@ impl Tiles {
         to.extend(bind.places(place, &staged.loops));
         let mut value = substitution(&to).expr(bind.b, staged.value);
         let mut inside = None;
-        let limits = [(term, here.terms, DEPTH), (place, staged.count, staged.width)];
+        let limits = [(term, here.terms, self.tile.depth), (place, staged.count, staged.width)];
         for (n, (at, limit, by)) in limits.into_iter().enumerate() {
             let along = (n == 0) == staged.along_terms;
             let divides = |of: i64| constant(bind.b.func(), limit).is_some_and(|n| n % of == 0);
@@ -361,7 +408,7 @@ impl Tiles {
         };
         let products = unrolled(n, pairs, store(parts.sums, at, value));
         let products = unrolled(m, self.tile.warp[0] / SIDE, products);
-        unrolled(term, DEPTH / SIDE, Stmt::seq(loads.into_iter().chain([products])))
+        unrolled(term, self.tile.depth / SIDE, Stmt::seq(loads.into_iter().chain([products])))
     }
 
     /// Matrices of a factor: of 16 terms, and of 16 rows or columns after the others.
@@ -435,14 +482,25 @@ impl Tiles {
 impl Staged {
     /// Chunks of a line in shared memory.
     fn chunks(&self) -> i64 {
-        (if self.along_terms { DEPTH } else { self.width }) / CHUNK
+        (if self.along_terms { self.tile.depth } else { self.width }) / CHUNK
     }
 
-    /// Where a chunk of a step lies: lines of eight chunks and more turn by one from line to line, shorter ones every other line.
+    /// Where a step begins.
+    fn stage(&self, bind: &mut Bind<'_>, step: ExprId) -> ExprId {
+        let stage = bind.rest(step, self.tile.stages);
+        bind.times(stage, self.width * self.tile.depth)
+    }
+
+    /// Where a chunk of a step lies: lines of eight chunks and more turn by one from line to line, shorter ones every other
+    /// line. Warpgroups read lines of eight chunks, one panel of these behind the other.
     fn place(&self, bind: &mut Bind<'_>, step: ExprId, [line, chunk]: [ExprId; 2]) -> ExprId {
-        let chunks = self.chunks();
-        let stage = bind.rest(step, STAGES);
-        let stage = bind.times(stage, self.width * DEPTH);
+        let (mut chunks, mut chunk, mut stage) = (self.chunks(), chunk, self.stage(bind, step));
+        if self.tile.by == By::Warpgroups && chunks > CHUNK {
+            let panel = bind.quotient(chunk, CHUNK);
+            let panel = bind.times(panel, self.tile.depth * CHUNK * CHUNK);
+            stage = bind.b.add(stage, panel);
+            (chunks, chunk) = (CHUNK, bind.rest(chunk, CHUNK));
+        }
         let lines = (8 / chunks).max(1);
         let turn = bind.quotient(line, lines);
         let turn = bind.rest(turn, chunks.min(8));
@@ -500,6 +558,22 @@ impl Bind<'_> {
         let one = self.b.index(1);
         self.b.raw(Expr::Ramp(first, one, lanes as u16), Ty { lanes: lanes as u16, ..Ty::index() })
     }
+}
+
+/// How a factor comes to shared memory.
+struct Way {
+    /// In lines of terms.
+    along_terms: bool,
+    /// By chunks as they lie.
+    copied: bool,
+}
+
+/// How the factor of that number comes to shared memory.
+fn way(bind: &Bind<'_>, product: &Product, (n, value): (usize, ExprId)) -> Way {
+    let loops = if n == 0 { &product.rows } else { &product.cols };
+    let along_terms = neighbours(bind, value, &product.terms, loops);
+    let copied = is_copied(bind.b.func(), value, if along_terms { &product.terms } else { loops });
+    Way { along_terms, copied }
 }
 
 /// The factors of a product as the halves that they are of one dtype, each widened, and nothing else done with them.

@@ -80,7 +80,9 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
         });
         let meeting = Meeting::of(context).unwrap_or(Meeting::Group);
         let words = !context.target.device.is_some_and(Device::is_ptx);
-        let mut bind = Bind { b, free: free.clone(), strict, meeting, words, multiprocessors, taken: Vec::new() };
+        let warpgroups = context.target.device.is_some_and(Device::has_warpgroups);
+        let free = free.clone();
+        let mut bind = Bind { b, free, strict, meeting, words, multiprocessors, warpgroups, taken: Vec::new() };
         let body = bind.host(body);
         taken = bind.taken;
         body
@@ -126,6 +128,8 @@ struct Bind<'a> {
     words: bool,
     /// Of the device, if its warps multiply matrices.
     multiprocessors: Option<i64>,
+    /// Whether four warps multiply together there.
+    warpgroups: bool,
     /// The rule of each kernel, in order.
     taken: Vec<&'static Rule>,
 }

@@ -221,7 +221,7 @@ impl Together<'_, '_> {
             Stmt::For { var, min, extent, kind, annotations, body } => {
                 let again = self.meets(&body) && !self.keeps(var, &body);
                 let body = self.stmt(*body);
-                let body = if again { Stmt::seq([body, Stmt::Barrier(Scope::Shared)]) } else { body };
+                let body = if again { Stmt::seq([body, Stmt::Barrier(Scope::Shared.into())]) } else { body };
                 Stmt::For { var, min, extent, kind, annotations, body: Box::new(body) }
             }
             other => other.map_children(&mut |s| self.stmt(s)),
@@ -234,7 +234,7 @@ impl Together<'_, '_> {
         for stmt in all {
             let meets = self.meets(&stmt);
             if before && meets {
-                out.push(Stmt::Barrier(Scope::Shared));
+                out.push(Stmt::Barrier(Scope::Shared.into()));
             }
             before |= meets;
             out.push(self.stmt(stmt));

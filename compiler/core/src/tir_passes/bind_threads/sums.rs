@@ -89,7 +89,7 @@ fn in_tile(bind: &mut Bind<'_>, stmt: Stmt, acc: BufId, (sum, at): (BufId, ExprI
 
 /// All threads of the group wait for each other.
 pub(super) fn wait() -> Stmt {
-    Stmt::Barrier(Scope::Shared)
+    Stmt::Barrier(Scope::Shared.into())
 }
 
 /// A store of an element of memory with one axis.

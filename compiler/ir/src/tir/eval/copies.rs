@@ -1,8 +1,9 @@
-//! Copies to shared memory that go on by themselves: nobody touches what they write before the next barrier of the block.
+//! Copies to shared memory that go on by themselves: nobody touches what they write before a barrier of the block that
+//! does not leave them.
 
 use super::frame::Frame;
 use super::memory::View;
-use crate::tir::{BufId, Expr, ExprId, Intrinsic, PrimFunc, Scope};
+use crate::tir::{Barrier, BufId, Expr, ExprId, Intrinsic, PrimFunc, Scope};
 
 /// What a value copies, if it is such a copy.
 pub(super) fn of_copy(func: &PrimFunc, value: ExprId) -> Option<ExprId> {
@@ -28,23 +29,33 @@ impl Frame<'_, '_> {
                 return Err(format!("`copy_async` at byte {bytes} of `{}`, which is no multiple of 16", data.name));
             }
         }
-        self.machine.in_flight.extend(cells.iter().map(|(view, cell)| (view.memory, *cell)));
+        let begun = self.machine.barriers;
+        self.machine.in_flight.extend(cells.iter().map(|(view, cell)| ((view.memory, *cell), begun)));
         Ok(())
     }
 
-    /// That no copy to a cell is on its way.
-    pub(super) fn is_settled(&self, buf: BufId, index: &[i64], (view, cell): (View, i64)) -> Result<(), String> {
-        if self.machine.in_flight.is_empty() || !self.machine.in_flight.contains(&(view.memory, cell)) {
+    /// That no copy to a cell is on its way, and no product that an access would be in the way of.
+    pub(super) fn is_settled(
+        &self,
+        buf: BufId,
+        index: &[i64],
+        (view, cell): (View, i64),
+        write: bool,
+    ) -> Result<(), String> {
+        self.is_free(buf, index, (view.memory, cell), write)?;
+        if self.machine.in_flight.is_empty() || !self.machine.in_flight.contains_key(&(view.memory, cell)) {
             return Ok(());
         }
         let name = &self.func.buffers[buf.0 as usize].name;
         Err(format!("`{name}`{index:?} is touched while a copy to it is on its way"))
     }
 
-    /// All threads of a block have met at a barrier of this scope.
-    pub(super) fn arrive(&mut self, scope: Scope) {
-        if scope != Scope::Warp {
-            self.machine.in_flight.clear();
+    /// All threads of a block have met at a barrier.
+    pub(super) fn arrive(&mut self, barrier: Barrier) {
+        if barrier.scope != Scope::Warp {
+            let now = self.machine.barriers;
+            self.machine.in_flight.retain(|_, begun| *begun + u64::from(barrier.leaves) > now);
+            self.machine.barriers += 1;
         }
         self.machine.races.barrier();
     }

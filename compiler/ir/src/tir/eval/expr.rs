@@ -100,7 +100,7 @@ impl Frame<'_, '_> {
         let (view, cell) = self.cell(buf, &at, access)?;
         let data = &self.func.buffers[buf.0 as usize];
         self.touch(buf, &at, (view, cell), false)?;
-        self.is_settled(buf, &at, (view, cell))?;
+        self.is_settled(buf, &at, (view, cell), false)?;
         let found = self.machine.memories[view.memory].get(cell, data.dtype);
         let Some(found) = found else {
             let what = if self.machine.memories[view.memory].is_bytes() { ", or its memory was reused" } else { "" };

@@ -304,8 +304,8 @@ impl<'a, 'm> Frame<'a, 'm> {
             Stmt::Evaluate(e) => self.expr(*e, 0).map(|_| ()),
             Stmt::Call { func, args, launch: Some(Launch::Threads { turns, .. }) } => self.parts(func, args, *turns),
             Stmt::Call { func, args, launch: Some(Launch::Grid { .. }) | None } => self.call(func, args, &[]),
-            Stmt::Barrier(scope) if self.machine.races.in_threads() => {
-                self.arrive(*scope);
+            Stmt::Barrier(barrier) if self.machine.races.in_threads() => {
+                self.arrive(*barrier);
                 Ok(())
             }
             Stmt::Barrier(_) => Err("a barrier outside of threads".into()),
@@ -503,7 +503,7 @@ impl<'a, 'm> Frame<'a, 'm> {
         let cells: Vec<(View, i64)> = writes.iter().map(|(view, cell, ..)| (*view, *cell)).collect();
         for (view, cell, new, sure, at) in writes {
             self.touch(buf, &at, (view, cell), true)?;
-            self.is_settled(buf, &at, (view, cell))?;
+            self.is_settled(buf, &at, (view, cell), true)?;
             self.machine.memories[view.memory].set(cell, new);
             if !sure {
                 self.spoil_buffer(buf)?;

@@ -15,9 +15,10 @@ mod race;
 mod tests;
 mod threads;
 mod values;
+mod warpgroups;
 mod warps;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{Param, PrimFunc};
 use crate::eval::Bounded;
@@ -25,6 +26,7 @@ use crate::{ConstId, Module};
 use frame::Frame;
 use memory::{Memory, View};
 use race::Races;
+use warpgroups::Products;
 
 pub use values::eval_values;
 
@@ -59,7 +61,9 @@ pub fn eval_with(module: &Module, func: &PrimFunc, args: &mut [Arg], external: &
         left: STEPS,
         depth: 0,
         races: Races::default(),
-        in_flight: BTreeSet::new(),
+        in_flight: BTreeMap::new(),
+        barriers: 0,
+        products: Products::default(),
     };
     if args.len() != func.params.len() {
         return Err(format!("`{}` takes {} arguments, found {}", func.name, func.params.len(), args.len()));
@@ -103,8 +107,11 @@ struct Machine<'m> {
     left: u64,
     depth: u32,
     races: Races<'m>,
-    /// Cells that copies are on their way to.
-    in_flight: BTreeSet<(usize, i64)>,
+    /// Cells that copies are on their way to, and how many barriers were passed when these began.
+    in_flight: BTreeMap<(usize, i64), u64>,
+    /// Barriers of blocks that were passed.
+    barriers: u64,
+    products: Products,
 }
 
 impl<'m> Machine<'m> {
@@ -125,7 +132,7 @@ impl<'m> Machine<'m> {
         self.constants.retain(|_, view| view.memory < memories);
         // Another call's memories take the same numbers.
         (memories..self.memories.len()).for_each(|memory| self.races.forget(memory));
-        self.in_flight.retain(|(memory, _)| *memory < memories);
+        self.in_flight.retain(|(memory, _), _| *memory < memories);
         self.memories.truncate(memories);
         result.map_err(|e| if e.starts_with('`') { e } else { format!("`{}`: {e}", func.name) })
     }

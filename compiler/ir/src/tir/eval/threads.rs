@@ -8,7 +8,7 @@ use super::race::Step;
 use super::warps::of_warp;
 use crate::Scalar;
 use crate::eval::Bounded;
-use crate::tir::{Block, BufId, ExprId, LoopKind, Scope, Stmt, ThreadAxis, VarId};
+use crate::tir::{Barrier, Block, BufId, ExprId, LoopKind, Scope, Stmt, ThreadAxis, VarId};
 
 /// What one thread holds while others run.
 #[derive(Clone)]
@@ -20,6 +20,11 @@ pub(super) struct Thread {
 }
 
 impl Thread {
+    /// The iterations around it.
+    pub(super) fn steps(&self) -> Vec<Step> {
+        self.steps.clone()
+    }
+
     /// Its number along x.
     pub(super) fn along_x(&self) -> Option<i64> {
         self.steps.iter().find_map(Step::along_x)
@@ -67,6 +72,9 @@ impl<'m> Frame<'_, 'm> {
         let first = one.threads.swap_remove(0);
         self.machine.races.resume(&first.steps);
         self.now += 1;
+        if !self.machine.products.is_empty() {
+            return Err("a product of a warpgroup that nobody waits for".into());
+        }
         self.machine.races.settle()
     }
 
@@ -148,7 +156,7 @@ impl<'m> Frame<'_, 'm> {
                 Ok(())
             }
             Stmt::Block(block) => self.team_block(block, team),
-            Stmt::Barrier(scope) => self.meet(*scope, team),
+            Stmt::Barrier(barrier) => self.meet(*barrier, team),
             Stmt::At(loc, body) => {
                 let before = std::mem::replace(&mut self.loc, *loc);
                 let result = self.together(body, team);
@@ -169,9 +177,9 @@ impl<'m> Frame<'_, 'm> {
         }
     }
 
-    fn meet(&mut self, scope: Scope, team: &Team) -> Result<(), String> {
+    fn meet(&mut self, barrier: Barrier, team: &Team) -> Result<(), String> {
         self.all_of(team, "a barrier")?;
-        self.arrive(scope);
+        self.arrive(barrier);
         Ok(())
     }
 

@@ -37,11 +37,24 @@ impl<'m> Frame<'_, 'm> {
         (f, args): (Warp, &'m [ExprId]),
         threads: &mut [Thread],
     ) -> Result<(), String> {
-        for warp in threads.chunks_mut(WARP as usize) {
+        let all = f.threads();
+        for warp in threads.chunks_mut(all as usize) {
             let lanes: Vec<i64> = warp.iter().filter_map(Thread::along_x).collect();
             let first = lanes.first().copied().unwrap_or(-1);
-            if first % WARP != 0 || !lanes.iter().copied().eq(first..first + WARP) {
-                return Err(format!("`{}` that {} of {WARP} threads of a warp reach", f.name(), lanes.len()));
+            if first % all != 0 || !lanes.iter().copied().eq(first..first + all) {
+                let of = if all == WARP { "warp" } else { "warpgroup" };
+                return Err(format!("`{}` that {} of {all} threads of a {of} reach", f.name(), lanes.len()));
+            }
+            match f {
+                Warp::Wgmma(lines) => {
+                    self.wgmma(stmt, lines, args, warp)?;
+                    continue;
+                }
+                Warp::WgmmaWait(left) => {
+                    self.wgmma_wait(stmt, left, args, warp)?;
+                    continue;
+                }
+                Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::ShuffleXor(_) => {}
             }
             let mut given = Vec::new();
             for thread in warp.iter_mut() {
@@ -58,12 +71,15 @@ impl<'m> Frame<'_, 'm> {
     fn given(&mut self, stmt: &'m Stmt, f: Warp, args: &'m [ExprId]) -> Result<Given, String> {
         self.begin(stmt);
         let (halves, sums) = match f {
-            Warp::LdMatrix | Warp::LdMatrixTrans | Warp::ShuffleXor(_) => (args, None),
             Warp::Mma => (&args[..args.len() - 1], args.last()),
+            Warp::LdMatrix | Warp::LdMatrixTrans | Warp::ShuffleXor(_) | Warp::Wgmma(_) | Warp::WgmmaWait(_) => {
+                (args, None)
+            }
         };
         let mut given = Given { lanes: Vec::new(), sums: Vec::new() };
-        for (arg, lanes) in halves.iter().zip(f.lanes()) {
-            given.lanes.push((0..*lanes).map(|lane| self.expr(*arg, lane)).collect::<Result<_, _>>()?);
+        for arg in halves {
+            let lanes = self.func.exprs.ty(*arg).lanes;
+            given.lanes.push((0..lanes).map(|lane| self.expr(*arg, lane)).collect::<Result<_, _>>()?);
             if matches!(f, Warp::LdMatrix | Warp::LdMatrixTrans) {
                 self.is_aligned(f, *arg)?;
             }
@@ -77,7 +93,7 @@ impl<'m> Frame<'_, 'm> {
     }
 
     /// The sum that a lane of an expression is, as it was made.
-    fn sum(&mut self, id: ExprId, lane: u16) -> Result<Sum, String> {
+    pub(super) fn sum(&mut self, id: ExprId, lane: u16) -> Result<Sum, String> {
         let value = self.expr(id, lane)?;
         let known = match self.func.exprs.get(id) {
             Expr::Load { buf, index, access } => {
@@ -128,5 +144,6 @@ fn made(f: Warp, t: usize, given: &[Given]) -> Result<Vec<Cell>, String> {
                 Ok(Cell { value: sum.total(), sum: Some(sum) })
             })
             .collect(),
+        Warp::Wgmma(_) | Warp::WgmmaWait(_) => Err(format!("`{}` of one warp", f.name())),
     }
 }

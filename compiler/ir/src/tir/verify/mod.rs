@@ -42,8 +42,7 @@ pub fn violations(module: &Module, func: &PrimFunc) -> Vec<Violation> {
         seen: vec![0; func.exprs.len()],
         now: 0,
         axes: Vec::new(),
-        warps: false,
-        group: false,
+        whole: 0,
         stored: None,
     };
     check.names();
@@ -76,10 +75,8 @@ struct Check<'f> {
     now: u32,
     /// Thread axes of the loops around.
     axes: Vec<LoopKind>,
-    /// Whether the threads around are whole warps.
-    warps: bool,
-    /// Whether the threads around are those along x alone.
-    group: bool,
+    /// How many threads along x are around, if it is a constant and they are alone, else 0.
+    whole: i64,
     /// What the statement stores, and where.
     stored: Option<(ExprId, BufId, Option<ExprId>)>,
 }
@@ -360,10 +357,10 @@ impl<'f> Check<'f> {
                 for end in [*min, *extent] {
                     self.typed(rules::INDEX, end, &format!("`{ty}`"), |found| found == ty);
                 }
-                let around = (self.warps, self.group);
-                (self.warps, self.group) = (self.in_warps(*kind, *min, *extent), self.in_group(*kind, *min, *extent));
+                let around = self.whole;
+                self.whole = self.along_x(*kind, *min, *extent);
                 self.inside(&[*var], |c| c.within(*kind, |c| c.stmt(body)));
-                (self.warps, self.group) = around;
+                self.whole = around;
             }
             Stmt::While { cond, body } => {
                 self.cond(*cond);
@@ -387,7 +384,7 @@ impl<'f> Check<'f> {
                 self.call(func, args, launch.map_or(0, Launch::given));
                 self.launch(func, launch.as_ref());
             }
-            Stmt::Barrier(scope) => self.barrier(*scope),
+            Stmt::Barrier(barrier) => self.barrier(barrier.scope),
             Stmt::Assert { cond, .. } => {
                 self.cond(*cond);
                 if !self.func.exported {

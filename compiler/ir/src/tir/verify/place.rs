@@ -1,7 +1,7 @@
 //! What may stand where: barriers, loops over threads, calls of device functions, annotations.
 
 use super::{Check, rules};
-use crate::tir::warp::{WARP, Warp};
+use crate::tir::warp::Warp;
 use crate::tir::{
     Annotation, Expr, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty,
 };
@@ -36,38 +36,23 @@ impl Check<'_> {
         }
     }
 
-    /// Whether what stands in a loop runs on whole warps: threads along x alone, a multiple of as many as a warp has.
-    pub(super) fn in_warps(&self, kind: LoopKind, min: ExprId, extent: ExprId) -> bool {
-        self.along_x(kind, (min, extent), self.warps, |threads| threads % WARP == 0)
-    }
-
-    /// Whether what stands in a loop runs on a constant number of threads along x alone.
-    pub(super) fn in_group(&self, kind: LoopKind, min: ExprId, extent: ExprId) -> bool {
-        self.along_x(kind, (min, extent), self.group, |_| true)
-    }
-
-    /// Whether what stands in a loop runs on such a number of threads along x alone, if it does so outside.
-    fn along_x(
-        &self,
-        kind: LoopKind,
-        (min, extent): (ExprId, ExprId),
-        outside: bool,
-        fits: impl Fn(i64) -> bool,
-    ) -> bool {
+    /// How many threads run what stands in a loop, if these are a constant number along x alone. Else 0.
+    pub(super) fn along_x(&self, kind: LoopKind, min: ExprId, extent: ExprId) -> i64 {
         let literal = |e: ExprId| if (e.0 as usize) < self.func.exprs.len() { self.func.literal(e) } else { None };
         match kind {
             LoopKind::ThreadBound(ThreadAxis::Thread(0)) => {
                 let others = |k: &LoopKind| matches!(k, LoopKind::ThreadBound(ThreadAxis::Thread(_)));
-                let whole = literal(extent).is_some_and(|n| n > 0 && fits(n));
-                whole && literal(min) == Some(0) && !self.axes.iter().any(others)
+                let whole = literal(extent).filter(|n| *n > 0);
+                let alone = literal(min) == Some(0) && !self.axes.iter().any(others);
+                whole.filter(|_| alone).unwrap_or(0)
             }
-            LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread => false,
+            LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread => 0,
             LoopKind::ThreadBound(ThreadAxis::Block(_))
             | LoopKind::Serial
             | LoopKind::Reduction
             | LoopKind::Parallel
             | LoopKind::Vectorized
-            | LoopKind::Unrolled => outside,
+            | LoopKind::Unrolled => self.whole,
         }
     }
 
@@ -77,7 +62,7 @@ impl Check<'_> {
         if self.stored.is_none_or(|(value, ..)| value != id) {
             self.fail(rules::GROUP, format!("`{name}` in an expression; it is stored by itself"));
         }
-        if !self.group {
+        if self.whole == 0 {
             self.fail(rules::GROUP, format!("`{name}` outside of a constant number of threads of `threadIdx.x` alone"));
         }
     }
@@ -88,21 +73,23 @@ impl Check<'_> {
         if self.stored.is_none_or(|(value, ..)| value != id) {
             self.fail(rules::WARP, format!("`{name}` in an expression; it is stored by itself"));
         }
-        if !self.warps {
+        let threads = f.threads();
+        if self.whole == 0 || self.whole % threads != 0 {
             self.fail(
                 rules::WARP,
-                format!("`{name}` outside of `threadIdx.x` with a multiple of {WARP} threads alone"),
+                format!("`{name}` outside of `threadIdx.x` with a multiple of {threads} threads alone"),
             );
         }
         let row = |e: &ExprId| match self.func.exprs.get(*e) {
             Expr::Load { buf, index, .. } => self.is_shared(*buf) && self.is_side_by_side(index.last().copied()),
             _ => false,
         };
-        let of_rows = match f {
-            Warp::LdMatrix | Warp::LdMatrixTrans => true,
-            Warp::Mma | Warp::ShuffleXor(_) => false,
+        let rows = match f {
+            Warp::LdMatrix | Warp::LdMatrixTrans => 1,
+            Warp::Wgmma(_) => 2,
+            Warp::Mma | Warp::WgmmaWait(_) | Warp::ShuffleXor(_) => 0,
         };
-        if of_rows && !args.iter().all(row) {
+        if !args.iter().take(rows).all(row) {
             self.fail(rules::WARP, format!("`{name}` of what are no neighbours in shared memory"));
         }
     }

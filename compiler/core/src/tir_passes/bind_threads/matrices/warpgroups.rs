@@ -1,0 +1,98 @@
+//! Where four warps multiply together: they find both factors in shared memory, a ring of stages in which one is multiplied
+//! while the one before it ends and those behind it come.
+
+use tenfold_ir::op::CmpOp;
+use tenfold_ir::tir::warp::TILE;
+use tenfold_ir::tir::{Barrier, BufId, ExprId, Lines, LoopKind, Scope, Stmt, WARPGROUP, Warp};
+
+use super::super::sums::store;
+use super::{Bind, Here, Staged, Tiles};
+use crate::tir_passes::kernel::constant;
+
+/// Stages that products hold: one is on its way while another one begins.
+const HELD: i64 = 2;
+
+/// All threads of the group wait for each other, and for copies but those of the last so many stages.
+fn meet(leaves: i64) -> Stmt {
+    Stmt::Barrier(Barrier { scope: Scope::SharedDyn, leaves: leaves as u8 })
+}
+
+impl Tiles {
+    /// The sums of all terms. A stage is written again once every warpgroup has waited for its product, and come to the
+    /// barrier behind that.
+    pub(super) fn ring(&self, bind: &mut Bind<'_>, here: &Here, staged: &[Staged; 2], sums: BufId) -> Stmt {
+        let ahead = self.tile.stages - HELD;
+        let step = bind.b.index_var("step");
+        let (at, zero) = (bind.b.read(step), bind.b.index(0));
+        let count = bind.parts(here.terms, self.tile.depth);
+        let mut all = vec![meet(0)];
+        for n in 0..ahead {
+            let number = bind.b.index(n);
+            all.push(self.fetch_of(bind, here, staged, (number, count)));
+            all.extend((n + 1 < ahead).then(|| meet(ahead)));
+        }
+        let later = bind.b.index(ahead);
+        let later = bind.b.add(at, later);
+        let body = Stmt::seq([
+            meet(ahead - 1),
+            self.product_of(bind, here, (staged, at), sums),
+            self.fetch_of(bind, here, staged, (later, count)),
+            self.wait_for(bind, sums, 1),
+        ]);
+        all.push(Stmt::loop_(step, zero, count, LoopKind::Serial, body));
+        all.push(self.wait_for(bind, sums, 0));
+        Stmt::seq(all)
+    }
+
+    /// The copies of a step begin, if there is one.
+    fn fetch_of(
+        &self,
+        bind: &mut Bind<'_>,
+        here: &Here,
+        staged: &[Staged; 2],
+        (step, count): (ExprId, ExprId),
+    ) -> Stmt {
+        let copies = self.fetch(bind, here, staged, step);
+        let func = bind.b.func();
+        if matches!((constant(func, step), constant(func, count)), (Some(step), Some(count)) if step < count) {
+            return copies;
+        }
+        let cond = bind.b.compare(CmpOp::Lt, step, count);
+        Stmt::If { cond, then: Box::new(copies), otherwise: None }
+    }
+
+    /// A warpgroup begins the product of its rows and all columns.
+    fn product_of(
+        &self,
+        bind: &mut Bind<'_>,
+        here: &Here,
+        (staged, step): (&[Staged; 2], ExprId),
+        sums: BufId,
+    ) -> Stmt {
+        let panel = (TILE * TILE) as i64;
+        let group = bind.quotient(here.thread, WARPGROUP);
+        let own = bind.times(group, panel);
+        let [rows, columns] = staged.each_ref().map(|staged| staged.stage(bind, step));
+        let rows = bind.b.add(rows, own);
+        let places = [bind.ramp(rows, panel), bind.ramp(columns, self.tile.size[1] * self.tile.depth)];
+        let [a, b] = [0, 1].map(|n: usize| bind.vector(staged[n].shared, places[n]));
+        let at = self.all_sums(bind);
+        let c = bind.vector(sums, at);
+        let lines = Lines { rows: !staged[0].along_terms, columns: !staged[1].along_terms };
+        let value = bind.together(Warp::Wgmma(lines), vec![a, b, c]);
+        store(sums, at, value)
+    }
+
+    fn wait_for(&self, bind: &mut Bind<'_>, sums: BufId, left: u8) -> Stmt {
+        let at = self.all_sums(bind);
+        let own = bind.vector(sums, at);
+        let value = bind.together(Warp::WgmmaWait(left), vec![own]);
+        store(sums, at, value)
+    }
+
+    /// The places of a thread's sums.
+    fn all_sums(&self, bind: &mut Bind<'_>) -> ExprId {
+        let zero = bind.b.index(0);
+        bind.ramp(zero, self.sums())
+    }
+}

@@ -1,0 +1,233 @@
+//! Products of a warpgroup, which go on by themselves: nobody writes what one reads, nor touches its sums, before the
+//! warpgroup has waited for it.
+
+use std::collections::HashMap;
+
+use super::frame::Frame;
+use super::memory::{Cell, View};
+use super::race::Step;
+use super::threads::Thread;
+use crate::eval::{Bounded, Sum, dot};
+use crate::tir::warp::{Lines, TILE, of_tile, of_wide_sum};
+use crate::tir::{BufId, Expr, ExprId, Stmt};
+
+/// A cell of a memory.
+type Place = (usize, i64);
+
+/// Neighbours in a buffer.
+#[derive(Clone, Copy)]
+struct Run {
+    buf: BufId,
+    /// The first index, and its cell.
+    at: i64,
+    view: View,
+    cell: i64,
+    count: i64,
+}
+
+impl Run {
+    fn places(self) -> impl Iterator<Item = (i64, Place)> {
+        (0..self.count).map(move |n| (self.at + n, (self.view.memory, self.cell + n * self.view.unit)))
+    }
+}
+
+/// A product on its way.
+struct Flying {
+    /// Its warpgroup, by its first thread.
+    of: Vec<Step>,
+    tiles: [Run; 2],
+    sums: Vec<Run>,
+}
+
+/// What products on their way hold of a cell.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    read: usize,
+    summed: usize,
+}
+
+/// All products on their way.
+#[derive(Default)]
+pub(super) struct Products {
+    flying: Vec<Flying>,
+    held: HashMap<Place, Held>,
+    /// Whether a product itself asks for its sums.
+    asks: bool,
+}
+
+impl Products {
+    /// Whether none is on its way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.flying.is_empty()
+    }
+
+    fn begin(&mut self, product: Flying) {
+        self.count(&product, |n| *n += 1);
+        self.flying.push(product);
+    }
+
+    fn count(&mut self, product: &Flying, change: impl Fn(&mut usize)) {
+        let tiles = product.tiles.iter().flat_map(|run| run.places());
+        tiles.for_each(|(_, place)| change(&mut self.held.entry(place).or_default().read));
+        let sums = product.sums.iter().flat_map(|run| run.places());
+        sums.for_each(|(_, place)| change(&mut self.held.entry(place).or_default().summed));
+    }
+
+    /// The products of a warpgroup but for so many, which are done.
+    fn end(&mut self, of: &[Step], left: usize) -> Vec<Flying> {
+        let mut own = self.flying.iter().filter(|product| product.of == of).count();
+        let mut done = Vec::new();
+        for product in std::mem::take(&mut self.flying) {
+            if product.of == of && own > left {
+                own -= 1;
+                self.count(&product, |n| *n -= 1);
+                done.push(product);
+            } else {
+                self.flying.push(product);
+            }
+        }
+        if self.flying.is_empty() {
+            self.held.clear();
+        }
+        done
+    }
+}
+
+impl<'m> Frame<'_, 'm> {
+    /// That no product on its way is in the way of an access.
+    pub(super) fn is_free(&self, buf: BufId, index: &[i64], place: Place, write: bool) -> Result<(), String> {
+        let products = &self.machine.products;
+        let Some(held) = products.held.get(&place).filter(|_| !products.asks) else { return Ok(()) };
+        let name = &self.func.buffers[buf.0 as usize].name;
+        if held.summed > 0 {
+            return Err(format!("`{name}`{index:?} is touched while a product is added to it"));
+        }
+        if held.read > 0 && write {
+            return Err(format!("`{name}`{index:?} is written while a product of it is on its way"));
+        }
+        Ok(())
+    }
+
+    /// A warpgroup begins a product.
+    pub(super) fn wgmma(
+        &mut self,
+        stmt: &'m Stmt,
+        lines: Lines,
+        args: &'m [ExprId],
+        threads: &mut [Thread],
+    ) -> Result<(), String> {
+        let [a, b, sum] = args else { return Err("`wgmma` of too few operands".into()) };
+        let tiles = [self.tile(stmt, *a, threads)?, self.tile(stmt, *b, threads)?];
+        let (left, right) = (tiles[0].1.as_slice(), tiles[1].1.as_slice());
+        let mut sums = Vec::new();
+        for (t, thread) in threads.iter_mut().enumerate() {
+            let own = self.within(thread, |frame| frame.own_sums(stmt, *sum))?;
+            let made = (0..).zip(own).map(|(lane, sum)| added(t, lane, sum, lines, (left, right)));
+            let made = made.collect::<Result<Vec<Cell>, String>>()?;
+            sums.push(self.within(thread, |frame| frame.put_sums(stmt, made))?);
+        }
+        let of = threads.first().map(Thread::steps).unwrap_or_default();
+        self.machine.products.begin(Flying { of, tiles: [tiles[0].0, tiles[1].0], sums });
+        Ok(())
+    }
+
+    /// A warpgroup waits for its products but for the last ones: until here they read what they read.
+    pub(super) fn wgmma_wait(
+        &mut self,
+        stmt: &'m Stmt,
+        left: u8,
+        args: &'m [ExprId],
+        threads: &mut [Thread],
+    ) -> Result<(), String> {
+        let of = threads.first().map(Thread::steps).unwrap_or_default();
+        let done = self.machine.products.end(&of, left.into());
+        if let Some(first) = threads.first_mut() {
+            self.within(first, |frame| {
+                frame.begin(stmt);
+                let runs = done.iter().flat_map(|product| product.tiles);
+                runs.into_iter().try_for_each(|run| {
+                    run.places().try_for_each(|(at, (_, cell))| frame.touch(run.buf, &[at], (run.view, cell), false))
+                })
+            })?;
+        }
+        let [sum] = args else { return Err("a wait without sums".into()) };
+        for thread in threads {
+            self.within(thread, |frame| {
+                let own = frame.own_sums(stmt, *sum)?;
+                let made = own.into_iter().map(|sum| Cell { value: sum.total(), sum: Some(sum) }).collect();
+                frame.put_sums(stmt, made)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A tile, which all threads have to say alike, and its elements.
+    fn tile(&mut self, stmt: &'m Stmt, id: ExprId, threads: &mut [Thread]) -> Result<(Run, Vec<Bounded>), String> {
+        let mut known: Option<Run> = None;
+        for thread in threads.iter_mut() {
+            let run = self.within(thread, |frame| {
+                frame.begin(stmt);
+                frame.run_of(id)
+            })?;
+            let name = &self.func.buffers[run.buf.0 as usize].name;
+            if run.cell / run.view.unit % (8 * TILE as i64) != 0 {
+                return Err(format!("a tile of `{name}`[{}], which begins at no multiple of 1,024 bytes", run.at));
+            }
+            if known.is_some_and(|known| (known.view, known.cell) != (run.view, run.cell)) {
+                return Err(format!("a tile of `{name}` that threads of a warpgroup do not agree on"));
+            }
+            known = Some(run);
+        }
+        let (Some(run), Some(first)) = (known, threads.first_mut()) else { return Err("no threads".into()) };
+        let lanes = self.func.exprs.ty(id).lanes;
+        let elements = self.within(first, |frame| (0..lanes).map(|lane| frame.expr(id, lane)).collect());
+        Ok((run, elements?))
+    }
+
+    /// Where neighbours lie.
+    fn run_of(&mut self, id: ExprId) -> Result<Run, String> {
+        let Expr::Load { buf, index, access } = self.func.exprs.get(id) else {
+            return Err("neighbours that are not in memory".into());
+        };
+        let (at, _) = self.index(index, 0)?;
+        let (view, cell) = self.cell(*buf, &at, *access)?;
+        let count = i64::from(self.func.exprs.ty(id).lanes);
+        Ok(Run { buf: *buf, at: at.last().copied().unwrap_or(0), view, cell, count })
+    }
+
+    /// The sums of a thread, which may still be those of a product on its way.
+    fn own_sums(&mut self, stmt: &'m Stmt, id: ExprId) -> Result<Vec<Sum>, String> {
+        self.begin(stmt);
+        self.machine.products.asks = true;
+        let sums = (0..self.func.exprs.ty(id).lanes).map(|lane| self.sum(id, lane)).collect();
+        self.machine.products.asks = false;
+        sums
+    }
+
+    /// Stores the sums of a thread: where they lie.
+    fn put_sums(&mut self, stmt: &'m Stmt, made: Vec<Cell>) -> Result<Run, String> {
+        let Stmt::Store { buf, index, access, .. } = stmt else { return Err("sums that are not stored".into()) };
+        let count = made.len() as i64;
+        self.put(stmt, made)?;
+        let (at, _) = self.index(index, 0)?;
+        let (view, cell) = self.cell(*buf, &at, *access)?;
+        Ok(Run { buf: *buf, at: at.last().copied().unwrap_or(0), view, cell, count })
+    }
+}
+
+/// A lane of thread `t`: its sum with the products of a row and a column.
+fn added(
+    t: usize,
+    lane: usize,
+    mut sum: Sum,
+    lines: Lines,
+    (left, right): (&[Bounded], &[Bounded]),
+) -> Result<Cell, String> {
+    let (row, column) = of_wide_sum(t, lane);
+    let element = |tile: &[Bounded], at: usize| tile.get(at).copied().ok_or("`wgmma` of a tile that is too small");
+    for term in 0..TILE {
+        let (x, y) = (of_tile(row, term, lines.rows), of_tile(column, term, lines.columns));
+        sum.add(dot::product(element(left, x)?, element(right, y)?));
+    }
+    Ok(Cell { value: sum.total(), sum: Some(sum) })
+}
