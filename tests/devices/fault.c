@@ -1,6 +1,7 @@
 /* Stands between a program and Vulkan's loader, and fails where TENFOLD_TEST_FAULT says: "wait:2" is the second call of
    vkWaitForFences and each one behind it, "wait=2" that one alone, likewise "submit", "memory" and "pipelines". What was submitted is really done:
-   a wait fails behind the real one, so that nothing depends on time. */
+   a wait fails behind the real one, so that nothing depends on time. Where TENFOLD_TEST_VERSION has a number, that is the
+   version of Vulkan that the loader has. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -69,6 +70,11 @@ static function device_function(void *device, const char *name) {
     return real;
 }
 
+static int version(unsigned *number) {
+    *number = atoi(getenv("TENFOLD_TEST_VERSION"));
+    return 0;
+}
+
 function vkGetInstanceProcAddr(void *instance, const char *name) {
     if (!of_instance) {
         void *loader = dlopen(getenv("TENFOLD_TEST_LOADER"), RTLD_NOW | RTLD_LOCAL);
@@ -76,6 +82,7 @@ function vkGetInstanceProcAddr(void *instance, const char *name) {
         of_instance = (lookup)dlsym(loader, "vkGetInstanceProcAddr");
     }
     function real = of_instance(instance, name);
+    if (real && getenv("TENFOLD_TEST_VERSION") && !strcmp(name, "vkEnumerateInstanceVersion")) return (function)version;
     if (real && !strcmp(name, "vkGetDeviceProcAddr")) {
         of_device = (lookup)real;
         return (function)device_function;

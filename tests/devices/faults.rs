@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use tenfold::{Device, DeviceFault, DeviceTensor, Error, Status, Vulkan};
 use tenfold_tests::tools;
@@ -38,7 +39,7 @@ fn a_case() {
         "memory comes back" => check(&open(), linked(&twice()), 9).expect("it does the second time"),
         "refused" => refused_once(),
         "pipelines" => crate::pipelines::named_by_a_variable(),
-        other => assert!(crate::cuda::case(other), "no case is called {other}"),
+        other => assert!(crate::cuda::case(other) || crate::old::case(other), "no case is called {other}"),
     }
     println!("the case is over");
 }
@@ -202,8 +203,14 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// A library that stands between this program and the loader: the folder it lies in, and the loader's path.
-fn between() -> Option<(PathBuf, PathBuf)> {
+/// A library that stands between this program and the loader: the folder it lies in, and the loader's path. It is made
+/// once, since tests run side by side.
+pub(crate) fn between() -> Option<(PathBuf, PathBuf)> {
+    static MADE: OnceLock<Option<(PathBuf, PathBuf)>> = OnceLock::new();
+    MADE.get_or_init(made_between).clone()
+}
+
+fn made_between() -> Option<(PathBuf, PathBuf)> {
     gpu()?;
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let loader =

@@ -7,6 +7,7 @@ mod damaged;
 mod events;
 mod faults;
 mod interop;
+mod old;
 mod pipelines;
 mod program;
 mod recorded;

@@ -1,5 +1,10 @@
 //! What a device can do, in the terms of programs, and how much of it.
 
+use std::{
+    ffi::{CStr, c_char},
+    vec::Vec,
+};
+
 use ash::vk;
 use tenfold_abi::program::Feature;
 
@@ -28,10 +33,21 @@ pub(super) struct Limits {
     pub(super) subgroups: u32,
 }
 
+/// Extensions of which programs gain something, and the version of Vulkan that has what they bring.
+const EXTENSIONS: [(&CStr, u32); 3] = [(BYTES, vk::API_VERSION_1_2), (DOT, VERSION_1_3), (SIZES, VERSION_1_3)];
+
+const BYTES: &CStr = vk::KHR_8BIT_STORAGE_NAME;
+const DOT: &CStr = vk::KHR_SHADER_INTEGER_DOT_PRODUCT_NAME;
+const SIZES: &CStr = vk::EXT_SUBGROUP_SIZE_CONTROL_NAME;
+const VERSION_1_3: u32 = vk::API_VERSION_1_3;
+
 /// What is switched on when a device is opened.
 #[derive(Default)]
 pub(super) struct Switches {
+    /// Extensions that are enabled: those that the device has of newer versions.
+    extensions: Vec<&'static CStr>,
     core: vk::PhysicalDeviceFeatures,
+    bytes: Option<vk::PhysicalDevice8BitStorageFeatures<'static>>,
     halves: vk::PhysicalDevice16BitStorageFeatures<'static>,
     v12: Option<vk::PhysicalDeviceVulkan12Features<'static>>,
     dot: Option<vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static>>,
@@ -41,7 +57,14 @@ pub(super) struct Switches {
 impl Switches {
     /// All that programs may ask for and the device has.
     pub(super) fn of(instance: &Instance, device: vk::PhysicalDevice, version: u32) -> Self {
+        let extensions = extensions(instance, device, version);
+        let has = |name| match EXTENSIONS.iter().find(|(known, _)| *known == name) {
+            Some((_, since)) => version >= *since || extensions.contains(&name),
+            None => false,
+        };
+        let (has_bytes, has_dot, has_sizes) = (extensions.contains(&BYTES), has(DOT), has(SIZES));
         let mut halves = vk::PhysicalDevice16BitStorageFeatures::default();
+        let mut bytes = vk::PhysicalDevice8BitStorageFeatures::default();
         let mut v12 = vk::PhysicalDeviceVulkan12Features::default();
         let mut dot = vk::PhysicalDeviceShaderIntegerDotProductFeatures::default();
         let mut sizes = vk::PhysicalDeviceSubgroupSizeControlFeatures::default();
@@ -49,8 +72,14 @@ impl Switches {
         if version >= vk::API_VERSION_1_2 {
             all = all.push_next(&mut v12);
         }
-        if version >= vk::API_VERSION_1_3 {
-            all = all.push_next(&mut dot).push_next(&mut sizes);
+        if has_bytes {
+            all = all.push_next(&mut bytes);
+        }
+        if has_dot {
+            all = all.push_next(&mut dot);
+        }
+        if has_sizes {
+            all = all.push_next(&mut sizes);
         }
         // SAFETY: the device is the instance's, and the chain lives until the call is over.
         unsafe { instance.raw.get_physical_device_features2(device, &mut all) };
@@ -61,6 +90,8 @@ impl Switches {
             .shader_int16(has.shader_int16 != 0);
         let halves = vk::PhysicalDevice16BitStorageFeatures::default()
             .storage_buffer16_bit_access(halves.storage_buffer16_bit_access != 0);
+        let bytes = vk::PhysicalDevice8BitStorageFeatures::default()
+            .storage_buffer8_bit_access(bytes.storage_buffer8_bit_access != 0);
         let v12 = vk::PhysicalDeviceVulkan12Features::default()
             .storage_buffer8_bit_access(v12.storage_buffer8_bit_access != 0)
             .shader_float16(v12.shader_float16 != 0)
@@ -72,17 +103,26 @@ impl Switches {
             .subgroup_size_control(sizes.subgroup_size_control != 0)
             .compute_full_subgroups(sizes.compute_full_subgroups != 0);
         Self {
+            extensions,
             core,
+            bytes: has_bytes.then_some(bytes),
             halves,
             v12: (version >= vk::API_VERSION_1_2).then_some(v12),
-            dot: (version >= vk::API_VERSION_1_3).then_some(dot),
-            sizes: (version >= vk::API_VERSION_1_3).then_some(sizes),
+            dot: has_dot.then_some(dot),
+            sizes: has_sizes.then_some(sizes),
         }
     }
 
-    /// Calls `open` with the chain that switches them on.
-    pub(super) fn with<R>(&mut self, open: impl FnOnce(&mut vk::PhysicalDeviceFeatures2<'_>) -> R) -> R {
+    /// Calls `open` with the extensions and the chain that switch them on.
+    pub(super) fn with<R>(
+        &mut self,
+        open: impl FnOnce(&[*const c_char], &mut vk::PhysicalDeviceFeatures2<'_>) -> R,
+    ) -> R {
+        let extensions: Vec<*const c_char> = self.extensions.iter().map(|name| name.as_ptr()).collect();
         let mut all = vk::PhysicalDeviceFeatures2::default().features(self.core).push_next(&mut self.halves);
+        if let Some(bytes) = &mut self.bytes {
+            all = all.push_next(bytes);
+        }
         if let Some(v12) = &mut self.v12 {
             all = all.push_next(v12);
         }
@@ -92,7 +132,7 @@ impl Switches {
         if let Some(sizes) = &mut self.sizes {
             all = all.push_next(sizes);
         }
-        open(&mut all)
+        open(&extensions, &mut all)
     }
 
     /// Whether shaders of kernels may ask for full subgroups of a size.
@@ -106,13 +146,13 @@ impl Switches {
 
     fn features(&self) -> impl Iterator<Item = Feature> {
         let v12 = self.v12.unwrap_or_default();
-        let dot = self.dot.unwrap_or_default();
+        let (dot, bytes) = (self.dot.unwrap_or_default(), self.bytes.unwrap_or_default());
         let has = [
             (Feature::F64, self.core.shader_float64),
             (Feature::I64, self.core.shader_int64),
             (Feature::I16, self.core.shader_int16),
             (Feature::Storage16, self.halves.storage_buffer16_bit_access),
-            (Feature::Storage8, v12.storage_buffer8_bit_access),
+            (Feature::Storage8, v12.storage_buffer8_bit_access | bytes.storage_buffer8_bit_access),
             (Feature::F16, v12.shader_float16),
             (Feature::I8, v12.shader_int8),
             (Feature::MemoryModel, v12.vulkan_memory_model),
@@ -120,6 +160,14 @@ impl Switches {
         ];
         has.into_iter().filter(|(_, has)| *has != 0).map(|(feature, _)| feature)
     }
+}
+
+/// The extensions among [`EXTENSIONS`] that a device has and its version does not.
+fn extensions(instance: &Instance, device: vk::PhysicalDevice, version: u32) -> Vec<&'static CStr> {
+    // SAFETY: the device is the instance's.
+    let there = unsafe { instance.raw.enumerate_device_extension_properties(device) }.unwrap_or_default();
+    let has = |name: &CStr| there.iter().any(|it| it.extension_name_as_c_str() == Ok(name));
+    EXTENSIONS.into_iter().filter(|(name, since)| version < *since && has(name)).map(|(name, _)| name).collect()
 }
 
 /// The limits of a device, and a bit for each feature that it has with these switches.

@@ -64,8 +64,9 @@ impl Shared {
         let mut switches = Switches::of(&instance, device, version);
         let (limits, features) = properties::query(&instance, device, &switches);
         let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
-        let raw = switches.with(|switches| {
-            let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(switches);
+        let raw = switches.with(|extensions, switches| {
+            let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+            let info = info.enabled_extension_names(extensions).push_next(switches);
             // SAFETY: the device is the instance's, and what `info` points to lives until the call is over.
             unsafe { instance.raw.create_device(device, &info, None) }
         });
