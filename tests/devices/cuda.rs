@@ -10,7 +10,7 @@ use tenfold_tests::tools;
 
 use crate::faults::{child, folder};
 use crate::program::{Row, both, call, check, check_shift, compiled, kernel, row, twice};
-use crate::{copies, events, interop, recorded};
+use crate::{copies, events, faults, interop, recorded};
 
 /// `y[i] = a * x[i] + c[0]` for `i < n`, as SPIR-V has it in `spirv.rs`.
 const SCALE: &str = "
@@ -91,6 +91,13 @@ pub(crate) fn case(name: &str) -> bool {
             assert_eq!(why(Cuda::new()), DeviceFault::OldDriver { lacks: "cuMemAllocAsync" });
         }
         "cuda lost" => lost(),
+        "cuda lost with threads" => {
+            faults::lost_with_threads(&Cuda::new().expect("there is a device"), linked(|_| ()));
+        }
+        "cuda one of two" => {
+            let open = |index| Cuda::open(index).expect("there are two");
+            faults::one_of_two(&open(0), &open(1), linked(|_| ()));
+        }
         "cuda lost in a call" => lost_in_a_call(),
         "cuda lost recorded" => lost_recorded(),
         "cuda event" => {
@@ -303,6 +310,8 @@ fn a_driver_that_fails_is_an_error() {
         // The third and fourth launch are those of the second call.
         ("cuda lost in a call", "lost:4"),
         ("cuda lost recorded", "replay:2"),
+        ("cuda lost with threads", "wait:7"),
+        ("cuda one of two", "lost=1"),
         ("cuda event", "event:1"),
         ("cuda pending", "pending=1"),
         ("cuda two devices", "none"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use tenfold::{Device, DeviceFault, DeviceTensor, Error, Status, Vulkan};
+use tenfold::{Device, DeviceCode, DeviceFault, DeviceTensor, Error, Status, Vulkan};
 use tenfold_tests::tools;
 
 use crate::program::{Row, call, check, linked, row, twice};
@@ -30,10 +30,11 @@ fn a_case() {
         "no driver" => assert!(matches!(why(Vulkan::new()), DeviceFault::NoDriver { .. })),
         "wait" => lost_while_waiting(),
         "submit" => lost_while_submitting(),
-        "threads" => lost_with_threads(),
+        "threads" => lost_with_threads(&open(), linked(&twice())),
         "recorded" => lost_recorded(),
         "event" => lost_before_an_event(),
         "queue" => lost_in_the_queue(),
+        "one of two" => one_of_two(&open(), &open(), linked(&twice())),
         "memory" => out_of_memory(),
         "memory of a call" => memory_of_a_call(),
         "memory comes back" => check(&open(), linked(&twice()), 9).expect("it does the second time"),
@@ -138,19 +139,42 @@ fn refused_once() {
     }
 }
 
-/// Each thread's calls end, well or with the fault.
-fn lost_with_threads() {
-    let (gpu, code) = (open(), linked(&twice()));
+/// Each thread's calls end, well or with the fault; recorded calls as well.
+pub(crate) fn lost_with_threads<D: Device + Sync>(gpu: &D, code: DeviceCode) {
     let ends = |result: Result<(), Error>| match result {
         Ok(()) => true,
         Err(Error::Device { why: DeviceFault::Lost, .. }) => false,
         Err(other) => panic!("{other}"),
     };
+    let twice = recorded::on(gpu).recorded();
+    let again = |n: usize| {
+        let x = DeviceTensor::upload(gpu, row(n).view())?;
+        let mut y = Row::zeros(gpu, [n])?;
+        (0..3).try_for_each(|_| recorded::call(&twice, code, 2.0, &x, &mut y).map(drop))?;
+        y.download(gpu).map(drop)
+    };
     std::thread::scope(|scope| {
         for _ in 0..3 {
-            scope.spawn(|| assert!(!(0..20).all(|n| ends(check(&gpu, code, 8 + n)))));
+            scope.spawn(|| assert!(!(0..20).all(|n| ends(check(gpu, code, 8 + n)))));
+            scope.spawn(|| assert!(!(0..20).all(|n| ends(again(8 + n)))));
         }
     });
+}
+
+/// The first submission loses its device; the other works on, and takes nothing of it.
+pub(crate) fn one_of_two<D: Device>(one: &D, two: &D, code: DeviceCode) {
+    let lost = Error::Device { kind: one.kind(), why: DeviceFault::Lost };
+    let x = DeviceTensor::upload(one, row(9).view()).expect("there is memory");
+    let mut y = Row::zeros(one, [9]).expect("there is memory");
+    assert_eq!(call(one, code, 2.0, &x, &mut y), Err(lost));
+    assert_eq!(check(one, code, 9), Err(lost));
+    for n in [9, 65, 1000] {
+        check(two, code, n).expect("the other device works");
+    }
+    let other = Error::Device { kind: one.kind(), why: DeviceFault::OtherDevice };
+    assert_eq!(call(two, code, 2.0, &x, &mut y), Err(other));
+    drop((x, y));
+    check(two, code, 9).expect("the other device works");
 }
 
 fn out_of_memory() {
@@ -181,6 +205,7 @@ fn a_driver_that_fails_is_an_error() {
         ("threads", "wait:7"),
         // Behind the event and two calls.
         ("queue", "submit:4"),
+        ("one of two", "submit=1"),
         ("recorded", "submit:2"),
         ("event", "wait:1"),
         ("memory", "memory:2"),
