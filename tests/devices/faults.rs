@@ -8,10 +8,10 @@ use tenfold::{Device, DeviceCode, DeviceFault, DeviceTensor, Error, Status, Vulk
 use tenfold_tests::tools;
 
 use crate::program::{Row, call, check, linked, row, twice};
-use crate::{gpu, recorded, why};
+use crate::{copies, events, gpu, recorded, why};
 
-/// Runs one of the cases below in a process with these variables.
-pub(crate) fn child(case: &str, variables: &[(&str, &Path)]) {
+/// Runs one of the cases below in a process with these variables, and gives what it and its driver say.
+pub(crate) fn child(case: &str, variables: &[(&str, &Path)]) -> String {
     let mut command = Command::new(std::env::current_exe().expect("this test has a file"));
     command.args(["--exact", "faults::a_case", "--nocapture"]).env("TENFOLD_TEST_CASE", case);
     variables.iter().for_each(|(name, value)| {
@@ -20,6 +20,7 @@ pub(crate) fn child(case: &str, variables: &[(&str, &Path)]) {
     let out = command.output().expect("this test starts again");
     let text = [out.stdout, out.stderr].map(|it| String::from_utf8_lossy(&it).into_owned()).concat();
     assert!(out.status.success() && text.contains("the case is over"), "{case}: {text}");
+    text
 }
 
 /// What the processes do.
@@ -28,6 +29,7 @@ fn a_case() {
     let Ok(case) = std::env::var("TENFOLD_TEST_CASE") else { return };
     match case.as_str() {
         "no driver" => assert!(matches!(why(Vulkan::new()), DeviceFault::NoDriver { .. })),
+        "everything" => everything(&open(), linked(&twice())),
         "wait" => lost_while_waiting(),
         "submit" => lost_while_submitting(),
         "threads" => lost_with_threads(&open(), linked(&twice())),
@@ -47,6 +49,32 @@ fn a_case() {
 
 fn open() -> Vulkan {
     Vulkan::new().expect("there is a driver")
+}
+
+fn everything(gpu: &Vulkan, code: DeviceCode) {
+    (0..70).for_each(|n| check(gpu, code, 8 + n).expect("the device works"));
+    recorded::works(gpu, code);
+    events::works(gpu, code);
+    copies::works(gpu, code);
+}
+
+/// Where Khronos' validation is installed (`vulkan-validationlayers`) it looks at what the driver is given.
+#[test]
+fn validation_finds_nothing() {
+    if gpu().is_none() {
+        return;
+    }
+    let variables = [
+        ("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation"),
+        ("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT"),
+        ("VK_LOADER_DEBUG", "layer"),
+    ];
+    let text = child("everything", &variables.map(|(name, value)| (name, Path::new(value))));
+    if !text.contains("Insert instance layer \"VK_LAYER_KHRONOS_validation\"") {
+        return println!("skipped: Khronos' validation of Vulkan is not installed");
+    }
+    let found: Vec<&str> = text.lines().filter(|line| line.contains("Validation Error")).collect();
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 fn lost_while_waiting() {
