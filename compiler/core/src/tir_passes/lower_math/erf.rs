@@ -1,32 +1,33 @@
-//! The error function: of f32 by two polynomials, of f64 by fdlibm's rational approximations on four intervals.
+//! The error function: of f32 by a power of two, of f64 by fdlibm's rational approximations on four intervals.
 
 use tenfold_ir::op::CmpOp::{Ge, Gt, Lt};
 use tenfold_ir::op::UnaryOp;
 use tenfold_ir::tir::ExprId;
 
-use super::exp::{exp, exp_of_small};
+use super::exp::exp;
 use super::kit::Kit;
 
-/// erf(t) / t - 1 over powers of t^2 for t up to [`SPLIT`], least squares weighted towards the largest error.
-const SMALL: [f64; 6] = [
-    1.283_791_512_250_900_3e-1,
-    -3.761_248_588_562_012e-1,
-    1.128_172_129_392_623_9e-1,
-    -2.676_312_252_879_142_8e-2,
-    4.988_002_125_173_807e-3,
-    -5.964_245_065_115_392e-4,
+/// -log2(1 - erf(t)) / t up to [`ONE`], least squares of the relative error of erf weighted towards the largest; each
+/// coefficient is rounded to f32 before those behind it are fitted.
+const EXPONENT: [f64; 8] = [
+    1.627_907_037_734_985_4,
+    9.184_446_930_885_315e-1,
+    1.483_215_689_659_118_7e-1,
+    -2.785_219_997_167_587_3e-2,
+    2.650_809_474_289_417e-4,
+    1.828_205_655_328_929_4e-3,
+    -5.573_750_822_804_868e-4,
+    5.975_811_654_934_66e-5,
 ];
-/// -ln(1 - erf(t)) / t over powers of t from [`SPLIT`] up to [`ONE`], the same way.
-const LARGE: [f64; 6] = [
-    1.128_511_905_670_166,
-    6.357_265_114_784_241e-1,
-    1.052_510_738_372_802_7e-1,
-    -2.288_308_553_397_655_5e-2,
-    3.212_817_478_924_989_7e-3,
-    -2.137_263_218_173_757_2e-4,
+/// (2^r - 1) / r for |r| <= 1 / 2, the same way.
+const POWER: [f64; 6] = [
+    6.931_471_824_645_996e-1,
+    2.402_264_922_857_284_5e-1,
+    5.550_367_385_149_002e-2,
+    9.618_311_189_115_047e-3,
+    1.338_738_366_030_156_6e-3,
+    1.538_208_598_503_843e-4,
 ];
-/// Where the first polynomial ends.
-const SPLIT: f64 = 0.9277;
 /// From here on it rounds to 1.
 const ONE: f64 = 3.95;
 
@@ -115,20 +116,20 @@ pub(super) fn erf(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     if k.double() { double(k, x) } else { single(k, x) }
 }
 
-/// Of f32: t + t P(t^2), or 1 - exp(-t Q(t)). A NaN fails every comparison and stays one.
+/// Of f32: 1 - 2^e with e = -t Q(t). With n = round(e) and r = e - n that is (1 - 2^n) - 2^n (2^r - 1), which cancels
+/// nothing near 0. A NaN fails every comparison and stays one.
 fn single(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    let (size, one) = (k.abs(x), k.c(1.0));
+    let size = k.abs(x);
     let most = k.c(ONE);
     let t = k.where_c(size, Gt, ONE, most, size);
-    let square = k.mul(t, t);
-    let small = k.poly(square, &SMALL);
-    let small = k.mad(small, t, t);
-    let exponent = k.poly(t, &LARGE);
-    let exponent = k.mul(exponent, t);
-    let exponent = k.neg(exponent);
-    let rest = exp_of_small(k, exponent);
-    let large = k.sub(one, rest);
-    let value = k.where_c(t, Lt, SPLIT, small, large);
+    let (q, down) = (k.poly(t, &EXPONENT), k.neg(t));
+    let exponent = k.mul(q, down);
+    let (float, n) = k.nearest_and(exponent, k.bias());
+    let r = k.sub(exponent, float);
+    let p = k.poly(r, &POWER);
+    let (p, power, one) = (k.mul(p, r), k.power_of_biased(n), k.c(1.0));
+    let (rest, down) = (k.sub(one, power), k.neg(power));
+    let value = k.mad(down, p, rest);
     k.with_sign(value, x)
 }
 

@@ -8,18 +8,20 @@ use tenfold_ir::tir::ExprId;
 
 use super::kit::Kit;
 
-/// (exp(r) - 1 - r) / r^2, least squares on [-ln 2 / 2, ln 2 / 2] (Cephes).
+/// (exp(r) - 1) / r, least squares of the relative error on [-ln 2 / 2, ln 2 / 2] weighted towards the largest; each
+/// coefficient is rounded to f32 before those behind it are fitted.
 const SINGLE: [f64; 6] = [
-    5.000_000_120_1e-1,
-    1.666_666_545_9e-1,
-    4.166_579_589_4e-2,
-    8.333_451_907_3e-3,
-    1.398_199_950_7e-3,
-    1.987_569_15e-4,
+    1.0,
+    4.999_999_403_953_552e-1,
+    1.666_652_113_199_234e-1,
+    4.166_826_605_796_814e-2,
+    8.368_676_528_334_618e-3,
+    1.382_069_312_967_36e-3,
 ];
 
-/// 1/2!, 1/3!, …: the Taylor series is within 2^-57 on the interval.
-const DOUBLE: [f64; 12] = [
+/// 1, 1/2!, 1/3!, …: the Taylor series is within 2^-57 on the interval.
+const DOUBLE: [f64; 13] = [
+    1.0,
     1.0 / 2.0,
     1.0 / 6.0,
     1.0 / 24.0,
@@ -34,11 +36,15 @@ const DOUBLE: [f64; 12] = [
     1.0 / 6_227_020_800.0,
 ];
 
-/// r + r^2 P(r) = exp(r) - 1 for |r| <= ln 2 / 2.
+/// (exp(r) - 1) / r for |r| <= ln 2 / 2.
+fn grown_by(k: &mut Kit<'_>, r: ExprId) -> ExprId {
+    if k.double() { k.poly(r, &DOUBLE) } else { k.poly(r, &SINGLE) }
+}
+
+/// exp(r) for |r| <= ln 2 / 2.
 fn kernel(k: &mut Kit<'_>, r: ExprId) -> ExprId {
-    let p = if k.double() { k.poly(r, &DOUBLE) } else { k.poly(r, &SINGLE) };
-    let square = k.mul(r, r);
-    k.mad(p, square, r)
+    let (p, one) = (grown_by(k, r), k.c(1.0));
+    k.mad(p, r, one)
 }
 
 /// Keeps x where exp is neither 0 nor infinite; NaN passes.
@@ -49,11 +55,11 @@ fn clamp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     k.where_c(x, Gt, hi, high, x)
 }
 
-/// n = round(x / ln 2) as an integer, and r = x - n ln 2.
-fn reduce(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {
+/// n = round(x / ln 2), as an integer whose low bits are n plus `offset`, and r = x - n ln 2.
+fn reduce(k: &mut Kit<'_>, x: ExprId, offset: i64) -> (ExprId, ExprId) {
     let inverse = k.c(std::f64::consts::LOG2_E);
     let scaled = k.mul(x, inverse);
-    let (float, n) = k.nearest(scaled);
+    let (float, n) = k.nearest_and(scaled, offset);
     let hi = k.c2(-0.693_359_375, -6.931_471_803_691_238e-1);
     let lo = k.c2(2.121_944_400_546_905_8e-4, -1.908_214_929_270_587_7e-10);
     let r = k.mad(float, hi, x);
@@ -63,18 +69,9 @@ fn reduce(k: &mut Kit<'_>, x: ExprId) -> (ExprId, ExprId) {
 /// e to the x.
 pub(super) fn exp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let x = clamp(k, x);
-    let (n, r) = reduce(k, x);
-    let (one, grown) = (k.c(1.0), kernel(k, r));
-    let p = k.add(one, grown);
+    let (n, r) = reduce(k, x, 2 * k.bias());
+    let p = kernel(k, r);
     k.scale(p, n)
-}
-
-/// e to the x where the result is a normal number.
-pub(super) fn exp_of_small(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    let (n, r) = reduce(k, x);
-    let (one, grown) = (k.c(1.0), kernel(k, r));
-    let (p, power) = (k.add(one, grown), k.power_of_two(n));
-    k.mul(p, power)
 }
 
 /// 2 to the x: the fraction is exact, so only its product with ln 2 rounds.
@@ -83,12 +80,11 @@ pub(super) fn exp2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (low, high) = (k.c(lo), k.c(hi));
     let x = k.where_c(x, Lt, lo, low, x);
     let x = k.where_c(x, Gt, hi, high, x);
-    let (float, n) = k.nearest(x);
+    let (float, n) = k.nearest_and(x, 2 * k.bias());
     let f = k.sub(x, float);
     let ln2 = k.c(std::f64::consts::LN_2);
     let r = k.mul(f, ln2);
-    let (one, grown) = (k.c(1.0), kernel(k, r));
-    let p = k.add(one, grown);
+    let p = kernel(k, r);
     k.scale(p, n)
 }
 
@@ -98,13 +94,24 @@ pub(super) fn expm1(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     k.where_c(x, Eq, 0.0, x, value)
 }
 
-/// exp(x) - 1: the kernel itself near 0, where the difference would cancel.
+/// exp(x) - 1: twice 2^(n - 1) (exp(r) - 1) + (2^(n - 1) - 1 / 2), which cancels nothing near 0, and whose power is a
+/// number where exp(x) is one.
 fn grown(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    let near = kernel(k, x);
-    let (full, one) = (exp(k, x), k.c(1.0));
-    let far = k.sub(full, one);
-    let size = k.abs(x);
-    k.where_c(size, Lt, 0.346_573_590_279_972_64, near, far)
+    let (lo, hi) = if k.double() { (-40.0, 710.0) } else { (-20.0, 89.0) };
+    let (low, high) = (k.c(lo), k.c(hi));
+    let x = k.where_c(x, Lt, lo, low, x);
+    let x = k.where_c(x, Gt, hi, high, x);
+    let half = raised(k, x, k.bias() - 1, 0.5);
+    k.add(half, half)
+}
+
+/// p (exp(r) - 1) + (p - `one`) with p = 2^n by an exponent of n plus `bias`: (exp(x) - 1) times `one`.
+fn raised(k: &mut Kit<'_>, x: ExprId, bias: i64, one: f64) -> ExprId {
+    let (n, r) = reduce(k, x, bias);
+    let p = grown_by(k, r);
+    let (p, power, one) = (k.mul(p, r), k.power_of_biased(n), k.c(one));
+    let rest = k.sub(power, one);
+    k.mad(power, p, rest)
 }
 
 /// 1 / (1 + exp(-x)), by exp(-|x|), which neither overflows nor loses small results.
@@ -123,7 +130,7 @@ pub(super) fn tanh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let top = k.c(22.0);
     let size = k.where_c(size, Gt, 22.0, top, size);
     let double = k.add(size, size);
-    let (t, two) = (grown(k, double), k.c(2.0));
+    let (t, two) = (raised(k, double, k.bias(), 1.0), k.c(2.0));
     let below = k.add(t, two);
     let value = k.div(t, below);
     k.with_sign(value, x)

@@ -164,20 +164,32 @@ impl<'b> Kit<'b> {
         (float, self.sub(a, m))
     }
 
-    /// 2^n for an integer n whose result is a normal number.
-    pub(super) fn power_of_two(&mut self, n: ExprId) -> ExprId {
-        let bias = if self.double() { 1023 } else { 127 };
-        let bias = self.int(bias);
-        let biased = self.b.add(n, bias);
+    /// The bias of an exponent.
+    pub(super) fn bias(&self) -> i64 {
+        if self.double() { 1023 } else { 127 }
+    }
+
+    /// [`nearest`](Self::nearest), and an integer whose low bits are that integer plus `offset`: enough where it is
+    /// shifted to the exponent's place, and an operation less.
+    pub(super) fn nearest_and(&mut self, x: ExprId, offset: i64) -> (ExprId, ExprId) {
+        let magic = self.c2(12_582_912.0 + offset as f64, 6_755_399_441_055_744.0 + offset as f64);
+        let shifted = self.add(x, magic);
+        let float = self.sub(shifted, magic);
+        (float, self.bits(shifted))
+    }
+
+    /// 2^n whose result is a normal number, of an integer whose low bits are n plus the bias.
+    pub(super) fn power_of_biased(&mut self, biased: ExprId) -> ExprId {
         let bits = self.shl(biased, self.significand());
         self.of_bits(bits)
     }
 
-    /// x 2^n in two steps, so that results down to the least subnormal and up to infinity come out right.
-    pub(super) fn scale(&mut self, x: ExprId, n: ExprId) -> ExprId {
-        let half = self.shr(n, 1);
-        let rest = self.b.sub(n, half);
-        let (a, b) = (self.power_of_two(half), self.power_of_two(rest));
+    /// x 2^n of an integer whose low bits are n plus twice the bias: in two steps, so that results down to the least
+    /// subnormal and up to infinity come out right.
+    pub(super) fn scale(&mut self, x: ExprId, biased: ExprId) -> ExprId {
+        let half = self.shr(biased, 1);
+        let rest = self.b.sub(biased, half);
+        let (a, b) = (self.power_of_biased(half), self.power_of_biased(rest));
         let x = self.mul(x, a);
         self.mul(x, b)
     }

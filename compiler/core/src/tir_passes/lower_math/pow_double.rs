@@ -119,7 +119,7 @@ fn exp2(k: &mut Kit<'_>, at: Pair) -> ExprId {
     let size = k.abs(at.high);
     let low = k.where_c(size, Gt, 1100.0, zero, at.low);
     let sum = k.add(high, low);
-    let (whole, n) = k.nearest(sum);
+    let (whole, n) = k.nearest_and(sum, 2 * k.bias());
     let high = k.sub(high, whole);
     let sum = k.add(low, high);
     let top = k.top(sum);
