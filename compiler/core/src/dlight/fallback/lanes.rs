@@ -4,6 +4,8 @@
 //! Several vectors hide how long an operation takes until the next one may begin. Floats of strict functions keep their
 //! order.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use tenfold_ir::Scalar;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
@@ -13,6 +15,7 @@ use tenfold_ir::tir::{
 
 use crate::dlight::machine::Machine;
 use crate::dlight::walk::step;
+use crate::fuse::access::loads;
 use crate::fuse::stage::{Iter, Stage, Staged, renamed};
 use crate::tune::Asked;
 
@@ -28,8 +31,9 @@ pub(super) fn rows(staged: &mut Staged, machine: &Machine, asked: &Asked) -> boo
     for stage in std::mem::take(&mut staged.stages) {
         match Row::of(staged.b.func(), &stage, machine) {
             Some(row) => {
-                let row = row.decided(found, asked);
+                let mut row = row.decided(found, asked);
                 found += 1;
+                row.made = row.maker(staged, &stage);
                 row.in_lanes(staged, &stage);
             }
             None => staged.stages.push(stage),
@@ -52,6 +56,8 @@ struct Row {
     lanes: i64,
     /// Vectors of partial results.
     vectors: i64,
+    /// What stores an element of what is reduced, by the reduction's iterators, where the stage before did nothing else.
+    made: Option<Stmt>,
 }
 
 impl Row {
@@ -73,7 +79,7 @@ impl Row {
         let vectors = extent.as_const().map_or(most, |n| (n / lanes).min(most));
         let pays = lanes > 1 && extent.as_const().is_none_or(|n| n >= 2 * lanes);
         let (acc, index, start) = (*acc, index.clone(), *start);
-        pays.then_some(Row { acc, index, op, term, start, along: along.var, extent, lanes, vectors })
+        pays.then_some(Row { acc, index, op, term, start, along: along.var, extent, lanes, vectors, made: None })
     }
 
     /// The row of that number with as many vectors of partial results as are asked for.
@@ -81,6 +87,15 @@ impl Row {
         let whole = self.extent.as_const().map_or(i64::MAX, |n| n / self.lanes);
         let options = VECTORS.into_iter().filter(|n| *n <= whole);
         Row { vectors: asked.number(&format!("row-vectors-{number}"), self.vectors, options), ..self }
+    }
+
+    /// Takes the stage before away if it makes, element by element, the rows that are reduced: it need not go over them
+    /// once more.
+    fn maker(&self, staged: &mut Staged, stage: &Stage) -> Option<Stmt> {
+        let to = same_elements(staged.b.func(), staged.stages.last()?, stage, self)?;
+        let maker = staged.stages.pop()?;
+        let to = to.into_iter().map(|(own, other)| (own, staged.b.read(other))).collect();
+        Some(substitution(&to).stmt(&mut staged.b, maker.body))
     }
 
     /// The stages in the place of the reduction: partial results, their vectors in one, and the result.
@@ -162,7 +177,11 @@ impl Row {
         let value = b.binary(self.op, old, term);
         let store = |value| Stmt::Store { buf: all, index: at.clone(), value, access: Access::Proven };
         let init = part.first.then(|| store(unit));
-        Stage { name: b.fresh_name(&format!("{}_lanes", stage.name)), iters, init, body: store(value), loc: stage.loc }
+        let body = match &self.made {
+            Some(made) => Stmt::Seq(vec![here.stmt(b, made.clone()), store(value)]),
+            None => store(value),
+        };
+        Stage { name: b.fresh_name(&format!("{}_lanes", stage.name)), iters, init, body, loc: stage.loc }
     }
 
     /// All vectors of partial results in one, in pairs.
@@ -216,6 +235,34 @@ struct Part {
 
 fn spatial(stage: &Stage) -> impl Iterator<Item = &Iter> {
     stage.iters.iter().filter(|i| i.kind == IterKind::Spatial)
+}
+
+/// The iterators of a reduction that stand for those of the stage before it, if that stage stores the elements that are
+/// reduced, each once, and from neighbours.
+fn same_elements(func: &PrimFunc, maker: &Stage, stage: &Stage, row: &Row) -> Option<BTreeMap<VarId, VarId>> {
+    let Stmt::Store { buf, index, value, .. } = &maker.body else { return None };
+    let bytes = |buf: BufId| func.buffers[buf.0 as usize].dtype.size_bytes();
+    let pointwise = maker.init.is_none() && maker.iters.iter().all(|i| i.kind == IterKind::Spatial);
+    if !pointwise || bytes(*buf) != bytes(row.acc) {
+        return None;
+    }
+    let extent = |of: &Stage, var: VarId| of.iters.iter().find(|i| i.var == var).map(|i| i.extent);
+    let mut to = BTreeMap::new();
+    for read in loads(func, [row.term]).into_iter().filter(|a| a.buf == *buf) {
+        for (own, other) in index.iter().zip(&read.index) {
+            match (func.exprs.get(*own), func.exprs.get(*other)) {
+                (Expr::Var(own), Expr::Var(other)) if extent(maker, *own) == extent(stage, *other) => {
+                    (*to.entry(*own).or_insert(*other) == *other).then_some(())?;
+                }
+                (Expr::Index(own), Expr::Index(other)) if own == other => {}
+                _ => return None,
+            }
+        }
+    }
+    let all = maker.iters.len() == to.len() && to.len() == stage.iters.len();
+    let along = to.iter().find(|(_, other)| **other == row.along).map(|(own, _)| *own)?;
+    let distinct = to.values().collect::<BTreeSet<_>>().len() == to.len();
+    (all && distinct && neighbours(func, *value, along)).then_some(to)
 }
 
 /// The operation by which a value is accumulated into its own place, and what is.

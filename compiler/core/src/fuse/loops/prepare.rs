@@ -43,7 +43,8 @@ fn column(staged: &Staged, stage: &Stage) -> Option<VarId> {
         return None;
     }
     let all = accesses(func, stage);
-    let written = all.iter().find(|a| a.write)?;
+    // What is accumulated is stored last.
+    let written = all.iter().rfind(|a| a.write)?;
     let Some(Axis::Iter(var, _)) = axes(func, &written.index).into_iter().rfind(|a| matches!(a, Axis::Iter(..))) else {
         return None;
     };
