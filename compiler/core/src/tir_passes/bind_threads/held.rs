@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenfold_ir::tir::{BufId, Expr, ExprId, PrimFunc, Scope, Stmt, VarId, accesses, expr_vars};
+use tenfold_ir::tir::{
+    BufAccess, BufId, Expr, ExprId, PrimFunc, Scope, Stmt, VarId, accesses, expr_vars, own_accesses,
+};
 
 use super::rows::{Share, Update};
 use super::{Bind, Loop};
@@ -105,8 +107,14 @@ impl Found {
         }
         let number = self.loops;
         (self.columns, self.loops) = (columns, number + 1);
-        let (inside, always) = (allocated(body), plain_stores(body));
-        for a in accesses(func, body).into_iter().filter(|a| !inside.contains(&a.buf)) {
+        let (inside, bound) = (allocated(body), bound(body));
+        let mut all = Vec::new();
+        in_order(func, body, true, &mut all);
+        all.retain(|(a, _)| !inside.contains(&a.buf));
+        let always: BTreeSet<BufId> = all.iter().filter(|(a, always)| a.write && *always).map(|(a, _)| a.buf).collect();
+        // Places that the turn of the loop has written so far.
+        let mut known = BTreeSet::new();
+        for (a, is_plain) in all {
             if a.write && !always.contains(&a.buf) {
                 return None;
             }
@@ -121,12 +129,16 @@ impl Found {
                 }
                 continue;
             }
-            let before = column(func, a.buf, &index, l.var)?;
-            let life = self.rows.entry((a.buf, before)).or_default();
-            life.read_first |= life.used.is_empty() && !a.write;
+            let place = (a.buf, column(func, a.buf, &index, l.var, &bound)?);
+            let life = self.rows.entry(place.clone()).or_default();
+            let is_known = known.contains(&place) || life.written.first().is_some_and(|first| *first < number);
+            life.read_first |= !a.write && !is_known;
             life.used.insert(number);
             if a.write {
                 life.written.insert(number);
+                if is_plain {
+                    known.insert(place);
+                }
             }
         }
         Some(())
@@ -151,10 +163,12 @@ impl Found {
     }
 }
 
-/// The indices of an access before that of the column, if its elements are neighbours along the columns.
-fn column(func: &PrimFunc, buf: BufId, index: &[ExprId], var: VarId) -> Option<Vec<ExprId>> {
+/// The indices of an access before that of the column, if its elements are neighbours along the columns, and these indices
+/// have values outside of the loop.
+fn column(func: &PrimFunc, buf: BufId, index: &[ExprId], var: VarId, bound: &BTreeSet<VarId>) -> Option<Vec<ExprId>> {
     let (last, before) = index.split_last()?;
-    let fixed = |e: &ExprId| !func.loads(*e) && !expr_vars(func, *e).contains(&var);
+    let is_inner = |v: &VarId| *v == var || bound.contains(v);
+    let fixed = |e: &ExprId| !func.loads(*e) && !expr_vars(func, *e).iter().any(is_inner);
     let neighbours = *func.exprs.get(*last) == Expr::Var(var) && func.buffers[buf.0 as usize].strides.is_none();
     (neighbours && before.iter().all(fixed)).then(|| before.to_vec())
 }
@@ -166,13 +180,17 @@ fn allocated(stmt: &Stmt) -> BTreeSet<BufId> {
     all
 }
 
-/// Buffers that a statement writes each time it runs, and not in a branch or a loop inside.
-fn plain_stores(stmt: &Stmt) -> BTreeSet<BufId> {
-    match stmt {
-        Stmt::Store { buf, .. } => [*buf].into(),
-        Stmt::Seq(_) | Stmt::At(..) | Stmt::Let { .. } | Stmt::Alloc { .. } => {
-            stmt.children().into_iter().flat_map(plain_stores).collect()
-        }
-        _ => BTreeSet::new(),
-    }
+/// Variables that a statement binds.
+fn bound(stmt: &Stmt) -> BTreeSet<VarId> {
+    let mut all = BTreeSet::new();
+    stmt.walk(&mut |s| all.extend(s.bound()));
+    all
+}
+
+/// What a statement accesses, in its order, and whether it does each time that it runs, and not in a branch or a loop
+/// inside.
+fn in_order(func: &PrimFunc, stmt: &Stmt, always: bool, all: &mut Vec<(BufAccess, bool)>) {
+    all.extend(own_accesses(func, stmt).into_iter().map(|a| (a, always)));
+    let always = always && matches!(stmt, Stmt::Seq(_) | Stmt::At(..) | Stmt::Let { .. } | Stmt::Alloc { .. });
+    stmt.children().into_iter().for_each(|child| in_order(func, child, always, all));
 }
