@@ -71,6 +71,11 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// Tiles in several strips of several rows of tiles, of several columns.
+fn of_strips() -> Vec<Case> {
+    vec![product("half_strips", DType::BF16, &[2176, 16], &[16, 72])]
+}
+
 /// What warpgroups multiply: a ring of stages that comes round, in both orders of each factor, with something left over.
 fn of_warpgroups() -> Vec<Case> {
     vec![
@@ -84,7 +89,7 @@ fn of_warpgroups() -> Vec<Case> {
 fn prepared(device: Device, multiprocessors: &str) -> Vec<Prepared> {
     let mut context = crate::context(device);
     context.set_text("BindThreads.multiprocessors", multiprocessors).expect("a setting");
-    let more = if device.has_warpgroups() { of_warpgroups() } else { Vec::new() };
+    let more = if device.has_warpgroups() { of_warpgroups() } else { of_strips() };
     let all = cases().into_iter().chain(more).map(|case| interpret::prepare_with(case, &context));
     all.collect::<Result<_, String>>().unwrap_or_else(|why| panic!("{why}"))
 }

@@ -26,6 +26,10 @@ use crate::tir_passes::kernel::{constant, with_alloc};
 /// Terms of a product of matrices, and rows or columns of two of them beside one another.
 const SIDE: i64 = 16;
 
+/// Rows of tiles in a strip, at most: some hundred groups, which run at once, make about as many rows of a result then as
+/// columns.
+const STRIP: i64 = 16;
+
 /// Halves of 16 bytes, which a thread moves at once.
 const CHUNK: i64 = 8;
 
@@ -165,26 +169,31 @@ impl Tiles {
         let p = &self.product;
         let counts = [bind.count(&p.rows), bind.count(&p.cols)];
         let terms = bind.count(&p.terms);
-        let vars = ["down", "across"].map(|name| bind.b.index_var(name));
-        let zero = bind.b.index(0);
-        let of = |bind: &mut Bind<'_>, n: usize| Loop {
-            var: vars[n],
-            min: zero,
-            extent: bind.parts(counts[n], self.tile.size[n]),
-        };
-        let tiles = [of(bind, 0), of(bind, 1)];
+        let (tiles, high) = self.tiles(bind, counts);
         let turns: Vec<Loop> = p.batch.iter().copied().chain(tiles).collect();
         bind.group_a_turn(&turns, self.tile.threads(), |bind, thread| {
             let thread = bind.b.read(thread);
             let (lane, warp) = (bind.rest(thread, WARP), bind.quotient(thread, WARP));
             let across = self.tile.warps()[1];
             let warp = [bind.quotient(warp, across), bind.rest(warp, across)];
-            let first = [0, 1].map(|n: usize| {
-                let at = bind.b.read(vars[n]);
-                bind.times(at, self.tile.size[n])
-            });
+            let [strip, across, down] = tiles.map(|l| bind.b.read(l.var));
+            let strip = bind.times(strip, high);
+            let down = bind.b.add(strip, down);
+            let first = [(down, 0), (across, 1)].map(|(at, n)| bind.times(at, self.tile.size[n]));
             self.group(bind, &Here { thread, lane, warp, first, counts, terms })
         })
+    }
+
+    /// The loops over the tiles of a result of so many rows and columns: strips of some rows of tiles, the columns of a
+    /// strip, the rows of these. Groups that run at once are neighbours then, and share what they read.
+    fn tiles(&self, bind: &mut Bind<'_>, counts: [ExprId; 2]) -> ([Loop; 3], i64) {
+        let [rows, cols] = [0, 1].map(|n: usize| bind.parts(counts[n], self.tile.size[n]));
+        let known = constant(bind.b.func(), rows).filter(|n| *n > 0);
+        let high = known.and_then(|n| (1..=STRIP).rev().find(|high| n % high == 0)).unwrap_or(1);
+        let strips = known.map_or(rows, |n| bind.b.index(n / high));
+        let (min, height) = (bind.b.index(0), bind.b.index(high));
+        let loops = [("strip", strips), ("across", cols), ("down", height)];
+        (loops.map(|(name, extent)| Loop { var: bind.b.index_var(name), min, extent }), high)
     }
 
     fn group(&self, bind: &mut Bind<'_>, here: &Here) -> Stmt {
