@@ -11,8 +11,8 @@
    Nothing else is checked. Pointers have the alignment of their elements, may dangle where an extent is 0, and point
    to memory that does not overlap. A workspace is aligned to TENFOLD_WORKSPACE_ALIGN, holds nothing between calls, and
    may be NULL where it has 0 bytes. The context is NULL. A function may run several times at once, also in an
-   interrupt, each call with results and a workspace of its own. STACK_BYTES is the most stack that a call takes,
-   without what functions take that the library leaves to the linker. */
+   interrupt, each call with results and a workspace of its own. STACK_BYTES is the most stack that a call takes;
+   where there is no operating system, functions that the library leaves to the linker count. */
 #define TENFOLD_OK 0
 #define TENFOLD_BAD_EXTENT (-1)
 #define TENFOLD_EXTERN_CALL (-2)
