@@ -179,12 +179,40 @@ pub(super) fn choose(
     if best.choice.matrix {
         return Some(best.choice);
     }
+    let best = match in_runs(staged, found, &best.choice, constant, machine) {
+        Some(vectors) => {
+            Costed { choice: Choice { tile: Tile { vectors, ..best.choice.tile }, ..best.choice }, ..best }
+        }
+        None => best,
+    };
     let best = decided::sized(staged, found, best, machine, asked);
     let ahead = ahead(staged, found, &best, machine);
     let next_panel = ahead.is_some() && whole_panels(staged, found, &best);
     let (ahead, next_panel) = decided::ahead(found, &best, (ahead, next_panel), asked);
     let next_rows = decided::next_rows(next_rows(staged, found, &best, machine), asked);
     Some(Choice { ahead, next_panel, next_rows, ..best })
+}
+
+/// Of a product with one row, whose other operand comes from beyond the first cache as it lies in memory: more vectors
+/// in a tile, so that cache lines come in runs, which a core asks for ahead by itself. There is nothing to multiply that
+/// would want other tiles.
+fn in_runs(
+    staged: &Staged,
+    found: &Contraction,
+    choice: &Choice,
+    constant: &BTreeSet<BufId>,
+    machine: &Machine,
+) -> Option<i64> {
+    const RUN: i64 = 8;
+    let columns = extent(staged, &staged.stages[found.stage], choice.column)?;
+    let walks = |o: &&Operand| o.along(choice.column);
+    let operand = found.operands.iter().find(walks)?;
+    let laid_out = operand.panel.is_some() || constant.contains(&operand.buf) || choice.packed.is_some();
+    let far = bytes(staged, operand)? > machine.way_bytes * machine.ways;
+    let one = choice.tile.rows == 1 && found.dot.is_none() && !machine.small;
+    let whole = |n: &i64| columns % (n * choice.tile.lanes) == 0;
+    let most = RUN.min((machine.registers - 2) / 2);
+    (one && far && !laid_out).then(|| (choice.tile.vectors + 1..=most).rfind(whole)).flatten()
 }
 
 /// The constant in panels that tiles go over so few times that waiting for it the first time would count, and in how
