@@ -3,7 +3,7 @@
 //! exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln 2 / 2; ln 2 is split so that n ln 2 is exact in its
 //! high part.
 
-use tenfold_ir::op::CmpOp::{Eq, Ge, Gt, Lt};
+use tenfold_ir::op::CmpOp::{Ge, Gt, Lt};
 use tenfold_ir::tir::ExprId;
 
 use super::kit::Kit;
@@ -88,21 +88,17 @@ pub(super) fn exp2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     k.scale(p, n)
 }
 
-/// exp(x) - 1, with the sign of a zero.
-pub(super) fn expm1(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    let value = grown(k, x);
-    k.where_c(x, Eq, 0.0, x, value)
-}
-
 /// exp(x) - 1: twice 2^(n - 1) (exp(r) - 1) + (2^(n - 1) - 1 / 2), which cancels nothing near 0, and whose power is a
-/// number where exp(x) is one.
-fn grown(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+/// number where exp(x) is one; x itself where that is what it rounds to, and half of it may be no number.
+pub(super) fn expm1(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (lo, hi) = if k.double() { (-40.0, 710.0) } else { (-20.0, 89.0) };
+    let tiny = if k.double() { 2_f64.powi(-54) } else { 2_f64.powi(-25) };
     let (low, high) = (k.c(lo), k.c(hi));
-    let x = k.where_c(x, Lt, lo, low, x);
-    let x = k.where_c(x, Gt, hi, high, x);
-    let half = raised(k, x, k.bias() - 1, 0.5);
-    k.add(half, half)
+    let bounded = k.where_c(x, Lt, lo, low, x);
+    let bounded = k.where_c(bounded, Gt, hi, high, bounded);
+    let half = raised(k, bounded, k.bias() - 1, 0.5);
+    let (value, size) = (k.add(half, half), k.abs(x));
+    k.where_c(size, Lt, tiny, x, value)
 }
 
 /// p (exp(r) - 1) + (p - `one`) with p = 2^n by an exponent of n plus `bias`: (exp(x) - 1) times `one`.
@@ -148,7 +144,7 @@ fn half_exp(k: &mut Kit<'_>, size: ExprId) -> ExprId {
 /// (t + t / (t + 1)) / 2 with t = exp(|x|) - 1.
 pub(super) fn sinh(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
-    let (t, one, half) = (grown(k, size), k.c(1.0), k.c(0.5));
+    let (t, one, half) = (expm1(k, size), k.c(1.0), k.c(0.5));
     let below = k.add(t, one);
     let quotient = k.div(t, below);
     let sum = k.add(t, quotient);
