@@ -116,6 +116,8 @@ pub static PIPELINE: &[Pass] = &[
     // Its conversions round, which `LowerMath` writes out where a target cannot.
     tir::fp8_compute_legalize::PASS,
     tir::lower_math::PASS,
+    // Behind `LowerMath`, which makes chains of math.
+    tir::loop_distribution::PASS,
     // Behind `LowerMath`, which makes arithmetic of math.
     tir::bf16_compute_legalize::PASS,
 ];
@@ -174,6 +176,7 @@ pub static PASSES: &[Pass] = &[
     lower::PASS,
     tir::lift_thread_binding::PASS,
     graph::lift_transform_params::PASS,
+    tir::loop_distribution::PASS,
     tir::loop_partition::PASS,
     tir::lower_cross_thread_reduction::PASS,
     lower::entry::PASS,

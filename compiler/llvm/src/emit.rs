@@ -110,12 +110,25 @@ fn new_module<'c>(context: &'c Context, opened: &TargetMachine) -> Result<Module
 /// The bytes at a multiple of which the stack begins: those of the x86-64 and AArch64 conventions.
 const STACK_ALIGN: u32 = 16;
 
-/// Whether a kernel has a loop. Such a kernel stays a function: registers are given out per nest of loops, what does not
-/// fit into them is on the stack while it runs and no longer, and whoever looks for time finds it by the kernel's name.
-fn has_loop(prim: &PrimFunc) -> bool {
-    let mut found = false;
-    prim.body.walk(&mut |stmt| found |= matches!(stmt, Stmt::For { .. }));
-    found
+/// Turns of loops up to which a call would take a part of a kernel's time that counts (8 by 8 by 8 in `f32`: 36 cycles).
+const SHORT: i64 = 16;
+
+/// Whether a kernel stays a function: registers are given out per nest of loops, what does not fit into them is on the
+/// stack while it runs and no longer, and whoever looks for time finds it by the kernel's name. One without loops does
+/// not, and with an operating system, where code need not be small, one with few turns of them does not.
+fn stays(prim: &PrimFunc, target: &Target) -> bool {
+    let most = if target.hosted { SHORT } else { 0 };
+    turns(prim, &prim.body).is_none_or(|n| n > most)
+}
+
+/// How many turns all loops take together; nothing where that is no number.
+fn turns(prim: &PrimFunc, stmt: &Stmt) -> Option<i64> {
+    let inside = stmt.children().into_iter().map(|s| turns(prim, s)).sum::<Option<i64>>()?;
+    match stmt {
+        Stmt::For { extent, .. } => prim.literal(*extent)?.checked_mul(inside.max(1)),
+        Stmt::While { .. } => None,
+        _ => Some(inside),
+    }
 }
 
 /// What LLVM is told of every function, our own included: else one could not be inlined into
@@ -152,7 +165,7 @@ impl<'a, 'c> Cx<'a, 'c, '_> {
         if !high::summed(prim, self.target).is_empty() {
             ir.attribute(function, None, "optsize", 0);
         }
-        if !prim.exported && has_loop(prim) {
+        if !prim.exported && stays(prim, self.target) {
             ir.attribute(function, None, "noinline", 0);
             if self.target.hosted && self.target.vector_bytes() > STACK_ALIGN {
                 // Only a frame that has a pointer of its own can begin at a multiple of more than the stack does. When

@@ -15,6 +15,7 @@ pub(crate) mod inject_virtual_thread;
 pub(crate) mod instrument_bound_checkers;
 mod kernel;
 pub(crate) mod lift_thread_binding;
+pub(crate) mod loop_distribution;
 pub(crate) mod loop_partition;
 pub(crate) mod lower_cross_thread_reduction;
 pub(crate) mod lower_init_block;
