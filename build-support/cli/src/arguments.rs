@@ -288,6 +288,9 @@ impl Reader {
                 "seconds" if name == Name::Explain => {
                     rest.explained.seconds = onnx::seconds(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
                 }
+                "threads" if name == Name::Explain => {
+                    rest.explained.threads = onnx::threads(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
+                }
                 "trials" if name == Name::Tune => {
                     rest.tuned.trials = tune::trials(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
                 }

@@ -13,7 +13,7 @@ use tenfold_build::look::Functions;
 use tenfold_core::show::explain::{CHECKS, FILES, INPUTS, MEASURED, REPORT};
 use tenfold_core::show::{Ask, Explain, ExplainStep};
 
-use crate::onnx::run_program;
+use crate::onnx::{explained_by, run_program};
 use crate::scratch::Scratch;
 use crate::{Outcome, errors, output, show};
 
@@ -24,6 +24,8 @@ pub(crate) struct Explained {
     pub(crate) dims: BTreeMap<String, i64>,
     /// How long to measure.
     pub(crate) seconds: f64,
+    /// Threads that a call may use.
+    pub(crate) threads: usize,
     /// Whether nothing is to be measured.
     pub(crate) no_run: bool,
     /// For tools.
@@ -34,7 +36,7 @@ pub(crate) struct Explained {
 
 impl Default for Explained {
     fn default() -> Self {
-        Explained { dims: BTreeMap::new(), seconds: 1.0, no_run: false, json: false, output: None }
+        Explained { dims: BTreeMap::new(), seconds: 1.0, threads: 1, no_run: false, json: false, output: None }
     }
 }
 
@@ -57,7 +59,7 @@ fn attempt(asked: &Explained, name: &str) -> Result<String, String> {
         Some(reason) => Err(reason),
         None => {
             let refused = of(&found, number, asked, ExplainStep::Compile, folder)?;
-            if refused.is_empty() { measured(folder, asked.seconds) } else { Err(refused) }
+            if refused.is_empty() { measured(folder, asked) } else { Err(refused) }
         }
     };
     keep(folder, measured).map_err(plain)?;
@@ -107,11 +109,14 @@ pub(crate) fn say(asked: &Explained, folder: &Path) -> Result<String, String> {
     read(if asked.json { json } else { text })
 }
 
-/// Makes the program in a folder and runs it; what it prints, or why it prints nothing.
-pub(crate) fn measured(folder: &Path, seconds: f64) -> Result<String, String> {
-    let program = linked(folder)?;
-    let mut command = Command::new(program);
-    command.arg(folder.join(INPUTS)).arg(seconds.to_string());
+/// Makes the program in a folder and runs it; what it prints, or why it prints nothing. For several threads it is a
+/// library, which this program calls with its own.
+pub(crate) fn measured(folder: &Path, asked: &Explained) -> Result<String, String> {
+    let mut command = match asked.threads {
+        1 => Command::new(linked(folder, &[])?),
+        threads => explained_by(&linked(folder, &["-shared", "-fPIC"])?, threads)?,
+    };
+    command.arg(folder.join(INPUTS)).arg(asked.seconds.to_string());
     let said = run_program(command, LIMIT)?;
     match said.strip_prefix("status ").map(|status| status.trim().parse::<i32>()) {
         Some(Ok(status)) => Err(refusal(folder, tenfold_abi::Status(status))),
@@ -130,12 +135,12 @@ fn refusal(folder: &Path, status: tenfold_abi::Status) -> String {
 }
 
 /// The program, for this very processor where the C compiler knows how to say so.
-fn linked(folder: &Path) -> Result<PathBuf, String> {
+fn linked(folder: &Path, how: &[&str]) -> Result<PathBuf, String> {
     let path = folder.join("measure");
     let mut why = String::new();
     for flags in [&["-march=native"][..], &["-mcpu=native"], &[]] {
         let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
-        cc.args(["-O2", "-std=gnu11", "-w"]).args(flags).arg("-o").arg(&path);
+        cc.args(["-O2", "-std=gnu11", "-w"]).args(flags).args(how).arg("-o").arg(&path);
         let out = cc.args(FILES.map(|file| folder.join(file))).output();
         let out = out.map_err(|e| format!("the C compiler cannot be started, and it links what is measured: {e}"))?;
         if out.status.success() {

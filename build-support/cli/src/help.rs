@@ -194,13 +194,15 @@ Usage: cargo tenfold explain [OPTIONS] FN
        cargo tenfold explain [OPTIONS] MODEL
 
 The function is compiled for this machine with every feature of its processor and called on random
-inputs, on one thread. A line per kernel, by time: what it takes, operations and bytes of a second,
-the roof that bounds it and how much of it is reached, the rule that scheduled it and its tile. What
-the machine can do is measured too. Dims need numbers; those of a model are 1 unless they are given.
+inputs, on one thread, unless `--threads` allows more. A line per kernel, by time: what it takes,
+operations and bytes of a second, the roof that bounds it and how much of it is reached, the rule that
+scheduled it and its tile. What the machine can do on so many threads is measured too. Dims need
+numbers; those of a model are 1 unless they are given.
 
 Options:
       --dim NAME=N            Bind a dim, or a parameter that is an index
       --seconds S             How long to measure; 1 unless given
+      --threads N             Threads that a call may use
       --no-run                Measure nothing: only what kernels do and how they are scheduled
       --json                  Print one JSON object
   -o, --output FILE.html      Write a page too, which loads nothing from elsewhere

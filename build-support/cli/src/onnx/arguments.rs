@@ -138,12 +138,8 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
             Arg::Long("kernel") if tunes => {
                 model.tuned.kernel = Some(parser.value().and_then(|v| v.string()).map_err(text)?);
             }
-            Arg::Long("threads") if measures && !explains => {
-                model.threads = parser.value().and_then(|v| v.parse()).map_err(text)?;
-                if !(1..=tenfold::threads::MOST).contains(&model.threads) {
-                    let most = tenfold::threads::MOST;
-                    return Err(format!("a call takes 1 to {most} threads: write `--threads 1`"));
-                }
+            Arg::Long("threads") if measures => {
+                model.threads = threads(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
             }
             Arg::Value(value) if model.path.as_os_str().is_empty() => model.path = value.into(),
             other => return Err(other.unexpected().to_string()),
@@ -152,6 +148,15 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
     match model.path.as_os_str().is_empty() {
         true => Err("the file of the model is missing".into()),
         false => Ok((None, model)),
+    }
+}
+
+/// A number of threads that a call may use.
+pub(crate) fn threads(count: usize) -> Result<usize, String> {
+    let most = tenfold::threads::MOST;
+    match (1..=most).contains(&count) {
+        true => Ok(count),
+        false => Err(format!("a call takes 1 to {most} threads: write `--threads 1`")),
     }
 }
 

@@ -24,6 +24,7 @@ fn attempt(model: &Model) -> Result<String, String> {
     let asked = Explained {
         dims: model.dims.clone(),
         seconds: model.seconds,
+        threads: model.threads,
         no_run: model.no_run,
         json: model.json,
         output: model.outputs.first().cloned(),
@@ -43,7 +44,7 @@ fn attempt(model: &Model) -> Result<String, String> {
     let figures = match (asked.no_run, written) {
         (true, _) => Err("`--no-run` was given".into()),
         (false, Err(why)) => Err(why),
-        (false, Ok(())) => measured(folder, asked.seconds),
+        (false, Ok(())) => measured(folder, &asked),
     };
     keep(folder, figures)?;
     report_in(&explained, folder)?;

@@ -1,5 +1,5 @@
-//! `bench` calls a compiled model from a process of its own, through the runtime that programs have: its threads are what
-//! is measured. The model is a shared library with three functions in C around the entry point.
+//! `bench`, and `explain` on several threads, call compiled code from a process of its own, through the runtime that
+//! programs have: its threads are what is measured. The code is a shared library with functions in C around the entry.
 #![allow(unsafe_code, reason = "it loads and calls what was just compiled")]
 
 use std::env;
@@ -16,6 +16,9 @@ use crate::{Outcome, output};
 /// The variable that makes this program the process that calls a library.
 const LIBRARY: &str = "TENFOLD_MEASURED_LIBRARY";
 
+/// The variable that makes this program the process that calls a library of `explain`, which measures by itself.
+const EXPLAINED: &str = "TENFOLD_EXPLAINED_LIBRARY";
+
 /// Calls before the first that counts.
 const WARM: usize = 3;
 
@@ -27,17 +30,30 @@ const MOST: usize = 1 << 20;
 
 /// Starts this program as the one that calls a library, with so many threads.
 pub(super) fn command(library: &Path, threads: usize) -> Result<Command, String> {
+    started(LIBRARY, library, threads)
+}
+
+/// The same for a library of `explain`.
+pub(crate) fn explained(library: &Path, threads: usize) -> Result<Command, String> {
+    started(EXPLAINED, library, threads)
+}
+
+fn started(variable: &str, library: &Path, threads: usize) -> Result<Command, String> {
     let own = env::current_exe().map_err(|e| format!("this program's own file is not known: {e}"))?;
     let mut command = Command::new(own);
-    command.env(LIBRARY, library).env("TENFOLD_THREADS", threads.to_string());
+    command.env(variable, library).env("TENFOLD_THREADS", threads.to_string());
     Ok(command)
 }
 
-/// Does its part, if this process is the one that calls: `INPUT OUTPUT SECONDS`.
+/// Does its part, if this process is the one that calls: `INPUT OUTPUT SECONDS`, or `INPUTS SECONDS` of `explain`.
 pub(super) fn child() -> Option<Outcome> {
-    let library = env::var_os(LIBRARY)?;
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
-    Some(match measured(&library, &arguments) {
+    let said = match (env::var_os(EXPLAINED), env::var_os(LIBRARY)) {
+        (Some(library), _) => explains(&library, &arguments).map(|()| String::new()),
+        (None, Some(library)) => measured(&library, &arguments),
+        (None, None) => return None,
+    };
+    Some(match said {
         Ok(said) => {
             output::say(&said);
             Outcome::Good
@@ -48,6 +64,28 @@ pub(super) fn child() -> Option<Outcome> {
         }
     })
 }
+
+/// The library prints what it measures.
+fn explains(library: &OsString, arguments: &[OsString]) -> Result<(), String> {
+    let [inputs, seconds] = arguments else { return Err("two arguments are wanted".into()) };
+    let seconds: f64 = seconds.to_str().and_then(|s| s.parse().ok()).ok_or("no number of seconds")?;
+    let inputs = CString::new(inputs.as_encoded_bytes()).map_err(|e| e.to_string())?;
+    let threads = i32::try_from(tenfold::threads::get()).map_err(|e| e.to_string())?;
+    // Whoever knows what this processor runs has asked the system for it.
+    let _ = tenfold::variants::current();
+    // SAFETY: the library was linked from what `explain` has compiled, and has no initialisers.
+    let library = unsafe { Library::new(library) }.map_err(|e| e.to_string())?;
+    // SAFETY: `measure.c` declares the function so.
+    let measure: Symbol<'_, Measure> = unsafe { library.get(b"tenfold_explain") }.map_err(|e| e.to_string())?;
+    let context = Context::new();
+    // SAFETY: the path is C's, the file is the library's to check, and the context lives through the call.
+    match unsafe { measure(inputs.as_ptr(), seconds, context.as_ptr(), threads) } {
+        0 => Ok(()),
+        _ => Err("the inputs cannot be read".into()),
+    }
+}
+
+type Measure = unsafe extern "C" fn(*const c_char, f64, *const c_void, i32) -> i32;
 
 fn measured(library: &OsString, arguments: &[OsString]) -> Result<String, String> {
     let [input, output, seconds] = arguments else { return Err("three arguments are wanted".into()) };

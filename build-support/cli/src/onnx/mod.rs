@@ -21,7 +21,8 @@ use std::path::Path;
 
 use crate::{Outcome, help, output};
 
-pub(crate) use arguments::{NAMES, dim, seconds};
+pub(crate) use arguments::{NAMES, dim, seconds, threads};
+pub(crate) use measured::explained as explained_by;
 pub(crate) use native::{backend, run as run_program};
 
 /// Does a worker's part, if this process is one.

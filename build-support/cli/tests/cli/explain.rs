@@ -124,6 +124,21 @@ fn kernels_are_timed() {
 }
 
 #[test]
+fn kernels_are_timed_on_several_threads() {
+    if !has_cc() {
+        return;
+    }
+    let package = package("explain-threads");
+    let outcome = package.run("explain net --dim B=8 --seconds 0.05 --threads 2 --json");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    let found = json(&outcome.stdout);
+    assert_eq!(found["machine"]["threads"], 2, "{found}");
+    assert!(found["kernels"][0]["seconds"].is_number(), "{found}");
+    let refused = package.run("explain net --dim B=8 --threads 0");
+    assert!(refused.stderr.contains("a call takes 1 to 64 threads: write `--threads 1`"), "{refused:?}");
+}
+
+#[test]
 fn code_of_the_c_back_end_is_timed_and_named() {
     if !has_cc() {
         return;

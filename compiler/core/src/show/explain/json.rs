@@ -75,7 +75,7 @@ fn machine(measured: &Measured) -> String {
         ("measured_f32_flops_per_second", number(Some(measured.peak))),
         ("measured_memory", list(&levels)),
         ("assumed", list(&assumed)),
-        ("threads", "1".into()),
+        ("threads", measured.threads.to_string()),
         ("backend", quoted(&measured.backend)),
     ];
     object(fields.into_iter())

@@ -1,7 +1,8 @@
 /* Times every kernel of a function on this machine, and what the machine can do. `call.h` says how the function is
    called: its arguments, how many kernels it has, the width of a vector, the sizes that bandwidth is asked for.
 
-   It prints a line per figure: a word, numbers behind it. Times are nanoseconds. */
+   It prints a line per figure: a word, numbers behind it. Times are nanoseconds. As a program it runs on one thread; as
+   a library it is called with the context of a runtime, whose threads are measured. */
 #define _POSIX_C_SOURCE 200809L
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,20 @@ static void *take(size_t n) {
     }
     memset(q, 0, n + 64);
     return q;
+}
+
+/* What loops are handed to threads through: `tenfold_abi` has its convention. */
+typedef void (*body)(const void *captures, ptrdiff_t begin, ptrdiff_t count);
+struct context {
+    void (*split)(const struct context *, body, const void *captures, ptrdiff_t turns, ptrdiff_t work);
+};
+static const struct context *context;
+static ptrdiff_t threads = 1;
+
+/* A share for each thread. */
+static void shared(body share, const void *captures) {
+    if (context) context->split(context, share, captures, threads, 1 << 30);
+    else share(captures, 0, 1);
 }
 
 #include "call.h"
@@ -125,24 +140,30 @@ typedef uint64_t words __attribute__((vector_size(VECTOR)));
 static volatile float sink, factor = 0.999f, term = 0.001f;
 
 /* Fused multiplications of whole vectors, enough of them at once to hide how long one takes. */
-static double flops(void) {
-    double best = 0;
+static void multiply(const void *none, ptrdiff_t begin, ptrdiff_t count) {
+    (void)none, (void)begin;
     vec m = {0}, c = {0};
     m += factor;
     c += term;
-    for (int turn = 0; turn < 60; turn++) {
+    for (ptrdiff_t share = 0; share < count; share++) {
         /* All different, or a compiler would see that one of them is enough. */
         vec a0 = c * factor, a1 = c * factor, a2 = c * factor, a3 = c * factor, a4 = c * factor, a5 = c * factor;
         vec a6 = c * factor, a7 = c * factor, a8 = c * factor, a9 = c * factor, a10 = c * factor, a11 = c * factor;
-        uint64_t begin = now();
         for (int i = 0; i < 100000; i++) {
             a0 = a0 * m + c, a1 = a1 * m + c, a2 = a2 * m + c, a3 = a3 * m + c, a4 = a4 * m + c, a5 = a5 * m + c;
             a6 = a6 * m + c, a7 = a7 * m + c, a8 = a8 * m + c, a9 = a9 * m + c, a10 = a10 * m + c, a11 = a11 * m + c;
         }
-        uint64_t end = now();
         vec all = a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + a10 + a11;
         sink = all[0];
-        double rate = 100000.0 * 12 * 2 * (VECTOR / 4) / ((double)(end - begin) * 1e-9);
+    }
+}
+
+static double flops(void) {
+    double best = 0;
+    for (int turn = 0; turn < 60; turn++) {
+        uint64_t begin = now();
+        shared(multiply, 0);
+        double rate = 100000.0 * 12 * 2 * (VECTOR / 4) * (double)threads / ((double)(now() - begin) * 1e-9);
         if (rate > best) best = rate;
     }
     return best;
@@ -179,30 +200,51 @@ static void read_all(const words *from, size_t count) {
     sink = (float)a[0];
 }
 
-/* Bytes per second of the best pass: 0 reads all of them, 1 copies half of them to the other half, 2 past the caches. */
+/* How much of which memory a pass goes over, how often and how: 0 reads all of it, 1 copies half of it to the other
+   half, 2 past the caches. Each thread has a part of its own. */
+struct pass {
+    char *memory;
+    size_t bytes;
+    uint64_t repeats;
+    int how;
+};
+
+static void go_over(const void *captures, ptrdiff_t begin, ptrdiff_t turns) {
+    const struct pass *pass = captures;
+    for (ptrdiff_t share = begin; share < begin + turns; share++) {
+        size_t count = pass->bytes / 2 / sizeof(words) / 8 * 8;
+        words *from = (words *)(pass->memory + (size_t)share * pass->bytes), *to = from + count;
+        for (uint64_t again = 0; again < pass->repeats; again++) {
+            if (pass->how == 0) read_all(from, 2 * count);
+            else if (pass->how == 1) COPY(KEPT)
+            else COPY(PAST)
+            __asm__ volatile("" : : "r"(pass->memory) : "memory");
+        }
+    }
+}
+
+/* Bytes per second of the best pass. */
 static double bandwidth(char *memory, size_t bytes, int how) {
-    size_t count = bytes / 2 / sizeof(words) / 8 * 8;
-    words *from = (words *)memory, *to = from + count;
+    struct pass pass = {memory, bytes / (size_t)threads / 64 * 64, bytes < 1 << 18 ? 64 : 1, how};
+    size_t gone = pass.bytes / 2 / sizeof(words) / 8 * 8 * 2 * sizeof(words) * (size_t)threads;
     double best = 0;
     uint64_t start = now();
-    for (int pass = 0; pass < 4 || now() - start < 12000000u; pass++) {
-        uint64_t begin = now(), repeats = bytes < 1 << 18 ? 64 : 1;
-        for (uint64_t again = 0; again < repeats; again++) {
-            if (how == 0) read_all(from, 2 * count);
-            else if (how == 1) COPY(KEPT)
-            else COPY(PAST)
-            __asm__ volatile("" : : "r"(memory) : "memory");
-        }
-        double rate = (double)(2 * count * sizeof(words) * repeats) / ((double)(now() - begin) * 1e-9);
+    for (int turn = 0; turn < 4 || now() - start < 12000000u; turn++) {
+        uint64_t begin = now();
+        shared(go_over, &pass);
+        double rate = (double)(gone * pass.repeats) / ((double)(now() - begin) * 1e-9);
         if (rate > best) best = rate;
     }
     return best;
 }
 
-int main(int argc, char **argv) {
-    if (argc < 3 || !open_inputs(argv[1])) return 2;
-    if (!measure(atof(argv[2]))) return 0;
-    printf("backend %s\n", BACKEND);
+/* 0, or 2 where there are no inputs. */
+int tenfold_explain(const char *inputs, double seconds, const void *runtime, int most_threads) {
+    context = runtime;
+    threads = most_threads;
+    if (!open_inputs(inputs)) return 2;
+    if (!measure(seconds)) return 0;
+    printf("backend %s\nthreads %d\n", BACKEND, most_threads);
     printf("clock %.0f\n", hertz());
     printf("peak %.0f\n", flops());
     size_t most = levels[sizeof levels / sizeof *levels - 1];
@@ -212,5 +254,10 @@ int main(int argc, char **argv) {
         double past = bandwidth(memory, levels[i], 2);
         printf("level %llu %.0f %.0f\n", (unsigned long long)levels[i], read, past > copy ? past : copy);
     }
+    fflush(stdout);
     return 0;
+}
+
+int main(int argc, char **argv) {
+    return argc < 3 ? 2 : tenfold_explain(argv[1], atof(argv[2]), 0, 1);
 }

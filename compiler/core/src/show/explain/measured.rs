@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 pub struct Measured {
     /// What generated the code.
     pub(super) backend: String,
+    /// Threads that a call may use.
+    pub(super) threads: u64,
     /// A call without clocks inside, in seconds: median, least, greatest.
     pub(super) whole: [f64; 3],
     /// How many calls were timed.
@@ -22,7 +24,7 @@ pub struct Measured {
     pub(super) sites: BTreeMap<usize, (f64, u64)>,
     /// Cycles of a second.
     pub(super) clock: f64,
-    /// Float operations of a second.
+    /// Float operations of a second, on all threads.
     pub(super) peak: f64,
     /// Bytes, and bytes of a second that are read or copied where so many are touched again and again.
     pub(super) levels: Vec<(u64, f64, f64)>,
@@ -56,6 +58,7 @@ impl Measured {
                     all.usual += ns * NANO;
                     all.least += least * NANO;
                 }
+                ("threads", [threads]) => all.threads = *threads as u64,
                 ("clock", [hertz]) => all.clock = *hertz,
                 ("peak", [flops]) => all.peak = *flops,
                 ("level", [bytes, read, copied]) => all.levels.push((*bytes as u64, *read, *copied)),

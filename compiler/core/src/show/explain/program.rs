@@ -109,7 +109,7 @@ impl Program<'_> {
         let source = format!(
             "#define SITES {}\n#define VECTOR {}\n#define BACKEND \"{}\"\nstatic const size_t levels[] = {{{}}};\nstatic void *p[{count}];\n\
              extern int32_t {ENTRY}({types}{gap}const void *);\n\
-             static int32_t call(void) {{ return {ENTRY}({args}{gap}0); }}\n\
+             static int32_t call(void) {{ return {ENTRY}({args}{gap}context); }}\n\
              static int open_inputs(const char *path) {{\n    FILE *in = fopen(path, \"rb\");\n    \
              if (!in) return 0;\n{opened}    return !fclose(in);\n}}\n",
             self.sites,

@@ -39,6 +39,11 @@ pub(super) fn text(explained: &Explained, rows: &Rows, measured: Result<&Measure
     out
 }
 
+/// So many threads in words.
+fn threads(count: u64) -> String {
+    if count == 1 { "one thread".into() } else { format!("at most {count} threads") }
+}
+
 /// What was asked, and the machine.
 pub(super) fn head(explained: &Explained, measured: Result<&Measured, &str>) -> String {
     let dims: Vec<String> = explained.given.iter().map(|(name, n)| format!("{name} = {n}")).collect();
@@ -50,11 +55,12 @@ pub(super) fn head(explained: &Explained, measured: Result<&Measured, &str>) -> 
             let [median, least, _] = measured.whole.map(time);
             let lanes = explained.target.vector_bytes().max(16) / 4;
             let mut out = format!(
-                "{name}{dims}: {median} a call on one thread, the median of {}; {least} at least; {}\n",
+                "{name}{dims}: {median} a call on {}, the median of {}; {least} at least; {}\n",
+                threads(measured.threads),
                 measured.calls,
                 code(&measured.backend)
             );
-            let per_cycle = measured.peak / measured.clock / f64::from(2 * lanes);
+            let per_cycle = measured.peak / measured.clock / f64::from(2 * lanes) / measured.threads.max(1) as f64;
             let _ = writeln!(
                 out,
                 "peak {} GFLOP/s of f32, measured: vectors of {lanes}, {} fused multiplications a cycle at {} GHz",
