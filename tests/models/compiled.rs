@@ -129,6 +129,32 @@ impl Memory {
     }
 }
 
+/// The arguments of a call, ready to be passed: what a call costs beside them is the callee's own.
+#[allow(dead_code, reason = "a benchmark alone times calls as short as that")]
+pub(crate) struct Arguments {
+    pub(crate) memory: Vec<Memory>,
+    pointers: Vec<*mut f32>,
+    context: Context,
+}
+
+#[allow(dead_code, reason = "a benchmark alone times calls as short as that")]
+impl Compiled {
+    /// Memory for every argument, of which the first are filled.
+    pub(crate) fn arguments(&self, filled: &[&[f32]]) -> Arguments {
+        let mut memory = self.memory();
+        memory.iter_mut().zip(filled).for_each(|(m, from)| m.floats()[..from.len()].copy_from_slice(from));
+        let pointers = memory.iter_mut().map(|m| m.floats().as_mut_ptr()).collect();
+        Arguments { memory, pointers, context: Context::new() }
+    }
+
+    /// Calls the entry on what [`Compiled::arguments`] of it gave.
+    pub(crate) fn call_with(&self, arguments: &mut Arguments) {
+        // SAFETY: there is a pointer for each parameter, to memory of the size that its shape asks for.
+        let status = unsafe { (self.shim)(arguments.pointers.as_mut_ptr(), arguments.context.as_ptr()) };
+        assert_eq!(status, 0);
+    }
+}
+
 impl Compiled {
     /// Memory for every argument.
     pub(crate) fn memory(&self) -> Vec<Memory> {
@@ -136,6 +162,7 @@ impl Compiled {
     }
 
     /// Calls the entry on memory of [`Compiled::memory`].
+    #[allow(dead_code, reason = "a benchmark of short calls has its arguments ready")]
     pub(crate) fn call(&self, memory: &mut [Memory]) {
         const FEW: usize = 16;
         assert_eq!(memory.len(), self.args.len());

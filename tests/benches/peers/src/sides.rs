@@ -12,7 +12,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use tenfold_core::pass::PassContext;
 
 use crate::Shape;
-use crate::compiled::{Compiled, Memory, compiled, host_target, lowered};
+use crate::compiled::{Arguments, Compiled, compiled, host_target, lowered};
 
 /// Two matrices and where their product goes, row by row.
 pub struct Operands {
@@ -20,7 +20,7 @@ pub struct Operands {
     b: Vec<f32>,
     c: Vec<f32>,
     /// The same for what Tenfold compiled.
-    ours: Option<Vec<Memory>>,
+    ours: Option<Arguments>,
 }
 
 /// A library.
@@ -40,19 +40,14 @@ impl Operands {
     pub fn result(&mut self, ours: bool) -> Vec<f32> {
         let count = self.c.len();
         match &mut self.ours {
-            Some(memory) if ours => memory[2].floats()[..count].to_vec(),
+            Some(arguments) if ours => arguments.memory[2].floats()[..count].to_vec(),
             Some(_) | None => self.c.clone(),
         }
     }
 
-    fn of(&mut self, compiled: &Compiled) -> &mut [Memory] {
+    fn of(&mut self, compiled: &Compiled) -> &mut Arguments {
         let (a, b) = (&self.a, &self.b);
-        self.ours.get_or_insert_with(|| {
-            let mut memory = compiled.memory();
-            memory[0].floats()[..a.len()].copy_from_slice(a);
-            memory[1].floats()[..b.len()].copy_from_slice(b);
-            memory
-        })
+        self.ours.get_or_insert_with(|| compiled.arguments(&[a, b]))
     }
 }
 
@@ -60,7 +55,7 @@ impl Operands {
 pub fn all(shape: Shape) -> Vec<Side> {
     let ours = |name| {
         let compiled = product(shape);
-        Side { name, ours: true, run: Box::new(move |o| compiled.call(o.of(&compiled))) }
+        Side { name, ours: true, run: Box::new(move |o| compiled.call_with(o.of(&compiled))) }
     };
     let mut all = vec![ours("tenfold"), ours("again"), gemm(shape), matrixmultiply(shape), faer(shape), ndarray(shape)];
     all.extend(openblas(shape));
