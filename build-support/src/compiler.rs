@@ -61,7 +61,7 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
     }
     remarks.iter().for_each(|remark| context.remark(|| remark.clone()));
     let backend = backend::choose(request).map_err(|error| vec![error])?;
-    let levels = levels(request, &member, &context.target, &*backend)?;
+    let levels = levels(request, &context.target, &*backend)?;
     let mut options = Options {
         codegen: CodegenOptions { lines: member.lines.clone(), ..CodegenOptions::default() },
         budgets: budgets(&member.tree.attributes.budgets),
@@ -109,17 +109,10 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
     })
 }
 
-/// The levels that a function has code for. Bits that are the same everywhere come from one code; so does what is
-/// compiled through C.
-fn levels(
-    request: &Request,
-    member: &Member,
-    target: &Target,
-    backend: &dyn Backend,
-) -> Result<Vec<Level>, Vec<Diagnostic>> {
+/// The levels that a function has code for; what is compiled through C has one.
+fn levels(request: &Request, target: &Target, backend: &dyn Backend) -> Result<Vec<Level>, Vec<Diagnostic>> {
     let levels = variants::levels(request, target).map_err(|error| vec![error])?;
-    let several = !is_strict(member) && backend.has_variants();
-    Ok(if several { levels } else { Vec::new() })
+    Ok(if backend.has_variants() { levels } else { Vec::new() })
 }
 
 fn write_object(path: &str, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {

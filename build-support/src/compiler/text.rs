@@ -33,7 +33,7 @@ pub(super) fn of(
         return kernels_of_devices(*stage, module, context, member);
     }
     let backend = backend_of(ask).map_err(|error| vec![error])?;
-    let levels = super::levels(request, member, &context.target, &*backend)?;
+    let levels = super::levels(request, &context.target, &*backend)?;
     let mut options = Options {
         codegen: CodegenOptions { lines: member.lines.clone(), ..CodegenOptions::default() },
         budgets: Budgets::default(),
@@ -121,7 +121,7 @@ fn explained(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let folder = Path::new(&asked.folder);
     let backend = backend::choose(request).map_err(|error| vec![error])?;
-    let levels = super::levels(request, member, &context.target, &*backend)?;
+    let levels = super::levels(request, &context.target, &*backend)?;
     let context = &context.with_target(variants::at_most(&request.variant, &context.target, &levels));
     let passes = super::passes(member, &context.target)?;
     let text = match asked.step {
@@ -152,7 +152,7 @@ fn kernels(
     request: &Request,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let backend = backend::choose(request).map_err(|error| vec![error])?;
-    let levels = super::levels(request, member, &context.target, &*backend)?;
+    let levels = super::levels(request, &context.target, &*backend)?;
     let context = &context.with_target(variants::at_most(&request.variant, &context.target, &levels));
     let settings = request.options.script.iter().filter(|(variable, _)| variable != variants::VARIABLE);
     let how = How {
