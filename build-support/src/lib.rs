@@ -135,9 +135,9 @@ impl Build {
     }
 
     /// Which codes each function has besides that for every processor of the target: `"all"` levels above it (for
-    /// x86-64 v2, v3, v4 and, for products of 8-bit integers, `x86-64-v4-vnni` and `x86-64-v4-amx`, for AArch64
-    /// `aarch64-dotprod` and `aarch64-i8mm` for such products), none of them (`"baseline"`), or a
-    /// list, `"x86-64-v3, x86-64-v4"`. A program takes the best that its processor runs. Where nothing is said,
+    /// x86-64 v2, v3, v4 and, for products of 8-bit integers or of `bf16`, `x86-64-v4-vnni`, `x86-64-v4-bf16` and
+    /// `x86-64-v4-amx`, for AArch64 `aarch64-dotprod` and `aarch64-i8mm` for those of integers), none of them
+    /// (`"baseline"`), or a list, `"x86-64-v3, x86-64-v4"`. A program takes the best that its processor runs. Where nothing is said,
     /// builds that optimise have all, and others none. The environment's `TENFOLD_VARIANTS` goes first; a name that there
     /// is not is an error at every function.
     pub fn variants(self, variants: &str) -> Self {

@@ -130,7 +130,7 @@ fn has(feature: &str) -> bool {
         };
     }
     any_of! {
-        "avx" "avx2" "avx512bw" "avx512cd" "avx512dq" "avx512f" "avx512vl" "avx512vnni" "bmi1" "bmi2" "cmpxchg16b" "f16c"
+        "avx" "avx2" "avx512bf16" "avx512bw" "avx512cd" "avx512dq" "avx512f" "avx512vl" "avx512vnni" "bmi1" "bmi2" "cmpxchg16b" "f16c"
         "fma" "lzcnt" "movbe" "popcnt" "sse" "sse2" "sse3" "sse4.1" "sse4.2" "ssse3" "xsave"
     }
 }

@@ -1,8 +1,8 @@
 //! Variants: which of a function's codes runs.
 //!
 //! A build that optimises compiles each function for several levels of the processor family: on x86-64 for every
-//! processor and for the levels v2, v3, v4 and, where it multiplies integers of 8 bits, v4 with VNNI and with AMX; on
-//! AArch64, where it does so, for processors with `dotprod` and with `i8mm`. All read the same constants. A call takes the
+//! processor and for the levels v2, v3, v4 and, where it multiplies integers of 8 bits or `bf16`, v4 with VNNI, with
+//! `avx512bf16` and with AMX; on AArch64, where it multiplies such integers, for processors with `dotprod` and with `i8mm`. All read the same constants. A call takes the
 //! best that the processor, and the system on it, can run; what that is, is looked up once. `f::variants()` lists the
 //! codes of a function.
 //!
@@ -209,9 +209,10 @@ mod tests {
         // As Linux spells them where it spells them otherwise; features that other names imply are left out.
         let spelt =
             [("cmpxchg16b", "cx16"), ("sse4.1", "sse4_1"), ("sse4.2", "sse4_2"), ("sse3", "pni"), ("lzcnt", "abm")];
-        let more = [("avx512vnni", "avx512_vnni"), ("amx-bf16", "amx_bf16"), ("amx-int8", "amx_int8")];
-        let spelt = spelt.iter().chain(&more).chain(&[("amx-tile", "amx_tile")]);
-        for feature in LEVELS[4].features {
+        let more = [("avx512vnni", "avx512_vnni"), ("avx512bf16", "avx512_bf16")];
+        let tiles = [("amx-bf16", "amx_bf16"), ("amx-int8", "amx_int8"), ("amx-tile", "amx_tile")];
+        let spelt = spelt.iter().chain(&more).chain(&tiles);
+        for feature in LEVELS[5].features {
             let name = spelt.clone().find(|(own, _)| own == feature).map_or(*feature, |(_, linux)| linux);
             let found = Variant { name: "one", features: std::slice::from_ref(feature) }.supported().is_ok();
             assert_eq!(found, flags.contains(&name), "{feature}");

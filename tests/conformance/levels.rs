@@ -28,8 +28,10 @@ pub(crate) fn cases(level: &str) -> Vec<Case> {
     match level {
         "x86-64-v4-amx" => {
             let bytes = [products_of_bytes("many_products", &MANY), windows_of_bytes("many_windows", &MANY_WINDOWS)];
-            bytes.into_iter().chain(words_of_halves()).collect()
+            let halves = [products_of_halves("many", &MANY), windows_of_halves("many", &MANY_WINDOWS)];
+            bytes.into_iter().chain(halves).collect()
         }
+        "x86-64-v4-bf16" => words_of_halves(),
         level if OF_BYTES.contains(&level) => bytes(),
         _ => {
             let floats =
@@ -134,12 +136,20 @@ fn products_of_bytes(name: &str, shapes: &[[i64; 3]]) -> Case {
     m.done(&results)
 }
 
-/// Products and convolutions of `bf16` that are matrices in registers where there are such.
-fn words_of_halves() -> [Case; 2] {
-    let mut m = Make::new("levels_many_products_of_halves");
+/// Products and convolutions of `bf16` in words of two terms, which are matrices in registers where there are such and
+/// many of them.
+fn words_of_halves() -> Vec<Case> {
+    let products = [products_of_halves("few", &FEW), products_of_halves("many", &MANY)];
+    let windows = [windows_of_halves("few", &FEW_WINDOWS), windows_of_halves("many", &MANY_WINDOWS)];
+    products.into_iter().chain(windows).collect()
+}
+
+/// Products of `bf16` with constants.
+fn products_of_halves(name: &str, shapes: &[[i64; 3]]) -> Case {
+    let mut m = Make::new(&format!("levels_{name}_products_of_halves"));
     let wide = |m: &mut Make, x: ValueId| m.element(ElementOp::Cast(DType::F32), &[x]);
     let mut results = Vec::new();
-    for [rows, terms, columns] in MANY {
+    for [rows, terms, columns] in shapes.iter().copied() {
         let x = m.input(DType::BF16, &fixed(&[rows, terms]));
         let [w, b] = [m.constant(DType::BF16, &[terms, columns]), m.constant(DType::F32, &[columns])];
         let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
@@ -147,17 +157,22 @@ fn words_of_halves() -> [Case; 2] {
         let y = m.element(ElementOp::Binary(BinaryOp::Add), &[y, b]);
         results.push(m.element(ElementOp::Unary(UnaryOp::Erf), &[y]));
     }
-    let products = m.done(&results);
-    let mut m = Make::new("levels_many_windows_of_halves");
+    m.done(&results)
+}
+
+/// Convolutions of `bf16`.
+fn windows_of_halves(name: &str, windows: &[Windows]) -> Case {
+    let mut m = Make::new(&format!("levels_{name}_windows_of_halves"));
+    let wide = |m: &mut Make, x: ValueId| m.element(ElementOp::Cast(DType::F32), &[x]);
     let mut results = Vec::new();
-    for (shape, side, step, group) in MANY_WINDOWS {
+    for (shape, side, step, group) in windows.iter().copied() {
         let x = m.input(DType::BF16, &fixed(&[1, shape[1] * group, side, side]));
         let w = m.constant(DType::BF16, &shape);
         let [x, w] = [wide(&mut m, x), wide(&mut m, w)];
         let window = window(shape[2], step, shape[2] / 2);
         results.push(m.emit(Op::Conv { window, group, layout: ConvLayout::default() }, &[x, w]));
     }
-    [products, m.done(&results)]
+    m.done(&results)
 }
 
 /// Products and a convolution of `f32` that is stored in halves.

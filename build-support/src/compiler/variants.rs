@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_environment_goes_before_the_script_and_the_script_before_the_profile() {
-        let all = vec!["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni", "x86-64-v4-amx"];
+        let all = vec!["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni", "x86-64-v4-bf16", "x86-64-v4-amx"];
         assert_eq!(chosen("", None, true), Ok(all.clone()));
         assert_eq!(chosen("", None, false), Ok(Vec::new()));
         assert_eq!(chosen("", Some("all"), false), Ok(all.clone()));
@@ -130,7 +130,7 @@ mod tests {
         let error = chosen("v3", None, true).unwrap_err();
         assert_eq!(error.message, "`TENFOLD_VARIANTS=v3`: there is no variant `v3`");
         let help = "the variants are `all`, or a list of `baseline`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`, \
-                    `x86-64-v4-vnni`, `x86-64-v4-amx`, `aarch64-dotprod`, `aarch64-i8mm`";
+                    `x86-64-v4-vnni`, `x86-64-v4-bf16`, `x86-64-v4-amx`, `aarch64-dotprod`, `aarch64-i8mm`";
         assert_eq!(error.help.as_deref(), Some(help));
         let error = chosen("", Some("all,x86-64-v3"), true).unwrap_err();
         assert_eq!(error.message, "`variants(\"all,x86-64-v3\")` in the build script: there is no variant `all`");

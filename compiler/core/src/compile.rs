@@ -4,6 +4,7 @@ mod code;
 mod device;
 mod jobs;
 mod merge;
+mod products;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +21,9 @@ use crate::flops::bytes_of;
 use crate::pass::{PassContext, UserPass};
 use crate::text::module_text;
 use code::{Code, Made};
-pub(crate) use code::{gaining, is_for_products};
 pub use device::{DeviceCode, DeviceModule, compile_device, pack_devices};
 pub use jobs::{Alone, Jobs, Lent, on_threads};
+pub(crate) use products::{changes, dots, gaining};
 
 /// What a compilation is asked for besides the module.
 #[derive(Clone, Debug, Default)]

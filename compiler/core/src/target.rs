@@ -151,6 +151,12 @@ impl Target {
         (self.arch == Arch::X86_64 && self.hosted).then_some(16 << 20)
     }
 
+    /// Whether two products of `bf16` are added by an instruction (`vdpbf16ps`) that is worth it. Processors with AMX
+    /// have it at half the rate, where two fused multiplications are as fast.
+    pub fn adds_halves(&self) -> bool {
+        self.arch == Arch::X86_64 && self.has("avx512bf16") && self.has("avx512vl") && !self.has("amx-bf16")
+    }
+
     /// Bytes of a vector register; 0 if there are none.
     pub fn vector_bytes(&self) -> u32 {
         match self.arch {
@@ -213,16 +219,17 @@ mod tests {
 
     #[test]
     fn levels_are_those_above_the_target() {
-        let all = ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni", "x86-64-v4-amx"];
+        let all = ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni", "x86-64-v4-bf16", "x86-64-v4-amx"];
         assert_eq!(names("x86_64-unknown-linux-gnu", &["fxsr", "sse", "sse2"]), all);
-        let [second, third, fourth, fifth, sixth] = X86_64_LEVELS;
+        let [second, third, fourth, fifth, sixth, seventh] = X86_64_LEVELS;
         assert_eq!(names("x86_64-pc-windows-msvc", second.features), all[1..]);
         assert_eq!(names("x86_64-unknown-linux-gnu", third.features), all[2..]);
         // Some of a level's features are not the level.
         assert_eq!(names("x86_64-unknown-linux-gnu", &["avx512f"]), all);
         assert_eq!(names("x86_64-unknown-linux-gnu", fourth.features), all[3..]);
         assert_eq!(names("x86_64-unknown-linux-gnu", fifth.features), all[4..]);
-        assert!(names("x86_64-unknown-linux-gnu", sixth.features).is_empty());
+        assert_eq!(names("x86_64-unknown-linux-gnu", sixth.features), all[5..]);
+        assert!(names("x86_64-unknown-linux-gnu", seventh.features).is_empty());
         assert!(names("x86_64-unknown-none", &[]).is_empty());
         assert_eq!(names("aarch64-unknown-linux-gnu", &["neon"]), ["aarch64-dotprod", "aarch64-i8mm"]);
         assert_eq!(names("aarch64-apple-darwin", &["dotprod", "neon"]), ["aarch64-i8mm"]);
@@ -234,8 +241,8 @@ mod tests {
     fn a_level_widens_the_registers() {
         let target = Target::from_triple("x86_64-unknown-linux-gnu", &["sse2", "aes"]);
         let widths: Vec<u32> = target.levels().iter().map(|level| target.with_level(level).vector_bytes()).collect();
-        assert_eq!(widths, [16, 32, 64, 64, 64]);
-        let widest = target.with_level(&X86_64_LEVELS[4]);
+        assert_eq!(widths, [16, 32, 64, 64, 64, 64]);
+        let widest = target.with_level(&X86_64_LEVELS[5]);
         assert!(widest.has("aes") && widest.features.is_sorted());
         assert!(widest.levels().is_empty());
     }

@@ -10,13 +10,16 @@ pub struct Level {
 }
 
 /// The levels of x86-64, each with all that those before it have: those that the psABI names, and beyond v4 one for
-/// sums of products of 8 bits (`avx512vnni`) and one for registers that are matrices (AMX), which only functions that
-/// gain from them have code for. `lahfsahf` is left out: neither code for kernels nor the standard library asks for it.
-pub const X86_64_LEVELS: [Level; 5] = [
+/// sums of products of 8 bits (`avx512vnni`), one for those of `bf16` (`avx512bf16`) and one for registers that are
+/// matrices (AMX), which only functions that gain from them have code for. One list holds them, since every processor
+/// with `avx512bf16` has `avx512vnni`, and every one with AMX has both. `lahfsahf` is left out: neither code for kernels
+/// nor the standard library asks for it.
+pub const X86_64_LEVELS: [Level; 6] = [
     Level { name: "x86-64-v2", features: &V2 },
     Level { name: "x86-64-v3", features: &V3 },
     Level { name: "x86-64-v4", features: &V4 },
     Level { name: "x86-64-v4-vnni", features: &V4_VNNI },
+    Level { name: "x86-64-v4-bf16", features: &V4_BF16 },
     Level { name: "x86-64-v4-amx", features: &V4_AMX },
 ];
 
@@ -24,7 +27,8 @@ const V2: [&str; 6] = ["cmpxchg16b", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse
 const V3: [&str; 15] = and(V2, ["avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"]);
 const V4: [&str; 20] = and(V3, ["avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"]);
 const V4_VNNI: [&str; 21] = and(V4, ["avx512vnni"]);
-const V4_AMX: [&str; 24] = and(V4_VNNI, ["amx-bf16", "amx-int8", "amx-tile"]);
+const V4_BF16: [&str; 22] = and(V4_VNNI, ["avx512bf16"]);
+const V4_AMX: [&str; 25] = and(V4_BF16, ["amx-bf16", "amx-int8", "amx-tile"]);
 
 /// The levels of AArch64, where what every processor of it has is NEON. Both are for sums of products of 8 bits, which
 /// only functions with such sums have code for: of factors that both have signs or both have none (`udot`, `sdot`), and

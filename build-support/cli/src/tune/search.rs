@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use tenfold_core::tune::{Candidate, Gain, Kernel, Outcome, RECORDS, Records, Search, Trial, target_name};
+use tenfold_core::tune::{Candidate, Gain, Kernel, Outcome, RECORDS, Records, Search, Trial};
 use tenfold_ir::content::Hasher;
 
 use super::Asked;
@@ -127,7 +127,7 @@ impl Tuning<'_> {
         let Some(search) = Search::new(kernel, &context, self.asked.seed, None).map_err(plain)? else {
             return Ok(None);
         };
-        let known = records.known(search.default(), &target_name(&kernel.target));
+        let known = records.known(search.default());
         let search = match known {
             Some(entry) => Search::new(kernel, &context, self.asked.seed, Some(&entry.decisions)).map_err(plain)?,
             None => Some(search),
@@ -151,7 +151,7 @@ impl Tuning<'_> {
     /// What tells a search from others.
     fn head(&self, kernel: &Kernel, default: &Candidate) -> String {
         let version = env!("CARGO_PKG_VERSION");
-        let (target, seed) = (target_name(&kernel.target), self.asked.seed);
+        let (target, seed) = (&default.target, self.asked.seed);
         let (name, backend) = (&kernel.name, &self.backend);
         let code = default.code;
         format!(
@@ -225,12 +225,12 @@ impl Tuning<'_> {
         found: Option<&(Candidate, Gain)>,
         records: &mut Records,
     ) -> Result<(), String> {
-        let target = target_name(&searched.kernel.target);
-        let old = records.known(searched.search.default(), &target).map(|entry| entry.kernel.clone());
-        let removed = old.is_some_and(|kernel| records.remove(&kernel, &target));
+        let default = searched.search.default();
+        let old = records.known(default).map(|entry| entry.kernel.clone());
+        let removed = old.is_some_and(|kernel| records.remove(&kernel, &default.target));
         if let Some((candidate, gain)) = found {
             let of = format!("{} {}", self.of, searched.kernel.name);
-            records.put(candidate.entry(searched.kernel, &of, Some(*gain)));
+            records.put(candidate.entry(&of, Some(*gain)));
         }
         if !removed && found.is_none() {
             return Ok(());
@@ -264,7 +264,7 @@ impl Searched<'_> {
 
     fn measured(&self, candidate: &Candidate, seconds: f64, worker: &mut Worker) -> Outcome {
         let mut one = Records::default();
-        one.put(candidate.entry(self.kernel, "", None));
+        one.put(candidate.entry("", None));
         match worker.trial(self.folder, &one.print(), seconds) {
             Ok(times) => Outcome::Measured { default: times.default, tuned: times.tuned },
             Err(why) => Outcome::Refused(why),

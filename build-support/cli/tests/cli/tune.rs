@@ -162,7 +162,7 @@ fn record(path: &std::path::Path, decisions: &str) -> Entry {
     let kernel: &Kernel = found.iter().find(|kernel| kernel.name.contains("matmul")).expect("a product");
     let decisions = Decisions::parse(decisions).expect("decisions");
     let candidate = Candidate::of(kernel, &context, &decisions).expect("passes").expect("a rule");
-    candidate.entry(kernel, "test", None)
+    candidate.entry("test", None)
 }
 
 #[test]

@@ -7,62 +7,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenfold_ir::tir::{Dot, Expr, ExprId, Intrinsic, PrimFunc};
 use tenfold_ir::{Function, Loc, Module, content::Hasher};
 
 use super::jobs::{Alone, on_threads};
+use super::products::gaining;
 use super::{Compiled, Options, Variant, variant_symbol};
 use crate::Target;
 use crate::backend::{Backend, BackendError, Fault, Stage};
 use crate::budget::{check_pools, check_workspace};
-use crate::dlight::in_matrices;
 use crate::error::{CompileError, ErrorKind};
 use crate::externs::name_calls;
 use crate::flops::{flops, used_constants};
 use crate::pass::{self, Pass, PassContext};
 use crate::pipeline;
 use crate::text::module_text;
-
-/// Features that are for sums of products of 8 bits alone.
-const DOTS: [&str; 3] = ["avx512vnni", "dotprod", "i8mm"];
-
-/// Features that are for products of matrices alone.
-const MATRICES: [&str; 3] = ["amx-bf16", "amx-int8", "amx-tile"];
-
-/// Whether a feature is for products of some dtypes alone: all other kernels have the same code with it and without.
-pub(crate) fn is_for_products(feature: &str) -> bool {
-    DOTS.contains(&feature) || MATRICES.contains(&feature)
-}
-
-/// The variants whose features are of use to a module whose constants have their last layout: those of a level for sums
-/// of products of 8 bits are where there is one, those of a level for matrices where a product gains from them.
-pub(crate) fn gaining<'o>(module: &Module, baseline: &Target, variants: &'o [Variant]) -> Vec<&'o Variant> {
-    let has = |of: fn([bool; 2]) -> bool| module.prims().any(|func| has_dot(func, of));
-    let (dots, mixed) = (has(|_| true), has(|[x, y]| x != y));
-    let below = std::iter::once(baseline).chain(variants.iter().map(|variant| &variant.target));
-    let gains = |variant: &Variant, below: &Target| {
-        let mut more = variant.target.features.iter().map(String::as_str).filter(|feature| !below.has(feature));
-        more.any(|feature| match feature {
-            // For two factors with signs, and two without, there is `dotprod`.
-            "i8mm" => mixed,
-            _ if DOTS.contains(&feature) => dots,
-            _ if MATRICES.contains(&feature) => module.prims().any(|func| in_matrices(func, &variant.target)),
-            _ => true,
-        })
-    };
-    variants.iter().zip(below).filter(|(variant, below)| gains(variant, below)).map(|(variant, _)| variant).collect()
-}
-
-/// Whether a kernel adds four products of 8 bits at once, of factors whose signs are such.
-fn has_dot(func: &PrimFunc, of: fn([bool; 2]) -> bool) -> bool {
-    let mut found = false;
-    let is_dot = |e: &ExprId| match func.exprs.get(*e) {
-        Expr::Call(Intrinsic::Dot(Dot::Bytes { signed }), ..) => of(*signed),
-        _ => false,
-    };
-    func.body.walk(&mut |stmt| found |= func.reachable(stmt.exprs()).iter().any(is_dot));
-    found
-}
 
 /// What every variant begins with.
 pub(super) struct Shared {

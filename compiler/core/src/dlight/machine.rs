@@ -4,9 +4,18 @@ use tenfold_ir::tir::Dot;
 
 use crate::target::{Arch, Target};
 
+/// Which sums of products are one instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Dots {
+    /// Those of four products of 8 bits.
+    bytes: OfBytes,
+    /// Whether those of two products of `bf16` are.
+    bf16: bool,
+}
+
 /// Which sums of four products of 8 bits are one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Dots {
+enum OfBytes {
     /// None: products of 16 bits are added in pairs.
     None,
     /// Those of one factor with a sign and one without.
@@ -18,12 +27,24 @@ pub(super) enum Dots {
 }
 
 impl Dots {
+    /// None is.
+    pub(super) const NONE: Dots = Dots { bytes: OfBytes::None, bf16: false };
+
     fn of(target: &Target) -> Dots {
-        match (target.has("dotprod"), target.has("i8mm")) {
-            (true, true) => Dots::All,
-            (true, false) => Dots::OfOneKind,
-            (false, _) if target.has("avx512vnni") || target.has("avxvnni") => Dots::OfBothKinds,
-            (false, _) => Dots::None,
+        let bytes = match (target.has("dotprod"), target.has("i8mm")) {
+            (true, true) => OfBytes::All,
+            (true, false) => OfBytes::OfOneKind,
+            (false, _) if target.has("avx512vnni") || target.has("avxvnni") => OfBytes::OfBothKinds,
+            (false, _) => OfBytes::None,
+        };
+        Dots { bytes, bf16: target.adds_halves() }
+    }
+
+    /// Multiplications that a sum of products takes.
+    pub(super) fn multiplications(self, dot: Dot) -> i64 {
+        match dot {
+            Dot::Bf16 if !self.bf16 => dot.terms(),
+            Dot::Bf16 | Dot::Bytes { .. } | Dot::Eight | Dot::Sixteen => 1,
         }
     }
 
@@ -33,28 +54,28 @@ impl Dots {
         let signed = match dot {
             Dot::Bytes { signed } => signed,
             // One by one, from words: the other half of each operand.
-            Dot::Bf16 => return 3,
+            Dot::Bf16 => return if self.bf16 { 0 } else { 3 },
             // Vectors of bytes, which are registers of another kind than sums.
             Dot::Eight | Dot::Sixteen => return 0,
         };
         let equal = signed[0] == signed[1];
-        match self {
-            Dots::All => 0,
-            Dots::OfOneKind => {
+        match self.bytes {
+            OfBytes::All => 0,
+            OfBytes::OfOneKind => {
                 if equal {
                     0
                 } else {
                     3
                 }
             }
-            Dots::OfBothKinds => {
+            OfBytes::OfBothKinds => {
                 if equal {
                     3
                 } else {
                     0
                 }
             }
-            Dots::None => 5,
+            OfBytes::None => 5,
         }
     }
 }
@@ -115,7 +136,7 @@ pub(super) struct Machine {
     pub second_bytes: i64,
     /// Pages whose places the core knows at once.
     pub pages: i64,
-    /// How four products of 8 bits are added.
+    /// How products of 8 bits and of `bf16` are added.
     pub dots: Dots,
     /// Whether registers hold matrices, and which products of these there are.
     pub matrices: Matrices,
@@ -213,7 +234,7 @@ impl Machine {
             far_cycles: 0,
             second_bytes: FAR,
             pages: FAR,
-            dots: Dots::None,
+            dots: Dots::NONE,
             matrices: Matrices { bytes: false, bf16: false },
             past_caches: None,
             small: true,

@@ -123,12 +123,12 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
     if func.phase != Phase::Blocks || func.exported || func.skip_optimization {
         return Ok(func);
     }
-    let mut asked = context.asked(Point::Schedule, || hash(module, &func))?;
+    let mut asked = context.asked(Point::Schedule, &func, || hash(module, &func))?;
     let rules: Vec<&Rule> = RULES.iter().filter(|rule| rule.name != "winograd" || context.flag(&WINOGRAD)).collect();
     let mut scheduled = scheduled(&rules, module, &func, &machine, &asked);
     let refused = asked.refused().or_else(|| scheduled.is_none().then(|| "no rule takes it so".into()));
     if let Some(why) = refused.filter(|_| asked.is_recorded()) {
-        context.refuse(&func.name, &why);
+        context.refuse(&func, &why);
         asked = Asked::nobody();
         scheduled = self::scheduled(&rules, module, &func, &machine, &asked);
     }
@@ -213,16 +213,16 @@ fn hash(module: &Module, func: &PrimFunc) -> String {
 
 impl PassContext {
     /// Says that the record of a kernel does not fit.
-    fn refuse(&self, kernel: &str, why: &str) {
+    fn refuse(&self, kernel: &PrimFunc, why: &str) {
         self.tuned.refuse(kernel, &self.target, why);
         let text = format!("its record is not used: {why}");
-        self.remark(|| Remark::missed(PASS.info.name, kernel, String::new(), text));
+        self.remark(|| Remark::missed(PASS.info.name, &kernel.name, String::new(), text));
     }
 
     /// What answers for a kernel: settings, else records or a search.
-    fn asked(&self, point: Point, hash: impl FnOnce() -> String) -> Result<Asked, CompileError> {
+    fn asked(&self, point: Point, kernel: &PrimFunc, hash: impl FnOnce() -> String) -> Result<Asked, CompileError> {
         match self.text(&DECISIONS) {
-            "" => Ok(self.tuned.asked(point, &self.target, hash)),
+            "" => Ok(self.tuned.asked(point, &self.target, kernel, hash)),
             text => {
                 let wrong = |why| crate::pass::wrong(format!("`{}={text}`: {why}", DECISIONS.name), None);
                 Ok(Asked::new(Answers::Given(Decisions::parse(text).map_err(wrong)?)))

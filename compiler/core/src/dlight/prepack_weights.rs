@@ -42,10 +42,10 @@ fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
         let Some(func) = module.prim(&name).filter(|f| is_open(f)) else { continue };
         let inputs = inputs(func);
         let constant: BTreeSet<BufId> = operands.iter().filter_map(|n| inputs.get(*n).copied()).collect();
-        let asked = context.asked(Point::Panels, || hash(module, func, &operands))?;
+        let asked = context.asked(Point::Panels, func, || hash(module, func, &operands))?;
         let packed = contraction::prepacked(func, &machine, &constant, &asked);
         let why = asked.refused_so_far();
-        why.iter().for_each(|why| context.refuse(&name, why));
+        why.iter().for_each(|why| context.refuse(func, why));
         let packed = match why {
             Some(_) => contraction::prepacked(func, &machine, &constant, &Asked::nobody()),
             None => packed,

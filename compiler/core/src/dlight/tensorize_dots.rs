@@ -9,8 +9,8 @@
 //! Where a processor adds up the products of two vectors, a step takes 16 terms, or 8 where there are no more: the constant
 //! lies in vectors then, and stays one of bytes.
 //!
-//! Of `bf16` two neighbours are such a number. That is for registers that are matrices alone, so it is done where the
-//! schedule will take them; without them products are added one by one, as they would be from elements.
+//! Of `bf16` two neighbours are such a number, where a processor adds two products at once or the schedule takes
+//! registers that are matrices. Others add products one by one, as they would from elements, and read fewer words.
 //!
 //! Runs before `PrepackWeights`, which sees a constant of 32 bits, and rules schedule the sum as any other.
 
@@ -36,7 +36,7 @@ use crate::{CompileError, dlight::machine::Machine};
 pub(crate) const PASS: Pass = Pass::on_module("TensorizeDots", &run)
     .in_phase(PassPhase::Schedule)
     .at_level(1)
-    .about("lets contractions of 8-bit integers with constants add four products at once, those of bf16 two for AMX");
+    .about("lets contractions of 8-bit integers with constants add four products at once, those of bf16 two");
 
 fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let Some(machine) = Machine::of(&context.target).filter(|_| context.target.little_endian) else { return Ok(()) };
@@ -44,7 +44,10 @@ fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let gains = |func: &PrimFunc, constant: &BTreeSet<BufId>, dot: Dot| match dot {
         Dot::Eight | Dot::Sixteen => true,
         Dot::Bytes { .. } => has_dots(&context.target),
-        Dot::Bf16 => !context.strict && in_matrices(func, &machine, constant),
+        Dot::Bf16 => {
+            let pairs = context.target.has("avx512bf16");
+            !context.strict && (pairs || in_matrices(func, &machine, constant))
+        }
     };
     let mut packed: BTreeMap<String, Packed> = BTreeMap::new();
     for (name, operands) in constant_operands(module) {

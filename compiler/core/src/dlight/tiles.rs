@@ -196,7 +196,7 @@ mod tests {
         far_cycles: 400,
         second_bytes: 1 << 20,
         pages: 64,
-        dots: Dots::None,
+        dots: Dots::NONE,
         matrices: Matrices { bytes: false, bf16: false },
         load_parts: 2,
         written_out: 2,

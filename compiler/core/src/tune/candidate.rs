@@ -25,6 +25,8 @@ pub struct Candidate {
     pub cycles: Option<i128>,
     /// The hash of what it becomes: two of one hash are one.
     pub code: u128,
+    /// The target that a record of it names.
+    pub target: String,
     /// The hashes that a record has.
     pub(crate) kernel: String,
     pub(crate) panels: Option<String>,
@@ -57,7 +59,8 @@ impl Candidate {
     }
 
     fn made(kernel: &Kernel, context: &PassContext, answers: Answers) -> Result<Option<Candidate>, CompileError> {
-        let target = target_name(&kernel.target);
+        let Some(plain) = kernel.module.prim(&kernel.name) else { return Ok(None) };
+        let target = target_name(&kernel.target, plain);
         let heard = Heard { target, answers, panels: None, kernel: None, offers: Vec::new(), cycles: None };
         let heard = Arc::new(Mutex::new(heard));
         let context = context.with_tuned(Tuned::searched(&heard));
@@ -73,18 +76,18 @@ impl Candidate {
         let Some(func) = module.prim(&kernel.name) else { return Ok(None) };
         let code = structural_hash(&module, func);
         let took = heard.offers.iter().any(|offer| offer.name == "rule");
-        let Some(own) = heard.kernel.filter(|_| took) else { return Ok(None) };
+        let Some(own) = heard.kernel.clone().filter(|_| took) else { return Ok(None) };
         let mut decisions = Decisions::default();
         heard.offers.iter().for_each(|offer| decisions.set(&offer.name, &offer.options[offer.taken]));
-        let (offers, cycles, panels) = (heard.offers, heard.cycles, heard.panels);
-        Ok(Some(Candidate { decisions, offers, cycles, code, kernel: own, panels }))
+        let Heard { target, offers, cycles, panels, .. } = heard;
+        Ok(Some(Candidate { decisions, offers, cycles, code, target, kernel: own, panels }))
     }
 
     /// The record of it.
-    pub fn entry(&self, kernel: &Kernel, of: &str, measured: Option<Gain>) -> Entry {
+    pub fn entry(&self, of: &str, measured: Option<Gain>) -> Entry {
         Entry {
             kernel: self.kernel.clone(),
-            target: target_name(&kernel.target),
+            target: self.target.clone(),
             of: of.into(),
             panels: self.panels.clone(),
             decisions: self.decisions.clone(),

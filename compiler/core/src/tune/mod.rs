@@ -22,9 +22,10 @@ pub use decisions::Decisions;
 pub use kernel::{How, Kernel, Written, kernels, read_all, write_all};
 pub use program::{Built, FILES, INPUTS, Times, build, write_inputs};
 pub use random::Random;
-pub use records::{Entry, Gain, RECORDS, Records, target_name};
+pub use records::{Entry, Gain, RECORDS, Records};
 pub use search::{Outcome, Search, Trial};
 pub use tuned::Tuned;
 
 pub(crate) use asked::{Answers, Asked};
+pub(crate) use records::target_name;
 pub(crate) use tuned::Point;

@@ -110,7 +110,15 @@ mod tests {
 
     fn candidate(text: &str, cycles: Option<i128>) -> Candidate {
         let decisions = Decisions::parse(text).expect("decisions");
-        Candidate { decisions, offers: Vec::new(), cycles, code: 0, kernel: String::new(), panels: None }
+        Candidate {
+            decisions,
+            offers: Vec::new(),
+            cycles,
+            code: 0,
+            target: String::new(),
+            kernel: String::new(),
+            panels: None,
+        }
     }
 
     #[test]

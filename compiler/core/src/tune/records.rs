@@ -12,10 +12,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use tenfold_abi::{Level, X86_64_LEVELS};
+use tenfold_abi::{AARCH64_LEVELS, Level, X86_64_LEVELS};
+use tenfold_ir::tir::PrimFunc;
 
 use super::{Candidate, Decisions};
-use crate::compile::is_for_products;
+use crate::compile::{changes, dots};
 use crate::target::{Arch, Target};
 
 /// The name of the file, in a package's folder.
@@ -31,7 +32,7 @@ const HEAD: &str = "# Schedules that `cargo tenfold tune` measured to be faster 
 pub struct Entry {
     /// The structural hash of the kernel, as it is when its schedule is chosen.
     pub kernel: String,
-    /// The [`target_name`].
+    /// The triple, and the level or the bytes of vectors.
     pub target: String,
     /// What it was found in; nothing depends on it.
     pub of: String,
@@ -67,14 +68,23 @@ pub struct Records {
     entries: BTreeMap<(String, String), Entry>,
 }
 
-/// What of a target decides which record is for it: its triple, and its level or the bytes of its vectors. A level that
-/// has nothing but products of some dtypes beyond another one is that one: other kernels have the same code for both.
-pub fn target_name(target: &Target) -> String {
-    let all = |level: &Level| level.features.iter().all(|f| target.has(f));
-    let products = |level: &Level| level.features.iter().any(|f| is_for_products(f));
-    let has = |level: &&Level| target.arch == Arch::X86_64 && all(level) && !products(level);
-    match X86_64_LEVELS.iter().rfind(has) {
-        Some(level) => format!("{} {}", target.triple, level.name),
+/// What of a target decides which record of a kernel is for it: its triple, and its level or the bytes of its vectors. A
+/// level that has nothing beyond the one below but products of some dtypes is that one for kernels without such products:
+/// they have the same code for both. A kernel that has them has other code, and other decisions, for each.
+pub(crate) fn target_name(target: &Target, kernel: &PrimFunc) -> String {
+    let levels: &[Level] = match target.arch {
+        Arch::X86_64 => &X86_64_LEVELS,
+        Arch::Aarch64 => &AARCH64_LEVELS,
+        Arch::Arm | Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => &[],
+    };
+    let dots = dots(kernel);
+    let below = [&[][..]].into_iter().chain(levels.iter().map(|level| level.features));
+    let taken = levels.iter().zip(below).filter(|(level, below)| {
+        let more = level.features.iter().filter(|f| !below.contains(f));
+        level.features.iter().all(|f| target.has(f)) && more.into_iter().any(|f| changes(f, &dots))
+    });
+    match taken.last() {
+        Some((level, _)) => format!("{} {}", target.triple, level.name),
         None => format!("{} vectors-{}", target.triple, target.vector_bytes()),
     }
 }
@@ -124,7 +134,8 @@ impl Records {
     }
 
     /// The entry for a kernel whose default schedule this is.
-    pub fn known(&self, default: &Candidate, target: &str) -> Option<&Entry> {
+    pub fn known(&self, default: &Candidate) -> Option<&Entry> {
+        let target = default.target.as_str();
         let panels = default.panels.as_deref().and_then(|hash| self.of_panels(hash, target));
         panels.or_else(|| self.of_kernel(&default.kernel, target))
     }
@@ -224,7 +235,21 @@ fn gain(text: &str) -> Result<Gain, String> {
 
 #[cfg(test)]
 mod tests {
+    use tenfold_ir::tir::{Builder, Dot, Intrinsic, Stmt, Ty};
+    use tenfold_ir::{DType, Scalar};
+
     use super::*;
+
+    /// A kernel that has such a sum of products, or none.
+    fn kernel(dot: Option<Dot>) -> PrimFunc {
+        let mut b = Builder::new("kernel");
+        if let Some(dot) = dot {
+            let word = b.scalar(Scalar::int(DType::I32, 1));
+            let sum = b.call(Intrinsic::Dot(dot), vec![word, word], Ty::scalar(dot.dtype()));
+            b.push(Stmt::Evaluate(sum));
+        }
+        b.finish()
+    }
 
     fn entry(kernel: char, target: &str) -> Entry {
         Entry {
@@ -279,14 +304,32 @@ mod tests {
 
     #[test]
     fn a_level_or_the_vectors_name_a_target() {
-        let name = |triple: &str, features: &[&str]| target_name(&Target::from_triple(triple, features));
+        let plain = kernel(None);
+        let name = |triple: &str, features: &[&str]| target_name(&Target::from_triple(triple, features), &plain);
         let linux = "x86_64-unknown-linux-gnu";
-        assert_eq!(name(linux, X86_64_LEVELS[2].features), format!("{linux} x86-64-v4"));
-        assert_eq!(name(linux, X86_64_LEVELS[3].features), format!("{linux} x86-64-v4"));
-        assert_eq!(name(linux, X86_64_LEVELS[4].features), format!("{linux} x86-64-v4"));
+        for level in &X86_64_LEVELS[2..] {
+            assert_eq!(name(linux, level.features), format!("{linux} x86-64-v4"), "{}", level.name);
+        }
         let more: Vec<&str> = X86_64_LEVELS[1].features.iter().copied().chain(["aes"]).collect();
         assert_eq!(name(linux, &more), format!("{linux} x86-64-v3"));
         assert_eq!(name(linux, &["sse2"]), format!("{linux} vectors-16"));
-        assert_eq!(name("aarch64-apple-darwin", &["neon"]), "aarch64-apple-darwin vectors-16");
+        assert_eq!(name("aarch64-apple-darwin", &["neon", "dotprod"]), "aarch64-apple-darwin vectors-16");
+    }
+
+    #[test]
+    fn products_name_the_level_that_is_for_them() {
+        let [of_bytes, of_one_kind] = [[false, true], [true, true]].map(|signed| Dot::Bytes { signed });
+        let named = |triple: &str, levels: &[Level], dot: Dot| -> Vec<String> {
+            let names =
+                levels.iter().map(|l| target_name(&Target::from_triple(triple, l.features), &kernel(Some(dot))));
+            names.map(|name| name.trim_start_matches(triple).trim().to_string()).collect()
+        };
+        let named_on_x86 = |dot| named("x86_64-unknown-linux-gnu", &X86_64_LEVELS[2..], dot);
+        let [v4, vnni, bf16, amx] = ["x86-64-v4", "x86-64-v4-vnni", "x86-64-v4-bf16", "x86-64-v4-amx"];
+        assert_eq!(named_on_x86(of_bytes), [v4, vnni, vnni, amx]);
+        assert_eq!(named_on_x86(Dot::Bf16), [v4, v4, bf16, amx]);
+        let named_on_arm = |dot| named("aarch64-unknown-linux-gnu", &AARCH64_LEVELS, dot);
+        assert_eq!(named_on_arm(of_bytes), ["aarch64-dotprod", "aarch64-i8mm"]);
+        assert_eq!(named_on_arm(of_one_kind), ["aarch64-dotprod"; 2]);
     }
 }

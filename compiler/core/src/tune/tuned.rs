@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tenfold_ir::tir::PrimFunc;
+
 use super::asked::{Answers, Asked};
 use super::{Offer, Records, target_name};
 use crate::target::Target;
@@ -44,7 +46,7 @@ enum Source {
 /// What a search answers and hears.
 #[derive(Clone, Debug)]
 pub(crate) struct Heard {
-    /// The [`target_name`] that it is for.
+    /// The name of the target that it is for, as records have it.
     pub(crate) target: String,
     /// What it answers.
     pub(crate) answers: Answers,
@@ -85,11 +87,17 @@ impl Tuned {
     }
 
     /// What answers for a kernel, whose hash is asked for only if it matters.
-    pub(crate) fn asked(&self, point: Point, target: &Target, hash: impl FnOnce() -> String) -> Asked {
+    pub(crate) fn asked(
+        &self,
+        point: Point,
+        target: &Target,
+        kernel: &PrimFunc,
+        hash: impl FnOnce() -> String,
+    ) -> Asked {
         match &self.source {
             Source::None => Asked::nobody(),
             Source::Records(records) => {
-                let (target, hash) = (target_name(target), hash());
+                let (target, hash) = (target_name(target, kernel), hash());
                 let entry = match point {
                     Point::Panels => records.of_panels(&hash, &target),
                     Point::Schedule => records.of_kernel(&hash, &target),
@@ -98,7 +106,7 @@ impl Tuned {
             }
             Source::Search(heard) => {
                 let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                if heard.target != target_name(target) {
+                if heard.target != target_name(target, kernel) {
                     return Asked::nobody();
                 }
                 match point {
@@ -132,8 +140,9 @@ impl Tuned {
     }
 
     /// Takes note of a record that does not fit.
-    pub(crate) fn refuse(&self, kernel: &str, target: &Target, why: &str) {
-        let text = format!("the entry of kernel `{kernel}` for {} is not used: {why}", target_name(target));
+    pub(crate) fn refuse(&self, kernel: &PrimFunc, target: &Target, why: &str) {
+        let (name, target) = (&kernel.name, target_name(target, kernel));
+        let text = format!("the entry of kernel `{name}` for {target} is not used: {why}");
         self.said().refused.insert(text);
     }
 }

@@ -1,7 +1,6 @@
 //! Sums of four products of 8-bit integers, `dot4_u8i8` and the like: one instruction where the processor has it, else
 //! two of products of 16 bits, which are exact as well; the instruction of 8 bits that older processors have saturates.
-//! Those of two products of `bf16` are added one after the other: what processors have for them outside of matrices is
-//! no faster.
+//! Those of two products of `bf16` are one instruction where it is worth it, else they are added one after the other.
 //!
 //! The first operand is that of the rows of a tile, one number in all lanes, the second that of its columns. Only the
 //! second is changed where signs do not fit: of arithmetic on bytes of one number in all lanes LLVM 22 does not find an
@@ -37,7 +36,12 @@ impl<'c> Body<'_, 'c, '_> {
         let sum = sum.map(|sum| self.expr(sum)).transpose()?;
         let signed = match dot {
             Dot::Bytes { signed } => signed,
-            Dot::Bf16 => return self.of_halves(x, y, sum),
+            Dot::Bf16 => {
+                return match self.in_pairs_of_halves(x, y, sum) {
+                    Some(value) => Ok(value),
+                    None => self.of_halves(x, y, sum),
+                };
+            }
             Dot::Eight | Dot::Sixteen => return Err("a sum of products of words".into()),
         };
         let sum = sum.unwrap_or_else(|| self.cx.ir.const_int(x.ty(), 0));
@@ -48,6 +52,21 @@ impl<'c> Body<'_, 'c, '_> {
             Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => None,
         };
         Ok(native.or_else(|| self.in_pairs(*signed, x, y, sum)).unwrap_or_else(|| self.one_by_one(*signed, x, y, sum)))
+    }
+
+    /// Two products of `bf16` by x86's instruction. It takes what is no normal number for 0, and rounds to nearest whatever
+    /// the program has asked for.
+    fn in_pairs_of_halves(&self, x: Value<'c>, y: Value<'c>, sum: Option<Value<'c>>) -> Option<Value<'c>> {
+        let ir = self.cx.ir;
+        let name = match x.ty().lanes() {
+            _ if !self.cx.target.adds_halves() => return None,
+            16 => "llvm.x86.avx512bf16.dpbf16ps.512",
+            8 => "llvm.x86.avx512bf16.dpbf16ps.256",
+            4 => "llvm.x86.avx512bf16.dpbf16ps.128",
+            _ => return None,
+        };
+        let sum = sum.unwrap_or_else(|| ir.bitcast(self.lanes_of(x, 0), ir.float(32).times(x.ty().lanes())));
+        Some(ir.intrinsic_of_bits(name, &[sum, x, y]))
     }
 
     /// Two products of `bf16`, the upper halves of floats, added one after the other.

@@ -132,25 +132,40 @@ fn products_of_bytes_have_a_level_of_their_own() {
     }
 }
 
-/// Products of `bf16` have a code that multiplies matrices, and beside it those without any instruction for `bf16`, which
-/// would be no faster; weights lie in words of two for all of them.
+/// Products of `bf16` have a code that adds two of them and one that multiplies matrices, and the others fuse each with
+/// its sum; weights lie in words of two for all of them.
 #[test]
-fn products_of_halves_have_the_level_of_matrices() {
+fn products_of_halves_have_levels_of_their_own() {
     let target = Target::from_triple("x86_64-unknown-linux-gnu", &["sse", "sse2"]);
     let widest = target.levels().last().map(|level| target.with_level(level));
     let Some(compiled) = build_of([DType::BF16; 2], &target, widest) else { return };
     let names: Vec<&str> = compiled.variants.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-amx"]);
+    assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-amx"]);
     assert_eq!((compiled.constants.len(), compiled.weights), (1, 64 * 192 * 2));
     let codes = [&compiled.artefact].into_iter().chain(compiled.variants.iter().map(|(_, code)| code));
     for (n, code) in codes.enumerate() {
         let asm = &code.texts[&Stage::Asm];
         let tiles = ["tdpbf16ps", "ldtilecfg", "tilerelease"].map(|name| count(asm, &[name]));
         // 24 rows in two registers, 32 columns in two, and twice 32 terms, written out.
-        assert_eq!(tiles, if n == 4 { [8, 1, 1] } else { [0; 3] }, "code {n}");
+        assert_eq!(tiles, if n == 5 { [8, 1, 1] } else { [0; 3] }, "code {n}");
         let [fused, separate, dots] = [&["vfmadd"][..], &["mulps", "vmulps"], &["vdpbf16ps"]].map(|of| count(asm, of));
-        assert_eq!((fused > 0, separate > 0, dots), (n == 2 || n == 3, n < 2, 0), "code {n}");
+        assert_eq!((fused > 0, separate > 0, dots > 0), (n == 2 || n == 3, n < 2, n == 4), "code {n}");
     }
+}
+
+/// Processors that multiply matrices add two products at half the rate: what no matrix pays for is fused with its sum
+/// there, and has no code of its own.
+#[test]
+fn products_of_halves_are_fused_beside_matrices() {
+    let plain = Target::from_triple("x86_64-unknown-linux-gnu", &["sse", "sse2"]);
+    let widest = plain.levels().last().map(|level| plain.with_level(level));
+    let row = || dense(1, [DType::BF16; 2]);
+    let Some(compiled) = build_module(row(), &plain, widest.clone()) else { return };
+    let names: Vec<&str> = compiled.variants.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"]);
+    let Some(compiled) = widest.and_then(|target| build_module(row(), &target, None)) else { return };
+    let asm = &compiled.artefact.texts[&Stage::Asm];
+    assert_eq!((count(asm, &["tdp", "vdpbf16ps"]), count(asm, &["vfmadd"]) > 0), (0, true));
 }
 
 /// A processor that multiplies matrices of bytes alone has vectors for `bf16`.

@@ -536,7 +536,7 @@ fn cost(
         choice.block = block(staged, found, row, &choice, machine);
         choice.columns_outside = outside(staged, found, row, &choice, machine);
     }
-    (i128::from(cycles) * times(staged, found, &choice), choice)
+    (i128::from(cycles) * times(staged, found, &choice, machine), choice)
 }
 
 /// As many words as a vector has lanes, or as there are, and what tiles of so many cost.
@@ -547,12 +547,9 @@ fn of_words(of: &Extents, machine: &Machine) -> (i64, i64) {
 
 /// How often the tiles of a choice run: the turns of all other iterators, and for each the multiplications that are not
 /// one instruction.
-fn times(staged: &Staged, found: &Contraction, choice: &Choice) -> i128 {
+fn times(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Machine) -> i128 {
     let stage = &staged.stages[found.stage];
-    let multiplications = match found.dot {
-        Some(Dot::Bf16) => Dot::Bf16.terms(),
-        Some(Dot::Bytes { .. } | Dot::Eight | Dot::Sixteen) | None => 1,
-    };
+    let multiplications = found.dot.map_or(1, |dot| machine.dots.multiplications(dot));
     let tiled = [Some(choice.column), choice.row, choice.lines];
     let others = stage.iters.iter().filter(|i| !tiled.contains(&Some(i.var)));
     let turns: i128 = others.map(|i| i128::from(extent(staged, stage, i.var).unwrap_or(1 << 10).max(1))).product();

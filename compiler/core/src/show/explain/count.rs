@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenfold_ir::DType;
 use tenfold_ir::arith::{Domain, IntExpr, IntervalSet, Prover, Range, Sym};
-use tenfold_ir::op::UnaryOp;
+use tenfold_ir::op::{BinaryOp, UnaryOp};
 use tenfold_ir::tir::{BufId, Dot, Elem, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, VarId, Viewer, Warp};
 
 use crate::work;
@@ -21,6 +22,8 @@ pub(super) struct Counts {
     pub(super) ints: u64,
     /// Operations as a core sees them: those on 64 bits are two of 32, and what is many instructions counts as many.
     pub(super) effort: u64,
+    /// What of that are products of `bf16` that are added in `f32`: each product, and the sum that takes it.
+    pub(super) of_halves: u64,
     /// Bytes of each buffer that are read: distinct elements, not cache lines.
     pub(super) read: BTreeMap<BufId, u64>,
     /// The same of what is written.
@@ -167,6 +170,7 @@ impl<'f> Walk<'f> {
             add(&mut self.counts.flops, flops);
             add(&mut self.counts.ints, ints);
             add(&mut self.counts.effort, effort);
+            add(&mut self.counts.of_halves, if is_of_halves(self.func, e) { 2 * effort } else { 0 });
         }
     }
 
@@ -231,6 +235,17 @@ impl<'f> Walk<'f> {
         let turns = self.loops.iter().filter(|it| seen.contains(&it.sym)).map(|it| it.turns);
         turns.fold(1, u64::saturating_mul)
     }
+}
+
+/// Whether an expression is a product of two `bf16` in `f32`.
+fn is_of_halves(func: &PrimFunc, e: ExprId) -> bool {
+    let is_half = |e: &ExprId| match func.exprs.get(*e) {
+        Expr::Cast(to, of) => {
+            [to.elem, func.exprs.ty(*of).elem] == [Elem::Scalar(DType::F32), Elem::Scalar(DType::BF16)]
+        }
+        _ => false,
+    };
+    matches!(func.exprs.get(e), Expr::Binary(BinaryOp::Mul, a, b) if is_half(a) && is_half(b))
 }
 
 /// What an expression costs by itself.

@@ -78,6 +78,8 @@ pub(super) struct Work {
     pub(super) ints: u64,
     /// Operations of 32 bits as a core sees them.
     pub(super) effort: u64,
+    /// What of that are products of `bf16` and the sums that take them, for which processors have instructions of their own.
+    pub(super) of_halves: u64,
     /// Bytes that come from what is passed and from constants, and that go to results.
     pub(super) outside: (u64, u64),
     /// Bytes that come from values of the workspace, and go to them.
@@ -197,8 +199,8 @@ fn work(func: &PrimFunc, counts: &Counts, outside: &Outside) -> Work {
         all.iter().filter(|(buf, _)| is_outside(buf) == wanted).map(|(_, bytes)| bytes).sum()
     };
     let both = |wanted| (sum(&counts.read, wanted), sum(&counts.written, wanted));
-    let Counts { flops, ints, effort, narrowest, .. } = *counts;
-    Work { flops, ints, effort, outside: both(true), inside: both(false), of_bytes: narrowest == 1 }
+    let Counts { flops, ints, effort, of_halves, narrowest, .. } = *counts;
+    Work { flops, ints, effort, of_halves, outside: both(true), inside: both(false), of_bytes: narrowest == 1 }
 }
 
 impl Kernel {

@@ -24,14 +24,15 @@ impl Bound {
 /// Features by which a processor multiplies bytes and adds four products at once.
 const DOT_PRODUCTS: [&str; 4] = ["avx512vnni", "avxvnni", "dotprod", "i8mm"];
 
-/// The feature by which it multiplies matrices of bytes.
-const MATRICES: &str = "amx-int8";
+/// Features by which it multiplies matrices: of bytes, and of `bf16`.
+const MATRICES: [&str; 2] = ["amx-int8", "amx-bf16"];
 
 /// What of the roofs is not measured, in words.
-pub(super) const ASSUMED: [&str; 4] = [
+pub(super) const ASSUMED: [&str; 5] = [
     "every operation could be half of a fused multiplication",
     "64-bit operations take twice as long, products of bytes a quarter where the processor has dot products of them, \
      an eighth of that where it has AMX",
+    "products of bf16 take half as long where the processor has dot products of them, a sixteenth where it has AMX",
     "a division or a root takes as long as 8 operations, a function such as exp as long as 20",
     "what is passed, constants and results come from where all data of a call fit, other values from where the kernel's fit",
 ];
@@ -45,11 +46,17 @@ pub(super) fn least(work: &Work, data: u64, measured: &Measured, target: &Target
 fn arithmetic(work: &Work, measured: &Measured, target: &Target) -> f64 {
     let bytes = work.of_bytes && work.ints > work.flops;
     let at_once = match bytes {
-        true if target.has(MATRICES) => 32.0,
+        true if target.has(MATRICES[0]) => 32.0,
         true if DOT_PRODUCTS.iter().any(|feature| target.has(feature)) => 4.0,
         true | false => 1.0,
     };
-    work.effort as f64 / measured.peak / at_once
+    let halves_at_once = match (target.has(MATRICES[1]), target.adds_halves()) {
+        (true, _) => 16.0,
+        (false, true) => 2.0,
+        (false, false) => 1.0,
+    };
+    let others = work.effort.saturating_sub(work.of_halves);
+    (others as f64 / at_once + work.of_halves as f64 / halves_at_once) / measured.peak
 }
 
 fn movement(work: &Work, data: u64, measured: &Measured) -> f64 {

@@ -80,7 +80,7 @@ pub(super) fn sized(staged: &Staged, found: &Contraction, costed: Costed, machin
     let after = tiles::cost(&Extents { most: choice.tile.rows, ..of }, choice.tile.vectors, machine);
     order(staged, found, &mut choice, machine, asked);
     sum(staged, found, &mut choice, asked);
-    let times = super::times(staged, found, &choice);
+    let times = super::times(staged, found, &choice, machine);
     asked.counted(cycles + (i128::from(after) - i128::from(before)) * times);
     choice
 }
