@@ -1,5 +1,6 @@
 //! One function for several levels of x86-64, whose codes read one constant.
 
+use tenfold_core::tune::{Candidate, Decisions, How, Records, Tuned, kernels};
 use tenfold_core::{CPUS, CodegenOptions, Compiled, Options, Stage, Target, Variant, compile, pass::PassContext};
 use tenfold_ir::op::ElementOp;
 use tenfold_ir::{
@@ -40,6 +41,11 @@ fn build_of(dtypes: [DType; 2], target: &Target, layout: Option<Target>) -> Opti
 }
 
 fn build_module(module: Module, target: &Target, layout: Option<Target>) -> Option<Compiled> {
+    build_with(module, &PassContext::new(target.clone()), layout)
+}
+
+fn build_with(module: Module, context: &PassContext, layout: Option<Target>) -> Option<Compiled> {
+    let target = &context.target;
     let backend = LlvmBackend::new(llvm()?, &crate::find(&crate::Env::from_process()));
     let variants = target.levels().into_iter().map(|l| Variant { name: l.name.into(), target: target.with_level(&l) });
     let options = Options {
@@ -49,8 +55,7 @@ fn build_module(module: Module, target: &Target, layout: Option<Target>) -> Opti
         layout,
         ..Options::default()
     };
-    let context = PassContext::new(target.clone());
-    Some(compile(module, &context, &options, &backend).unwrap_or_else(|errors| panic!("{errors:?}")))
+    Some(compile(module, context, &options, &backend).unwrap_or_else(|errors| panic!("{errors:?}")))
 }
 
 /// How many lines of a code begin so.
@@ -177,6 +182,26 @@ fn products_of_halves_need_their_own_feature() {
     let Some(compiled) = build_of([DType::BF16; 2], &target, None) else { return };
     let asm = &compiled.artefact.texts[&Stage::Asm];
     assert_eq!((count(asm, &["tdp", "ldtilecfg"]), count(asm, &["vfmadd"]) > 0), (0, true));
+}
+
+/// A record of a kernel with words is for the level at which it was found: no other one has the matrices that it decides
+/// for, and each would say that the record does not fit.
+#[test]
+fn records_of_products_are_for_one_level() {
+    let plain = Target::from_triple("x86_64-unknown-linux-gnu", &["sse", "sse2"]);
+    let widest = plain.levels().last().map(|level| plain.with_level(level)).expect("there are levels");
+    let (module, context) = (dense(24, [DType::BF16; 2]), PassContext::new(widest.clone()));
+    let (found, _) = kernels(module.clone(), &context, &How::default()).expect("the module is good");
+    let kernel = found.iter().find(|kernel| kernel.name.contains("matmul")).expect("a product");
+    let decisions = Decisions::parse("matrix=yes").expect("it is one");
+    let candidate = Candidate::of(kernel, &context, &decisions).expect("the passes run").expect("a rule takes it");
+    assert!(candidate.decisions.to_string().contains("matrix=yes"), "{}", candidate.decisions);
+    let mut records = Records::default();
+    records.put(candidate.entry("", None));
+    let context = PassContext::new(plain).with_tuned(Tuned::by(records));
+    let Some(compiled) = build_with(module, &context, Some(widest)) else { return };
+    assert_eq!(compiled.variants.len(), 5);
+    assert_eq!((context.tuned.refusals(), context.tuned.used().len()), (Vec::new(), 1));
 }
 
 /// A level whose features no product gains from has no code: a row alone is faster in vectors.
