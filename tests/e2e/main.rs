@@ -13,6 +13,7 @@ mod links;
 mod outside;
 mod package;
 mod passes;
+mod precision;
 mod signatures;
 mod surroundings;
 mod system_lib;

@@ -149,7 +149,7 @@ fn main() {
 "#;
 
 /// An array of NumPy's with the sines of multiples of a step.
-fn npy(shape: &str, count: usize, step: f64) -> Vec<u8> {
+pub(crate) fn npy(shape: &str, count: usize, step: f64) -> Vec<u8> {
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}");
     let header = format!("{header:<117}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -216,16 +216,19 @@ fn a_release_has_all_levels_and_each_is_right() {
     let ran = said.iter().filter(|line| line.starts_with("ran ")).count();
     let cannot = said.iter().filter(|line| line.starts_with("cannot run ")).count();
     assert!(said.contains(&"ran baseline") && ran + cannot == 4, "{}", outcome.stdout);
-    // A level that only products of bytes have is the one below for others.
+    // A level that only products of bytes or of `bf16` have is the one below for others.
     let (takes, ran) = (said[1].trim_start_matches("takes "), said[2 + cannot].trim_start_matches("ran "));
-    assert_eq!((takes.trim_end_matches("-amx").trim_end_matches("-vnni"), outcome.stderr.as_str()), (ran, ""));
+    assert_eq!(
+        (takes.trim_end_matches("-amx").trim_end_matches("-bf16").trim_end_matches("-vnni"), outcome.stderr.as_str()),
+        (ran, "")
+    );
 
     // The variable caps what a program takes; what it cannot be is told once, and then it is as if it were not set.
     let capped = run(&package, "release", "baseline").ok();
     assert!(capped.stdout.contains("takes baseline"), "{}", capped.stdout);
     let wrong = run(&package, "release", "fastest").ok();
     let text = "tenfold: `TENFOLD_VARIANT` takes `baseline`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`, \
-        `x86-64-v4-vnni`, `x86-64-v4-amx`, not `fastest`; ";
+        `x86-64-v4-vnni`, `x86-64-v4-bf16`, `x86-64-v4-amx`, not `fastest`; ";
     assert!(wrong.stderr.starts_with(text) && wrong.stderr.lines().count() == 1, "{}", wrong.stderr);
     assert!(wrong.stdout.contains(said[1]), "{}", wrong.stdout);
 
