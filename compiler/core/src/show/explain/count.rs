@@ -170,7 +170,7 @@ impl<'f> Walk<'f> {
             add(&mut self.counts.flops, flops);
             add(&mut self.counts.ints, ints);
             add(&mut self.counts.effort, effort);
-            add(&mut self.counts.of_halves, if is_of_halves(self.func, e) { 2 * effort } else { 0 });
+            add(&mut self.counts.of_halves, of_halves(self.func, e));
         }
     }
 
@@ -237,15 +237,20 @@ impl<'f> Walk<'f> {
     }
 }
 
-/// Whether an expression is a product of two `bf16` in `f32`.
-fn is_of_halves(func: &PrimFunc, e: ExprId) -> bool {
+/// The effort of products of two `bf16` in `f32`, and of the sums that take them.
+fn of_halves(func: &PrimFunc, e: ExprId) -> u64 {
     let is_half = |e: &ExprId| match func.exprs.get(*e) {
         Expr::Cast(to, of) => {
             [to.elem, func.exprs.ty(*of).elem] == [Elem::Scalar(DType::F32), Elem::Scalar(DType::BF16)]
         }
         _ => false,
     };
-    matches!(func.exprs.get(e), Expr::Binary(BinaryOp::Mul, a, b) if is_half(a) && is_half(b))
+    let products = match func.exprs.get(e) {
+        Expr::Binary(BinaryOp::Mul, a, b) if is_half(a) && is_half(b) => 1,
+        Expr::Call(Intrinsic::Dot(Dot::Bf16), ..) => Dot::Bf16.terms() as u64,
+        _ => 0,
+    };
+    2 * products * u64::from(func.exprs.ty(e).lanes)
 }
 
 /// What an expression costs by itself.
@@ -267,9 +272,9 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
         Expr::Binary(op, a, _) => (*a, work::binary(*op) as u64),
         Expr::Compare(_, a, _) => (*a, 1),
         Expr::Call(Intrinsic::QMultiplyShift, ..) => (e, 4),
-        // Four products and three sums, and as much effort as one of them.
+        // Four products and three sums, as where they are no words: roofs know how many a core does at once.
         Expr::Call(Intrinsic::Dot(Dot::Bytes { .. }), ..) => {
-            let once = of_type(func, e, 1);
+            let once = of_type(func, e, 7);
             return Cost { ints: 7 * once.ints, ..once };
         }
         Expr::Call(Intrinsic::Dot(dot @ (Dot::Eight | Dot::Sixteen)), ..) => {
