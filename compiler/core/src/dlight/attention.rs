@@ -15,6 +15,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{Builder, LoopKind, Phase, PrimFunc, Viewer, verify_bounds};
 
 use super::emit::{Places, each, plus, times};
+use super::left::Rows;
 use super::machine::Machine;
 use super::{Chosen, Fit, Taken};
 use crate::fuse::import::cleaned;
@@ -70,12 +71,12 @@ fn written(mut b: Builder, found: &Attention, plan: &Plan) -> PrimFunc {
     let (keys, values) = (packed::keys(&mut b, found, plan), packed::values(&mut b, found, plan));
     let tiles = Tiles { found, plan, keys, values };
     let extent = found.row.as_ref().map_or(IntExpr::from(1), |row| Viewer::new(b.func()).int(row.extent));
-    for (begin, count, rows) in plan.tiles(&extent) {
+    for Rows { begin, tiles: count, height } in plan.tiles(&extent) {
         over(&mut b, &found.outer, &Places::new(), &mut |b, outer| {
             each(b, "tile", &count, LoopKind::Serial, &mut |b, t| {
-                let (begin, offset) = (b.int_expr(&begin), times(b, t, rows));
+                let (begin, offset) = (b.int_expr(&begin), times(b, t, height));
                 let first = plus(b, begin, offset);
-                tiles.tile(b, outer, first, rows);
+                tiles.tile(b, outer, first, height);
             });
         });
     }

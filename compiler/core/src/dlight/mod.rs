@@ -13,6 +13,7 @@ mod cut;
 mod emit;
 mod fallback;
 mod kernel;
+mod left;
 mod machine;
 mod movement;
 pub(crate) mod narrow_constants;

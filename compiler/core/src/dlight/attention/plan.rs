@@ -4,6 +4,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{Expr, ExprId, PrimFunc, VarId, Viewer};
 
 use super::found::Attention;
+use crate::dlight::left::{self, Rows};
 use crate::dlight::machine::Machine;
 use crate::dlight::tiles::{Extents, Span, balanced, cost, most_rows, rows_in_cache};
 use crate::dlight::walk::{step, straight};
@@ -48,18 +49,13 @@ impl Plan {
         self.of_keys * self.lanes
     }
 
-    /// Ranges of queries with the height of their tiles: where it begins, how many tiles, how many queries in each.
-    pub(super) fn tiles(&self, extent: &IntExpr) -> Vec<(IntExpr, IntExpr, i64)> {
-        let Some(n) = extent.as_const() else {
-            let count = extent.floor_div(&IntExpr::from(self.rows));
-            let whole = &count * self.rows;
-            let rest = extent - &whole;
-            return vec![(IntExpr::from(0), count, self.rows), (whole, rest, 1)];
-        };
+    /// Ranges of queries with the height of their tiles.
+    pub(super) fn tiles(&self, extent: &IntExpr) -> Vec<Rows> {
+        let Some(n) = extent.as_const() else { return left::parts(extent, self.rows, false) };
         let mut begin = 0;
         let spans = balanced(n, self.rows).into_iter().map(|Span { extent, tile }| {
             begin += extent;
-            (IntExpr::from(begin - extent), IntExpr::from(extent / tile), tile)
+            Rows { begin: IntExpr::from(begin - extent), tiles: IntExpr::from(extent / tile), height: tile }
         });
         spans.collect()
     }
@@ -92,7 +88,7 @@ pub(super) fn plan(func: &PrimFunc, found: &Attention, machine: &Machine) -> Res
     let once = keys.unwrap_or(TERMS).min(TERMS);
     let (of_keys, of_columns) = vectors((&of(once, depth), depth), (&of(columns, once), once), machine);
     let most = most_rows(of_keys, machine).min(most_rows(of_columns, machine));
-    let rows_in_tile = rows.map_or(most, |n| balanced(n, most).first().map_or(1, |span| span.tile));
+    let rows_in_tile = rows.map_or(left::whole(most), |n| balanced(n, most).first().map_or(1, |span| span.tile));
     let panel = of_keys * lanes;
     let block = (TERMS / panel).max(1) * panel;
     let whole = keys.filter(|n| *n <= block);

@@ -2,6 +2,7 @@
 
 mod decided;
 mod matrix;
+mod runs;
 mod said;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use super::panels::in_panels;
 use super::{Contraction, Machine, Staged};
 
 use crate::dlight::kernel::{Operand, epilogue};
+use crate::dlight::left;
 use crate::dlight::machine::SUMS_OF_VECTORS;
 use crate::dlight::tiles::{self, Extents, Tile, best, lines_at_once, most_rows, rows_in_cache};
 use crate::fuse::stage::{Iter, Stage};
@@ -69,6 +71,8 @@ pub(super) struct Choice {
     pub terms: i64,
     /// Terms that are written out behind one another.
     pub unroll: i64,
+    /// Vectors of the tile of a single row that is left behind tiles of several.
+    pub one_row: i64,
     /// Whether the tile is kept in registers that are matrices.
     pub matrix: bool,
     /// Whether the machine is a microcontroller.
@@ -179,7 +183,7 @@ pub(super) fn choose(
     if best.choice.matrix {
         return Some(best.choice);
     }
-    let best = match in_runs(staged, found, &best.choice, constant, machine) {
+    let best = match runs::in_runs(staged, found, &best.choice, constant, machine) {
         Some(vectors) => {
             Costed { choice: Choice { tile: Tile { vectors, ..best.choice.tile }, ..best.choice }, ..best }
         }
@@ -190,29 +194,8 @@ pub(super) fn choose(
     let next_panel = ahead.is_some() && whole_panels(staged, found, &best);
     let (ahead, next_panel) = decided::ahead(found, &best, (ahead, next_panel), asked);
     let next_rows = decided::next_rows(next_rows(staged, found, &best, machine), asked);
-    Some(Choice { ahead, next_panel, next_rows, ..best })
-}
-
-/// Of a product with one row, whose other operand comes from beyond the first cache as it lies in memory: more vectors
-/// in a tile, so that cache lines come in runs, which a core asks for ahead by itself. There is nothing to multiply that
-/// would want other tiles.
-fn in_runs(
-    staged: &Staged,
-    found: &Contraction,
-    choice: &Choice,
-    constant: &BTreeSet<BufId>,
-    machine: &Machine,
-) -> Option<i64> {
-    const RUN: i64 = 8;
-    let columns = extent(staged, &staged.stages[found.stage], choice.column)?;
-    let walks = |o: &&Operand| o.along(choice.column);
-    let operand = found.operands.iter().find(walks)?;
-    let laid_out = operand.panel.is_some() || constant.contains(&operand.buf) || choice.packed.is_some();
-    let far = bytes(staged, operand)? > machine.way_bytes * machine.ways;
-    let one = choice.tile.rows == 1 && found.dot.is_none() && !machine.small;
-    let whole = |n: &i64| columns % (n * choice.tile.lanes) == 0;
-    let most = RUN.min((machine.registers - 2) / 2);
-    (one && far && !laid_out).then(|| (choice.tile.vectors + 1..=most).rfind(whole)).flatten()
+    let one_row = runs::one_row(staged, found, &best, machine);
+    Some(Choice { ahead, next_panel, next_rows, one_row, ..best })
 }
 
 /// The constant in panels that tiles go over so few times that waiting for it the first time would count, and in how
@@ -499,6 +482,9 @@ fn cost(
         (false, false) => best(&of, panel, machine),
     };
     let mut rows_in_tile = if row.is_some() { most_rows(vectors, machine).min(most) } else { 1 };
+    if rows.is_none() && !machine.small {
+        rows_in_tile = left::whole(rows_in_tile);
+    }
     if wide {
         rows_in_tile = rows_in_tile.min(SUMS_OF_VECTORS / vectors);
     }
@@ -527,6 +513,7 @@ fn cost(
         next_rows: None,
         terms: most_terms(summed, row.is_some(), lanes),
         unroll: unrolled(staged, stage, tile, machine),
+        one_row: vectors,
         matrix: false,
         small: machine.small,
         in_order: machine.helium,

@@ -11,6 +11,7 @@ use super::choice::{Choice, SHORT};
 use super::group::{Group, OnTile};
 use crate::dlight::cut::{Instead, Range, buffer_like, part};
 use crate::dlight::kernel::of_stage;
+use crate::dlight::left;
 use crate::dlight::tiles::{Tile, balanced, columns};
 use crate::fuse::access::{Axis, accesses, axes};
 use crate::fuse::stage::Stage;
@@ -111,7 +112,8 @@ const LOCAL: i64 = 48 << 10;
 pub(super) fn cut(mut staged: Staged, group: &Group, choice: &Choice) -> Option<(Staged, Vec<RowPart>)> {
     let rows = row_ranges(&mut staged, group, choice);
     let lines = line_ranges(&mut staged, group, choice);
-    let columns = column_ranges(&mut staged, group, choice);
+    let whole = column_ranges(&mut staged, group, choice, choice.tile);
+    let one_row = column_ranges(&mut staged, group, choice, Tile { vectors: choice.one_row, ..choice.tile });
     let mut cutter = Cutter { b: staged.b, names: BTreeSet::new(), allocs: Vec::new(), stages: group.before.clone() };
     let taken = group.before.iter().chain(&group.after).map(|s| s.name.clone());
     cutter.names.extend(taken);
@@ -119,7 +121,8 @@ pub(super) fn cut(mut staged: Staged, group: &Group, choice: &Choice) -> Option<
     for (range, height) in &rows {
         for (line, count) in &lines {
             let size = Tile { rows: height * count, lines: *count, ..choice.tile };
-            parts.push(cutter.row_part(group, choice, (range.as_ref(), line.as_ref()), size, &columns)?);
+            let columns = if size.rows == 1 { &one_row } else { &whole };
+            parts.push(cutter.row_part(group, choice, (range.as_ref(), line.as_ref()), size, columns)?);
         }
     }
     if group.rows_behind {
@@ -407,10 +410,8 @@ fn row_ranges(staged: &mut Staged, group: &Group, choice: &Choice) -> Vec<(Optio
     match extent.as_const() {
         Some(n) => even(staged, n, most),
         None => {
-            let whole = &extent.floor_div(&IntExpr::from(most)) * &IntExpr::from(most);
-            let zero = IntExpr::from(0);
-            let all = [(zero, whole.clone(), most), (whole.clone(), &extent - &whole, 1)];
-            all.into_iter().map(|(begin, size, tile)| (Some(range(staged, &begin, &size)), tile)).collect()
+            let all = left::parts(&extent, most, choice.small).into_iter();
+            all.map(|p| (Some(range(staged, &p.begin, &(&p.tiles * p.height))), p.height)).collect()
         }
     }
 }
@@ -435,9 +436,8 @@ fn even(staged: &mut Staged, extent: i64, most: i64) -> Vec<(Option<Range>, i64)
 }
 
 /// Ranges of columns with their tiles.
-fn column_ranges(staged: &mut Staged, group: &Group, choice: &Choice) -> Vec<(Range, Tile)> {
+fn column_ranges(staged: &mut Staged, group: &Group, choice: &Choice, tile: Tile) -> Vec<(Range, Tile)> {
     let extent = int(staged, group, choice.column);
-    let tile = choice.tile;
     match extent.as_const() {
         Some(n) => {
             let mut begin = 0;

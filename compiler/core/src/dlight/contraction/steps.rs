@@ -12,20 +12,22 @@ type Step<T> = Result<T, ScheduleError>;
 /// Schedules every part.
 pub(super) fn run(module: &Module, func: PrimFunc, parts: &[RowPart]) -> Step<PrimFunc> {
     let mut s = Schedule::new(module, func);
-    let mut nests = parts.iter().map(|part| row_part(&mut s, part)).collect::<Step<Vec<_>>>()?;
-    nests.retain(|nest| !nest.is_empty());
-    for level in 0..above_rows(parts) {
+    let nests = parts.iter().map(|part| row_part(&mut s, part)).collect::<Step<Vec<_>>>()?;
+    let width = |part: &RowPart| part.tiles.first().map(|tile| tile.tile.width());
+    let first = parts.iter().find_map(width);
+    let alike = parts.iter().zip(&nests).filter(|(part, _)| first.is_some() && width(part) == first);
+    let (tiled, nests): (Vec<&RowPart>, Vec<_>) = alike.unzip();
+    for level in 0..above_rows(&tiled) {
         let loops: Vec<LoopRV> = nests.iter().filter_map(|nest| nest.get(level).copied()).collect();
         s.merge(&loops)?;
     }
     Ok(s.finish())
 }
 
-/// How many loops stand around the rows of tiles, of whatever height: all rows go over what lies along the columns while
+/// How many loops stand around the rows of tiles, of whatever height but of one width: all rows go over what lies along the columns while
 /// it is there, or all of a line go before the next one. None where columns are in tiles of several kinds, which run one after another.
-fn above_rows(parts: &[RowPart]) -> usize {
-    let tiled: Vec<&RowPart> = parts.iter().filter(|part| !part.tiles.is_empty()).collect();
-    let [first, _, ..] = &tiled[..] else { return 0 };
+fn above_rows(tiled: &[&RowPart]) -> usize {
+    let [first, _, ..] = tiled else { return 0 };
     if tiled.iter().any(|part| part.tiles.len() != 1 || !part.on_rows.is_empty()) {
         return 0;
     }
