@@ -23,8 +23,9 @@ use super::ops::graph::{Memory, kinds, nodes};
 use super::ops::group::group;
 use super::ops::partition::{Limits, Partition, Trials};
 use super::pattern::Kind;
+use super::weights::few_rows;
 use crate::CompileError;
-use crate::dlight::{Fit, attention};
+use crate::dlight::{Fit, attention, has_vectors};
 use crate::pass::{ConfigKey, FlagKey, IntKey, Pass, PassContext, PassPhase, Remark};
 
 /// Kernels that may become one.
@@ -144,7 +145,11 @@ impl Fuse<'_> {
             let bindings: Vec<&Binding> = members.iter().map(|m| nodes[*m].binding).collect();
             self.is_attention(&bindings)
         };
-        let trials = Trials { memory: &trial, attention: &attention };
+        let weights = |members: &[usize]| {
+            let bindings: Vec<&Binding> = members.iter().map(|m| nodes[*m].binding).collect();
+            self.reads_weights(&bindings)
+        };
+        let trials = Trials { memory: &trial, weights: &weights, attention: &attention };
         let mut partition = Partition::new(&nodes, self.limits, trials);
         let found = partition.run();
         let named = |n: &usize| kernel_of(nodes[*n].binding);
@@ -181,6 +186,12 @@ impl Fuse<'_> {
         let fits = fused.is_some_and(|f| f.spilled == 0 && !f.strided);
         self.trials.borrow_mut().insert(key, fits);
         fits
+    }
+
+    /// Whether the kernels are a product that reads weights of 8 bits, of which the target has vectors, a few times.
+    fn reads_weights(&self, members: &[&Binding]) -> bool {
+        let merged = group(self.module, &self.func, "trial", members).and_then(|g| merge(self.module, &g.func));
+        has_vectors(self.context) && merged.is_some_and(|merged| few_rows(&merged.prim))
     }
 
     /// Whether the kernels are an attention that the target has a schedule for.

@@ -13,3 +13,4 @@ mod ops;
 pub(crate) mod pattern;
 pub(crate) mod rewrite_dataflow_reshape;
 pub(crate) mod stage;
+pub(crate) mod weights;

@@ -1,5 +1,6 @@
 //! What kind of operator a prim-func is, from what its stages read and write. No name of an operator is looked at.
 
+use tenfold_ir::DType;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, BufUse, Elem, Expr, ExprId, IterKind, OpPattern, Param, PrimFunc, Stmt, VarId, operands};
 
@@ -19,6 +20,8 @@ pub(crate) struct Kind {
     pub inlinable: bool,
     /// Whether it reads integers of 4 bits and makes larger elements of them.
     pub widens: bool,
+    /// Whether it reads numbers of 8 bits and makes floats of them.
+    pub of_bytes: bool,
 }
 
 /// A function that fuses with nothing.
@@ -30,6 +33,7 @@ fn opaque(func: &PrimFunc) -> Kind {
         movement: false,
         inlinable: false,
         widens: false,
+        of_bytes: false,
     }
 }
 
@@ -54,7 +58,19 @@ pub(crate) fn kind_of(func: &PrimFunc) -> Kind {
     };
     let movement = value.is_some_and(|value| moves(func, value));
     let widens = value.is_some_and(|value| widens(func, value));
-    Kind { pattern, operands, movement, inlinable: value.is_some(), widens }
+    let of_bytes = value.is_some_and(|value| of_bytes(func, value));
+    Kind { pattern, operands, movement, inlinable: value.is_some(), widens, of_bytes }
+}
+
+/// Whether a value is a float that is made of numbers of 8 bits.
+pub(crate) fn of_bytes(func: &PrimFunc, value: ExprId) -> bool {
+    let float = matches!(func.exprs.ty(value).elem, Elem::Scalar(dtype) if dtype.is_float());
+    float && loads(func, [value]).iter().any(|a| is_byte(func.buffers[a.buf.0 as usize].dtype))
+}
+
+/// Whether a dtype has numbers of 8 bits.
+pub(crate) fn is_byte(dtype: DType) -> bool {
+    dtype.size_bytes() == 1 && !dtype.is_bool() && !dtype.is_nibble()
 }
 
 /// Whether a value is made of integers of 4 bits and is larger.

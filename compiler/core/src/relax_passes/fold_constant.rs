@@ -18,6 +18,7 @@ use super::lift_transform_params::relaid;
 use super::rewrite::{Rewriter, rewrite};
 use super::widened;
 use crate::CompileError;
+use crate::dlight::has_vectors;
 use crate::pass::{Pass, PassContext, PassPhase};
 
 /// The pass.
@@ -36,8 +37,8 @@ const WORK: usize = 1 << 24;
 const DEPTH: usize = 8;
 
 /// Runs on every relax function.
-pub(crate) fn fold_constant(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
-    let kept = widened::kept(module);
+pub(crate) fn fold_constant(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    let kept = widened::kept(module, has_vectors(context));
     rewrite(module, &mut |cx: &mut Rewriter<'_>, b: &Binding| match kept.contains(&(cx.func.name.clone(), b.out)) {
         true => None,
         false => binding(cx, b),

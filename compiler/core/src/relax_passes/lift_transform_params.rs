@@ -19,6 +19,7 @@ use super::fold_constant::constant;
 use super::rewrite::{Rewriter, rewrite};
 use super::widened;
 use crate::CompileError;
+use crate::dlight::has_vectors;
 use crate::pass::{Pass, PassContext, PassPhase};
 
 /// The pass.
@@ -28,8 +29,8 @@ pub(crate) const PASS: Pass = Pass::on_module("LiftTransformParams", &lift_trans
     .about("lays constants out at build time as the graph wants them");
 
 /// Runs on every relax function.
-pub(crate) fn lift_transform_params(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
-    let kept = widened::kept(module);
+pub(crate) fn lift_transform_params(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    let kept = widened::kept(module, has_vectors(context));
     rewrite(module, &mut |cx: &mut Rewriter<'_>, b: &Binding| match kept.contains(&(cx.func.name.clone(), b.out)) {
         true => None,
         false => binding(cx, b),

@@ -1,5 +1,6 @@
 //! Passes over relax. One pass is one file.
 
+mod byte_weights;
 pub(crate) mod canonicalize_cast;
 pub(crate) mod canonicalize_ops;
 mod combine;

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::byte_weights::of_weights;
 use super::rewrite::Rewriter;
 use tenfold_ir::op::ElementOp;
 use tenfold_ir::relax::{self, Binding, Op, ParamKind, Type, ValueId};
@@ -49,8 +50,8 @@ fn is_packed(func: &relax::Function, binding: &Binding) -> bool {
 }
 
 /// Conversions that stay, by the name of their function: those that products alone read, as factors, and those of many
-/// integers of 4 bits.
-pub(crate) fn kept(module: &Module) -> BTreeSet<(String, ValueId)> {
+/// integers of 4 bits; where the target has `vectors`, those that products make of large weights of 8 bits, too.
+pub(crate) fn kept(module: &Module, vectors: bool) -> BTreeSet<(String, ValueId)> {
     let mut out = BTreeSet::new();
     for (name, func) in relax_functions(module) {
         let mut found: BTreeSet<ValueId> =
@@ -66,6 +67,9 @@ pub(crate) fn kept(module: &Module) -> BTreeSet<(String, ValueId)> {
             found.remove(result);
         }
         found.extend(func.bindings().filter(|b| is_packed(func, b)).map(|b| b.out));
+        if vectors {
+            found.extend(of_weights(func));
+        }
         out.extend(found.into_iter().map(|v| (name.clone(), v)));
     }
     out

@@ -7,14 +7,14 @@ use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, PrimFunc, Stmt, VarId, opera
 
 use crate::fuse::access::{Access, Axis, accesses, axes};
 use crate::fuse::loops::redirected_loads;
-use crate::fuse::pattern::{moves, whole_value, widens};
+use crate::fuse::pattern::{moves, of_bytes, whole_value, widens};
 use crate::fuse::stage::{Stage, Staged};
 
 /// Nodes that a value may have, counted as often as they are met, after it is written out.
 const LARGEST: usize = 512;
 /// Operations that are cheaper done again than kept.
 const CHEAP: usize = 4;
-/// Operations that dequantise an integer of 4 bits: done again, they read an eighth of what keeping the result would.
+/// Operations that dequantise a number of 4 or 8 bits: done again, they read a part of what keeping the result would.
 const DEQUANTISED: usize = 12;
 
 /// Inlines every buffer between stages that may be.
@@ -41,7 +41,8 @@ fn inlined(staged: &Staged, buf: BufId) -> Option<usize> {
     let reads: usize = readers.iter().map(|s| used[*s].len()).sum();
     let once = readers.iter().all(|s| reads_once(func, &staged.stages[*s], &used[*s]));
     let fits = readers.iter().all(|s| size(func, &staged.stages[*s]) + reads * tree(func, value) <= LARGEST);
-    let cheap = cost(func, value) <= CHEAP || widens(func, value) && of_elements(func, value) <= DEQUANTISED;
+    let dequantises = widens(func, value) || of_bytes(func, value);
+    let cheap = cost(func, value) <= CHEAP || dequantises && of_elements(func, value) <= DEQUANTISED;
     let free = moves(func, value) || cheap || (reads == 1 && once);
     (free && fits).then_some(writer)
 }

@@ -19,8 +19,19 @@ struct Rule {
     way: OpPattern,
     /// What the group that takes it may be.
     into: fn(&Side) -> bool,
-    /// Whether the joined kernel is made to see that it needs no memory of its own.
-    trial: bool,
+    /// What the joined kernel is made for, to see whether it may be.
+    trial: Trial,
+}
+
+/// What is asked of a kernel before groups become one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Trial {
+    /// Nothing.
+    None,
+    /// Whether it needs no memory of its own.
+    Memory,
+    /// The same, and whether it is a product that reads weights of 8 bits a few times.
+    Weights,
 }
 
 /// A group as a rule sees it.
@@ -33,6 +44,8 @@ struct Side {
     inlinable: bool,
     /// Whether it makes larger elements of integers of 4 bits.
     widens: bool,
+    /// Whether it makes floats of numbers of 8 bits.
+    of_bytes: bool,
 }
 
 use OpPattern::{Broadcast, CommReduce, ElementWise, Injective, Opaque, OutEWiseFusable};
@@ -46,7 +59,7 @@ const RULES: &[Rule] = &[
         read: ElementWise,
         way: Broadcast,
         into: |s| s.pattern <= Broadcast,
-        trial: true,
+        trial: Trial::Memory,
     },
     // Elementwise functions of each other, and in front of a reduction.
     Rule {
@@ -55,7 +68,7 @@ const RULES: &[Rule] = &[
         read: ElementWise,
         way: Injective,
         into: |s| s.pattern <= CommReduce,
-        trial: false,
+        trial: Trial::None,
     },
     // The same where elements are read in another place or several times.
     Rule {
@@ -64,10 +77,10 @@ const RULES: &[Rule] = &[
         read: CommReduce,
         way: Injective,
         into: |s| s.pattern <= CommReduce,
-        trial: true,
+        trial: Trial::Memory,
     },
     // Elements that are only moved are read where they lie by whatever reads them.
-    Rule { phase: 3, from: |s| s.movement, read: Opaque, way: Injective, into: |_| true, trial: true },
+    Rule { phase: 3, from: |s| s.movement, read: Opaque, way: Injective, into: |_| true, trial: Trial::Memory },
     // Weights of 4 bits are dequantised where a contraction reads them: what is packed in memory stays so.
     Rule {
         phase: 3,
@@ -75,7 +88,17 @@ const RULES: &[Rule] = &[
         read: Opaque,
         way: Injective,
         into: |s| s.pattern <= OutEWiseFusable,
-        trial: true,
+        trial: Trial::Memory,
+    },
+    // The same of 8 bits, where few rows read them: written out they would take four times the memory, which a product
+    // of few rows waits for.
+    Rule {
+        phase: 3,
+        from: |s| s.of_bytes && s.pattern <= Injective && s.inlinable,
+        read: Opaque,
+        way: Injective,
+        into: |s| s.pattern == OutEWiseFusable,
+        trial: Trial::Weights,
     },
     // What works on the same rows, and a padding or a permutation of what was computed: softmax and normalisations
     // with what comes before and after them, where rows hold what lies between.
@@ -85,7 +108,7 @@ const RULES: &[Rule] = &[
         read: Opaque,
         way: Injective,
         into: |s| s.pattern != OutEWiseFusable,
-        trial: true,
+        trial: Trial::Memory,
     },
 ];
 
@@ -140,6 +163,8 @@ pub(crate) struct Limits {
 pub(crate) struct Trials<'p> {
     /// Whether the kernel of all of them needs no memory of its own.
     pub memory: &'p dyn Fn(&[usize]) -> bool,
+    /// Whether the kernel of all of them is a product that reads weights of 8 bits a few times.
+    pub weights: &'p dyn Fn(&[usize]) -> bool,
     /// Whether they are an attention that the target has a schedule for.
     pub attention: &'p dyn Fn(&[usize]) -> bool,
 }
@@ -209,7 +234,13 @@ impl<'p, 'b> Partition<'p, 'b> {
         roots.sort_unstable();
         roots.dedup();
         let members = self.joined(&roots).ok_or(Apart::Limits)?;
-        if rule.trial && !(self.trials.memory)(&members) { Err(Apart::Memory) } else { Ok((roots, members)) }
+        let (memory, weights) = (self.trials.memory, self.trials.weights);
+        let fits = match rule.trial {
+            Trial::None => true,
+            Trial::Memory => memory(&members),
+            Trial::Weights => memory(&members) && weights(&members),
+        };
+        if fits { Ok((roots, members)) } else { Err(Apart::Memory) }
     }
 
     /// Why a group of nodes is not part of what reads it: how far the rule got that got farthest.
@@ -270,6 +301,7 @@ impl<'p, 'b> Partition<'p, 'b> {
             movement: a.movement && b.movement,
             inlinable: a.inlinable && b.inlinable,
             widens: a.widens || b.widens,
+            of_bytes: a.of_bytes || b.of_bytes,
         });
         let root = roots[0];
         roots.iter().for_each(|r| self.groups[*r].parent = root);
@@ -282,9 +314,13 @@ impl<'p, 'b> Partition<'p, 'b> {
 
 fn side(node: &Node<'_>) -> Side {
     match node.kind {
-        Some(kind) => {
-            Side { pattern: kind.pattern, movement: kind.movement, inlinable: kind.inlinable, widens: kind.widens }
-        }
-        None => Side { pattern: Opaque, movement: false, inlinable: false, widens: false },
+        Some(kind) => Side {
+            pattern: kind.pattern,
+            movement: kind.movement,
+            inlinable: kind.inlinable,
+            widens: kind.widens,
+            of_bytes: kind.of_bytes,
+        },
+        None => Side { pattern: Opaque, movement: false, inlinable: false, widens: false, of_bytes: false },
     }
 }

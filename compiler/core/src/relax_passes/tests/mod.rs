@@ -1,5 +1,6 @@
 //! What graph passes are tested with: random values and graphs, and the interpreter before and after.
 
+mod byte_weights;
 mod externs;
 mod graphs;
 mod layouts;
