@@ -103,3 +103,52 @@ impl Plan {
         (products + transforms + weights) * 5 < plain * 4
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tenfold_ir::Module;
+    use tenfold_ir::tir::parse;
+
+    use super::*;
+    use crate::Target;
+    use crate::dlight::winograd::found::convolution;
+    use crate::fuse::stage::Staged;
+
+    /// A convolution of so many images with so many lines of 128 results, of 64 channels each.
+    fn kernel(images: i64, lines: i64) -> String {
+        let spatial = [("n", images), ("i", lines), ("j", 128), ("o", 64)].map(|(name, n)| ("spatial", name, n));
+        let axes = [&spatial[..], &[("reduce", "p", 3), ("reduce", "q", 3), ("reduce", "r", 64)]].concat();
+        let [x, y] = [format!("f32[{images}, {}, 130, 64]", lines + 2), format!("f32[{images}, {lines}, 128, 64]")];
+        let mut text = format!("prim @f(in x: {x}, in w: f32[3, 3, 64, 64], out y: {y}) phase blocks at 0:0 {{\n");
+        for (kind, name, n) in &axes {
+            let kind = if *kind == "spatial" { "serial" } else { "reduction" };
+            text += &format!("for {name}_l in 0 +: {n} {kind} {{\n");
+        }
+        text += "block conv {\n";
+        text.extend(axes.iter().map(|(kind, name, n)| format!("{kind} {name} in {n} = {name}_l\n")));
+        text += "init {\ny[n, i, j, o] = 0.0f32\n}\ndo {\n";
+        text += "y[n, i, j, o] = add(y[n, i, j, o], mul(x[n, add(i, p), add(j, q), r], w[p, q, r, o]))\n}\n}\n";
+        text + &"}\n".repeat(axes.len() + 1)
+    }
+
+    /// Bytes of the sums of its data, if transforms are taken.
+    fn workspace(images: i64, lines: i64) -> Option<i64> {
+        let func = parse(&Module::default(), &kernel(images, lines)).expect("it reads").remove(0);
+        let found = convolution(&mut Staged::of(&func).expect("it has stages")).expect("it is a convolution");
+        let machine = Machine::of(&Target::from_triple("x86_64-unknown-linux-gnu", &["avx2", "avx", "fma"]));
+        let plan = Plan::of(&found, &machine.expect("it has vectors"))?;
+        Some(plan.squares(&found) * PRODUCTS * plan.stride * found.dtype.size_bytes() as i64)
+    }
+
+    #[test]
+    fn sums_of_the_data_take_16_mb_at_most() {
+        let per_square = workspace(1, 2).expect("it is small") / 64;
+        // Two lines of results are one of squares, of which a line has 64.
+        let most = (16 << 20) / (64 * per_square);
+        assert_eq!(workspace(1, 2 * most), Some(most * 64 * per_square));
+        assert_eq!(workspace(1, 2 * most + 1), None);
+        // Images count together.
+        assert_eq!(workspace(2, most / 2 * 2), Some(most / 2 * 2 * 64 * per_square));
+        assert_eq!(workspace(2, most / 2 * 2 + 2), None);
+    }
+}
