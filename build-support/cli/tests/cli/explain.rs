@@ -4,6 +4,7 @@ use crate::onnx::{has_cc, support};
 use crate::package::{DOUBLE, Package};
 use serde_json::Value;
 use std::process::Command;
+use tenfold_tests::tools;
 
 /// Two products, one of them with a symbolic extent, and a function of the crate.
 const LIBRARY: &str = "#[tensor_fn(dims(B <= 64))]\npub fn net(x: Tensor<f32, B, 32>, w: Tensor<f32, 32, 32>) -> Tensor<f32, B, 32> {\n    \
@@ -169,12 +170,12 @@ fn a_model_is_explained() {
     assert!(text.stdout.contains("not measured: `--no-run` was given"), "{text:?}");
 }
 
-/// A browser without a window, if there is one: only a look needs it, so nothing asks for it.
+/// A browser without a window, if there is one.
 fn browser() -> Option<&'static str> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let found = names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok());
     if found.is_none() {
-        println!("skipped: there is no Chromium");
+        tools::skip("Chromium", "tests/browser.sh installs it");
     }
     found
 }

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use tenfold_tests::tools;
+
 use crate::package::Package;
 
 const IMAGES: usize = 20;
@@ -50,14 +52,11 @@ pub(crate) fn root() -> PathBuf {
 
 /// Whether the tools are there; a line says which one is not.
 pub(crate) fn has(tools: &[&str]) -> bool {
-    let has = |tool: &&&str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
-    let Some(absent) = tools.iter().find(|tool| !has(tool)) else {
-        return true;
-    };
-    let line = format!("skipped: {absent} is absent; run tests/firmware/setup.sh");
-    assert!(std::env::var_os("TENFOLD_REQUIRE_TOOLS").is_none_or(|value| value != "1"), "{line}");
-    println!("{line}");
-    false
+    let absent = tools.iter().find(|tool| !tools::has(tool));
+    if let Some(tool) = absent {
+        tools::skip(tool, "tests/firmware/setup.sh installs it");
+    }
+    absent.is_none()
 }
 
 pub(crate) fn has_tools() -> bool {

@@ -2,7 +2,7 @@
 
 use crate::package::Package;
 use std::path::Path;
-use std::process::Command;
+use tenfold_tests::tools;
 
 #[path = "../../../../compiler/onnx/tests/support/mod.rs"]
 #[allow(dead_code, reason = "the importer's tests use more of it")]
@@ -10,10 +10,9 @@ pub(crate) mod support;
 
 /// Whether a program can be linked here; a line says so if not.
 pub(crate) fn has_cc() -> bool {
-    let found = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into())).arg("--version").output().is_ok();
-    assert!(found || std::env::var_os("TENFOLD_REQUIRE_TOOLS").is_none(), "there is no C compiler");
+    let found = tools::has(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     if !found {
-        println!("skipped: there is no C compiler");
+        tools::skip("a C compiler", "`apt-get install gcc` installs one");
     }
     found
 }

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
+use tenfold_tests::tools;
+
 use crate::onnx::has_cc;
 
 /// The Python of `TENFOLD_PYTHON`, or `python3`, if it has what the reference needs; a line says so if not.
@@ -12,7 +14,8 @@ fn python() -> Option<OsString> {
     let needs = "import numpy, onnx, onnxruntime.quantization";
     let has = Command::new(&python).args(["-c", needs]).output().is_ok_and(|out| out.status.success());
     if !has {
-        println!("skipped: {python:?} cannot `{needs}`; `TENFOLD_PYTHON` names one that can");
+        let installed_by = format!("tests/onnxruntime.sh makes one for `TENFOLD_PYTHON`; {python:?} cannot `{needs}`");
+        tools::skip("a Python with ONNX Runtime", &installed_by);
     }
     has.then_some(python)
 }

@@ -4,22 +4,27 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use tenfold_tests::tools;
+
 use crate::firmware::{expected, root};
 use crate::library::without_llvm;
 use crate::package::Package;
 
-/// rustc's own linker, if node is there too; a line says what is not.
+/// rustc's own linker, if Node is there too; a line says what is not.
 fn linker() -> Option<PathBuf> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).args(["--print", "target-libdir"]).output().ok()?;
     let libraries = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
     let linker = libraries.parent()?.join("bin/rust-lld");
-    let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
-    if has("node") && linker.is_file() {
-        return Some(linker);
+    if !tools::has("node") {
+        tools::skip("node", "tests/browser.sh installs it");
+        return None;
     }
-    println!("skipped: there is no node, or no rust-lld beside rustc");
-    None
+    if !linker.is_file() {
+        tools::skip("rust-lld", "rustup's toolchains have it beside rustc");
+        return None;
+    }
+    Some(linker)
 }
 
 /// Classifies the images in the module's memory, a batch at a time.
