@@ -141,6 +141,10 @@ fn product_lost(a: Bounded, b: Bounded, value: Scalar) -> f64 {
 /// What a product loses by being rounded.
 fn lost(a: Bounded, b: Bounded, value: Scalar) -> f64 {
     let product = value.to_f64();
+    // Too large to be rounded, it is a number all the same, of which a sum may leave one or an infinity of either sign.
+    if product.is_infinite() && a.real().is_finite() && b.real().is_finite() {
+        return f64::INFINITY;
+    }
     let half = ulp(value.dtype, product) / 2.0;
     // What is lost of smaller products is no f64.
     let small = product != 0.0 && product.abs() < 1e-290;
@@ -284,7 +288,11 @@ fn keeps_infinity(op: BinaryOp, a: Bounded, b: Bounded) -> bool {
     let sure = |x: Bounded| x.is_exact() && x.real().is_infinite();
     let finite = |x: Bounded| x.error.is_finite() && x.real().is_finite();
     match op {
-        BinaryOp::Add | BinaryOp::Sub => (sure(a) && (finite(b) || b.is_exact())) || (sure(b) && finite(a)),
+        BinaryOp::Add | BinaryOp::Sub => {
+            let rounded = |x: Bounded| x.is_exact() && x.contracted.is_finite();
+            let decides = |x: Bounded| sure(x) && rounded(x);
+            (decides(a) && (finite(b) || rounded(b))) || (decides(b) && finite(a))
+        }
         BinaryOp::Mul => {
             let apart = |x: Bounded| finite(x) && x.real().abs() > x.error;
             (sure(a) && apart(b)) || (sure(b) && apart(a))
@@ -396,6 +404,23 @@ mod tests {
             assert_eq!(binary(BinaryOp::Div, product, f(one)).contracted, product.contracted);
         }
         assert_eq!(unary(UnaryOp::Neg, product).contracted, product.contracted);
+    }
+
+    #[test]
+    fn products_beyond_the_largest_float_may_come_back_in_a_sum() {
+        let product = binary(BinaryOp::Mul, f(2e38), f(2.0));
+        assert!(product.is_exact() && product.get() == f64::INFINITY);
+        for (other, fused) in [(-3e38, 1e38), (f64::NEG_INFINITY, f64::NEG_INFINITY)] {
+            let sums = [binary(BinaryOp::Add, product, f(other)), binary(BinaryOp::Add, f(other), product)];
+            assert!(sums.iter().all(|sum| sum.admits(f(fused).value)), "{sums:?}");
+            let mut sum = crate::eval::Sum::new(BinaryOp::Add, f(other));
+            sum.add(product);
+            assert!(sum.total().admits(f(fused).value));
+        }
+        // Factors that are infinite are so without being rounded, and no other product is added.
+        let product = binary(BinaryOp::Mul, f(f64::INFINITY), f(2.0));
+        assert!(binary(BinaryOp::Add, product, f(-3e38)).is_exact());
+        assert!(binary(BinaryOp::Mul, binary(BinaryOp::Mul, f(2e38), f(2.0)), f(2.0)).is_exact());
     }
 
     #[test]
