@@ -2,6 +2,7 @@
 //! not need it.
 
 mod boards;
+mod cases;
 mod doctor;
 mod explain;
 mod firmware;
