@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tenfold::{Cuda, Device, DeviceFault, DeviceKind, DeviceTensor, Error, Status};
+use tenfold::{Cuda, Device, DeviceCode, DeviceFault, DeviceKind, DeviceTensor, Error, Status};
 use tenfold_abi::program::{Node, Step};
 use tenfold_tests::tools;
 
@@ -141,11 +141,15 @@ pub(crate) fn case(name: &str) -> bool {
         }
         "cuda load" => {
             let gpu = Cuda::new().expect("there is a device");
-            let refused = DeviceFault::Kernel { kernel: "scale", block: [64, 1, 1], code: 218 };
+            let said = "line 3; error: no such thing";
+            let refused = DeviceFault::Kernel { kernel: "scale", block: [64, 1, 1], code: 218, said };
             let code = linked(|_| ());
             assert_eq!(why(check(&gpu, code, 9)), refused);
             // The driver would take it now, but is not asked again.
-            assert_eq!(why(check(&gpu, code, 9)), refused);
+            let told = check(&gpu, code, 9).expect_err("it is refused").to_string();
+            let text = "cuda: the driver refuses `scale` with groups of 64 x 1 x 1 threads (error 218): line 3; error: no \
+                        such thing";
+            assert_eq!(told, text);
         }
         "cuda launch" => {
             let gpu = Cuda::new().expect("there is a device");
@@ -165,6 +169,10 @@ fn works(gpu: &Cuda) {
         check(gpu, code, n).expect("the device works");
     }
     check_shift(gpu, other, 65, 5.0).expect("the device works");
+    // More than every kernel has must be asked for first.
+    let more = shared(100 << 10);
+    check(gpu, more, 65).expect("the device works");
+    recorded::works(gpu, more);
     recorded::works(gpu, code);
     events::works(gpu, code);
     copies::works(gpu, code);
@@ -182,22 +190,26 @@ fn works(gpu: &Cuda) {
     assert_eq!(y.download(gpu).expect("the device works"), [0.0; 7]);
 }
 
+/// The code whose kernel is started with so many bytes of shared memory.
+fn shared(bytes: i64) -> DeviceCode {
+    linked(|it| {
+        let bytes = it.node(Node::Const(bytes));
+        it.steps.iter_mut().for_each(|step| {
+            if let Step::Launch { shared, .. } = step {
+                *shared = bytes;
+            }
+        });
+    })
+}
+
 fn refuses(gpu: &Cuda) {
     let x = DeviceTensor::upload(gpu, row(65).view()).expect("there is memory");
     let mut y = Row::zeros(gpu, [65]).expect("there is memory");
     let mut fails = |code| why(call(gpu, code, 1.0, &x, &mut y));
     let many = |sizes: fn(&mut tenfold_core::program::Program)| linked(sizes);
-    let shared = many(|it| {
-        let many = it.node(Node::Const(1 << 30));
-        it.steps.iter_mut().for_each(|step| {
-            if let Step::Launch { shared, .. } = step {
-                *shared = many;
-            }
-        });
-    });
     let limit = "bytes of shared memory";
     let refused = DeviceFault::Launch { kernel: "scale", grid: [2, 1, 1], block: [64, 1, 1], limit };
-    assert_eq!(fails(shared), refused);
+    assert_eq!(fails(shared(1 << 30)), refused);
     let unknown = DeviceFault::Unsupported { kernel: "scale", feature: "a feature of a later version" };
     assert_eq!(fails(many(|it| it.kernels[0].features = 1 << 63)), unknown);
     let zero = fails(many(|it| it.kernels[0].code = vec![b'a', 0, b'b']));

@@ -83,6 +83,8 @@ pub enum DeviceFault {
         block: [u32; 3],
         /// The driver's own number.
         code: i32,
+        /// What the driver says beside it; empty where it says nothing.
+        said: &'static str,
     },
     /// A call of the driver failed.
     Driver {
@@ -144,8 +146,9 @@ impl fmt::Display for DeviceFault {
                 let (grid, block) = (Sides(grid), Sides(x3(block)));
                 write!(f, "the driver does not start `{kernel}` with {grid} groups of {block} threads (error {code})")
             }
-            Self::Kernel { kernel, block, code } => {
-                write!(f, "the driver refuses `{kernel}` with groups of {} threads (error {code})", Sides(x3(block)))
+            Self::Kernel { kernel, block, code, said } => {
+                write!(f, "the driver refuses `{kernel}` with groups of {} threads (error {code})", Sides(x3(block)))?;
+                if said.is_empty() { Ok(()) } else { write!(f, ": {said}") }
             }
             Self::Driver { call, code } => write!(f, "`{call}` failed (error {code})"),
             Self::NoCode => {

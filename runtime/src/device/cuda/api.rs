@@ -71,7 +71,7 @@ api! {
     copy_to_device = "cuMemcpyHtoDAsync_v2" (u64, *const c_void, usize, Handle);
     copy_to_host = "cuMemcpyDtoHAsync_v2" (*mut c_void, u64, usize, Handle);
     fill = "cuMemsetD8Async" (u64, u8, usize, Handle);
-    module_load = "cuModuleLoadData" (*mut Handle, *const c_void);
+    module_load = "cuModuleLoadDataEx" (*mut Handle, *const c_void, c_uint, *mut c_int, *mut *mut c_void);
     module_unload = "cuModuleUnload" (Handle);
     module_function = "cuModuleGetFunction" (*mut Handle, Handle, *const c_char);
     function_attribute = "cuFuncSetAttribute" (Handle, c_int, c_int);

@@ -10,7 +10,7 @@ use std::{
 use cudarc::driver::sys::CUfunction_attribute_enum as Attribute;
 use tenfold_abi::program::Feature;
 
-use super::{Cuda, api::Handle, context::Context, memory::Memory};
+use super::{Cuda, api::Handle, context::Context, load, memory::Memory};
 use crate::{
     DeviceCode, DeviceFault, Operands, Status,
     device::launch::{self, Bound, Call, Room, Start},
@@ -80,7 +80,7 @@ pub(super) fn prepare(
     operands: &Operands<'_, Arc<Memory>>,
 ) -> Result<Result<Ready, Status>, DeviceFault> {
     device.context.alive()?;
-    let loaded = device.store.program(code, || load(device, code))?;
+    let loaded = device.store.program(code, || best(device, code))?;
     let call = match launch::prepare(device, &loaded.program, &loaded.constants, operands)? {
         Ok(call) => call,
         Err(status) => return Ok(Err(status)),
@@ -117,7 +117,7 @@ fn keys(capability: (i32, i32)) -> &'static [&'static str] {
 }
 
 /// Makes a program ready: the best that the driver takes.
-fn load(device: &Cuda, code: DeviceCode) -> Result<Loaded, DeviceFault> {
+fn best(device: &Cuda, code: DeviceCode) -> Result<Loaded, DeviceFault> {
     let mut why = DeviceFault::NoCode;
     for key in keys(device.context.info.capability) {
         match code.program(key).and_then(|program| ready(device, code, program)) {
@@ -151,18 +151,16 @@ fn compile(context: &Arc<Context>, kernel: &ProgramKernel<'static>) -> Result<Ke
     if kernel.subgroup != 0 && kernel.subgroup != 32 {
         return Err(DeviceFault::Unsupported { kernel: kernel.name, feature: "subgroups of another size" });
     }
-    let refused = |why| match why {
-        DeviceFault::Driver { code, .. } => DeviceFault::Kernel { kernel: kernel.name, block: kernel.local, code },
-        why => why,
-    };
-    let garbage = DeviceFault::Kernel { kernel: kernel.name, block: kernel.local, code: -1 };
+    let fault = |code, said| DeviceFault::Kernel { kernel: kernel.name, block: kernel.local, code, said };
+    let garbage = fault(-1, "");
     let (text, name) = (CString::new(kernel.code), CString::new(kernel.name));
     let (Ok(text), Ok(name)) = (text, name) else { return Err(garbage) };
-    let mut module = core::ptr::null_mut();
-    // SAFETY: the text ends with a zero, and who made it has promised that it is right.
-    let loaded = context
-        .within("cuModuleLoadData", |api| unsafe { (api.module_load)(&mut module, text.as_ptr().cast::<c_void>()) });
-    loaded.map_err(refused)?;
+    let (module, said) = load::module(context, &text);
+    let refused = |why| match why {
+        DeviceFault::Driver { code, .. } => fault(code, said),
+        why => why,
+    };
+    let module = module.map_err(refused)?;
     let (context, function) = (Arc::clone(context), core::ptr::null_mut());
     let shared = Mutex::new(SHARED);
     let mut kernel = Kernel { name: kernel.name, block: kernel.local, module, function, shared, context };

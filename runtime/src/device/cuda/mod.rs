@@ -9,6 +9,7 @@ mod context;
 mod event;
 mod graph;
 mod interop;
+mod load;
 mod memory;
 mod pool;
 mod staging;

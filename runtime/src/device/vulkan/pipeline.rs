@@ -86,7 +86,9 @@ impl Pipelines {
         pipeline.layout = unsafe { device.create_pipeline_layout(&info, None) }
             .map_err(|code| shared.fault("vkCreatePipelineLayout", code))?;
         let refused = |code: vk::Result| match shared.fault("vkCreateComputePipelines", code) {
-            DeviceFault::Driver { code, .. } => DeviceFault::Kernel { kernel: kernel.name, block: kernel.local, code },
+            DeviceFault::Driver { code, .. } => {
+                DeviceFault::Kernel { kernel: kernel.name, block: kernel.local, code, said: "" }
+            }
             why => why,
         };
         let words = words(kernel.code).ok_or_else(|| refused(vk::Result::ERROR_UNKNOWN))?;
