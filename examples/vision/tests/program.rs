@@ -35,6 +35,29 @@ fn a_gpu_agrees_or_is_said_to_be_absent() {
     }
 }
 
+/// With the driver's files hidden, and where the system's loader finds libraries, none that is one.
+#[test]
+fn no_driver_is_one_clear_line() {
+    let empty = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-driver");
+    std::fs::create_dir_all(&empty).expect("a folder");
+    for library in ["libcuda.so", "libcuda.so.1"] {
+        std::fs::write(empty.join(library), "").expect("a file");
+    }
+    for device in ["vulkan", "cuda"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vision"));
+        command.args(["--device", device]).env("LD_LIBRARY_PATH", &empty);
+        command.env("VK_DRIVER_FILES", empty.join("none.json")).env("VK_ICD_FILENAMES", empty.join("none.json"));
+        let output = command.output().expect("starts");
+        let (said, shown) = (text(&output.stderr), text(&output.stdout));
+        assert_eq!(output.status.code(), Some(2), "{said}{shown}");
+        assert!(said.starts_with(&format!("{device}: ")) && said.lines().count() == 1 && shown.is_empty(), "{said}");
+    }
+    // The processor's way needs neither.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vision"));
+    command.env("LD_LIBRARY_PATH", &empty).env("VK_DRIVER_FILES", empty.join("none.json"));
+    assert_eq!(command.output().expect("starts").status.code(), Some(0));
+}
+
 #[test]
 fn what_is_not_there_is_one_clear_error() {
     let output = vision(&["--device", "tpu"]);
