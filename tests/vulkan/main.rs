@@ -11,6 +11,8 @@ mod device;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/element.rs"]
 mod element;
+#[path = "../conformance/families.rs"]
+mod families;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/interpret.rs"]
 mod interpret;
