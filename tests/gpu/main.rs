@@ -14,6 +14,8 @@ mod data;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/element.rs"]
 mod element;
+#[path = "../conformance/families.rs"]
+mod families;
 #[allow(dead_code, reason = "what is measured uses more of it")]
 mod functions;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
@@ -22,12 +24,21 @@ mod interpret;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/nn.rs"]
 mod nn;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/ops/mod.rs"]
+mod ops;
 mod products;
 mod program;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/random.rs"]
+mod random;
 mod rows;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/shape.rs"]
 mod shape;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/state.rs"]
+mod state;
 
 use case::Case;
 use tenfold_core::Device;
@@ -58,9 +69,10 @@ fn context(device: Device) -> PassContext {
     context
 }
 
-/// Every so manieth case of the suite, all with `TENFOLD_ALL=1`.
+/// Every so manieth case of each family of the suite, all with `TENFOLD_ALL=1`; of one with `TENFOLD_FAMILY=gather`.
 fn cases(few: usize) -> Vec<Case> {
     let step = if std::env::var_os("TENFOLD_ALL").is_some() { 1 } else { few };
-    let all = nn::cases().into_iter().chain(element::cases()).chain(shape::cases());
-    all.step_by(step).collect()
+    let only = std::env::var("TENFOLD_FAMILY").ok();
+    let wanted = families::FAMILIES.iter().filter(|(family, _)| only.as_deref().is_none_or(|only| only == *family));
+    wanted.flat_map(|(_, cases)| cases().into_iter().step_by(step)).collect()
 }
