@@ -10,13 +10,13 @@ use crate::package::Package;
 use crate::tflite::bytes_of;
 
 /// A model, and the elements that go in and out.
-struct Model {
-    name: &'static str,
+pub(crate) struct Model {
+    pub(crate) name: &'static str,
     shapes: [&'static str; 2],
     elements: [usize; 2],
 }
 
-const MODELS: [Model; 4] = [
+pub(crate) const MODELS: [Model; 4] = [
     Model { name: "kws", shapes: ["1, 49, 10, 1", "1, 12"], elements: [490, 12] },
     Model { name: "vww", shapes: ["1, 96, 96, 3", "1, 2"], elements: [27648, 2] },
     Model { name: "ic", shapes: ["1, 32, 32, 3", "1, 10"], elements: [3072, 10] },
@@ -77,11 +77,10 @@ const M55: Board = Board {
     ],
 };
 
-/// A crate with a function per model.
-fn library(board: &Board) -> Package {
+/// The library of a crate with a function per model, for a board.
+pub(crate) fn models(folder: &str, machine: &str) -> Package {
     let mut text = String::from("use tenfold::prelude::*;\n");
-    let package =
-        Package::new(&format!("tiny-{}", board.machine), "").env("TENFOLD_TARGET", &format!("arm/{}", board.machine));
+    let package = Package::new(folder, "").env("TENFOLD_TARGET", &format!("arm/{machine}"));
     package.write("Cargo.toml", &crate::package::manifest("tiny"));
     for Model { name, shapes: [input, result], .. } in &MODELS {
         let file = format!("tests/tflite/models/{name}.tflite");
@@ -92,6 +91,12 @@ fn library(board: &Board) -> Package {
     package.write("src/lib.rs", &text);
     let outcome = package.run("lib --output made");
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    package
+}
+
+/// The library, with what a linker needs beside it.
+fn library(board: &Board) -> Package {
+    let package = models(&format!("tiny-{}", board.machine), board.machine);
     // more than this test's other firmware has, as the board does
     let script = fs::read_to_string(root().join("tests/firmware/mps2.ld")).expect("the linker script");
     let script = script.replace("256K", board.bytes).replace("32K", board.bytes);

@@ -9,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 use tenfold_onnx::{Options, Port};
 
 use crate::firmware::{has_tools, root};
+use crate::integers;
 use crate::library::without_llvm;
 use crate::onnx::has_cc;
 use crate::package::{Package, manifest};
@@ -213,6 +214,12 @@ fn check(board: &Board) {
     let target = format!("arm/{}", board.machine);
     let package = package(&cases, &format!("cases-{}", board.machine)).env("TENFOLD_TARGET", &target);
     library(&cases, &package);
+    let functions = integers::disassembled(&package.path("made/libcases.a"));
+    for case in cases.iter().filter(|case| case.inputs.iter().chain(&case.results).all(|place| !place.is_float())) {
+        let (entry, kernels) = (format!("cases_{}", case.name), format!("{}.", case.name));
+        assert!(functions.contains_key(&entry), "{entry}");
+        integers::no_floats(board.machine, &functions, |name| name == entry || name.starts_with(&kernels));
+    }
     let script = fs::read_to_string(root().join("tests/firmware/mps2.ld")).expect("the linker script");
     let script = script.replace("256K", board.bytes).replace("32K", board.bytes);
     let script = script.replace("0x00000000", board.memory[0]).replace("0x20000000", board.memory[1]);

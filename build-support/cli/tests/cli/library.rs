@@ -1,5 +1,6 @@
 //! `cargo tenfold lib`: a library that programs in C call.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -212,12 +213,19 @@ fn a_program_in_c_calls_every_kind_of_function() {
 }
 
 /// What a library may leave to the linker: memory functions, and arithmetic that the target has no instructions for.
-fn allowed(name: &str, target: &str) -> bool {
+pub(crate) fn allowed(name: &str, target: &str) -> bool {
     let memory = ["memcpy", "memmove", "memset"].contains(&name);
     let arm = target.starts_with("thumb") && name.starts_with("__aeabi_") && !name.starts_with("__aeabi_unwind");
     let riscv = target.starts_with("riscv") && name.starts_with("__") && name.len() <= 16;
     let suffixes = ["sf2", "sf3", "df2", "df3", "sfsi", "sisf", "sidf", "disf", "didf", "dfsi", "dfdi", "sfdi", "di3"];
     memory || arm || riscv && suffixes.iter().any(|suffix| name.ends_with(suffix) || name.ends_with("sfdf2"))
+}
+
+/// What a header says that the library leaves to the linker.
+pub(crate) fn left(header: &str) -> BTreeSet<&str> {
+    let line = header.lines().find_map(|line| line.strip_prefix("/* What it leaves to the linker: "));
+    let line = line.and_then(|line| line.strip_suffix(". */")).expect("the line");
+    line.split(", ").filter(|name| *name != "nothing").collect()
 }
 
 #[test]
@@ -233,9 +241,7 @@ fn every_target_has_a_library_and_asks_for_little() {
         let header = package.read("c/made.h");
         let target = header.lines().next().and_then(|line| line.split_whitespace().nth(4)).expect("its name");
         let target = target.trim_end_matches('.');
-        let line = header.lines().find_map(|line| line.strip_prefix("/* What it leaves to the linker: "));
-        let line = line.and_then(|line| line.strip_suffix(". */")).expect("the line");
-        let wrong: Vec<&str> = line.split(", ").filter(|name| *name != "nothing" && !allowed(name, target)).collect();
+        let wrong: Vec<&str> = left(&header).into_iter().filter(|name| !allowed(name, target)).collect();
         assert!(wrong.is_empty(), "{target}: {wrong:?}");
         // Each function says how much stack it takes, and no frame is large.
         let stack: Vec<u32> =
@@ -244,6 +250,41 @@ fn every_target_has_a_library_and_asks_for_little() {
         assert!(stack.iter().all(|bytes| *bytes <= 2048), "{target}: {stack:?}");
         let hard = header.contains("#if defined(__arm__) && !defined(__ARM_PCS_VFP)\n#error");
         assert_eq!(hard, target.ends_with("hf"), "{target}");
+    }
+}
+
+/// The stack that a function takes is the least that its budget may be.
+#[test]
+fn a_budget_of_stack_is_held_to_the_byte() {
+    if without_llvm() {
+        return println!("left out: `TENFOLD_LLVM=none`, which does not know the stack");
+    }
+    let written = |budget: &str| {
+        format!(
+            "#[tensor_fn{budget}]\npub fn attention(q: Tensor<f32, 64, 32>, k: Tensor<f32, 32, 64>, v: Tensor<f32, 64, 32>) \
+             -> Tensor<f32, 64, 32> {{\n    matmul(softmax(matmul(q, k), axis = 1), v)\n}}\n"
+        )
+    };
+    let mut package = Package::new("lib-stack", "");
+    for target in ["llvm -mtriple=thumbv7em-none-eabihf -mcpu=cortex-m4", "llvm -mtriple=aarch64-unknown-linux-gnu"] {
+        package = package.env("TENFOLD_TARGET", target);
+        let run = |budget: &str| {
+            package.write("src/lib.rs", &format!("use tenfold::prelude::*;\n{}", written(budget)));
+            package.run("lib --output c")
+        };
+        assert_eq!(run("").code, Some(0), "{target}");
+        let header = package.read("c/lib_stack.h");
+        let bytes: u32 = header
+            .lines()
+            .find_map(|line| line.strip_prefix("#define LIB_STACK_ATTENTION_STACK_BYTES ")?.trim().parse().ok())
+            .unwrap_or_else(|| panic!("{target}: {header}"));
+        assert!(bytes > 128, "{target}: {bytes}");
+        let enough = run(&format!("(stack <= {bytes})"));
+        assert_eq!((enough.code, enough.stderr.as_str()), (Some(0), ""), "{target}");
+        let refused = run(&format!("(stack <= {})", bytes - 1));
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        let text = format!("error[T0603]: the stack must be at most {} bytes, but it is ", bytes - 1);
+        assert!(refused.stderr.starts_with(&text), "{refused:?}");
     }
 }
 

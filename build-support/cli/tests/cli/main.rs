@@ -6,6 +6,7 @@ mod cases;
 mod doctor;
 mod explain;
 mod firmware;
+mod integers;
 mod library;
 mod list;
 mod onnx;

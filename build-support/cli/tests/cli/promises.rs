@@ -55,16 +55,18 @@ const TARGETS: [Target; 7] = [
     riscv("llvm -mtriple=riscv64gc-unknown-none-elf -mattr=+v"),
 ];
 
-/// The functions of a disassembly: instructions and the functions that they name, by name.
+/// A function of a disassembly.
 #[derive(Default)]
-struct Function {
-    instructions: Vec<String>,
-    names: BTreeSet<String>,
+pub(crate) struct Function {
+    /// Its instructions.
+    pub(crate) instructions: Vec<String>,
+    /// The functions that they name.
+    pub(crate) names: BTreeSet<String>,
 }
 
 /// `00000000 <name>:` begins a function, `  0: 4770  bx lr` is an instruction, and `  4: R_ARM_THM_CALL  name` says whom the
 /// one before it names.
-fn functions(text: &str) -> BTreeMap<String, Function> {
+pub(crate) fn functions(text: &str) -> BTreeMap<String, Function> {
     let mut functions: BTreeMap<String, Function> = BTreeMap::new();
     let mut current = String::new();
     for line in text.lines() {
@@ -166,11 +168,12 @@ fn no_stack_grows_with_the_data() {
         return println!("left out: `TENFOLD_LLVM=none`, which has no LLVM to show");
     }
     let mut seen = 0;
-    for target in &TARGETS[2..4] {
+    for (target, triple) in TARGETS[2..4].iter().zip(["thumbv7em-none-eabihf", "thumbv8m.main-none-eabihf"]) {
         let Some((package, _)) = made(target, "promises-stack") else { continue };
         for name in ["dense", "powers", "push", "above", "split", "network", "sorted", "remainders"] {
-            let outcome = package.run(&format!("show --stage llvm {name}"));
+            let outcome = package.run(&format!("show --target {triple} --stage llvm {name}"));
             assert_eq!(outcome.code, Some(0), "{outcome:?}");
+            assert!(outcome.stdout.contains("target triple = \"thumb"), "{}", outcome.stdout);
             let mut is_first = false;
             for line in outcome.stdout.lines() {
                 let is_label = !line.starts_with(' ') && line.split(' ').next().is_some_and(|word| word.ends_with(':'));
