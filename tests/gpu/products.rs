@@ -56,6 +56,15 @@ fn convolution(dtype: DType) -> Case {
     m.done(&[y])
 }
 
+/// Of integers of 8 bits, as 32: four terms at once.
+fn bytes(name: &str, dtypes: [DType; 2], x: &[i64], w: &[i64]) -> Case {
+    let mut m = Make::new(name);
+    let (x, w) = (m.input(dtypes[0], &fixed(x)), m.input(dtypes[1], &fixed(w)));
+    let [x, w] = [x, w].map(|it| m.element(ElementOp::Cast(DType::I32), &[it]));
+    let y = m.emit(Op::MatMul, &[x, w]);
+    m.done(&[y])
+}
+
 fn cases() -> Vec<Case> {
     vec![
         product("half_whole", DType::BF16, &[128, 64], &[64, 128]),
@@ -127,6 +136,32 @@ fn warps_multiply_halves() {
         );
         assert!(backend.is_none() || copied > 0, "no chunk is copied as it lies");
         assert!(backend.is_none() || (large > 0) == (multiprocessors == "1"), "{large} large tiles");
+    }
+}
+
+/// Products of bytes are of four at once, as the instruction of words has them, for every pair of signs.
+#[test]
+fn words_multiply_bytes() {
+    let cases = vec![
+        bytes("bytes_whole", [DType::I8, DType::I8], &[40, 32], &[32, 33]),
+        bytes("bytes_left", [DType::U8, DType::U8], &[2, 6, 21], &[2, 21, 40]),
+        bytes("bytes_mixed", [DType::U8, DType::I8], &[70, 18], &[18, 9]),
+        bytes("bytes_turned", [DType::I8, DType::U8], &[24, 50], &[50, 24]),
+    ];
+    let backend = crate::backend();
+    for case in cases {
+        let device = Device::Sm80;
+        let case = interpret::prepare_with(case, &crate::context(device)).unwrap_or_else(|why| panic!("{why}"));
+        let Some(backend) = &backend else { continue };
+        for func in case.module.prims().filter(|func| func.kind == FuncKind::Device) {
+            let (_, text) = program::kernel(&case.module, func, device, backend).expect("PTX");
+            assert!(text.contains("dp4a."), "{}\n{text}", case.name);
+            if ptxas::path().is_some() {
+                let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
+                println!("{}: {usage:?}", case.name);
+                assert_eq!(usage.spills, 0, "{}: {usage:?}", case.name);
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! second is changed where signs do not fit: of arithmetic on bytes of one number in all lanes LLVM 22 does not find an
 //! end.
 
-use tenfold_core::Arch;
+use tenfold_core::{Arch, Device};
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Dot, Expr, ExprId, Intrinsic, Viewer};
 
@@ -49,6 +49,7 @@ impl<'c> Body<'_, 'c, '_> {
             Arch::X86_64 => self.unsigned_by_signed(*signed, x, y, sum),
             Arch::Aarch64 => self.of_equal_signs(*signed, x, y, sum),
             Arch::Arm => self.in_halves(*signed, x, y, sum),
+            Arch::Other if self.cx.target.device.is_some_and(Device::is_ptx) => self.of_words(*signed, x, y, sum),
             Arch::Riscv32 | Arch::Riscv64 | Arch::Wasm32 | Arch::Other => None,
         };
         Ok(native.or_else(|| self.in_pairs(*signed, x, y, sum)).unwrap_or_else(|| self.one_by_one(*signed, x, y, sum)))
@@ -143,7 +144,7 @@ impl<'c> Body<'_, 'c, '_> {
             let (base, at) = (self.base(buf)?, self.as_index(first)?);
             let size = self.prim.buffers[buf.0 as usize].dtype.size_bytes() as u32;
             let place = ir.element(ir.int(8 * size), base, at);
-            return Ok(ir.load(ir.int(32), place, size));
+            return Ok(ir.load(ir.int(32), place, self.alignment(buf, first)));
         }
         let (mut word, width) = (None, 32 / args.len().max(1) as i64);
         for (n, arg) in (0..).zip(args) {
@@ -225,6 +226,13 @@ impl<'c> Body<'_, 'c, '_> {
             // x y = x (y - 128) + 128 x, and as a number with a sign 128 is -128
             [true, false] => add("sdot", ir.sub(sum, add("sdot", zero, x, signs)), x, ir.xor(y, signs)),
         })
+    }
+
+    /// The bytes of a thread's words, by PTX's `dp4a`.
+    fn of_words(&self, signed: [bool; 2], x: Value<'c>, y: Value<'c>, sum: Value<'c>) -> Option<Value<'c>> {
+        let [x_sign, y_sign] = signed.map(|signed| if signed { "s" } else { "u" });
+        let name = format!("llvm.nvvm.idp4a.{x_sign}.{y_sign}");
+        (x.ty().lanes() == 1).then(|| self.cx.ir.intrinsic(&name, &[], &[x, y, sum]))
     }
 
     /// Bytes at even places and those at odd ones, each with 16 bits, by the sums of two products that microcontrollers

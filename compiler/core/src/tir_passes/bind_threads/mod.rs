@@ -79,10 +79,9 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
             if told > 0 { told } else { largest }
         });
         let meeting = Meeting::of(context).unwrap_or(Meeting::Group);
-        let words = !context.target.device.is_some_and(Device::is_ptx);
         let warpgroups = context.target.device.is_some_and(Device::has_warpgroups);
         let free = free.clone();
-        let mut bind = Bind { b, free, strict, meeting, words, multiprocessors, warpgroups, taken: Vec::new() };
+        let mut bind = Bind { b, free, strict, meeting, multiprocessors, warpgroups, taken: Vec::new() };
         let body = bind.host(body);
         taken = bind.taken;
         body
@@ -124,8 +123,6 @@ struct Bind<'a> {
     strict: bool,
     /// How threads reduce together.
     meeting: Meeting,
-    /// Whether products of 8-bit integers take four terms at once.
-    words: bool,
     /// Of the device, if its warps multiply matrices.
     multiprocessors: Option<i64>,
     /// Whether four warps multiply together there.

@@ -117,8 +117,7 @@ struct Staged {
 impl Tiles {
     /// The tiles of a product, if the nest is one and large enough.
     pub(super) fn find(bind: &mut Bind<'_>, outer: &[Loop], body: &Stmt) -> Option<Tiles> {
-        let product = Product::find(bind, outer, body)?;
-        let product = if bind.words { product.in_words(bind) } else { product };
+        let product = Product::find(bind, outer, body)?.in_words(bind);
         let func = bind.b.func();
         let known = |loops: &[Loop]| loops.iter().try_fold(1i64, |n, l| n.checked_mul(constant(func, l.extent)?));
         let extents = Extents { batch: known(&product.batch), rows: known(&product.rows), cols: known(&product.cols) };
