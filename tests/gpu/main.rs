@@ -14,6 +14,7 @@ mod data;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/element.rs"]
 mod element;
+mod elements;
 #[path = "../conformance/families.rs"]
 mod families;
 #[allow(dead_code, reason = "what is measured uses more of it")]

@@ -1,10 +1,12 @@
 //! `FlattenBuffer`: buffers become one-dimensional, and accesses have one index.
 //!
 //! Behind `LowerOpaqueBlock`, and behind the proof of accesses, which needs axes. An element stands where its buffer's
-//! strides say; an allocation with strides has room for the gaps between them.
+//! strides say; an allocation with strides has room for the gaps between them. Indices that are the places of one number
+//! among the buffer's elements, quotients and remainders by its extents, are that number again.
 
 use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, BufferData, Builder, Expr, ExprId, ExprMap, Phase, PrimFunc, Scope, Stmt, Ty};
 
 use super::rewrite_body;
@@ -75,6 +77,9 @@ fn flat_index(b: &mut Builder, strides: &[Vec<IntExpr>], buf: BufId, index: &[Ex
         let one = b.to_index(one);
         return b.raw(Expr::Ramp(flat, one, lanes), Ty { lanes, ..Ty::index() });
     }
+    if let Some(number) = number(b, buf, index) {
+        return b.to_index(number);
+    }
     let mut flat = None;
     for (i, stride) in index.iter().zip(&strides[buf.0 as usize]) {
         let i = b.to_index(*i);
@@ -90,6 +95,22 @@ fn flat_index(b: &mut Builder, strides: &[Vec<IntExpr>], buf: BufId, index: &[Ex
         });
     }
     flat.unwrap_or_else(|| b.index(0))
+}
+
+/// The number whose places in a buffer without gaps indices are, written as `number / (m n), number / n % m, number % n`.
+fn number(b: &mut Builder, buf: BufId, index: &[ExprId]) -> Option<ExprId> {
+    let data = b.buf(buf).clone();
+    let (last, _) = index.split_last().filter(|(_, outer)| !outer.is_empty() && data.strides.is_none())?;
+    let Expr::Binary(BinaryOp::RemEuclid, number, _) = *b.func().exprs.get(*last) else { return None };
+    let mut rest = number;
+    for (i, extent) in index.iter().zip(&data.shape).skip(1).rev() {
+        let extent = b.int_expr(extent);
+        if *i != b.binary(BinaryOp::RemEuclid, rest, extent) {
+            return None;
+        }
+        rest = b.binary(BinaryOp::DivEuclid, rest, extent);
+    }
+    (index[0] == rest).then_some(number)
 }
 
 fn stores(b: &mut Builder, strides: &[Vec<IntExpr>], stmt: Stmt) -> Stmt {

@@ -11,6 +11,7 @@
 //! - a nest whose turns are sums of columns: a warp or a group a turn, which keeps what it uses again in registers
 //!   (`registers`);
 //! - a nest whose turns have loops inside that threads share: a group a turn, its threads side by side (`rows`);
+//! - a nest of loops whose turns are elements that lie side by side in memory: a thread a vector of them (`elements`);
 //! - a nest of loops whose turns are proven to touch elements of their own: a thread a turn;
 //! - anything else: one group, of which one thread does what cannot be shared.
 //!
@@ -18,6 +19,7 @@
 //! alone. What is computed does not change but for the order of sums that threads share, which strict functions do not
 //! share.
 
+mod elements;
 mod held;
 mod matrices;
 mod product;
@@ -176,9 +178,14 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        name: "vectors",
+        reason: "a thread reads and writes neighbours at once, in accesses of 16 bytes",
+        kernel: elements::vectors,
+    },
+    Rule {
         name: "turns",
         reason: "turns that touch elements of their own wait for nobody: a thread each, neighbours side by side",
-        kernel: |bind, loops, body| (!loops.is_empty()).then(|| bind.turns(loops, body.clone())),
+        kernel: elements::turns,
     },
 ];
 
