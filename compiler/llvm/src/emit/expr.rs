@@ -253,13 +253,31 @@ impl<'c> Body<'_, 'c, '_> {
                 self.picked(ty, first, by, &mut |at| ir.load(memory, ir.element(memory.lane(), base, at), align))
             );
         }
-        let at = self.as_index(*index)?;
-        let mut all = ir.poison(memory);
-        for lane in 0..u32::from(ty.lanes) {
-            let place = ir.element(memory.lane(), base, ir.extract(at, lane));
-            all = ir.insert(all, ir.load(memory.lane(), place, align), lane);
-        }
+        let places = self.places(*index, base, memory)?;
+        let loaded = places.into_iter().map(|place| ir.load(memory.lane(), place, align));
+        let all = loaded.zip(0..).fold(ir.poison(memory), |all, (element, lane)| ir.insert(all, element, lane));
         Ok(self.loaded(ty, all))
+    }
+
+    /// Where the elements of a vector lie: at one place and so far behind it each where they are evenly apart, as
+    /// addresses have room for such distances, and a vector of numbers would be taken apart for them.
+    fn places(&mut self, index: ExprId, base: Value<'c>, memory: Type<'c>) -> Result<Vec<Value<'c>>> {
+        let (ir, lanes) = (self.cx.ir, memory.lanes());
+        let (first, step) = match self.node(index) {
+            Expr::Ramp(first, step, _) => (*first, *step),
+            _ => {
+                let at = self.as_index(index)?;
+                return Ok((0..lanes).map(|lane| ir.element(memory.lane(), base, ir.extract(at, lane))).collect());
+            }
+        };
+        let literal = self.prim.literal(step);
+        let (first, step) = (self.as_index(first)?, self.as_index(step)?);
+        let base = ir.element(memory.lane(), base, first);
+        let apart = |lane: u32| match literal {
+            Some(by) => ir.const_int(first.ty(), by.wrapping_mul(i64::from(lane))),
+            None => ir.mul(step, ir.const_int(first.ty(), i64::from(lane))),
+        };
+        Ok((0..lanes).map(|lane| ir.element(memory.lane(), base, apart(lane))).collect())
     }
 
     /// Every so manieth element, out of vectors that together hold all from the first to the last one.
@@ -312,10 +330,8 @@ impl<'c> Body<'_, 'c, '_> {
             }
             return Ok(());
         }
-        let at = self.as_index(*index)?;
-        for lane in 0..u32::from(ty.lanes) {
-            let place = ir.element(memory.lane(), base, ir.extract(at, lane));
-            ir.store(ir.extract(value, lane), place, align);
+        for (lane, place) in self.places(*index, base, memory)?.into_iter().enumerate() {
+            ir.store(ir.extract(value, lane as u32), place, align);
         }
         Ok(())
     }
