@@ -49,11 +49,7 @@ fn until(module: &mut Module, from: &str, to: &str, context: &PassContext) -> Re
 }
 
 /// Takes a case through the pipeline; the interpreter of tir must give the same before and after each phase.
-pub(crate) fn prepare(case: Case, target: &Target) -> Result<Prepared, String> {
-    prepare_with(case, &PassContext::new(target.clone()))
-}
-
-/// The same under settings of passes.
+#[allow(dead_code, reason = "the suite of operators takes levels")]
 pub(crate) fn prepare_with(case: Case, context: &PassContext) -> Result<Prepared, String> {
     let Case { name, module, syms, given, wanted } = case;
     let prepared = prepare_all(&name, module, vec![Setting { syms, given, wanted }], context)?;
@@ -65,8 +61,7 @@ pub(crate) fn prepare_with(case: Case, context: &PassContext) -> Result<Prepared
 pub(crate) fn prepare_for(case: Case, context: &PassContext, layout: &Target) -> Result<Prepared, String> {
     let Case { name, module, syms, given, wanted } = case;
     let layout = context.with_target(layout.clone());
-    let settings = vec![Setting { syms, given, wanted }];
-    let prepared = stages(&name, module, settings, (&layout, context)).map_err(|e| format!("{name}: {e}"))?;
+    let prepared = prepare_shared(&name, module, vec![Setting { syms, given, wanted }], (&layout, context))?;
     prepared.into_iter().next().ok_or_else(|| format!("{name}: nothing to call it with"))
 }
 
@@ -82,14 +77,24 @@ struct Call {
 }
 
 /// Takes a function through the pipeline once and through the interpreters with everything that it is called with.
+#[allow(dead_code, reason = "the random crates use it")]
 pub(crate) fn prepare_all(
     name: &str,
     module: Module,
     settings: Vec<Setting>,
     context: &PassContext,
 ) -> Result<Vec<Prepared>, String> {
-    let prepared = stages(name, module, settings, (context, context));
-    prepared.map_err(|e| format!("{name}: {e}"))
+    prepare_shared(name, module, settings, (context, context))
+}
+
+/// The same with the first part of the pipeline in a context of its own, as variants share it.
+pub(crate) fn prepare_shared(
+    name: &str,
+    module: Module,
+    settings: Vec<Setting>,
+    contexts: (&PassContext, &PassContext),
+) -> Result<Vec<Prepared>, String> {
+    stages(name, module, settings, contexts).map_err(|e| format!("{name}: {e}"))
 }
 
 fn stages(

@@ -14,6 +14,7 @@ use tenfold_ir::{DType, Scalar};
 use crate::case::{Case, Make, fixed};
 use crate::element::signs_of_zeros;
 use crate::interpret::{self, Actual, Prepared};
+use crate::kinds;
 use crate::native;
 use crate::program::{self, AARCH64, Machine};
 
@@ -37,7 +38,7 @@ pub(crate) fn cases(level: &str) -> Vec<Case> {
             let floats =
                 [products(dtype), windows(dtype), squares(), rows(dtype), elements(dtype), symbolic(), halves()];
             let floats = floats.into_iter().chain([signs_of_zeros(dtype)]);
-            floats.chain(attentions()).chain(bytes()).chain(words_of_halves()).collect()
+            floats.chain(attentions()).chain(bytes()).chain(words_of_halves()).chain(kinds::cases()).collect()
         }
     }
 }

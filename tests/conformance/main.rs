@@ -6,6 +6,7 @@ mod case;
 mod data;
 mod element;
 mod interpret;
+mod kinds;
 mod levels;
 mod math;
 mod native;

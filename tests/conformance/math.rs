@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use tenfold_core::pass::{self, PassContext};
-use tenfold_core::{PIPELINE, Target};
+use tenfold_core::{Backend, PIPELINE, Target};
 use tenfold_ir::eval::{Bounded, binary_ulps, largest, scalar_ops, ulp, ulps};
 use tenfold_ir::op::{BinaryOp, UnaryOp};
 use tenfold_ir::tir::{Access, BufUse, Builder, IterKind, PrimFunc, Stmt};
@@ -16,6 +16,7 @@ use crate::data::{Random, magnitudes};
 use crate::element::math;
 use crate::interpret::{Actual, Prepared};
 use crate::native;
+use crate::native::runnable::{Level, Levels};
 
 const SAMPLES: usize = 60_000;
 
@@ -118,6 +119,13 @@ struct Worst {
     at: String,
 }
 
+impl Worst {
+    /// What is wrong with a code, if anything is.
+    fn beyond(&self, code: &str) -> Option<String> {
+        (self.beyond > 0).then(|| format!("{code}: {} beyond, worst {:.3} at {}", self.beyond, self.ulps, self.at))
+    }
+}
+
 fn measure(f: Math, dtype: DType, inputs: &[Vec<Scalar>], found: &[Scalar]) -> Worst {
     let mut worst = Worst { ulps: 0.0, beyond: 0, at: String::new() };
     for (n, got) in found.iter().enumerate() {
@@ -136,64 +144,69 @@ fn measure(f: Math, dtype: DType, inputs: &[Vec<Scalar>], found: &[Scalar]) -> W
 
 #[test]
 fn expansions_stay_in_their_bounds() {
-    let target = Target::from_triple(&native::host(), &[]);
+    let (levels, backends) = (Levels::here(), native::backends());
     let binary = BinaryOp::ALL.iter().copied().filter(|op| binary_ulps(*op) > 0.5);
     let functions: Vec<Math> = math().into_iter().map(Math::Unary).chain(binary.map(Math::Binary)).collect();
     let mut errors = Vec::new();
-    for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+    for (turn, dtype) in [DType::F16, DType::BF16, DType::F32, DType::F64].into_iter().enumerate() {
         let inputs: Vec<Vec<Vec<Scalar>>> = functions
             .iter()
             .enumerate()
             .map(|(n, f)| (0..f.operands()).map(|k| samples(dtype, (10 * n + k) as u64)).collect())
             .collect();
-        let cases: Vec<Prepared> = functions
-            .iter()
-            .zip(&inputs)
-            .enumerate()
-            .map(|(n, (f, inputs))| prepared(&format!("math_{n}_{dtype}"), *f, dtype, inputs, &target))
-            .collect();
-        for backend in native::backends() {
-            let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("math").join(dtype.name());
-            let folder = folder.join(backend.name());
-            let all = native::outputs(&cases, &*backend, &target, &folder).expect("the functions can be built");
-            for ((f, inputs), bytes) in functions.iter().zip(&inputs).zip(all) {
-                let found = bytes.chunks_exact(dtype.size_bytes()).map(|b| Scalar::from_le_bytes(dtype, b));
-                let worst = measure(*f, dtype, inputs, &found.collect::<Vec<_>>());
-                println!("{:5} {dtype} {f:?}: {:.3} ulp at {}", backend.name(), worst.ulps, worst.at);
-                if worst.beyond > 0 {
-                    let (beyond, name) = (worst.beyond, backend.name());
-                    errors.push(format!(
-                        "{name} {dtype} {f:?}: {beyond} beyond, worst {:.3} at {}",
-                        worst.ulps, worst.at
-                    ));
-                }
+        for level in levels.of_case(turn) {
+            for backend in backends.iter().filter(|backend| level.is_baseline() || backend.name() == "llvm") {
+                errors.extend(beyond(&functions, &inputs, dtype, level, &**backend));
             }
         }
     }
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
+/// Which functions are beyond their bounds in the code for a level.
+fn beyond(
+    functions: &[Math],
+    inputs: &[Vec<Vec<Scalar>>],
+    dtype: DType,
+    level: &Level,
+    backend: &dyn Backend,
+) -> Vec<String> {
+    let of = functions.iter().zip(inputs).enumerate();
+    let of = of.map(|(n, (f, inputs))| prepared(&format!("math_{n}_{dtype}"), *f, dtype, inputs, &level.target));
+    let (cases, code) = (of.collect::<Vec<_>>(), format!("{} {} {dtype}", backend.name(), level.name));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("math").join(code.replace(' ', "-"));
+    let all = native::outputs(&cases, backend, &level.target, &folder).expect("the functions can be built");
+    let mut errors = Vec::new();
+    for ((f, inputs), bytes) in functions.iter().zip(inputs).zip(all) {
+        let found = bytes.chunks_exact(dtype.size_bytes()).map(|b| Scalar::from_le_bytes(dtype, b));
+        let worst = measure(*f, dtype, inputs, &found.collect::<Vec<_>>());
+        println!("{code} {f:?}: {:.3} ulp at {}", worst.ulps, worst.at);
+        errors.extend(worst.beyond(&format!("{code} {f:?}")));
+    }
+    errors
+}
+
 /// A prime, so that samples share no pattern of bits.
 const STRIDE: usize = 50_021;
 
-/// Each so many of all `f32`, through the last back end that there is.
+/// Each so many of all `f32`, through the last back end that there is; functions take the levels in turn.
 #[test]
 fn f32s_stay_in_their_bounds() {
     let stride = std::env::var("TENFOLD_F32_STRIDE").ok().and_then(|n| n.parse().ok()).unwrap_or(STRIDE).max(1);
-    let target = Target::from_triple(&native::host(), &[]);
-    let backends = native::backends();
+    let (levels, backends) = (Levels::here(), native::backends());
     let backend = backends.last().expect("a back end");
     let functions = math().into_iter().map(Math::Unary);
     let mut errors = Vec::new();
-    for f in functions {
+    for (turn, f) in (0..).zip(functions) {
+        let level = levels.in_turn(turn);
         let (mut worst, mut count) = (Worst { ulps: 0.0, beyond: 0, at: String::new() }, 0);
         for (chunk, first) in (0..1_u64 << 32).step_by(stride << 20).enumerate() {
             let bits = (first..1 << 32).step_by(stride).take(1 << 20);
             let inputs = vec![bits.map(|bits| Scalar { dtype: DType::F32, bits }).collect::<Vec<_>>()];
             count += inputs[0].len();
-            let case = prepared("f32", f, DType::F32, &inputs, &target);
+            let case = prepared("f32", f, DType::F32, &inputs, &level.target);
             let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("f32").join(format!("{f:?}{chunk}"));
-            let all = native::outputs(&[case], &**backend, &target, &folder).expect("the function can be built");
+            let all = native::outputs(&[case], &**backend, &level.target, &folder).expect("the function can be built");
             let found = all[0].chunks_exact(4).map(|b| Scalar::from_le_bytes(DType::F32, b)).collect::<Vec<_>>();
             let part = measure(f, DType::F32, &inputs, &found);
             worst.beyond += part.beyond;
@@ -202,10 +215,8 @@ fn f32s_stay_in_their_bounds() {
             }
             let _ = std::fs::remove_dir_all(&folder);
         }
-        println!("{f:?}: {:.3} ulp of {count} at {}", worst.ulps, worst.at);
-        if worst.beyond > 0 {
-            errors.push(format!("{f:?}: {} beyond, worst {:.3} at {}", worst.beyond, worst.ulps, worst.at));
-        }
+        println!("{} {f:?}: {:.3} ulp of {count} at {}", level.name, worst.ulps, worst.at);
+        errors.extend(worst.beyond(&format!("{} {f:?}", level.name)));
     }
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }

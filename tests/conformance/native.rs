@@ -1,6 +1,6 @@
 //! Compiled cases: many functions in one shared object, called through shims in C.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,20 @@ use std::time::Instant;
 
 use libloading::Library;
 use tenfold::rt::Context;
+use tenfold_core::pass::PassContext;
 use tenfold_core::{Backend, CodegenOptions, Target, constant_symbol};
 use tenfold_ir::tir::{BufUse, Elem, Param, PrimFunc, Scope};
 use tenfold_ir::{ConstBytes, DType, Function, Module, Scalar};
 
+use crate::case::Case;
 use crate::interpret::outside::IN_C;
 use crate::interpret::{Actual, Prepared, check, check_defined};
+
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "runnable.rs"]
+pub(crate) mod runnable;
+
+use runnable::{Level, Levels};
 
 /// Bytes around every buffer that must stay as they are.
 const FENCE: usize = 64;
@@ -303,27 +311,40 @@ pub(crate) fn backends_in(folder: PathBuf) -> Vec<Box<dyn Backend>> {
     all
 }
 
-/// What is wrong with cases over all back ends, each case by its name; empty if nothing is.
-pub(crate) fn run(cases: Vec<crate::case::Case>, topic: &str) -> Vec<String> {
-    let target = Target::from_triple(&host(), &[]);
-    let count = cases.len();
-    let start = Instant::now();
+/// What is wrong with cases over all back ends and levels, each case by its name; empty if nothing is.
+pub(crate) fn run(cases: Vec<Case>, topic: &str) -> Vec<String> {
+    let levels = Levels::here();
+    let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    assert_eq!(names.len(), cases.len(), "two cases of {topic} have one name");
+    let mut errors = Vec::new();
+    for level in levels.all() {
+        let has = |n: &usize| levels.of_case(*n).iter().any(|of| of.name == level.name);
+        let of: Vec<Case> = (0..cases.len()).filter(has).map(|n| cases[n].clone()).collect();
+        if !of.is_empty() {
+            errors.extend(run_at(level, levels.layout(level), of, topic));
+        }
+    }
+    errors
+}
+
+/// The same at one level.
+fn run_at(level: &Level, layout: &Target, cases: Vec<Case>, topic: &str) -> Vec<String> {
+    let (count, start, context) = (cases.len(), Instant::now(), PassContext::new(level.target.clone()));
     let (mut prepared, mut errors) = (Vec::new(), Vec::new());
-    let mut seen = BTreeMap::new();
     for case in cases {
-        assert!(seen.insert(case.name.clone(), ()).is_none(), "two cases are called {}", case.name);
-        match crate::interpret::prepare(case, &target) {
+        match crate::interpret::prepare_for(case, &context, layout) {
             Ok(case) => prepared.push(case),
             Err(e) => errors.push(e),
         }
     }
     let mut times = format!("{:.1} s passes and interpreters", start.elapsed().as_secs_f64());
-    for backend in backends() {
+    for backend in backends().into_iter().filter(|backend| level.is_baseline() || backend.name() == "llvm") {
         let start = Instant::now();
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance").join(topic).join(backend.name());
-        errors.extend(compare(&prepared, &*backend, &target, &folder));
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance").join(topic);
+        let folder = folder.join(level.name).join(backend.name());
+        errors.extend(compare(&prepared, &*backend, &level.target, &folder));
         times += &format!(", {:.1} s {}", start.elapsed().as_secs_f64(), backend.name());
     }
-    println!("{topic}: {count} functions, {} mistakes, {times}", errors.len());
-    errors
+    println!("{topic}, {}: {count} functions, {} mistakes, {times}", level.name, errors.len());
+    errors.into_iter().map(|error| format!("{}: {error}", level.name)).collect()
 }

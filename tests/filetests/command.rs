@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use tenfold_core::pass::{self, PassContext};
-use tenfold_core::{Device, PIPELINE, Target};
+use tenfold_core::{Backend, Device, PIPELINE, Target};
 use tenfold_ir::arith::Sym;
 use tenfold_ir::eval::Bounded;
 use tenfold_ir::{DType, Function, Module, relax, tir};
 
 use crate::case::{Case, Given};
 use crate::file::{File, difference};
+use crate::native::runnable::{Level, Levels};
 use crate::{interpret, native};
 
 /// The lines that a file's command gives.
@@ -117,21 +118,34 @@ fn line(dtype: DType, cells: &[Option<Bounded>]) -> String {
 
 /// What the function leaves, by the interpreter; every back end must agree.
 fn call(file: &File) -> Result<Vec<String>, String> {
-    let target = Target::from_triple(&native::host(), &[]);
+    let (levels, backends) = (Levels::here(), native::backends());
+    // Files take the levels above the baseline in turn, by what stands in them.
+    let turn = file.source.bytes().map(usize::from).sum();
+    let above = levels.of_case(turn).into_iter().filter(|level| !level.is_baseline());
+    let at = |level: &Level| call_at(file, &levels, level, &backends).map_err(|e| format!("{}: {e}", level.name));
+    // What floats give may differ from level to level in its last bits: it is compared with the interpreter alone.
+    let lines = at(levels.baseline())?;
+    above.map(at).collect::<Result<Vec<_>, String>>()?;
+    Ok(lines)
+}
+
+/// The same for one level.
+fn call_at(file: &File, levels: &Levels, level: &Level, backends: &[Box<dyn Backend>]) -> Result<Vec<String>, String> {
     let syms: Vec<(Sym, i64)> = file.syms.iter().map(|(n, v)| (Sym::new(n), *v)).collect();
     let given: Vec<Given> = file.inputs.iter().map(|i| Given { cells: i.cells.clone(), strides: Vec::new() }).collect();
     let name = file.module.entry.clone();
     let prepared = match file.module.functions.get(&name) {
         Some(Function::Relax(_)) => {
-            interpret::prepare(Case { name, module: file.module.clone(), syms, given, wanted: Vec::new() }, &target)?
+            let case = Case { name, module: file.module.clone(), syms, given, wanted: Vec::new() };
+            interpret::prepare_for(case, &PassContext::new(level.target.clone()), levels.layout(level))?
         }
-        Some(Function::Prim(_)) => interpret::prepare_prim(file.module.clone(), &syms, given, &target)?,
+        Some(Function::Prim(_)) => interpret::prepare_prim(file.module.clone(), &syms, given, &level.target)?,
         None => return Err("there is no function".into()),
     };
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("filetests").join(&prepared.name);
-    for backend in native::backends() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("filetests").join(&prepared.name).join(level.name);
+    for backend in backends.iter().filter(|backend| level.is_baseline() || backend.name() == "llvm") {
         let folder = folder.join(backend.name());
-        let errors = native::compare(std::slice::from_ref(&prepared), &*backend, &target, &folder);
+        let errors = native::compare(std::slice::from_ref(&prepared), &**backend, &level.target, &folder);
         if let Some(first) = errors.first() {
             return Err(first.clone());
         }

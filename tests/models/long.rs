@@ -8,6 +8,7 @@ use crate::case::{Case, Given};
 use crate::interpret;
 use crate::long_graphs::{GRAPHS, graph};
 use tenfold_core::Target;
+use tenfold_core::pass::PassContext;
 
 const OPERATORS: usize = 1_000;
 /// Bytes: fewer for each operator than a frame of a debug build takes.
@@ -33,7 +34,7 @@ fn through(module: Module) {
     let given = vec![Given { cells, strides: Vec::new() }];
     let module = Module { functions: [(again.name.clone(), Function::Relax(again))].into(), ..module };
     let case = Case { name: module.entry.clone(), given, module, syms: Vec::new(), wanted: Vec::new() };
-    let target = Target::from_triple("x86_64-unknown-linux-gnu", &[]);
-    let prepared = interpret::prepare(case, &target).expect("the interpreters agree");
+    let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
+    let prepared = interpret::prepare_with(case, &context).expect("the interpreters agree");
     assert!(prepared.expected.values().flatten().any(Option::is_some));
 }

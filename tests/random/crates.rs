@@ -1,8 +1,9 @@
-//! Random programs through the attribute and the build script: many functions in one crate, which is built by real cargo,
-//! runs, and writes what each call gives.
+//! Random programs through the attribute and the build script: many functions in one crate with all their variants, which
+//! is built by real cargo, runs at each level of the processor, and writes what each call gives.
 
 use std::fmt::Write;
 use std::fs;
+use std::process::Command;
 
 use tenfold_core::Target;
 use tenfold_core::pass::PassContext;
@@ -12,6 +13,7 @@ use crate::data::Random;
 use crate::harness::{End, number};
 use crate::interpret::{Actual, Prepared, check_defined, prepare_all};
 use crate::native;
+use crate::native::runnable::{Level, Levels};
 use crate::package::{BUILD_SCRIPT, Package, manifest};
 use crate::program::{Signature, statements, write};
 use crate::programs::settings;
@@ -73,19 +75,35 @@ fn wrong(name: &str, functions: &[Function]) -> Option<(u64, String)> {
     let mut library =
         "//! Random programs.\n#![allow(missing_docs, clippy::all)]\nuse tenfold::prelude::*;\n\n".to_string();
     functions.iter().for_each(|f| library += &f.text);
-    let package = Package::bare(name);
+    let package = Package::bare(name).env("TENFOLD_VARIANTS", "all");
     package.write("Cargo.toml", &manifest(name, "2024"));
     package.write("build.rs", BUILD_SCRIPT);
     package.write("src/lib.rs", &library);
     package.write("src/main.rs", &main_file(functions).replace("CRATE", &name.replace('-', "_")));
     let input = package.directory.join("in.bin");
     fs::write(&input, arguments(functions)).expect("the arguments can be written");
-    let done = package.cargo(&["run", "--quiet"]);
-    if !done.success {
-        let seed = functions.iter().find(|f| done.stderr.contains(&format!("program_{}", f.seed)));
-        return Some((seed.map_or(functions[0].seed, |f| f.seed), done.stderr));
+    let built = package.cargo(&["build", "--quiet"]);
+    if !built.success {
+        let seed = functions.iter().find(|f| built.stderr.contains(&format!("program_{}", f.seed)));
+        return Some((seed.map_or(functions[0].seed, |f| f.seed), built.stderr));
     }
-    let output = fs::read(package.directory.join("out.bin")).unwrap_or_default();
+    Levels::here().all().iter().find_map(|level| {
+        let (seed, error) = wrong_at(level, &package, functions)?;
+        Some((seed, format!("{}: {error}", level.name)))
+    })
+}
+
+/// The first of a built crate's functions whose code for a level is wrong.
+fn wrong_at(level: &Level, package: &Package, functions: &[Function]) -> Option<(u64, String)> {
+    let file = package.directory.join("out.bin");
+    let _ = fs::remove_file(&file);
+    let mut program = Command::new(package.program("debug"));
+    let ran = program.current_dir(&package.directory).env("TENFOLD_VARIANT", level.name).output();
+    let ran = ran.expect("the program starts");
+    if !ran.status.success() {
+        return Some((functions[0].seed, String::from_utf8_lossy(&ran.stderr).into_owned()));
+    }
+    let output = fs::read(&file).unwrap_or_default();
     let mut left = output.as_slice();
     functions.iter().find_map(|f| {
         let error = f.calls.iter().find_map(|call| compare(call, &mut left).err())?;

@@ -1,4 +1,5 @@
-//! Runs cases in batches until time is up or enough have run.
+//! Runs cases in batches until time is up or enough have run. A batch is for one level of the processor: case `n` takes
+//! level `n / 48` of those that run here, in turn.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,8 +13,9 @@ use tenfold_ir::Module;
 use crate::case::Setting;
 use crate::coverage::Coverage;
 use crate::data::Random;
-use crate::interpret::{Prepared, prepare_all};
+use crate::interpret::{Prepared, prepare_shared};
 use crate::native;
+use crate::native::runnable::{Level, Levels};
 
 /// Functions that one object holds: a C compiler starts once for all of them.
 const BATCH: u64 = 48;
@@ -33,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) disabled: Vec<&'static str>,
     /// Settings that change what optional passes do.
     pub(crate) config: Vec<(&'static str, &'static str)>,
+    /// Whether constants are laid out for the widest variant, as in a release, and not for the code itself.
+    pub(crate) shared: bool,
 }
 
 impl Settings {
@@ -47,7 +51,7 @@ impl Settings {
             disabled.dedup();
         }
         let config = CONFIG.iter().filter(|_| random.below(3) == 0).copied().collect();
-        Settings { opt_level: (seed % 4) as u32, disabled, config }
+        Settings { opt_level: (seed % 4) as u32, disabled, config, shared: random.below(2) == 0 }
     }
 
     pub(crate) fn context(&self, target: &Target) -> PassContext {
@@ -117,7 +121,7 @@ impl Clock {
 
 /// Where cases run.
 pub(crate) struct Bench {
-    target: Target,
+    levels: Levels,
     backends: Vec<Box<dyn Backend>>,
     /// Cases that fail.
     folder: PathBuf,
@@ -136,14 +140,21 @@ impl Bench {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("random").join(topic);
         let objects = folder.join(format!("run-{}", std::process::id()));
         let backends = native::backends_in(objects.join("source"));
-        Bench { target: Target::from_triple(&native::host(), &[]), backends, folder, objects }
+        Bench { levels: Levels::here(), backends, folder, objects }
+    }
+
+    /// The level of a case.
+    fn level(&self, seed: u64) -> &Level {
+        self.levels.in_turn(seed / BATCH)
     }
 
     /// The case behind the pipeline; a panic is a mistake too.
-    fn prepare(&self, trial: &Trial, settings: &Settings) -> Result<Vec<Prepared>, String> {
-        let context = settings.context(&self.target);
+    fn prepare(&self, trial: &Trial, settings: &Settings, level: &Level) -> Result<Vec<Prepared>, String> {
+        let context = settings.context(&level.target);
+        let layout = if settings.shared { self.levels.layout(level) } else { &level.target };
+        let layout = context.with_target(layout.clone());
         let Trial { name, module, settings } = trial.clone();
-        let done = catch_unwind(AssertUnwindSafe(|| prepare_all(&name, module, settings, &context)));
+        let done = catch_unwind(AssertUnwindSafe(|| prepare_shared(&name, module, settings, (&layout, &context))));
         done.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or(panic.downcast_ref::<&str>().copied());
@@ -151,7 +162,7 @@ impl Bench {
         })
     }
 
-    fn compare(&self, prepared: &[Prepared], clock: &mut Clock) -> Vec<String> {
+    fn compare(&self, prepared: &[Prepared], level: &Level, clock: &mut Clock) -> Vec<String> {
         if prepared.is_empty() {
             return Vec::new();
         }
@@ -159,7 +170,7 @@ impl Bench {
         for (n, backend) in self.backends.iter().enumerate() {
             let start = Instant::now();
             let folder = self.objects.join(backend.name());
-            errors.extend(native::compare(prepared, &**backend, &self.target, &folder));
+            errors.extend(native::compare(prepared, &**backend, &level.target, &folder));
             if clock.backends.len() == n {
                 clock.backends.push((backend.name(), Duration::ZERO));
             }
@@ -169,10 +180,10 @@ impl Bench {
     }
 
     /// What is wrong with one case; back ends are asked only if the mistake is theirs.
-    fn mistake(&self, trial: &Trial, settings: &Settings, native: bool) -> Option<String> {
-        match self.prepare(trial, settings) {
+    fn mistake(&self, trial: &Trial, settings: &Settings, level: &Level, native: bool) -> Option<String> {
+        match self.prepare(trial, settings, level) {
             Err(error) => Some(error),
-            Ok(prepared) if native => self.compare(&prepared, &mut Clock::default()).into_iter().next(),
+            Ok(prepared) if native => self.compare(&prepared, level, &mut Clock::default()).into_iter().next(),
             Ok(_) => None,
         }
     }
@@ -208,6 +219,8 @@ struct Run<'s> {
     source: &'s dyn Source,
     clock: Clock,
     coverage: Coverage,
+    /// How many cases each level had.
+    levels: BTreeMap<&'static str, usize>,
     /// How often each kind of mistake was made.
     kinds: BTreeMap<String, usize>,
     mistakes: Vec<String>,
@@ -217,12 +230,13 @@ struct Run<'s> {
 pub(crate) fn run(source: &dyn Source) {
     let bench = Bench::new(source.topic());
     let (clock, coverage) = (Clock::default(), Coverage::default());
-    let mut run = Run { bench, source, clock, coverage, kinds: BTreeMap::new(), mistakes: Vec::new() };
+    let (levels, kinds) = (BTreeMap::new(), BTreeMap::new());
+    let mut run = Run { bench, source, clock, coverage, levels, kinds, mistakes: Vec::new() };
     let first = number("TENFOLD_RANDOM_FROM", 0);
     let end = End::new(first);
     let (mut seed, mut cases) = (first, 0);
     while !end.reached(seed) && run.kinds.len() < KINDS {
-        let next = (seed + BATCH).min(end.seed);
+        let next = (seed / BATCH * BATCH + BATCH).min(end.seed);
         cases += run.batch(seed, next);
         seed = next;
     }
@@ -231,6 +245,7 @@ pub(crate) fn run(source: &dyn Source) {
     println!("{}", source.notes());
     let mistakes: usize = run.kinds.values().sum();
     run.kinds.iter().for_each(|(kind, count)| println!("{count:>6} {kind}"));
+    run.levels.iter().for_each(|(level, count)| println!("{count:>6} cases at {level}"));
     println!("{}: {cases} cases from {first} up to {seed}, {mistakes} mistakes", source.topic());
     assert!(run.mistakes.is_empty(), "{}", run.mistakes.join("\n\n"));
 }
@@ -239,6 +254,7 @@ impl Run<'_> {
     /// Runs the cases of these seeds; gives how many were right.
     fn batch(&mut self, seed: u64, end: u64) -> usize {
         let (mut prepared, mut seeds) = (Vec::new(), Vec::new());
+        let level = self.bench.level(seed).clone();
         for seed in seed..end {
             let start = Instant::now();
             let trial = match self.source.trial(seed) {
@@ -252,7 +268,7 @@ impl Run<'_> {
             self.coverage.count(&trial.module, trial.settings.len());
             let made = Instant::now();
             self.clock.make += made - start;
-            match self.bench.prepare(&trial, &Settings::of(seed)) {
+            match self.bench.prepare(&trial, &Settings::of(seed), &level) {
                 Ok(calls) => {
                     seeds.extend(calls.iter().map(|_| seed));
                     prepared.extend(calls);
@@ -261,7 +277,7 @@ impl Run<'_> {
             }
             self.clock.prepare += made.elapsed();
         }
-        let errors = self.bench.compare(&prepared, &mut self.clock);
+        let errors = self.bench.compare(&prepared, &level, &mut self.clock);
         let mut blamed = Vec::new();
         for error in errors {
             let at = prepared.iter().position(|case| error.contains(&format!(" {}: ", case.name)));
@@ -272,6 +288,7 @@ impl Run<'_> {
             }
         }
         seeds.dedup();
+        *self.levels.entry(level.name).or_default() += seeds.len();
         seeds.len()
     }
 
@@ -283,8 +300,8 @@ impl Run<'_> {
         if *count > OF_A_KIND {
             return;
         }
-        let mut last = error;
-        let mut fails = |trial: &Trial, settings: &Settings| match bench.mistake(trial, settings, native) {
+        let (mut last, level) = (error, bench.level(seed));
+        let mut fails = |trial: &Trial, settings: &Settings| match bench.mistake(trial, settings, level, native) {
             Some(found) if self::kind(&found) == kind => {
                 last = found;
                 true
@@ -306,7 +323,7 @@ impl Run<'_> {
                 settings = less;
             }
         }
-        let text = format!("// case {seed}, {settings:?}\n// {}\n{text}", last.replace('\n', "\n// "));
+        let text = format!("// case {seed}, {}, {settings:?}\n// {}\n{text}", level.name, last.replace('\n', "\n// "));
         let path = bench.folder.join(format!("case_{seed}.txt"));
         let _ = std::fs::create_dir_all(&bench.folder);
         let _ = std::fs::write(&path, &text);
