@@ -59,6 +59,11 @@ command -v qemu-system-riscv32 >/dev/null || install qemu-system-misc
 command -v qemu-riscv64 >/dev/null || install qemu-user
 command -v riscv64-unknown-elf-gcc >/dev/null || install gcc-riscv64-unknown-elf
 
+# For these a program is linked where rustup has a `core`.
+others=(thumbv6m-none-eabi thumbv7m-none-eabi thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf
+    wasm32-unknown-unknown)
+timeout 60 rustup target add "${others[@]}" >/dev/null 2>&1 || echo "firmware: rustup adds no other targets"
+
 if ls "$sysroot/lib/rustlib/$target/lib"/libcore-*.rlib >/dev/null 2>&1; then
     echo "firmware: rustup has the target"
 elif [ -d "$sysroot/lib/rustlib/src/rust/library/core" ]; then

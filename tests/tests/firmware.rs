@@ -1,5 +1,5 @@
 //! Firmware for a Cortex-M4 without a heap: the digits MLP, whose classes are those of the host, and the example that
-//! spots words.
+//! spots words. For other processors a program is linked.
 
 use std::env;
 use std::fs;
@@ -8,6 +8,14 @@ use std::process::{Command, Stdio};
 use tenfold_tests::tools;
 
 const TARGET: &str = "thumbv7em-none-eabihf";
+/// Those that a library for C is tested on, too.
+const OTHERS: [&str; 5] = [
+    "thumbv6m-none-eabi",
+    "thumbv7m-none-eabi",
+    "thumbv8m.main-none-eabihf",
+    "riscv32imac-unknown-none-elf",
+    "wasm32-unknown-unknown",
+];
 const SETUP: &str = "run tests/firmware/setup.sh";
 const IMAGES: usize = 20;
 
@@ -21,11 +29,11 @@ enum Core {
     Compiler(PathBuf),
 }
 
-fn find_core() -> Option<Core> {
+fn find_core(target: &str) -> Option<Core> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
     let rustlib = Path::new(String::from_utf8(output.stdout).ok()?.trim()).join("lib/rustlib");
-    if rustlib.join(TARGET).join("lib").is_dir() {
+    if rustlib.join(target).join("lib").is_dir() {
         return Some(Core::Prebuilt);
     }
     if rustlib.join("src/rust/library/core").is_dir() {
@@ -40,15 +48,15 @@ fn find_core() -> Option<Core> {
     tools::has(&compiler).then_some(Core::Compiler(compiler))
 }
 
-/// Builds the programs of a package and returns the path of their folder.
-fn build(package: &str, core: &Core) -> PathBuf {
+/// Builds the programs of a package for a processor and returns the path of their folder.
+fn build(package: &str, triple: &str, core: &Core) -> PathBuf {
     let source = tools::root().join(package);
     // It is a workspace of its own; it is to build with the versions of this one.
     fs::copy(tools::root().join("Cargo.lock"), source.join("Cargo.lock")).expect("copies the lock file");
     // Where the end-to-end tests have built the compiler.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e/target");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--target", TARGET, "--target-dir"]).arg(&target);
+    cargo.args(["build", "--release", "--target", triple, "--target-dir"]).arg(&target);
     cargo.current_dir(&source);
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy().into_owned();
@@ -67,8 +75,8 @@ fn build(package: &str, core: &Core) -> PathBuf {
     }
     let output = cargo.output().expect("starts cargo");
     let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "`{package}` does not build:\n{text}");
-    target.join(TARGET).join("release")
+    assert!(output.status.success(), "`{package}` does not build for {triple}:\n{text}");
+    target.join(triple).join("release")
 }
 
 /// Runs a program in the simulator until it ends; what it wrote.
@@ -111,7 +119,7 @@ fn has_tools() -> Option<Core> {
         tools::skip("qemu-system-arm", SETUP);
         return None;
     }
-    let core = find_core();
+    let core = find_core(TARGET);
     if core.is_none() {
         tools::skip("`core` for thumbv7em-none-eabihf", SETUP);
     }
@@ -121,7 +129,7 @@ fn has_tools() -> Option<Core> {
 #[test]
 fn a_microcontroller_sees_the_same_digits() {
     let Some(core) = has_tools() else { return };
-    let programs = build("tests/firmware", &core);
+    let programs = build("tests/firmware", TARGET, &core);
     let text = run(&programs.join("firmware"));
     let classes: Vec<usize> = text.lines().map(|line| line.parse().expect("a class")).collect();
     assert_eq!(classes, expected());
@@ -136,11 +144,31 @@ fn a_microcontroller_sees_the_same_digits() {
     assert_eq!(run(&programs.join("cannot_panic")), "");
 }
 
+/// Where rustup has no `core`, to build it for each of them would take a minute.
+#[test]
+fn other_processors_have_programs_of_rust() {
+    if env::var_os("TENFOLD_LLVM").is_some_and(|choice| choice == "none") {
+        return println!("left out: `TENFOLD_LLVM=none`, and no C compiler for each processor");
+    }
+    for triple in OTHERS {
+        if !matches!(find_core(triple), Some(Core::Prebuilt)) {
+            println!("left out: {triple}, since rustup has no `core` for it; {SETUP}");
+            continue;
+        }
+        let mut program = build("tests/processors", triple, &Core::Prebuilt).join("processors");
+        if triple.starts_with("wasm") {
+            program.set_extension("wasm");
+        }
+        let bytes = fs::read(&program).expect("the program").len();
+        println!("{triple}: {bytes} bytes");
+    }
+}
+
 /// It ends with a status of its own unless it hears what was said.
 #[test]
 fn a_microcontroller_hears_the_words() {
     let Some(core) = has_tools() else { return };
-    let program = build("examples/cortex-m", &core).join("cortex-m-keyword");
+    let program = build("examples/cortex-m", TARGET, &core).join("cortex-m-keyword");
     let text = run(&program);
     assert!(text.contains("6 of 6 words heard"), "{text}");
     let mut cargos_runner = Command::new("./run.sh");

@@ -1,0 +1,5 @@
+//! Compiles the functions of the program.
+
+fn main() {
+    tenfold_build::compile();
+}
