@@ -21,7 +21,7 @@ use std::time::Instant;
 use tenfold_abi::Level;
 use tenfold_core::pass::{PassContext, UserPass};
 use tenfold_core::tune::Tuned;
-use tenfold_core::{Backend, Budgets, CodegenOptions, CompileError, ErrorKind, Jobs, Options, Target};
+use tenfold_core::{Backend, Budgets, CodegenOptions, CompileError, Device, ErrorKind, Jobs, Options, Target};
 use tenfold_ir::relax::PoolInfo;
 use tenfold_ir::{Function, Loc, Module};
 use tenfold_syntax::ast::{Budget, BudgetOf, NodeId, Pool};
@@ -77,7 +77,7 @@ fn attempt(request: &Request, jobs: &Arc<dyn Jobs>) -> Result<Compiled, Vec<Diag
     let for_devices = if devices.is_empty() { Module::default() } else { module.clone() };
     let made = tenfold_core::compile(module, &context, &options, &*backend);
     let made = made.map_err(|errors| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
-    let device = device::compile(&devices, &for_devices, &context, &options, &*backend, request);
+    let device = device::compile(&devices, &member, &for_devices, &context, &options, &*backend, request);
     let device = device.map_err(|error| vec![error])?;
     let compiled = begin.elapsed();
     let constants = constants::publish(request, &made.constants, &options.section).map_err(|error| vec![error])?;
@@ -154,6 +154,11 @@ fn context(target: Target, request: &Request, member: &Member) -> Result<PassCon
 fn passes(member: &Member, target: &Target) -> Result<Vec<UserPass>, Vec<Diagnostic>> {
     let own = schedule::pass(&member.tree, target, is_strict(member)).map_err(|error| vec![diagnostic(error)])?;
     Ok(own.into_iter().chain(user::passes().iter().cloned()).collect())
+}
+
+/// The function's own schedule for a device. What the build script adds is for processors.
+fn passes_of_device(member: &Member, device: Device) -> Result<Vec<UserPass>, CompileError> {
+    Ok(schedule::pass(&member.tree, &device.target(), is_strict(member))?.into_iter().collect())
 }
 
 /// Splits the workspace of the entry among the memories that the attribute names.

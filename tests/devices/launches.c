@@ -80,10 +80,11 @@ int cuMemsetD8Async(address at, unsigned char byte, size_t bytes, handle stream)
     return memset((void *)(uintptr_t)at, byte, bytes), stream != &here;
 }
 
-int cuModuleLoadData(handle *module, const void *text) {
+int cuModuleLoadDataEx(handle *module, const void *text, unsigned count, const int *options, void **values) {
     const char *fault = getenv("TENFOLD_TEST_FAULT"), *chip = strstr(text, ".target sm_");
     int capability = atoi(getenv("TENFOLD_TEST_CAPABILITY"));
-    if (fault && !strcmp(fault, "load")) return 218;
+    if (count != 2 || options[0] != 5 || options[1] != 6) return 1;
+    if (fault && !strcmp(fault, "load")) return strncpy(values[0], "not today", (size_t)values[1]), 218;
     if (!chip || !strstr(text, ".address_size 64")) return 218;
     /* An `a` behind the chip is for that chip alone. */
     int wanted = atoi(chip + 11), alone = chip[strspn(chip + 11, "0123456789") + 11] == 'a';
@@ -96,7 +97,13 @@ int cuModuleGetFunction(handle *function, handle module, const char *name) {
     snprintf(entry, sizeof entry, ".visible .entry %s(", name);
     return (*function = strstr(module, entry)) ? 0 : 500;
 }
-int cuFuncSetAttribute(handle function, int attribute, int value) { return !(function && attribute == 8 && value > 0); }
+/* The shared memory beyond 48 KB that the last function which asked for some is allowed. */
+static handle granted_to;
+static unsigned granted;
+int cuFuncSetAttribute(handle function, int attribute, int value) {
+    granted_to = function, granted = (unsigned)value;
+    return !(function && attribute == 8 && value > 48 << 10 && value <= 232448);
+}
 
 int cuLaunchKernel(char *function, unsigned gx, unsigned gy, unsigned gz, unsigned x, unsigned y, unsigned z,
                    unsigned shared, handle stream, void **given, void **extra) {
@@ -105,6 +112,7 @@ int cuLaunchKernel(char *function, unsigned gx, unsigned gy, unsigned gz, unsign
     if (stream != &here || extra || !threads || !end || !gx || !gy || !gz) return 1;
     if (sscanf(threads, ".reqntid %u, %u, %u", &block[0], &block[1], &block[2]) != 3) return 1;
     if (x != block[0] || y != block[1] || z != block[2]) return 701;
+    if (shared > 48 << 10 && (function != granted_to || shared > granted)) return 1;
     const char *text = function;
     while (text > (const char *)0 && strncmp(text, ".target ", 8)) text--;
     FILE *log = fopen(getenv("TENFOLD_TEST_LOG"), "a");

@@ -1,10 +1,14 @@
 //! Functions for devices all the way: attribute, build script, linker, driver.
 
 use crate::package::{Package, manifest};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tenfold::blob::{Blob, BlobModule};
+use tenfold::program::Program;
 use tenfold::{Cuda, DeviceFault, Error, Vulkan};
-use tenfold_tests::tools;
+use tenfold_abi::blob::{ALIGN, MAGIC};
+use tenfold_tests::{ptxas, tools};
 
 const NAME: &str = "e2e-devices";
 
@@ -25,8 +29,51 @@ fn a_device_computes_what_the_processor_does() {
     package.write("src/main.rs", include_str!("devices/main.rs"));
     package.cargo(&["build"]).ok();
     let program = package.program("debug");
+    imports(&program);
     cuda(&program, &package.directory.join("driver"));
     vulkan(&program, &package.directory.join("loader"));
+}
+
+/// That the blobs in a program begin with the host's code, which imports a program for each device of its function.
+fn imports(program: &Path) {
+    let file = std::fs::read(program).expect("the program");
+    let mut found = BTreeSet::new();
+    // What is linked at a multiple of 16 begins at one in the file.
+    for at in (0..file.len()).step_by(ALIGN).filter(|at| file[*at..].starts_with(&MAGIC)) {
+        let length = file.get(at + 16..at + 24).and_then(|word| Some(u64::from_le_bytes(word.try_into().ok()?)));
+        let Some(bytes) = length.and_then(|length| file[at..].get(..usize::try_from(length).ok()?)) else { continue };
+        // The magic alone stands in the runtime's code, too.
+        let mut room = vec![0; bytes.len() + ALIGN];
+        let start = room.as_ptr().align_offset(ALIGN);
+        room[start..][..bytes.len()].copy_from_slice(bytes);
+        let Ok(blob) = Blob::read(&room[start..][..bytes.len()]) else { continue };
+        let keys: Vec<String> = blob.modules().map(|module| module.key.to_string()).collect();
+        assert_eq!(blob.imports(0).collect::<Vec<_>>(), (1..keys.len()).collect::<Vec<_>>(), "{keys:?}");
+        assert!((1..keys.len()).all(|number| blob.imports(number).next().is_none()), "{keys:?}");
+        blob.modules().for_each(assembled);
+        found.insert(keys.join(" "));
+    }
+    let wanted = [
+        "_lib nvptx:sm_80 nvptx:sm_90a",
+        "_lib nvptx:sm_90a nvptx:sm_80 spirv",
+        "_lib spirv nvptx:sm_80",
+        "_lib spirv nvptx:sm_80 nvptx:sm_90a",
+    ];
+    assert_eq!(found, wanted.map(String::from).into());
+}
+
+/// That the assembler takes each kernel of a program for CUDA.
+fn assembled(module: BlobModule<'_>) {
+    let Some(chip) = module.key.strip_prefix("nvptx:") else { return };
+    if ptxas::path().is_none() {
+        return ptxas::skip();
+    }
+    let program = Program::read(module.payload).expect("a program");
+    for kernel in program.kernels() {
+        let text = std::str::from_utf8(kernel.code).expect("PTX");
+        let usage = ptxas::assemble(text, chip).unwrap_or_else(|why| panic!("{}: {why}", kernel.name));
+        assert_eq!(usage.spills, 0, "{}: {usage:?}", kernel.name);
+    }
 }
 
 fn vulkan(program: &Path, folder: &Path) {
@@ -72,6 +119,13 @@ fn cuda(program: &Path, folder: &Path) {
         run(program, "cuda launches", &log_and(""));
         launched(&std::fs::read_to_string(&log).expect("the driver has written"), chip);
         run(program, "cuda refused", &log_and("load"));
+        let _ = std::fs::remove_file(&log);
+        run(program, "cuda scheduled", &log_and(""));
+        let lines = std::fs::read_to_string(&log).expect("the driver has written");
+        assert!(lines.lines().any(|line| line.contains(" grid 7 1 1 block 40 1 1 ")), "{lines}");
+        let _ = std::fs::remove_file(&log);
+        run(program, "cuda shared", &log_and(""));
+        shared(&std::fs::read_to_string(&log).expect("the driver has written"), chip);
     }
 }
 
@@ -95,6 +149,17 @@ fn launched(log: &str, chip: &str) {
     let other = |line: &&str| !line.contains(&format!(" {chip} "));
     let others: Vec<&str> = log.iter().copied().filter(other).collect();
     assert!(others.iter().all(|line| line.starts_with("total") && line.contains(" sm_80 ")), "{log:?}");
+}
+
+/// That a log has the launches of a product, one by itself and one in a graph, with as much shared memory as the chip's
+/// kernel takes: the driver starts none with more than 48 KB that was not asked for.
+fn shared(log: &str, chip: &str) {
+    let (again, log): (Vec<&str>, Vec<&str>) = log.lines().partition(|line| line.starts_with("graph"));
+    assert_eq!(again, ["graph of 1"; 2], "{log:?}");
+    let of = |line: &&str| line.split_once(" shared ")?.1.split(' ').next()?.parse().ok();
+    let bytes: Vec<u32> = log.iter().filter_map(of).collect();
+    assert!(bytes.len() == 2 && bytes[0] == bytes[1], "{log:?}");
+    assert_eq!(bytes[0] > 48 << 10, chip == "sm_90a", "{log:?}");
 }
 
 /// A library in the folder that stands between a program and the loader; the loader's path.

@@ -33,6 +33,7 @@ pub(super) fn wanted(member: &Member, request: &Request) -> Result<Vec<Wanted>, 
 /// Compiles a function for devices, and writes the archives of what it brings along; nothing where none is wanted.
 pub(super) fn compile(
     wanted: &[Wanted],
+    member: &Member,
     module: &Module,
     context: &PassContext,
     options: &Options,
@@ -49,7 +50,11 @@ pub(super) fn compile(
     let own = own_backend(wanted, backend)?;
     let backend = own.as_deref().unwrap_or(backend);
     let made = wanted.iter().map(|wanted| {
-        let made = compile_device(module.clone(), wanted.device, context, options, backend);
+        let passes = super::passes_of_device(member, wanted.device);
+        let made = passes.and_then(|passes| {
+            let options = Options { passes, ..options.clone() };
+            compile_device(module.clone(), wanted.device, context, &options, backend)
+        });
         made.map_err(|error| refused(wanted, error))
     });
     let made = made.collect::<Result<Vec<_>, _>>()?;

@@ -11,35 +11,64 @@ use tenfold_syntax::ast::{
     TensorFn, UnaryOp,
 };
 
+/// What a schedule may be for.
+#[derive(Clone, Copy)]
+enum Of {
+    Processor(Arch),
+    Nvidia,
+    Vulkan,
+}
+
+impl Of {
+    fn is(self, target: &Target) -> bool {
+        match (self, target.device) {
+            (Of::Processor(arch), None) => arch == target.arch,
+            (Of::Nvidia, Some(device)) => device.is_ptx(),
+            (Of::Vulkan, Some(device)) => !device.is_ptx(),
+            (Of::Processor(_), Some(_)) | (Of::Nvidia | Of::Vulkan, None) => false,
+        }
+    }
+}
+
 /// The names of targets that a schedule may be for.
-const TARGETS: &[(&str, Option<Arch>)] = &[
-    ("x86-64", Some(Arch::X86_64)),
-    ("aarch64", Some(Arch::Aarch64)),
-    ("arm", Some(Arch::Arm)),
-    ("riscv32", Some(Arch::Riscv32)),
-    ("riscv64", Some(Arch::Riscv64)),
-    ("wasm32", Some(Arch::Wasm32)),
-    // Schedules for devices come with a later version: one is read and waits.
-    ("nvptx", None),
-    ("spirv", None),
+const TARGETS: &[(&str, Of)] = &[
+    ("x86-64", Of::Processor(Arch::X86_64)),
+    ("aarch64", Of::Processor(Arch::Aarch64)),
+    ("arm", Of::Processor(Arch::Arm)),
+    ("riscv32", Of::Processor(Arch::Riscv32)),
+    ("riscv64", Of::Processor(Arch::Riscv64)),
+    ("wasm32", Of::Processor(Arch::Wasm32)),
+    ("nvptx", Of::Nvidia),
+    ("spirv", Of::Vulkan),
 ];
 
-/// The pass that applies the schedule for a target: its own, or the one for every target.
+/// The pass that applies the schedule for a target: its own, or the one for every processor.
 pub(super) fn pass(function: &TensorFn, target: &Target, strict: bool) -> Result<Option<UserPass>, CompileError> {
     let mut chosen = None;
     for schedule in &function.schedules {
         match &schedule.target {
+            None if target.device.is_some() => {}
             None => chosen = chosen.or(Some(schedule)),
             Some(text) => {
                 let known = TARGETS.iter().find(|(name, _)| *name == text.value);
-                let Some((_, arch)) = known else { return Err(unknown_target(schedule, &text.value)) };
-                if *arch == Some(target.arch) {
+                let Some((_, of)) = known else { return Err(unknown_target(schedule, &text.value)) };
+                if of.is(target) {
                     chosen = Some(schedule);
                 }
             }
         }
     }
+    if let Some(schedule) = chosen.filter(|_| target.device.is_some()) {
+        threads_of_devices(schedule)?;
+    }
     chosen.map(|schedule| program(schedule, strict).map(Program::pass)).transpose()
+}
+
+/// That no loop runs on threads of a processor.
+fn threads_of_devices(schedule: &Schedule) -> Result<(), CompileError> {
+    let Some(step) = schedule.steps.iter().find(|step| step.primitive.text == "parallel") else { return Ok(()) };
+    let help = "bind the loop to an axis of the device's threads: `s.bind(i, \"blockIdx.x\")`";
+    Err(refused(step.node, "`parallel` is for threads of a processor, not of a device".into(), help.into()))
 }
 
 fn unknown_target(schedule: &Schedule, found: &str) -> CompileError {

@@ -66,9 +66,10 @@ fn kernels_of_devices(
         devices.push(if stage == Stage::Ptx { Device::Sm80 } else { Device::Spirv });
     }
     let backend = backend_of(&Ask::Stage(stage)).map_err(|error| vec![error])?;
-    let options = Options { strict: super::is_strict(member), ..Options::default() };
     let mut text = String::new();
     for device in devices {
+        let passes = super::passes_of_device(member, device).map_err(|error| vec![super::diagnostic(error)])?;
+        let options = Options { strict: super::is_strict(member), passes, ..Options::default() };
         let made = tenfold_core::compile_device(module.clone(), device, context, &options, &*backend);
         text += &made.map_err(|error| vec![super::diagnostic(error)])?.text;
     }

@@ -232,8 +232,17 @@ pub(crate) fn split_before<'a>(name: &str, passes: &'a [Pass]) -> (&'a [Pass], &
 /// The pipeline with the user's passes, each behind the last pass of its phase. Where one may have changed accesses
 /// after they were proven, they are proven again.
 pub(crate) fn with(user: &[UserPass]) -> Vec<Pass> {
-    let mut all: Vec<Pass> = Vec::with_capacity(PIPELINE.len() + user.len());
-    let mut rest = PIPELINE.iter().peekable();
+    joined(PIPELINE, user)
+}
+
+/// The same of the pipeline for kernels of a device.
+pub(crate) fn device_with(user: &[UserPass]) -> Vec<Pass> {
+    joined(&device_pipeline(), user)
+}
+
+fn joined(passes: &[Pass], user: &[UserPass]) -> Vec<Pass> {
+    let mut all: Vec<Pass> = Vec::with_capacity(passes.len() + user.len());
+    let mut rest = passes.iter().peekable();
     for phase in PassPhase::ALL {
         while let Some(pass) = rest.next_if(|pass| pass.phase <= phase) {
             all.push(pass.clone());

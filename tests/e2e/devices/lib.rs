@@ -56,6 +56,31 @@ pub fn total<T>(x: Tensor<T, 8>) -> T {
     sum(x)
 }
 
+/// A tile for each multiprocessor of the largest `sm_90a`, each with more shared memory than every kernel has.
+#[tensor_fn(targets("cpu", "nvptx:sm_80", "nvptx:sm_90a"))]
+pub fn products(x: Tensor<bf16, 132, 65, 64>, w: Tensor<bf16, 132, 64, 128>) -> Tensor<bf16, 132, 65, 128> {
+    matmul(x, w)
+}
+
+/// Its threads are those that its schedules say, 40 a group or 8 by 5; sums along rows get theirs from the compiler.
+#[tensor_fn(targets("cpu", "spirv", "nvptx:sm_80"))]
+#[schedule(target = "nvptx", |s| {
+    let [i, j] = s.loops("y");
+    s.bind(i, "blockIdx.x");
+    s.bind(j, "threadIdx.x");
+})]
+#[schedule(target = "spirv", |s| {
+    let [i, j] = s.loops("y");
+    let [jo, ji] = s.split(j, [8, 5]);
+    s.bind(i, "blockIdx.y");
+    s.bind(jo, "threadIdx.y");
+    s.bind(ji, "threadIdx.x");
+})]
+pub fn scheduled(x: Tensor<f32, N, 40>) -> (Tensor<f32, N, 40>, Tensor<f32, N>) {
+    let y = compute([N, 40], |i, j| x[[i, j]] * 3.0 + x[[i, 39 - j]]);
+    (y, sum(y, axis = 1))
+}
+
 /// For the processor alone.
 #[tensor_fn]
 pub fn here(x: Tensor<f32, 8>) -> Tensor<f32, 8> {

@@ -1,6 +1,6 @@
 //! Calls each function on the processor and on a device, which is there, refuses each kernel, or is absent.
-use e2e_devices::{classify, here, one, other, step, total};
-use tenfold::{Cpu, Cuda, Device, DeviceFault, DeviceTensor, Dyn, Error, Fixed, Tensor, Vulkan, view};
+use e2e_devices::{classify, here, one, other, products, scheduled, step, total};
+use tenfold::{Cpu, Cuda, Device, DeviceFault, DeviceTensor, Dyn, Error, Fixed, Tensor, Vulkan, bf16, view};
 
 fn wave(count: usize, step: f64) -> Vec<f32> {
     (0..count).map(|n| (n as f64 * step).sin() as f32).collect()
@@ -95,6 +95,15 @@ fn windows<D: Device>(device: &D) {
     near(y.download(device).unwrap().as_slice(), other::windowed(&x_here).as_slice());
 }
 
+/// A function with the threads that its schedules say.
+fn rows<D: Device>(device: &D) -> Result<(Vec<f32>, Vec<f32>), Error> {
+    let data = wave(280, 0.37);
+    let x = DeviceTensor::<D, f32, (Dyn, Fixed<40>)>::upload(device, view(&data, [7, 40])?.with_shape()?)?;
+    let (mut y, mut sums) = (DeviceTensor::zeros(device, [7, 40])?, DeviceTensor::<D, f32, (Dyn,)>::zeros(device, [7])?);
+    scheduled::on(device).call(&x, &mut y, &mut sums)?;
+    Ok((y.download(device)?.as_slice().to_vec(), sums.download(device)?.as_slice().to_vec()))
+}
+
 fn why<T: std::fmt::Debug>(result: Result<T, Error>) -> DeviceFault {
     match result {
         Err(Error::Device { why, .. }) => why,
@@ -109,9 +118,32 @@ fn everything<D: Device>(gpu: &D) {
     totals(&Cpu);
     windows(gpu);
     windows(&Cpu);
+    let (found, expected) = (rows(gpu).unwrap(), rows(&Cpu).unwrap());
+    near(&found.0, &expected.0);
+    near(&found.1, &expected.1);
     let x = DeviceTensor::<_, f32, (Fixed<8>,)>::zeros(gpu, [8]).unwrap();
     let mut y = DeviceTensor::zeros(gpu, [8]).unwrap();
     assert_eq!(why(here::on(gpu).call(&x, &mut y)), DeviceFault::NoCode);
+}
+
+/// Small integers, whose products have sums that halves hold.
+fn small(count: usize, by: usize) -> Vec<bf16> {
+    (0..count).map(|n| bf16::from_f32((n * by % 5) as f32 - 2.0)).collect()
+}
+
+/// Products, called once and recorded.
+fn multiplied<D: Device>(device: &D) -> [Vec<bf16>; 2] {
+    type Factor<D, const M: usize, const N: usize> = DeviceTensor<D, bf16, (Fixed<132>, Fixed<M>, Fixed<N>)>;
+    let (x, w) = (small(132 * 65 * 64, 3), small(132 * 64 * 128, 7));
+    let x = view(&x, [132, 65, 64]).unwrap().with_shape().unwrap();
+    let w = view(&w, [132, 64, 128]).unwrap().with_shape().unwrap();
+    let (x, w) = (Factor::<D, 65, 64>::upload(device, x).unwrap(), Factor::<D, 64, 128>::upload(device, w).unwrap());
+    let mut y = Factor::<D, 65, 128>::zeros(device, [132, 65, 128]).unwrap();
+    products::on(device).call(&x, &w, &mut y).unwrap();
+    let once = y.download(device).unwrap().as_slice().to_vec();
+    let products = products::on(device).recorded();
+    (0..2).for_each(|_| products.call(&x, &w, &mut y).unwrap());
+    [once, y.download(device).unwrap().as_slice().to_vec()]
 }
 
 /// Calls for a driver that computes nothing and says what it is asked for.
@@ -133,12 +165,18 @@ fn main() {
         Some("absent") => assert!(matches!(why(gpu), DeviceFault::NoDriver { .. })),
         Some("cuda absent") => assert!(matches!(why(Cuda::new()), DeviceFault::NoDriver { .. })),
         Some("cuda launches") => launches(&Cuda::new().unwrap()),
+        Some("cuda scheduled") => drop(rows(&Cuda::new().unwrap()).unwrap()),
+        Some("cuda shared") => drop(multiplied(&Cuda::new().unwrap())),
         Some("cuda refused") => {
             let gpu = Cuda::new().unwrap();
             assert!(matches!(why(classes(&gpu, 7, false)), DeviceFault::Kernel { .. }));
             same(&gpu, true);
         }
-        Some("cuda") => everything(&Cuda::new().unwrap()),
+        Some("cuda") => {
+            let gpu = Cuda::new().unwrap();
+            everything(&gpu);
+            assert!(multiplied(&gpu) == multiplied(&Cpu));
+        }
         Some("refused") => {
             let gpu = gpu.unwrap();
             assert!(matches!(why(classes(&gpu, 7, false)), DeviceFault::Kernel { .. }));

@@ -33,7 +33,7 @@ pub struct DeviceModule {
 }
 
 /// Runs the pipeline for a device and makes the program; `backend` writes PTX. The context's settings hold for the device
-/// as well; its watchers, the user's passes and records of tuned schedules are for the processor.
+/// as well; its watchers and records of tuned schedules are for the processor.
 ///
 /// # Errors
 /// What the device does not take, or what is wrong with the settings, at a node of the source.
@@ -46,7 +46,7 @@ pub fn compile_device(
 ) -> Result<DeviceModule, CompileError> {
     let context = for_device(device, context, options)?;
     let mut module = module;
-    let passes = pipeline::device_pipeline();
+    let passes = pipeline::device_with(&options.passes);
     let (first, rest) = pipeline::split_shared(&passes);
     pass::run(first, &mut module, &context)?;
     // Before loops of sums get their threads.
@@ -80,11 +80,12 @@ pub fn pack_devices(modules: Vec<DeviceModule>) -> Result<DeviceCode, CompileErr
         }
     }
     let order: Vec<&str> = constants.iter().map(|data| data.hash.as_str()).collect();
-    let packed = modules.into_iter().map(|DeviceModule { device, mut program, .. }| {
+    // The host's own code, which is linked, imports the program for each device.
+    let mut packed = vec![blob::Module::host((1..=modules.len()).collect())];
+    for DeviceModule { device, mut program, .. } in modules {
         program.count_constants(&order);
-        Ok(blob::Module { key: device.key().into(), payload: program.write()?, imports: Vec::new() })
-    });
-    let packed = packed.collect::<Result<Vec<_>, CompileError>>()?;
+        packed.push(blob::Module { key: device.key().into(), payload: program.write()?, imports: Vec::new() });
+    }
     Ok(DeviceCode { blob: blob::write(&packed)?, constants })
 }
 

@@ -15,8 +15,8 @@
 //! - a nest of loops whose turns are proven to touch elements of their own: a thread a turn;
 //! - anything else: one group, of which one thread does what cannot be shared.
 //!
-//! Allocations of whole buffers and branches over dims stay with the host. A function that has thread loops is left
-//! alone. What is computed does not change but for the order of sums that threads share, which strict functions do not
+//! Allocations of whole buffers and branches over dims stay with the host. A nest that has thread loops, which a schedule
+//! has bound, is left alone. What is computed does not change but for the order of sums that threads share, which strict functions do not
 //! share.
 
 mod elements;
@@ -68,8 +68,7 @@ const GROUPS: i64 = 1 << 15;
 
 fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
     let ours = context.target.device.is_some() && func.kind == FuncKind::Host && !func.exported;
-    let bound = |s: &Stmt| matches!(s, Stmt::For { kind, .. } if is_bound(*kind));
-    if !ours || func.phase >= Phase::Flat || func.body.any(&mut |s| bound(s)) {
+    if !ours || func.phase >= Phase::Flat {
         return Ok(func);
     }
     let free = independent(&func);
@@ -206,6 +205,7 @@ impl Bind<'_> {
                 Stmt::If { cond, then: Box::new(self.host(*then)), otherwise }
             }
             Stmt::Call { .. } | Stmt::Evaluate(_) | Stmt::Prefetch { .. } => stmt,
+            bound if bound.any(&mut |s| matches!(s, Stmt::For { kind, .. } if is_bound(*kind))) => bound,
             other => self.kernel(other),
         }
     }

@@ -39,3 +39,9 @@ pub fn pools(x: Tensor<f32, 64, 64>, w: Tensor<f32, 64, 64>) -> Tensor<f32, 64, 
     let deeper = matmul(hidden, w);
     matmul(deeper, hidden)
 }
+
+/// Of scores there is a tile at a time, on the stack.
+#[tensor_fn(stack <= "256")]
+pub fn deep(q: Tensor<f32, 64, 32>, k: Tensor<f32, 32, 64>, v: Tensor<f32, 64, 32>) -> Tensor<f32, 64, 32> {
+    matmul(softmax(matmul(q, k), axis = 1), v)
+}
