@@ -70,3 +70,13 @@ pub fn too_few(x: Tensor<f32, 8>) -> Tensor<f32, 8> {
 pub fn no_target(x: Tensor<f32, 8>) -> Tensor<f32, 8> {
     compute(|i| x[[i]] + 1.0)
 }
+
+/// Threads of a processor, on a device.
+#[tensor_fn(targets("cpu", "spirv"))]
+#[schedule(target = "spirv", |s| {
+    let [i] = s.loops("on_device");
+    s.parallel(i);
+})]
+pub fn on_device(x: Tensor<f32, 8>) -> Tensor<f32, 8> {
+    compute(|i| x[[i]] + 1.0)
+}
