@@ -28,7 +28,8 @@ pub(crate) fn disassembled(archive: &Path) -> BTreeMap<String, Function> {
 fn is_float(instruction: &str) -> bool {
     let (name, operands) = instruction.split_once('\t').unwrap_or((instruction, ""));
     let of_floats = [".f16", ".f32", ".f64"].iter().any(|part| name.contains(part));
-    name.starts_with('v') && of_floats && !(name == "vmov.f32" && !operands.contains('#'))
+    let moves = name == "vmov.f32" && !operands.contains('#');
+    name.starts_with('v') && of_floats && !moves
 }
 
 /// That no function of those that are asked for computes with floats, by itself or by a function of the linker's.
