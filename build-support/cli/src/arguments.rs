@@ -473,8 +473,9 @@ mod tests {
         let output = Some(PathBuf::from("x.html"));
         assert_eq!(run("graph f -o x.html").command, Command::Graph { function: "f".into(), output });
         let output = Some(PathBuf::from("x.html"));
-        let asked = Explained { dims: [("B".into(), 8)].into(), seconds: 0.5, no_run: true, json: true, output };
-        let line = "explain f --dim B=8 --seconds 0.5 --no-run --json -o x.html";
+        let dims = [("B".into(), 8)].into();
+        let asked = Explained { dims, seconds: 0.5, threads: 3, no_run: true, json: true, output };
+        let line = "explain f --dim B=8 --seconds 0.5 --threads 3 --no-run --json -o x.html";
         assert_eq!(run(line).command, Command::Explain { asked, function: "f".into() });
         let asked = tune::Asked { trials: 9, seconds: Some(2.5), seed: 7, kernel: Some("conv".into()) };
         let line = "tune f --trials 9 --seconds 2.5 --seed 7 --kernel conv";
