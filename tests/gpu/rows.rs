@@ -1,9 +1,11 @@
 //! Rows by the interpreter of tir: what warps and registers do, at extents that the suite of operators has not.
 
-use tenfold_core::Device;
+use tenfold_core::{Device, program};
 use tenfold_ir::DType;
 use tenfold_ir::op::{ElementOp, Real, ReduceOp, UnaryOp};
 use tenfold_ir::relax::Op;
+use tenfold_ir::tir::FuncKind;
+use tenfold_tests::ptxas;
 
 use crate::case::{Case, Make, fixed};
 use crate::interpret;
@@ -22,6 +24,19 @@ fn rows(dtype: DType, shape: [i64; 2]) -> Case {
     let sums = m.reduce(ReduceOp::Sum, absolute, &[1], false);
     let most = m.reduce(ReduceOp::Max, x, &[1], true);
     m.done(&[softmax, log, norm, sums, most])
+}
+
+/// Rows as long as a dim says, and as many.
+fn of_dims(dtype: DType, shape: [i64; 2]) -> Case {
+    let mut m = Make::new(&format!("dims_{}_{}_{}", dtype.name(), shape[0], shape[1]));
+    let [rows, columns] = [m.dim("N", shape[0], 0, 0), m.dim("M", shape[1], 0, 1)];
+    let x = m.input(dtype, &[rows, columns.clone()]);
+    let (scale, bias) = (m.input(dtype, &[columns.clone()]), m.input(dtype, &[columns]));
+    let softmax = m.emit(Op::Softmax { axis: 1, log: false }, &[x]);
+    let norm = m.emit(Op::LayerNorm { axis: 1, epsilon: Real::new(1e-3) }, &[x, scale, bias]);
+    let absolute = m.element(ElementOp::Unary(UnaryOp::Abs), &[x]);
+    let sums = m.reduce(ReduceOp::Sum, absolute, &[1], false);
+    m.done(&[softmax, norm, sums])
 }
 
 /// Weights of keys for each query, and what they make of values; rows of one group and of one warp.
@@ -66,6 +81,45 @@ fn rows_are_what_the_interpreter_admits() {
         }
     }
     assert!(errors.is_empty(), "{} of {count}: {}", errors.len(), errors.join("\n"));
+}
+
+/// Each of the lengths that a kernel is for, one that is longer, and rows of no column.
+#[test]
+fn rows_of_dims_are_what_the_interpreter_admits() {
+    let all: &[(DType, [i64; 2], Device)] = &[
+        (DType::F32, [5, 33], Device::Sm80),
+        (DType::F16, [2, 700], Device::Sm90a),
+        (DType::F32, [1, 5000], Device::Sm80),
+        (DType::F32, [1, 8_200], Device::Sm80),
+        (DType::F32, [3, 0], Device::Sm80),
+        (DType::F32, [3, 130], Device::Spirv),
+        (DType::F32, [1, 4100], Device::Spirv),
+    ];
+    for (dtype, shape, device) in all {
+        let made = interpret::prepare_with(of_dims(*dtype, *shape), &crate::context(*device));
+        assert!(made.is_ok(), "{shape:?} for {device}: {}", made.err().unwrap_or_default());
+    }
+}
+
+/// What is read of a row stays in registers, and no kernel of a length spills.
+#[test]
+fn rows_of_dims_stay_in_registers() {
+    let Some(backend) = crate::backend() else { return };
+    for dtype in [DType::F32, DType::F16] {
+        for device in crate::CHIPS {
+            let made = interpret::prepare_with(of_dims(dtype, [1, 33]), &crate::context(device));
+            let case = made.unwrap_or_else(|why| panic!("{why}"));
+            for func in case.module.prims().filter(|func| func.kind == FuncKind::Device) {
+                let (_, text) = program::kernel(&case.module, func, device, &backend).expect("PTX");
+                assert!(!text.contains(".local"), "`{}` for {device}: a row in memory\n{text}", func.name);
+                if ptxas::path().is_some() {
+                    let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
+                    println!("{} of {} for {device}: {usage:?}", func.name, dtype.name());
+                    assert_eq!(usage.spills, 0, "`{}` for {device}: {usage:?}", func.name);
+                }
+            }
+        }
+    }
 }
 
 /// What the suite of operators gives on threads in warps; `TENFOLD_ALL=1` takes all of it.

@@ -27,6 +27,17 @@ fn symbolic(rows: i64) -> Case {
     m.done(&[y])
 }
 
+/// As long as a dim says, too.
+fn of_dims(columns: i64) -> Case {
+    let mut m = Make::new(&format!("rows_of_dims_{columns}"));
+    let [rows, columns] = [m.dim("N", 3, 0, 0), m.dim("M", columns, 0, 1)];
+    let x = m.input(DType::F32, &[rows, columns.clone()]);
+    let (scale, bias) = (m.input(DType::F32, &[columns.clone()]), m.input(DType::F32, &[columns]));
+    let softmax = m.emit(Op::Softmax { axis: 1, log: false }, &[x]);
+    let norm = m.emit(Op::LayerNorm { axis: 1, epsilon: Real::new(1e-3) }, &[x, scale, bias]);
+    m.done(&[softmax, norm])
+}
+
 fn reductions(dtype: DType, columns: i64) -> Case {
     let mut m = Make::new(&format!("reductions_{}_{columns}", dtype.name()));
     let x = m.input(dtype, &fixed(&[3, columns]));
@@ -57,6 +68,7 @@ fn special(dtype: DType) -> Case {
 #[test]
 fn rows_of_every_width() {
     let mut cases: Vec<Case> = vec![symbolic(0), symbolic(7)];
+    cases.extend([0, 5, 130, 4100].map(of_dims));
     cases.extend([40, 130, 1000, 5000].map(|columns| rows(DType::F32, [3, columns])));
     cases.extend([DType::F16, DType::BF16, DType::F64].map(|dtype| rows(dtype, [2, 140])));
     let dtypes = [DType::F32, DType::F16, DType::F64, DType::I32, DType::U32, DType::I16, DType::U16, DType::I64];

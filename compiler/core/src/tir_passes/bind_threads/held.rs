@@ -30,8 +30,8 @@ pub(super) struct Life {
 /// The loops of a turn over one number of columns.
 #[derive(Default)]
 pub(super) struct Found {
-    /// How many columns.
-    pub columns: i64,
+    /// How many columns: a number, or what the host can compute.
+    pub columns: Option<ExprId>,
     /// Elements that each thread finds at its own columns alone.
     pub rows: BTreeMap<Place, Life>,
     /// Buffers of the turn.
@@ -46,9 +46,15 @@ pub(super) struct Found {
 
 impl Found {
     /// The loops of a turn, if its threads need nothing of each other but sums.
-    pub(super) fn of(bind: &Bind<'_>, body: &Stmt) -> Option<Found> {
+    pub(super) fn of(bind: &Bind<'_>, loops: &[Loop], body: &Stmt) -> Option<Found> {
         let mut found = Found::default();
         found.look(bind, body)?;
+        let columns = found.columns?;
+        let own = bound(body);
+        let known = expr_vars(bind.b.func(), columns).iter().all(|v| !own.contains(v));
+        if !known || !bind.is_host(&[columns], loops) {
+            return None;
+        }
         let reads_memory = found.rows.keys().any(|(buf, _)| !found.own.contains(buf));
         (found.sums > 0 && reads_memory && found.is_apart(bind.b.func())).then_some(found)
     }
@@ -101,12 +107,13 @@ impl Found {
 
     /// A loop over the columns: at each of them it may read and write that column, and read what has none.
     fn turns(&mut self, func: &PrimFunc, l: Loop, body: &Stmt) -> Option<()> {
-        let columns = constant(func, l.extent).filter(|_| func.literal(l.min) == Some(0))?;
-        if self.loops > 0 && columns != self.columns {
+        let number = |e: ExprId| constant(func, e);
+        let same = |e: ExprId| e == l.extent || number(e).is_some() && number(e) == number(l.extent);
+        if func.literal(l.min) != Some(0) || !self.columns.is_none_or(same) {
             return None;
         }
         let number = self.loops;
-        (self.columns, self.loops) = (columns, number + 1);
+        (self.columns, self.loops) = (Some(l.extent), number + 1);
         let (inside, bound) = (allocated(body), bound(body));
         let mut all = Vec::new();
         in_order(func, body, true, &mut all);

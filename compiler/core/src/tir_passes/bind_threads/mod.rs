@@ -21,6 +21,7 @@
 
 mod elements;
 mod held;
+mod lengths;
 mod matrices;
 mod product;
 mod registers;

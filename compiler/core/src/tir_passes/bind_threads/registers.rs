@@ -15,7 +15,7 @@ use tenfold_ir::tir::{
 
 use super::held::{Found, Life, Place};
 use super::rows::{COLUMNS, Share, Update};
-use super::{Bind, GROUPS, Loop, THREADS};
+use super::{Bind, GROUPS, Loop, THREADS, lengths};
 use crate::tir_passes::butterfly::{Meeting, Threads};
 use crate::tir_passes::kernel::{constant, with_alloc};
 
@@ -43,8 +43,10 @@ const BYTES: i64 = 16;
 
 /// How the columns of a row are spread.
 #[derive(Clone, Copy)]
-struct Spread {
-    columns: i64,
+pub(super) struct Spread {
+    columns: ExprId,
+    /// Whether each thread has a column in each of its steps.
+    whole: bool,
     /// Threads of a row, and rows of a group.
     threads: i64,
     rows: i64,
@@ -54,27 +56,41 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(func: &PrimFunc, found: &Found, meeting: Meeting) -> Option<Spread> {
-        let columns = found.columns;
+    /// Of so many columns.
+    fn of(func: &PrimFunc, found: &Found, meeting: Meeting, number: i64) -> Option<Spread> {
+        let columns = found.columns?;
         let (range, most) = match meeting {
             Meeting::Warps => (WARPS, BYTES),
             // Shaders read elements: those side by side are for threads side by side.
             Meeting::Group => (GROUP, 0),
         };
-        let group = (columns / EACH).clamp(*range.start(), *range.end()) as u64;
+        let group = (number / EACH).clamp(*range.start(), *range.end()) as u64;
         let group = group.next_power_of_two() as i64;
-        let of_warp = meeting == Meeting::Warps && columns <= OF_WARP;
+        let of_warp = meeting == Meeting::Warps && number <= OF_WARP;
         let (threads, rows) = if of_warp { (WARP, THREADS / WARP) } else { (group, 1) };
         let widest = found.rows.keys().map(|(buf, _)| size(func, *buf)).max()?;
-        let fits = |lanes: &i64| lanes * widest <= most && columns % lanes == 0 && threads * lanes <= columns;
+        let fits = |lanes: &i64| lanes * widest <= most && number % lanes == 0 && threads * lanes <= number;
         let lanes = [8, 4, 2].into_iter().find(fits).unwrap_or(1);
-        let steps = (columns + threads * lanes - 1) / (threads * lanes);
-        let spread = Spread { columns, threads, rows, lanes, steps };
-        let room = ROOM[usize::from(threads < *WARPS.end())];
+        let steps = (number + threads * lanes - 1) / (threads * lanes);
+        let whole = steps * threads * lanes == number;
+        let spread = Spread { columns, whole, threads, rows, lanes, steps };
+        (number >= COLUMNS && spread.fits(func, found)).then_some(spread)
+    }
+
+    /// Of as many columns as a dim says, up to `most`: where a row begins is not known, so threads read elements.
+    pub(super) fn up_to(func: &PrimFunc, found: &Found, meeting: Meeting, most: i64) -> Option<Spread> {
+        let spread = Spread::of(func, found, meeting, most)?;
+        let steps = spread.each();
+        let spread = Spread { whole: false, lanes: 1, steps, ..spread };
+        spread.fits(func, found).then_some(spread)
+    }
+
+    /// Whether what a thread keeps of its columns has room in registers, if it keeps any.
+    fn fits(self, func: &PrimFunc, found: &Found) -> bool {
+        let room = ROOM[usize::from(self.threads < *WARPS.end())];
         let (kept, passing) = words(func, found);
-        let fits = kept * spread.each() + passing * lanes <= room && spread.each() <= WRITTEN_OUT;
-        let held = found.held().next().is_some();
-        (columns >= COLUMNS && (fits || !held)).then_some(spread)
+        let fits = kept * self.each() + passing * self.lanes <= room && self.each() <= WRITTEN_OUT;
+        fits || found.held().next().is_none()
     }
 
     /// Columns of a thread.
@@ -104,8 +120,18 @@ fn words(func: &PrimFunc, found: &Found) -> (i64, i64) {
 
 /// The kernel, if threads need nothing of each other but sums.
 pub(super) fn kernel(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Option<Stmt> {
-    let found = Found::of(bind, body)?;
-    let spread = Spread::of(bind.b.func(), &found, bind.meeting)?;
+    let found = Found::of(bind, loops, body)?;
+    match constant(bind.b.func(), found.columns?) {
+        Some(columns) => {
+            let spread = Spread::of(bind.b.func(), &found, bind.meeting, columns)?;
+            Some(of_rows(bind, loops, body, &found, spread))
+        }
+        None => lengths::kernels(bind, loops, body),
+    }
+}
+
+/// The kernel of rows that are spread like that.
+pub(super) fn of_rows(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt, found: &Found, spread: Spread) -> Stmt {
     let (group, thread) = (bind.b.index_var("group"), bind.b.index_var("thread"));
     let (g, t) = (bind.b.read(group), bind.b.read(thread));
     let (mut first, mut me) = (g, t);
@@ -123,10 +149,10 @@ pub(super) fn kernel(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Option
     let stride = if spread.rows > 1 { bind.product(groups, rows) } else { groups };
     let exact = constant(bind.b.func(), count).is_some_and(|n| n > 0 && n % spread.rows == 0);
     let once = constant(bind.b.func(), parts).is_some_and(|n| n <= GROUPS);
-    let body = Row::new(bind, spread, me, &found).turn(body.clone());
+    let body = Row::new(bind, spread, me, found).turn(body.clone());
     let body = bind.every(first, stride, count, (once, exact), loops, body);
     let threads = bind.b.index(spread.threads * spread.rows);
-    Some(bind.bound(group, groups, thread, threads, body))
+    bind.bound(group, groups, thread, threads, body)
 }
 
 /// A turn, as each of its threads runs it.
@@ -245,17 +271,21 @@ impl<'r, 'a> Row<'r, 'a> {
 
     /// Every vector of the thread's columns.
     fn steps(&mut self, body: impl FnOnce(&mut Self, At) -> Stmt) -> Stmt {
-        let Spread { columns, threads, lanes, steps, .. } = self.spread;
+        let Spread { columns, whole, threads, lanes, steps, .. } = self.spread;
         let b = &mut *self.bind.b;
         let step = b.index_var("step");
         let (s, zero) = (b.read(step), b.index(0));
-        let (count, apart, turns, limit) = (b.index(lanes), b.index(threads), b.index(steps), b.index(columns));
-        let vector = b.mul(s, apart);
-        let vector = b.add(vector, self.me);
+        let (count, apart, turns) = (b.index(lanes), b.index(threads), b.index(steps));
+        let before = b.mul(s, apart);
+        let vector = b.add(before, self.me);
         let at = At { column: b.mul(vector, count), element: b.mul(s, count) };
         let mut body = body(self, at);
-        if steps * threads * lanes != columns {
-            body = self.bind.below(at.column, limit, body);
+        if !whole && constant(self.bind.b.func(), columns).is_some() {
+            body = self.bind.below(at.column, columns, body);
+        } else if !whole {
+            // One number for all steps, which are compared with constants: else the column of each has a register.
+            let left = self.bind.b.sub(columns, self.me);
+            body = self.bind.below(before, left, body);
         }
         Stmt::loop_(step, zero, turns, LoopKind::Serial, body)
     }
