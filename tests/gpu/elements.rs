@@ -66,6 +66,15 @@ fn turned() -> Case {
     m.done(&[y])
 }
 
+/// Turned around, as many as dims say: a thread has several, as far apart as there are threads.
+fn turned_dims(rows: i64, columns: i64) -> Case {
+    let mut m = Make::new(&format!("elements_turned_{rows}"));
+    let [rows, columns] = [m.dim("N", rows, 0, 0), m.dim("M", columns, 0, 1)];
+    let x = m.input(DType::F32, &[rows, columns]);
+    let y = m.emit(Op::Transpose { perm: vec![1, 0] }, &[x]);
+    m.done(&[y])
+}
+
 fn cases() -> Vec<(Case, Expected)> {
     vec![
         (same("elements_whole", DType::F32, &[8, 48]), FOUR),
@@ -85,6 +94,8 @@ fn cases() -> Vec<(Case, Expected)> {
         (spread("elements_bias_odd", DType::F32, None, [33, 35], [1, 35]), NONE),
         (mixed(), &["ld.global.nc.v4.b32", "ld.global.nc.v4.b16", "st.global.b32"]),
         (turned(), NONE),
+        (turned_dims(30, 41), NONE),
+        (turned_dims(0, 4), NONE),
     ]
 }
 

@@ -93,6 +93,7 @@ fn rows_of_dims_are_what_the_interpreter_admits() {
         (DType::F32, [1, 8_200], Device::Sm80),
         (DType::F32, [3, 0], Device::Sm80),
         (DType::F32, [3, 130], Device::Spirv),
+        (DType::F32, [1, 600], Device::Spirv),
         (DType::F32, [1, 4100], Device::Spirv),
     ];
     for (dtype, shape, device) in all {

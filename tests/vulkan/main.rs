@@ -11,6 +11,7 @@ mod device;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/element.rs"]
 mod element;
+mod elements;
 #[path = "../conformance/families.rs"]
 mod families;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]

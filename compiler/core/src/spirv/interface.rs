@@ -12,7 +12,7 @@ use super::out::Out;
 use super::stmt::{Body, Place};
 use super::words::{Operand, named};
 use super::{Binding, Feature, Push, Source};
-use crate::kernel;
+use crate::{Aliases, kernel};
 
 /// The most bytes of push constants that every device takes.
 const PUSHED: usize = 128;
@@ -39,9 +39,16 @@ pub(super) fn bindings(module: &Module, func: &PrimFunc) -> Vec<(BufId, Binding)
     of_param.chain(constants).collect()
 }
 
-/// Makes the variables of bindings.
-pub(super) fn bind(out: &mut Out, func: &PrimFunc, all: &[(BufId, Binding)]) -> BTreeMap<BufId, Place> {
+/// Makes the variables of bindings. What no launch passes twice says so, so that a driver may move loads before stores.
+pub(super) fn bind(
+    out: &mut Out,
+    module: &Module,
+    func: &PrimFunc,
+    all: &[(BufId, Binding)],
+) -> BTreeMap<BufId, Place> {
     let mut places = BTreeMap::new();
+    let prims: Vec<&PrimFunc> = module.prims().collect();
+    let aliases = Aliases::of(&prims);
     let waits = func.body.any(&mut |s| matches!(s, Stmt::Barrier(_)));
     for (number, (buf, binding)) in (0..).zip(all) {
         let kind = Kind::of_dtype(binding.dtype);
@@ -60,6 +67,13 @@ pub(super) fn bind(out: &mut Out, func: &PrimFunc, all: &[(BufId, Binding)]) -> 
         out.name(variable, &func.buffers[buf.0 as usize].name);
         out.decorate(variable, Decoration::DescriptorSet, vec![Operand::Word(0)]);
         out.decorate(variable, Decoration::Binding, vec![Operand::Word(number)]);
+        let alone = match binding.source {
+            Source::Param(param) => !aliases.shared(&func.name, param as u32),
+            Source::Constant(_) => true,
+        };
+        if alone {
+            out.decorate(variable, Decoration::Restrict, vec![]);
+        }
         if !binding.write {
             out.decorate(variable, Decoration::NonWritable, vec![]);
         } else if waits {

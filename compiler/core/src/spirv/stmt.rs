@@ -68,7 +68,7 @@ fn write(module: &Module, func: &PrimFunc, optional: bool) -> Result<Written, Ca
     let local = kernel::threads(func).ok_or_else(open)?;
     let mut out = Out::new(optional);
     let bindings = interface::bindings(module, func);
-    let mut places = interface::bind(&mut out, func, &bindings);
+    let mut places = interface::bind(&mut out, module, func, &bindings);
     let (pushed, push) = interface::pushed(&mut out, func)?;
     let numbers = interface::numbers(&mut out);
     let (mut shared, mut own) = (0, Vec::new());

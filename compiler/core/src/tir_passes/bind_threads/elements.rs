@@ -12,12 +12,17 @@ use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::copy::{copy, substitute};
 use tenfold_ir::tir::{Access, BufAccess, Expr, ExprId, LoopKind, PrimFunc, Scope, Stmt, VarId, accesses, expr_vars};
 
-use super::{Bind, Loop};
+use super::{Bind, Loop, THREADS};
 use crate::tir_passes::butterfly::Meeting;
 use crate::tir_passes::kernel::constant;
 
 /// Bytes that a thread reads at once.
 const BYTES: i64 = 16;
+
+/// Elements of a thread that reads and writes them one by one, and from how many of them on it has several: few are better
+/// spread over the whole device.
+const EACH: i64 = 4;
+const MANY: i64 = 1 << 18;
 
 /// A vector a thread, if a turn is an element at places that are neighbours in the turn behind it.
 pub(super) fn vectors(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Option<Stmt> {
@@ -32,18 +37,24 @@ pub(super) fn vectors(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Optio
     rows.then(|| bind.parts_of_rows(loops, last, lanes, body.clone()))
 }
 
-/// A turn a thread. Where each access is at the turn's own place among all, the number of the turn is that place.
+/// A turn a thread, or some turns. Where each access is at the turn's own place among all, the number of the turn is that
+/// place.
 pub(super) fn turns(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Option<Stmt> {
+    let all = outside(bind.b.func(), loops, body);
     if loops.len() > 1
-        && let Some(all) = outside(bind.b.func(), loops, body)
-        && is_whole(bind, &all, loops)
+        && let Some(all) = &all
+        && is_whole(bind, all, loops)
     {
         let (number, min, extent) = (bind.b.index_var("number"), bind.b.index(0), bind.count(loops));
         let at = bind.b.read(number);
         let body = bind.at_number(at, loops, body.clone());
-        return Some(bind.turns(&[Loop { var: number, min, extent }], body));
+        return Some(bind.some_turns(&[Loop { var: number, min, extent }], body));
     }
-    (!loops.is_empty()).then(|| bind.turns(loops, body.clone()))
+    match all {
+        _ if loops.is_empty() => None,
+        Some(_) => Some(bind.some_turns(loops, body.clone())),
+        None => Some(bind.turns(loops, body.clone())),
+    }
 }
 
 /// The accesses of what is not a turn's own, if a turn has nothing but elements that it writes.
@@ -130,6 +141,32 @@ fn is_chosen(func: &PrimFunc, body: &Stmt, loops: &[Loop]) -> bool {
 }
 
 impl Bind<'_> {
+    /// Turns that write elements: some a thread where there are many, as far apart as there are threads, so that threads
+    /// side by side have neighbours.
+    fn some_turns(&mut self, loops: &[Loop], body: Stmt) -> Stmt {
+        let count = self.count(loops);
+        let known = constant(self.b.func(), count);
+        if known.is_some_and(|n| n < MANY) {
+            return self.turns(loops, body);
+        }
+        let part =
+            Loop { var: self.b.index_var("part"), min: self.b.index(0), extent: self.parts(count, EACH * THREADS) };
+        self.group_a_turn(&[part], THREADS, |bind, thread| {
+            let turn = bind.b.index_var("turn");
+            let (at, each, threads) = (bind.b.read(part.var), bind.b.index(EACH), bind.b.index(THREADS));
+            let (turn_at, thread) = (bind.b.read(turn), bind.b.read(thread));
+            let line = bind.b.mul(at, each);
+            let line = bind.b.add(line, turn_at);
+            let first = bind.b.mul(line, threads);
+            let number = bind.b.add(first, thread);
+            let mut body = bind.turn(number, loops, body);
+            if known.is_none_or(|n| n % (EACH * THREADS) != 0) {
+                body = bind.below(number, count, body);
+            }
+            Stmt::loop_(turn, part.min, each, LoopKind::Unrolled, body)
+        })
+    }
+
     /// A thread some neighbours of a row.
     fn parts_of_rows(&mut self, loops: &[Loop], last: Loop, lanes: i64, body: Stmt) -> Stmt {
         let vector = self.b.index_var("vector");

@@ -18,7 +18,7 @@ use crate::tir_passes::butterfly::Meeting;
 const OF_WARPS: &[i64] = &[512, 2_048, 8_192];
 
 /// Those of a group of any device.
-const OF_GROUPS: &[i64] = &[4_096];
+const OF_GROUPS: &[i64] = &[512, 4_096];
 
 /// The kernels, one behind the other in branches of the host.
 pub(super) fn kernels(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Option<Stmt> {
