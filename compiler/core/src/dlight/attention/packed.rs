@@ -31,18 +31,25 @@ pub(super) fn keys(b: &mut Builder, found: &Attention, plan: &Plan) -> ExprId {
     let width = plan.panel();
     let outer = axes(b, found, found.keys);
     let count = Viewer::new(b.func()).int(found.key.extent);
-    let panels = (&count + (width - 1)).floor_div(&IntExpr::from(width));
+    let (whole, rest) = parts(&count, width, plan.block);
+    let panels = if rest.as_const() == Some(0) { whole.clone() } else { &whole + 1 };
     let buf = buffer(b, found, "keys", &outer, &[panels, plan.depth.into(), width.into()]);
     let kind = if straight(b.func(), found.keys, found.key.var) { LoopKind::Vectorized } else { LoopKind::Serial };
-    for (first, panels, keys) in parts(&count, width) {
+    let last = &count - &rest;
+    let all = [(0.into(), 0.into(), whole.clone(), width.into()), (whole, last, 1.into(), rest)];
+    let some = |n: &IntExpr| n.as_const() != Some(0);
+    for (first, begin, panels, keys) in all.into_iter().filter(|(.., panels, keys)| some(panels) && some(keys)) {
         over(b, &outer, Places::new(), &mut |b, places, index| {
             each(b, "p", &panels, LoopKind::Serial, &mut |b, p| {
-                let first = b.int_expr(&first);
+                let (first, begin) = (b.int_expr(&first), b.int_expr(&begin));
+                let begin = {
+                    let offset = times(b, p, width);
+                    plus(b, begin, offset)
+                };
                 let p = plus(b, first, p);
                 each(b, "d", &plan.depth.into(), LoopKind::Serial, &mut |b, d| {
                     each(b, "j", &keys, kind, &mut |b, j| {
-                        let first = times(b, p, width);
-                        let key = plus(b, first, j);
+                        let key = plus(b, begin, j);
                         let mut places = places.clone();
                         places.extend([(found.key.var, key), (found.depth.var, d)]);
                         let value = copied(b, found.keys, &places, &outer, index);
@@ -84,12 +91,13 @@ pub(super) fn values(b: &mut Builder, found: &Attention, plan: &Plan) -> ExprId 
     load(b, buf, &index)
 }
 
-/// Whole panels, and the last one as far as there are keys: the first panel, how many, and keys of each.
-fn parts(count: &IntExpr, width: i64) -> Vec<(IntExpr, IntExpr, IntExpr)> {
-    let whole = count.floor_div(&IntExpr::from(width));
-    let rest = count - &(&whole * width);
-    let all = [(0.into(), whole.clone(), width.into()), (whole, 1.into(), rest)];
-    all.into_iter().filter(|(_, panels, keys)| [panels, keys].iter().all(|e| e.as_const() != Some(0))).collect()
+/// Whole panels, and how many keys are left behind them. They are counted as tiles go over an unknown number of keys, in
+/// blocks and what is left of one, so that what these read is proven to be there.
+fn parts(count: &IntExpr, width: i64, block: i64) -> (IntExpr, IntExpr) {
+    let left = count.floor_mod(&IntExpr::from(block));
+    let of_left = left.floor_div(&IntExpr::from(width));
+    let whole = &(&count.floor_div(&IntExpr::from(block)) * (block / width)) + &of_left;
+    (whole, &left - &(&of_left * width))
 }
 
 fn buffer(b: &mut Builder, found: &Attention, name: &str, outer: &[Axis], inner: &[IntExpr]) -> BufId {

@@ -4,7 +4,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{Expr, ExprId, PrimFunc, VarId, Viewer};
 
 use super::found::Attention;
-use crate::dlight::left::{self, Rows};
+use crate::dlight::left::{self, Behind, Rows};
 use crate::dlight::machine::Machine;
 use crate::dlight::tiles::{Extents, Span, balanced, cost, most_rows, rows_in_cache};
 use crate::dlight::walk::{step, straight};
@@ -51,7 +51,7 @@ impl Plan {
 
     /// Ranges of queries with the height of their tiles.
     pub(super) fn tiles(&self, extent: &IntExpr) -> Vec<Rows> {
-        let Some(n) = extent.as_const() else { return left::parts(extent, self.rows, false) };
+        let Some(n) = extent.as_const() else { return left::parts(extent, self.rows, Behind::Two) };
         let mut begin = 0;
         let spans = balanced(n, self.rows).into_iter().map(|Span { extent, tile }| {
             begin += extent;

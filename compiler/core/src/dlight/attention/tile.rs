@@ -85,7 +85,7 @@ impl Tiles<'_> {
             self.block(b, &tile, first, &block.into());
         });
         let begin = &whole * block;
-        let rest = &keys - &begin;
+        let rest = keys.floor_mod(&IntExpr::from(block));
         if rest.as_const() != Some(0) {
             let begin = b.int_expr(&begin);
             self.block(b, &tile, begin, &rest);

@@ -11,7 +11,7 @@ use super::choice::{Choice, SHORT};
 use super::group::{Group, OnTile};
 use crate::dlight::cut::{Instead, Range, buffer_like, part};
 use crate::dlight::kernel::of_stage;
-use crate::dlight::left;
+use crate::dlight::left::{self, Behind};
 use crate::dlight::tiles::{Tile, balanced, columns};
 use crate::fuse::access::{Axis, accesses, axes};
 use crate::fuse::stage::Stage;
@@ -410,7 +410,8 @@ fn row_ranges(staged: &mut Staged, group: &Group, choice: &Choice) -> Vec<(Optio
     match extent.as_const() {
         Some(n) => even(staged, n, most),
         None => {
-            let all = left::parts(&extent, most, choice.small).into_iter();
+            let behind = if choice.small { Behind::One } else { Behind::All };
+            let all = left::parts(&extent, most, behind).into_iter();
             all.map(|p| (Some(range(staged, &p.begin, &(&p.tiles * p.height))), p.height)).collect()
         }
     }
