@@ -31,7 +31,7 @@ fn of_dims(dtype: DType, shape: [i64; 2]) -> Case {
     let mut m = Make::new(&format!("dims_{}_{}_{}", dtype.name(), shape[0], shape[1]));
     let [rows, columns] = [m.dim("N", shape[0], 0, 0), m.dim("M", shape[1], 0, 1)];
     let x = m.input(dtype, &[rows, columns.clone()]);
-    let (scale, bias) = (m.input(dtype, &[columns.clone()]), m.input(dtype, &[columns]));
+    let (scale, bias) = (m.input(dtype, std::slice::from_ref(&columns)), m.input(dtype, &[columns]));
     let softmax = m.emit(Op::Softmax { axis: 1, log: false }, &[x]);
     let norm = m.emit(Op::LayerNorm { axis: 1, epsilon: Real::new(1e-3) }, &[x, scale, bias]);
     let absolute = m.element(ElementOp::Unary(UnaryOp::Abs), &[x]);

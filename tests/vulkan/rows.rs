@@ -32,7 +32,7 @@ fn of_dims(columns: i64) -> Case {
     let mut m = Make::new(&format!("rows_of_dims_{columns}"));
     let [rows, columns] = [m.dim("N", 3, 0, 0), m.dim("M", columns, 0, 1)];
     let x = m.input(DType::F32, &[rows, columns.clone()]);
-    let (scale, bias) = (m.input(DType::F32, &[columns.clone()]), m.input(DType::F32, &[columns]));
+    let (scale, bias) = (m.input(DType::F32, std::slice::from_ref(&columns)), m.input(DType::F32, &[columns]));
     let softmax = m.emit(Op::Softmax { axis: 1, log: false }, &[x]);
     let norm = m.emit(Op::LayerNorm { axis: 1, epsilon: Real::new(1e-3) }, &[x, scale, bias]);
     m.done(&[softmax, norm])
