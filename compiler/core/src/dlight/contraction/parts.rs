@@ -410,7 +410,8 @@ fn row_ranges(staged: &mut Staged, group: &Group, choice: &Choice) -> Vec<(Optio
     match extent.as_const() {
         Some(n) => even(staged, n, most),
         None => {
-            let behind = if choice.small { Behind::One } else { Behind::All };
+            // Where smaller tiles begin and end is proven of a number of rows, not of one that is itself a division.
+            let behind = if choice.small || extent.as_var().is_none() { Behind::One } else { Behind::All };
             let all = left::parts(&extent, most, behind).into_iter();
             all.map(|p| (Some(range(staged, &p.begin, &(&p.tiles * p.height))), p.height)).collect()
         }
