@@ -195,9 +195,9 @@ Usage: cargo tenfold explain [OPTIONS] FN
 
 The function is compiled for this machine with every feature of its processor and called on random
 inputs, on one thread, unless `--threads` allows more. A line per kernel, by time: what it takes,
-operations and bytes of a second, the roof that bounds it and how much of it is reached, the rule that
-scheduled it and its tile. What the machine can do on so many threads is measured too. Dims need
-numbers; those of a model are 1 unless they are given.
+operations and bytes of a second, the roof that bounds it and how much of it is reached, the rule
+that scheduled it and its tile. What the machine can do on so many threads is measured too. Dims
+need numbers; those of a model are 1 unless they are given.
 
 Options:
       --dim NAME=N            Bind a dim, or a parameter that is an index

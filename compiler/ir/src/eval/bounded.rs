@@ -278,6 +278,11 @@ pub fn binary(op: BinaryOp, a: Bounded, b: Bounded) -> Bounded {
     let contracted = match op {
         BinaryOp::Mul => product_lost(a, b, value),
         BinaryOp::Div if is_one(b) => a.contracted,
+        // A square is written as a product, and so is a division that a power of two divides by.
+        BinaryOp::Pow if b.is_exact() && y == 2.0 => lost(a, a, value),
+        BinaryOp::Div if b.is_exact() && y.abs().log2().fract() == 0.0 && value.to_f64().is_infinite() => {
+            lost(a, b, value)
+        }
         _ => 0.0,
     };
     Bounded { error: total.error + own_error(value, binary_ulps(op)), contracted, ..total }
@@ -416,6 +421,9 @@ mod tests {
             let mut sum = crate::eval::Sum::new(BinaryOp::Add, f(other));
             sum.add(product);
             assert!(sum.total().admits(f(fused).value));
+        }
+        for product in [binary(BinaryOp::Pow, f(2e38), f(2.0)), binary(BinaryOp::Div, f(2e38), f(0.5))] {
+            assert!(binary(BinaryOp::Add, product, f(-3e38)).admits(f(1e38).value));
         }
         // Factors that are infinite are so without being rounded, and no other product is added.
         let product = binary(BinaryOp::Mul, f(f64::INFINITY), f(2.0));
