@@ -99,7 +99,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "movement",
-        reason: "a tile uses every cache line of both sides as a whole while it is there",
+        reason: "a tile uses every cache line that it reads as a whole while it is there",
         apply: movement::apply,
     },
     Rule {

@@ -1,5 +1,5 @@
-//! The rule for kernels that only move elements from rows to columns: in tiles of which every cache line is used as a
-//! whole while it is in the first cache.
+//! The rule for kernels that only move elements from rows to columns: in tiles of which every cache line that is read is
+//! used as a whole while it is in the first cache.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +19,10 @@ use crate::tune::Asked;
 
 /// Bytes of a cache line.
 const LINE: i64 = 64;
+
+/// Bytes that are put together from elements in one step; wider vectors are put together from such ones, which takes
+/// longer than to store them one by one.
+const STEP: i64 = 16;
 
 /// Edges of tiles that may be asked for.
 const TILES: [i64; 4] = [4, 8, 16, 32];
@@ -74,7 +78,7 @@ fn turned(staged: &Staged, stage: &Stage, machine: &Machine, asked: &Asked) -> O
     let (read, written) = (steps(*from, at, column)?, steps(*buf, index, row)?);
     // A power of two divides the elements of a line.
     let lines = |apart: i64| 1 << rows_in_cache(apart.abs() * bytes, machine).clamp(1, LINE / bytes).ilog2();
-    let (rows, columns) = (lines(written), lines(read));
+    let (rows, columns) = (lines(written), lines(read).min((STEP / bytes).max(2)));
     if !plain || rows < 2 || columns < 2 {
         return None;
     }
@@ -86,8 +90,10 @@ fn turned(staged: &Staged, stage: &Stage, machine: &Machine, asked: &Asked) -> O
 impl Turned {
     /// What decided how large a tile is, of elements of so many bytes.
     fn bounds(&self, bytes: i64) -> String {
-        match self.rows.min(self.columns) * bytes == LINE {
-            true => format!("a cache line each way, {LINE} bytes"),
+        match self.rows * bytes == LINE {
+            true => format!(
+                "a cache line of what is read, {LINE} bytes, and what is put together for a store, {STEP} bytes"
+            ),
             false => "the first cache: lines of rows that lie so far apart share its sets".into(),
         }
     }
