@@ -1,8 +1,8 @@
 //! How fast kernels without products run: element by element, along rows and columns, moved and in windows.
 //!
 //! `cargo bench -p tenfold-tests --bench rows -- NAME… --large --c`: in the cache against `ndarray`, and with `--large`
-//! on 16 to 256 MB against a copy. Both sides are timed in turn, and what counts are their ratios. `--c` compiles
-//! through C, `--plain` without default schedules.
+//! on 16 to 256 MB against a copy. Both sides run on one thread and are timed in turn, and what counts are their ratios.
+//! `--c` compiles through C, `--plain` without default schedules.
 #![allow(unsafe_code, reason = "calls what the back end compiled, and streams")]
 
 #[path = "../models/compiled.rs"]
@@ -190,6 +190,8 @@ struct Wanted {
 }
 
 fn main() {
+    // As `ndarray` and the copies do: a ratio of two threads to one says nothing.
+    tenfold::threads::set(1).expect("a number of threads");
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let flag = |name: &str| args.iter().any(|a| a == name);
     let dump = args.iter().find_map(|a| a.strip_prefix("--dump=")).map(str::to_string);
