@@ -17,7 +17,7 @@ impl Cuda {
     /// ```no_run
     /// # struct CudaStream;
     /// # impl CudaStream { fn cu_stream(&self) -> *mut u8 { std::ptr::null_mut() } }
-    /// # fn stream() -> std::sync::Arc<CudaStream> { unimplemented!() }
+    /// # fn stream() -> std::sync::Arc<CudaStream> { std::sync::Arc::new(CudaStream) }
     /// use tenfold::Cuda;
     ///
     /// // With `cudarc`: `CudaContext::new(0)?.new_stream()?`.
