@@ -201,8 +201,8 @@ pub(crate) fn attention(func: &PrimFunc, context: &PassContext) -> Fit {
 }
 
 /// Whether default schedules of the target multiply in vectors, on a processor that is no microcontroller.
-pub(crate) fn has_vectors(context: &PassContext) -> bool {
-    Machine::of(&context.target).is_some_and(|machine| !machine.small)
+pub(crate) fn has_vectors(target: &Target) -> bool {
+    Machine::of(target).is_some_and(|machine| !machine.small)
 }
 
 /// Whether the default schedule of a kernel keeps tiles in registers that are matrices.

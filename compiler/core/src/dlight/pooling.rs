@@ -25,7 +25,7 @@ use tenfold_ir::tir::{BufId, Builder, ExprId, IterKind, PrimFunc, Scope, Stmt, V
 
 use super::fallback;
 use super::machine::Machine;
-use super::{Chosen, Taken};
+use super::{Chosen, Taken, has_vectors};
 use crate::fuse::access::{Axis, accesses, axes, loads};
 use crate::fuse::stage::{Stage, Staged};
 use crate::target::Target;
@@ -47,7 +47,7 @@ pub(super) fn refused(module: &Module, func: &PrimFunc, machine: &Machine) -> Op
 
 /// Whether pools for a target need no operand that is padded.
 pub(crate) fn needs_no_padding(target: &Target) -> bool {
-    Machine::of(target).is_some_and(|machine| !machine.small)
+    has_vectors(target)
 }
 
 fn scheduled(

@@ -191,7 +191,7 @@ impl Fuse<'_> {
     /// Whether the kernels are a product that reads weights of 8 bits, of which the target has vectors, a few times.
     fn reads_weights(&self, members: &[&Binding]) -> bool {
         let merged = group(self.module, &self.func, "trial", members).and_then(|g| merge(self.module, &g.func));
-        has_vectors(self.context) && merged.is_some_and(|merged| few_rows(&merged.prim))
+        has_vectors(&self.context.target) && merged.is_some_and(|merged| few_rows(&merged.prim))
     }
 
     /// Whether the kernels are an attention that the target has a schedule for.

@@ -38,7 +38,7 @@ const DEPTH: usize = 8;
 
 /// Runs on every relax function.
 pub(crate) fn fold_constant(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
-    let kept = widened::kept(module, has_vectors(context));
+    let kept = widened::kept(module, has_vectors(&context.target));
     rewrite(module, &mut |cx: &mut Rewriter<'_>, b: &Binding| match kept.contains(&(cx.func.name.clone(), b.out)) {
         true => None,
         false => binding(cx, b),

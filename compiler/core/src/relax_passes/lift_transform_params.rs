@@ -30,7 +30,7 @@ pub(crate) const PASS: Pass = Pass::on_module("LiftTransformParams", &lift_trans
 
 /// Runs on every relax function.
 pub(crate) fn lift_transform_params(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
-    let kept = widened::kept(module, has_vectors(context));
+    let kept = widened::kept(module, has_vectors(&context.target));
     rewrite(module, &mut |cx: &mut Rewriter<'_>, b: &Binding| match kept.contains(&(cx.func.name.clone(), b.out)) {
         true => None,
         false => binding(cx, b),

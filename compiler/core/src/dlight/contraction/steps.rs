@@ -24,8 +24,9 @@ pub(super) fn run(module: &Module, func: PrimFunc, parts: &[RowPart]) -> Step<Pr
     Ok(s.finish())
 }
 
-/// How many loops stand around the rows of tiles, of whatever height but of one width: all rows go over what lies along the columns while
-/// it is there, or all of a line go before the next one. None where columns are in tiles of several kinds, which run one after another.
+/// How many loops stand around the rows of tiles, of whatever height but of one width: all rows go over what lies along
+/// the columns while it is there, or all of a line go before the next one. None where columns are in tiles of several
+/// kinds, which run one after another.
 fn above_rows(tiled: &[&RowPart]) -> usize {
     let [first, _, ..] = tiled else { return 0 };
     if tiled.iter().any(|part| part.tiles.len() != 1 || !part.on_rows.is_empty()) {
