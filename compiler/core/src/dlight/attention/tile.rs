@@ -156,7 +156,7 @@ impl Tiles<'_> {
         for strip in strips(count, self.plan.of_keys, lanes) {
             each(b, "t", &strip.turns, LoopKind::Serial, &mut |b, t| self.scores(b, tile, &block, &strip, t));
         }
-        each(b, "i", &tile.rows.into(), LoopKind::Serial, &mut |b, i| self.weights(b, tile, &block, i));
+        self.weights(b, tile, &block);
         for strip in strips(&self.plan.columns.into(), self.plan.of_columns, lanes) {
             each(b, "t", &strip.turns, LoopKind::Serial, &mut |b, t| self.results(b, tile, &block, &strip, t));
         }
@@ -246,31 +246,53 @@ impl Tiles<'_> {
         acc
     }
 
-    /// Weights in the place of a row's scores, and what their sum and the greatest score become.
-    fn weights(&self, b: &mut Builder, tile: &Tile, block: &Block, i: ExprId) {
+    /// Weights in the place of scores, and what the sums of a row and its greatest score become.
+    ///
+    /// Rows go through each of three loops before the next: folding a vector takes long and does little, so a
+    /// processor has several rows of it under way at once where nothing else stands between them.
+    fn weights(&self, b: &mut Builder, tile: &Tile, block: &Block) {
         let lanes = self.plan.lanes;
-        let top = self.local(b, "top", &[lanes]);
-        each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
-            let most = load(b, block.most, &[i, l]);
-            b.store(top, vec![l], most);
+        let (bases, sums) = (self.local(b, "bases", &[tile.rows]), self.local(b, "sums", &[tile.rows, lanes]));
+        let rows = IntExpr::from(tile.rows);
+        each(b, "i", &rows, LoopKind::Serial, &mut |b, i| {
+            let base = self.base(b, tile, block, i);
+            let base = b.read_local(base);
+            b.store(bases, vec![i], base);
         });
-        let top = folded(b, top, lanes, BinaryOp::Max);
+        each(b, "i", &rows, LoopKind::Serial, &mut |b, i| {
+            let sum = self.local(b, "sum", &[lanes]);
+            let zero = self.zero(b);
+            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| b.store(sum, vec![l], zero));
+            for strip in strips(&block.count, 4, lanes) {
+                each(b, "t", &strip.turns, LoopKind::Serial, &mut |b, t| {
+                    let begin = Self::begin(b, &strip, t);
+                    self.powers(b, block, (i, begin), &strip, (bases, sum));
+                });
+            }
+            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+                let all = load(b, sum, &[l]);
+                b.store(sums, vec![i, l], all);
+            });
+        });
+        each(b, "i", &rows, LoopKind::Serial, &mut |b, i| self.totals(b, tile, sums, i));
+    }
+
+    /// What is taken from the scores of a row before they become weights.
+    fn base(&self, b: &mut Builder, tile: &Tile, block: &Block, i: ExprId) -> BufId {
+        let top = self.row(b, "top", block.most, i);
+        let top = folded(b, top, self.plan.lanes, BinaryOp::Max);
         let top = b.local("greatest", top);
-        let base = match (&tile.online, self.found.unseen) {
+        match (&tile.online, self.found.unseen) {
             (Some(online), _) => self.rescale(b, online, top, i),
             (None, Unseen::Zeros) => self.unless_masked(b, top),
             (None, Unseen::NoNumbers) => top,
-        };
-        let sum = self.local(b, "sum", &[lanes]);
-        let zero = self.zero(b);
-        each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| b.store(sum, vec![l], zero));
-        for strip in strips(&block.count, 4, lanes) {
-            each(b, "t", &strip.turns, LoopKind::Serial, &mut |b, t| {
-                let begin = Self::begin(b, &strip, t);
-                self.powers(b, block, (i, begin), &strip, (base, sum));
-            });
         }
-        let sum = folded(b, sum, lanes, BinaryOp::Add);
+    }
+
+    /// What the sum of a row's weights becomes.
+    fn totals(&self, b: &mut Builder, tile: &Tile, sums: BufId, i: ExprId) {
+        let sum = self.row(b, "sum", sums, i);
+        let sum = folded(b, sum, self.plan.lanes, BinaryOp::Add);
         match &tile.online {
             None => self.invert(b, tile, i, sum),
             Some(Online { total, scale, .. }) => {
@@ -282,6 +304,17 @@ impl Tiles<'_> {
         }
     }
 
+    /// A vector of a row, to be folded.
+    fn row(&self, b: &mut Builder, name: &str, of: BufId, i: ExprId) -> BufId {
+        let lanes = self.plan.lanes;
+        let row = self.local(b, name, &[lanes]);
+        each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+            let value = load(b, of, &[i, l]);
+            b.store(row, vec![l], value);
+        });
+        row
+    }
+
     /// Powers in the place of some scores of a row, and their sum lane by lane.
     fn powers(
         &self,
@@ -289,14 +322,14 @@ impl Tiles<'_> {
         block: &Block,
         (i, begin): (ExprId, ExprId),
         strip: &Strip,
-        (base, sum): (BufId, BufId),
+        (bases, sum): (BufId, BufId),
     ) {
         for v in 0..strip.vectors {
             let first = b.index(v * strip.lanes);
             let first = plus(b, begin, first);
             each(b, "l", &strip.lanes.into(), LoopKind::Vectorized, &mut |b, l| {
                 let own = plus(b, first, l);
-                let (score, base) = (load(b, block.scores, &[i, own]), b.read_local(base));
+                let (score, base) = (load(b, block.scores, &[i, own]), load(b, bases, &[i]));
                 let shifted = b.sub(score, base);
                 let power = b.unary(UnaryOp::Exp, shifted);
                 b.store(block.scores, vec![i, own], power);

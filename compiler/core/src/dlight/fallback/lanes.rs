@@ -106,11 +106,16 @@ impl Row {
             let part = self.partial(&mut staged.b, stage, all, part);
             staged.stages.push(part);
         }
-        if self.vectors > 1 {
-            let one = self.buffer(staged, stage, self.lanes);
-            let folded = self.folded(&mut staged.b, stage, all, one);
+        let mut left = self.vectors;
+        let mut lanes = self.lanes;
+        while left > 1 || lanes > 1 {
+            // All vectors in one, then the halves of that one, until one element is left: a chain of all elements would
+            // take as long as they are many.
+            let (parts, width) = if left > 1 { (left, lanes) } else { (2, lanes / 2) };
+            let less = self.buffer(staged, stage, width);
+            let folded = self.folded(&mut staged.b, stage, (all, parts), (less, width));
             staged.stages.push(folded);
-            all = one;
+            (all, left, lanes) = (less, 1, width);
         }
         let total = self.total(&mut staged.b, stage, all);
         staged.stages.push(total);
@@ -184,17 +189,17 @@ impl Row {
         Stage { name: b.fresh_name(&format!("{}_lanes", stage.name)), iters, init, body, loc: stage.loc }
     }
 
-    /// All vectors of partial results in one, in pairs.
-    fn folded(&self, b: &mut Builder, stage: &Stage, all: BufId, one: BufId) -> Stage {
+    /// So many vectors of partial results in one of `width` lanes, in pairs.
+    fn folded(&self, b: &mut Builder, stage: &Stage, (all, parts): (BufId, i64), (one, width): (BufId, i64)) -> Stage {
         let (mut iters, to) = renamed(b, spatial(stage));
         let lane = b.index_var("lane");
-        let extent = b.index(self.lanes);
+        let extent = b.index(width);
         iters.push(Iter { var: lane, extent, kind: IterKind::Spatial, order: LoopKind::Serial });
         let lane = b.read(lane);
         let outer: Vec<ExprId> = spatial(stage).map(|i| to[&i.var]).collect();
         let mut values: Vec<ExprId> = Vec::new();
-        for n in 0..self.vectors {
-            let first = b.index(n * self.lanes);
+        for n in 0..parts {
+            let first = b.index(n * width);
             let at = if n == 0 { lane } else { b.add(first, lane) };
             values.push(b.load(all, outer.iter().copied().chain([at]).collect(), Access::Proven));
         }
@@ -209,11 +214,11 @@ impl Row {
         Stage { name: b.fresh_name(&format!("{}_folded", stage.name)), iters, init: None, body, loc: stage.loc }
     }
 
-    /// The reduction over one vector of partial results.
+    /// The result of the one element that is left.
     fn total(&self, b: &mut Builder, stage: &Stage, one: BufId) -> Stage {
         let mut iters: Vec<Iter> = spatial(stage).cloned().collect();
         let lane = b.index_var("lane");
-        let extent = b.index(self.lanes);
+        let extent = b.index(1);
         iters.push(Iter { var: lane, extent, kind: IterKind::Reduce, order: LoopKind::Reduction });
         let at: Vec<VarId> = iters.iter().map(|i| i.var).collect();
         let at = at.into_iter().map(|v| b.read(v)).collect();
