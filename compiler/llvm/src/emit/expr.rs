@@ -322,8 +322,8 @@ impl<'c> Body<'_, 'c, '_> {
                 None => self.as_index(*index)?,
             };
             let place = ir.element(memory.lane(), base, at);
-            if ty.lanes > 1 && self.streamed.contains(&buf) {
-                ir.stream(value, place, super::streams::ALIGN);
+            if ty.lanes > 1 && self.streamed.of.contains(&buf) {
+                ir.stream(value, place, self.streamed.align);
             } else {
                 let first = self.contiguous(*index).unwrap_or(*index);
                 ir.store(value, place, self.alignment(buf, first));

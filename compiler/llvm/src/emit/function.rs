@@ -17,7 +17,7 @@ use super::{
     Cx, Declared, high,
     ops::{Kind, Ops},
     place::Places,
-    streams,
+    streams::{self, Streamed},
 };
 use crate::ir::{Block, Int, Metadata, Type, Value};
 
@@ -50,7 +50,7 @@ pub(super) struct Body<'a, 'c, 'm> {
     /// Buffers of sums of products of vectors, which are read element by element.
     pub(super) summed: BTreeSet<BufId>,
     /// Buffers that are written past the caches.
-    pub(super) streamed: BTreeSet<BufId>,
+    pub(super) streamed: Streamed,
     place: Option<Metadata<'c>>,
     pub(super) counters: Counters,
 }
@@ -77,7 +77,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             in_reduction: false,
             sized: false,
             summed: high::summed(prim, cx.target),
-            streamed: BTreeSet::new(),
+            streamed: Streamed::default(),
             place: None,
             counters: Counters::default(),
         }
@@ -106,29 +106,31 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         Ok(())
     }
 
-    /// What the function does. Where results are written past the caches it stands twice: such a store is a word by
-    /// itself unless it begins at a multiple of its size, which memory of an allocator does.
+    /// What the function does. Where results are written past the caches it stands once for each alignment that makes
+    /// other stores of that, and once without: such a store is a word by itself unless it begins at a multiple of its
+    /// size, which memory of an allocator does.
     fn body(&mut self) -> Result<()> {
         let (ir, prim) = (self.cx.ir, self.prim);
-        let streamed = streams::streamed(prim, self.cx.target);
-        if streamed.is_empty() {
-            return self.stmt(&prim.body);
-        }
+        let ways = streams::streamed(prim, self.cx.target);
+        let Some(Streamed { of, .. }) = ways.first() else { return self.stmt(&prim.body) };
         let word = ir.int(self.cx.target.pointer_bits);
         let mut address = ir.const_int(word, 0);
-        for buf in &streamed {
+        for buf in of {
             address = ir.or(address, ir.address(self.base(*buf)?, word));
         }
-        let rest = ir.and(address, ir.const_int(word, i64::from(streams::ALIGN) - 1));
-        let (fits, other, after) = (ir.block(self.function), ir.block(self.function), ir.block(self.function));
-        ir.branch(ir.icmp(Int::LLVMIntEQ, rest, ir.const_int(word, 0)), fits, other);
-        ir.at_end(fits);
-        self.streamed = streamed;
-        self.stmt(&prim.body)?;
-        ir.store_fence();
-        ir.jump(after);
-        ir.at_end(other);
-        self.streamed = BTreeSet::new();
+        let after = ir.block(self.function);
+        for streamed in ways {
+            let rest = ir.and(address, ir.const_int(word, i64::from(streamed.align) - 1));
+            let (fits, other) = (ir.block(self.function), ir.block(self.function));
+            ir.branch(ir.icmp(Int::LLVMIntEQ, rest, ir.const_int(word, 0)), fits, other);
+            ir.at_end(fits);
+            self.streamed = streamed;
+            self.stmt(&prim.body)?;
+            ir.store_fence();
+            ir.jump(after);
+            ir.at_end(other);
+        }
+        self.streamed = Streamed::default();
         self.stmt(&prim.body)?;
         ir.jump(after);
         ir.at_end(after);

@@ -13,11 +13,34 @@ use tenfold_ir::tir::{BufId, ExprId, Param, PrimFunc, Stmt, VarId, Viewer, read}
 
 use super::expr::contiguous;
 
-/// Bytes whose multiple is where such a store begins.
-pub(super) const ALIGN: u32 = 16;
+/// Bytes that such a store has at least, and whose multiple is where memory of an allocator begins.
+const WORD: u32 = 16;
 
-/// The buffers of a function that are written past the caches.
-pub(super) fn streamed(prim: &PrimFunc, target: &Target) -> BTreeSet<BufId> {
+/// Buffers that are written past the caches.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub(super) struct Streamed {
+    /// Bytes whose multiple is where they and all stores to them begin.
+    pub align: u32,
+    /// The buffers.
+    pub of: BTreeSet<BufId>,
+}
+
+/// What a function may write past the caches, from the widest stores on: a vector is one where buffers begin at a
+/// multiple of it, else several words.
+pub(super) fn streamed(prim: &PrimFunc, target: &Target) -> Vec<Streamed> {
+    let mut ways: Vec<Streamed> = Vec::new();
+    for align in [WORD, target.vector_bytes()] {
+        let of = aligned(prim, target, align);
+        let good = !of.is_empty() && ways.first().is_none_or(|narrow| align > narrow.align && of == narrow.of);
+        if good {
+            ways.insert(0, Streamed { align, of });
+        }
+    }
+    ways
+}
+
+/// The buffers that are written past the caches by stores at multiples of `align`.
+fn aligned(prim: &PrimFunc, target: &Target, align: u32) -> BTreeSet<BufId> {
     let Some(least) = target.past_caches() else { return BTreeSet::new() };
     let large = |param: &Param| match param {
         Param::Buffer(buf, _) => is_large(prim, *buf, least).then_some(*buf),
@@ -30,7 +53,11 @@ pub(super) fn streamed(prim: &PrimFunc, target: &Target) -> BTreeSet<BufId> {
     }
     let loaded = read(prim, &prim.body);
     let large: BTreeSet<BufId> = large.difference(&loaded).copied().collect();
-    let mut runs = Runs { viewer: Viewer::new(prim), of: large.iter().map(|buf| (*buf, Run::None)).collect() };
+    let mut runs = Runs {
+        viewer: Viewer::new(prim),
+        align: i64::from(align),
+        of: large.iter().map(|buf| (*buf, Run::None)).collect(),
+    };
     runs.visit(&prim.body, None);
     large.into_iter().filter(|buf| runs.of.get(buf) == Some(&Run::Whole)).collect()
 }
@@ -53,6 +80,8 @@ enum Run {
 
 struct Runs<'f> {
     viewer: Viewer<'f>,
+    /// Bytes whose multiple is where a store begins.
+    align: i64,
     of: BTreeMap<BufId, Run>,
 }
 
@@ -99,7 +128,7 @@ impl Runs<'_> {
     /// A turn begins where the one before ended, and every store at a multiple.
     fn looped(&mut self, var: VarId, buf: BufId, writes: &[(IntExpr, u16)]) {
         let size = self.viewer.func().buffers[buf.0 as usize].dtype.size_bytes() as i64;
-        let unit = (i64::from(ALIGN) / size).max(1);
+        let unit = (self.align / size).max(1);
         let total: i64 = writes.iter().map(|(_, lanes)| i64::from(*lanes)).sum();
         let sym = self.viewer.sym(var);
         let next = IntExpr::var(sym.clone()) + IntExpr::from(1);

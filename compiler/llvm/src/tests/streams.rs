@@ -55,6 +55,17 @@ fn what_fits_the_caches_or_is_no_run_is_not_streamed() {
     not(LARGE, run, "", &Target::from_triple("aarch64-unknown-linux-gnu", &[]));
 }
 
+/// Stores are whole vectors where a result begins at a multiple of one, and words where it begins at one of these.
+#[test]
+fn what_is_streamed_is_as_wide_as_its_beginning_allows() {
+    let Some(asm) = assembly(&doubled(LARGE, LARGE / 16, "mul(i, 16)", ""), &wide()) else { return };
+    let stores = |register: &str| asm.lines().filter(|l| l.contains("movntps") && l.contains(register)).count();
+    assert!(stores("%ymm") > 0 && stores("%xmm") > 0, "{asm}");
+    // Multiples of 16 bytes, not of 32.
+    let asm = assembly(&doubled(LARGE, LARGE / 16 - 1, "add(mul(i, 16), 4)", ""), &wide()).unwrap_or_default();
+    assert!(asm.contains("movntps\t%xmm") && !asm.contains("movntps\t%ymm"), "{asm}");
+}
+
 /// A result that begins anywhere has the same elements.
 #[test]
 fn any_beginning_has_the_same_result() {
@@ -64,8 +75,8 @@ fn any_beginning_has_the_same_result() {
     let artefact = compile(llvm, &Machine::of(&target).expect("the host is known"), &module, &target);
     let library = Loaded::new(&artefact.object);
     let x: Vec<f32> = (0..LARGE).map(|n| n as f32).collect();
-    let mut memory = vec![0f32; LARGE + 8];
-    for begin in [0, 1, 3, 4] {
+    let mut memory = vec![0f32; LARGE + 16];
+    for begin in [0, 1, 3, 4, 8, 12] {
         memory.fill(-1.0);
         let at = library.address("f");
         let y = &mut memory[begin..begin + LARGE];
