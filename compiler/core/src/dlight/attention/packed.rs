@@ -14,6 +14,9 @@ use crate::dlight::walk::straight;
 use crate::fuse::access::names;
 use crate::fuse::stage::Iter;
 
+/// Bytes that are put together from elements in one step, as [`movement`](crate::dlight::movement) does.
+const STEP: i64 = 16;
+
 /// An axis of a copy: what copies go over, and where a reader finds its own.
 struct Axis {
     extent: IntExpr,
@@ -34,7 +37,8 @@ pub(super) fn keys(b: &mut Builder, found: &Attention, plan: &Plan) -> ExprId {
     let (whole, rest) = parts(&count, width, plan.block);
     let panels = if rest.as_const() == Some(0) { whole.clone() } else { &whole + 1 };
     let buf = buffer(b, found, "keys", &outer, &[panels, plan.depth.into(), width.into()]);
-    let kind = if straight(b.func(), found.keys, found.key.var) { LoopKind::Vectorized } else { LoopKind::Serial };
+    let along = straight(b.func(), found.keys, found.key.var);
+    let bytes = found.dtype.size_bytes() as i64;
     let last = &count - &rest;
     let all = [(0.into(), 0.into(), whole.clone(), width.into()), (whole, last, 1.into(), rest)];
     let some = |n: &IntExpr| n.as_const() != Some(0);
@@ -47,14 +51,20 @@ pub(super) fn keys(b: &mut Builder, found: &Attention, plan: &Plan) -> ExprId {
                     plus(b, begin, offset)
                 };
                 let p = plus(b, first, p);
+                let mut copy = |b: &mut Builder, d: ExprId, j: ExprId| {
+                    let key = plus(b, begin, j);
+                    let mut places = places.clone();
+                    places.extend([(found.key.var, key), (found.depth.var, d)]);
+                    let value = copied(b, found.keys, &places, &outer, index);
+                    b.store(buf, [index, &[p, d, j]].concat(), value);
+                };
+                let whole = keys.as_const().filter(|n| !along && n % (STEP / bytes) == 0);
+                if let Some(n) = whole.filter(|_| plan.lanes >= STEP / bytes) {
+                    return turned(b, (n, STEP / bytes), plan.depth, &mut copy);
+                }
+                let kind = if along { LoopKind::Vectorized } else { LoopKind::Serial };
                 each(b, "d", &plan.depth.into(), LoopKind::Serial, &mut |b, d| {
-                    each(b, "j", &keys, kind, &mut |b, j| {
-                        let key = plus(b, begin, j);
-                        let mut places = places.clone();
-                        places.extend([(found.key.var, key), (found.depth.var, d)]);
-                        let value = copied(b, found.keys, &places, &outer, index);
-                        b.store(buf, [index, &[p, d, j]].concat(), value);
-                    });
+                    each(b, "j", &keys, kind, &mut |b, j| copy(b, d, j));
                 });
             });
         });
@@ -64,6 +74,20 @@ pub(super) fn keys(b: &mut Builder, found: &Attention, plan: &Plan) -> ExprId {
     let mut index: Vec<ExprId> = outer.iter().map(|axis| axis.read).collect();
     index.extend([panel, depth, place]);
     load(b, buf, &index)
+}
+
+/// A panel of `keys` rows that lie one behind the other, `step` of them at a time: what is written of these lies side by
+/// side, and each of their cache lines is used up before the next one.
+fn turned(b: &mut Builder, (keys, step): (i64, i64), depth: i64, copy: &mut dyn FnMut(&mut Builder, ExprId, ExprId)) {
+    each(b, "s", &(keys / step).into(), LoopKind::Serial, &mut |b, s| {
+        let first = times(b, s, step);
+        each(b, "d", &depth.into(), LoopKind::Serial, &mut |b, d| {
+            each(b, "l", &step.into(), LoopKind::Vectorized, &mut |b, l| {
+                let j = plus(b, first, l);
+                copy(b, d, j);
+            });
+        });
+    });
 }
 
 /// An element of a value as tiles read it.

@@ -197,7 +197,9 @@ impl Tiles<'_> {
                 let (inner, most) = (plus(b, first, l), load(b, block.most, &[i, l]));
                 let own = plus(b, begin, inner);
                 let score = load(b, block.scores, &[i, own]);
-                let greater = b.binary(BinaryOp::Max, most, score);
+                // One instruction, unlike a maximum that a NaN passes: of such a score the weight is one too, and the sum.
+                let is_greater = b.compare(CmpOp::Gt, score, most);
+                let greater = b.select(is_greater, score, most);
                 b.store(block.most, vec![i, l], greater);
             });
         }
