@@ -22,7 +22,7 @@ const LINE: i64 = 64;
 
 /// Bytes that are put together from elements in one step; wider vectors are put together from such ones, which takes
 /// longer than to store them one by one.
-const STEP: i64 = 16;
+pub(super) const STEP: i64 = 16;
 
 /// Edges of tiles that may be asked for.
 const TILES: [i64; 4] = [4, 8, 16, 32];

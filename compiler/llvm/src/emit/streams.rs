@@ -17,7 +17,7 @@ use super::expr::contiguous;
 const WORD: u32 = 16;
 
 /// Buffers that are written past the caches.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Default)]
 pub(super) struct Streamed {
     /// Bytes whose multiple is where they and all stores to them begin.
     pub align: u32,
@@ -28,15 +28,13 @@ pub(super) struct Streamed {
 /// What a function may write past the caches, from the widest stores on: a vector is one where buffers begin at a
 /// multiple of it, else several words.
 pub(super) fn streamed(prim: &PrimFunc, target: &Target) -> Vec<Streamed> {
-    let mut ways: Vec<Streamed> = Vec::new();
-    for align in [WORD, target.vector_bytes()] {
-        let of = aligned(prim, target, align);
-        let good = !of.is_empty() && ways.first().is_none_or(|narrow| align > narrow.align && of == narrow.of);
-        if good {
-            ways.insert(0, Streamed { align, of });
-        }
+    let (of, wide) = (aligned(prim, target, WORD), target.vector_bytes());
+    if of.is_empty() {
+        return Vec::new();
     }
-    ways
+    let vectors = wide > WORD && aligned(prim, target, wide) == of;
+    let ways = vectors.then(|| Streamed { align: wide, of: of.clone() });
+    ways.into_iter().chain([Streamed { align: WORD, of }]).collect()
 }
 
 /// The buffers that are written past the caches by stores at multiples of `align`.

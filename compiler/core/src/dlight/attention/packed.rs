@@ -10,12 +10,10 @@ use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, ExprMap, LoopKind, Scope, Va
 use super::found::Attention;
 use super::plan::Plan;
 use crate::dlight::emit::{Places, at, each, load, plus, times};
+use crate::dlight::movement::STEP;
 use crate::dlight::walk::straight;
 use crate::fuse::access::names;
 use crate::fuse::stage::Iter;
-
-/// Bytes that are put together from elements in one step, as [`movement`](crate::dlight::movement) does.
-const STEP: i64 = 16;
 
 /// An axis of a copy: what copies go over, and where a reader finds its own.
 struct Axis {
@@ -38,7 +36,7 @@ pub(super) fn keys(b: &mut Builder, found: &Attention, plan: &Plan) -> ExprId {
     let panels = if rest.as_const() == Some(0) { whole.clone() } else { &whole + 1 };
     let buf = buffer(b, found, "keys", &outer, &[panels, plan.depth.into(), width.into()]);
     let along = straight(b.func(), found.keys, found.key.var);
-    let bytes = found.dtype.size_bytes() as i64;
+    let step = STEP / found.dtype.size_bytes() as i64;
     let last = &count - &rest;
     let all = [(0.into(), 0.into(), whole.clone(), width.into()), (whole, last, 1.into(), rest)];
     let some = |n: &IntExpr| n.as_const() != Some(0);
@@ -58,9 +56,9 @@ pub(super) fn keys(b: &mut Builder, found: &Attention, plan: &Plan) -> ExprId {
                     let value = copied(b, found.keys, &places, &outer, index);
                     b.store(buf, [index, &[p, d, j]].concat(), value);
                 };
-                let whole = keys.as_const().filter(|n| !along && n % (STEP / bytes) == 0);
-                if let Some(n) = whole.filter(|_| plan.lanes >= STEP / bytes) {
-                    return turned(b, (n, STEP / bytes), plan.depth, &mut copy);
+                let steps = keys.as_const().filter(|n| !along && plan.lanes >= step && n % step == 0);
+                if let Some(n) = steps {
+                    return turned(b, (n, step), plan.depth, &mut copy);
                 }
                 let kind = if along { LoopKind::Vectorized } else { LoopKind::Serial };
                 each(b, "d", &plan.depth.into(), LoopKind::Serial, &mut |b, d| {

@@ -5,6 +5,7 @@
 //! order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::successors;
 
 use tenfold_ir::Scalar;
 use tenfold_ir::arith::IntExpr;
@@ -106,16 +107,15 @@ impl Row {
             let part = self.partial(&mut staged.b, stage, all, part);
             staged.stages.push(part);
         }
-        let mut left = self.vectors;
-        let mut lanes = self.lanes;
-        while left > 1 || lanes > 1 {
-            // All vectors in one, then the halves of that one, until one element is left: a chain of all elements would
-            // take as long as they are many.
-            let (parts, width) = if left > 1 { (left, lanes) } else { (2, lanes / 2) };
+        // All vectors in one, then the halves of that one, until one element is left: a chain of all elements would take
+        // as long as they are many.
+        let whole = (self.vectors > 1).then_some((self.vectors, self.lanes));
+        let halves = successors(Some(self.lanes / 2), |width| Some(width / 2)).take_while(|width| *width > 0);
+        for (parts, width) in whole.into_iter().chain(halves.map(|width| (2, width))) {
             let less = self.buffer(staged, stage, width);
             let folded = self.folded(&mut staged.b, stage, (all, parts), (less, width));
             staged.stages.push(folded);
-            (all, left, lanes) = (less, 1, width);
+            all = less;
         }
         let total = self.total(&mut staged.b, stage, all);
         staged.stages.push(total);
