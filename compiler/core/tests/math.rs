@@ -7,7 +7,7 @@ use tenfold_core::{PIPELINE, Target, pass, pass::PassContext};
 use tenfold_ir::arith::Sym;
 use tenfold_ir::eval::{self, Bounded, scalar_ops};
 use tenfold_ir::op::{BinaryOp, UnaryOp};
-use tenfold_ir::tir::{self, Access, BufUse, Builder, ExprId, Phase, PrimFunc};
+use tenfold_ir::tir::{self, Access, BufId, BufUse, Builder, Expr, ExprId, Phase, PrimFunc, Ty};
 use tenfold_ir::{DType, Function, Module, Scalar};
 
 /// Exact values, made by `math/points.py`.
@@ -57,27 +57,63 @@ impl Op {
     }
 }
 
-/// The expansion of a function, over vectors.
-fn expanded(op: Op, dtype: DType, count: usize) -> PrimFunc {
+/// What is expanded: one number, or vectors on a target that looks numbers up.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Lanes {
+    One,
+    Sixteen,
+}
+
+impl Lanes {
+    fn count(self) -> u16 {
+        match self {
+            Lanes::One => 1,
+            Lanes::Sixteen => 16,
+        }
+    }
+
+    fn features(self) -> &'static [&'static str] {
+        match self {
+            Lanes::One => &[],
+            Lanes::Sixteen => &["avx", "avx2", "fma"],
+        }
+    }
+}
+
+/// A function of as many operands, applied to elements of one dtype.
+fn applied(dtype: DType, count: usize, lanes: Lanes, apply: impl Fn(&mut Builder, &[ExprId]) -> ExprId) -> PrimFunc {
     let mut b = Builder::new("f");
     let n = Sym::new("n");
-    let shape = vec![tenfold_ir::arith::IntExpr::var(n.clone())];
+    let wide = i64::from(lanes.count());
+    let shape = vec![tenfold_ir::arith::IntExpr::var(n.clone()) * tenfold_ir::arith::IntExpr::from(wide)];
     let inputs: Vec<_> = (0..count).map(|_| b.buffer_param("x", dtype, shape.clone(), BufUse::In)).collect();
     let out = b.buffer_param("out", dtype, shape, BufUse::Out);
     let length = b.dim_param(&n);
     let extent = b.read(length);
     let i = b.index_var("i");
     b.for_(i, extent, |b| {
-        let at = b.read(i);
-        let values: Vec<ExprId> = inputs.iter().map(|buf| b.load(*buf, vec![at], Access::Proven)).collect();
-        let value = op.apply(b, &values);
+        let mut at = b.read(i);
+        if lanes != Lanes::One {
+            let (step, one) = (b.index(wide), b.index(1));
+            let first = b.mul(at, step);
+            at = b.ramp(first, one, lanes.count());
+        }
+        let ty = Ty { lanes: lanes.count(), ..Ty::scalar(dtype) };
+        let load = |buf: BufId| Expr::Load { buf, index: vec![at], access: Access::Proven };
+        let values: Vec<ExprId> = inputs.iter().map(|buf| b.raw(load(*buf), ty)).collect();
+        let value = apply(b, &values);
         b.store(out, vec![at], value);
     });
     b.func_mut().phase = Phase::Flat;
+    b.finish()
+}
+
+/// The function with math written out.
+fn expanded(prim: PrimFunc, lanes: Lanes) -> PrimFunc {
     let mut module = Module { entry: "f".to_string(), ..Module::default() };
-    module.functions.insert("f".to_string(), Function::Prim(b.finish()));
+    module.functions.insert("f".to_string(), Function::Prim(prim));
     let from = PIPELINE.iter().position(|pass| pass.info.name == "LowerMath").expect("the pipeline writes math out");
-    let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", &[]));
+    let context = PassContext::new(Target::from_triple("x86_64-unknown-linux-gnu", lanes.features()));
     pass::run(&PIPELINE[from..=from], &mut module, &context).unwrap_or_else(|error| panic!("{error:?}"));
     match module.functions.remove("f") {
         Some(Function::Prim(prim)) => prim,
@@ -85,17 +121,25 @@ fn expanded(op: Op, dtype: DType, count: usize) -> PrimFunc {
     }
 }
 
-/// What the expansion of a function gives at points.
-fn run(op: Op, dtype: DType, points: &[Vec<Scalar>]) -> Vec<Scalar> {
-    let count = points[0].len();
-    let prim = expanded(op, dtype, count);
+/// What a function gives at points; of vectors the last one is filled up with the last point.
+fn called(prim: &PrimFunc, lanes: Lanes, points: &[Vec<Scalar>]) -> Vec<Bounded> {
+    let (count, last) = (points[0].len(), &points[points.len() - 1]);
+    let turns = points.len().div_ceil(lanes.count().into());
+    let cells = turns * usize::from(lanes.count());
+    let all = || points.iter().chain(std::iter::repeat(last)).take(cells);
     let mut args: Vec<tir::Arg> =
-        (0..count).map(|i| tir::Arg::Buffer(points.iter().map(|p| Some(Bounded::exact(p[i]))).collect())).collect();
-    args.push(tir::Arg::Buffer(vec![None; points.len()]));
-    args.push(tir::Arg::Value(Bounded::index(points.len() as i64)));
-    tir::eval(&Module::default(), &prim, &mut args).unwrap_or_else(|error| panic!("{op:?}: {error}"));
+        (0..count).map(|i| tir::Arg::Buffer(all().map(|p| Some(Bounded::exact(p[i]))).collect())).collect();
+    args.push(tir::Arg::Buffer(vec![None; cells]));
+    args.push(tir::Arg::Value(Bounded::index(turns as i64)));
+    tir::eval(&Module::default(), prim, &mut args).unwrap_or_else(|error| panic!("{error}"));
     let tir::Arg::Buffer(cells) = &args[count] else { panic!("a buffer") };
-    cells.iter().map(|cell| cell.expect("it is written").value).collect()
+    cells.iter().take(points.len()).map(|cell| cell.expect("it is written")).collect()
+}
+
+/// What the expansion of a function gives at points.
+fn run(op: Op, dtype: DType, lanes: Lanes, points: &[Vec<Scalar>]) -> Vec<Scalar> {
+    let prim = expanded(applied(dtype, points[0].len(), lanes, |b, args| op.apply(b, args)), lanes);
+    called(&prim, lanes, points).into_iter().map(|cell| cell.value).collect()
 }
 
 /// The greatest distance found, and where.
@@ -170,7 +214,7 @@ fn f64_is_within_its_bounds() {
         let rows = &table[op.name().as_str()];
         let points: Vec<Vec<Scalar>> = rows.iter().map(|row| row.args.clone()).collect();
         let mut worst = Worst::default();
-        for (got, row) in run(op, DType::F64, &points).into_iter().zip(rows) {
+        for (got, row) in run(op, DType::F64, Lanes::One, &points).into_iter().zip(rows) {
             worst.see(distance(got, row.want, row.lack), &row.args, got);
         }
         all.push((op, worst));
@@ -221,12 +265,21 @@ fn f32_points(count: usize, per_exponent: u32, random: &mut Lcg) -> Vec<Vec<Scal
 
 #[test]
 fn f32_is_within_its_bounds() {
+    f32_is_near(Lanes::One);
+}
+
+#[test]
+fn f32_by_tables_is_within_its_bounds() {
+    f32_is_near(Lanes::Sixteen);
+}
+
+fn f32_is_near(lanes: Lanes) {
     let mut random = Lcg(7);
     let mut all = Vec::new();
     for op in ops() {
         let points = f32_points(if matches!(op, Op::Unary(_)) { 1 } else { 2 }, 2, &mut random);
         let mut worst = Worst::default();
-        for (got, args) in run(op, DType::F32, &points).into_iter().zip(&points) {
+        for (got, args) in run(op, DType::F32, lanes, &points).into_iter().zip(&points) {
             let wide: Vec<Scalar> = args.iter().map(|x| Scalar::float(DType::F64, x.to_f64())).collect();
             let (exact, want) = (op.library(&wide).to_f64(), op.library(args).to_f64());
             let lack = if want.is_finite() { (exact - want) / eval::ulp(DType::F32, want) } else { 0.0 };
@@ -235,6 +288,38 @@ fn f32_is_within_its_bounds() {
         all.push((op, worst));
     }
     report(DType::F32, &all);
+}
+
+/// As one function, gelu is as near as the language lets its parts be.
+#[test]
+fn gelu_is_within_the_bounds_of_its_parts() {
+    let gelu = |b: &mut Builder, args: &[ExprId]| {
+        let (half, one) = (b.float(DType::F32, 0.5), b.float(DType::F32, 1.0));
+        let scale = b.float(DType::F32, f64::from(std::f32::consts::FRAC_1_SQRT_2));
+        let scaled = b.mul(args[0], scale);
+        let erf = b.unary(UnaryOp::Erf, scaled);
+        let (sum, halved) = (b.add(one, erf), b.mul(half, args[0]));
+        b.mul(halved, sum)
+    };
+    let mut points = f32_points(1, 20, &mut Lcg(11));
+    points.extend([f32::NAN, f32::INFINITY, f32::NEG_INFINITY].map(|x| vec![Scalar::float(DType::F32, f64::from(x))]));
+    for lanes in [Lanes::One, Lanes::Sixteen] {
+        let parts = applied(DType::F32, 1, lanes, gelu);
+        let whole = expanded(parts.clone(), lanes);
+        let mut wrong = Vec::new();
+        for ((may, got), x) in called(&parts, lanes, &points).iter().zip(called(&whole, lanes, &points)).zip(&points) {
+            if !may.admits(got.value) {
+                wrong.push(format!("{:e}: {:e} for {may:?}", x[0].to_f64(), got.value.to_f64()));
+            }
+        }
+        assert!(
+            wrong.is_empty(),
+            "{lanes:?}: {} of {}:\n{}",
+            wrong.len(),
+            points.len(),
+            wrong[..wrong.len().min(20)].join("\n")
+        );
+    }
 }
 
 /// Arguments and the result that both dtypes must give to the bit, but for NaN's.
@@ -250,16 +335,18 @@ fn specials_are_exact() {
                 Op::Unary(op) => singles(op, tiny),
                 Op::Binary(op) => pairs(op, dtype, tiny),
             };
-            check(op, dtype, &rows, &mut wrong);
+            for lanes in [Lanes::One, Lanes::Sixteen] {
+                check(op, dtype, lanes, &rows, &mut wrong);
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn check(op: Op, dtype: DType, rows: &[Exact], wrong: &mut Vec<String>) {
+fn check(op: Op, dtype: DType, lanes: Lanes, rows: &[Exact], wrong: &mut Vec<String>) {
     let scalars = |args: &Vec<f64>| args.iter().map(|x| Scalar::float(dtype, *x)).collect();
     let points: Vec<Vec<Scalar>> = rows.iter().map(|(args, _)| scalars(args)).collect();
-    for (got, (args, want)) in run(op, dtype, &points).into_iter().zip(rows) {
+    for (got, (args, want)) in run(op, dtype, lanes, &points).into_iter().zip(rows) {
         let want = Scalar::float(dtype, *want);
         if got.bits != want.bits && !(got.to_f64().is_nan() && want.to_f64().is_nan()) {
             wrong.push(format!("{dtype} {}{args:?}: {:e} for {:e}", op.name(), got.to_f64(), want.to_f64()));

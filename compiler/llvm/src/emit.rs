@@ -10,6 +10,7 @@ mod half;
 mod helper;
 mod high;
 mod index;
+mod lookup;
 mod matrix;
 mod narrow;
 mod ops;

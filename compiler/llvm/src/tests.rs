@@ -3,6 +3,7 @@
 mod casts;
 mod floats;
 mod integers;
+mod lookups;
 mod math;
 mod networks;
 mod objects;

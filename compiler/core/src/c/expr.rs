@@ -191,6 +191,10 @@ impl Body<'_> {
                 let a = self.value(args[0]);
                 bitcast(from, elem, &a)
             }
+            Expr::Call(Intrinsic::Lookup, args, _) => {
+                let args: Vec<String> = args.iter().map(|a| self.value(*a)).collect();
+                format!("((const int32_t[]){{{}}})[{} & 7]", args[1..].join(", "), args[0])
+            }
             Expr::Call(Intrinsic::Word, args, _) => {
                 let ty = if args.len() == 2 { "float" } else { "uint8_t" };
                 let values: Vec<String> = args.iter().map(|a| format!("({ty}){}", self.value(*a))).collect();

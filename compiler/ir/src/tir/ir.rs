@@ -172,6 +172,8 @@ pub enum Intrinsic {
     QMultiplyShift,
     /// The bits of a float as an integer of its width, or back; the target dtype is the expression's type.
     Bitcast,
+    /// `lookup(i, x0, …, x7)` of i32: the one of the eight whose number the low three bits of `i` are.
+    Lookup,
     /// `word4(a, b, c, d)` of integers of 8 bits, `word2(a, b)` of bf16: their bits as one i32, the first one lowest.
     Word,
     /// `dot4_u8i8(a, b)`, `dot2_bf16(a, b)` of i32: both are words; the sum of the products of what they hold.

@@ -180,6 +180,10 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 let ty = self.parser.func.exprs.ty(*first);
                 Expr::Call(Intrinsic::Fma, args, ty)
             }
+            ("lookup", None, [first, ..]) => {
+                let ty = self.parser.func.exprs.ty(*first);
+                Expr::Call(Intrinsic::Lookup, args, ty)
+            }
             ("word2", None, [first, _]) | ("word4", None, [first, _, _, _]) => {
                 let ty = Ty { elem: Elem::Scalar(DType::I32), ..self.parser.func.exprs.ty(*first) };
                 Expr::Call(Intrinsic::Word, args, ty)

@@ -170,6 +170,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
         (Intrinsic::Fma, [a, b, c]) if a == b && b == c => Ok(*a),
         (Intrinsic::QMultiplyShift, [a, b, c]) if i32s(a) && a == b && b == c => Ok(*a),
         (Intrinsic::Bitcast, [a]) if width(*a) == width(to) => Ok(to),
+        (Intrinsic::Lookup, [i, rest @ ..]) if i32s(i) && rest.len() == 8 && rest.iter().all(|x| x == i) => Ok(*i),
         (Intrinsic::Word, [a, rest @ ..]) if rest.iter().all(|b| a == b) && is_word(*a, args.len()) => {
             Ok(Ty { elem: Elem::Scalar(DType::I32), ..*a })
         }
@@ -185,6 +186,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
             Intrinsic::Fma
             | Intrinsic::QMultiplyShift
             | Intrinsic::Bitcast
+            | Intrinsic::Lookup
             | Intrinsic::Word
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)

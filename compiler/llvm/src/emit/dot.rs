@@ -175,7 +175,7 @@ impl<'c> Body<'_, 'c, '_> {
     }
 
     /// All lanes of a constant.
-    fn lanes_of(&self, like: Value<'c>, value: i64) -> Value<'c> {
+    pub(super) fn lanes_of(&self, like: Value<'c>, value: i64) -> Value<'c> {
         self.cx.ir.const_int(like.ty(), value)
     }
 

@@ -135,6 +135,9 @@ impl<'c> Body<'_, 'c, '_> {
     }
 
     fn intrinsic(&mut self, function: Intrinsic, args: &[ExprId], ty: Ty) -> Result<Value<'c>> {
+        if function == Intrinsic::Lookup {
+            return self.lookup(args);
+        }
         let values: Vec<Value<'c>> = args.iter().map(|arg| self.expr(*arg)).collect::<Result<_>>()?;
         match (function, values.as_slice()) {
             (Intrinsic::Fma, [a, b, c]) => {
@@ -148,6 +151,7 @@ impl<'c> Body<'_, 'c, '_> {
             (
                 Intrinsic::Fma
                 | Intrinsic::Bitcast
+                | Intrinsic::Lookup
                 | Intrinsic::Word
                 | Intrinsic::Dot(_)
                 | Intrinsic::Warp(_)

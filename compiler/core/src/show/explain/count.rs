@@ -290,7 +290,12 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
         Expr::Call(Intrinsic::Warp(Warp::Mma), ..) => (e, 32),
         Expr::Call(Intrinsic::Warp(Warp::Wgmma(_)), ..) => (e, 128),
         Expr::Call(
-            Intrinsic::Bitcast | Intrinsic::Word | Intrinsic::Warp(_) | Intrinsic::Group(_) | Intrinsic::CopyAsync,
+            Intrinsic::Bitcast
+            | Intrinsic::Lookup
+            | Intrinsic::Word
+            | Intrinsic::Warp(_)
+            | Intrinsic::Group(_)
+            | Intrinsic::CopyAsync,
             ..,
         )
         | Expr::Const(_)

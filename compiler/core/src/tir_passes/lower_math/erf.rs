@@ -6,6 +6,7 @@ use tenfold_ir::tir::ExprId;
 
 use super::exp::exp;
 use super::kit::Kit;
+use super::power::OF_HALF;
 
 /// -log2(1 - erf(t)) / t up to [`ONE`], least squares of the relative error of erf weighted towards the largest; each
 /// coefficient is rounded to f32 before those behind it are fitted.
@@ -18,15 +19,6 @@ const EXPONENT: [f64; 8] = [
     1.828_205_655_328_929_4e-3,
     -5.573_750_822_804_868e-4,
     5.975_811_654_934_66e-5,
-];
-/// (2^r - 1) / r for |r| <= 1 / 2, the same way.
-const POWER: [f64; 6] = [
-    6.931_471_824_645_996e-1,
-    2.402_264_922_857_284_5e-1,
-    5.550_367_385_149_002e-2,
-    9.618_311_189_115_047e-3,
-    1.338_738_366_030_156_6e-3,
-    1.538_208_598_503_843e-4,
 ];
 /// From here on it rounds to 1.
 const ONE: f64 = 3.95;
@@ -126,7 +118,7 @@ fn single(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let exponent = k.mul(q, down);
     let (float, n) = k.nearest_and(exponent, k.bias());
     let r = k.sub(exponent, float);
-    let p = k.poly(r, &POWER);
+    let p = k.poly(r, &OF_HALF);
     let (p, power, one) = (k.mul(p, r), k.power_of_biased(n), k.c(1.0));
     let (rest, down) = (k.sub(one, power), k.neg(power));
     let value = k.mad(down, p, rest);

@@ -7,6 +7,7 @@ use tenfold_ir::op::CmpOp::{Ge, Gt, Lt};
 use tenfold_ir::tir::ExprId;
 
 use super::kit::Kit;
+use super::power::{by_table, nearest_eighth, power_less_one, scale_by_eighths};
 
 /// (exp(r) - 1) / r, least squares of the relative error on [-ln 2 / 2, ln 2 / 2] weighted towards the largest; each
 /// coefficient is rounded to f32 before those behind it are fitted.
@@ -18,6 +19,9 @@ const SINGLE: [f64; 6] = [
     8.368_676_528_334_618e-3,
     1.382_069_312_967_36e-3,
 ];
+
+/// The same on [-ln 2 / 16, ln 2 / 16].
+const SHORT: [f64; 3] = [1.0, 5.000_647_902_488_708e-1, 1.666_811_257_600_784_3e-1];
 
 /// 1, 1/2!, 1/3!, …: the Taylor series is within 2^-57 on the interval.
 const DOUBLE: [f64; 13] = [
@@ -60,18 +64,37 @@ fn reduce(k: &mut Kit<'_>, x: ExprId, offset: i64) -> (ExprId, ExprId) {
     let inverse = k.c(std::f64::consts::LOG2_E);
     let scaled = k.mul(x, inverse);
     let (float, n) = k.nearest_and(scaled, offset);
+    (n, without(k, x, float))
+}
+
+/// x - float ln 2.
+fn without(k: &mut Kit<'_>, x: ExprId, float: ExprId) -> ExprId {
     let hi = k.c2(-0.693_359_375, -6.931_471_803_691_238e-1);
     let lo = k.c2(2.121_944_400_546_905_8e-4, -1.908_214_929_270_587_7e-10);
     let r = k.mad(float, hi, x);
-    (n, k.mad(float, lo, r))
+    k.mad(float, lo, r)
 }
 
 /// e to the x.
 pub(super) fn exp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let x = clamp(k, x);
+    if by_table(k, x) {
+        return of_eighths(k, x);
+    }
     let (n, r) = reduce(k, x, 2 * k.bias());
     let p = kernel(k, r);
     k.scale(p, n)
+}
+
+/// With n = round(8 x / ln 2) and |r| <= ln 2 / 16.
+fn of_eighths(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let inverse = k.c(std::f64::consts::LOG2_E);
+    let scaled = k.mul(x, inverse);
+    let (float, n) = nearest_eighth(k, scaled, 2 * k.bias());
+    let r = without(k, x, float);
+    let s = k.poly(r, &SHORT);
+    let s = k.mul(s, r);
+    scale_by_eighths(k, n, s)
 }
 
 /// 2 to the x: the fraction is exact, so only its product with ln 2 rounds.
@@ -80,6 +103,12 @@ pub(super) fn exp2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (low, high) = (k.c(lo), k.c(hi));
     let x = k.where_c(x, Lt, lo, low, x);
     let x = k.where_c(x, Gt, hi, high, x);
+    if by_table(k, x) {
+        let (float, n) = nearest_eighth(k, x, 2 * k.bias());
+        let r = k.sub(x, float);
+        let s = power_less_one(k, r);
+        return scale_by_eighths(k, n, s);
+    }
     let (float, n) = k.nearest_and(x, 2 * k.bias());
     let f = k.sub(x, float);
     let ln2 = k.c(std::f64::consts::LN_2);

@@ -9,11 +9,13 @@ pub(super) struct Kit<'b> {
     pub b: &'b mut Builder,
     /// F32 or F64.
     pub dtype: DType,
+    /// Whether the target looks up one of eight numbers in each lane of a vector by an instruction.
+    pub tables: bool,
 }
 
 impl<'b> Kit<'b> {
     pub(super) fn new(b: &'b mut Builder, dtype: DType) -> Self {
-        Kit { b, dtype }
+        Kit { b, dtype, tables: false }
     }
 
     /// Whether the dtype is f64.

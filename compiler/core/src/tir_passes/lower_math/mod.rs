@@ -9,10 +9,12 @@
 mod angle;
 mod erf;
 mod exp;
+mod gelu;
 mod kit;
 mod log;
 mod pow;
 mod pow_double;
+mod power;
 mod quant;
 mod trig;
 mod wide;
@@ -22,8 +24,8 @@ use tenfold_ir::tir::{Builder, Elem, Expr, ExprId, ExprMap, Intrinsic, Phase, Pr
 use tenfold_ir::{DType, Module};
 
 use super::each_prim;
-use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
+use crate::{Arch, CompileError};
 use kit::Kit;
 
 /// The pass.
@@ -33,11 +35,17 @@ pub(crate) const PASS: Pass = Pass::on_module("LowerMath", &lower_math)
     .about("writes exp, log, sin, … out as arithmetic");
 
 /// Runs on every prim-func.
-pub(crate) fn lower_math(module: &mut Module, _: &PassContext) -> Result<(), CompileError> {
+pub(crate) fn lower_math(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
+    let target = &context.target;
+    // A strict function has the same bits on every level, of which not all look numbers up.
+    let tables = !context.strict && target.device.is_none() && target.arch == Arch::X86_64 && target.has("avx2");
     each_prim(module, |mut func| {
-        let body = std::mem::replace(&mut func.body, Stmt::Seq(Vec::new()));
+        let mut body = std::mem::replace(&mut func.body, Stmt::Seq(Vec::new()));
         let mut b = Builder::resume(func);
-        let body = ExprMap::new(expand).stmt(&mut b, body);
+        if !context.strict {
+            body = ExprMap::new(|b: &mut Builder, id| gelu::expand(b, id, tables)).stmt(&mut b, body);
+        }
+        let body = ExprMap::new(|b: &mut Builder, id| expand(b, id, tables)).stmt(&mut b, body);
         b.push(body);
         PrimFunc { phase: Phase::Target, ..b.finish() }
     });
@@ -45,15 +53,17 @@ pub(crate) fn lower_math(module: &mut Module, _: &PassContext) -> Result<(), Com
 }
 
 /// The expansion of one expression whose operands are expanded.
-fn expand(b: &mut Builder, id: ExprId) -> ExprId {
+fn expand(b: &mut Builder, id: ExprId, tables: bool) -> ExprId {
     let Elem::Scalar(dtype) = b.ty(id).elem else { return id };
     match b.func().exprs.get(id).clone() {
-        Expr::Unary(op, x) => unary(b, op, x, dtype).unwrap_or(id),
+        Expr::Unary(op, x) => unary(b, op, x, dtype, tables).unwrap_or(id),
         Expr::Binary(BinaryOp::Pow, x, y) if dtype.is_float() => {
-            halves(b, &[x, y], dtype, |k, args| pow::pow(k, args[0], args[1]))
+            halves(b, &[x, y], dtype, tables, |k, args| pow::pow(k, args[0], args[1]))
         }
         Expr::Binary(BinaryOp::Pow, x, y) => pow::int_pow(b, x, y),
-        Expr::Binary(BinaryOp::Atan2, x, y) => halves(b, &[x, y], dtype, |k, args| trig::atan2(k, args[0], args[1])),
+        Expr::Binary(BinaryOp::Atan2, x, y) => {
+            halves(b, &[x, y], dtype, tables, |k, args| trig::atan2(k, args[0], args[1]))
+        }
         Expr::Call(Intrinsic::QMultiplyShift, args, _) if args.len() == 3 => {
             quant::multiply_shift(b, args[0], args[1], args[2])
         }
@@ -61,7 +71,7 @@ fn expand(b: &mut Builder, id: ExprId) -> ExprId {
     }
 }
 
-fn unary(b: &mut Builder, op: UnaryOp, x: ExprId, dtype: DType) -> Option<ExprId> {
+fn unary(b: &mut Builder, op: UnaryOp, x: ExprId, dtype: DType, tables: bool) -> Option<ExprId> {
     if op == UnaryOp::Square {
         return Some(b.mul(x, x));
     }
@@ -112,13 +122,19 @@ fn unary(b: &mut Builder, op: UnaryOp, x: ExprId, dtype: DType) -> Option<ExprId
         | UnaryOp::IsInf
         | UnaryOp::IsFinite => return None,
     };
-    Some(halves(b, &[x], dtype, |k, args| f(k, args[0])))
+    Some(halves(b, &[x], dtype, tables, |k, args| f(k, args[0])))
 }
 
 /// Runs an expansion in f32 or f64: halves go up before and are rounded once after.
-fn halves(b: &mut Builder, args: &[ExprId], dtype: DType, f: impl FnOnce(&mut Kit<'_>, &[ExprId]) -> ExprId) -> ExprId {
+fn halves(
+    b: &mut Builder,
+    args: &[ExprId],
+    dtype: DType,
+    tables: bool,
+    f: impl FnOnce(&mut Kit<'_>, &[ExprId]) -> ExprId,
+) -> ExprId {
     let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let args: Vec<ExprId> = args.iter().map(|a| b.cast(wide, *a)).collect();
-    let value = f(&mut Kit::new(b, wide), &args);
+    let value = f(&mut Kit { tables, ..Kit::new(b, wide) }, &args);
     b.cast(dtype, value)
 }

@@ -141,6 +141,10 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             let value = Bounded::exact(Scalar { dtype, bits: x.value.bits });
             Ok(if x.is_exact() { value } else { value.unknown() })
         }
+        (Intrinsic::Lookup, [i, all @ ..]) if all.len() == 8 => {
+            let value = all[(i.value.bits & 7) as usize];
+            Ok(if i.is_exact() { value } else { value.unknown() })
+        }
         (Intrinsic::Word, [_, _] | [_, _, _, _]) => Ok(dot::word(args)),
         (Intrinsic::Dot(Dot::Bytes { signed }), [x, y]) => {
             let value = Bounded::exact(dot::dot4(x.value, y.value, signed));
@@ -156,6 +160,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             Intrinsic::Fma
             | Intrinsic::QMultiplyShift
             | Intrinsic::Bitcast
+            | Intrinsic::Lookup
             | Intrinsic::Word
             | Intrinsic::Dot(_)
             | Intrinsic::CopyAsync,

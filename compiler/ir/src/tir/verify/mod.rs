@@ -598,6 +598,7 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
         | Expr::Call(
             Intrinsic::Fma
             | Intrinsic::Bitcast
+            | Intrinsic::Lookup
             | Intrinsic::Word
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)
