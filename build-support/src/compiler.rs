@@ -21,7 +21,7 @@ use std::time::Instant;
 use tenfold_abi::Level;
 use tenfold_core::pass::{PassContext, UserPass};
 use tenfold_core::tune::Tuned;
-use tenfold_core::{Backend, Budgets, CodegenOptions, CompileError, Device, ErrorKind, Jobs, Options, Target};
+use tenfold_core::{Backend, Budgets, CodegenOptions, CompileError, ErrorKind, Jobs, Options, Target};
 use tenfold_ir::relax::PoolInfo;
 use tenfold_ir::{Function, Loc, Module};
 use tenfold_syntax::ast::{Budget, BudgetOf, NodeId, Pool};
@@ -157,8 +157,8 @@ fn passes(member: &Member, target: &Target) -> Result<Vec<UserPass>, Vec<Diagnos
 }
 
 /// The function's own schedule for a device. What the build script adds is for processors.
-fn passes_of_device(member: &Member, device: Device) -> Result<Vec<UserPass>, CompileError> {
-    Ok(schedule::pass(&member.tree, &device.target(), is_strict(member))?.into_iter().collect())
+fn passes_of_device(member: &Member, target: &Target) -> Result<Vec<UserPass>, CompileError> {
+    Ok(schedule::pass(&member.tree, target, is_strict(member))?.into_iter().collect())
 }
 
 /// Splits the workspace of the entry among the memories that the attribute names.

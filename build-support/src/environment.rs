@@ -1,7 +1,7 @@
 //! What cargo tells a build script.
 
 use crate::compiler::variants;
-use crate::target::{self, Target as Chosen};
+use crate::target::{self, Target as Chosen, TargetError, Targets};
 use crate::worker::message::{Options, Target};
 use std::env;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ impl Environment {
             out: need("OUT_DIR")?.into(),
             name: need("CARGO_PKG_NAME")?,
             version: need("CARGO_PKG_VERSION")?,
-            target: Target { triple: need("TARGET")?, host: need("HOST")?, cfg, chosen: String::new() },
+            target: Target { triple: need("TARGET")?, host: need("HOST")?, cfg, ..Target::default() },
             options: Options {
                 llvm: or_empty("TENFOLD_LLVM"),
                 script: Vec::new(),
@@ -87,21 +87,28 @@ impl Environment {
             self.options.seconds = seconds.max(1);
         }
         self.options.script = settings.to_vec();
-        let script = settings.iter().rfind(|(variable, _)| variable == target::VARIABLE);
-        let (from, text) = match (env::var(target::VARIABLE), script) {
-            (Ok(text), _) if !text.is_empty() => (format!("`{}={text}`", target::VARIABLE), text),
-            (_, Some((_, text))) => (format!("`target(\"{text}\")` in the build script"), text.clone()),
-            (_, None) => return,
+        let script = settings.iter().filter(|(variable, _)| variable == target::VARIABLE);
+        let script: Vec<&str> = script.map(|(_, text)| text.as_str()).collect();
+        let (from, texts) = match (target::of_environment(), script.as_slice()) {
+            (Some(text), _) => (format!("`{}={text}`", target::VARIABLE), text),
+            (None, []) => return,
+            (None, script) => {
+                (format!("`target(\"{}\")` in the build script", script.join("\").target(\"")), script.join(";"))
+            }
         };
-        let of_cargo = &self.target.triple;
-        let checked = text.parse::<Chosen>().and_then(|chosen| {
-            chosen.check(chosen.own_triple().unwrap_or(of_cargo))?;
-            Ok(chosen)
-        });
-        match checked {
-            Ok(chosen) => self.target.chosen = chosen.to_string(),
-            Err(error) => self.fault = Some(format!("{from}: {error}")),
+        if let Err(error) = self.have_targets(&texts) {
+            self.fault = Some(format!("{from}: {error}"));
         }
+    }
+
+    /// Takes over targets, if there are such.
+    fn have_targets(&mut self, texts: &str) -> Result<(), TargetError> {
+        let Targets { processor, devices } = Targets::read([texts])?;
+        self.target.devices = devices.iter().map(ToString::to_string).collect();
+        let Some(processor) = processor else { return Ok(()) };
+        processor.check(processor.own_triple().unwrap_or(&self.target.triple))?;
+        self.target.chosen = processor.to_string();
+        self.of_library().target.core().with_keys(&processor.own_keys()).map(drop).map_err(TargetError::from)
     }
 
     /// What the crate itself is compiled for: a target that is not cargo's is that of a library.

@@ -152,8 +152,18 @@ impl Build {
     /// ```
     ///
     /// A target of another name than cargo's holds for [`Build::system_lib`] alone: a crate that is built for this machine
-    /// may so make a library for another. The environment's `TENFOLD_TARGET` goes first. A text that is no target is an
-    /// error at every function.
+    /// may so make a library for another.
+    ///
+    /// Devices, of which there may be several, have every function compiled for them as well, as if it said so itself
+    /// by `targets("cpu", "spirv")`. One with its own `targets(…)` keeps to these.
+    ///
+    /// ```no_run
+    /// // in `main` of build.rs
+    /// tenfold_build::Build::new().target("spirv").target("nvptx:sm_80").compile();
+    /// ```
+    ///
+    /// The environment's `TENFOLD_TARGET` takes the place of all of them; it names several with `;` between them. A text that
+    /// is no target is an error at every function.
     pub fn target(self, target: impl ToString) -> Self {
         self.set(target::VARIABLE, target.to_string())
     }

@@ -215,6 +215,7 @@ impl<'a> Run<'a> {
                 &environment.version,
                 &environment.target.triple,
                 &environment.target.chosen,
+                &environment.target.devices.join(";"),
                 &environment.options.fault,
                 &environment.options.variants,
                 &environment.options.optimised.to_string(),

@@ -1,15 +1,22 @@
 //! Targets as a build script names them: a text or a value, which add up to what cargo builds for.
 
 mod boards;
+mod list;
 
 use boards::BOARDS;
+pub(crate) use list::Targets;
 use std::fmt;
 use std::str::FromStr;
-use tenfold_core::{CPUS, Cpu};
+use tenfold_core::{CPUS, Cpu, Device, Key};
 use tenfold_ir::ops::nearest;
 
 /// The variable, under which the build script's choice stands among its settings too.
 pub(crate) const VARIABLE: &str = "TENFOLD_TARGET";
+
+/// What the environment says of targets.
+pub(crate) fn of_environment() -> Option<String> {
+    std::env::var(VARIABLE).ok().filter(|text| !text.is_empty())
+}
 
 /// What makes the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,22 +26,47 @@ pub enum Kind {
     Llvm,
     /// A C compiler.
     C,
+    /// LLVM, for GPUs of NVIDIA's beside the processor.
+    Nvptx,
+    /// Shaders for Vulkan, beside the processor's code.
+    Spirv,
 }
 
 impl Kind {
-    const ALL: [Self; 2] = [Self::Llvm, Self::C];
+    const ALL: [Self; 4] = [Self::Llvm, Self::C, Self::Nvptx, Self::Spirv];
 
     fn name(self) -> &'static str {
         match self {
             Self::Llvm => "llvm",
             Self::C => "c",
+            Self::Nvptx => "nvptx",
+            Self::Spirv => "spirv",
+        }
+    }
+
+    /// Whether it is for devices.
+    fn is_device(self) -> bool {
+        match self {
+            Self::Nvptx | Self::Spirv => true,
+            Self::Llvm | Self::C => false,
+        }
+    }
+
+    /// The options that its texts have.
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Llvm => &["-mtriple", "-mcpu", "-mattr", "-keys"],
+            Self::C => &["-mtriple", "-keys"],
+            Self::Nvptx => &["-mcpu", "-keys"],
+            Self::Spirv => &["-vulkan", "-keys"],
         }
     }
 }
 
 /// What code is made for, as far as it is not what cargo builds for.
 ///
-/// A text has a kind, `llvm` or `c`, and options as LLVM's tools have them; or the name of a board.
+/// A text has a kind, `llvm`, `c`, `nvptx` or `spirv`, and options as LLVM's tools have them; or the name of a board. `nvptx`
+/// and `spirv` are devices, for which functions are compiled beside the processor that calls them.
 ///
 /// ```
 /// use tenfold_build::Target;
@@ -43,6 +75,10 @@ impl Kind {
 /// assert_eq!(target, Target::llvm().triple("thumbv7em-none-eabihf").cpu("cortex-m4"));
 /// assert_eq!(target, "st/nucleo-l4r5zi".parse()?);
 /// assert_eq!(target.to_string(), "llvm -mtriple=thumbv7em-none-eabihf -mcpu=cortex-m4");
+///
+/// let target: Target = "nvptx:sm_90a -keys=gpu".parse()?;
+/// assert_eq!(target, Target::nvptx("sm_90a").key("gpu"));
+/// assert_eq!(target.to_string(), "nvptx -mcpu=sm_90a -keys=gpu");
 ///
 /// let error = "llvm -mcpu=cortex-m5".parse::<Target>().unwrap_err();
 /// assert_eq!(error.to_string(), "there is no processor `cortex-m5`; a similar name is `cortex-m0`");
@@ -54,19 +90,32 @@ pub struct Target {
     triple: Option<String>,
     cpu: Option<String>,
     features: Vec<String>,
+    keys: Vec<String>,
 }
 
 impl Target {
     /// Code by LLVM.
     #[must_use]
     pub fn llvm() -> Self {
-        Self { kind: Kind::Llvm, triple: None, cpu: None, features: Vec::new() }
+        Self { kind: Kind::Llvm, triple: None, cpu: None, features: Vec::new(), keys: Vec::new() }
     }
 
     /// Code by the C compiler that the crate `cc` finds.
     #[must_use]
     pub fn c() -> Self {
         Self { kind: Kind::C, ..Self::llvm() }
+    }
+
+    /// Code for GPUs of NVIDIA's with that chip, `sm_80` or `sm_90a`.
+    #[must_use]
+    pub fn nvptx(chip: &str) -> Self {
+        Self { kind: Kind::Nvptx, ..Self::llvm() }.cpu(chip)
+    }
+
+    /// Shaders for Vulkan 1.1.
+    #[must_use]
+    pub fn spirv() -> Self {
+        Self { kind: Kind::Spirv, ..Self::llvm() }
     }
 
     /// For the target of that name, as rustc has it: `thumbv7em-none-eabihf`.
@@ -90,6 +139,13 @@ impl Target {
         self
     }
 
+    /// With the default schedules of that key, and of others that are named so: `gpu`.
+    #[must_use]
+    pub fn key(mut self, key: &str) -> Self {
+        self.keys.push(key.into());
+        self
+    }
+
     /// What makes the code.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -109,6 +165,21 @@ impl Target {
     /// The features that are switched on.
     pub(crate) fn own_features(&self) -> &[String] {
         &self.features
+    }
+
+    /// The keys that are chosen; a text that was read has none that there is not.
+    pub(crate) fn own_keys(&self) -> Vec<Key> {
+        self.keys.iter().filter_map(|name| Key::from_name(name).ok()).collect()
+    }
+
+    /// The device as the compiler knows it; none if it is a processor.
+    pub(crate) fn device(&self) -> Result<Option<tenfold_core::Target>, TargetError> {
+        if !self.kind.is_device() {
+            return Ok(None);
+        }
+        let cpu = self.own_cpu().map(|cpu| format!(" -mcpu={cpu}")).unwrap_or_default();
+        let device = Device::from_text(&format!("{}{cpu}", self.kind.name())).map_err(TargetError)?;
+        device.target().with_keys(&self.own_keys()).map(Some).map_err(TargetError)
     }
 
     /// Whether processor and features are those of a target of this name.
@@ -168,22 +239,32 @@ impl fmt::Display for TargetError {
 
 impl std::error::Error for TargetError {}
 
+impl From<String> for TargetError {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
 impl FromStr for Target {
     type Err = TargetError;
 
     fn from_str(text: &str) -> Result<Self, TargetError> {
         let mut words = text.split_whitespace();
         let first = words.next().unwrap_or_default();
-        let mut target = match Kind::ALL.into_iter().find(|kind| kind.name() == first) {
-            Some(kind) => Self { kind, ..Self::llvm() },
-            None => board(first)?,
+        let mut target = match (Kind::ALL.into_iter().find(|kind| kind.name() == first), first.split_once(':')) {
+            (Some(kind), _) => Self { kind, ..Self::llvm() },
+            (None, Some(("nvptx", chip))) => Self::nvptx(chip),
+            (None, _) => board(first)?,
         };
         words.try_for_each(|word| target.option(word))?;
         if target.kind == Kind::C && (target.cpu.is_some() || !target.features.is_empty()) {
             let text = "`c` takes no processor: the C compiler is told the target's name alone; `CFLAGS` tells it more";
             return Err(TargetError(text.into()));
         }
-        if let Some(cpu) = target.own_cpu() {
+        target.keys.iter().try_for_each(|key| Key::from_name(key).map(drop).map_err(TargetError))?;
+        if target.device()?.is_none()
+            && let Some(cpu) = target.own_cpu()
+        {
             known_cpu(cpu)?;
         }
         Ok(target)
@@ -193,7 +274,9 @@ impl FromStr for Target {
 fn board(name: &str) -> Result<Target, TargetError> {
     match BOARDS.iter().find(|board| board.name == name) {
         Some(board) => Ok(Target::llvm().triple(board.triple).cpu(board.cpu)),
-        None if name.is_empty() => Err(TargetError("a target begins with `llvm`, `c` or the name of a board".into())),
+        None if name.is_empty() => {
+            Err(TargetError("a target begins with `llvm`, `c`, `nvptx`, `spirv` or the name of a board".into()))
+        }
         None => {
             let known = Kind::ALL.into_iter().map(Kind::name).chain(BOARDS.iter().map(|board| board.name));
             Err(unknown("kind of target or board", name, known, ""))
@@ -205,9 +288,12 @@ impl Target {
     fn option(&mut self, word: &str) -> Result<(), TargetError> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         match name {
-            _ if value.is_empty() => {
-                let text = format!("`{word}` is no option of a target; write `-mtriple=…`, `-mcpu=…` or `-mattr=+…`");
-                return Err(TargetError(text));
+            _ if value.is_empty() => return Err(self.no_option(word)),
+            "-keys" => self.keys.extend(value.split(',').map(String::from)),
+            // other kinds are told what they take
+            _ if self.kind.is_device() && !self.kind.options().contains(&name) => return Err(self.no_option(word)),
+            "-vulkan" if self.kind == Kind::Spirv => {
+                Device::from_text(&format!("{} {word}", self.kind.name())).map_err(TargetError)?;
             }
             "-mtriple" => self.triple = Some(value.into()),
             "-mcpu" => self.cpu = Some(value.into()),
@@ -220,9 +306,14 @@ impl Target {
                     self.features.push(feature.into());
                 }
             }
-            _ => return Err(unknown("option", name, ["-mtriple", "-mcpu", "-mattr"].into_iter(), "")),
+            _ => return Err(unknown("option", name, self.kind.options().iter().copied(), "")),
         }
         Ok(())
+    }
+
+    fn no_option(&self, word: &str) -> TargetError {
+        let options: Vec<String> = self.kind.options().iter().map(|name| format!("`{name}=…`")).collect();
+        TargetError(format!("`{word}` is no option of `{}`{}", self.kind.name(), listed("; it has ", &options)))
     }
 }
 
@@ -239,7 +330,11 @@ impl fmt::Display for Target {
         if let Some(first) = features.next() {
             write!(f, " -mattr=+{first}")?;
         }
-        features.try_for_each(|feature| write!(f, ",+{feature}"))
+        features.try_for_each(|feature| write!(f, ",+{feature}"))?;
+        if !self.keys.is_empty() {
+            write!(f, " -keys={}", self.keys.join(","))?;
+        }
+        Ok(())
     }
 }
 
@@ -255,6 +350,10 @@ mod tests {
             "c -mtriple=avr-none",
             "llvm -mcpu=cortex-m55 -mattr=+dsp,+mve",
             "llvm -mtriple=riscv64gc-unknown-none-elf -mattr=+v",
+            "c -keys=generic",
+            "llvm -mattr=+v -keys=cpu,generic",
+            "nvptx -mcpu=sm_80 -keys=gpu,cuda",
+            "spirv",
         ];
         for text in all {
             assert_eq!(text.parse::<Target>().map(|target| target.to_string()).as_deref(), Ok(text));
@@ -273,13 +372,13 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told() {
         let cases = [
-            ("", "a target begins with `llvm`, `c` or the name of a board"),
+            ("", "a target begins with `llvm`, `c`, `nvptx`, `spirv` or the name of a board"),
             ("lvm", "there is no kind of target or board `lvm`; a similar name is `llvm`"),
             (
                 "st/nucleo-h734zi",
                 "there is no kind of target or board `st/nucleo-h734zi`; a similar name is `st/nucleo-h743zi`",
             ),
-            ("llvm -mcpu", "`-mcpu` is no option of a target; write `-mtriple=…`, `-mcpu=…` or `-mattr=+…`"),
+            ("llvm -mcpu", "`-mcpu` is no option of `llvm`; it has `-mtriple=…`, `-mcpu=…`, `-mattr=…`, `-keys=…`"),
             ("llvm -mcup=x", "there is no option `-mcup`; a similar name is `-mcpu`"),
             ("llvm -mattr=-mve", "`-mve` in `-mattr=-mve`: features are added, `-mattr=+dsp,+mve`"),
             ("llvm -mcpu=cortex-m44", "there is no processor `cortex-m44`; a similar name is `cortex-m4`"),
@@ -288,7 +387,7 @@ mod tests {
                 "`c` takes no processor: the C compiler is told the target's name alone; `CFLAGS` tells it more",
             ),
         ];
-        for (text, expected) in cases {
+        for (text, expected) in cases.into_iter().chain(OF_DEVICES) {
             assert_eq!(text.parse::<Target>().map_err(|error| error.to_string()), Err(expected.into()));
         }
         let check = |text: &str, triple: &str| text.parse::<Target>().and_then(|target| target.check(triple));
@@ -303,4 +402,27 @@ mod tests {
         let text = "there is no feature `mvee` of `thumbv8m.main-none-eabihf`; a similar name is `mve`";
         assert_eq!(error, Err(text.into()));
     }
+
+    const OF_DEVICES: [(&str, &str); 6] = [
+        (
+            "nvptx:sm_75",
+            "`nvptx -mcpu=sm_75` is no device that kernels are compiled for; there are `nvptx -mcpu=sm_80`, \
+             `nvptx -mcpu=sm_90a`, `spirv -vulkan=1.1`",
+        ),
+        (
+            "spirv -vulkan=1.0",
+            "`spirv -vulkan=1.0` is no device that kernels are compiled for; there are `nvptx -mcpu=sm_80`, \
+             `nvptx -mcpu=sm_90a`, `spirv -vulkan=1.1`",
+        ),
+        ("spirv -mcpu=gfx90a", "`-mcpu=gfx90a` is no option of `spirv`; it has `-vulkan=…`, `-keys=…`"),
+        ("nvptx:sm_80 -mtriple=x", "`-mtriple=x` is no option of `nvptx`; it has `-mcpu=…`, `-keys=…`"),
+        (
+            "spirv -keys=vulkan,gpu",
+            "there is no key `vulkan`; the keys are `generic`, `cpu`, `dsp`, `gpu`, `cuda`, `tensorcore`",
+        ),
+        (
+            "spirv -keys=tensorcore",
+            "`spirv-unknown-vulkan1.1` has no rules of the key `tensorcore`; its keys are `generic`, `gpu`",
+        ),
+    ];
 }

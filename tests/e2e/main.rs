@@ -17,4 +17,5 @@ mod precision;
 mod signatures;
 mod surroundings;
 mod system_lib;
+mod targets;
 mod variants;

@@ -94,6 +94,23 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// The name of a command that is for processors alone.
+    pub(crate) fn of_processors(&self) -> Option<&'static str> {
+        match self {
+            Command::Explain { .. } => Some(Name::Explain.text()),
+            Command::Tune { .. } => Some(Name::Tune.text()),
+            Command::Lib { .. } => Some(Name::Lib.text()),
+            Command::Doctor
+            | Command::List { .. }
+            | Command::Show { .. }
+            | Command::Bisect { .. }
+            | Command::Graph { .. }
+            | Command::Stats { .. } => None,
+        }
+    }
+}
+
 /// What a command line comes to.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Parsed {

@@ -8,6 +8,7 @@ mod bisect;
 mod build_script;
 mod cargo;
 mod config;
+mod devices;
 mod doctor;
 mod errors;
 mod explain;
@@ -82,6 +83,9 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Outcome {
+    if let Some(outcome) = arguments.command.of_processors().and_then(devices::refused) {
+        return outcome;
+    }
     match &arguments.command {
         Command::Doctor if script::is_child() => doctor::run_trial(),
         Command::Doctor => doctor::run(arguments),

@@ -3,7 +3,7 @@
 //! Budgets are not checked here: a function that is over one is what somebody wants to look at.
 
 use super::member::Member;
-use super::{backend, variants};
+use super::{backend, device, variants};
 use crate::worker::message::{Compiled, Request};
 use std::path::Path;
 use tenfold_core::pass::{PassContext, Remark};
@@ -30,7 +30,7 @@ pub(super) fn of(
         return kernels(folder, module, context, member, request);
     }
     if let Ask::Stage(stage @ (Stage::Spirv | Stage::Ptx)) = ask {
-        return kernels_of_devices(*stage, module, context, member);
+        return kernels_of_devices(*stage, module, context, member, request);
     }
     let backend = backend_of(ask).map_err(|error| vec![error])?;
     let levels = super::levels(request, &context.target, &*backend)?;
@@ -53,24 +53,26 @@ pub(super) fn of(
     of_variant(ask, module, remarks, context, options, &*backend)
 }
 
-/// The kernels for Vulkan or for CUDA, for each chip that the function names as a target; whether it names one or not.
+/// The kernels for Vulkan or for CUDA, for each chip that the function or the build is for; whether there is one or not.
 fn kernels_of_devices(
     stage: Stage,
     module: Module,
     context: &PassContext,
     member: &Member,
+    request: &Request,
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    let named = member.tree.attributes.devices().filter_map(|text| Device::from_text(&text.value).ok());
-    let mut devices: Vec<Device> = named.filter(|device| device.is_ptx() == (stage == Stage::Ptx)).collect();
-    if devices.is_empty() {
-        devices.push(if stage == Stage::Ptx { Device::Sm80 } else { Device::Spirv });
+    let wanted = device::wanted(member, request).map_err(|error| vec![error])?;
+    let of_stage = wanted.into_iter().filter(|wanted| wanted.is_ptx() == (stage == Stage::Ptx));
+    let mut targets: Vec<Target> = of_stage.map(|wanted| wanted.target).collect();
+    if targets.is_empty() {
+        targets.push(if stage == Stage::Ptx { Device::Sm80 } else { Device::Spirv }.target());
     }
     let backend = backend_of(&Ask::Stage(stage)).map_err(|error| vec![error])?;
     let mut text = String::new();
-    for device in devices {
-        let passes = super::passes_of_device(member, device).map_err(|error| vec![super::diagnostic(error)])?;
+    for target in targets {
+        let passes = super::passes_of_device(member, &target).map_err(|error| vec![super::diagnostic(error)])?;
         let options = Options { strict: super::is_strict(member), passes, ..Options::default() };
-        let made = tenfold_core::compile_device(module.clone(), device, context, &options, &*backend);
+        let made = tenfold_core::compile_device(module.clone(), target, context, &options, &*backend);
         text += &made.map_err(|error| vec![super::diagnostic(error)])?.text;
     }
     Ok(Compiled { text, ..Compiled::default() })

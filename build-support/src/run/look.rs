@@ -11,6 +11,7 @@ use super::{Item, Naming, Outcomes, Run};
 use crate::environment::Environment;
 use crate::files::Hashes;
 use crate::library::SystemLib;
+use crate::target::{self, Targets};
 use crate::told::{self, Told};
 use crate::user;
 use crate::worker::message::{Answer, Request};
@@ -85,6 +86,16 @@ pub fn serve() {
 /// The variable that has a build script write down what it chose, into the file that it names. The script ends with
 /// code 1.
 pub const TELL: &str = told::VARIABLE;
+
+/// The variable that names targets.
+pub const TARGET: &str = target::VARIABLE;
+
+/// The devices among the targets that the environment names; none where it names something that is no target.
+pub fn devices() -> Vec<String> {
+    let text = target::of_environment().unwrap_or_default();
+    let targets = Targets::read([text.as_str()]).unwrap_or_default();
+    targets.devices.iter().map(ToString::to_string).collect()
+}
 
 /// Follows what a build script has written down; none of its text can be read if it is of another version.
 pub fn follow(file: &Path) -> Result<(), String> {

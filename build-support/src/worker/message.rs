@@ -64,6 +64,8 @@ pub(crate) struct Target {
     pub(crate) cfg: Vec<(String, String)>,
     /// What the build script or the environment says beside these: `llvm -mcpu=cortex-m4`; empty for nothing.
     pub(crate) chosen: String,
+    /// The devices that functions which name no targets are compiled for too: `spirv -keys=gpu`.
+    pub(crate) devices: Vec<String>,
 }
 
 impl Target {
@@ -75,7 +77,16 @@ impl Target {
         let target =
             tenfold_core::Target::from_triple(&self.triple, &features.split(',').chain(more).collect::<Vec<_>>());
         let cpu = chosen.as_ref().and_then(|chosen| CPUS.iter().find(|cpu| Some(cpu.name) == chosen.own_cpu()));
-        cpu.map_or(target.clone(), |cpu| target.with_cpu(cpu))
+        let target = cpu.map_or(target.clone(), |cpu| target.with_cpu(cpu));
+        let keys = chosen.map(|chosen| chosen.own_keys()).unwrap_or_default();
+        // keys were looked at before anything was asked
+        target.with_keys(&keys).unwrap_or(target)
+    }
+
+    /// The devices as the compiler knows them.
+    pub(crate) fn devices(&self) -> Vec<tenfold_core::Target> {
+        let devices = self.devices.iter().filter_map(|text| text.parse::<crate::Target>().ok()?.device().ok()?);
+        devices.collect()
     }
 
     /// What is said beside what cargo says.
@@ -177,6 +188,7 @@ impl Request {
             put.text(value);
         });
         put.text(&self.target.chosen);
+        put.texts(&self.target.devices);
         put.text(&self.options.llvm);
         for list in [&self.options.script, &self.options.passes] {
             put.list(list, |put, (variable, value)| {
@@ -219,6 +231,7 @@ impl Request {
                 host: take.text()?,
                 cfg: take.list(|take| Some((take.text()?, take.text()?)))?,
                 chosen: take.text()?,
+                devices: take.texts()?,
             },
             options: Options {
                 llvm: take.text()?,
@@ -353,6 +366,7 @@ mod tests {
                 host: "h".into(),
                 cfg: vec![("ARCH".into(), "x".into())],
                 chosen: "c".into(),
+                devices: vec!["spirv".into()],
             },
             ..Request::default()
         };

@@ -44,5 +44,5 @@ pub use error::{CompileError, ErrorKind};
 pub use externs::{ExternArg, ExternCall, extern_calls};
 pub use pipeline::{PASSES, PIPELINE, device_pipeline};
 pub use relax_passes::fuse_ops_by_pattern::{Accepts, ExternPattern, ExternTable, fuse_ops_by_pattern};
-pub use target::{Arch, CPUS, Cpu, Device, ObjectFormat, Target};
+pub use target::{Arch, CPUS, Cpu, Device, Key, ObjectFormat, Target};
 pub use without_vectors::without_vectors;

@@ -2,11 +2,13 @@
 
 mod cpus;
 mod device;
+mod keys;
 
 use std::fmt;
 
 pub use cpus::{CPUS, Cpu};
 pub use device::Device;
+pub use keys::Key;
 use tenfold_abi::{AARCH64_LEVELS, Level, X86_64_LEVELS};
 
 /// An instruction set family.
@@ -62,6 +64,8 @@ pub struct Target {
     pub hosted: bool,
     /// The device, if it is one.
     pub device: Option<Device>,
+    /// The keys that are chosen; none where it has its own.
+    pub keys: Vec<Key>,
 }
 
 impl Target {
@@ -74,6 +78,7 @@ impl Target {
         Target {
             triple: triple.to_string(),
             device: Device::of_triple(triple),
+            keys: Vec::new(),
             arch,
             format: format_of(triple),
             pointer_bits: match arch {
@@ -157,6 +162,11 @@ impl Target {
         self.arch == Arch::X86_64 && self.has("avx512bf16") && self.has("avx512vl") && !self.has("amx-bf16")
     }
 
+    /// Whether it is a microcontroller whose core multiplies two pairs of 16 bits at once, or has vectors besides.
+    pub fn adds_products(&self) -> bool {
+        self.arch == Arch::Arm && self.has("dsp") && !self.hosted && !self.has("neon")
+    }
+
     /// Bytes of a vector register; 0 if there are none.
     pub fn vector_bytes(&self) -> u32 {
         match self.arch {
@@ -179,6 +189,9 @@ impl fmt::Display for Target {
         }
         if !self.features.is_empty() {
             write!(f, " -mattr={}", self.features.join(","))?;
+        }
+        if !self.keys.is_empty() {
+            write!(f, " -keys={}", self.keys.iter().map(|key| key.name()).collect::<Vec<_>>().join(","))?;
         }
         Ok(())
     }

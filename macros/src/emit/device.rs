@@ -71,9 +71,15 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether it is compiled for a device, which the item alone says.
+    /// Whether it is compiled for a device: its targets say so, and where it names none, the build. Of what was not compiled
+    /// it is taken to be, so that its calls are no errors besides.
     fn has_device(&self) -> bool {
-        self.parsed.function.as_ref().is_some_and(|function| function.attributes.devices().next().is_some())
+        let Some(function) = &self.parsed.function else { return false };
+        match (function.attributes.targets.is_empty(), self.artefact) {
+            (false, _) => function.attributes.devices().next().is_some(),
+            (true, Some(artefact)) => artefact.device.is_some(),
+            (true, None) => true,
+        }
     }
 
     /// `p0: &DeviceTensor<D, …>, n: usize, r0: &mut DeviceTensor<D, …>`.

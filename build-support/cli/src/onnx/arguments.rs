@@ -36,6 +36,16 @@ pub(crate) enum Command {
     Tune(Model),
 }
 
+impl Command {
+    /// Whether it compiles a model, which is for this machine's processor.
+    pub(super) fn compiles(&self) -> bool {
+        match self {
+            Command::Help(_) | Command::Signature(_) | Command::Weights(_) => false,
+            Command::Check(_) | Command::Run(_) | Command::Bench(_) | Command::Explain(_) | Command::Tune(_) => true,
+        }
+    }
+}
+
 /// Reads what follows a command's name.
 pub(crate) fn parse(name: &str, rest: &[OsString]) -> Result<Command, String> {
     let mut parser = Parser::from_args(rest.iter().cloned());

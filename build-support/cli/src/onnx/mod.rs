@@ -19,7 +19,7 @@ mod weights;
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::{Outcome, help, output};
+use crate::{Outcome, devices, help, output};
 
 pub(crate) use arguments::{NAMES, dim, seconds, threads};
 pub(crate) use measured::explained as explained_by;
@@ -38,7 +38,13 @@ pub(crate) fn command(arguments: &[OsString]) -> Option<Outcome> {
     };
     let of_model = |name: &&str| NAMES.contains(name) || ([EXPLAIN, TUNE].contains(name) && names_a_model(rest));
     let name = rest.first()?.to_str().filter(of_model)?;
-    Some(match arguments::parse(name, &rest[1..]) {
+    let parsed = arguments::parse(name, &rest[1..]);
+    if parsed.as_ref().is_ok_and(arguments::Command::compiles)
+        && let Some(outcome) = devices::refused(name)
+    {
+        return Some(outcome);
+    }
+    Some(match parsed {
         Ok(arguments::Command::Help(text)) => {
             output::say(text);
             Outcome::Good

@@ -16,6 +16,7 @@ mod processors;
 mod promises;
 mod quantised;
 mod show;
+mod targets;
 mod tflite;
 mod tune;
 mod usage;

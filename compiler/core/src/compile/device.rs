@@ -1,6 +1,6 @@
 //! A function for a device: what a build puts beside its code for the processor.
 
-use tenfold_ir::{ConstData, Module};
+use tenfold_ir::{ConstData, Loc, Module};
 
 use super::Options;
 use super::code::{make_strict, place_constants};
@@ -10,7 +10,7 @@ use crate::error::CompileError;
 use crate::pass::{self, PassContext};
 use crate::pipeline;
 use crate::program::{self, Program, of_entry};
-use crate::target::Device;
+use crate::target::{Device, Target};
 use crate::tune::Tuned;
 
 /// What a function brings along for devices.
@@ -32,19 +32,23 @@ pub struct DeviceModule {
     pub text: String,
 }
 
-/// Runs the pipeline for a device and makes the program; `backend` writes PTX. The context's settings hold for the device
-/// as well; its watchers and records of tuned schedules are for the processor.
+/// Runs the pipeline for a device, or for a target that is one, and makes the program; `backend` writes PTX. The context's
+/// settings hold for the device as well; its watchers and records of tuned schedules are for the processor.
 ///
 /// # Errors
-/// What the device does not take, or what is wrong with the settings, at a node of the source.
+/// What the device does not take, or what is wrong with the settings, at a node of the source; a target that is no device.
 pub fn compile_device(
     module: Module,
-    device: Device,
+    target: impl Into<Target>,
     context: &PassContext,
     options: &Options,
     backend: &dyn Backend,
 ) -> Result<DeviceModule, CompileError> {
-    let context = for_device(device, context, options)?;
+    let target = target.into();
+    let Some(device) = target.device else {
+        return Err(CompileError::internal(Loc::default(), format!("`{target}` is no device")));
+    };
+    let context = for_device(target, context, options)?;
     let mut module = module;
     let passes = pipeline::device_with(&options.passes);
     let (first, rest) = pipeline::split_shared(&passes);
@@ -89,8 +93,8 @@ pub fn pack_devices(modules: Vec<DeviceModule>) -> Result<DeviceCode, CompileErr
     Ok(DeviceCode { blob: blob::write(&packed)?, constants })
 }
 
-fn for_device(device: Device, context: &PassContext, options: &Options) -> Result<PassContext, CompileError> {
-    let mut context = context.apart(device.target()).with_strict(options.strict).with_tuned(Tuned::default());
+fn for_device(target: Target, context: &PassContext, options: &Options) -> Result<PassContext, CompileError> {
+    let mut context = context.apart(target).with_strict(options.strict).with_tuned(Tuned::default());
     context.alone();
     context.set_text("NarrowDataType.everywhere", "true")?;
     Ok(context)

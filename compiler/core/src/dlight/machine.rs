@@ -2,7 +2,7 @@
 
 use tenfold_ir::tir::Dot;
 
-use crate::target::{Arch, Target};
+use crate::target::{Arch, Key, Target};
 
 /// Which sums of products are one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,9 +153,9 @@ pub(super) struct Machine {
 pub(super) const SUMS_OF_VECTORS: i64 = 8;
 
 impl Machine {
-    /// The numbers for a target; nothing where it has no vectors, and code is better small.
+    /// The numbers for a target; nothing where it has no vectors, and code is better small, or other keys are chosen.
     pub(super) fn of(target: &Target) -> Option<Machine> {
-        if Machine::is_small(target) {
+        if target.has_key(Key::Dsp) {
             return Some(if target.has("mve") { Machine::helium() } else { Machine::small() });
         }
         let vector_bytes = i64::from(target.vector_bytes());
@@ -170,7 +170,7 @@ impl Machine {
         let ports = if large { 2 } else { 1 };
         // With AVX-512 a multiplication broadcasts what it reads.
         let own_broadcasts = target.arch == Arch::X86_64 && target.has("avx2") && !target.has("avx512f");
-        (vector_bytes > 0 && target.hosted).then_some(Machine {
+        target.has_key(Key::Cpu).then_some(Machine {
             vector_bytes,
             registers,
             fmas: ports,
@@ -190,11 +190,6 @@ impl Machine {
             small: false,
             helium: false,
         })
-    }
-
-    /// Whether a target is a microcontroller whose core multiplies two pairs of 16 bits at once, or has vectors besides.
-    fn is_small(target: &Target) -> bool {
-        target.arch == Arch::Arm && target.has("dsp") && !target.hosted && !target.has("neon")
     }
 
     /// A microcontroller with vectors: eight registers, a product of one and a number that is in no vector, and sums of

@@ -104,6 +104,12 @@ impl Device {
     }
 }
 
+impl From<Device> for Target {
+    fn from(device: Device) -> Target {
+        device.target()
+    }
+}
+
 const NVPTX: &str = "nvptx64-nvidia-cuda";
 
 impl fmt::Display for Device {

@@ -43,7 +43,7 @@ use super::vectorize_loop::dependence;
 use super::{rewrite_body, thread_sync};
 use crate::CompileError;
 use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase, Remark};
-use crate::target::Device;
+use crate::target::{Device, Key, Target};
 
 /// Where a product has fewer large tiles than there are multiprocessors, it gets small ones.
 const MULTIPROCESSORS: IntKey = IntKey {
@@ -83,7 +83,8 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
         let meeting = Meeting::of(context).unwrap_or(Meeting::Group);
         let warpgroups = context.target.device.is_some_and(Device::has_warpgroups);
         let free = free.clone();
-        let mut bind = Bind { b, free, strict, meeting, multiprocessors, warpgroups, taken: Vec::new() };
+        let target = &context.target;
+        let mut bind = Bind { b, free, strict, target, meeting, multiprocessors, warpgroups, taken: Vec::new() };
         let body = bind.host(body);
         taken = bind.taken;
         body
@@ -123,6 +124,8 @@ struct Bind<'a> {
     /// Loops whose turns are proven to touch elements of their own.
     free: BTreeSet<VarId>,
     strict: bool,
+    /// Which rules apply.
+    target: &'a Target,
     /// How threads reduce together.
     meeting: Meeting,
     /// Of the device, if its warps multiply matrices.
@@ -136,6 +139,8 @@ struct Bind<'a> {
 /// One way to give a nest of loops threads.
 struct Rule {
     name: &'static str,
+    /// The key of the targets that have it.
+    key: Key,
     /// Why it is a good one where it applies.
     reason: &'static str,
     /// The kernel, of the loops whose turns are independent and what stands in them; nothing where the rule does not
@@ -147,11 +152,13 @@ struct Rule {
 const PRODUCTS: &[Rule] = &[
     Rule {
         name: "matrices",
+        key: Key::TensorCore,
         reason: "warps multiply matrices of halves, and find them in shared memory",
         kernel: |bind, loops, body| Some(matrices::Tiles::find(bind, loops, body)?.kernel(bind)),
     },
     Rule {
         name: "tiles",
+        key: Key::Gpu,
         reason: "a tile of a product reads each factor once, and its threads find it in shared memory",
         kernel: |bind, loops, body| Some(tiles::Tiles::find(bind, loops, body)?.kernel(bind)),
     },
@@ -161,16 +168,19 @@ const PRODUCTS: &[Rule] = &[
 const RULES: &[Rule] = &[
     Rule {
         name: "split",
+        key: Key::Gpu,
         reason: "tiles read the factors of a product once where each turn would read them for itself",
         kernel: split::kernels,
     },
     Rule {
         name: "registers",
+        key: Key::Gpu,
         reason: "threads keep their columns of a row in registers, and make sums together",
         kernel: registers::kernel,
     },
     Rule {
         name: "rows",
+        key: Key::Gpu,
         reason: "threads of a group share the columns of a turn, and meet in shared memory",
         kernel: |bind, loops, body| {
             let rows = rows::Rows::find(bind, loops, body)?;
@@ -179,11 +189,13 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "vectors",
+        key: Key::Cuda,
         reason: "a thread reads and writes neighbours at once, in accesses of 16 bytes",
         kernel: elements::vectors,
     },
     Rule {
         name: "turns",
+        key: Key::Generic,
         reason: "turns that touch elements of their own wait for nobody: a thread each, neighbours side by side",
         kernel: elements::turns,
     },
@@ -233,7 +245,7 @@ impl Bind<'_> {
 
     /// The kernel by the first of these rules that takes a nest.
     fn by(&mut self, rules: &'static [Rule], loops: &[Loop], inner: &Stmt) -> Option<Stmt> {
-        for rule in rules {
+        for rule in rules.iter().filter(|rule| self.target.has_key(rule.key)) {
             let before = (Builder::resume(self.b.func().clone()), self.free.clone(), self.taken.len());
             if let Some(kernel) = (rule.kernel)(self, loops, inner)
                 && thread_sync::has_room(self.b, kernel.clone())
