@@ -1,31 +1,21 @@
-//! Images of stripes, drawn with noise so that no file is needed.
+//! The images and what they show, from the files beside the program.
 
-use crate::{Images, SIDE};
-use model_writer::Random;
+use crate::{COUNT, Images, PIXELS};
 
-/// What the classes are called.
-pub(crate) const NAMES: [&str; 4] = ["horizontal", "vertical", "rising", "falling"];
+/// Values from 0 to 16.
+const IMAGES: &[u8] = include_bytes!("../data/images.npy");
+const LABELS: &[u8] = include_bytes!("../data/labels.npy");
 
-/// How far each class goes down per column and right per row, of the lines that are equally bright.
-const ACROSS: [(f32, f32); 4] = [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, -1.0)];
-
-/// An image of each class, again and again, and the classes.
-pub(crate) fn draw(count: usize) -> (Images, Vec<usize>) {
-    let mut random = Random::new(64);
-    let classes: Vec<usize> = (0..count).map(|at| at % NAMES.len()).collect();
-    let images = classes.iter().map(|class| image(*class, &mut random)).collect::<Vec<_>>();
-    (images.into(), classes)
+/// The images, and the digits on them.
+pub(crate) fn read() -> (Images, Vec<usize>) {
+    let mut images = vec![[0.0; PIXELS]; COUNT];
+    for (pixel, byte) in images.as_flattened_mut().iter_mut().zip(elements(IMAGES)) {
+        *pixel = f32::from(*byte);
+    }
+    (images.into(), elements(LABELS).iter().map(|digit| usize::from(*digit)).collect())
 }
 
-fn image(class: usize, random: &mut Random) -> [[f32; SIDE]; SIDE] {
-    let (down, right) = ACROSS[class];
-    let (wide, start) = (0.75 + 0.1 * random.uniform(), 3.0 * random.uniform());
-    let mut image = [[0.0; SIDE]; SIDE];
-    for (row, line) in image.iter_mut().enumerate() {
-        for (column, pixel) in line.iter_mut().enumerate() {
-            let across = down * row as f32 + right * column as f32;
-            *pixel = (wide * across + start).sin() + 0.3 * random.uniform();
-        }
-    }
-    image
+/// What follows the header of an npy file of version 1: its length stands at byte 8.
+fn elements(file: &[u8]) -> &[u8] {
+    &file[10 + usize::from(file[8]) + 256 * usize::from(file[9])..]
 }
