@@ -10,7 +10,7 @@ use tenfold_onnx::{Options, Port};
 
 use crate::firmware::{has_tools, root};
 use crate::integers;
-use crate::library::without_llvm;
+use crate::library::{left, without_llvm};
 use crate::onnx::has_cc;
 use crate::package::{Package, manifest};
 
@@ -231,6 +231,25 @@ fn check(board: &Board) {
     qemu.args(["-monitor", "none", "-serial", "none", "-chardev", "stdio,id=console", "-kernel", "program"]);
     qemu.args(["-semihosting-config", "enable=on,target=native,chardev=console"]).stdin(Stdio::null());
     good(board.machine, qemu.output().expect("the simulator starts"));
+}
+
+/// Processors of 32 bits divide by a number that is known in a few instructions, and by a function in 64 bits.
+#[test]
+fn no_pool_divides_in_64_bits() {
+    if without_llvm() {
+        return println!("left out: `TENFOLD_LLVM=none`, and boards are targets of LLVM");
+    }
+    let pools: Vec<Case> = cases().into_iter().filter(|case| case.name.starts_with("average_pool")).collect();
+    assert!(pools.len() >= 4, "there are {}", pools.len());
+    for machine in ["mps2-an386", "mps3-an547"] {
+        let target = format!("arm/{machine}");
+        let package = package(&pools, &format!("pools-{machine}")).env("TENFOLD_TARGET", &target);
+        let outcome = package.run("lib --output made");
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+        let header = package.read("made/cases.h");
+        let left = left(&header);
+        assert!(left.iter().all(|name| !name.ends_with("ldivmod")), "{machine}: {left:?}");
+    }
 }
 
 #[test]

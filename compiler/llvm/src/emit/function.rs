@@ -59,7 +59,8 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
     /// Starts the body of a declared function.
     pub(super) fn new(cx: &'a Cx<'a, 'c, 'm>, declared: Declared<'a, 'c>, places: &'a Places<'a, 'c>) -> Self {
         let Declared { prim, value, context } = declared;
-        let ops = Ops { ir: cx.ir, unit: cx.machine.float, strict: prim.strict };
+        let widens_pairs = cx.target.has("mve");
+        let ops = Ops { ir: cx.ir, unit: cx.machine.float, strict: prim.strict, widens_pairs };
         let vars = prim.vars.iter().enumerate();
         Body {
             cx,

@@ -75,6 +75,8 @@ pub(super) struct Ops<'i, 'c, 'm> {
     pub(super) unit: FloatUnit,
     /// Whether sums may not be reordered nor products contracted.
     pub(super) strict: bool,
+    /// Whether LLVM widens vectors of two lanes to lanes of 64 bits, as where the only vectors are those of 128 bits.
+    pub(super) widens_pairs: bool,
 }
 
 impl<'c> Ops<'_, 'c, '_> {
@@ -299,17 +301,28 @@ impl<'c> Ops<'_, 'c, '_> {
         (ir.select(ir.or(zero, overflows), constant(1), b), Some(zero))
     }
 
+    /// A quotient or a remainder: lane by lane where lanes would become wider, since a division of 64 bits is a function of
+    /// the linker.
+    fn divided(&self, a: Value<'c>, b: Value<'c>, of: impl Fn(Value<'c>, Value<'c>) -> Value<'c>) -> Value<'c> {
+        let ir = self.ir;
+        if !self.widens_pairs || a.ty().lanes() != 2 {
+            return of(a, b);
+        }
+        let lane = |lane| of(ir.extract(a, lane), ir.extract(b, lane));
+        (0..2).fold(ir.poison(a.ty()), |all, at| ir.insert(all, lane(at), at))
+    }
+
     fn int_div(&self, signed: bool, a: Value<'c>, b: Value<'c>) -> Value<'c> {
         let ir = self.ir;
         let (divisor, zero) = self.divisor(signed, a, b);
-        let quotient = ir.div(signed, a, divisor);
+        let quotient = self.divided(a, divisor, |a, b| ir.div(signed, a, b));
         zero.map_or(quotient, |zero| ir.select(zero, ir.const_int(a.ty(), 0), quotient))
     }
 
     fn int_rem(&self, signed: bool, a: Value<'c>, b: Value<'c>) -> Value<'c> {
         let ir = self.ir;
         let (divisor, zero) = self.divisor(signed, a, b);
-        let rest = ir.rem(signed, a, divisor);
+        let rest = self.divided(a, divisor, |a, b| ir.rem(signed, a, b));
         zero.map_or(rest, |zero| ir.select(zero, a, rest))
     }
 
@@ -342,8 +355,8 @@ impl<'c> Ops<'_, 'c, '_> {
             return ir.shr(true, a, constant(i64::from(b.trailing_zeros())));
         }
         let (divisor, zero) = self.divisor(true, a, b);
-        let quotient = ir.div(true, a, divisor);
-        let rest = ir.rem(true, a, divisor);
+        let quotient = self.divided(a, divisor, |a, b| ir.div(true, a, b));
+        let rest = self.divided(a, divisor, |a, b| ir.rem(true, a, b));
         let below = ir.icmp(Int::LLVMIntSLT, rest, constant(0));
         let against = ir.icmp(Int::LLVMIntSLT, divisor, constant(0));
         let step = ir.select(against, constant(-1), constant(1));
