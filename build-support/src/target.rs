@@ -7,6 +7,7 @@ use boards::BOARDS;
 pub(crate) use list::Targets;
 use std::fmt;
 use std::str::FromStr;
+use tenfold_core::spirv::CONTROLS;
 use tenfold_core::{CPUS, Cpu, Device, Key};
 use tenfold_ir::ops::nearest;
 
@@ -58,7 +59,7 @@ impl Kind {
             Self::Llvm => &["-mtriple", "-mcpu", "-mattr", "-keys"],
             Self::C => &["-mtriple", "-keys"],
             Self::Nvptx => &["-mcpu", "-keys"],
-            Self::Spirv => &["-vulkan", "-keys"],
+            Self::Spirv => &["-vulkan", "-mattr", "-keys"],
         }
     }
 }
@@ -179,7 +180,13 @@ impl Target {
         }
         let cpu = self.own_cpu().map(|cpu| format!(" -mcpu={cpu}")).unwrap_or_default();
         let device = Device::from_text(&format!("{}{cpu}", self.kind.name())).map_err(TargetError)?;
-        device.target().with_keys(&self.own_keys()).map(Some).map_err(TargetError)
+        let known = CONTROLS.iter().map(|control| control.name);
+        if let Some(name) = self.features.iter().find(|name| known.clone().all(|known| known != *name)) {
+            return Err(unknown("feature", name, known, &format!(" of `{}`", self.kind.name())));
+        }
+        let mut target = device.target();
+        target.features.extend(self.features.iter().cloned());
+        target.with_keys(&self.own_keys()).map(Some).map_err(TargetError)
     }
 
     /// Whether processor and features are those of a target of this name.
@@ -354,6 +361,7 @@ mod tests {
             "llvm -mattr=+v -keys=cpu,generic",
             "nvptx -mcpu=sm_80 -keys=gpu,cuda",
             "spirv",
+            "spirv -mattr=+denorm-preserve-f32,+rounding-mode-rte-f64 -keys=gpu",
         ];
         for text in all {
             assert_eq!(text.parse::<Target>().map(|target| target.to_string()).as_deref(), Ok(text));
@@ -403,7 +411,11 @@ mod tests {
         assert_eq!(error, Err(text.into()));
     }
 
-    const OF_DEVICES: [(&str, &str); 6] = [
+    const OF_DEVICES: [(&str, &str); 7] = [
+        (
+            "spirv -mattr=+denorm-preserve-f16",
+            "there is no feature `denorm-preserve-f16` of `spirv`; a similar name is `denorm-preserve-f32`",
+        ),
         (
             "nvptx:sm_75",
             "`nvptx -mcpu=sm_75` is no device that kernels are compiled for; there are `nvptx -mcpu=sm_80`, \
@@ -414,7 +426,7 @@ mod tests {
             "`spirv -vulkan=1.0` is no device that kernels are compiled for; there are `nvptx -mcpu=sm_80`, \
              `nvptx -mcpu=sm_90a`, `spirv -vulkan=1.1`",
         ),
-        ("spirv -mcpu=gfx90a", "`-mcpu=gfx90a` is no option of `spirv`; it has `-vulkan=…`, `-keys=…`"),
+        ("spirv -mcpu=gfx90a", "`-mcpu=gfx90a` is no option of `spirv`; it has `-vulkan=…`, `-mattr=…`, `-keys=…`"),
         ("nvptx:sm_80 -mtriple=x", "`-mtriple=x` is no option of `nvptx`; it has `-mcpu=…`, `-keys=…`"),
         (
             "spirv -keys=vulkan,gpu",

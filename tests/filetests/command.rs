@@ -28,7 +28,7 @@ pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
             Ok(_) => Err("expected a race, found none".into()),
         },
         ["parse"] => file.refused.clone().map(|e| vec![e]).ok_or_else(|| "expected a text that does not parse".into()),
-        ["spirv"] => crate::spirv::run(file),
+        ["spirv", features @ ..] => crate::spirv::run(file, features),
         ["ptx"] => crate::ptx::run(file),
         ["schedule"] => crate::schedule::run(file),
         _ => Err(format!("there is no command `test {}`", words.join(" "))),

@@ -19,7 +19,8 @@
 //! - `test run`: what the entry gives, by the interpreters and every back end;
 //! - `test eval`: what the entry, a prim-func of any phase, gives by the interpreter, or its error;
 //! - `test race`: the same, and it must be a race;
-//! - `test spirv`: the shader of each device function, which two validators accept, or why there is none;
+//! - `test spirv`: the shader of each device function, which two validators accept, or why there is none; features of the
+//!   target may follow;
 //! - `test ptx`: the PTX of each device function, which ptxas accepts, or why there is none.
 //!
 //! `; const HASH f32[2] = 1 2` adds a constant, `; sym N = 3` and `; input f32[2] = 1 2` are what a function is called

@@ -6,11 +6,12 @@ use tenfold_ir::tir::FuncKind;
 use crate::file::File;
 use crate::validators::valid;
 
-/// The lines of a file: of each device function its shader, or its refusal.
-pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
+/// The lines of a file: of each device function its shader for a target with these features, or its refusal.
+pub(crate) fn run(file: &File, features: &[&str]) -> Result<Vec<String>, String> {
+    let features: Vec<String> = features.iter().map(|name| name.to_string()).collect();
     let mut out = Vec::new();
     for func in file.module.prims().filter(|f| f.kind == FuncKind::Device) {
-        match spirv::kernel(&file.module, func) {
+        match spirv::kernel_for(&file.module, func, &features) {
             Ok(kernel) => {
                 valid(&kernel).map_err(|e| format!("{}: {e}", kernel.name))?;
                 for kernel in [Some(&kernel), kernel.instead.as_deref()].into_iter().flatten() {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use naga::front::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use tenfold_abi::program::Feature;
-use tenfold_core::spirv::Kernel;
+use tenfold_core::spirv::{CONTROLS, Kernel};
 use tenfold_tests::tools;
 
 /// Whether naga and spirv-val accept a shader, and the one that takes its place on some devices.
@@ -15,8 +15,10 @@ pub(crate) fn valid(kernel: &Kernel) -> Result<(), String> {
         valid(instead)?;
     }
     by_spirv_val(kernel)?;
-    // naga has no memory of 8 bits, none of 16 in integers, and no products of bytes.
-    let foreign = [Feature::Storage8, Feature::Storage16, Feature::Dot8];
+    // naga has no memory of 8 bits, none of 16 in integers, no products of bytes, and says nothing of float arithmetic.
+    let controls = CONTROLS.iter().map(|control| control.feature());
+    let foreign =
+        [Feature::Storage8, Feature::Storage16, Feature::Dot8].into_iter().chain(controls).collect::<Vec<_>>();
     if foreign.iter().any(|f| kernel.features.contains(f)) { Ok(()) } else { by_naga(kernel) }
 }
 

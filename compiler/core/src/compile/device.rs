@@ -48,7 +48,7 @@ pub fn compile_device(
     let Some(device) = target.device else {
         return Err(CompileError::internal(Loc::default(), format!("`{target}` is no device")));
     };
-    let context = for_device(target, context, options)?;
+    let context = for_device(target.clone(), context, options)?;
     let mut module = module;
     let passes = pipeline::device_with(&options.passes);
     let (first, rest) = pipeline::split_shared(&passes);
@@ -65,7 +65,7 @@ pub fn compile_device(
         return Err(error);
     }
     place_constants(&mut module, &options.section);
-    let (kernels, text) = program::kernels(&module, device, backend)?;
+    let (kernels, text) = program::kernels(&module, target, backend)?;
     let program = of_entry(&module, &kernels)?;
     let wanted = program.constants.iter();
     let constants = wanted.filter_map(|wanted| module.constants.iter().find(|data| data.hash == wanted.hash));

@@ -8,7 +8,7 @@ use tenfold_ir::{Loc, Module};
 use super::{Code, DeviceKernel};
 use crate::kernel as device_function;
 use crate::spirv::{self, Source};
-use crate::target::Device;
+use crate::target::{Device, Target};
 use crate::{Backend, CompileError, ErrorKind, Fault};
 
 /// Every device function of a module by name, as a device takes it, and their texts one after the other. PTX is written
@@ -18,12 +18,13 @@ use crate::{Backend, CompileError, ErrorKind, Fault};
 /// What the device's code cannot hold.
 pub fn kernels(
     module: &Module,
-    device: Device,
+    target: impl Into<Target>,
     backend: &dyn Backend,
 ) -> Result<(BTreeMap<String, DeviceKernel>, String), CompileError> {
+    let target = target.into();
     let (mut all, mut texts) = (BTreeMap::new(), Vec::new());
     for func in module.prims().filter(|func| func.kind == FuncKind::Device) {
-        let (kernel, text) = kernel(module, func, device, backend)?;
+        let (kernel, text) = kernel(module, func, target.clone(), backend)?;
         texts.push(text);
         all.insert(func.name.clone(), kernel);
     }
@@ -37,20 +38,23 @@ pub fn kernels(
 pub fn kernel(
     module: &Module,
     func: &PrimFunc,
-    device: Device,
+    target: impl Into<Target>,
     backend: &dyn Backend,
 ) -> Result<(DeviceKernel, String), CompileError> {
-    match device {
-        Device::Sm80 | Device::Sm90a => of_ptx(module, func, device, backend),
-        Device::Spirv => of_shader(module, func),
+    let target = target.into();
+    match target.device {
+        Some(device @ (Device::Sm80 | Device::Sm90a)) => of_ptx(module, func, device, backend),
+        Some(Device::Spirv) => of_shader(module, func, &target),
+        None => Err(CompileError::internal(func.loc, format!("`{target}` is no device"))),
     }
 }
 
-fn of_shader(module: &Module, func: &PrimFunc) -> Result<(DeviceKernel, String), CompileError> {
-    let kernel = spirv::kernel(module, func).map_err(|spirv::Refusal { kernel, what, why }| {
-        let message = format!("`{kernel}`: {what} has no SPIR-V for Vulkan 1.1");
-        CompileError { kind: ErrorKind::Target, loc: func.loc, message, help: Some(why) }
-    })?;
+fn of_shader(module: &Module, func: &PrimFunc, target: &Target) -> Result<(DeviceKernel, String), CompileError> {
+    let kernel =
+        spirv::kernel_for(module, func, &target.features).map_err(|spirv::Refusal { kernel, what, why }| {
+            let message = format!("`{kernel}`: {what} has no SPIR-V for Vulkan 1.1");
+            CompileError { kind: ErrorKind::Target, loc: func.loc, message, help: Some(why) }
+        })?;
     let constants = kernel.bindings.iter().filter_map(|binding| match &binding.source {
         Source::Constant(hash) => Some(hash.clone()),
         Source::Param(_) => None,

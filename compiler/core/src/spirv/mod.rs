@@ -3,6 +3,7 @@
 //! `compiler/docs/spirv.md` says what tir becomes, what a kernel asks of a device and what is refused.
 
 mod cast;
+mod controls;
 mod expr;
 mod float;
 mod group;
@@ -15,6 +16,8 @@ mod out;
 mod remainder;
 mod stmt;
 mod words;
+
+pub use controls::{CONTROLS, Control};
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -121,13 +124,21 @@ impl std::error::Error for Refusal {}
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn kernel(module: &Module, func: &PrimFunc) -> Result<Kernel, Refusal> {
+    kernel_for(module, func, &[])
+}
+
+/// The same for a target with these features, among them names of [`CONTROLS`].
+///
+/// # Errors
+/// What SPIR-V for Vulkan 1.1 cannot hold.
+pub fn kernel_for(module: &Module, func: &PrimFunc, features: &[String]) -> Result<Kernel, Refusal> {
     let refusal = |what: &str, why: &str| Refusal { kernel: func.name.clone(), what: what.into(), why: why.into() };
     if func.kind != FuncKind::Device || func.phase != Phase::Target {
         return Err(refusal("a function of the host", "run SplitHostDevice and LowerMath before"));
     }
     let func = crate::without_vectors::without_vectors_of(func);
     let made = |optional| -> Result<Kernel, Refusal> {
-        let written = stmt::written(module, &func, optional)?;
+        let written = stmt::written(module, &func, optional, features)?;
         Ok(Kernel { words: written.module.words(), text: written.module.text(), ..written.kernel })
     };
     let kernel = made(true)?;

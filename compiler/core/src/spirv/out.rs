@@ -6,7 +6,7 @@ use spirv::{AddressingModel, BuiltIn, Capability, Decoration, GlslStd450Op, Memo
 
 use super::kind::{F32, F64, Kind};
 use super::words::{Instruction, Module, Operand, named};
-use super::{Feature, Setting};
+use super::{CONTROLS, Feature, Setting};
 
 /// A result.
 pub(super) type Id = u32;
@@ -64,7 +64,10 @@ impl Out {
             return;
         }
         let dots = [Capability::DotProduct, Capability::DotProductInput4x8BitPacked];
+        let control = CONTROLS.iter().find(|control| control.feature == feature);
+        let capability = control.map(|control| [control.capability]);
         let (capabilities, extension) = match feature {
+            _ if let Some(capability) = &capability => (&capability[..], Some("SPV_KHR_float_controls")),
             Feature::I64 => (&[Capability::Int64][..], None),
             Feature::F64 => (&[Capability::Float64][..], None),
             Feature::Storage8 => (&[Capability::StorageBuffer8BitAccess][..], Some("SPV_KHR_8bit_storage")),
@@ -76,12 +79,23 @@ impl Out {
             _ => return,
         };
         let of = |op, operand| Instruction::new(op, None, None, vec![operand]);
+        // Features of two widths may share both.
+        let add = |all: &mut Vec<Instruction>, one| {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        };
         for capability in capabilities {
-            self.module.capabilities.push(of(Op::Capability, named(*capability as u32, capability)));
+            add(&mut self.module.capabilities, of(Op::Capability, named(*capability as u32, capability)));
         }
         if let Some(name) = extension {
-            self.module.extensions.push(of(Op::Extension, Operand::Text(name.into())));
+            add(&mut self.module.extensions, of(Op::Extension, Operand::Text(name.into())));
         }
+    }
+
+    /// Whether the shader computes in floats of that width.
+    pub(super) fn computes_in(&self, bits: u32) -> bool {
+        self.known.contains_key(&(Op::TypeFloat as u32, 0, vec![u64::from(bits)]))
     }
 
     // Types and constants.

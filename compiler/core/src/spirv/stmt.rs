@@ -12,7 +12,7 @@ use super::interface::{self, Pushed};
 use super::kind::Kind;
 use super::out::{Id, Out, refs};
 use super::words::{self, Instruction, Operand, named};
-use super::{Kernel, Refusal, memory};
+use super::{Kernel, Refusal, controls, memory};
 use crate::kernel;
 
 /// A buffer's variable.
@@ -57,12 +57,17 @@ const WRITTEN_OUT: i64 = 64;
 type Done = Result<(), Cannot>;
 
 /// Writes a kernel.
-pub(super) fn written(module: &Module, func: &PrimFunc, optional: bool) -> Result<Written, Refusal> {
+pub(super) fn written(
+    module: &Module,
+    func: &PrimFunc,
+    optional: bool,
+    features: &[String],
+) -> Result<Written, Refusal> {
     let refusal = |e: Cannot| Refusal { kernel: func.name.clone(), what: e.what, why: e.why.into() };
-    write(module, func, optional).map_err(refusal)
+    write(module, func, optional, features).map_err(refusal)
 }
 
-fn write(module: &Module, func: &PrimFunc, optional: bool) -> Result<Written, Cannot> {
+fn write(module: &Module, func: &PrimFunc, optional: bool, asked: &[String]) -> Result<Written, Cannot> {
     let why = "a shader says how many threads a group has: give loops over threads constant extents";
     let open = || Cannot { what: "a number of threads that is not constant".into(), why };
     let local = kernel::threads(func).ok_or_else(open)?;
@@ -87,6 +92,7 @@ fn write(module: &Module, func: &PrimFunc, optional: bool) -> Result<Written, Ca
     let entry = body.function(&own)?;
     let (mut out, shared) = (body.out, body.shared);
     entry_point(&mut out, entry, numbers, local);
+    controls::ask(&mut out, entry, asked);
     let (features, settings) = (out.features.clone(), out.settings.keys().copied().collect());
     let bindings = bindings.into_iter().map(|(_, binding)| binding).collect();
     let (name, words, text, instead) = (func.name.clone(), Vec::new(), String::new(), None);

@@ -5,7 +5,7 @@ use std::fmt::{self, Debug, Write};
 use spirv::Op;
 
 /// An operand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Operand {
     Id(u32),
     Word(u32),
@@ -21,7 +21,7 @@ pub(super) fn named(value: u32, name: impl Debug) -> Operand {
 }
 
 /// An instruction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Instruction {
     op: Op,
     ty: Option<u32>,
