@@ -5,6 +5,7 @@ use crate::{help, onnx, tune};
 use lexopt::{Arg, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use tenfold_build::{Kind, Target, TargetError};
 use tenfold_core::{Stage, pass, show::Ask};
 
 /// What is asked for.
@@ -115,7 +116,7 @@ impl Command {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Parsed {
     /// Do this.
-    Run(Arguments),
+    Run(Box<Arguments>),
     /// Print this.
     Say(String),
 }
@@ -301,6 +302,7 @@ impl Reader {
                 }
                 "json" if matches!(name, Name::List | Name::Explain | Name::Stats) => rest.json = true,
                 "dim" if name == Name::Explain => rest.explained.dims.extend([onnx::dim(&value()?)?]),
+                "device" if name == Name::Explain => rest.explained.device = Some(device(&value()?)?),
                 "no-run" if name == Name::Explain => rest.explained.no_run = true,
                 "seconds" if name == Name::Explain => {
                     rest.explained.seconds = onnx::seconds(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
@@ -367,7 +369,7 @@ impl Reader {
             }
         };
         let Rest { package, manifest, target, features, .. } = rest;
-        Ok(Parsed::Run(Arguments { command, package, manifest, target, features }))
+        Ok(Parsed::Run(Box::new(Arguments { command, package, manifest, target, features })))
     }
 
     fn explain(&self, text: &str) -> String {
@@ -423,6 +425,15 @@ fn commands() -> String {
     format!("{} or {last}", others.join(", "))
 }
 
+/// The text of a target that is a device.
+fn device(text: &str) -> Result<String, String> {
+    let target: Target = text.parse().map_err(|error: TargetError| error.to_string())?;
+    match target.kind() {
+        Kind::Nvptx | Kind::Spirv => Ok(target.to_string()),
+        _ => Err(format!("`{target}` is no device; write `--device spirv` or `--device nvptx:sm_80`")),
+    }
+}
+
 /// A pass of the registry, or the number of a run.
 fn known_pass(name: String) -> Result<String, String> {
     if name.parse::<usize>().is_ok() {
@@ -451,7 +462,7 @@ mod tests {
 
     fn run(line: &str) -> Arguments {
         match read(line) {
-            Ok(Parsed::Run(arguments)) => arguments,
+            Ok(Parsed::Run(arguments)) => *arguments,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -491,8 +502,9 @@ mod tests {
         assert_eq!(run("graph f -o x.html").command, Command::Graph { function: "f".into(), output });
         let output = Some(PathBuf::from("x.html"));
         let dims = [("B".into(), 8)].into();
-        let asked = Explained { dims, seconds: 0.5, threads: 3, no_run: true, json: true, output };
-        let line = "explain f --dim B=8 --seconds 0.5 --threads 3 --no-run --json -o x.html";
+        let device = Some("nvptx -mcpu=sm_80".to_string());
+        let asked = Explained { dims, seconds: 0.5, threads: 3, device, no_run: true, json: true, output };
+        let line = "explain f --dim B=8 --seconds 0.5 --threads 3 --device nvptx:sm_80 --no-run --json -o x.html";
         assert_eq!(run(line).command, Command::Explain { asked, function: "f".into() });
         let asked = tune::Asked { trials: 9, seconds: Some(2.5), seed: 7, kernel: Some("conv".into()) };
         let line = "tune f --trials 9 --seconds 2.5 --seed 7 --kernel conv";
@@ -541,6 +553,7 @@ mod tests {
             ("graph", "the name of a function is missing; `cargo tenfold list` names them"),
             ("graph f --json", "`graph` has no option `--json`"),
             ("explain", "the name of a function is missing; `cargo tenfold list` names them"),
+            ("explain f --device llvm", "`llvm` is no device; write `--device spirv` or `--device nvptx:sm_80`"),
             ("explain f --dim B", "write `--dim NAME=NUMBER`"),
             ("explain f --seconds 0", "it is measured for some time: write `--seconds 1`"),
             ("tune", "the name of a function is missing; `cargo tenfold list` names them"),

@@ -26,6 +26,8 @@ pub(crate) struct Explained {
     pub(crate) seconds: f64,
     /// Threads that a call may use.
     pub(crate) threads: usize,
+    /// The device that is explained in place of the processor, as a target's text.
+    pub(crate) device: Option<String>,
     /// Whether nothing is to be measured.
     pub(crate) no_run: bool,
     /// For tools.
@@ -36,7 +38,15 @@ pub(crate) struct Explained {
 
 impl Default for Explained {
     fn default() -> Self {
-        Explained { dims: BTreeMap::new(), seconds: 1.0, threads: 1, no_run: false, json: false, output: None }
+        Explained {
+            dims: BTreeMap::new(),
+            seconds: 1.0,
+            threads: 1,
+            device: None,
+            no_run: false,
+            json: false,
+            output: None,
+        }
     }
 }
 
@@ -69,14 +79,19 @@ fn attempt(asked: &Explained, name: &str) -> Result<String, String> {
 
 /// What a worker answers.
 fn of(found: &Functions, number: usize, asked: &Explained, step: ExplainStep, folder: &Path) -> Result<String, String> {
-    let ask = Explain { step, dims: asked.dims.clone(), folder: folder.to_string_lossy().into_owned() };
+    let (dims, device) = (asked.dims.clone(), asked.device.clone().unwrap_or_default());
+    let ask = Explain { step, dims, device, folder: folder.to_string_lossy().into_owned() };
     let answer = show::of(found, number, &Ask::Explain(ask), Some(tenfold::variants::current()))
         .map_err(|error| format!("error: {error}\n"))?;
     answer.map_err(|refused| refused.iter().map(errors::text).collect::<Vec<_>>().join("\n"))
 }
 
 fn reason_not_to_run(asked: &Explained) -> Option<String> {
-    if asked.no_run { Some("`--no-run` was given".into()) } else { foreign_target() }
+    match asked.device {
+        Some(_) => Some("kernels for devices are not run here".into()),
+        None if asked.no_run => Some("`--no-run` was given".into()),
+        None => foreign_target(),
+    }
 }
 
 /// Why what is built for cargo's target does not run here.

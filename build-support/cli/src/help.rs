@@ -203,6 +203,9 @@ Options:
       --dim NAME=N            Bind a dim, or a parameter that is an index
       --seconds S             How long to measure; 1 unless given
       --threads N             Threads that a call may use
+      --device TARGET         Explain the kernels for a device, `spirv`, `nvptx:sm_80`: how they are
+                              scheduled, what they do, and the least time that a GPU's maker leaves
+                              them; nothing is measured then
       --no-run                Measure nothing: only what kernels do and how they are scheduled
       --json                  Print one JSON object
   -o, --output FILE.html      Write a page too, which loads nothing from elsewhere

@@ -123,6 +123,9 @@ fn explained(
     request: &Request,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let folder = Path::new(&asked.folder);
+    if let Ok(Some(target)) = asked.device.parse::<crate::Target>().and_then(|target| target.device()) {
+        return explained_on(&target, asked, module, context, member);
+    }
     let backend = backend::choose(request).map_err(|error| vec![error])?;
     let levels = super::levels(request, &context.target, &*backend)?;
     let context = &context.with_target(variants::at_most(&request.variant, &context.target, &levels));
@@ -143,6 +146,23 @@ fn explained(
         }
     };
     Ok(Compiled { text, ..Compiled::default() })
+}
+
+/// The report for a device, on which nothing is measured.
+fn explained_on(
+    target: &Target,
+    asked: &Explain,
+    module: Module,
+    context: &PassContext,
+    member: &Member,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let one = |error| vec![super::diagnostic(error)];
+    let passes = super::passes_of_device(member, target).map_err(one)?;
+    let options = Options { strict: super::is_strict(member), passes, ..Options::default() };
+    let explained = explain::explain_device(module, target, context, &options, &asked.dims).map_err(one)?;
+    explain::report_in(&explained, Path::new(&asked.folder))
+        .map_err(|text| vec![Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)])?;
+    Ok(Compiled::default())
 }
 
 /// The kernels of the variant that is asked for, each in a folder: a line of text for each, and for each that cannot be

@@ -21,6 +21,7 @@ use crate::flops::bytes_of;
 use crate::pass::{PassContext, UserPass};
 use crate::text::module_text;
 use code::{Code, Made};
+pub(crate) use device::for_device;
 pub use device::{DeviceCode, DeviceModule, compile_device, pack_devices};
 pub use jobs::{Alone, Jobs, Lent, on_threads};
 pub(crate) use products::{changes, dots, gaining};

@@ -7,7 +7,7 @@ mod keys;
 use std::fmt;
 
 pub use cpus::{CPUS, Cpu};
-pub use device::Device;
+pub use device::{Device, DeviceModel};
 pub use keys::Key;
 use tenfold_abi::{AARCH64_LEVELS, Level, X86_64_LEVELS};
 

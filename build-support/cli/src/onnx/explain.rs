@@ -25,6 +25,7 @@ fn attempt(model: &Model) -> Result<String, String> {
         dims: model.dims.clone(),
         seconds: model.seconds,
         threads: model.threads,
+        device: None,
         no_run: model.no_run,
         json: model.json,
         output: model.outputs.first().cloned(),

@@ -61,6 +61,40 @@ fn what_cannot_be_measured_is_explained_without_times() {
     assert!(kernels.iter().all(|kernel| kernel["rule"] == "contraction" && kernel["seconds"].is_null()), "{found}");
 }
 
+/// A product of halves, which warps multiply.
+const ON_DEVICES: &str = "#[tensor_fn]\npub fn scores(x: Tensor<f16, 256, 256>, y: Tensor<f16, 256, 256>) -> Tensor<f16, 256, 256> {\n    \
+                          relu(matmul(x, y))\n}\n";
+
+/// Rules and estimates of kernels for devices; nothing of it is a measurement.
+#[test]
+fn devices_are_explained_by_what_their_makers_say() {
+    let package = Package::new("explain-devices", ON_DEVICES);
+    let outcome = package.run("explain scores --device nvptx:sm_80 -o page.html");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    let lines: Vec<&str> = outcome.stdout.lines().take(3).collect();
+    assert_eq!(lines[0], "scores for nvptx -mcpu=sm_80", "{outcome:?}");
+    assert_eq!(lines[1], "not measured: kernels for devices are not run here", "{outcome:?}");
+    assert!(lines[2].starts_with("estimated for an A100 (SXM, 80 GB): 19.5 TFLOP/s of f32"), "{outcome:?}");
+    let page = package.read("page.html");
+    assert!(page.contains("estimated for an A100") && page.contains("<th>estimate</th>"), "{page}");
+    let found = json(&package.run("explain scores --device nvptx:sm_80 --json").stdout);
+    assert_eq!(found["model"]["bytes_per_second"], 2.039e12, "{found}");
+    let kernels = found["kernels"].as_array().expect("kernels");
+    let product = kernels.iter().find(|kernel| kernel["rule"] == "matrices").expect("a product by warps");
+    assert!(product["flops"].as_u64() >= Some(2 * 256 * 256 * 256), "{found}");
+    assert!(kernels.iter().all(|kernel| kernel["seconds"].is_null() && kernel["roof_seconds"].is_number()), "{found}");
+    // Nobody knows which GPU it is, and what kernels do is known still.
+    let mut line = package.command("explain scores --device");
+    let output = line.arg("spirv -keys=generic").output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("scores for spirv -vulkan=1.1 -keys=generic\n") && text.contains("turns"), "{text}");
+    let outcome = package.run("explain scores --device spirv");
+    assert!(outcome.stdout.contains("not estimated: the device may be any GPU\n"), "{outcome:?}");
+    assert!(outcome.stdout.contains("tiles") && !outcome.stdout.contains("bound by"), "{outcome:?}");
+    let outcome = package.run("explain scores --device vulkan");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+}
+
 /// Which memory a tensor lies in.
 #[test]
 fn memories_are_listed() {

@@ -93,7 +93,12 @@ pub fn pack_devices(modules: Vec<DeviceModule>) -> Result<DeviceCode, CompileErr
     Ok(DeviceCode { blob: blob::write(&packed)?, constants })
 }
 
-fn for_device(target: Target, context: &PassContext, options: &Options) -> Result<PassContext, CompileError> {
+/// The context of the passes for a device.
+pub(crate) fn for_device(
+    target: Target,
+    context: &PassContext,
+    options: &Options,
+) -> Result<PassContext, CompileError> {
     let mut context = context.apart(target).with_strict(options.strict).with_tuned(Tuned::default());
     context.alone();
     context.set_text("NarrowDataType.everywhere", "true")?;

@@ -40,6 +40,8 @@ pub struct Explain {
     pub step: ExplainStep,
     /// Extents and other numbers of a call.
     pub dims: BTreeMap<String, i64>,
+    /// The device that it is explained for, as a target's text names it; empty for the processor.
+    pub device: String,
     /// The folder of the program, of what it has measured, and of the report.
     pub folder: String,
 }
@@ -61,12 +63,13 @@ impl Explain {
             ExplainStep::Report => "report",
         };
         let dims: String = self.dims.iter().map(|(name, n)| format!("{name}={n},")).collect();
-        format!("{step} [{dims}] {}", self.folder)
+        format!("{step} [{dims}] [{}] {}", self.device, self.folder)
     }
 
     fn from_text(text: &str) -> Option<Explain> {
         let (step, rest) = text.split_once(" [")?;
-        let (dims, folder) = rest.split_once("] ")?;
+        let (dims, rest) = rest.split_once("] [")?;
+        let (device, folder) = rest.split_once("] ")?;
         let step = match step {
             "compile" => ExplainStep::Compile,
             "report" => ExplainStep::Report,
@@ -74,7 +77,7 @@ impl Explain {
         };
         let pair = |text: &str| text.split_once('=').and_then(|(name, n)| Some((name.to_string(), n.parse().ok()?)));
         let dims = dims.split_terminator(',').map(pair).collect::<Option<_>>()?;
-        Some(Explain { step, dims, folder: folder.into() })
+        Some(Explain { step, dims, device: device.into(), folder: folder.into() })
     }
 }
 
@@ -142,6 +145,7 @@ mod tests {
             Ask::Explain(Explain {
                 step: ExplainStep::Report,
                 dims: [("B".to_string(), 4), ("T".to_string(), -1)].into(),
+                device: "spirv -keys=gpu".into(),
                 folder: "/a folder/of] it".into(),
             }),
             Ask::Kernels("/a folder".into()),

@@ -7,7 +7,7 @@ use super::hints::hints;
 use super::measured::Measured;
 use super::report::{Row, Rows};
 use super::roof::ASSUMED;
-use super::text::{cells, figure, head, percent, time};
+use super::text::{assumed, cells, figure, head, percent, time};
 use super::{Explained, Kernel};
 use crate::show::graph::Graph;
 use crate::show::page::{self, More};
@@ -23,6 +23,9 @@ pub(super) fn page(explained: &Explained, rows: &Rows, measured: Result<&Measure
     first += &table(explained, rows, &graph, measured.is_ok());
     if let Ok(measured) = measured {
         first += &roofs(explained, rows, &graph, measured);
+    } else if explained.model().is_some() {
+        let assumed = escaped(&assumed(explained, false).join("; "));
+        let _ = writeln!(first, "<p>An estimate is the least time that a kernel may take. Assumed: {assumed}.</p>");
     }
     let found = hints(explained, rows, measured.ok());
     if !found.is_empty() {

@@ -5,7 +5,8 @@ use super::measured::Measured;
 use super::memory::{Moment, moments};
 use super::pools::{Pool, pools};
 use super::report::{Row, Rows};
-use super::roof::ASSUMED;
+use super::roof::{ASSUMED, ASSUMED_OF_DEVICES};
+use crate::target::DeviceModel;
 
 /// The object.
 pub(super) fn json(explained: &Explained, rows: &Rows, measured: Result<&Measured, &str>) -> String {
@@ -23,6 +24,7 @@ pub(super) fn json(explained: &Explained, rows: &Rows, measured: Result<&Measure
         ("seconds_between_kernels", number(rows.between)),
         ("data_bytes", explained.data.to_string()),
         ("machine", measured.map_or("null".into(), machine)),
+        ("model", explained.model().map_or("null".into(), |of| model(&of))),
         ("kernels", list(&kernels)),
         ("memory", memory(explained, rows)),
         ("pools", list(&pools(explained).iter().map(pool).collect::<Vec<_>>())),
@@ -55,6 +57,19 @@ fn pool(of: &Pool) -> String {
         ("used_bytes", of.used.to_string()),
         ("bytes", of.limit.to_string()),
         ("tensors", list(&of.tensors.iter().map(tensor).collect::<Vec<_>>())),
+    ];
+    object(fields.into_iter())
+}
+
+/// What estimates rest on.
+fn model(of: &DeviceModel) -> String {
+    let assumed: Vec<String> = ASSUMED_OF_DEVICES.iter().map(|text| quoted(text)).collect();
+    let fields = [
+        ("name", quoted(of.name)),
+        ("f32_flops_per_second", number(Some(of.flops))),
+        ("matrix_flops_per_second", number(Some(of.matrices))),
+        ("bytes_per_second", number(Some(of.bandwidth))),
+        ("assumed", list(&assumed)),
     ];
     object(fields.into_iter())
 }

@@ -203,20 +203,39 @@ fn work(func: &PrimFunc, counts: &Counts, outside: &Outside) -> Work {
     Work { flops, ints, effort, of_halves, outside: both(true), inside: both(false), of_bytes: narrowest == 1 }
 }
 
+/// By the rules that gave nests of a kernel the threads of a device; without a rule where none did.
+fn bound(own: &[&Remark]) -> Schedule {
+    let mut schedule = Schedule::default();
+    for remark in own.iter().filter(|r| r.pass == "BindThreads" && r.kind == RemarkKind::Applied) {
+        let rule = named(remark);
+        if schedule.rule.split(", ").any(|known| known == rule) {
+            continue;
+        }
+        let [comma, semicolon] = if schedule.rule.is_empty() { [""; 2] } else { [", ", "; "] };
+        schedule.rule += &format!("{comma}{rule}");
+        schedule.reason += &format!("{semicolon}{}", remark.text);
+    }
+    schedule
+}
+
+/// The rule that a remark is about.
+fn named(remark: &Remark) -> &str {
+    remark.place.trim_start_matches("rule ").trim_matches('`')
+}
+
 impl Kernel {
     /// A kernel, or what the entry copies a value with.
     fn of(name: &str, seen: &Captured, copies: bool) -> Kernel {
         let own: Vec<&Remark> = seen.remarks.iter().filter(|r| [name, base(name)].contains(&&*r.function)).collect();
         let by = |pass: &str| own.iter().rfind(|r| r.pass == pass && r.kind == RemarkKind::Applied);
         let schedule = match (by("ApplySchedule"), by("ApplyDefaultSchedule")) {
+            (None, None) if !bound(&own).rule.is_empty() => bound(&own),
             (Some(written), _) => {
                 Schedule { rule: OWN.into(), reason: written.text.clone(), choices: written.details.clone() }
             }
-            (None, Some(rule)) => Schedule {
-                rule: rule.place.trim_start_matches("rule ").trim_matches('`').into(),
-                reason: rule.text.clone(),
-                choices: rule.details.clone(),
-            },
+            (None, Some(rule)) => {
+                Schedule { rule: named(rule).into(), reason: rule.text.clone(), choices: rule.details.clone() }
+            }
             (None, None) => {
                 let (rule, reason) = if copies { COPY } else { NONE };
                 Schedule { rule: rule.into(), reason: reason.into(), choices: Vec::new() }

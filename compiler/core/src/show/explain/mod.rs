@@ -30,8 +30,10 @@ use tenfold_ir::relax::{self, Op};
 use tenfold_ir::tir::{BufferData, Scope};
 
 use super::Planned;
+use crate::compile::for_device;
 use crate::flops::weight_bytes;
 use crate::pass::{self, PassContext, UserPass};
+use crate::target::DeviceModel;
 use crate::{Backend, Budgets, CodegenOptions, CompileError, Options, Target, compile, pipeline};
 use capture::{Captured, Watch};
 use kernel::{Call, Kernel};
@@ -75,6 +77,26 @@ pub fn explain(
     let (context, watch) = watched(context);
     pass::run(&pipeline::with(passes), &mut module, &context)?;
     Explained::new(&watch.take(), &context.target, given, &dims)
+}
+
+/// The same for a device, whose kernels nothing measures: `options` say whether the function is strict, and its passes.
+///
+/// # Errors
+/// What the device does not take, or numbers that the function does not.
+pub fn explain_device(
+    mut module: Module,
+    target: &Target,
+    context: &PassContext,
+    options: &Options,
+    given: &BTreeMap<String, i64>,
+) -> Result<Explained, CompileError> {
+    let dims = dims_of(&module, given)?;
+    let (context, watch) = watched(&for_device(target.clone(), context, options)?);
+    pass::run(&pipeline::device_with(&options.passes), &mut module, &context)?;
+    if let Some(error) = context.take_diagnostics().into_iter().next() {
+        return Err(error);
+    }
+    Explained::new(&watch.take(), target, given, &dims)
 }
 
 /// Compiles a function so that its kernels are timed, and writes the program that does it into a folder: what is
@@ -223,6 +245,18 @@ fn workspace(planned: &Module, dims: &BTreeMap<Sym, i64>) -> u64 {
 }
 
 impl Explained {
+    /// The target as the user names it.
+    fn target_name(&self) -> String {
+        let Some(device) = self.target.device else { return self.target.triple.clone() };
+        let keys: Vec<&str> = self.target.keys.iter().map(|key| key.name()).collect();
+        if keys.is_empty() { device.to_string() } else { format!("{device} -keys={}", keys.join(",")) }
+    }
+
+    /// What is known of the device, if it is one.
+    fn model(&self) -> Option<DeviceModel> {
+        self.target.device?.model()
+    }
+
     /// A kernel's name without the function's.
     fn short(&self, kernel: usize) -> &str {
         super::graph::short(&self.planned.module, &self.kernels[kernel].name)

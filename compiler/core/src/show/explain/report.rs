@@ -3,7 +3,7 @@
 use super::Explained;
 use super::kernel::{Call, Work};
 use super::measured::Measured;
-use super::roof::{Bound, least};
+use super::roof::{Bound, estimate, least};
 
 /// A kernel over all of its calls in one call of the function.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,10 +52,13 @@ impl Rows {
         let site = |number: usize| measured.and_then(|measured| measured.site(number));
         let single = |(number, call): (usize, &Call)| {
             let times = measured.map_or(call.times, |_| site(number).map(|(_, times)| times));
-            let each = call.work.zip(measured).map(|(work, measured)| {
-                let (least, bound) = least(&work, explained.data, measured, &explained.target);
-                (least * times.unwrap_or(1) as f64, bound)
-            });
+            let at_least = |work: Work| match (measured, explained.model()) {
+                (Some(measured), _) => Some(least(&work, explained.data, measured, &explained.target)),
+                (None, Some(model)) => Some(estimate(&work, &explained.kernels[call.kernel].schedule.rule, &model)),
+                (None, None) => None,
+            };
+            let each = call.work.and_then(at_least);
+            let each = each.map(|(least, bound)| (least * times.unwrap_or(1) as f64, bound));
             let work = call.work.zip(times).map(|(work, times)| repeated(&work, times));
             Row { kernel: call.kernel, times, work, seconds: site(number).map(|(seconds, _)| seconds), least: each }
         };

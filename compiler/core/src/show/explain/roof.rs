@@ -3,6 +3,7 @@
 use super::kernel::Work;
 use super::measured::Measured;
 use crate::Target;
+use crate::target::DeviceModel;
 
 /// The lower roof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,25 @@ pub(super) const ASSUMED: [&str; 5] = [
     "a division or a root takes as long as 8 operations, a function such as exp as long as 20",
     "what is passed, constants and results come from where all data of a call fit, other values from where the kernel's fit",
 ];
+
+/// The same of what is estimated for a device.
+pub(super) const ASSUMED_OF_DEVICES: [&str; 4] = [
+    "every operation could be half of a fused multiplication; 64-bit operations take twice as long",
+    "kernels by the rule matrices do nothing but products of halves, others none of them",
+    "a division or a root takes as long as 8 operations, a function such as exp as long as 20",
+    "every byte that a kernel reads or writes comes from or goes to the device's memory, and a launch takes no time",
+];
+
+/// The rule whose kernels have matrices multiplied.
+const MATRICES_OF_WARPS: &str = "matrices";
+
+/// Seconds that one call of a kernel takes at least on a device by what its maker says.
+pub(super) fn estimate(work: &Work, rule: &str, model: &DeviceModel) -> (f64, Bound) {
+    let multiplies = rule.split(", ").any(|rule| rule == MATRICES_OF_WARPS);
+    let compute = work.effort as f64 / if multiplies { model.matrices } else { model.flops };
+    let memory = work.bytes() as f64 / model.bandwidth;
+    if compute >= memory { (compute, Bound::Compute) } else { (memory, Bound::Memory) }
+}
 
 /// Seconds that one call of a kernel takes at least, and why no fewer.
 pub(super) fn least(work: &Work, data: u64, measured: &Measured, target: &Target) -> (f64, Bound) {

@@ -8,7 +8,7 @@ use super::measured::Measured;
 use super::memory;
 use super::pools;
 use super::report::{Row, Rows};
-use super::roof::ASSUMED;
+use super::roof::{ASSUMED, ASSUMED_OF_DEVICES};
 use crate::show::svg::bytes;
 
 /// A column: its head, and the cell of a row.
@@ -33,10 +33,35 @@ pub(super) fn text(explained: &Explained, rows: &Rows, measured: Result<&Measure
         out += "\nwhat to look at\n";
         hints.iter().for_each(|hint| out += &format!("- {hint}\n"));
     }
-    if measured.is_ok() {
-        let _ = writeln!(out, "\nassumed: {}", ASSUMED.join("; "));
+    let assumed = assumed(explained, measured.is_ok());
+    if !assumed.is_empty() {
+        let _ = writeln!(out, "\nassumed: {}", assumed.join("; "));
     }
     out
+}
+
+/// What roofs rest on that is not measured.
+pub(super) fn assumed(explained: &Explained, measured: bool) -> &'static [&'static str] {
+    match (measured, explained.model()) {
+        (true, _) => &ASSUMED,
+        (false, Some(_)) => &ASSUMED_OF_DEVICES,
+        (false, None) => &[],
+    }
+}
+
+/// What the least times of a device's kernels are made of; nothing of a processor.
+fn estimated(explained: &Explained) -> String {
+    match (explained.target.device, explained.model()) {
+        (None, _) => String::new(),
+        (Some(_), None) => "not estimated: the device may be any GPU\n".into(),
+        (Some(_), Some(model)) => format!(
+            "estimated for an {}: {} TFLOP/s of f32, {} TFLOP/s of products of halves by warps, {} GB/s, as its maker says\n",
+            model.name,
+            figure(model.flops * 1e-12),
+            figure(model.matrices * 1e-12),
+            figure(model.bandwidth * 1e-9),
+        ),
+    }
 }
 
 /// So many threads in words.
@@ -50,7 +75,10 @@ pub(super) fn head(explained: &Explained, measured: Result<&Measured, &str>) -> 
     let dims = if dims.is_empty() { String::new() } else { format!(" with {}", dims.join(", ")) };
     let name = &explained.planned.module.entry;
     match measured {
-        Err(why) => format!("{name}{dims} for {}\nnot measured: {why}\n", explained.target.triple),
+        Err(why) => {
+            let target = explained.target_name();
+            format!("{name}{dims} for {target}\nnot measured: {why}\n{}", estimated(explained))
+        }
         Ok(measured) => {
             let [median, least, _] = measured.whole.map(time);
             let lanes = explained.target.vector_bytes().max(16) / 4;
@@ -128,6 +156,9 @@ fn columns<'a>(explained: &'a Explained, rows: &'a Rows, measured: bool) -> Vec<
     if measured {
         all.push(("bound by", Box::new(move |row| known(row.least.map(|(_, bound)| bound.name().into())))));
         all.push(("of roof", Box::new(move |row| known(row.of_roof().map(percent)))));
+    } else if explained.model().is_some() {
+        all.push(("estimate", Box::new(move |row| known(row.least.map(|(seconds, _)| time(seconds))))));
+        all.push(("bound by", Box::new(move |row| known(row.least.map(|(_, bound)| bound.name().into())))));
     }
     all.push(("calls", Box::new(move |row| known(row.times.map(|n| n.to_string())))));
     all.push(("kernel", Box::new(|row| explained.short(row.kernel).to_string())));
