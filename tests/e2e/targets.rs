@@ -1,6 +1,8 @@
 //! Devices that a whole build is for.
 
-use crate::package::{Package, doubles};
+use crate::package::{Package, doubles, manifest};
+use tenfold::Vulkan;
+use tenfold_tests::tools;
 
 const HEAD: &str = "//! Functions.\nuse tenfold::prelude::*;\n";
 
@@ -92,4 +94,42 @@ fn what_a_device_of_the_build_does_not_take_is_an_error_of_the_function() {
         "//! Calls.\nfn main() {\n    let _ = e2e_targets_refused::f::on(&tenfold::Cpu).or_host();\n}\n",
     );
     package.cargo(&["check"]).ok();
+}
+
+/// Runs on the first device of Vulkan's, or says why not.
+const ON_VULKAN: &str = "//! Calls.
+use e2e_targets_controls::f;
+use tenfold::{DeviceTensor, Error, Fixed, Tensor, Vulkan};
+
+type Four = DeviceTensor<Vulkan, f32, (Fixed<4>,)>;
+
+fn called(gpu: &Vulkan) -> Result<f32, Error> {
+    let x = Four::upload(gpu, Tensor::from([1e-40_f32; 4]).view())?;
+    let mut y = Four::zeros(gpu, [4])?;
+    f::on(gpu).call(&x, &mut y)?;
+    Ok(y.download(gpu)?.as_slice()[3])
+}
+
+fn main() {
+    match called(&Vulkan::new().unwrap()) {
+        Ok(y) => println!(\"{}\", y == 2.0 * 1e-40),
+        Err(why) => println!(\"{why}\"),
+    }
+}
+";
+
+/// A device that promises what is asked for computes so; another one refuses the function by name of what it lacks.
+#[test]
+fn float_controls_are_asked_of_a_device() {
+    if let Err(why) = Vulkan::new() {
+        return tools::skip(&format!("a Vulkan device ({why})"), "tests/vulkan.sh installs one");
+    }
+    let name = "e2e-targets-controls";
+    let package = Package::new(name, &format!("{HEAD}{}", doubles("f")));
+    package.write("Cargo.toml", &manifest(name, "2024").replace("features = [\"std\"]", "features = [\"vulkan\"]"));
+    package.write("src/main.rs", ON_VULKAN);
+    let package = package.env("TENFOLD_TARGET", "spirv -mattr=+denorm-preserve-f32,+rounding-mode-rte-f32");
+    let said = package.cargo(&["run", "-q"]).ok().stdout;
+    let lacks = ["subnormal f32", "f32 rounded to the nearest even"].iter().any(|name| said.contains(name));
+    assert!(said == "true\n" || (said.starts_with("vulkan: ") && lacks), "{said}");
 }

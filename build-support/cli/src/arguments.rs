@@ -99,11 +99,12 @@ impl Command {
     /// The name of a command that is for processors alone.
     pub(crate) fn of_processors(&self) -> Option<&'static str> {
         match self {
-            Command::Explain { .. } => Some(Name::Explain.text()),
+            Command::Explain { asked, .. } if asked.device.is_none() => Some(Name::Explain.text()),
             Command::Tune { .. } => Some(Name::Tune.text()),
             Command::Lib { .. } => Some(Name::Lib.text()),
             Command::Doctor
             | Command::List { .. }
+            | Command::Explain { .. }
             | Command::Show { .. }
             | Command::Bisect { .. }
             | Command::Graph { .. }

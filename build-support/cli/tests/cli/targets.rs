@@ -57,5 +57,6 @@ fn what_is_for_processors_alone_takes_no_devices() {
         assert_eq!((outcome.code, outcome.stderr), (Some(1), text), "{line}");
     }
     assert_eq!(package.run("tune --help").code, Some(0));
+    assert_eq!(package.run("explain double --device spirv").code, Some(0));
     assert_eq!(package.run("list").code, Some(0));
 }
