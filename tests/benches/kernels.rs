@@ -412,7 +412,7 @@ impl Drop for Other {
 
 fn backend(c: bool, folder: PathBuf) -> Box<dyn Backend> {
     if c {
-        return Box::new(tenfold_core::c::CBackend { folder, host: host_target().triple });
+        return Box::new(tenfold_core::c::CBackend { folder, host: host_target().triple, compiler: None });
     }
     let found = tenfold_llvm::find(&tenfold_llvm::Env::from_process());
     let llvm = tenfold_llvm::load(&found).expect("LLVM is there");

@@ -212,7 +212,7 @@ fn main() {
 
 fn backend(wanted: &Wanted, folder: PathBuf) -> Box<dyn Backend> {
     if wanted.c {
-        return Box::new(tenfold_core::c::CBackend { folder, host: host_target().triple });
+        return Box::new(tenfold_core::c::CBackend { folder, host: host_target().triple, compiler: None });
     }
     let found = tenfold_llvm::find(&tenfold_llvm::Env::from_process());
     let llvm = tenfold_llvm::load(&found).expect("LLVM is there");

@@ -40,7 +40,7 @@ fn all() -> bool {
 fn codes(named: &[&str]) -> Vec<Code> {
     let folder = |name: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("strict").join(name);
     let host = native::host();
-    let c = |name: &str| Box::new(CBackend { folder: folder(name), host: host.clone() });
+    let c = |name: &str| Box::new(CBackend { folder: folder(name), host: host.clone(), compiler: None });
     let llvm = || native::backends_in(folder("found")).into_iter().find(|backend| backend.name() == "llvm");
     let plain = Target::from_triple(&host, &[]);
     let mut found = Vec::new();

@@ -224,6 +224,8 @@ struct Run<'s> {
     /// How often each kind of mistake was made.
     kinds: BTreeMap<String, usize>,
     mistakes: Vec<String>,
+    /// Cases that the C compiler gave up.
+    given_up: Vec<u64>,
 }
 
 /// Runs cases until the end; mistakes are made smaller, written to files, and fail the test.
@@ -231,7 +233,7 @@ pub(crate) fn run(source: &dyn Source) {
     let bench = Bench::new(source.topic());
     let (clock, coverage) = (Clock::default(), Coverage::default());
     let (levels, kinds) = (BTreeMap::new(), BTreeMap::new());
-    let mut run = Run { bench, source, clock, coverage, levels, kinds, mistakes: Vec::new() };
+    let mut run = Run { bench, source, clock, coverage, levels, kinds, mistakes: Vec::new(), given_up: Vec::new() };
     let first = number("TENFOLD_RANDOM_FROM", 0);
     let end = End::new(first);
     let (mut seed, mut cases) = (first, 0);
@@ -246,6 +248,9 @@ pub(crate) fn run(source: &dyn Source) {
     let mistakes: usize = run.kinds.values().sum();
     run.kinds.iter().for_each(|(kind, count)| println!("{count:>6} {kind}"));
     run.levels.iter().for_each(|(level, count)| println!("{count:>6} cases at {level}"));
+    if !run.given_up.is_empty() {
+        println!("{:>6} cases skipped, which the C compiler gave up: {:?}", run.given_up.len(), run.given_up);
+    }
     println!("{}: {cases} cases from {first} up to {seed}, {mistakes} mistakes", source.topic());
     assert!(run.mistakes.is_empty(), "{}", run.mistakes.join("\n\n"));
 }
@@ -282,6 +287,10 @@ impl Run<'_> {
         for error in errors {
             let at = prepared.iter().position(|case| error.contains(&format!(" {}: ", case.name)));
             let at = at.map_or(seed, |at| seeds[at]);
+            if native::exceeded(&error) {
+                self.given_up.push(at);
+                continue;
+            }
             if !blamed.contains(&at) {
                 blamed.push(at);
                 self.report(at, error, true);

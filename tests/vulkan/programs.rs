@@ -13,7 +13,7 @@ use crate::program;
 /// Calls a function that went through the pipeline for devices, and compares what it writes. What is refused is given.
 pub(crate) fn call(gpu: &Vulkan, case: &Prepared) -> Result<Option<String>, String> {
     // Shaders need no back end; it is there for PTX.
-    let backend = CBackend { folder: PathBuf::new(), host: String::new() };
+    let backend = CBackend { folder: PathBuf::new(), host: String::new(), compiler: None };
     program::call(gpu, case, tenfold_core::Device::Spirv, &backend)
 }
 

@@ -46,7 +46,8 @@ fn recall(choice: &str, memo: &Path) -> Option<String> {
 /// The back end for a request: what its target asks for, else the best that is there.
 pub(super) fn choose(request: &Request) -> Result<Box<dyn Backend>, Diagnostic> {
     let asked = request.target.chosen().map(|chosen| chosen.kind());
-    let c = || CBackend { folder: Path::new(&request.archives).join("c"), host: request.target.host.clone() };
+    let folder = Path::new(&request.archives).join("c");
+    let c = || CBackend { folder: folder.clone(), host: request.target.host.clone(), compiler: None };
     if asked == Some(Kind::C) {
         return Ok(Box::new(c()));
     }

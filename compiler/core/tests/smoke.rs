@@ -32,7 +32,7 @@ fn build(name: &str, func: tenfold_ir::relax::Function) -> (libloading::Library,
     let mut module = Module { entry: name.to_string(), sources: vec![name.to_string()], ..Module::default() };
     module.functions.insert(name.to_string(), Function::Relax(func));
     let target = Target::from_triple(&host(), &[]);
-    let backend = CBackend { folder: folder.clone(), host: host() };
+    let backend = CBackend { folder: folder.clone(), host: host(), compiler: None };
     let context = PassContext::new(target);
     let compiled = compile(module, &context, &Options::default(), &backend).expect("it compiles");
     let source = std::fs::read_to_string(folder.join(format!("{name}.c"))).expect("the source is there");

@@ -41,7 +41,7 @@ fn sums() -> Module {
 /// The bits of both results of the code for a target.
 fn bits(name: &str, target: &Target, strict: bool, x: &[f32], w: &[f32]) -> Vec<u32> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("strict-{name}-{strict}"));
-    let backend = CBackend { folder: folder.clone(), host: host() };
+    let backend = CBackend { folder: folder.clone(), host: host(), compiler: None };
     let options = Options { strict, ..Options::default() };
     let compiled = compile(sums(), &PassContext::new(target.clone()), &options, &backend).expect("it compiles");
     let source = std::fs::read_to_string(folder.join("sums.c")).expect("the source is there");

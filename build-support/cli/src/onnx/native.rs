@@ -34,7 +34,7 @@ pub(crate) fn backend(folder: &Path) -> Result<Box<dyn Backend>, String> {
     let environment = Env::from_process();
     if environment.choice.as_deref().is_some_and(|choice| choice == "none") {
         let host = Target::host().triple;
-        return Ok(Box::new(CBackend { folder: folder.join("c"), host }));
+        return Ok(Box::new(CBackend { folder: folder.join("c"), host, compiler: None }));
     }
     let found = find(&environment);
     let llvm = load(&found).map_err(|error| format!("{error}; `cargo tenfold doctor` says what is missing"))?;

@@ -19,6 +19,8 @@ pub struct CBackend {
     pub folder: PathBuf,
     /// Triple of the machine that compiles.
     pub host: String,
+    /// What to run in the place of the target's C compiler.
+    pub compiler: Option<PathBuf>,
 }
 
 impl Backend for CBackend {
@@ -73,6 +75,9 @@ impl CBackend {
 
     fn command(&self, target: &Target) -> Result<std::process::Command, BackendError> {
         let mut build = KNOWN.clone();
+        if let Some(compiler) = &self.compiler {
+            build.compiler(compiler);
+        }
         build
             .cargo_metadata(false)
             .cargo_warnings(false)
