@@ -222,11 +222,18 @@ fn best(prover: &Prover, e: &IntExpr, atom: &Atom, fuel: &mut u32) -> Option<Int
     // A power of the atom leaves a lower one behind, which goes in a later step.
     let lowers = candidates.map(|row| e - &size * row).filter(|it| degree(it, atom) < degree(e, atom));
     lowers.reduce(|best, it| match (&it - &best).as_const() {
+        _ if is_far(&best) => it,
         Some(difference) if difference > 0 => it,
         Some(_) => best,
         // A loop's range is stated before the conditions inside; the range reads better in a message.
         None => best,
     })
+}
+
+/// Whether only the range of a dtype says so little: it comes before what conditions say, and no difference from it is
+/// held by 64 bits.
+fn is_far(e: &IntExpr) -> bool {
+    e.as_const().map_or_else(|| e.vars().is_empty(), |value| value.unsigned_abs() >= limits::FAR)
 }
 
 /// Whether `e` consists of variables alone, and so is its own bound.

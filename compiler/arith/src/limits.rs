@@ -41,3 +41,5 @@ pub(super) const NESTING: u32 = 64;
 pub(super) const REMEMBERED: usize = 1 << 14;
 /// Steps from a fact to what follows from it and what it is remembered with.
 pub(super) const RAISED: u32 = 4;
+/// What only a bound of the range of a dtype is as far from zero as.
+pub(super) const FAR: u64 = 1 << 62;

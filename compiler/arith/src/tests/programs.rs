@@ -296,3 +296,12 @@ fn conditions_on_a_bound_variable_are_about_what_it_is_bound_to() {
     proven(&residue, "i < N");
     unproven(&residue, "i < N - 1");
 }
+
+/// The bounds of a dtype come first, and from nearer ones they are further away than 64 bits tell.
+#[test]
+fn nearer_bounds_are_found_behind_those_of_a_dtype() {
+    let dtype = ["-9223372036854775807 - 1 <= w", "w <= 9223372036854775807"];
+    let small = [&["N >= 0", "N >= 2"], &dtype[..], &["w < 4", "N - 1 < w"]].concat();
+    proven(&small, "floormod(2*w, 3) < N");
+    proven(&small, "floormod(2*w, 3) >= 0");
+}
