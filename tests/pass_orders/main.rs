@@ -28,7 +28,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use case::Case;
 use data::Random;
 use interpret::Trouble;
-use tenfold_core::pass::{Pass, PassContext};
+use tenfold_core::pass::{DumpFiles, Pass, PassContext};
 use tenfold_core::{ErrorKind, PASSES, PIPELINE, Target};
 
 /// A short run; `TENFOLD_ORDERS` makes it longer.
@@ -130,6 +130,9 @@ fn every_order_is_right_or_refused() {
         let case = &cases[random.below(cases.len())];
         let mut context = PassContext::new(target.clone());
         context.verify = true;
+        if let Some(folder) = std::env::var_os("TENFOLD_DUMP") {
+            context.watch(Box::new(DumpFiles::new(folder.into())));
+        }
         for (key, value) in SETTINGS {
             if random.below(2) == 0 {
                 context.set_text(key, value).expect("the setting is known");

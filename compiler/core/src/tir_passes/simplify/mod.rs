@@ -30,7 +30,8 @@ fn run(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileE
     let before = func.clone();
     Ok(rewrite_body(func, |b, body| {
         let (v, extents) = (Viewer::new(&before), extent_symbols(&before));
-        let mut work = Work { v, b, extents, vars: BTreeMap::new(), memo: vec![BTreeMap::new()] };
+        let (vars, memo) = (BTreeMap::new(), vec![BTreeMap::new()]);
+        let mut work = Work { v, b, extents, vars, memo, bound: Vec::new(), inner: Inner::default() };
         work.stmt(body)
     }))
 }
@@ -52,6 +53,18 @@ struct Work<'f, 'b> {
     vars: BTreeMap<VarId, ExprId>,
     /// What the statement's expressions have become, a layer per branch.
     memo: Vec<BTreeMap<ExprId, ExprId>>,
+    /// What loops and names around bind, the innermost last.
+    bound: Vec<Sym>,
+    inner: Inner,
+}
+
+/// What the innermost block says of names: it is moved without what is around it, and speaks of its iterators alone.
+#[derive(Clone, Default)]
+struct Inner {
+    /// Iterators that stand for a variable of a loop.
+    iters: BTreeMap<Sym, IntExpr>,
+    /// How many names are bound around the block.
+    outside: usize,
 }
 
 impl Work<'_, '_> {
@@ -61,6 +74,14 @@ impl Work<'_, '_> {
         let result = f(self);
         self.v.prover.pop_scope();
         result
+    }
+
+    /// A statement in which a variable is bound.
+    fn under_name(&mut self, var: VarId, assume: impl FnOnce(&mut Viewer<'_>), body: Stmt) -> Stmt {
+        self.bound.push(self.v.sym(var));
+        let body = self.inside(assume, |w| w.stmt(body));
+        self.bound.pop();
+        body
     }
 
     /// A part of a statement: nothing that an earlier one became holds any more.
@@ -77,7 +98,7 @@ impl Work<'_, '_> {
                 match self.few_turns(var, (min, new_min), new_extent, kind, &body) {
                     Some(stmt) => stmt,
                     None => {
-                        let body = Box::new(self.inside(|v| v.enter_loop(var, min, extent), |w| w.stmt(*body)));
+                        let body = Box::new(self.under_name(var, |v| v.enter_loop(var, min, extent), *body));
                         Stmt::For { var, min: new_min, extent: new_extent, kind, annotations, body }
                     }
                 }
@@ -95,7 +116,7 @@ impl Work<'_, '_> {
                     self.vars.insert(var, new);
                     return self.inside(|v| v.bind(var, value), |w| w.stmt(*body));
                 }
-                let body = Box::new(self.inside(|v| v.bind(var, value), |w| w.stmt(*body)));
+                let body = Box::new(self.under_name(var, |v| v.bind(var, value), *body));
                 Stmt::Let { var, value: new, body }
             }
             Stmt::Block(block) => self.block(*block),
@@ -134,7 +155,7 @@ impl Work<'_, '_> {
             self.vars.insert(var, new_min);
             return Some(self.inside(|v| v.bind(var, min), |w| w.stmt(body)));
         }
-        let body = Box::new(self.inside(|v| v.bind(var, min), |w| w.stmt(body)));
+        let body = Box::new(self.under_name(var, |v| v.bind(var, min), body));
         Some(Stmt::Let { var, value: new_min, body })
     }
 
@@ -156,6 +177,13 @@ impl Work<'_, '_> {
 
     fn block(&mut self, block: Block) -> Stmt {
         let iters: Vec<_> = block.iters.iter().map(|i| (self.fresh(i.extent), self.fresh(i.value))).collect();
+        let outer = self.inner.clone();
+        self.inner.outside = self.bound.len();
+        for iter in &block.iters {
+            if let Expr::Var(var) = self.v.func().exprs.get(iter.value) {
+                self.inner.iters.insert(self.v.sym(*var), IntExpr::var(self.v.sym(iter.var)));
+            }
+        }
         self.v.prover.push_scope();
         self.v.enter_block(&Block { iters: block.iters.clone(), ..Block::new("", Stmt::nop()) });
         let predicate = block.predicate.map(|p| (p, self.fresh(p)));
@@ -165,6 +193,7 @@ impl Work<'_, '_> {
         let init = block.init.map(|s| self.stmt(s));
         let body = self.stmt(block.body);
         self.v.prover.pop_scope();
+        self.inner = outer;
         let mut new = Block { init, body, predicate: predicate.map(|(_, p)| p), iters: block.iters, ..block };
         for (iter, (extent, value)) in new.iters.iter_mut().zip(iters) {
             (iter.extent, iter.value) = (extent, value);
@@ -273,7 +302,7 @@ impl Work<'_, '_> {
         if value.as_var().is_some_and(|sym| atom(sym) == Some(old)) {
             return new;
         }
-        let short = self.v.prover.simplify(&value);
+        let short = self.v.prover.simplify(&value).substitute(&|sym| self.inner.iters.get(sym).cloned());
         if short.vars().is_empty() {
             return short.as_const().map_or(new, |n| self.b.index(n));
         }
@@ -288,12 +317,14 @@ impl Work<'_, '_> {
     }
 
     /// Tells the builder what each symbol stands for now; what it may divide by must be positive. An atom that `from`
-    /// is not made of is no part of the expression, or what memory held at another time.
+    /// is not made of is no part of the expression, or what memory held at another time; a name that is bound outside of
+    /// the block need not be there.
     fn bind_atoms(&mut self, e: &IntExpr, from: &IntExpr) -> bool {
         let own = from.vars();
         for sym in e.vars() {
             let of = match (atom(&sym), self.b.var_of(&sym)) {
                 (Some(_), _) if !own.contains(&sym) => return false,
+                (None, _) if !own.contains(&sym) && self.bound[..self.inner.outside].contains(&sym) => return false,
                 (Some(id), _) => {
                     let id = self.expr(id);
                     self.b.to_index(id)
