@@ -1,6 +1,6 @@
 //! `bind(loop, "threadIdx.x")`: the turns of a loop run on the threads of a GPU's axis.
 
-use tenfold_ir::tir::{LoopKind, Stmt, ThreadAxis};
+use tenfold_ir::tir::{LoopKind, Stmt, ThreadAxis, VarId};
 
 use crate::schedule::args::Args;
 use crate::schedule::edit::State;
@@ -30,17 +30,27 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         return Refusal::err(text, "the axes are `blockIdx` and `threadIdx`, each with `.x`, `.y` or `.z`");
     };
     let kind = LoopKind::ThreadBound(axis);
-    let path = tree::path(&state.body, &tree::is_loop(args.loop_var(0))).unwrap_or_default();
-    let around = path.iter().find_map(|s| match s {
-        Stmt::For { var, kind: k, .. } if *k == kind => Some(*var),
-        _ => None,
-    });
-    if let Some(around) = around {
-        let text = format!("`{}` around it is bound to `{}` already", state.name(around), args.text(1));
-        return Refusal::err(text, "bind loops inside each other to different axes");
+    let var = args.loop_var(0);
+    if let Some((other, place)) = in_the_way(state, var, kind) {
+        let text = format!("`{}` {place} it is bound already", state.name(other));
+        return Refusal::err(text, "bind loops inside each other to different axes, and threads inside of blocks");
     }
-    super::set_independent(state, args.loop_var(0), kind)?;
+    super::set_independent(state, var, kind)?;
     Ok(Vec::new())
+}
+
+/// A loop around this one or inside of it that leaves no place for its axis.
+fn in_the_way(state: &State<'_>, var: VarId, kind: LoopKind) -> Option<(VarId, &'static str)> {
+    let path = tree::path(&state.body, &tree::is_loop(var)).unwrap_or_default();
+    let (it, above) = path.split_last()?;
+    let mut found = None;
+    let mut look = |s: &Stmt, holds: &dyn Fn(LoopKind) -> bool, place| match s {
+        Stmt::For { var: other, kind, .. } if *other != var && !holds(*kind) => found = Some((*other, place)),
+        _ => {}
+    };
+    above.iter().for_each(|s| look(s, &|outer| super::may_hold(outer, kind), "around"));
+    it.walk(&mut |s| look(s, &|inner| super::may_hold(kind, inner), "inside of"));
+    found
 }
 
 fn axis(text: &str) -> Option<ThreadAxis> {

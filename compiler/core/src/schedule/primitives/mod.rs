@@ -134,7 +134,7 @@ fn distance(a: &str, b: &str) -> usize {
 
 // What several primitives share.
 
-use tenfold_ir::tir::{Annotation, LoopKind, Stmt, VarId};
+use tenfold_ir::tir::{Annotation, LoopKind, Stmt, ThreadAxis, VarId};
 
 use super::analysis::independent;
 use super::args::{Args, Value};
@@ -160,6 +160,15 @@ fn kind_word(kind: LoopKind) -> &'static str {
         LoopKind::Unrolled => "unrolled",
         LoopKind::ThreadBound(_) => "bound to a thread axis",
         LoopKind::VThread => "bound to virtual threads",
+    }
+}
+
+/// Whether a loop may stand around one of another kind: blocks of threads hold threads, and no axis holds itself.
+fn may_hold(outer: LoopKind, inner: LoopKind) -> bool {
+    match (outer, inner) {
+        (LoopKind::ThreadBound(ThreadAxis::Thread(_)), LoopKind::ThreadBound(ThreadAxis::Block(_))) => false,
+        (LoopKind::ThreadBound(outer), LoopKind::ThreadBound(inner)) => outer != inner,
+        _ => true,
     }
 }
 

@@ -39,6 +39,7 @@ pub(super) fn reorder(state: &mut State<'_>, wanted: &[VarId]) -> Result<(), Ref
         return Ok(());
     }
     check_ranges(state, &nest, &order)?;
+    check_axes(state, &nest, &order)?;
     let top = nest[0].clone().stmt();
     // Every loop from the first to the last place changes its order with some other.
     let moved: Vec<VarId> = nest.iter().map(|l| l.var).collect();
@@ -101,6 +102,19 @@ fn check_ranges(state: &State<'_>, nest: &[Loop], order: &[VarId]) -> Result<(),
             let (inner, outer) = (state.name(*var), state.name(*later));
             let text = format!("the range of `{inner}` depends on `{outer}`");
             return Refusal::err(text, format!("keep `{inner}` inside `{outer}`"));
+        }
+    }
+    Ok(())
+}
+
+/// No loop over threads may come before one over blocks of them.
+fn check_axes(state: &State<'_>, nest: &[Loop], order: &[VarId]) -> Result<(), Refusal> {
+    let loops: Vec<&Loop> = order.iter().filter_map(|var| nest.iter().find(|l| l.var == *var)).collect();
+    for (n, outer) in loops.iter().enumerate() {
+        if let Some(inner) = loops[n + 1..].iter().find(|inner| !super::may_hold(outer.kind, inner.kind)) {
+            let (outer, inner) = (state.name(outer.var), state.name(inner.var));
+            let text = format!("`{inner}` is bound to blocks, and `{outer}` to the threads in them");
+            return Refusal::err(text, format!("keep `{outer}` inside `{inner}`"));
         }
     }
     Ok(())
