@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{Block, BufId, IterKind, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{Block, BufId, BufUse, IterKind, Param, Stmt, VarId, Viewer};
 
 use crate::schedule::analysis::{
     Class, accesses, bounded_region, class_of, fills_box, private, prover_at, raw_writes, spatial_index, uses_var,
@@ -50,6 +50,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let mut parts: BTreeMap<VarId, Part> = BTreeMap::new();
     for buf in &made {
         final_inside(state, *buf, var)?;
+        made_inside(state, &block, *buf, var)?;
         for (iter, part) in part_of(state, &block, *buf, var)? {
             let same = |other: &Part| other.min == part.min && other.extent == part.extent;
             if parts.get(&iter).is_some_and(|other| !same(other)) {
@@ -170,6 +171,23 @@ fn final_inside(state: &State<'_>, buf: BufId, var: VarId) -> Result<(), Refusal
         }
     }
     Ok(())
+}
+
+/// What the block reads of the buffer the turns of the loop must have written: of what is there without them, turns run
+/// only for a part.
+fn made_inside(state: &State<'_>, block: &Block, buf: BufId, var: VarId) -> Result<(), Refusal> {
+    let inside = state.get_loop(var)?.body;
+    let elsewhere = |b: &&Block| b.name != block.name && !tree::any(&inside, &tree::is_block(&b.name));
+    let writes = |b: &&Block| of(state, &Stmt::Block(Box::new((*b).clone()))).written_bufs().contains(&buf);
+    let blocks = tree::outer_blocks(state.scope_body(&block.name));
+    let before = blocks.into_iter().take_while(|b| b.name != block.name).filter(elsewhere).find(writes);
+    let given = state.b.func().params.contains(&Param::Buffer(buf, BufUse::InOut));
+    if given && before.is_none() {
+        return exact_region(state, state.scope_body(&block.name), buf).map(|_| ());
+    }
+    let Some(other) = before else { return Ok(()) };
+    let text = format!("block `{}` outside of `{}` writes `{}`, too", other.name, state.name(var), state.buf_name(buf));
+    Refusal::err(text, "take a loop around all blocks that write what the block reads")
 }
 
 /// Which part of each iterator one turn of the loop has produced.
