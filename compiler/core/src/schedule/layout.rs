@@ -262,7 +262,9 @@ pub(super) fn mapped_shape(shape: &[IntExpr], map: &IndexMap, prover: &Prover) -
 
 /// A map applied to an index.
 pub(super) fn apply(b: &mut Builder, map: &IndexMap, index: &[ExprId]) -> Vec<ExprId> {
-    let at: BTreeMap<Sym, ExprId> = map.params.iter().cloned().zip(index.iter().copied()).collect();
+    // Data may be an index as it is, but not a part of one.
+    let index: Vec<ExprId> = index.iter().map(|e| b.to_index(*e)).collect();
+    let at: BTreeMap<Sym, ExprId> = map.params.iter().cloned().zip(index).collect();
     map.results.iter().map(|e| expr(b, e, &at)).collect()
 }
 

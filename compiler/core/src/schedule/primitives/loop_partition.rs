@@ -1,6 +1,6 @@
 //! `loop_partition(loop, [sizes])`: a loop becomes several, one after another, each over a part of its range.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{Builder, ExprId, Stmt, VarId};
@@ -49,10 +49,11 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let left = prover.simplify(&(&extent - sum));
     let mut parts = Vec::new();
     let mut vars = Vec::new();
+    let mut taken: BTreeSet<String> = tree::all_blocks(&state.body).iter().map(|b| b.name.clone()).collect();
     let mut begin = 0;
     for (n, size) in sizes.iter().enumerate() {
         let size_expr = state.b.index(*size);
-        parts.push(part(state, &it, n, begin, size_expr, &mut vars));
+        parts.push(part(state, &it, (n, begin, size_expr), &mut vars, &mut taken));
         begin += size;
     }
     if left.as_const() != Some(0) {
@@ -61,7 +62,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
             Some(n) => state.b.index(n),
             None => state.b.sub(it.extent, sum),
         };
-        parts.push(part(state, &it, sizes.len(), begin, rest, &mut vars));
+        parts.push(part(state, &it, (sizes.len(), begin, rest), &mut vars, &mut taken));
     }
     state.edit_loop(var, |_, _| Stmt::Seq(parts))?;
     Ok(vars.into_iter().map(Out::Loop).collect())
@@ -77,13 +78,19 @@ fn reduces_inside(state: &State<'_>, it: &Loop, var: VarId) -> Result<(), Refusa
 }
 
 /// The loop over one part of the range: blocks and what is bound inside have names of their own from the second on.
-fn part(state: &mut State<'_>, it: &Loop, n: usize, begin: i64, size: ExprId, vars: &mut Vec<VarId>) -> Stmt {
+fn part(
+    state: &mut State<'_>,
+    it: &Loop,
+    (n, begin, size): (usize, i64, ExprId),
+    vars: &mut Vec<VarId>,
+    taken: &mut BTreeSet<String>,
+) -> Stmt {
     let name = state.name(it.var);
     let var = state.b.index_var(&format!("{name}_{n}"));
     vars.push(var);
     let here = state.b.read(var);
     let value = shifted(&mut state.b, it.min, begin, here);
-    let body = if n == 0 { it.body.clone() } else { copy(state, &it.body) };
+    let body = if n == 0 { it.body.clone() } else { copy(state, &it.body, taken) };
     let body = substitute(&mut state.b, &BTreeMap::from([(it.var, value)]), body);
     let min = state.b.index(0);
     Loop { var, min, extent: size, body, ..it.clone() }.stmt()
@@ -101,8 +108,8 @@ fn shifted(b: &mut Builder, min: ExprId, begin: i64, here: ExprId) -> ExprId {
     b.add(start, here)
 }
 
-/// The statement with new variables for what it binds and new names for its blocks.
-fn copy(state: &mut State<'_>, stmt: &Stmt) -> Stmt {
+/// The statement with new variables for what it binds and names for its blocks that are not `taken` yet.
+fn copy(state: &mut State<'_>, stmt: &Stmt, taken: &mut BTreeSet<String>) -> Stmt {
     let mut fresh = BTreeMap::new();
     let mut names = BTreeMap::new();
     let mut bound = Vec::new();
@@ -112,8 +119,6 @@ fn copy(state: &mut State<'_>, stmt: &Stmt) -> Stmt {
         let new = state.b.var(&state.name(var), ty);
         fresh.insert(var, new);
     }
-    let mut taken: std::collections::BTreeSet<String> =
-        tree::all_blocks(&state.body).iter().map(|b| b.name.clone()).collect();
     for block in tree::all_blocks(stmt) {
         let name = (1..).map(|n| format!("{}_{n}", block.name)).find(|n| !taken.contains(n)).unwrap_or_default();
         taken.insert(name.clone());

@@ -53,6 +53,11 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
             map.insert(*var, *i);
         }
     }
+    if let Some(iter) = block.iters.iter().find(|iter| !map.contains_key(&iter.var)) {
+        let (iter, buf) = (state.name(iter.var), state.buf_name(between.buf));
+        let text = format!("`{iter}` of block `{name}` is no index of `{buf}`");
+        return Refusal::err(text, "take a block that writes one element for each that its producer does");
+    }
     let index: Vec<ExprId> = store.index.iter().map(|e| substitute_expr(&mut state.b, &map, *e)).collect();
     let value = composed(state, store.value, between.buf, made, &map);
     tree::remove_block(&mut state.body, name);
