@@ -111,8 +111,8 @@ pub fn unary(op: UnaryOp, a: Bounded) -> Bounded {
     let total = if propagated == 0.0 { Bounded::exact(value) } else { inexact(value, propagated) };
     let contracted = match op {
         UnaryOp::Square => lost(a, a, value),
-        // Compilers move the sign into the product.
-        UnaryOp::Neg => a.contracted,
+        // Compilers move the sign into the product, and drop that of a square.
+        UnaryOp::Neg | UnaryOp::Abs => a.contracted,
         _ => 0.0,
     };
     Bounded { error: total.error + own, contracted, ..total }
@@ -243,7 +243,8 @@ pub fn binary(op: BinaryOp, a: Bounded, b: Bounded) -> Bounded {
             let other = if value == a.value { (a, b) } else { (b, a) };
             let gap = (other.0.real() - other.1.real()).abs();
             let error = if gap > a.error + b.error { other.0.error } else { far };
-            return Bounded::new(value, error);
+            // A choice of which one side is a number gives way to a choice of sums.
+            return Bounded { contracted: a.contracted.max(b.contracted), ..Bounded::new(value, error) };
         }
         _ if exact => 0.0,
         BinaryOp::Mul => x.abs() * b.error + y.abs() * a.error + a.error * b.error,
@@ -280,8 +281,8 @@ pub fn binary(op: BinaryOp, a: Bounded, b: Bounded) -> Bounded {
         BinaryOp::Div if is_one(b) => a.contracted,
         // A square is written as a product, and so is a division that a power of two divides by.
         BinaryOp::Pow if b.is_exact() && y == 2.0 => lost(a, a, value),
-        BinaryOp::Div if b.is_exact() && y.abs().log2().fract() == 0.0 && value.to_f64().is_infinite() => {
-            lost(a, b, value)
+        BinaryOp::Div if b.is_exact() && y.abs().log2().fract() == 0.0 => {
+            lost(a, Bounded::exact(Scalar::float(value.dtype, 1.0 / y)), value)
         }
         _ => 0.0,
     };
@@ -388,6 +389,17 @@ mod tests {
         let s = binary(BinaryOp::Sub, p, f(0.03));
         let fused = f64::from(0.1f32.mul_add(0.3, -0.03));
         assert!(s.admits(Scalar::float(DType::F32, fused)));
+    }
+
+    #[test]
+    fn what_chooses_a_product_leaves_it_to_be_contracted() {
+        let square = unary(UnaryOp::Square, f(0.1));
+        assert!(square.contracted > 0.0);
+        assert_eq!(unary(UnaryOp::Abs, square).contracted, square.contracted);
+        assert_eq!(binary(BinaryOp::Max, square, f(0.0)).contracted, square.contracted);
+        // A quotient by a power of two is a product.
+        let tiny = f(f64::from(f32::from_bits(3)));
+        assert_eq!(binary(BinaryOp::Div, tiny, f(2.0)).contracted, f64::from(f32::from_bits(1)) / 2.0);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct Sum {
     /// Sum of the terms' magnitudes.
     magnitude: f64,
     terms: u32,
+    /// What contraction may change of the terms: of one term alone, which is no sum, a later sum may do so.
+    contracted: f64,
     /// Whether every term is exact and whole: below 2 to the precision such sums do not round in any order.
     whole: bool,
 }
@@ -33,9 +35,10 @@ impl Sum {
             dtype: start.value.dtype,
             real,
             bits: start.value,
-            error: if op == BinaryOp::Mul { relative } else { start.error },
+            error: if op == BinaryOp::Mul { relative } else { start.error + start.contracted },
             magnitude: if real.is_finite() { real.abs() } else { 0.0 },
             terms: u32::from(!neutral),
+            contracted: start.contracted,
             whole: op == BinaryOp::Add && start.is_exact() && real.fract() == 0.0,
         }
     }
@@ -55,6 +58,7 @@ impl Sum {
         self.bits = bounded::binary(self.op, Bounded::exact(self.bits), Bounded::exact(term.value)).value;
         let x = term.value.to_f64();
         self.terms += 1;
+        self.contracted += term.contracted;
         self.whole &= term.is_exact() && x.fract() == 0.0;
         if self.op == BinaryOp::Mul {
             self.real *= x;
@@ -70,6 +74,11 @@ impl Sum {
 
     /// The value so far and how far another order may be from it.
     pub fn total(&self) -> Bounded {
+        let contracted = if self.terms <= 1 { self.contracted } else { 0.0 };
+        Bounded { contracted, ..self.rounded() }
+    }
+
+    fn rounded(&self) -> Bounded {
         if !Sum::matters(self.op, self.dtype) {
             return Bounded::exact(self.bits);
         }
@@ -116,6 +125,16 @@ mod tests {
             assert!(total.admits(Scalar::float(DType::F32, f64::from(order))));
         }
         assert!(!total.admits(Scalar::float(DType::F32, total.value.to_f64() + 0.01)));
+    }
+
+    #[test]
+    fn a_product_that_is_the_only_term_is_contracted_later() {
+        let x = |value| Bounded::exact(Scalar::float(DType::F32, value));
+        let mut sum = Sum::new(BinaryOp::Add, x(0.0));
+        sum.add(bounded::binary(BinaryOp::Mul, x(0.1), x(0.3)));
+        let fused = f64::from(0.1f32.mul_add(0.3f32, -0.03f32));
+        let later = bounded::binary(BinaryOp::Sub, sum.total(), x(0.03));
+        assert!(later.admits(Scalar::float(DType::F32, fused)) && !later.is_exact());
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Memory {
     }
 
     pub(super) fn values(&self) -> Vec<Option<Bounded>> {
-        self.cells.iter().map(|c| c.map(|c| Bounded { contracted: 0.0, ..c.value })).collect()
+        self.cells.iter().map(|c| c.map(|c| c.value)).collect()
     }
 
     /// How many cells there are.
