@@ -1,6 +1,6 @@
 //! Elements and slices, with the proofs that they lie inside.
 
-use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::arith::{IntExpr, Sym, View};
 use tenfold_ir::ops::show_tensor;
 use tenfold_ir::relax::{Op, SliceAxis, TensorType, Type, ValueId};
 use tenfold_ir::tir::{Access, BufId, ExprId};
@@ -436,9 +436,9 @@ impl<'a> Elaborator<'a> {
         Value::Scalar(self.settled(buf, chosen))
     }
 
-    /// Whether an index is made of data or of a parameter.
+    /// Whether an index is made of data or of a parameter, or is a product that no memory need bound.
     fn may_wrap(&self, i: &IntExpr) -> bool {
-        self.kernel.uses_atoms(i) || i.vars().iter().any(|sym| self.is_index_param(sym))
+        multiplies(i) || self.kernel.uses_atoms(i) || i.vars().iter().any(|sym| self.is_index_param(sym))
     }
 
     fn and_index(&mut self, all: Option<ExprId>, op: BinaryOp, a: &IntExpr, b: &IntExpr) -> ExprId {
@@ -469,6 +469,21 @@ impl<'a> Elaborator<'a> {
             moved.push(moved_index(mode, i, dim));
         }
         self.element_at(v, &moved, Access::Proven)
+    }
+}
+
+/// Whether values are multiplied in an index, constants apart.
+fn multiplies(e: &IntExpr) -> bool {
+    match e.view() {
+        View::Const(_) | View::Var(_) => false,
+        View::Add(all) => all.iter().any(multiplies),
+        View::Mul(all) => all.iter().filter(|it| it.as_const().is_none()).count() > 1 || all.iter().any(multiplies),
+        View::FloorDiv(a, b)
+        | View::FloorMod(a, b)
+        | View::TruncDiv(a, b)
+        | View::TruncRem(a, b)
+        | View::Min(a, b)
+        | View::Max(a, b) => multiplies(&a) || multiplies(&b),
     }
 }
 
