@@ -15,8 +15,10 @@ pub struct Sum {
     bits: Scalar,
     /// Errors of the terms, those of products relative.
     error: f64,
-    /// Sum of the terms' magnitudes.
+    /// Sum of the terms' magnitudes; of factors the product of those above 1, which no order leaves.
     magnitude: f64,
+    /// The product of factors below 1: what some order comes to on the way.
+    least: f64,
     terms: u32,
     /// What contraction may change of the terms: of one term alone, which is no sum, a later sum may do so.
     contracted: f64,
@@ -36,7 +38,8 @@ impl Sum {
             real,
             bits: start.value,
             error: if op == BinaryOp::Mul { relative } else { start.error + start.contracted },
-            magnitude: if real.is_finite() { real.abs() } else { 0.0 },
+            magnitude: if op == BinaryOp::Mul { above(real) } else { finite(real) },
+            least: below(real),
             terms: u32::from(!neutral),
             contracted: start.contracted,
             whole: op == BinaryOp::Add && start.is_exact() && real.fract() == 0.0,
@@ -64,11 +67,12 @@ impl Sum {
             self.real *= x;
             let relative = if term.error == 0.0 { 0.0 } else { term.error / x.abs() };
             self.error += if relative.is_nan() { f64::INFINITY } else { relative };
-            self.magnitude = self.magnitude.max(self.real.abs());
+            self.magnitude *= above(x);
+            self.least *= below(x);
         } else {
             self.real += x;
             self.error += term.error + term.contracted;
-            self.magnitude += if x.is_finite() { x.abs() } else { 0.0 };
+            self.magnitude += finite(x);
         }
     }
 
@@ -84,8 +88,13 @@ impl Sum {
         }
         let value = Scalar::float(self.dtype, self.real);
         if !self.real.is_finite() {
-            // Terms that are infinite or NaN decide alike in every order.
-            return if self.error.is_finite() { Bounded::exact(value) } else { Bounded::exact(value).unknown() };
+            // Terms that are infinite or NaN decide alike in every order, unless factors vanish before they meet one.
+            let vanishes = self.op == BinaryOp::Mul && self.least < f64::MIN_POSITIVE.max(ulp(self.dtype, 0.0));
+            return if self.error.is_finite() && !vanishes {
+                Bounded::exact(value)
+            } else {
+                Bounded::exact(value).unknown()
+            };
         }
         if self.magnitude >= largest(self.dtype) / 2.0 || !self.error.is_finite() {
             return Bounded::exact(value).unknown();
@@ -101,12 +110,28 @@ impl Sum {
         let half = ulp(self.dtype, 1.0) / 2.0;
         let error = if self.op == BinaryOp::Mul {
             let grown = (1.0 + sides * half).powf(roundings) * (1.0 + self.error) - 1.0;
-            grown * self.real.abs() + roundings * ulp(self.dtype, 0.0)
+            // What a subnormal product loses on the way, the factors that follow it multiply.
+            grown * self.real.abs() + roundings * ulp(self.dtype, 0.0) * self.magnitude
         } else {
             (sides * half * roundings * self.magnitude + self.error) * (1.0 + roundings * half)
         };
         Bounded::new(value, error + ulp(self.dtype, self.real.abs() + error))
     }
+}
+
+/// The magnitude of what has one.
+fn finite(x: f64) -> f64 {
+    if x.is_finite() { x.abs() } else { 0.0 }
+}
+
+/// By how much a factor makes a product greater.
+fn above(x: f64) -> f64 {
+    finite(x).max(1.0)
+}
+
+/// By how much a factor makes a product less; zero does so in every order.
+fn below(x: f64) -> f64 {
+    if x.is_finite() && x != 0.0 { x.abs().min(1.0) } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -135,6 +160,20 @@ mod tests {
         let fused = f64::from(0.1f32.mul_add(0.3f32, -0.03f32));
         let later = bounded::binary(BinaryOp::Sub, sum.total(), x(0.03));
         assert!(later.admits(Scalar::float(DType::F32, fused)) && !later.is_exact());
+    }
+
+    #[test]
+    fn products_that_are_subnormal_on_the_way_lose_bits() {
+        let factors = [1e-30f32, 3e-15, 7e10, 9e-4];
+        let mut product = Sum::new(BinaryOp::Mul, Bounded::exact(Scalar::one(DType::F32)));
+        factors.iter().for_each(|x| product.add(Bounded::exact(Scalar::float(DType::F32, f64::from(*x)))));
+        let mut other = factors;
+        other.reverse();
+        for order in [factors, other] {
+            assert!(product.total().admits(Scalar::float(DType::F32, f64::from(order.iter().product::<f32>()))));
+        }
+        product.add(Bounded::exact(Scalar::float(DType::F32, f64::INFINITY)));
+        assert!(!product.total().is_exact());
     }
 
     #[test]
