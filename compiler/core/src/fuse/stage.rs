@@ -137,6 +137,14 @@ impl Staged {
             }
             iters.push(Iter { var: iter.var, extent: *extent, kind: iter.kind, order: *order });
         }
+        // Loops are made anew: what names them inside means the iterator, and no extent may.
+        let turns: BTreeMap<VarId, VarId> =
+            loops.iter().zip(&iters).map(|((var, ..), iter)| (*var, iter.var)).collect();
+        let exprs = self.b.func().reachable(loops.iter().map(|(_, extent, _)| *extent));
+        let names = |e: &ExprId| matches!(self.b.func().exprs.get(*e), Expr::Var(var) if turns.contains_key(var));
+        if exprs.iter().any(names) {
+            return None;
+        }
         let unit = |b: &Builder, i: &Iter| *b.func().exprs.get(i.extent) == Expr::Index(1);
         let mut gone: Vec<VarId> = iters.iter().filter(|i| unit(&self.b, i)).map(|i| i.var).collect();
         if iters.iter().all(|i| i.kind != IterKind::Reduce || gone.contains(&i.var))
@@ -150,7 +158,10 @@ impl Staged {
         let (init, body) = (block.init, block.body);
         let zero = self.b.index(0);
         let mut zeroed = ExprMap::new(|b: &mut Builder, id| match b.func().exprs.get(id) {
-            Expr::Var(v) if gone.contains(v) => zero,
+            Expr::Var(v) => {
+                let iter = turns.get(v).unwrap_or(v);
+                if gone.contains(iter) { zero } else { b.read(*iter) }
+            }
             _ => id,
         });
         let init = init.map(|s| zeroed.stmt(&mut self.b, s));
