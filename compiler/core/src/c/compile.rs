@@ -95,6 +95,8 @@ impl CBackend {
             .warnings(false)
             .out_dir(&self.folder)
             .flag_if_supported("-std=c11")
+            // Of the workspace the same bytes are floats for one kernel and integers for the next.
+            .flag_if_supported("-fno-strict-aliasing")
             .flag_if_supported("-fvisibility=hidden")
             .flag_if_supported("-fno-math-errno")
             .flag_if_supported("-fno-trapping-math")
