@@ -11,7 +11,7 @@ use crate::schedule::analysis::{
 use crate::schedule::args::{Arg, Args};
 use crate::schedule::edit::State;
 use crate::schedule::error::Refusal;
-use crate::schedule::inline::{clear_regions, closed_block, only_writer, reads_last};
+use crate::schedule::inline::{alive_in, clear_regions, closed_block, only_writer, reads_last};
 use crate::schedule::motion::{Part, insert, renest, same_scope, settle_alloc};
 use crate::schedule::table::{Gives, Kind, Outcome, Primitive, optional, required};
 use crate::schedule::tree;
@@ -50,6 +50,9 @@ pub(super) fn compute_at(state: &mut State<'_>, name: &str, var: VarId, unit_loo
     only_writer(state, buf, name)?;
     all_inside(state, buf, name, var)?;
     reads_last(state, &block, None)?;
+    let own = private(&block);
+    let reads = accesses(state.module, &state.b.func().exprs, &Stmt::Block(Box::new(block.clone()))).read_bufs();
+    alive_in(state, &reads.into_iter().filter(|read| *read != buf && !own.contains(read)).collect(), var)?;
     closed_block(state, &block)?;
     let body = state.get_loop(var)?.body;
     let region = region_of(state, &body, buf, false);
