@@ -24,8 +24,10 @@ impl<'c> Body<'_, 'c, '_> {
     fn permutes(&self, lanes: u32) -> Option<(&'static str, u32)> {
         let target = self.cx.target;
         match target.arch {
-            Arch::X86_64 if target.has("avx512f") && lanes % 16 == 0 => Some(("llvm.x86.avx512.permvar.si.512", 16)),
-            Arch::X86_64 if target.has("avx2") && lanes % 8 == 0 => Some(("llvm.x86.avx2.permd", 8)),
+            Arch::X86_64 if target.has("avx512f") && lanes.is_multiple_of(16) => {
+                Some(("llvm.x86.avx512.permvar.si.512", 16))
+            }
+            Arch::X86_64 if target.has("avx2") && lanes.is_multiple_of(8) => Some(("llvm.x86.avx2.permd", 8)),
             _ => None,
         }
     }

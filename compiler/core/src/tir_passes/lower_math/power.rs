@@ -25,7 +25,7 @@ const EIGHTH: i64 = 20;
 
 /// Whether powers are looked up: `x` is a vector of f32 on a target that has the instruction.
 pub(super) fn by_table(k: &Kit<'_>, x: ExprId) -> bool {
-    k.tables && !k.double() && k.b.ty(x).lanes % 8 == 0
+    k.tables && !k.double() && k.b.ty(x).lanes.is_multiple_of(8)
 }
 
 /// `x` rounded to the nearest eighth, and an integer whose low bits are its eighths plus 8 `offset`.
