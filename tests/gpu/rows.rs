@@ -91,6 +91,7 @@ fn rows_of_dims_are_what_the_interpreter_admits() {
         (DType::F16, [2, 700], Device::Sm90a),
         (DType::F32, [1, 5000], Device::Sm80),
         (DType::F32, [1, 8_200], Device::Sm80),
+        (DType::F32, [1, 24_600], Device::Sm80),
         (DType::F32, [3, 0], Device::Sm80),
         (DType::F32, [3, 130], Device::Spirv),
         (DType::F32, [1, 600], Device::Spirv),
@@ -99,6 +100,47 @@ fn rows_of_dims_are_what_the_interpreter_admits() {
     for (dtype, shape, device) in all {
         let made = interpret::prepare_with(of_dims(*dtype, *shape), &crate::context(*device));
         assert!(made.is_ok(), "{shape:?} for {device}: {}", made.err().unwrap_or_default());
+    }
+}
+
+/// Rows that registers hold, whose parts the memory of a group holds, and that go through memory in each loop.
+const LONG: &[(DType, [i64; 2], Device)] = &[
+    (DType::F32, [2, 20_480], Device::Sm80),
+    (DType::F32, [2, 33_001], Device::Sm90a),
+    (DType::BF16, [2, 26_000], Device::Sm80),
+    (DType::F32, [2, 57_348], Device::Sm90a),
+    (DType::F32, [3, 5_000], Device::Spirv),
+];
+
+fn long(dtype: DType, shape: [i64; 2]) -> Case {
+    let mut m = Make::new(&format!("long_{}_{}", dtype.name(), shape[1]));
+    let x = m.input(dtype, &fixed(&shape));
+    let (scale, bias) = (m.input(dtype, &fixed(&shape[1..])), m.input(dtype, &fixed(&shape[1..])));
+    let softmax = m.emit(Op::Softmax { axis: 1, log: false }, &[x]);
+    let norm = m.emit(Op::LayerNorm { axis: 1, epsilon: Real::new(1e-3) }, &[x, scale, bias]);
+    m.done(&[softmax, norm])
+}
+
+/// Each row is one kernel's, which the interpreter admits, without spills and arrays in memory.
+#[test]
+fn long_rows_are_one_kernel_each() {
+    let backend = crate::backend();
+    for (dtype, shape, device) in LONG {
+        let made = interpret::prepare_with(long(*dtype, *shape), &crate::context(*device));
+        let case = made.unwrap_or_else(|why| panic!("{shape:?} for {device}: {why}"));
+        let Some(backend) = backend.as_ref().filter(|_| device.is_ptx()) else { continue };
+        let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
+        assert_eq!(kernels.len(), 2, "{shape:?} for {device}");
+        for func in kernels {
+            let (_, text) = program::kernel(&case.module, func, *device, backend).expect("PTX");
+            assert!(!text.contains(".local"), "`{}` for {device}: a row in local memory\n{text}", func.name);
+            assert!(text.contains(".reqntid 1024"), "`{}` for {device} has other threads\n{text}", func.name);
+            if ptxas::path().is_some() {
+                let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
+                println!("{} of {} {shape:?} for {device}: {usage:?}", func.name, dtype.name());
+                assert_eq!(usage.spills, 0, "`{}` for {device}: {usage:?}", func.name);
+            }
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! `ThreadSync`: barriers where threads of a block meet in shared memory. (TVM: ThreadSync.)
 //!
 //! Runs on plain loops, of any phase without blocks. Two accesses of one buffer, a write among them, get a barrier
-//! between them unless each thread meets only itself there: both have one index, of which every thread variable is an
-//! axis. What stands at the end of a loop meets what stands at its begin. Barriers that are there count. Memory that
+//! between them unless each thread meets only itself there: every thread variable is the index of an axis, the same one in
+//! both. What stands at the end of a loop meets what stands at its begin. Barriers that are there count. Memory that
 //! thread blocks share is left alone, as are functions without threads, and kernels in which warps multiply matrices.
 //! It never moves or removes anything.
 
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use tenfold_ir::Module;
 use tenfold_ir::tir::{
-    BufAccess, BufferData, Builder, Expr, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, VarId, Warp, accesses,
+    BufAccess, BufferData, Builder, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, VarId, Warp, accesses,
     own_accesses,
 };
 
@@ -112,7 +112,7 @@ impl Sync<'_> {
         }
     }
 
-    fn uniform(&self, all: &[tenfold_ir::tir::ExprId]) -> bool {
+    fn uniform(&self, all: &[ExprId]) -> bool {
         all.iter().all(|e| is_uniform(self.b.func(), *e, &self.varying))
     }
 
@@ -200,14 +200,19 @@ impl Sync<'_> {
         if a.buf != b.buf {
             return overlap(self.b.buf(a.buf), self.b.buf(b.buf));
         }
-        let own = match (&a.index, &b.index) {
-            (Some(x), Some(y)) => x == y && self.threads.iter().all(|t| x.iter().any(|i| self.is_var(*i, *t))),
-            (Some(_) | None, _) => false,
-        };
-        !own
+        match (&a.index, &b.index) {
+            (Some(x), Some(y)) => !self.is_own(x, y),
+            (Some(_) | None, _) => true,
+        }
     }
 
-    fn is_var(&self, e: tenfold_ir::tir::ExprId, var: VarId) -> bool {
+    /// Whether each thread has one of both indices alone: every thread variable is in both the index of one axis.
+    fn is_own(&self, x: &[ExprId], y: &[ExprId]) -> bool {
+        let names = |t: &VarId| x.iter().zip(y).any(|(i, j)| i == j && self.is_var(*i, *t));
+        !self.threads.is_empty() && self.threads.iter().all(names)
+    }
+
+    fn is_var(&self, e: ExprId, var: VarId) -> bool {
         *self.b.func().exprs.get(e) == Expr::Var(var)
     }
 }

@@ -149,7 +149,6 @@ impl<'c> Body<'_, 'c, '_> {
 
     fn shared_memory(&mut self) -> Result<()> {
         let (ir, prim) = (self.cx.ir, self.prim);
-        let mut end = 0;
         let align = if self.has_warpgroups() { ALIGN.max(TILE_ALIGN) } else { ALIGN };
         for buf in kernel::allocations(prim) {
             let data = &prim.buffers[buf.0 as usize];
@@ -160,12 +159,8 @@ impl<'c> Body<'_, 'c, '_> {
                     ir.shared(&data.name, ir.array(cell, u64::from(length?)), ALIGN, Seen::Inside)
                 }
                 Scope::SharedDyn => {
-                    let begins = match &data.offset {
-                        Some(offset) => offset.as_const(),
-                        None => Some(end),
-                    };
+                    let begins = begins(prim, buf);
                     let begins = begins.ok_or_else(|| format!("`{}` begins at no constant place", data.name))?;
-                    end = begins + i64::from(length?) * data.dtype.size_bytes() as i64;
                     let all = ir.shared(DYNAMIC, ir.array(ir.int(8), 0), align, Seen::Outside);
                     ir.element(ir.int(8), all, ir.const_int(ir.int(64), begins))
                 }
@@ -193,13 +188,14 @@ impl<'c> Body<'_, 'c, '_> {
         self.stmt(body)
     }
 
-    /// What the address of an element is a multiple of: of a kernel's parameters more than the dtype asks for, where the
-    /// index says so. Neighbours are one access then.
+    /// What the address of an element is a multiple of: of a kernel's parameters and shared memory more than the dtype asks
+    /// for, where the index says so. Neighbours are one access then.
     pub(super) fn alignment(&self, buf: BufId, index: ExprId) -> u32 {
         let data = &self.prim.buffers[buf.0 as usize];
         let own = data.dtype.align() as u32;
         match data.scope {
-            Scope::Param | Scope::Const(_) if self.is_kernel() => {
+            Scope::SharedDyn if begins(self.prim, buf).is_none_or(|first| first % i64::from(ALIGN) != 0) => own,
+            Scope::Param | Scope::Const(_) | Scope::Shared | Scope::SharedDyn if self.is_kernel() => {
                 own.max(ALIGN.min(divisor(self.prim, index) * data.dtype.size_bytes() as u32))
             }
             _ => own,
@@ -242,6 +238,24 @@ impl<'c> Body<'_, 'c, '_> {
             _ => Err("a barrier in a function of the host".into()),
         }
     }
+}
+
+/// The byte of dynamic shared memory at which a buffer begins: where it says, else behind the one before it.
+fn begins(prim: &PrimFunc, buf: BufId) -> Option<i64> {
+    let mut end = Some(0);
+    for other in kernel::allocations(prim) {
+        let data = &prim.buffers[other.0 as usize];
+        if data.scope != Scope::SharedDyn {
+            continue;
+        }
+        let first = data.offset.as_ref().map_or(end, |offset| offset.as_const());
+        if other == buf {
+            return first;
+        }
+        let bytes = kernel::elements(prim, other).map(|n| i64::from(n) * data.dtype.size_bytes() as i64);
+        end = first.zip(bytes).and_then(|(first, bytes)| first.checked_add(bytes));
+    }
+    None
 }
 
 /// A power of two, no more than [`ALIGN`], that an index is a multiple of.

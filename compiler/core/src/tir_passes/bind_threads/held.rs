@@ -23,8 +23,18 @@ pub(super) struct Life {
     pub used: BTreeSet<usize>,
     /// The loops that write them.
     pub written: BTreeSet<usize>,
-    /// Whether they are read before they are written.
-    pub read_first: bool,
+    /// The loops that read what was there before.
+    pub read: BTreeSet<usize>,
+}
+
+impl Life {
+    /// Whether they are read before any loop has written them.
+    pub(super) fn read_first(&self) -> bool {
+        match (self.read.first(), self.written.first()) {
+            (Some(read), Some(written)) => read <= written,
+            (read, _) => read.is_some(),
+        }
+    }
 }
 
 /// The loops of a turn over one number of columns.
@@ -45,6 +55,11 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// Whether what is used in more than one loop has memory else.
+    pub(super) fn has_memory(&self) -> bool {
+        self.held().all(|((buf, _), _)| !self.is_own(*buf))
+    }
+
     /// The loops of a turn, if its threads need nothing of each other but sums.
     pub(super) fn of(bind: &Bind<'_>, loops: &[Loop], body: &Stmt) -> Option<Found> {
         let mut found = Found::default();
@@ -138,8 +153,9 @@ impl Found {
             }
             let place = (a.buf, column(func, a.buf, &index, l.var, &bound)?);
             let life = self.rows.entry(place.clone()).or_default();
-            let is_known = known.contains(&place) || life.written.first().is_some_and(|first| *first < number);
-            life.read_first |= !a.write && !is_known;
+            if !a.write && !known.contains(&place) {
+                life.read.insert(number);
+            }
             life.used.insert(number);
             if a.write {
                 life.written.insert(number);

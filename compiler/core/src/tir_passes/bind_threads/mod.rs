@@ -8,8 +8,8 @@
 //!   warps have parts of it (`matrices`);
 //! - a product or a convolution that is large enough: a group a tile of the result (`tiles`);
 //! - a nest whose turns begin with such a product: that product, then the rest of the turns (`split`);
-//! - a nest whose turns are sums of columns: a warp or a group a turn, which keeps what it uses again in registers
-//!   (`registers`);
+//! - a nest whose turns are sums of columns: a warp or a group a turn, which keeps what it uses again in registers, or in
+//!   the memory of the group (`registers`);
 //! - a nest whose turns have loops inside that threads share: a group a turn, its threads side by side (`rows`);
 //! - a nest of loops whose turns are elements that lie side by side in memory: a thread a vector of them (`elements`);
 //! - a nest of loops whose turns are proven to touch elements of their own: a thread a turn;
@@ -82,9 +82,11 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
         });
         let meeting = Meeting::of(context).unwrap_or(Meeting::Group);
         let warpgroups = context.target.device.is_some_and(Device::has_warpgroups);
+        let row_bytes = context.target.device.map_or(0, Device::row_bytes);
         let free = free.clone();
         let target = &context.target;
-        let mut bind = Bind { b, free, strict, target, meeting, multiprocessors, warpgroups, taken: Vec::new() };
+        let mut bind =
+            Bind { b, free, strict, target, meeting, multiprocessors, warpgroups, row_bytes, taken: Vec::new() };
         let body = bind.host(body);
         taken = bind.taken;
         body
@@ -132,6 +134,8 @@ struct Bind<'a> {
     multiprocessors: Option<i64>,
     /// Whether four warps multiply together there.
     warpgroups: bool,
+    /// Bytes of a row that a group can keep in its memory.
+    row_bytes: i64,
     /// The rule of each kernel, in order.
     taken: Vec<&'static Rule>,
 }
@@ -175,7 +179,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "registers",
         key: Key::Gpu,
-        reason: "threads keep their columns of a row in registers, and make sums together",
+        reason: "threads keep their columns of a row, and make sums together",
         kernel: registers::kernel,
     },
     Rule {

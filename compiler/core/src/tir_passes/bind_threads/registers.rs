@@ -2,8 +2,9 @@
 //!
 //! A thread has the same columns in every loop: vectors of 16 bytes, as far apart as there are threads beside it, or
 //! elements where a group has the row whatever its warps are. What it reads or writes in several loops stays in its
-//! registers: it is loaded before the first one and stored by the last one that writes it. Every thread gets the sums, and
-//! what is computed from them each thread computes for itself.
+//! registers: it is loaded before the first one and stored by the last one that writes it. Rows that registers do not hold
+//! stay in the memory of the group, and longer ones go through memory in each loop. Every thread gets the sums, and what is
+//! computed from them each thread computes for itself.
 
 use std::collections::BTreeMap;
 
@@ -41,10 +42,21 @@ const ROOM: [i64; 2] = [40, 64];
 /// Bytes that a thread reads at once.
 const BYTES: i64 = 16;
 
+/// Where a thread finds between two loops what both use of its columns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Home {
+    Registers,
+    /// The memory of its group, in which the places are its own.
+    Shared,
+    /// Where it lies: each loop goes through memory.
+    Memory,
+}
+
 /// How the columns of a row are spread.
 #[derive(Clone, Copy)]
 pub(super) struct Spread {
     columns: ExprId,
+    home: Home,
     /// Whether each thread has a column in each of its steps.
     whole: bool,
     /// Threads of a row, and rows of a group.
@@ -57,46 +69,92 @@ pub(super) struct Spread {
 
 impl Spread {
     /// Of so many columns.
-    fn of(func: &PrimFunc, found: &Found, meeting: Meeting, number: i64) -> Option<Spread> {
-        let columns = found.columns?;
-        let (range, most) = match meeting {
+    fn of(bind: &Bind<'_>, found: &Found, number: i64) -> Option<Spread> {
+        let (func, columns) = (bind.b.func(), found.columns?);
+        let (range, most) = match bind.meeting {
             Meeting::Warps => (WARPS, BYTES),
             // Shaders read elements: those side by side are for threads side by side.
             Meeting::Group => (GROUP, 0),
         };
         let group = (number / EACH).clamp(*range.start(), *range.end()) as u64;
         let group = group.next_power_of_two() as i64;
-        let of_warp = meeting == Meeting::Warps && number <= OF_WARP;
+        let of_warp = bind.meeting == Meeting::Warps && number <= OF_WARP;
         let (threads, rows) = if of_warp { (WARP, THREADS / WARP) } else { (group, 1) };
         let widest = found.rows.keys().map(|(buf, _)| size(func, *buf)).max()?;
         let fits = |lanes: &i64| lanes * widest <= most && number % lanes == 0 && threads * lanes <= number;
         let lanes = [8, 4, 2].into_iter().find(fits).unwrap_or(1);
         let steps = (number + threads * lanes - 1) / (threads * lanes);
         let whole = steps * threads * lanes == number;
-        let spread = Spread { columns, whole, threads, rows, lanes, steps };
-        (number >= COLUMNS && spread.fits(func, found)).then_some(spread)
+        (number >= COLUMNS).then_some(Spread { columns, home: Home::Registers, whole, threads, rows, lanes, steps })
+    }
+
+    /// With the first of the homes that takes what threads keep.
+    fn held(self, bind: &Bind<'_>, found: &Found) -> Option<Spread> {
+        let homes = [Home::Registers, Home::Shared, Home::Memory].into_iter();
+        homes.map(|home| Spread { home, ..self }).find(|spread| spread.fits(bind, found))
     }
 
     /// Of as many columns as a dim says, up to `most`: where a row begins is not known, so threads read elements.
-    pub(super) fn up_to(func: &PrimFunc, found: &Found, meeting: Meeting, most: i64) -> Option<Spread> {
-        let spread = Spread::of(func, found, meeting, most)?;
+    pub(super) fn up_to(bind: &Bind<'_>, found: &Found, (most, home): (i64, Home)) -> Option<Spread> {
+        let spread = Spread::of(bind, found, most)?;
         let steps = spread.each();
-        let spread = Spread { whole: false, lanes: 1, steps, ..spread };
-        spread.fits(func, found).then_some(spread)
+        let spread = Spread { whole: false, lanes: 1, steps, home, ..spread };
+        spread.fits(bind, found).then_some(spread)
     }
 
-    /// Whether what a thread keeps of its columns has room in registers, if it keeps any.
-    fn fits(self, func: &PrimFunc, found: &Found) -> bool {
-        let room = ROOM[usize::from(self.threads < *WARPS.end())];
-        let (kept, passing) = words(func, found);
-        let fits = kept * self.each() + passing * self.lanes <= room && self.each() <= WRITTEN_OUT;
-        fits || found.held().next().is_none()
+    /// Whether what a thread keeps of its columns has room there, if it keeps any.
+    fn fits(self, bind: &Bind<'_>, found: &Found) -> bool {
+        let func = bind.b.func();
+        match self.home {
+            Home::Registers => {
+                let room = ROOM[usize::from(self.threads < *WARPS.end())];
+                let (kept, passing) = words(func, found);
+                let fits = kept * self.each() + passing * self.lanes <= room && self.each() <= WRITTEN_OUT;
+                fits || found.held().next().is_none()
+            }
+            Home::Shared => {
+                let kept = self.kept(bind, found);
+                let all = found.held().all(|(place, _)| kept.contains(place) || !found.is_own(place.0));
+                self.rows == 1 && !kept.is_empty() && all
+            }
+            Home::Memory => self.rows == 1 && found.has_memory(),
+        }
+    }
+
+    /// What threads keep between loops; the rest goes through memory. Of what is too much for the memory of a group, what
+    /// has no memory else comes first, and what most loops use.
+    fn kept(self, bind: &Bind<'_>, found: &Found) -> Vec<Place> {
+        let mut all: Vec<(&Place, &Life)> = found.held().collect();
+        let mut left = match self.home {
+            Home::Registers => i64::MAX,
+            Home::Shared => bind.row_bytes,
+            Home::Memory => 0,
+        };
+        all.sort_by_key(|((buf, _), life)| (!found.is_own(*buf), std::cmp::Reverse(life.used.len())));
+        all.retain(|((buf, _), _)| {
+            let bytes = size(bind.b.func(), *buf) * self.threads * self.each();
+            let fits = bytes <= left;
+            left -= if fits { bytes } else { 0 };
+            fits
+        });
+        all.into_iter().map(|(place, _)| place.clone()).collect()
     }
 
     /// Columns of a thread.
     fn each(self) -> i64 {
         self.lanes * self.steps
     }
+}
+
+/// The longest rows whose columns stay in the memory of a group, of as many for each thread.
+pub(super) fn most_shared(bind: &Bind<'_>, found: &Found) -> i64 {
+    let threads = *WARPS.end();
+    bind.row_bytes / bytes(bind.b.func(), found).max(1) / threads * threads
+}
+
+/// Bytes a column that stay with threads between loops.
+fn bytes(func: &PrimFunc, found: &Found) -> i64 {
+    found.held().map(|((buf, _), _)| size(func, *buf)).sum()
 }
 
 fn size(func: &PrimFunc, buf: BufId) -> i64 {
@@ -123,7 +181,7 @@ pub(super) fn kernel(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Option
     let found = Found::of(bind, loops, body)?;
     match constant(bind.b.func(), found.columns?) {
         Some(columns) => {
-            let spread = Spread::of(bind.b.func(), &found, bind.meeting, columns)?;
+            let spread = Spread::of(bind, &found, columns)?.held(bind, &found)?;
             Some(of_rows(bind, loops, body, &found, spread))
         }
         None => lengths::kernels(bind, loops, body),
@@ -162,24 +220,31 @@ struct Row<'r, 'a> {
     /// The number of a thread in its row.
     me: ExprId,
     found: &'r Found,
-    registers: BTreeMap<Place, BufId>,
+    /// What it keeps of places between loops.
+    kept: BTreeMap<Place, BufId>,
     /// The loops over columns that have been written.
     number: usize,
 }
 
 impl<'r, 'a> Row<'r, 'a> {
     fn new(bind: &'r mut Bind<'a>, spread: Spread, me: ExprId, found: &'r Found) -> Self {
-        let mut row = Row { bind, spread, me, found, registers: BTreeMap::new(), number: 0 };
-        for (place, _) in found.held() {
-            let register = row.buffer(place.0, spread.each());
-            row.registers.insert(place.clone(), register);
+        let mut row = Row { bind, spread, me, found, kept: BTreeMap::new(), number: 0 };
+        let Spread { threads, lanes, steps, .. } = spread;
+        let (shape, scope) = match spread.home {
+            Home::Registers => (vec![spread.each()], Scope::Local),
+            Home::Shared => (vec![steps, threads, lanes], Scope::SharedDyn),
+            Home::Memory => return row,
+        };
+        for place in spread.kept(row.bind, found) {
+            let buf = row.buffer(place.0, &shape, scope);
+            row.kept.insert(place, buf);
         }
         row
     }
 
     fn turn(mut self, body: Stmt) -> Stmt {
         let body = self.stmt(body);
-        self.registers.values().rev().fold(body, |body, buf| with_alloc(*buf, body))
+        self.kept.values().rev().fold(body, |body, buf| with_alloc(*buf, body))
     }
 
     fn stmt(&mut self, stmt: Stmt) -> Stmt {
@@ -192,8 +257,8 @@ impl<'r, 'a> Row<'r, 'a> {
             None => {}
         }
         match stmt {
-            // Its elements are in registers.
-            Stmt::Alloc { buf, body } if self.registers.keys().any(|(held, _)| *held == buf) => self.stmt(*body),
+            // The threads have its elements.
+            Stmt::Alloc { buf, body } if self.kept.keys().any(|(held, _)| *held == buf) => self.stmt(*body),
             Stmt::Store { buf, .. } if !self.found.is_own(buf) => self.first(stmt),
             other => other.map_children(&mut |s| self.stmt(s)),
         }
@@ -234,27 +299,29 @@ impl<'r, 'a> Row<'r, 'a> {
         let here = |life: &Life| life.used.contains(&number);
         let (mut before, mut homes, mut apart) = (Vec::new(), BTreeMap::new(), Vec::new());
         for (place, life) in found.rows.iter().filter(|(_, life)| here(life)) {
-            let Some(register) = self.registers.get(place).copied() else {
-                let register = self.buffer(place.0, self.spread.lanes);
+            let Some(kept) = self.kept.get(place).copied() else {
+                let register = self.buffer(place.0, &[self.spread.lanes], Scope::Local);
                 apart.push(register);
                 homes.insert(place.clone(), (register, false));
                 continue;
             };
-            homes.insert(place.clone(), (register, true));
-            if life.read_first && life.used.first() == Some(&number) {
-                before.push(self.steps(|row, at| row.moved(at, place, (register, true), Move::Load)));
+            homes.insert(place.clone(), (kept, true));
+            if life.read_first() && life.used.first() == Some(&number) {
+                before.push(self.steps(|row, at| row.moved(at, place, (kept, true), Move::Load)));
             }
         }
         let all = self.steps(|row, at| {
             let mut all = Vec::new();
             for (place, life) in found.rows.iter().filter(|(_, life)| here(life)) {
-                if life.read_first && !homes[place].1 {
+                if life.read.contains(&number) && !homes[place].1 {
                     all.push(row.moved(at, place, homes[place], Move::Load));
                 }
             }
             all.push(row.lanes(LoopKind::Unrolled, |row, lane| row.element(at, lane, (l.var, &homes), body)));
-            for (place, _) in found.rows.iter().filter(|(_, life)| life.written.last() == Some(&number)) {
-                if !found.is_own(place.0) {
+            for (place, life) in found.rows.iter().filter(|(place, _)| !found.is_own(place.0)) {
+                let is_last = life.written.last() == Some(&number);
+                let passes = homes.get(place).is_some_and(|(_, kept)| !kept);
+                if is_last || passes && life.written.contains(&number) {
                     all.push(row.moved(at, place, homes[place], Move::Store));
                 }
             }
@@ -263,22 +330,40 @@ impl<'r, 'a> Row<'r, 'a> {
         Stmt::seq(before.into_iter().chain([all]))
     }
 
-    /// Registers for elements of a buffer.
-    fn buffer(&mut self, of: BufId, count: i64) -> BufId {
+    /// What holds elements of a buffer for a thread.
+    fn buffer(&mut self, of: BufId, shape: &[i64], scope: Scope) -> BufId {
         let (name, dtype) = (self.bind.b.buf(of).name.clone(), self.bind.b.buf(of).dtype);
-        self.bind.b.buffer(&format!("{name}_held"), dtype, vec![IntExpr::from(count)], Scope::Local)
+        let shape = shape.iter().map(|n| IntExpr::from(*n)).collect();
+        self.bind.b.buffer(&format!("{name}_held"), dtype, shape, scope)
+    }
+
+    /// Where a lane of a vector is in what the thread keeps.
+    fn place(&mut self, at: At, lane: ExprId) -> Vec<ExprId> {
+        let b = &mut *self.bind.b;
+        match self.spread.home {
+            Home::Registers | Home::Memory => {
+                let count = b.index(self.spread.lanes);
+                let first = b.mul(at.step, count);
+                vec![b.add(first, lane)]
+            }
+            Home::Shared => vec![at.step, self.me, lane],
+        }
     }
 
     /// Every vector of the thread's columns.
     fn steps(&mut self, body: impl FnOnce(&mut Self, At) -> Stmt) -> Stmt {
-        let Spread { columns, whole, threads, lanes, steps, .. } = self.spread;
+        let Spread { columns, home, whole, threads, lanes, steps, .. } = self.spread;
+        let turns = match home {
+            Home::Memory => self.bind.parts(columns, threads * lanes),
+            Home::Registers | Home::Shared => self.bind.b.index(steps),
+        };
         let b = &mut *self.bind.b;
         let step = b.index_var("step");
         let (s, zero) = (b.read(step), b.index(0));
-        let (count, apart, turns) = (b.index(lanes), b.index(threads), b.index(steps));
+        let (count, apart) = (b.index(lanes), b.index(threads));
         let before = b.mul(s, apart);
         let vector = b.add(before, self.me);
-        let at = At { column: b.mul(vector, count), element: b.mul(s, count) };
+        let at = At { column: b.mul(vector, count), step: s };
         let mut body = body(self, at);
         if !whole && constant(self.bind.b.func(), columns).is_some() {
             body = self.bind.below(at.column, columns, body);
@@ -298,13 +383,13 @@ impl<'r, 'a> Row<'r, 'a> {
         Stmt::loop_(lane, zero, count, kind, body)
     }
 
-    /// A vector between memory and registers, whole rows of which have one for each step.
-    fn moved(&mut self, at: At, place: &Place, (register, whole): (BufId, bool), how: Move) -> Stmt {
+    /// A vector between memory and what the thread has of it: for each step, where it keeps the row.
+    fn moved(&mut self, at: At, place: &Place, (register, kept): (BufId, bool), how: Move) -> Stmt {
         let (buf, before) = place.clone();
         self.lanes(LoopKind::Vectorized, |row, lane| {
+            let own = if kept { row.place(at, lane) } else { vec![lane] };
             let b = &mut *row.bind.b;
             let column = b.add(at.column, lane);
-            let own = vec![if whole { b.add(at.element, lane) } else { lane }];
             let memory: Vec<ExprId> = before.into_iter().chain([column]).collect();
             match how {
                 Move::Load => {
@@ -319,14 +404,15 @@ impl<'r, 'a> Row<'r, 'a> {
         })
     }
 
-    /// A loop's body in a lane, with what it reads and writes there in registers.
+    /// A loop's body in a lane, with what it reads and writes there where the thread has it.
     fn element(&mut self, at: At, lane: ExprId, (var, homes): (VarId, &Homes), body: Stmt) -> Stmt {
+        let own = self.place(at, lane);
         let b = &mut *self.bind.b;
-        let (column, element) = (b.add(at.column, lane), b.add(at.element, lane));
+        let column = b.add(at.column, lane);
         let home = |b: &Builder, buf: BufId, index: &[ExprId]| {
             let (last, before) = index.split_last()?;
             let found = homes.get(&(buf, before.to_vec())).filter(|_| *b.func().exprs.get(*last) == Expr::Var(var));
-            found.map(|(register, whole)| (*register, vec![if *whole { element } else { lane }]))
+            found.map(|(register, kept)| (*register, if *kept { own.clone() } else { vec![lane] }))
         };
         let mut map = ExprMap::new(|b: &mut Builder, e| {
             let Expr::Load { buf, index, .. } = b.func().exprs.get(e).clone() else { return e };
@@ -344,17 +430,17 @@ impl<'r, 'a> Row<'r, 'a> {
     }
 }
 
-/// The registers of places, and whether these hold whole rows or one vector.
+/// What a thread has of places, and whether it keeps that between loops: whole rows, else one vector.
 type Homes = BTreeMap<Place, (BufId, bool)>;
 
-/// Where a vector begins: in its row, and among the thread's elements.
+/// Where a vector begins in its row, and which one of the thread's it is.
 #[derive(Clone, Copy)]
 struct At {
     column: ExprId,
-    element: ExprId,
+    step: ExprId,
 }
 
-/// Between memory and registers.
+/// Between memory and what a thread has.
 #[derive(Clone, Copy)]
 enum Move {
     Load,
