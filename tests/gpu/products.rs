@@ -143,10 +143,10 @@ fn warps_multiply_halves() {
 #[test]
 fn words_multiply_bytes() {
     let cases = vec![
-        bytes("bytes_whole", [DType::I8, DType::I8], &[40, 32], &[32, 33]),
+        bytes("bytes_whole", [DType::I8, DType::I8], &[12, 32], &[32, 33]),
         bytes("bytes_left", [DType::U8, DType::U8], &[2, 6, 21], &[2, 21, 40]),
         bytes("bytes_mixed", [DType::U8, DType::I8], &[70, 18], &[18, 9]),
-        bytes("bytes_turned", [DType::I8, DType::U8], &[24, 50], &[50, 24]),
+        bytes("bytes_turned", [DType::I8, DType::U8], &[24, 30], &[30, 24]),
     ];
     let backend = crate::backend();
     for case in cases {
@@ -159,6 +159,47 @@ fn words_multiply_bytes() {
             if ptxas::path().is_some() {
                 let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
                 println!("{}: {usage:?}", case.name);
+                assert_eq!(usage.spills, 0, "{}: {usage:?}", case.name);
+            }
+        }
+    }
+}
+
+/// Weights lie in memory along the terms.
+fn bytes_transposed(name: &str, dtype: DType, [rows, terms, columns]: [i64; 3]) -> Case {
+    let mut m = Make::new(name);
+    let (x, w) = (m.input(dtype, &fixed(&[rows, terms])), swapped(&mut m, dtype, &[columns, terms]));
+    let [x, w] = [x, w].map(|it| m.element(ElementOp::Cast(DType::I32), &[it]));
+    let y = m.emit(Op::MatMul, &[x, w]);
+    m.done(&[y])
+}
+
+/// Products of bytes by warps: for every pair of signs, in both tiles, with something left over, in strict functions too.
+#[test]
+fn warps_multiply_bytes() {
+    let cases = vec![
+        bytes("bytes_wide", [DType::I8, DType::I8], &[128, 64], &[64, 128]),
+        bytes("bytes_heads", [DType::U8, DType::U8], &[2, 17, 50], &[2, 50, 40]),
+        bytes("bytes_odd", [DType::U8, DType::I8], &[67, 35], &[35, 71]),
+        bytes("bytes_swapped", [DType::I8, DType::U8], &[24, 160], &[160, 24]),
+        bytes_transposed("bytes_copied", DType::I8, [72, 208, 80]),
+        bytes_transposed("bytes_read", DType::I8, [33, 39, 21]),
+    ];
+    let backend = crate::backend();
+    for (n, case) in cases.into_iter().enumerate() {
+        let device = crate::CHIPS[n % 2];
+        let mut context = crate::context(device);
+        context.set_text("BindThreads.multiprocessors", "1").expect("a setting");
+        context.strict = n % 3 == 0;
+        let case = interpret::prepare_with(case, &context).unwrap_or_else(|why| panic!("{why}"));
+        let Some(backend) = &backend else { continue };
+        for func in case.module.prims().filter(|func| func.kind == FuncKind::Device) {
+            let (_, text) = program::kernel(&case.module, func, device, backend).expect("PTX");
+            assert!(text.contains("mma.sync.aligned.m16n8k32"), "{}\n{text}", case.name);
+            assert!(!text.contains(".local"), "{} for {device}: sums in memory\n{text}", case.name);
+            if ptxas::path().is_some() {
+                let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
+                println!("{} for {device}: {usage:?}", case.name);
                 assert_eq!(usage.spills, 0, "{}: {usage:?}", case.name);
             }
         }

@@ -21,6 +21,14 @@ pub fn products(elements: &[Bounded]) -> Bounded {
     if elements.iter().all(|element| element.is_exact()) { value } else { value.unknown() }
 }
 
+/// An `i32` with products of integers added, which wraps.
+pub fn added(to: Bounded, pairs: &[(Bounded, Bounded)]) -> Bounded {
+    let products = pairs.iter().map(|(x, y)| x.value.to_i128() * y.value.to_i128());
+    let value = Bounded::exact(Scalar::int(DType::I32, to.value.to_i128() + products.sum::<i128>()));
+    let is_exact = to.is_exact() && pairs.iter().all(|(x, y)| x.is_exact() && y.is_exact());
+    if is_exact { value } else { value.unknown() }
+}
+
 /// Elements as one i32, the first one lowest.
 pub fn word(elements: &[Bounded]) -> Bounded {
     let bits = elements.iter().rev().fold(0u64, |bits, element| {

@@ -131,13 +131,23 @@ fn is_dotted(dot: Dot, of: Ty) -> bool {
     of.elem == Elem::Scalar(if dot.is_wide() { DType::I8 } else { DType::I32 })
 }
 
-/// Whether these are what a thread gives a function of its warp: halves, and the sum of products; or an element.
+/// Whether these are what a thread gives a function of its warp: halves or integers of 8 bits, and the sum of products; or an
+/// element.
 fn is_spread(f: Warp, args: &[Ty]) -> bool {
     let halves = |ty: &Ty| matches!(ty.elem, Elem::Scalar(DType::F16 | DType::BF16));
+    let bytes = |ty: &Ty| matches!(ty.elem, Elem::Scalar(DType::I8 | DType::U8));
+    let is_wide = |ty: &Ty| ty.lanes == 16;
     let lanes: Vec<u16> = args.iter().map(|ty| ty.lanes).collect();
     f.takes(&lanes)
         && match (f, args) {
-            (Warp::LdMatrix | Warp::LdMatrixTrans, [row]) => halves(row),
+            (Warp::LdMatrix | Warp::LdMatrixTrans, [row]) => {
+                if is_wide(row) {
+                    bytes(row)
+                } else {
+                    halves(row)
+                }
+            }
+            (Warp::Mma, [a, b, c]) if is_wide(a) => bytes(a) && bytes(b) && c.elem == Elem::Scalar(DType::I32),
             (Warp::Mma | Warp::Wgmma(_), [a, b, c]) => {
                 halves(a) && a.elem == b.elem && c.elem == Elem::Scalar(DType::F32)
             }

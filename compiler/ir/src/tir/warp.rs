@@ -16,12 +16,13 @@ pub const TILE: usize = 64;
 pub enum Warp {
     /// `ldmatrix(row)`: four matrices of 8 by 8 halves. Thread `t` reads row `t % 8` of matrix `t / 8`, 8 neighbours in
     /// shared memory, and gets of each matrix `m` in its lanes `2 m` and `2 m + 1` the elements `2 (t % 4)` and
-    /// `2 (t % 4) + 1` of row `t / 4`.
+    /// `2 (t % 4) + 1` of row `t / 4`. Rows of 16 integers of 8 bits are the same with two of them for each half.
     LdMatrix,
-    /// `ldmatrix_trans(row)`: as [`Warp::LdMatrix`], each matrix transposed.
+    /// `ldmatrix_trans(row)`: as [`Warp::LdMatrix`] of halves, each matrix transposed.
     LdMatrixTrans,
-    /// `mma(a, b, c)`: `c + a b` of a tile of 16 by 8 `f32`, 16 halves deep. The products are terms of the sum, which may
-    /// be taken in any order.
+    /// `mma(a, b, c)`: `c + a b` of a tile of 16 by 8 `f32`, 16 halves deep, or of as many `i32`, 32 integers of 8 bits deep,
+    /// each operand with a sign or without. The products are terms of the sum, which may be taken in any order; sums of
+    /// integers wrap.
     Mma,
     /// `wgmma(a, b, c)`: `c + a b` of a tile of 64 by n `f32`, 64 halves deep, where n is 64, 128, 192 or 256. `a` and `b`
     /// are tiles in shared memory, all of their elements, in the order of [`of_tile`]. The product goes on by itself: until
@@ -101,8 +102,9 @@ impl Warp {
     pub fn takes(self, lanes: &[u16]) -> bool {
         let tile = (TILE * TILE) as u16;
         match self {
-            Warp::LdMatrix | Warp::LdMatrixTrans => lanes == [8],
-            Warp::Mma => lanes == [8, 4, 4],
+            Warp::LdMatrix => lanes == [8] || lanes == [16],
+            Warp::LdMatrixTrans => lanes == [8],
+            Warp::Mma => lanes == [8, 4, 4] || lanes == [16, 8, 4],
             Warp::ShuffleXor(_) => lanes == [1],
             Warp::Wgmma(_) => (1..=4).any(|n| lanes == [tile, n * tile, 32 * n]),
             Warp::WgmmaWait(_) => (1..=4).any(|n| lanes == [32 * n]),
@@ -111,10 +113,12 @@ impl Warp {
 }
 
 /// The thread whose row an element of [`Warp::LdMatrix`] comes from, and its place there: of what thread `t` gets in a lane.
-pub fn source(t: usize, lane: usize, transposed: bool) -> (usize, usize) {
-    let (matrix, long, short) = (lane / 2, t / 4, 2 * (t % 4) + lane % 2);
+/// Elements are halves, or `each` for a half.
+pub fn source(t: usize, lane: usize, transposed: bool, each: usize) -> (usize, usize) {
+    let (half, within) = (lane / each, lane % each);
+    let (matrix, long, short) = (half / 2, t / 4, 2 * (t % 4) + half % 2);
     let (row, column) = if transposed { (short, long) } else { (long, short) };
-    (8 * matrix + row, column)
+    (8 * matrix + row, column * each + within)
 }
 
 /// Row and column of what thread `t` holds of [`Warp::Mma`]'s sum in a lane.
@@ -122,14 +126,17 @@ pub fn of_sum(t: usize, lane: usize) -> (usize, usize) {
     (t / 4 + 8 * (lane / 2), 2 * (t % 4) + lane % 2)
 }
 
-/// The thread and lane that hold an element of its left operand.
-pub fn of_left(row: usize, term: usize) -> (usize, usize) {
-    (4 * (row % 8) + term % 8 / 2, 4 * (term / 8) + 2 * (row / 8) + term % 2)
+/// The thread and lane that hold an element of its left operand, of halves or of `each` for a half.
+pub fn of_left(row: usize, term: usize, each: usize) -> (usize, usize) {
+    let (half, within) = (term / each, term % each);
+    let lane = 4 * (half / 8) + 2 * (row / 8) + half % 2;
+    (4 * (row % 8) + half % 8 / 2, lane * each + within)
 }
 
-/// The thread and lane that hold an element of its right operand.
-pub fn of_right(term: usize, column: usize) -> (usize, usize) {
-    (4 * column + term % 8 / 2, 2 * (term / 8) + term % 2)
+/// The thread and lane that hold an element of its right operand, likewise.
+pub fn of_right(term: usize, column: usize, each: usize) -> (usize, usize) {
+    let (half, within) = (term / each, term % each);
+    (4 * column + half % 8 / 2, (2 * (half / 8) + half % 2) * each + within)
 }
 
 /// Row and column of what thread `t` of a warpgroup holds of [`Warp::Wgmma`]'s sum in a lane.

@@ -42,7 +42,9 @@ impl<'c> Body<'_, 'c, '_> {
         let place = self.first_of(*buf, index)?;
         let name = format!("llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{how}.b16");
         let words = ir.together(ir.intrinsic(&name, &[place.ty()], &[place]));
-        Ok(ir.bitcast(self.vector_of(words, ir.int(32), 4), ir.int(16).times(8)))
+        let half = self.prim.buffers[buf.0 as usize].dtype.size_bytes() == 2;
+        let (bits, lanes) = if half { (16, 8) } else { (8, 16) };
+        Ok(ir.bitcast(self.vector_of(words, ir.int(32), 4), ir.int(bits).times(lanes)))
     }
 
     /// What a value copies, if that goes on by itself.
@@ -75,14 +77,22 @@ impl<'c> Body<'_, 'c, '_> {
         Ok(self.cx.ir.element(cell, self.base(buf)?, at))
     }
 
-    /// A tile of 16 by 8 sums with 16 products added to each.
+    /// A tile of 16 by 8 sums with 16 products of halves added to each, or 32 of bytes.
     fn mma(&mut self, a: ExprId, b: ExprId, c: ExprId) -> Result<Value<'c>> {
         let ir = self.cx.ir;
-        // The halves of bf16 are words to the intrinsic, those of f16 vectors of two.
-        let (name, pair) = match self.prim.exprs.ty(a).elem {
-            Elem::Scalar(DType::BF16) => ("llvm.nvvm.mma.m16n8k16.row.col.bf16", ir.int(32)),
-            Elem::Scalar(DType::F16) => ("llvm.nvvm.mma.m16n8k16.row.col.f32.f32", ir.float(16).times(2)),
-            _ => return Err("a product of what are no halves".into()),
+        let elem = |e| match self.prim.exprs.ty(e).elem {
+            Elem::Scalar(dtype) => dtype,
+            Elem::Index => DType::I64,
+        };
+        // The halves of bf16, and bytes, are words to the intrinsic, those of f16 vectors of two.
+        let (name, pair, of) = match (elem(a), elem(b)) {
+            (DType::BF16, _) => ("llvm.nvvm.mma.m16n8k16.row.col.bf16", ir.int(32), ir.float(32)),
+            (DType::F16, _) => ("llvm.nvvm.mma.m16n8k16.row.col.f32.f32", ir.float(16).times(2), ir.float(32)),
+            (DType::I8, DType::I8) => ("llvm.nvvm.mma.m16n8k32.row.col.s8", ir.int(32), ir.int(32)),
+            (DType::U8, DType::U8) => ("llvm.nvvm.mma.m16n8k32.row.col.u8", ir.int(32), ir.int(32)),
+            (DType::I8, DType::U8) => ("llvm.nvvm.mma.m16n8k32.row.col.s8.u8", ir.int(32), ir.int(32)),
+            (DType::U8, DType::I8) => ("llvm.nvvm.mma.m16n8k32.row.col.u8.s8", ir.int(32), ir.int(32)),
+            _ => return Err("a product of what are neither halves nor bytes".into()),
         };
         let mut given = Vec::new();
         for (operand, words) in [(a, 4), (b, 2)] {
@@ -92,7 +102,7 @@ impl<'c> Body<'_, 'c, '_> {
         let sum = self.expr(c)?;
         given.extend((0..4).map(|n| ir.extract(sum, n)));
         let sums = ir.together(ir.intrinsic(name, &[], &given));
-        Ok(self.vector_of(sums, ir.float(32), 4))
+        Ok(self.vector_of(sums, of, 4))
     }
 
     /// What a value is in another thread of the warp, in words of 32 bits.

@@ -1,9 +1,11 @@
-//! A group makes a tile of a product of halves, of which each of its warps has a part: factors come into shared memory,
-//! some terms at a time, and warps multiply matrices that they find there, alone or four together (`warpgroups`).
+//! A group makes a tile of a product of halves or bytes, of which each of its warps has a part: factors come into shared
+//! memory, some terms at a time, and warps multiply matrices that they find there, alone or four together (`warpgroups`).
 //!
 //! While warps multiply, each thread has its part of the next terms on the way: to shared memory where these are 16 bytes
 //! side by side, else to registers. Shared memory has room for the terms of two steps, in lines of a power of two of chunks of 16 bytes, in an order that differs from line to line: what eight threads read or write at once
-//! lies in banks of its own. Sums are of `f32`; their order is that of the terms by sixteens, and free among these.
+//! lies in banks of its own. Sums of halves are of `f32`; their order is that of the terms by sixteens, and free among these.
+//! Integers of 8 bits take the place of halves by twos, in lines of terms whatever lies side by side in memory; their sums
+//! are of `i32` and wrap, so that any order gives the same bits.
 
 mod warpgroups;
 
@@ -20,10 +22,11 @@ use tenfold_ir::{DType, Scalar};
 use super::product::Product;
 use super::sums::{Sums, store, wait};
 use super::tiles::{neighbours, parts};
+use super::words::widened;
 use super::{Bind, Loop};
 use crate::tir_passes::kernel::{constant, with_alloc};
 
-/// Terms of a product of matrices, and rows or columns of two of them beside one another.
+/// Halves along the terms of a product of matrices, and rows or columns of two of them beside one another.
 const SIDE: i64 = 16;
 
 /// Rows of tiles in a strip, at most: some hundred groups, which run at once, make about as many rows of a result then as
@@ -33,13 +36,16 @@ const STRIP: i64 = 16;
 /// Halves of 16 bytes, which a thread moves at once.
 const CHUNK: i64 = 8;
 
+/// Rows of a matrix.
+const ROWS: i64 = 8;
+
 /// A tile that products may have.
 struct Tile {
     /// Rows and columns of a group.
     size: [i64; 2],
     /// Those of a warp.
     warp: [i64; 2],
-    /// Terms of a step.
+    /// Halves along the terms of a step.
     depth: i64,
     /// Steps whose terms have room in shared memory.
     stages: i64,
@@ -92,13 +98,27 @@ impl Tile {
     }
 }
 
-/// A product of halves with the tile that it gets.
+/// A product with the tile that it gets.
 pub(super) struct Tiles {
     product: Product,
-    /// The factors as halves.
-    halves: [ExprId; 2],
-    dtype: DType,
+    narrow: Narrow,
     tile: &'static Tile,
+}
+
+/// The factors of a product as they are before they are widened.
+#[derive(Clone, Copy)]
+struct Narrow {
+    factors: [ExprId; 2],
+    dtypes: [DType; 2],
+    /// What sums are of.
+    sums: DType,
+}
+
+impl Narrow {
+    /// Elements that take the place of one half.
+    fn each(self) -> i64 {
+        if self.sums == DType::I32 { 2 } else { 1 }
+    }
 }
 
 /// Numbers of a thread and of its tile.
@@ -127,6 +147,12 @@ struct Staged {
     width: i64,
     /// Whether a line holds terms.
     along_terms: bool,
+    /// Whether what lies side by side in memory is no line.
+    turned: bool,
+    dtype: DType,
+    /// Elements of a chunk, and terms of a step.
+    chunk: i64,
+    depth: i64,
     tile: &'static Tile,
 }
 
@@ -137,17 +163,18 @@ struct Parts {
 }
 
 impl Tiles {
-    /// The tiles of a product, if the nest is one of halves and large enough.
+    /// The tiles of a product, if the nest is one of halves or bytes and large enough.
     pub(super) fn find(bind: &mut Bind<'_>, outer: &[Loop], body: &Stmt) -> Option<Tiles> {
-        let multiprocessors = bind.multiprocessors.filter(|_| !bind.strict)?;
+        let multiprocessors = bind.multiprocessors?;
         let product = Product::find(bind, outer, body)?;
         let func = bind.b.func();
-        let (halves, dtype) = halves(func, &product)?;
+        let narrow = halves(func, &product).filter(|_| !bind.strict).or_else(|| bytes(func, &product))?;
         let known = |loops: &[Loop]| loops.iter().try_fold(1i64, |n, l| n.checked_mul(constant(func, l.extent)?));
         let extents = [known(&product.batch), known(&product.rows), known(&product.cols)];
         let terms = known(&product.terms);
-        let worth = extents[1..].iter().chain([&terms]).all(|n| n.is_none_or(|n| n >= SIDE));
-        let groups = bind.warpgroups && (0..2).all(|n| way(bind, &product, (n, halves[n])).copied);
+        let worth =
+            extents[1..].iter().all(|n| n.is_none_or(|n| n >= SIDE)) && terms.is_none_or(|n| n >= narrow.each() * SIDE);
+        let groups = bind.warpgroups && narrow.each() == 1 && (0..2).all(|n| way(bind, &product, (n, narrow)).copied);
         let tile = match extents {
             [Some(batch), Some(rows), Some(cols)] => {
                 let all = [batch, rows, cols, terms.unwrap_or_default()];
@@ -156,7 +183,17 @@ impl Tiles {
             }
             _ => &SMALL,
         };
-        (worth && bind.b.buf(product.acc).dtype == DType::F32).then_some(Tiles { product, halves, dtype, tile })
+        (worth && bind.b.buf(product.acc).dtype == narrow.sums).then_some(Tiles { product, narrow, tile })
+    }
+
+    /// Elements of 16 bytes.
+    fn chunk(&self) -> i64 {
+        CHUNK * self.narrow.each()
+    }
+
+    /// Terms of a step.
+    fn depth(&self) -> i64 {
+        self.tile.depth * self.narrow.each()
     }
 
     /// Sums of a thread.
@@ -201,12 +238,12 @@ impl Tiles {
         let factors = match self.tile.by {
             By::Warps => ["a", "b"]
                 .into_iter()
-                .zip(self.tile.warp)
-                .map(|(name, n)| own(name, self.dtype, n / SIDE * CHUNK))
+                .zip(self.tile.warp.into_iter().zip(self.narrow.dtypes))
+                .map(|(name, (n, dtype))| own(name, dtype, n / SIDE * self.chunk()))
                 .collect(),
             By::Warpgroups => Vec::new(),
         };
-        let buf = own("tile", DType::F32, self.sums());
+        let buf = own("tile", self.narrow.sums, self.sums());
         let staged = [self.staged(bind, here, 0), self.staged(bind, here, 1)];
         let size = |n: usize| (here.counts[n], self.tile.size[n]);
         let sums = Sums { product: &self.product, buf, rows: size(0), cols: size(1) };
@@ -223,20 +260,21 @@ impl Tiles {
     }
 
     fn staged(&self, bind: &mut Bind<'_>, here: &Here, n: usize) -> Staged {
-        let (value, width, tile) = (self.halves[n], self.tile.size[n], self.tile);
-        let Way { along_terms, copied } = way(bind, &self.product, (n, value));
+        let (value, dtype, width, tile) = (self.narrow.factors[n], self.narrow.dtypes[n], self.tile.size[n], self.tile);
+        let (chunk, depth) = (self.chunk(), self.depth());
+        let Way { along_terms, turned, copied } = way(bind, &self.product, (n, self.narrow));
         let loops = if n == 0 { self.product.rows.clone() } else { self.product.cols.clone() };
-        let elements = width * tile.depth;
+        let elements = width * depth;
         let scope = match tile.by {
             By::Warps => Scope::Shared,
             By::Warpgroups => Scope::SharedDyn,
         };
-        let mut memory = |name, size: i64, scope| bind.b.buffer(name, self.dtype, vec![IntExpr::from(size)], scope);
+        let mut memory = |name, size: i64, scope| bind.b.buffer(name, dtype, vec![IntExpr::from(size)], scope);
         let names = [["next_rows", "rows"], ["next_cols", "cols"]][n];
         let own = (!copied).then(|| memory(names[0], elements / tile.threads(), Scope::Local));
         let shared = memory(names[1], tile.stages * elements, scope);
         let (first, count) = (here.first[n], here.counts[n]);
-        Staged { value, loops, own, shared, first, count, width, along_terms, tile }
+        Staged { value, loops, own, shared, first, count, width, along_terms, turned, dtype, chunk, depth, tile }
     }
 
     /// Some terms after the others; those of the next step are on their way while warps multiply.
@@ -244,7 +282,7 @@ impl Tiles {
         let step = bind.b.index_var("step");
         let (at, zero, one) = (bind.b.read(step), bind.b.index(0), bind.b.index(1));
         let next = bind.b.add(at, one);
-        let count = bind.parts(here.terms, self.tile.depth);
+        let count = bind.parts(here.terms, self.depth());
         let last = match constant(bind.b.func(), count) {
             Some(n) => bind.b.index((n - 1).max(0)),
             None => {
@@ -278,7 +316,7 @@ impl Tiles {
         for staged in staged {
             let Some(own) = staged.own else { continue };
             all.push(self.chunks(bind, here, staged, |bind, first, line| {
-                let (from, to) = (bind.ramp(first, CHUNK), staged.place(bind, step, line));
+                let (from, to) = (bind.ramp(first, staged.chunk), staged.place(bind, step, line));
                 let value = bind.vector(own, from);
                 store(staged.shared, to, value)
             }));
@@ -298,10 +336,14 @@ impl Tiles {
         let at = bind.b.read(turn);
         let number = bind.times(at, threads);
         let number = bind.b.add(number, here.thread);
-        let line = [bind.quotient(number, staged.chunks()), bind.rest(number, staged.chunks())];
-        let own = bind.times(at, CHUNK);
+        // Threads side by side read neighbours.
+        let line = match staged.turned {
+            true => [bind.rest(number, staged.width), bind.quotient(number, staged.width)],
+            false => [bind.quotient(number, staged.chunks()), bind.rest(number, staged.chunks())],
+        };
+        let own = bind.times(at, staged.chunk);
         let body = body(bind, own, line);
-        let (zero, turns) = (bind.b.index(0), bind.b.index(staged.width * self.tile.depth / CHUNK / threads));
+        let (zero, turns) = (bind.b.index(0), bind.b.index(staged.width * staged.depth / staged.chunk / threads));
         Stmt::loop_(turn, zero, turns, LoopKind::Unrolled, body)
     }
 
@@ -309,12 +351,12 @@ impl Tiles {
     fn read(&self, bind: &mut Bind<'_>, here: &Here, (staged, own): (&Staged, BufId), step: ExprId) -> Stmt {
         self.chunks(bind, here, staged, |bind, first, line| {
             let e = bind.b.index_var("e");
-            let (lane, zero, lanes) = (bind.b.read(e), bind.b.index(0), bind.b.index(CHUNK));
+            let (lane, zero, lanes) = (bind.b.read(e), bind.b.index(0), bind.b.index(staged.chunk));
             let (inside, value) = self.element(bind, here, (staged, line), step, Some(lane));
             let to = bind.b.add(first, lane);
             let read = Stmt::loop_(e, zero, lanes, LoopKind::Vectorized, store(own, to, value));
-            let to = bind.ramp(first, CHUNK);
-            self.or_zeros(bind, inside, read, (own, to))
+            let to = bind.ramp(first, staged.chunk);
+            staged.or_zeros(bind, inside, read, (own, to))
         })
     }
 
@@ -323,16 +365,9 @@ impl Tiles {
         self.chunks(bind, here, staged, |bind, _, line| {
             let (inside, value) = self.element(bind, here, (staged, line), step, None);
             let to = staged.place(bind, step, line);
-            let copy = store(staged.shared, to, bind.chunk_of(value));
-            self.or_zeros(bind, inside, copy, (staged.shared, to))
+            let copy = store(staged.shared, to, bind.chunk_of(value, staged.chunk));
+            staged.or_zeros(bind, inside, copy, (staged.shared, to))
         })
-    }
-
-    fn or_zeros(&self, bind: &mut Bind<'_>, inside: Option<ExprId>, then: Stmt, (buf, at): (BufId, ExprId)) -> Stmt {
-        let Some(cond) = inside else { return then };
-        let none = bind.b.scalar(Scalar::zero(self.dtype));
-        let nothing = bind.b.broadcast(none, CHUNK as u16);
-        Stmt::If { cond, then: Box::new(then), otherwise: Some(Box::new(store(buf, at, nothing))) }
     }
 
     /// An element of a chunk of a factor, or its first one, and whether the chunk is inside.
@@ -344,8 +379,8 @@ impl Tiles {
         step: ExprId,
         lane: Option<ExprId>,
     ) -> (Option<ExprId>, ExprId) {
-        let base = bind.times(step, self.tile.depth);
-        let inner = bind.times(chunk, CHUNK);
+        let base = bind.times(step, staged.depth);
+        let inner = bind.times(chunk, staged.chunk);
         let moved = lane.map_or(inner, |lane| bind.b.add(inner, lane));
         let [term, place] = if staged.along_terms { [moved, line] } else { [line, moved] };
         let (term, place) = (bind.b.add(base, term), bind.b.add(staged.first, place));
@@ -367,19 +402,19 @@ impl Tiles {
         to.extend(bind.places(place, &staged.loops));
         let mut value = substitution(&to).expr(bind.b, staged.value);
         let mut inside = None;
-        let limits = [(term, here.terms, self.tile.depth), (place, staged.count, staged.width)];
+        let limits = [(term, here.terms, staged.depth), (place, staged.count, staged.width)];
         for (n, (at, limit, by)) in limits.into_iter().enumerate() {
             let along = (n == 0) == staged.along_terms;
             let divides = |of: i64| constant(bind.b.func(), limit).is_some_and(|n| n % of == 0);
             if divides(by) {
                 continue;
             }
-            let whole = !along || divides(CHUNK);
+            let whole = !along || divides(staged.chunk);
             let cond = bind.b.compare(CmpOp::Lt, if along && whole { first } else { at }, limit);
             if whole {
                 inside = Some(inside.map_or(cond, |before| bind.b.and(before, cond)));
             } else {
-                let none = bind.b.scalar(Scalar::zero(self.dtype));
+                let none = bind.b.scalar(Scalar::zero(staged.dtype));
                 value = bind.b.if_(cond, value, none);
             }
         }
@@ -408,7 +443,8 @@ impl Tiles {
             (at, bind.vector(buf, at))
         };
         let [a, b] = parts.factors;
-        let ((_, a), (_, b), (at, c)) = (read(a, down, 8), read(b, across, 4), read(parts.sums, number, 4));
+        let ((_, a), (_, b), (at, c)) =
+            (read(a, down, self.chunk()), read(b, across, self.chunk() / 2), read(parts.sums, number, 4));
         let value = bind.together(Warp::Mma, vec![a, b, c]);
         let zero = bind.b.index(0);
         let mut unrolled = |var, count: i64, body| {
@@ -420,7 +456,7 @@ impl Tiles {
         unrolled(term, self.tile.depth / SIDE, Stmt::seq(loads.into_iter().chain([products])))
     }
 
-    /// Matrices of a factor: of 16 terms, and of 16 rows or columns after the others.
+    /// Matrices of a factor: of 16 halves along the terms, and of 16 rows or columns after the others.
     fn matrices(
         &self,
         bind: &mut Bind<'_>,
@@ -430,26 +466,26 @@ impl Tiles {
     ) -> Stmt {
         let var = bind.b.index_var("n");
         let number = bind.b.read(var);
-        let (matrix, row) = (bind.quotient(here.lane, CHUNK), bind.rest(here.lane, CHUNK));
+        let (matrix, row) = (bind.quotient(here.lane, ROWS), bind.rest(here.lane, ROWS));
         // The second matrix has the next rows of the left factor, and the next terms of the right one.
         let (low, high) = (bind.rest(matrix, 2), bind.quotient(matrix, 2));
         let (of_own, of_terms) = if n == 0 { (low, high) } else { (high, low) };
-        let first = bind.times(here.warp[n], self.tile.warp[n] / CHUNK);
+        let first = bind.times(here.warp[n], self.tile.warp[n] / ROWS);
         let [mut own, mut terms] = [(number, of_own), (k, of_terms)].map(|(at, part)| {
-            let pair = bind.times(at, SIDE / CHUNK);
+            let pair = bind.times(at, SIDE / ROWS);
             bind.b.add(pair, part)
         });
         own = bind.b.add(first, own);
         let line = if staged.along_terms { &mut own } else { &mut terms };
-        *line = bind.times(*line, CHUNK);
+        *line = bind.times(*line, ROWS);
         *line = bind.b.add(*line, row);
         let place = staged.place(bind, step, if staged.along_terms { [own, terms] } else { [terms, own] });
         // A row of the left factor, and a column of the right one, has to have its terms side by side.
         let f = if staged.along_terms { Warp::LdMatrix } else { Warp::LdMatrixTrans };
         let from = bind.vector(staged.shared, place);
         let value = bind.together(f, vec![from]);
-        let first = bind.times(number, CHUNK);
-        let at = bind.ramp(first, CHUNK);
+        let first = bind.times(number, staged.chunk);
+        let at = bind.ramp(first, staged.chunk);
         let (zero, count) = (bind.b.index(0), bind.b.index(self.tile.warp[n] / SIDE));
         Stmt::loop_(var, zero, count, LoopKind::Unrolled, store(to, at, value))
     }
@@ -470,8 +506,8 @@ impl Tiles {
             let [first, rest @ ..] = parts;
             rest.into_iter().fold(first, |all, part| bind.b.add(all, part))
         };
-        let (warp, matrices) = (self.tile.warp, [SIDE, CHUNK]);
-        let row = sum([(here.warp[0], warp[0]), (m, matrices[0]), (long, 1), (high, CHUNK)]);
+        let (warp, matrices) = (self.tile.warp, [SIDE, ROWS]);
+        let row = sum([(here.warp[0], warp[0]), (m, matrices[0]), (long, 1), (high, ROWS)]);
         let col = sum([(here.warp[1], warp[1]), (n, matrices[1]), (short, 2), (low, 1)]);
         let place = (bind.b.add(here.first[0], row), bind.b.add(here.first[1], col));
         let counts = [warp[0] / matrices[0], warp[1] / matrices[1], 4];
@@ -491,13 +527,20 @@ impl Tiles {
 impl Staged {
     /// Chunks of a line in shared memory.
     fn chunks(&self) -> i64 {
-        (if self.along_terms { self.tile.depth } else { self.width }) / CHUNK
+        (if self.along_terms { self.depth } else { self.width }) / self.chunk
+    }
+
+    fn or_zeros(&self, bind: &mut Bind<'_>, inside: Option<ExprId>, then: Stmt, (buf, at): (BufId, ExprId)) -> Stmt {
+        let Some(cond) = inside else { return then };
+        let none = bind.b.scalar(Scalar::zero(self.dtype));
+        let nothing = bind.b.broadcast(none, self.chunk as u16);
+        Stmt::If { cond, then: Box::new(then), otherwise: Some(Box::new(store(buf, at, nothing))) }
     }
 
     /// Where a step begins.
     fn stage(&self, bind: &mut Bind<'_>, step: ExprId) -> ExprId {
         let stage = bind.rest(step, self.tile.stages);
-        bind.times(stage, self.width * self.tile.depth)
+        bind.times(stage, self.width * self.depth)
     }
 
     /// Where a chunk of a step lies: lines of eight chunks and more turn by one from line to line, shorter ones every other
@@ -516,9 +559,9 @@ impl Staged {
         let chunk = bind.b.binary(BinaryOp::Xor, chunk, turn);
         let first = bind.times(line, chunks);
         let number = bind.b.add(first, chunk);
-        let place = bind.times(number, CHUNK);
+        let place = bind.times(number, self.chunk);
         let first = bind.b.add(stage, place);
-        bind.ramp(first, CHUNK)
+        bind.ramp(first, self.chunk)
     }
 }
 
@@ -545,13 +588,13 @@ impl Bind<'_> {
     }
 
     /// The copy of the chunk that begins with an element.
-    fn chunk_of(&mut self, first: ExprId) -> ExprId {
+    fn chunk_of(&mut self, first: ExprId, lanes: i64) -> ExprId {
         let Expr::Load { buf, index, access } = self.b.func().exprs.get(first).clone() else { return first };
         let mut index = index;
         if let Some(last) = index.last_mut() {
-            *last = self.ramp(*last, CHUNK);
+            *last = self.ramp(*last, lanes);
         }
-        let ty = Ty { lanes: CHUNK as u16, ..self.b.ty(first) };
+        let ty = Ty { lanes: lanes as u16, ..self.b.ty(first) };
         let chunk = self.b.raw(Expr::Load { buf, index, access }, ty);
         self.b.raw(Expr::Call(Intrinsic::CopyAsync, vec![chunk], ty), ty)
     }
@@ -573,20 +616,24 @@ impl Bind<'_> {
 struct Way {
     /// In lines of terms.
     along_terms: bool,
+    /// In other lines than it has in memory.
+    turned: bool,
     /// By chunks as they lie.
     copied: bool,
 }
 
-/// How the factor of that number comes to shared memory.
-fn way(bind: &Bind<'_>, product: &Product, (n, value): (usize, ExprId)) -> Way {
-    let loops = if n == 0 { &product.rows } else { &product.cols };
-    let along_terms = neighbours(bind, value, &product.terms, loops);
-    let copied = is_copied(bind.b.func(), value, if along_terms { &product.terms } else { loops });
-    Way { along_terms, copied }
+/// How the factor of that number comes to shared memory. No instruction transposes matrices of bytes.
+fn way(bind: &Bind<'_>, product: &Product, (n, narrow): (usize, Narrow)) -> Way {
+    let (value, loops) = (narrow.factors[n], if n == 0 { &product.rows } else { &product.cols });
+    let as_it_lies = neighbours(bind, value, &product.terms, loops);
+    let along_terms = as_it_lies || narrow.each() > 1;
+    let along = if along_terms { &product.terms } else { loops };
+    let copied = is_copied(bind.b.func(), value, along, CHUNK * narrow.each());
+    Way { along_terms, turned: along_terms != as_it_lies, copied }
 }
 
 /// The factors of a product as the halves that they are of one dtype, each widened, and nothing else done with them.
-fn halves(func: &PrimFunc, product: &Product) -> Option<([ExprId; 2], DType)> {
+fn halves(func: &PrimFunc, product: &Product) -> Option<Narrow> {
     let half = |e: ExprId| match *func.exprs.get(e) {
         Expr::Cast(Ty { elem: Elem::Scalar(DType::F32), .. }, inner) => match func.exprs.ty(inner).elem {
             Elem::Scalar(dtype @ (DType::F16 | DType::BF16)) => Some((inner, dtype)),
@@ -594,15 +641,27 @@ fn halves(func: &PrimFunc, product: &Product) -> Option<([ExprId; 2], DType)> {
         },
         _ => None,
     };
-    let plain = matches!(*func.exprs.get(product.term), Expr::Binary(BinaryOp::Mul, x, y)
-        if [x, y] == [product.x, product.y] || [y, x] == [product.x, product.y]);
     let ((x, of_x), (y, of_y)) = (half(product.x)?, half(product.y)?);
-    (plain && of_x == of_y && func.loads(x) && func.loads(y)).then_some(([x, y], of_x))
+    let narrow = Narrow { factors: [x, y], dtypes: [of_x, of_y], sums: DType::F32 };
+    (is_plain(func, product) && of_x == of_y && func.loads(x) && func.loads(y)).then_some(narrow)
+}
+
+/// Likewise as integers of 8 bits, with a sign or without, each widened to 32.
+fn bytes(func: &PrimFunc, product: &Product) -> Option<Narrow> {
+    let ((x, of_x), (y, of_y)) = (widened(func, product.x)?, widened(func, product.y)?);
+    let narrow = Narrow { factors: [x, y], dtypes: [of_x, of_y], sums: DType::I32 };
+    (is_plain(func, product) && func.loads(x) && func.loads(y)).then_some(narrow)
+}
+
+/// Whether what is added is the product of both factors itself.
+fn is_plain(func: &PrimFunc, product: &Product) -> bool {
+    matches!(*func.exprs.get(product.term), Expr::Binary(BinaryOp::Mul, x, y)
+        if [x, y] == [product.x, product.y] || [y, x] == [product.x, product.y])
 }
 
 /// Whether chunks of a factor along these loops are copied as they lie: an element of a buffer whose last axis one loop
 /// walks, and whose lines are so long that every chunk begins at a multiple of its size.
-fn is_copied(func: &PrimFunc, value: ExprId, along: &[Loop]) -> bool {
+fn is_copied(func: &PrimFunc, value: ExprId, along: &[Loop], chunk: i64) -> bool {
     let (Expr::Load { buf, index, .. }, [l]) = (func.exprs.get(value), along) else { return false };
     let (Some((last, outer)), Some(data)) = (index.split_last(), func.buffers.get(buf.0 as usize)) else {
         return false;
@@ -611,7 +670,7 @@ fn is_copied(func: &PrimFunc, value: ExprId, along: &[Loop]) -> bool {
         Scope::Param | Scope::Global | Scope::Const(_) | Scope::Workspace => data.strides.is_none(),
         Scope::Local | Scope::Shared | Scope::SharedDyn | Scope::Warp | Scope::View => false,
     };
-    let whole = |n: Option<i64>| n.is_some_and(|n| n % CHUNK == 0);
+    let whole = |n: Option<i64>| n.is_some_and(|n| n % chunk == 0);
     let lines = whole(data.shape.last().and_then(|extent| extent.as_const())) && whole(constant(func, l.extent));
     let walked = *func.exprs.get(*last) == Expr::Var(l.var);
     far && lines && walked && !outer.iter().any(|i| expr_vars(func, *i).contains(&l.var))

@@ -4,7 +4,7 @@
 //! Runs on plain loops that still have an index per axis, for targets that are devices. Every statement of a kernel that
 //! touches memory becomes part of a device kernel, by the first of these rules that takes it:
 //!
-//! - a product or a convolution of halves, on a target whose warps multiply matrices: a group a tile of the result, whose
+//! - a product or a convolution of halves or bytes, on a target whose warps multiply matrices: a group a tile of the result, whose
 //!   warps have parts of it (`matrices`);
 //! - a product or a convolution that is large enough: a group a tile of the result (`tiles`);
 //! - a nest whose turns begin with such a product: that product, then the rest of the turns (`split`);
@@ -157,7 +157,7 @@ const PRODUCTS: &[Rule] = &[
     Rule {
         name: "matrices",
         key: Key::TensorCore,
-        reason: "warps multiply matrices of halves, and find them in shared memory",
+        reason: "warps multiply matrices of halves or bytes, and find them in shared memory",
         kernel: |bind, loops, body| Some(matrices::Tiles::find(bind, loops, body)?.kernel(bind)),
     },
     Rule {

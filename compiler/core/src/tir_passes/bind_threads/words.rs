@@ -43,7 +43,7 @@ impl Product {
 }
 
 /// What a factor widens, and its dtype.
-fn widened(func: &PrimFunc, factor: ExprId) -> Option<(ExprId, DType)> {
+pub(super) fn widened(func: &PrimFunc, factor: ExprId) -> Option<(ExprId, DType)> {
     let Expr::Cast(to, of) = *func.exprs.get(factor) else { return None };
     match func.exprs.ty(of).elem {
         Elem::Scalar(dtype @ (DType::I8 | DType::U8)) if to == Ty::scalar(DType::I32) => Some((of, dtype)),

@@ -7,12 +7,12 @@ use crate::DType;
 use crate::eval::{Bounded, Sum, dot};
 use crate::op::BinaryOp;
 use crate::tir::warp::{WARP, Warp, of_left, of_right, of_sum, source};
-use crate::tir::{Expr, ExprId, Intrinsic, PrimFunc, Stmt};
+use crate::tir::{Elem, Expr, ExprId, Intrinsic, PrimFunc, Stmt};
 
-/// Terms of a product of tiles.
+/// Halves of a row of a product of tiles.
 const DEPTH: usize = 16;
 
-/// What a thread gives: the lanes of each operand but a sum, and the sums that products are added to.
+/// What a thread gives: the lanes of each operand but a sum of floats, and those sums, to which products are added.
 struct Given {
     lanes: Vec<Vec<Bounded>>,
     sums: Vec<Sum>,
@@ -71,10 +71,13 @@ impl<'m> Frame<'_, 'm> {
     fn given(&mut self, stmt: &'m Stmt, f: Warp, args: &'m [ExprId]) -> Result<Given, String> {
         self.begin(stmt);
         let (halves, sums) = match f {
-            Warp::Mma => (&args[..args.len() - 1], args.last()),
-            Warp::LdMatrix | Warp::LdMatrixTrans | Warp::ShuffleXor(_) | Warp::Wgmma(_) | Warp::WgmmaWait(_) => {
-                (args, None)
-            }
+            Warp::Mma if self.is_of_floats(args) => (&args[..args.len() - 1], args.last()),
+            Warp::Mma
+            | Warp::LdMatrix
+            | Warp::LdMatrixTrans
+            | Warp::ShuffleXor(_)
+            | Warp::Wgmma(_)
+            | Warp::WgmmaWait(_) => (args, None),
         };
         let mut given = Given { lanes: Vec::new(), sums: Vec::new() };
         for arg in halves {
@@ -90,6 +93,11 @@ impl<'m> Frame<'_, 'm> {
             }
         }
         Ok(given)
+    }
+
+    /// Whether the last operand, the sums, are floats.
+    fn is_of_floats(&self, args: &[ExprId]) -> bool {
+        args.last().is_some_and(|sums| self.func.exprs.ty(*sums).elem == Elem::Scalar(DType::F32))
     }
 
     /// The sum that a lane of an expression is, as it was made.
@@ -111,7 +119,8 @@ impl<'m> Frame<'_, 'm> {
         let Expr::Load { buf, index, access } = self.func.exprs.get(row) else { return Ok(()) };
         let (at, _) = self.index(index, 0)?;
         let (view, cell) = self.cell(*buf, &at, *access)?;
-        if cell / view.unit % 8 == 0 {
+        let lanes = usize::from(self.func.exprs.ty(row).lanes);
+        if cell / view.unit % lanes as i64 == 0 {
             return Ok(());
         }
         let name = &self.func.buffers[buf.0 as usize].name;
@@ -125,20 +134,34 @@ fn made(f: Warp, t: usize, given: &[Given]) -> Result<Vec<Cell>, String> {
         let lanes = given.get(thread).and_then(|given| given.lanes.get(operand));
         lanes.and_then(|lanes| lanes.get(lane)).copied().ok_or_else(|| format!("`{}` of too few lanes", f.name()))
     };
+    let lanes = given[t].lanes.first().map_or(0, Vec::len);
+    // Elements for each half.
+    let each = lanes / 8;
     match f {
-        Warp::LdMatrix | Warp::LdMatrixTrans => (0..8)
+        Warp::LdMatrix | Warp::LdMatrixTrans => (0..lanes)
             .map(|n| {
-                let (thread, place) = source(t, n, f == Warp::LdMatrixTrans);
+                let (thread, place) = source(t, n, f == Warp::LdMatrixTrans, each);
                 Ok(Cell { value: lane(thread, 0, place)?, sum: None })
             })
             .collect(),
         Warp::ShuffleXor(bit) => Ok(vec![Cell { value: lane(t ^ bit.number() as usize, 0, 0)?, sum: None }]),
+        Warp::Mma if given[t].sums.is_empty() => (0..4)
+            .map(|n| {
+                let (row, column) = of_sum(t, n);
+                let mut all = Vec::new();
+                for term in 0..each * DEPTH {
+                    let ((x, left), (y, right)) = (of_left(row, term, each), of_right(term, column, each));
+                    all.push((lane(x, 0, left)?, lane(y, 1, right)?));
+                }
+                Ok(Cell { value: dot::added(lane(t, 2, n)?, &all), sum: None })
+            })
+            .collect(),
         Warp::Mma => (0..)
             .zip(&given[t].sums)
             .map(|(n, sum)| {
                 let (mut sum, (row, column)) = (*sum, of_sum(t, n));
                 for term in 0..DEPTH {
-                    let ((x, left), (y, right)) = (of_left(row, term), of_right(term, column));
+                    let ((x, left), (y, right)) = (of_left(row, term, 1), of_right(term, column, 1));
                     sum.add(dot::product(lane(x, 0, left)?, lane(y, 1, right)?));
                 }
                 Ok(Cell { value: sum.total(), sum: Some(sum) })
