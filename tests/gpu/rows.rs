@@ -2,7 +2,7 @@
 
 use tenfold_core::{Device, program};
 use tenfold_ir::DType;
-use tenfold_ir::op::{ElementOp, Real, ReduceOp, UnaryOp};
+use tenfold_ir::op::{BinaryOp, ElementOp, Real, ReduceOp, UnaryOp};
 use tenfold_ir::relax::Op;
 use tenfold_ir::tir::FuncKind;
 use tenfold_tests::ptxas;
@@ -61,6 +61,45 @@ fn attention_is_what_the_interpreter_admits() {
     ] {
         let made = interpret::prepare_with(attention(dtype, keys), &crate::context(device));
         assert!(made.is_ok(), "{device}: {}", made.err().unwrap_or_default());
+    }
+}
+
+/// Heads with a mask, as many queries as a dim says.
+fn masked(queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
+    let mut m = Make::new(&format!("masked_{queries}_{keys}_{depth}"));
+    let n = m.dim("N", queries, 0, 1);
+    let dtype = DType::F32;
+    let q = m.input(dtype, &[2.into(), n.clone(), depth.into()]);
+    let k = m.input(dtype, &fixed(&[2, depth, keys]));
+    let v = m.input(dtype, &fixed(&[2, keys, columns]));
+    let mask = m.input(dtype, &[n, keys.into()]);
+    let scores = m.emit(Op::MatMul, &[q, k]);
+    let scores = m.element(ElementOp::Binary(BinaryOp::Add), &[scores, mask]);
+    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
+    let y = m.emit(Op::MatMul, &[weights, v]);
+    m.done(&[y])
+}
+
+/// Attentions of `f32` are one kernel, whose results stay in registers.
+#[test]
+fn attention_is_one_kernel() {
+    let backend = crate::backend();
+    let cases =
+        [attention(DType::F32, 48), masked(37, [70, 33, 20]), masked(0, [40, 64, 64]), masked(20, [33, 128, 128])];
+    for (n, case) in cases.into_iter().enumerate() {
+        let device = crate::CHIPS[n % 2];
+        let made = interpret::prepare_with(case, &crate::context(device));
+        let case = made.unwrap_or_else(|why| panic!("{device}: {why}"));
+        let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
+        assert_eq!(kernels.len(), 1, "{} for {device}", case.name);
+        let Some(backend) = &backend else { continue };
+        let (_, text) = program::kernel(&case.module, kernels[0], device, backend).expect("PTX");
+        assert!(!text.contains(".local"), "{} for {device}: results in memory\n{text}", case.name);
+        if ptxas::path().is_some() {
+            let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
+            println!("{} for {device}: {usage:?}", case.name);
+            assert_eq!(usage.spills, 0, "{} for {device}: {usage:?}", case.name);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! end, when there are as few numbers as a result has. So scores never go through memory. Keys that have no neighbours
 //! along vectors are laid out in panels first, once for all tiles.
 
+pub(super) mod device;
 mod found;
 mod packed;
 mod plan;

@@ -34,7 +34,7 @@ use tenfold_ir::tir::{Phase, PrimFunc, structural_hash};
 
 use crate::CompileError;
 use crate::pass::{ConfigKey, FlagKey, Pass, PassContext, PassPhase, Remark, TextKey};
-use crate::target::Target;
+use crate::target::{Device, Target};
 use crate::tune::{Answers, Asked, Decisions, Point};
 use machine::Machine;
 
@@ -120,10 +120,13 @@ const RULES: &[Rule] = &[
 ];
 
 fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
-    let Some(machine) = Machine::of(&context.target) else { return Ok(func) };
     if func.phase != Phase::Blocks || func.exported || func.skip_optimization {
         return Ok(func);
     }
+    if let Some(device) = context.target.device {
+        return Ok(on_device(func, device, context));
+    }
+    let Some(machine) = Machine::of(&context.target) else { return Ok(func) };
     let mut asked = context.asked(Point::Schedule, &func, || hash(module, &func))?;
     let rules: Vec<&Rule> = RULES.iter().filter(|rule| rule.name != "winograd" || context.flag(&WINOGRAD)).collect();
     let mut scheduled = scheduled(&rules, module, &func, &machine, &asked);
@@ -151,6 +154,16 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
         None => Remark::missed(PASS.info.name, &func.name, String::new(), "no rule takes it"),
     });
     Ok(scheduled.map_or(func, |(_, taken)| threads::offered(taken.func, &context.target)))
+}
+
+/// The kernel of a device, of which `BindThreads` makes all but those that are several nests in one.
+fn on_device(func: PrimFunc, device: Device, context: &PassContext) -> PrimFunc {
+    let Some(taken) = attention::device::apply(&func, device).filter(|_| !context.strict) else { return func };
+    context.remark(|| {
+        let why = "scores of a tile of queries stay in registers and shared memory from one product to the other";
+        Remark::applied(PASS.info.name, &func.name, "rule `attention`".into(), why).with(taken.chosen.clone())
+    });
+    taken.func
 }
 
 /// The kernel by the rule that is wanted, else by the first that takes it.
@@ -194,6 +207,9 @@ pub(crate) enum Fit {
 /// Whether a kernel is an attention that the target has a schedule for: together its stages then need less memory than
 /// each for itself.
 pub(crate) fn attention(func: &PrimFunc, context: &PassContext) -> Fit {
+    if let Some(device) = context.target.device {
+        return if context.strict { Fit::Other } else { attention::device::fit(func, device) };
+    }
     match Machine::of(&context.target).filter(|machine| !context.strict && !machine.small) {
         Some(machine) => attention::fit(func, &machine),
         None => Fit::Other,

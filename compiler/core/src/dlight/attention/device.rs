@@ -1,0 +1,500 @@
+//! An attention on devices whose warps exchange values: a group has a tile of queries, and goes over blocks of keys.
+//!
+//! Queries stay in shared memory, keys and values come there block by block. A thread has some queries with every eighth
+//! key, and every eighth element of their results, so that the eight threads of a query are neighbours in a warp and find
+//! its greatest score by exchanges. Weights go from the scores of a block to its values through shared memory: neither ever
+//! lies in memory as a whole.
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
+use tenfold_ir::tir::{
+    Bit, BufId, Builder, ExprId, Intrinsic, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty, VarId, Viewer,
+    Warp, verify_bounds,
+};
+use tenfold_ir::{DType, Scalar};
+
+use super::found::{self, Attention, Unseen};
+use crate::dlight::emit::{Places, at, each, load, plus, times};
+use crate::dlight::{Chosen, Fit, Taken};
+use crate::fuse::import::cleaned;
+use crate::fuse::stage::{Iter, Staged};
+use crate::target::Device;
+
+/// Threads of a group, and of a query.
+const THREADS: i64 = 128;
+const ACROSS: i64 = 8;
+
+/// Queries of a group, of a thread, and threads from one of these to the next.
+const ROWS: i64 = 64;
+const OWN: i64 = ROWS * ACROSS / THREADS;
+const DOWN: i64 = ROWS / OWN;
+
+/// Keys of a block, and of a thread.
+const KEYS: i64 = 32;
+const SOME: i64 = KEYS / ACROSS;
+
+/// Queries and keys from which on a group has enough to do.
+const LEAST: i64 = 16;
+
+/// The longest query and value: what a thread has of results stays in registers.
+const LONGEST: i64 = 128;
+
+/// Groups along the axes of batches and heads.
+const GROUPS: i64 = 65_535;
+
+/// The kernel; nothing where it is no attention.
+pub(in crate::dlight) fn apply(func: &PrimFunc, device: Device) -> Option<Taken> {
+    scheduled(func, device)?.ok()
+}
+
+/// Whether a kernel is an attention, and if so whether the device has a schedule for it.
+pub(in crate::dlight) fn fit(func: &PrimFunc, device: Device) -> Fit {
+    match scheduled(func, device) {
+        Some(Ok(_)) => Fit::Fits,
+        Some(Err(why)) => Fit::Refused(why),
+        None => Fit::Other,
+    }
+}
+
+fn scheduled(func: &PrimFunc, device: Device) -> Option<Result<Taken, &'static str>> {
+    // Shaders have no warps, and keep separate kernels.
+    let mut staged = Staged::of(func).filter(|_| device.is_ptx())?;
+    let found = found::attention(&mut staged)?;
+    Some(sizes(staged.b.func(), &found, device).and_then(|sizes| {
+        let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&written(staged.b, &found, sizes)) };
+        let chosen: Chosen = vec![("tile", format!("{ROWS} queries x {KEYS} keys"))];
+        let proven = verify_bounds(&func).is_empty();
+        if proven { Ok(Taken { func, chosen }) } else { Err("an index of it is not proven in tiles") }
+    }))
+}
+
+/// Lengths that are numbers.
+#[derive(Clone, Copy)]
+struct Sizes {
+    /// Of queries and keys.
+    depth: i64,
+    /// Of values.
+    columns: i64,
+}
+
+impl Sizes {
+    /// From one query or key to the next in shared memory: neighbours are in other banks.
+    fn pitch(self) -> i64 {
+        self.depth | 1
+    }
+
+    /// Elements of a result that a thread has.
+    fn own(self) -> i64 {
+        (self.columns + ACROSS - 1) / ACROSS
+    }
+
+    /// Elements in shared memory: queries, keys, values, weights.
+    fn shared(self) -> [i64; 4] {
+        [ROWS * self.pitch(), KEYS * self.pitch(), KEYS * self.own() * ACROSS, ROWS * KEYS]
+    }
+}
+
+/// The sizes for a device, or why there are none.
+fn sizes(func: &PrimFunc, found: &Attention, device: Device) -> Result<Sizes, &'static str> {
+    let number = |iter: &Iter| Viewer::new(func).int(iter.extent).as_const();
+    let few = |n: Option<i64>| n.is_some_and(|n| n < LEAST);
+    let Some((depth, columns)) = number(&found.depth).zip(number(&found.column)) else {
+        return Err("the length of queries or values is no number");
+    };
+    if depth.max(columns) > LONGEST || depth.min(columns) < 1 {
+        return Err("registers do not hold results of such a length");
+    }
+    if found.dtype != DType::F32 {
+        return Err("groups have no tiles of such elements");
+    }
+    if found.row.as_ref().is_none_or(|row| few(number(row))) || few(number(&found.key)) {
+        return Err("so few queries or keys leave threads of a group idle");
+    }
+    let counted = |iter: &Iter| number(iter).is_some_and(|n| (1..=GROUPS).contains(&n));
+    if found.outer.len() > 2 || !found.outer.iter().all(counted) {
+        return Err("a launch has no two axes for its batches and heads");
+    }
+    let sizes = Sizes { depth, columns };
+    let bytes = sizes.shared().iter().map(|n| 4 * (n + THREADS)).sum::<i64>();
+    if bytes <= device.row_bytes() { Ok(sizes) } else { Err("shared memory does not hold a tile of it") }
+}
+
+/// Loops over groups and threads, and what a thread does.
+fn written(mut b: Builder, found: &Attention, sizes: Sizes) -> PrimFunc {
+    let zero = b.index(0);
+    let rows = found.row.as_ref().map_or(IntExpr::from(1), |row| Viewer::new(b.func()).int(row.extent));
+    // A launch has a group, whatever there is for it to do.
+    let tiles = (&rows + &IntExpr::from(ROWS - 1)).floor_div(&IntExpr::from(ROWS)).maximum(&IntExpr::from(1));
+    let (tile, thread) = (b.index_var("tile"), b.index_var("thread"));
+    let (t, me) = (b.read(tile), b.read(thread));
+    let mut places = Places::new();
+    let mut around = vec![(tile, b.int_expr(&tiles), ThreadAxis::Block(0))];
+    for (axis, iter) in (1..).zip(&found.outer) {
+        let var = b.index_var("outer");
+        places.insert(iter.var, b.read(var));
+        around.push((var, iter.extent, ThreadAxis::Block(axis)));
+    }
+    let threads = b.index(THREADS);
+    around.push((thread, threads, ThreadAxis::Thread(0)));
+    let (across, down) = (part(&mut b, BinaryOp::RemEuclid, me, ACROSS), part(&mut b, BinaryOp::DivEuclid, me, ACROSS));
+    let first = times(&mut b, t, ROWS);
+    b.open_scope();
+    let group = Group::new(&mut b, found, sizes, Here { places, thread: me, across, down, first });
+    group.run(&mut b);
+    let body = b.close_scope();
+    let body = around
+        .into_iter()
+        .rev()
+        .fold(body, |body, (var, extent, axis)| Stmt::loop_(var, zero, extent, LoopKind::ThreadBound(axis), body));
+    b.push(body);
+    b.finish()
+}
+
+/// Numbers of a thread, and what stands for batches and heads.
+struct Here {
+    places: Places,
+    thread: ExprId,
+    /// Among the threads of its queries, and among the queries of a tile.
+    across: ExprId,
+    down: ExprId,
+    /// The first query of the tile.
+    first: ExprId,
+}
+
+/// A group with what it shares, and what each thread has for itself.
+struct Group<'a> {
+    found: &'a Attention,
+    sizes: Sizes,
+    here: Here,
+    queries: BufId,
+    keys: BufId,
+    values: BufId,
+    weights: BufId,
+    /// Of each query and key or element of a thread.
+    scores: BufId,
+    sums: BufId,
+    /// Of each query: the greatest score, the sum of weights, what is taken from scores, what earlier sums become, and what
+    /// another thread has.
+    greatest: BufId,
+    total: BufId,
+    base: BufId,
+    scale: BufId,
+    other: BufId,
+}
+
+impl<'a> Group<'a> {
+    fn new(b: &mut Builder, found: &'a Attention, sizes: Sizes, here: Here) -> Self {
+        let mut shared = |name, n: i64| {
+            let shape = vec![((n + THREADS - 1) / THREADS).into(), THREADS.into()];
+            b.alloc(name, found.dtype, shape, Scope::SharedDyn)
+        };
+        let [q, k, v, w] = sizes.shared();
+        let (queries, keys, values) = (shared("queries", q), shared("keys", k), shared("values", v));
+        let weights = shared("weights", w);
+        let mut own = |name, n: i64| b.alloc(name, found.dtype, vec![n.into()], Scope::Local);
+        let (scores, sums) = (own("scores", OWN * SOME), own("sums", OWN * sizes.own()));
+        let (greatest, total, base) = (own("greatest", OWN), own("total", OWN), own("base", OWN));
+        let (scale, other) = (own("scale", OWN), own("other", OWN));
+        Group { found, sizes, here, queries, keys, values, weights, scores, sums, greatest, total, base, scale, other }
+    }
+
+    fn run(&self, b: &mut Builder) {
+        let (zero, least) = (self.number(b, Scalar::zero), self.number(b, Scalar::least));
+        let rows = self.rows(b);
+        let (found, depth, columns) = (self.found, self.sizes.depth, self.sizes.columns);
+        own(b, OWN, &mut |b, i| {
+            b.store(self.greatest, vec![i], least);
+            b.store(self.total, vec![i], zero);
+        });
+        own(b, OWN * self.sizes.own(), &mut |b, e| b.store(self.sums, vec![e], zero));
+        let row = found.row.as_ref().map(|row| row.var);
+        let queries = Fill { to: self.queries, of: found.query, own: row, along: found.depth.var };
+        let pitch = self.sizes.pitch();
+        self.fill(b, &queries, [ROWS, pitch, depth], (self.here.first, rows));
+        let keys = Viewer::new(b.func()).int(found.key.extent);
+        let blocks = (&keys + &IntExpr::from(KEYS - 1)).floor_div(&IntExpr::from(KEYS));
+        let count = found.key.extent;
+        each(b, "block", &blocks, LoopKind::Serial, &mut |b, n| {
+            let first = times(b, n, KEYS);
+            // Behind the block before this one.
+            wait(b);
+            let keys = Fill { to: self.keys, of: found.keys, own: Some(found.key.var), along: found.depth.var };
+            self.fill(b, &keys, [KEYS, pitch, depth], (first, count));
+            let wide = self.sizes.own() * ACROSS;
+            let values = Fill { to: self.values, of: found.values, own: Some(found.key.var), along: found.column.var };
+            self.fill(b, &values, [KEYS, wide, columns], (first, count));
+            wait(b);
+            self.scores(b, first);
+            self.weights(b);
+            wait(b);
+            self.results(b);
+        });
+        self.divided(b, &keys);
+    }
+
+    fn number(&self, b: &mut Builder, of: fn(DType) -> Scalar) -> ExprId {
+        b.scalar(of(self.found.dtype))
+    }
+
+    /// How many queries there are.
+    fn rows(&self, b: &mut Builder) -> ExprId {
+        self.found.row.as_ref().map_or_else(|| b.index(1), |row| row.extent)
+    }
+
+    /// The number of a thread's query.
+    fn row(&self, b: &mut Builder, i: ExprId) -> ExprId {
+        let own = self.in_tile(b, i);
+        plus(b, self.here.first, own)
+    }
+
+    fn in_tile(&self, b: &mut Builder, i: ExprId) -> ExprId {
+        let far = times(b, i, DOWN);
+        plus(b, self.here.down, far)
+    }
+
+    /// The place among all of a key, or of an element, that a thread has.
+    fn in_block(&self, b: &mut Builder, j: ExprId) -> ExprId {
+        let far = times(b, j, ACROSS);
+        plus(b, self.here.across, far)
+    }
+
+    /// All threads bring some lines, each of `width` elements, `pitch` apart, to shared memory; zeros where there are none.
+    fn fill(&self, b: &mut Builder, fill: &Fill, [lines, pitch, width]: [i64; 3], (first, count): (ExprId, ExprId)) {
+        let turns = IntExpr::from((lines * pitch + THREADS - 1) / THREADS);
+        each(b, "turn", &turns, LoopKind::Serial, &mut |b, turn| {
+            let number = times(b, turn, THREADS);
+            let number = plus(b, number, self.here.thread);
+            let line = part(b, BinaryOp::DivEuclid, number, pitch);
+            let along = part(b, BinaryOp::RemEuclid, number, pitch);
+            let own = plus(b, first, line);
+            let mut places = self.here.places.clone();
+            places.insert(fill.along, along);
+            places.extend(fill.own.map(|var| (var, own)));
+            let value = at(b, fill.of, &places, None);
+            let (width, zero) = (b.index(width), self.number(b, Scalar::zero));
+            let (has_line, has_place) = (b.compare(CmpOp::Lt, own, count), b.compare(CmpOp::Lt, along, width));
+            let value = b.if_(has_place, value, zero);
+            let value = b.if_(has_line, value, zero);
+            b.store(fill.to, vec![turn, self.here.thread], value);
+        });
+    }
+
+    /// Products of lines of two operands, added to what each pair of a thread's has: `rows` by `columns` of them.
+    fn products(&self, b: &mut Builder, to: BufId, terms: i64, columns: i64, of: &mut Operands<'_>) {
+        each(b, "k", &terms.into(), LoopKind::Serial, &mut |b, k| {
+            let mut own = |name, n: i64| b.alloc(name, self.found.dtype, vec![n.into()], Scope::Local);
+            let (left, right) = (own("left", OWN), own("right", columns));
+            self::own(b, OWN, &mut |b, i| {
+                let value = of(b, true, i, k);
+                b.store(left, vec![i], value);
+            });
+            self::own(b, columns, &mut |b, j| {
+                let value = of(b, false, j, k);
+                b.store(right, vec![j], value);
+            });
+            pairs(b, columns, &mut |b, i, j, at| {
+                let (x, y, old) = (load(b, left, &[i]), load(b, right, &[j]), load(b, to, &[at]));
+                let product = b.mul(x, y);
+                let new = b.add(old, product);
+                b.store(to, vec![at], new);
+            });
+        });
+    }
+
+    /// Scores of a block of keys, and the greatest of them so far.
+    fn scores(&self, b: &mut Builder, first: ExprId) {
+        let (zero, pitch) = (self.number(b, Scalar::zero), self.sizes.pitch());
+        own(b, OWN * SOME, &mut |b, e| b.store(self.scores, vec![e], zero));
+        self.products(b, self.scores, self.sizes.depth, SOME, &mut |b, is_query, n, d| {
+            let (from, line) = match is_query {
+                true => (self.queries, self.in_tile(b, n)),
+                false => (self.keys, self.in_block(b, n)),
+            };
+            let number = times(b, line, pitch);
+            let number = plus(b, number, d);
+            let place = slot(b, number);
+            load(b, from, &place)
+        });
+        let rows = self.rows(b);
+        pairs(b, SOME, &mut |b, i, j, e| {
+            let (row, own) = (self.row(b, i), self.in_block(b, j));
+            let key = plus(b, first, own);
+            let mut places = self.here.places.clone();
+            places.insert(self.found.key.var, key);
+            places.extend(self.found.row.as_ref().map(|iter| (iter.var, row)));
+            let dot = load(b, self.scores, &[e]);
+            let score = at(b, self.found.score, &places, Some((self.found.dot, dot)));
+            let (has_row, has_key) =
+                (b.compare(CmpOp::Lt, row, rows), b.compare(CmpOp::Lt, key, self.found.key.extent));
+            let least = self.number(b, Scalar::least);
+            let score = b.if_(has_row, score, least);
+            let score = b.if_(has_key, score, least);
+            b.store(self.scores, vec![e], score);
+        });
+    }
+
+    /// Scores become weights; what is known of a query so far goes by the greatest score.
+    fn weights(&self, b: &mut Builder) {
+        let least = self.number(b, Scalar::least);
+        own(b, OWN, &mut |b, i| b.store(self.base, vec![i], least));
+        pairs(b, SOME, &mut |b, i, _, e| {
+            let (most, score) = (load(b, self.base, &[i]), load(b, self.scores, &[e]));
+            let most = b.binary(BinaryOp::Max, most, score);
+            b.store(self.base, vec![i], most);
+        });
+        self.exchanged(b, self.base, BinaryOp::Max);
+        own(b, OWN, &mut |b, i| self.rescale(b, i));
+        pairs(b, SOME, &mut |b, i, _, e| {
+            let (score, base) = (load(b, self.scores, &[e]), load(b, self.base, &[i]));
+            let shifted = b.sub(score, base);
+            let power = b.unary(UnaryOp::Exp, shifted);
+            b.store(self.scores, vec![e], power);
+            let (power, total) = (load(b, self.scores, &[e]), load(b, self.total, &[i]));
+            let total = b.add(total, power);
+            b.store(self.total, vec![i], total);
+            b.store(self.weights, vec![e, self.here.thread], power);
+        });
+    }
+
+    /// What all threads of a query make of what each has.
+    fn exchanged(&self, b: &mut Builder, of: BufId, op: BinaryOp) {
+        for bit in Bit::ALL.into_iter().filter(|bit| bit.number() < ACROSS) {
+            own(b, OWN, &mut |b, i| {
+                let value = load(b, of, &[i]);
+                let given = b.call(Intrinsic::Warp(Warp::ShuffleXor(bit)), vec![value], Ty::scalar(self.found.dtype));
+                b.store(self.other, vec![i], given);
+                let (value, other) = (load(b, of, &[i]), load(b, self.other, &[i]));
+                let both = b.binary(op, value, other);
+                b.store(of, vec![i], both);
+            });
+        }
+    }
+
+    /// The greatest score so far, 0 in its place where all are masked, and what it makes of earlier weights.
+    fn rescale(&self, b: &mut Builder, i: ExprId) {
+        let (before, top) = (load(b, self.greatest, &[i]), load(b, self.base, &[i]));
+        let now = b.binary(BinaryOp::Max, before, top);
+        b.store(self.base, vec![i], now);
+        let (now, zero, least) =
+            (load(b, self.base, &[i]), self.number(b, Scalar::zero), self.number(b, Scalar::least));
+        let masked = b.compare(CmpOp::Eq, now, least);
+        let base = b.select(masked, zero, now);
+        let before = load(b, self.greatest, &[i]);
+        let shifted = b.sub(before, base);
+        let scale = b.unary(UnaryOp::Exp, shifted);
+        b.store(self.scale, vec![i], scale);
+        b.store(self.greatest, vec![i], now);
+        b.store(self.base, vec![i], base);
+        let (total, scale) = (load(b, self.total, &[i]), load(b, self.scale, &[i]));
+        let total = b.mul(total, scale);
+        b.store(self.total, vec![i], total);
+    }
+
+    /// Values of a block, added up with its weights.
+    fn results(&self, b: &mut Builder) {
+        let each_of = self.sizes.own();
+        pairs(b, each_of, &mut |b, i, _, e| {
+            let (old, scale) = (load(b, self.sums, &[e]), load(b, self.scale, &[i]));
+            let sum = b.mul(old, scale);
+            b.store(self.sums, vec![e], sum);
+        });
+        self.products(b, self.sums, KEYS, each_of, &mut |b, is_weight, n, key| {
+            if is_weight {
+                // Where the thread that has the query and every eighth key has put it.
+                let (j, across) =
+                    (part(b, BinaryOp::DivEuclid, key, ACROSS), part(b, BinaryOp::RemEuclid, key, ACROSS));
+                let (line, thread) = (times(b, n, SOME), times(b, self.here.down, ACROSS));
+                let place = [plus(b, line, j), plus(b, thread, across)];
+                return load(b, self.weights, &place);
+            }
+            let (line, own) = (times(b, key, each_of * ACROSS), self.in_block(b, n));
+            let number = plus(b, line, own);
+            let place = slot(b, number);
+            load(b, self.values, &place)
+        });
+    }
+
+    /// Results divided by the sums of weights, and written. Of no keys the sum is 0.
+    fn divided(&self, b: &mut Builder, keys: &IntExpr) {
+        self.exchanged(b, self.total, BinaryOp::Add);
+        own(b, OWN, &mut |b, i| {
+            let (one, mut sum) = (self.number(b, Scalar::one), load(b, self.total, &[i]));
+            if self.found.unseen == Unseen::Zeros {
+                sum = b.binary(BinaryOp::Max, sum, one);
+            }
+            if keys.as_const().is_none() {
+                let (count, none) = (b.int_expr(keys), b.index(0));
+                let empty = b.compare(CmpOp::Le, count, none);
+                sum = b.select(empty, one, sum);
+            }
+            let inverse = b.div(one, sum);
+            b.store(self.scale, vec![i], inverse);
+        });
+        let (rows, columns) = (self.rows(b), b.index(self.sizes.columns));
+        pairs(b, self.sizes.own(), &mut |b, i, j, e| {
+            let (row, column) = (self.row(b, i), self.in_block(b, j));
+            let (has_row, has_column) = (b.compare(CmpOp::Lt, row, rows), b.compare(CmpOp::Lt, column, columns));
+            let cond = b.and(has_row, has_column);
+            b.open_scope();
+            self.write(b, (i, e), row, column);
+            let then = Box::new(b.close_scope());
+            b.push(Stmt::If { cond, then, otherwise: None });
+        });
+    }
+
+    /// Writes one element of the result.
+    fn write(&self, b: &mut Builder, (i, e): (ExprId, ExprId), row: ExprId, column: ExprId) {
+        let (out, index, value) = &self.found.out;
+        let mut places = self.here.places.clone();
+        places.insert(self.found.column.var, column);
+        places.extend(self.found.row.as_ref().map(|iter| (iter.var, row)));
+        let (sum, inverse) = (load(b, self.sums, &[e]), load(b, self.scale, &[i]));
+        let result = b.mul(sum, inverse);
+        let value = at(b, *value, &places, Some((self.found.sum, result)));
+        let index = index.iter().map(|e| at(b, *e, &places, None)).collect();
+        b.store(*out, index, value);
+    }
+}
+
+/// An element of the left or right operand of a thread's pairs, by its number there and the term.
+type Operands<'f> = dyn FnMut(&mut Builder, bool, ExprId, ExprId) -> ExprId + 'f;
+
+/// What comes to shared memory, by the iterators over its lines and along them.
+struct Fill {
+    to: BufId,
+    of: ExprId,
+    own: Option<VarId>,
+    along: VarId,
+}
+
+/// All threads of the group wait for each other.
+fn wait(b: &mut Builder) {
+    b.push(Stmt::Barrier(Scope::SharedDyn.into()));
+}
+
+/// Something for each of so many that a thread has.
+fn own(b: &mut Builder, n: i64, f: &mut dyn FnMut(&mut Builder, ExprId)) {
+    each(b, "i", &n.into(), LoopKind::Unrolled, f);
+}
+
+/// Something for each pair of a thread's queries and so many others, with its number among all.
+fn pairs(b: &mut Builder, columns: i64, f: &mut dyn FnMut(&mut Builder, ExprId, ExprId, ExprId)) {
+    own(b, OWN, &mut |b, i| {
+        own(b, columns, &mut |b, j| {
+            let line = times(b, i, columns);
+            let number = plus(b, line, j);
+            f(b, i, j, number);
+        });
+    });
+}
+
+/// The place of an element in shared memory that threads have filled side by side.
+fn slot(b: &mut Builder, number: ExprId) -> [ExprId; 2] {
+    [part(b, BinaryOp::DivEuclid, number, THREADS), part(b, BinaryOp::RemEuclid, number, THREADS)]
+}
+
+/// A quotient or remainder by a number.
+fn part(b: &mut Builder, op: BinaryOp, of: ExprId, by: i64) -> ExprId {
+    let by = b.index(by);
+    b.binary(op, of, by)
+}
