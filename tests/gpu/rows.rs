@@ -65,10 +65,9 @@ fn attention_is_what_the_interpreter_admits() {
 }
 
 /// Heads with a mask, as many queries as a dim says.
-fn masked(queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
-    let mut m = Make::new(&format!("masked_{queries}_{keys}_{depth}"));
+fn masked(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
+    let mut m = Make::new(&format!("masked_{}_{queries}_{keys}_{depth}", dtype.name()));
     let n = m.dim("N", queries, 0, 1);
-    let dtype = DType::F32;
     let q = m.input(dtype, &[2.into(), n.clone(), depth.into()]);
     let k = m.input(dtype, &fixed(&[2, depth, keys]));
     let v = m.input(dtype, &fixed(&[2, keys, columns]));
@@ -84,8 +83,12 @@ fn masked(queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
 #[test]
 fn attention_is_one_kernel() {
     let backend = crate::backend();
-    let cases =
-        [attention(DType::F32, 48), masked(37, [70, 33, 20]), masked(0, [40, 64, 64]), masked(20, [33, 128, 128])];
+    let cases = [
+        attention(DType::F32, 48),
+        masked(DType::F32, 37, [70, 33, 20]),
+        masked(DType::F32, 0, [40, 64, 64]),
+        masked(DType::F32, 20, [33, 128, 128]),
+    ];
     for (n, case) in cases.into_iter().enumerate() {
         let device = crate::CHIPS[n % 2];
         let made = interpret::prepare_with(case, &crate::context(device));
@@ -101,6 +104,40 @@ fn attention_is_one_kernel() {
             assert_eq!(usage.spills, 0, "{} for {device}: {usage:?}", case.name);
         }
     }
+}
+
+/// Attentions of halves whose lengths warps multiply are one kernel.
+#[test]
+fn attention_of_halves_is_one_kernel() {
+    let backend = crate::backend();
+    let cases = [rows_of_keys(DType::F16, 37, [70, 32, 48]), rows_of_keys(DType::BF16, 80, [40, 64, 64])];
+    for (n, case) in cases.into_iter().enumerate() {
+        let device = crate::CHIPS[n % 2];
+        let made = interpret::prepare_with(case, &crate::context(device));
+        let case = made.unwrap_or_else(|why| panic!("{device}: {why}"));
+        let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
+        assert_eq!(kernels.len(), 1, "{} for {device}", case.name);
+        let Some(backend) = &backend else { continue };
+        let (_, text) = program::kernel(&case.module, kernels[0], device, backend).expect("PTX");
+        assert!(text.contains("mma.sync") && !text.contains(".local"), "{} for {device}\n{text}", case.name);
+        if ptxas::path().is_some() {
+            let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
+            println!("{} for {device}: {usage:?}", case.name);
+            assert_eq!(usage.spills, 0, "{} for {device}: {usage:?}", case.name);
+        }
+    }
+}
+
+/// Heads whose keys lie in rows, as values do.
+fn rows_of_keys(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
+    let mut m = Make::new(&format!("keys_{}_{queries}_{keys}_{depth}", dtype.name()));
+    let q = m.input(dtype, &fixed(&[2, queries, depth]));
+    let [k, v] = [depth, columns].map(|length| m.input(dtype, &fixed(&[2, keys, length])));
+    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
+    let scores = m.emit(Op::MatMul, &[q, turned]);
+    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
+    let y = m.emit(Op::MatMul, &[weights, v]);
+    m.done(&[y])
 }
 
 /// Every thread's turn between barriers, every exchange in a warp, and that no two threads race.

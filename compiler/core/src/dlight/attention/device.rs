@@ -1,24 +1,28 @@
 //! An attention on devices whose warps exchange values: a group has a tile of queries, and goes over blocks of keys.
 //!
-//! Queries stay in shared memory, keys and values come there block by block. A thread has some queries with every eighth
+//! Of `f32`, queries stay in shared memory, keys and values come there block by block. A thread has some queries with every eighth
 //! key, and every eighth element of their results, so that the eight threads of a query are neighbours in a warp and find
 //! its greatest score by exchanges. Weights go from the scores of a block to its values through shared memory: neither ever
-//! lies in memory as a whole.
+//! lies in memory as a whole. Of halves, warps multiply matrices (`halves`).
+
+mod halves;
+mod online;
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
+use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{
-    Bit, BufId, Builder, ExprId, Intrinsic, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty, VarId, Viewer,
-    Warp, verify_bounds,
+    BufId, Builder, ExprId, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer, verify_bounds,
 };
 use tenfold_ir::{DType, Scalar};
 
-use super::found::{self, Attention, Unseen};
+use super::found::{self, Attention};
 use crate::dlight::emit::{Places, at, each, load, plus, times};
 use crate::dlight::{Chosen, Fit, Taken};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::{Iter, Staged};
 use crate::target::Device;
+use halves::Halves;
+use online::Online;
 
 /// Threads of a group, and of a query.
 const THREADS: i64 = 128;
@@ -62,7 +66,8 @@ fn scheduled(func: &PrimFunc, device: Device) -> Option<Result<Taken, &'static s
     let found = found::attention(&mut staged)?;
     Some(sizes(staged.b.func(), &found, device).and_then(|sizes| {
         let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&written(staged.b, &found, sizes)) };
-        let chosen: Chosen = vec![("tile", format!("{ROWS} queries x {KEYS} keys"))];
+        let keys = if sizes.halves.is_some() { halves::KEYS } else { KEYS };
+        let chosen: Chosen = vec![("tile", format!("{ROWS} queries x {keys} keys"))];
         let proven = verify_bounds(&func).is_empty();
         if proven { Ok(Taken { func, chosen }) } else { Err("an index of it is not proven in tiles") }
     }))
@@ -75,6 +80,8 @@ struct Sizes {
     depth: i64,
     /// Of values.
     columns: i64,
+    /// What warps multiply, if that is what there is.
+    halves: Option<Halves>,
 }
 
 impl Sizes {
@@ -86,6 +93,14 @@ impl Sizes {
     /// Elements of a result that a thread has.
     fn own(self) -> i64 {
         (self.columns + ACROSS - 1) / ACROSS
+    }
+
+    /// Bytes in shared memory.
+    fn bytes(self) -> i64 {
+        match self.halves {
+            Some(_) => halves::shared(self.depth, self.columns).iter().map(|n| 2 * n).sum(),
+            None => self.shared().iter().map(|n| 4 * (n + THREADS)).sum(),
+        }
     }
 
     /// Elements in shared memory: queries, keys, values, weights.
@@ -104,7 +119,9 @@ fn sizes(func: &PrimFunc, found: &Attention, device: Device) -> Result<Sizes, &'
     if depth.max(columns) > LONGEST || depth.min(columns) < 1 {
         return Err("registers do not hold results of such a length");
     }
-    if found.dtype != DType::F32 {
+    let of_sixteen = depth % 16 == 0 && columns % 16 == 0;
+    let halves = halves::halves(func, found).filter(|_| of_sixteen);
+    if found.dtype != DType::F32 || found.rounded.is_some() && halves.is_none() {
         return Err("groups have no tiles of such elements");
     }
     if found.row.as_ref().is_none_or(|row| few(number(row))) || few(number(&found.key)) {
@@ -114,9 +131,8 @@ fn sizes(func: &PrimFunc, found: &Attention, device: Device) -> Result<Sizes, &'
     if found.outer.len() > 2 || !found.outer.iter().all(counted) {
         return Err("a launch has no two axes for its batches and heads");
     }
-    let sizes = Sizes { depth, columns };
-    let bytes = sizes.shared().iter().map(|n| 4 * (n + THREADS)).sum::<i64>();
-    if bytes <= device.row_bytes() { Ok(sizes) } else { Err("shared memory does not hold a tile of it") }
+    let sizes = Sizes { depth, columns, halves };
+    if sizes.bytes() <= device.row_bytes() { Ok(sizes) } else { Err("shared memory does not hold a tile of it") }
 }
 
 /// Loops over groups and threads, and what a thread does.
@@ -136,11 +152,15 @@ fn written(mut b: Builder, found: &Attention, sizes: Sizes) -> PrimFunc {
     }
     let threads = b.index(THREADS);
     around.push((thread, threads, ThreadAxis::Thread(0)));
-    let (across, down) = (part(&mut b, BinaryOp::RemEuclid, me, ACROSS), part(&mut b, BinaryOp::DivEuclid, me, ACROSS));
     let first = times(&mut b, t, ROWS);
+    let here = Here { places, thread: me, first, rows: b.int_expr(&rows) };
     b.open_scope();
-    let group = Group::new(&mut b, found, sizes, Here { places, thread: me, across, down, first });
-    group.run(&mut b);
+    match sizes.halves {
+        Some(halves) => {
+            halves::Group::new(&mut b, found, halves, (sizes.depth, sizes.columns), here).run(&mut b);
+        }
+        None => Group::new(&mut b, found, sizes, here).run(&mut b),
+    }
     let body = b.close_scope();
     let body = around
         .into_iter()
@@ -154,11 +174,9 @@ fn written(mut b: Builder, found: &Attention, sizes: Sizes) -> PrimFunc {
 struct Here {
     places: Places,
     thread: ExprId,
-    /// Among the threads of its queries, and among the queries of a tile.
-    across: ExprId,
-    down: ExprId,
-    /// The first query of the tile.
+    /// The first query of the tile, and how many there are.
     first: ExprId,
+    rows: ExprId,
 }
 
 /// A group with what it shares, and what each thread has for itself.
@@ -173,13 +191,10 @@ struct Group<'a> {
     /// Of each query and key or element of a thread.
     scores: BufId,
     sums: BufId,
-    /// Of each query: the greatest score, the sum of weights, what is taken from scores, what earlier sums become, and what
-    /// another thread has.
-    greatest: BufId,
-    total: BufId,
-    base: BufId,
-    scale: BufId,
-    other: BufId,
+    online: Online,
+    /// The number of the thread among those of its queries, and of these in a tile.
+    across: ExprId,
+    down: ExprId,
 }
 
 impl<'a> Group<'a> {
@@ -193,19 +208,15 @@ impl<'a> Group<'a> {
         let weights = shared("weights", w);
         let mut own = |name, n: i64| b.alloc(name, found.dtype, vec![n.into()], Scope::Local);
         let (scores, sums) = (own("scores", OWN * SOME), own("sums", OWN * sizes.own()));
-        let (greatest, total, base) = (own("greatest", OWN), own("total", OWN), own("base", OWN));
-        let (scale, other) = (own("scale", OWN), own("other", OWN));
-        Group { found, sizes, here, queries, keys, values, weights, scores, sums, greatest, total, base, scale, other }
+        let online = Online::new(b, found.dtype, OWN, ACROSS);
+        let across = part(b, BinaryOp::RemEuclid, here.thread, ACROSS);
+        let down = part(b, BinaryOp::DivEuclid, here.thread, ACROSS);
+        Group { found, sizes, here, queries, keys, values, weights, scores, sums, online, across, down }
     }
 
     fn run(&self, b: &mut Builder) {
-        let (zero, least) = (self.number(b, Scalar::zero), self.number(b, Scalar::least));
-        let rows = self.rows(b);
+        let (zero, rows) = (self.number(b, Scalar::zero), self.here.rows);
         let (found, depth, columns) = (self.found, self.sizes.depth, self.sizes.columns);
-        own(b, OWN, &mut |b, i| {
-            b.store(self.greatest, vec![i], least);
-            b.store(self.total, vec![i], zero);
-        });
         own(b, OWN * self.sizes.own(), &mut |b, e| b.store(self.sums, vec![e], zero));
         let row = found.row.as_ref().map(|row| row.var);
         let queries = Fill { to: self.queries, of: found.query, own: row, along: found.depth.var };
@@ -229,16 +240,13 @@ impl<'a> Group<'a> {
             wait(b);
             self.results(b);
         });
-        self.divided(b, &keys);
+        let empty = is_empty(b, &keys);
+        self.online.invert(b, found.unseen, empty);
+        self.written(b);
     }
 
     fn number(&self, b: &mut Builder, of: fn(DType) -> Scalar) -> ExprId {
         b.scalar(of(self.found.dtype))
-    }
-
-    /// How many queries there are.
-    fn rows(&self, b: &mut Builder) -> ExprId {
-        self.found.row.as_ref().map_or_else(|| b.index(1), |row| row.extent)
     }
 
     /// The number of a thread's query.
@@ -249,13 +257,13 @@ impl<'a> Group<'a> {
 
     fn in_tile(&self, b: &mut Builder, i: ExprId) -> ExprId {
         let far = times(b, i, DOWN);
-        plus(b, self.here.down, far)
+        plus(b, self.down, far)
     }
 
     /// The place among all of a key, or of an element, that a thread has.
     fn in_block(&self, b: &mut Builder, j: ExprId) -> ExprId {
         let far = times(b, j, ACROSS);
-        plus(b, self.here.across, far)
+        plus(b, self.across, far)
     }
 
     /// All threads bring some lines, each of `width` elements, `pitch` apart, to shared memory; zeros where there are none.
@@ -315,7 +323,7 @@ impl<'a> Group<'a> {
             let place = slot(b, number);
             load(b, from, &place)
         });
-        let rows = self.rows(b);
+        let rows = self.here.rows;
         pairs(b, SOME, &mut |b, i, j, e| {
             let (row, own) = (self.row(b, i), self.in_block(b, j));
             let key = plus(b, first, own);
@@ -333,77 +341,31 @@ impl<'a> Group<'a> {
         });
     }
 
-    /// Scores become weights; what is known of a query so far goes by the greatest score.
+    /// Scores become weights, which other threads of the query find in shared memory.
     fn weights(&self, b: &mut Builder) {
-        let least = self.number(b, Scalar::least);
-        own(b, OWN, &mut |b, i| b.store(self.base, vec![i], least));
+        self.online.begin(b);
         pairs(b, SOME, &mut |b, i, _, e| {
-            let (most, score) = (load(b, self.base, &[i]), load(b, self.scores, &[e]));
-            let most = b.binary(BinaryOp::Max, most, score);
-            b.store(self.base, vec![i], most);
+            let score = load(b, self.scores, &[e]);
+            self.online.score(b, i, score);
         });
-        self.exchanged(b, self.base, BinaryOp::Max);
-        own(b, OWN, &mut |b, i| self.rescale(b, i));
+        self.online.rescale(b);
         pairs(b, SOME, &mut |b, i, _, e| {
-            let (score, base) = (load(b, self.scores, &[e]), load(b, self.base, &[i]));
-            let shifted = b.sub(score, base);
-            let power = b.unary(UnaryOp::Exp, shifted);
-            b.store(self.scores, vec![e], power);
-            let (power, total) = (load(b, self.scores, &[e]), load(b, self.total, &[i]));
-            let total = b.add(total, power);
-            b.store(self.total, vec![i], total);
-            b.store(self.weights, vec![e, self.here.thread], power);
+            self.online.weigh(b, i, (self.scores, e));
+            let weight = load(b, self.scores, &[e]);
+            b.store(self.weights, vec![e, self.here.thread], weight);
         });
-    }
-
-    /// What all threads of a query make of what each has.
-    fn exchanged(&self, b: &mut Builder, of: BufId, op: BinaryOp) {
-        for bit in Bit::ALL.into_iter().filter(|bit| bit.number() < ACROSS) {
-            own(b, OWN, &mut |b, i| {
-                let value = load(b, of, &[i]);
-                let given = b.call(Intrinsic::Warp(Warp::ShuffleXor(bit)), vec![value], Ty::scalar(self.found.dtype));
-                b.store(self.other, vec![i], given);
-                let (value, other) = (load(b, of, &[i]), load(b, self.other, &[i]));
-                let both = b.binary(op, value, other);
-                b.store(of, vec![i], both);
-            });
-        }
-    }
-
-    /// The greatest score so far, 0 in its place where all are masked, and what it makes of earlier weights.
-    fn rescale(&self, b: &mut Builder, i: ExprId) {
-        let (before, top) = (load(b, self.greatest, &[i]), load(b, self.base, &[i]));
-        let now = b.binary(BinaryOp::Max, before, top);
-        b.store(self.base, vec![i], now);
-        let (now, zero, least) =
-            (load(b, self.base, &[i]), self.number(b, Scalar::zero), self.number(b, Scalar::least));
-        let masked = b.compare(CmpOp::Eq, now, least);
-        let base = b.select(masked, zero, now);
-        let before = load(b, self.greatest, &[i]);
-        let shifted = b.sub(before, base);
-        let scale = b.unary(UnaryOp::Exp, shifted);
-        b.store(self.scale, vec![i], scale);
-        b.store(self.greatest, vec![i], now);
-        b.store(self.base, vec![i], base);
-        let (total, scale) = (load(b, self.total, &[i]), load(b, self.scale, &[i]));
-        let total = b.mul(total, scale);
-        b.store(self.total, vec![i], total);
     }
 
     /// Values of a block, added up with its weights.
     fn results(&self, b: &mut Builder) {
         let each_of = self.sizes.own();
-        pairs(b, each_of, &mut |b, i, _, e| {
-            let (old, scale) = (load(b, self.sums, &[e]), load(b, self.scale, &[i]));
-            let sum = b.mul(old, scale);
-            b.store(self.sums, vec![e], sum);
-        });
+        pairs(b, each_of, &mut |b, i, _, e| self.online.scaled(b, i, (self.sums, e)));
         self.products(b, self.sums, KEYS, each_of, &mut |b, is_weight, n, key| {
             if is_weight {
                 // Where the thread that has the query and every eighth key has put it.
                 let (j, across) =
                     (part(b, BinaryOp::DivEuclid, key, ACROSS), part(b, BinaryOp::RemEuclid, key, ACROSS));
-                let (line, thread) = (times(b, n, SOME), times(b, self.here.down, ACROSS));
+                let (line, thread) = (times(b, n, SOME), times(b, self.down, ACROSS));
                 let place = [plus(b, line, j), plus(b, thread, across)];
                 return load(b, self.weights, &place);
             }
@@ -414,46 +376,41 @@ impl<'a> Group<'a> {
         });
     }
 
-    /// Results divided by the sums of weights, and written. Of no keys the sum is 0.
-    fn divided(&self, b: &mut Builder, keys: &IntExpr) {
-        self.exchanged(b, self.total, BinaryOp::Add);
-        own(b, OWN, &mut |b, i| {
-            let (one, mut sum) = (self.number(b, Scalar::one), load(b, self.total, &[i]));
-            if self.found.unseen == Unseen::Zeros {
-                sum = b.binary(BinaryOp::Max, sum, one);
-            }
-            if keys.as_const().is_none() {
-                let (count, none) = (b.int_expr(keys), b.index(0));
-                let empty = b.compare(CmpOp::Le, count, none);
-                sum = b.select(empty, one, sum);
-            }
-            let inverse = b.div(one, sum);
-            b.store(self.scale, vec![i], inverse);
-        });
-        let (rows, columns) = (self.rows(b), b.index(self.sizes.columns));
+    /// Results divided by the sums of weights, and written.
+    fn written(&self, b: &mut Builder) {
+        let columns = b.index(self.sizes.columns);
         pairs(b, self.sizes.own(), &mut |b, i, j, e| {
             let (row, column) = (self.row(b, i), self.in_block(b, j));
-            let (has_row, has_column) = (b.compare(CmpOp::Lt, row, rows), b.compare(CmpOp::Lt, column, columns));
+            let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
+            let has_column = b.compare(CmpOp::Lt, column, columns);
             let cond = b.and(has_row, has_column);
+            let (sum, inverse) = (load(b, self.sums, &[e]), load(b, self.online.scale, &[i]));
+            let result = b.mul(sum, inverse);
             b.open_scope();
-            self.write(b, (i, e), row, column);
+            write(b, self.found, &self.here, [row, column], result);
             let then = Box::new(b.close_scope());
             b.push(Stmt::If { cond, then, otherwise: None });
         });
     }
+}
 
-    /// Writes one element of the result.
-    fn write(&self, b: &mut Builder, (i, e): (ExprId, ExprId), row: ExprId, column: ExprId) {
-        let (out, index, value) = &self.found.out;
-        let mut places = self.here.places.clone();
-        places.insert(self.found.column.var, column);
-        places.extend(self.found.row.as_ref().map(|iter| (iter.var, row)));
-        let (sum, inverse) = (load(b, self.sums, &[e]), load(b, self.scale, &[i]));
-        let result = b.mul(sum, inverse);
-        let value = at(b, *value, &places, Some((self.found.sum, result)));
-        let index = index.iter().map(|e| at(b, *e, &places, None)).collect();
-        b.store(*out, index, value);
-    }
+/// Writes one element of the result.
+fn write(b: &mut Builder, found: &Attention, here: &Here, [row, column]: [ExprId; 2], result: ExprId) {
+    let (out, index, value) = &found.out;
+    let mut places = here.places.clone();
+    places.insert(found.column.var, column);
+    places.extend(found.row.as_ref().map(|iter| (iter.var, row)));
+    let value = at(b, *value, &places, Some((found.sum, result)));
+    let index = index.iter().map(|e| at(b, *e, &places, None)).collect();
+    b.store(*out, index, value);
+}
+
+/// Whether there are no keys, where nobody knows.
+fn is_empty(b: &mut Builder, keys: &IntExpr) -> Option<ExprId> {
+    keys.as_const().is_none().then(|| {
+        let (count, none) = (b.int_expr(keys), b.index(0));
+        b.compare(CmpOp::Le, count, none)
+    })
 }
 
 /// An element of the left or right operand of a thread's pairs, by its number there and the term.

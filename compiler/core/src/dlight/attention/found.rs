@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
 use tenfold_ir::tir::{
-    Access, BufId, BufUse, Builder, Expr, ExprId, ExprMap, IterKind, LoopKind, Param, PrimFunc, Scope, Stmt, VarId,
-    substitution,
+    Access, BufId, BufUse, Builder, Elem, Expr, ExprId, ExprMap, IterKind, LoopKind, Param, PrimFunc, Scope, Stmt,
+    VarId, substitution,
 };
 use tenfold_ir::{DType, Scalar};
 
@@ -42,6 +42,8 @@ pub(super) struct Attention {
     pub score: ExprId,
     /// A scalar that stands for the product of a query and a key.
     pub dot: BufId,
+    /// What weights are rounded to before they are multiplied, if they are.
+    pub rounded: Option<DType>,
     /// What becomes of a row without keys that may be seen.
     pub unseen: Unseen,
     /// Where results are written, at which index, and what, made of [`Attention::sum`].
@@ -94,6 +96,7 @@ pub(super) fn attention(staged: &mut Staged) -> Option<Attention> {
         return None;
     }
     let (weight, values) = weighted(b.func(), &result, scores.buf)?;
+    let (weight, rounded) = rounded(b.func(), weight);
     let Row { power, score, unseen } = row(b, weight, &greatest, &total, &result.over)?;
     let at = only_load(b.func(), score, scores.buf)?;
     let (query, keys, row) = factors(b, &scores, &at, &result, values)?;
@@ -106,7 +109,23 @@ pub(super) fn attention(staged: &mut Staged) -> Option<Attention> {
         return None;
     }
     let (depth, key) = (scores.over, result.over);
-    Some(Attention { dtype, outer, row, key, depth, column, query, keys, values, score, dot, unseen, out, sum })
+    Some(Attention {
+        dtype,
+        outer,
+        row,
+        key,
+        depth,
+        column,
+        query,
+        keys,
+        values,
+        score,
+        dot,
+        rounded,
+        unseen,
+        out,
+        sum,
+    })
 }
 
 /// Whether nothing else needs what is computed, of which no more than a tile is ever there, or what results are written
@@ -233,6 +252,15 @@ fn weighted(func: &PrimFunc, result: &Fold, scores: BufId) -> Option<(ExprId, Ex
         (true, false) => Some((x, y)),
         (false, true) => Some((y, x)),
         (true, true) | (false, false) => None,
+    }
+}
+
+/// What is rounded, and to which halves, if it is.
+fn rounded(func: &PrimFunc, weight: ExprId) -> (ExprId, Option<DType>) {
+    let Expr::Cast(_, narrow) = *func.exprs.get(weight) else { return (weight, None) };
+    match (func.exprs.get(narrow), func.exprs.ty(narrow).elem) {
+        (Expr::Cast(_, wide), Elem::Scalar(dtype @ (DType::F16 | DType::BF16))) => (*wide, Some(dtype)),
+        _ => (weight, None),
     }
 }
 

@@ -67,6 +67,9 @@ pub(super) fn plan(func: &PrimFunc, found: &Attention, machine: &Machine) -> Res
     let of_elements = "the length of queries or values is no number";
     let (depth, columns) = (number(&found.depth).ok_or(of_elements)?, number(&found.column).ok_or(of_elements)?);
     let (keys, rows) = (number(&found.key), found.row.as_ref().map_or(Some(1), number));
+    if found.rounded.is_some() {
+        return Err("halves are rounded between its operators");
+    }
     let empty = |i: &Iter| number(i) == Some(0);
     if keys == Some(0) || rows == Some(0) || found.outer.iter().any(empty) {
         return Err("it has no elements");

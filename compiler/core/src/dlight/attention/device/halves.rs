@@ -1,0 +1,346 @@
+//! An attention of halves: warps multiply matrices, each for 16 queries.
+//!
+//! Lines of shared memory are a chunk longer than what they hold, so that eight threads read or write other banks. Scores of
+//! a block are sums of a warp's product, and are where the product with the values has its left operand: weights go from
+//! one to the other in registers.
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::op::{BinaryOp, CmpOp};
+use tenfold_ir::tir::{
+    Access, BufId, Builder, Elem, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, Ty, VarId, Viewer, WARP,
+    Warp, expr_vars,
+};
+use tenfold_ir::{DType, Scalar};
+
+use super::online::Online;
+use super::{Here, THREADS, own, part, wait, write};
+use crate::dlight::attention::found::Attention;
+use crate::dlight::emit::{at, each, load, plus, times};
+
+/// Halves of 16 bytes, which a thread copies at once; rows of a matrix.
+const CHUNK: i64 = 8;
+
+/// Rows and terms of a product.
+const SIDE: i64 = 16;
+
+/// Keys of a block.
+pub(super) const KEYS: i64 = 64;
+
+/// Queries of a thread, and neighbours in a warp that have the same.
+const OWN: i64 = 2;
+const ACROSS: i64 = 4;
+
+/// An operand as the halves that it is.
+#[derive(Clone, Copy)]
+pub(super) struct Halves {
+    pub query: ExprId,
+    pub keys: ExprId,
+    pub values: ExprId,
+    pub dtype: DType,
+}
+
+/// The operands, if all are rows of halves of one dtype, whose chunks can be copied as they lie.
+pub(super) fn halves(func: &PrimFunc, found: &Attention) -> Option<Halves> {
+    let depth = found.depth.var;
+    let query = rows(func, found.query, depth)?;
+    let (keys, values) = (rows(func, found.keys, depth)?, rows(func, found.values, found.column.var)?);
+    let dtype = of(func, query)?;
+    let alike = of(func, keys) == Some(dtype) && of(func, values) == Some(dtype) && found.rounded == Some(dtype);
+    alike.then_some(Halves { query, keys, values, dtype })
+}
+
+fn of(func: &PrimFunc, id: ExprId) -> Option<DType> {
+    match func.exprs.ty(id).elem {
+        Elem::Scalar(dtype @ (DType::F16 | DType::BF16)) => Some(dtype),
+        Elem::Scalar(_) | Elem::Index => None,
+    }
+}
+
+/// What is widened, if it is an element of a row that a variable walks, whose length is a multiple of a chunk.
+fn rows(func: &PrimFunc, id: ExprId, along: VarId) -> Option<ExprId> {
+    let Expr::Cast(_, narrow) = *func.exprs.get(id) else { return None };
+    let Expr::Load { buf, index, .. } = func.exprs.get(narrow) else { return None };
+    let (last, outer) = index.split_last()?;
+    let data = &func.buffers[buf.0 as usize];
+    let whole = data.shape.last().and_then(|n| n.as_const()).is_some_and(|n| n % CHUNK == 0);
+    let walked =
+        *func.exprs.get(*last) == Expr::Var(along) && !outer.iter().any(|i| expr_vars(func, *i).contains(&along));
+    let far = matches!(data.scope, Scope::Param | Scope::Const(_)) && data.strides.is_none();
+    (whole && walked && far).then_some(narrow)
+}
+
+/// From one line to the next in shared memory.
+fn pitch(length: i64) -> i64 {
+    length + CHUNK
+}
+
+/// Halves in shared memory: of queries, keys, values.
+pub(super) fn shared(depth: i64, columns: i64) -> [i64; 3] {
+    [super::ROWS * pitch(depth), KEYS * pitch(depth), KEYS * pitch(columns)]
+}
+
+/// A group with what it shares, and what each thread has for itself.
+pub(super) struct Group<'a> {
+    found: &'a Attention,
+    halves: Halves,
+    depth: i64,
+    columns: i64,
+    here: Here,
+    /// Of the thread in its warp, and of the warp.
+    lane: ExprId,
+    warp: ExprId,
+    shared: [BufId; 3],
+    left: BufId,
+    right: BufId,
+    scores: BufId,
+    weights: BufId,
+    sums: BufId,
+    online: Online,
+}
+
+impl<'a> Group<'a> {
+    pub(super) fn new(
+        b: &mut Builder,
+        found: &'a Attention,
+        halves: Halves,
+        (depth, columns): (i64, i64),
+        here: Here,
+    ) -> Self {
+        let mut names = ["queries", "keys", "values"].into_iter();
+        let shared = shared(depth, columns).map(|n| {
+            let name = names.next().unwrap_or_default();
+            b.alloc(name, halves.dtype, vec![n.into()], Scope::SharedDyn)
+        });
+        let mut own = |name, dtype, n: i64| b.alloc(name, dtype, vec![n.into()], Scope::Local);
+        let (left, right) = (own("left", halves.dtype, CHUNK), own("right", halves.dtype, CHUNK));
+        let weights = own("weights", halves.dtype, KEYS / 2);
+        let (scores, sums) = (own("scores", DType::F32, KEYS / 2), own("sums", DType::F32, columns / 2));
+        let online = Online::new(b, DType::F32, OWN, ACROSS);
+        let lane = part(b, BinaryOp::RemEuclid, here.thread, WARP);
+        let warp = part(b, BinaryOp::DivEuclid, here.thread, WARP);
+        Group { found, halves, depth, columns, here, lane, warp, shared, left, right, scores, weights, sums, online }
+    }
+
+    pub(super) fn run(&self, b: &mut Builder) {
+        let (zero, found) = (b.scalar(Scalar::zero(DType::F32)), self.found);
+        own(b, self.columns / 2, &mut |b, e| b.store(self.sums, vec![e], zero));
+        let (key, Halves { query, keys, values, .. }) = (Some(found.key.var), self.halves);
+        let row = found.row.as_ref().map(|row| row.var);
+        let rows = self.here.rows;
+        self.fill(b, (self.shared[0], query), (row, found.depth.var), self.depth, (self.here.first, rows));
+        let count = Viewer::new(b.func()).int(found.key.extent);
+        let blocks = (&count + &IntExpr::from(KEYS - 1)).floor_div(&IntExpr::from(KEYS));
+        each(b, "block", &blocks, LoopKind::Serial, &mut |b, n| {
+            let first = times(b, n, KEYS);
+            let lines = (first, found.key.extent);
+            // Behind the block before this one.
+            wait(b);
+            self.fill(b, (self.shared[1], keys), (key, found.depth.var), self.depth, lines);
+            self.fill(b, (self.shared[2], values), (key, found.column.var), self.columns, lines);
+            wait(b);
+            self.scores(b, first);
+            self.weigh(b);
+            self.results(b);
+        });
+        let empty = super::is_empty(b, &count);
+        self.online.invert(b, found.unseen, empty);
+        self.written(b);
+    }
+
+    /// All threads copy some lines to shared memory, chunks as they lie; zeros where there are none.
+    fn fill(
+        &self,
+        b: &mut Builder,
+        (to, of): (BufId, ExprId),
+        (own, along): (Option<VarId>, VarId),
+        length: i64,
+        (first, count): (ExprId, ExprId),
+    ) {
+        let chunks = length / CHUNK;
+        let turns = IntExpr::from((KEYS * chunks + THREADS - 1) / THREADS);
+        each(b, "turn", &turns, LoopKind::Unrolled, &mut |b, turn| {
+            let number = times(b, turn, THREADS);
+            let number = plus(b, number, self.here.thread);
+            let (line, chunk) =
+                (part(b, BinaryOp::DivEuclid, number, chunks), part(b, BinaryOp::RemEuclid, number, chunks));
+            let place = times(b, chunk, CHUNK);
+            let mut places = self.here.places.clone();
+            let row = plus(b, first, line);
+            places.insert(along, place);
+            places.extend(own.map(|var| (var, row)));
+            let value = at(b, of, &places, None);
+            let copy = chunk_of(b, value);
+            let far = times(b, line, pitch(length));
+            let to_first = plus(b, far, place);
+            let there = ramp(b, to_first, CHUNK);
+            let none = b.scalar(Scalar::zero(self.halves.dtype));
+            let nothing = b.broadcast(none, CHUNK as u16);
+            let store = |value| Box::new(Stmt::Store { buf: to, index: vec![there], value, access: Access::Proven });
+            let cond = b.compare(CmpOp::Lt, row, count);
+            b.push(Stmt::If { cond, then: store(copy), otherwise: Some(store(nothing)) });
+        });
+    }
+
+    /// Matrices of 16 by 16 of an operand in shared memory: `lines` and `chunks` say which of its four each is, by its
+    /// number's low and high bit.
+    fn matrices(&self, b: &mut Builder, f: Warp, (from, length): (BufId, i64), to: BufId, [line, chunk]: [ExprId; 2]) {
+        let row = part(b, BinaryOp::RemEuclid, self.lane, CHUNK);
+        let line = times(b, line, CHUNK);
+        let line = plus(b, line, row);
+        let far = times(b, line, pitch(length));
+        let near = times(b, chunk, CHUNK);
+        let first = plus(b, far, near);
+        let place = ramp(b, first, CHUNK);
+        let row = vector(b, from, place);
+        let value = together(b, f, vec![row]);
+        let zero = b.index(0);
+        let own = ramp(b, zero, CHUNK);
+        b.store(to, vec![own], value);
+    }
+
+    /// The low and the high bit of the number of the matrix of which the thread names a row.
+    fn bits(&self, b: &mut Builder) -> (ExprId, ExprId) {
+        let matrix = part(b, BinaryOp::DivEuclid, self.lane, CHUNK);
+        (part(b, BinaryOp::RemEuclid, matrix, 2), part(b, BinaryOp::DivEuclid, matrix, 2))
+    }
+
+    /// Two products of a warp, side by side, added to their sums.
+    fn pair(&self, b: &mut Builder, (left, k): (BufId, ExprId), (sums, n): (BufId, ExprId)) {
+        for half in 0..2 {
+            let (first, line) = (times(b, k, CHUNK), times(b, n, 2 * CHUNK / 2));
+            let own = b.index(4 * half);
+            let sum = plus(b, line, own);
+            let (a, c) = (ramp(b, first, CHUNK), ramp(b, sum, 4));
+            let right = ramp(b, own, 4);
+            let args = vec![vector(b, left, a), vector(b, self.right, right), vector(b, sums, c)];
+            let value = together(b, Warp::Mma, args);
+            b.store(sums, vec![c], value);
+        }
+    }
+
+    /// Scores of a block of keys.
+    fn scores(&self, b: &mut Builder, first: ExprId) {
+        let zero = b.scalar(Scalar::zero(DType::F32));
+        own(b, KEYS / 2, &mut |b, e| b.store(self.scores, vec![e], zero));
+        let (low, high) = self.bits(b);
+        own(b, self.depth / SIDE, &mut |b, k| {
+            let (none, lines, chunks) = (b.index(0), times(b, self.warp, 2), times(b, k, 2));
+            let place = [plus(b, lines, low), plus(b, chunks, high)];
+            self.matrices(b, Warp::LdMatrix, (self.shared[0], self.depth), self.left, place);
+            own(b, KEYS / SIDE, &mut |b, n| {
+                let lines = times(b, n, 2);
+                let place = [plus(b, lines, high), plus(b, chunks, low)];
+                self.matrices(b, Warp::LdMatrix, (self.shared[1], self.depth), self.right, place);
+                self.pair(b, (self.left, none), (self.scores, n));
+            });
+        });
+        self.each(b, KEYS, &mut |b, [row, column], _, e| {
+            let (key, least) = (plus(b, first, column), b.scalar(Scalar::least(DType::F32)));
+            let mut places = self.here.places.clone();
+            places.insert(self.found.key.var, key);
+            places.extend(self.found.row.as_ref().map(|iter| (iter.var, row)));
+            let dot = load(b, self.scores, &[e]);
+            let score = at(b, self.found.score, &places, Some((self.found.dot, dot)));
+            let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
+            let has_key = b.compare(CmpOp::Lt, key, self.found.key.extent);
+            let score = b.if_(has_row, score, least);
+            let score = b.if_(has_key, score, least);
+            b.store(self.scores, vec![e], score);
+        });
+    }
+
+    /// Scores become weights, which are rounded to halves.
+    fn weigh(&self, b: &mut Builder) {
+        self.online.begin(b);
+        self.each(b, KEYS, &mut |b, _, i, e| {
+            let score = load(b, self.scores, &[e]);
+            self.online.score(b, i, score);
+        });
+        self.online.rescale(b);
+        self.each(b, KEYS, &mut |b, _, i, e| {
+            self.online.weigh(b, i, (self.scores, e));
+            let weight = load(b, self.scores, &[e]);
+            let weight = b.cast(self.halves.dtype, weight);
+            b.store(self.weights, vec![e], weight);
+        });
+    }
+
+    /// Values of a block, added up with its weights.
+    fn results(&self, b: &mut Builder) {
+        self.each(b, self.columns, &mut |b, _, i, e| self.online.scaled(b, i, (self.sums, e)));
+        let (low, high) = self.bits(b);
+        own(b, KEYS / SIDE, &mut |b, k| {
+            own(b, self.columns / SIDE, &mut |b, n| {
+                let (lines, chunks) = (times(b, k, 2), times(b, n, 2));
+                let place = [plus(b, lines, low), plus(b, chunks, high)];
+                self.matrices(b, Warp::LdMatrixTrans, (self.shared[2], self.columns), self.right, place);
+                self.pair(b, (self.weights, k), (self.sums, n));
+            });
+        });
+    }
+
+    /// Something for each sum of a thread among so many columns: its query and column, the number of the query, its own.
+    fn each(&self, b: &mut Builder, columns: i64, f: &mut EachSum<'_>) {
+        let (long, short) = (part(b, BinaryOp::DivEuclid, self.lane, 4), part(b, BinaryOp::RemEuclid, self.lane, 4));
+        let (top, left) = (times(b, self.warp, SIDE), times(b, short, 2));
+        let top = plus(b, self.here.first, top);
+        let top = plus(b, top, long);
+        own(b, columns / CHUNK, &mut |b, t| {
+            own(b, OWN, &mut |b, i| {
+                own(b, 2, &mut |b, l| {
+                    let (down, tile) = (times(b, i, CHUNK), times(b, t, CHUNK));
+                    let (row, column) = (plus(b, top, down), plus(b, tile, left));
+                    let column = plus(b, column, l);
+                    let (line, own) = (times(b, t, 4), times(b, i, 2));
+                    let number = plus(b, line, own);
+                    let number = plus(b, number, l);
+                    f(b, [row, column], i, number);
+                });
+            });
+        });
+    }
+
+    fn written(&self, b: &mut Builder) {
+        self.each(b, self.columns, &mut |b, [row, column], i, e| {
+            let (sum, inverse) = (load(b, self.sums, &[e]), load(b, self.online.scale, &[i]));
+            let result = b.mul(sum, inverse);
+            let cond = b.compare(CmpOp::Lt, row, self.here.rows);
+            b.open_scope();
+            write(b, self.found, &self.here, [row, column], result);
+            let then = Box::new(b.close_scope());
+            b.push(Stmt::If { cond, then, otherwise: None });
+        });
+    }
+}
+
+/// What is done with a sum.
+type EachSum<'f> = dyn FnMut(&mut Builder, [ExprId; 2], ExprId, ExprId) + 'f;
+
+/// So many neighbours.
+fn ramp(b: &mut Builder, first: ExprId, lanes: i64) -> ExprId {
+    let one = b.index(1);
+    b.raw(Expr::Ramp(first, one, lanes as u16), Ty { lanes: lanes as u16, ..Ty::index() })
+}
+
+/// What stands in a buffer at a vector of places.
+fn vector(b: &mut Builder, buf: BufId, at: ExprId) -> ExprId {
+    let ty = Ty { lanes: b.ty(at).lanes, ..Ty::scalar(b.buf(buf).dtype) };
+    b.raw(Expr::Load { buf, index: vec![at], access: Access::Proven }, ty)
+}
+
+/// What the threads of a warp make together; its type is the last operand's.
+fn together(b: &mut Builder, f: Warp, args: Vec<ExprId>) -> ExprId {
+    let ty = args.last().map_or(Ty::index(), |last| b.ty(*last));
+    b.raw(Expr::Call(Intrinsic::Warp(f), args, ty), ty)
+}
+
+/// The copy of the chunk that begins with an element.
+fn chunk_of(b: &mut Builder, first: ExprId) -> ExprId {
+    let Expr::Load { buf, mut index, access } = b.func().exprs.get(first).clone() else { return first };
+    if let Some(last) = index.last_mut() {
+        *last = ramp(b, *last, CHUNK);
+    }
+    let ty = Ty { lanes: CHUNK as u16, ..b.ty(first) };
+    let chunk = b.raw(Expr::Load { buf, index, access }, ty);
+    b.raw(Expr::Call(Intrinsic::CopyAsync, vec![chunk], ty), ty)
+}

@@ -1,0 +1,126 @@
+//! What a thread knows of its queries behind some blocks of keys: an online softmax.
+
+use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
+use tenfold_ir::tir::{Bit, BufId, Builder, ExprId, Intrinsic, Scope, Ty, Warp};
+use tenfold_ir::{DType, Scalar};
+
+use super::super::found::Unseen;
+use super::own;
+use crate::dlight::emit::load;
+
+/// Numbers of each query of a thread.
+pub(super) struct Online {
+    dtype: DType,
+    /// How many queries a thread has, and how many neighbours in a warp have the same.
+    count: i64,
+    across: i64,
+    greatest: BufId,
+    total: BufId,
+    /// The greatest score of a block, then what is taken from scores.
+    pub base: BufId,
+    /// What earlier results are multiplied with, in the end one over the sum of weights.
+    pub scale: BufId,
+    other: BufId,
+}
+
+impl Online {
+    /// Of no keys.
+    pub(super) fn new(b: &mut Builder, dtype: DType, count: i64, across: i64) -> Online {
+        let mut own = |name| b.alloc(name, dtype, vec![count.into()], Scope::Local);
+        let (greatest, total) = (own("greatest"), own("total"));
+        let (base, scale, other) = (own("base"), own("scale"), own("other"));
+        let (zero, least) = (b.scalar(Scalar::zero(dtype)), b.scalar(Scalar::least(dtype)));
+        self::own(b, count, &mut |b, i| {
+            b.store(greatest, vec![i], least);
+            b.store(total, vec![i], zero);
+        });
+        Online { dtype, count, across, greatest, total, base, scale, other }
+    }
+
+    /// A block begins.
+    pub(super) fn begin(&self, b: &mut Builder) {
+        let least = b.scalar(Scalar::least(self.dtype));
+        own(b, self.count, &mut |b, i| b.store(self.base, vec![i], least));
+    }
+
+    /// A score of the block.
+    pub(super) fn score(&self, b: &mut Builder, i: ExprId, score: ExprId) {
+        let most = load(b, self.base, &[i]);
+        let most = b.binary(BinaryOp::Max, most, score);
+        b.store(self.base, vec![i], most);
+    }
+
+    /// All scores of the block are known.
+    pub(super) fn rescale(&self, b: &mut Builder) {
+        self.exchanged(b, self.base, BinaryOp::Max);
+        own(b, self.count, &mut |b, i| self.rescaled(b, i));
+    }
+
+    /// The greatest score so far, 0 in its place where all are masked, and what it makes of earlier weights.
+    fn rescaled(&self, b: &mut Builder, i: ExprId) {
+        let (zero, least) = (b.scalar(Scalar::zero(self.dtype)), b.scalar(Scalar::least(self.dtype)));
+        let (before, top) = (load(b, self.greatest, &[i]), load(b, self.base, &[i]));
+        let now = b.binary(BinaryOp::Max, before, top);
+        b.store(self.base, vec![i], now);
+        let now = load(b, self.base, &[i]);
+        let masked = b.compare(CmpOp::Eq, now, least);
+        let base = b.select(masked, zero, now);
+        let before = load(b, self.greatest, &[i]);
+        let shifted = b.sub(before, base);
+        let scale = b.unary(UnaryOp::Exp, shifted);
+        b.store(self.scale, vec![i], scale);
+        b.store(self.greatest, vec![i], now);
+        b.store(self.base, vec![i], base);
+        let (total, scale) = (load(b, self.total, &[i]), load(b, self.scale, &[i]));
+        let total = b.mul(total, scale);
+        b.store(self.total, vec![i], total);
+    }
+
+    /// The weight of a score, which is added to those before; where it is kept it takes the place of the score.
+    pub(super) fn weigh(&self, b: &mut Builder, i: ExprId, (scores, e): (BufId, ExprId)) {
+        let (score, base) = (load(b, scores, &[e]), load(b, self.base, &[i]));
+        let shifted = b.sub(score, base);
+        let power = b.unary(UnaryOp::Exp, shifted);
+        b.store(scores, vec![e], power);
+        let (power, total) = (load(b, scores, &[e]), load(b, self.total, &[i]));
+        let total = b.add(total, power);
+        b.store(self.total, vec![i], total);
+    }
+
+    /// An earlier result as it goes by the greatest score.
+    pub(super) fn scaled(&self, b: &mut Builder, i: ExprId, (sums, e): (BufId, ExprId)) {
+        let (old, scale) = (load(b, sums, &[e]), load(b, self.scale, &[i]));
+        let sum = b.mul(old, scale);
+        b.store(sums, vec![e], sum);
+    }
+
+    /// All blocks are done: one over the sum of weights. Of no keys, which `empty` says, the sum is 0.
+    pub(super) fn invert(&self, b: &mut Builder, unseen: Unseen, empty: Option<ExprId>) {
+        self.exchanged(b, self.total, BinaryOp::Add);
+        own(b, self.count, &mut |b, i| {
+            let (one, mut sum) = (b.scalar(Scalar::one(self.dtype)), load(b, self.total, &[i]));
+            if unseen == Unseen::Zeros {
+                sum = b.binary(BinaryOp::Max, sum, one);
+            }
+            if let Some(empty) = empty {
+                sum = b.select(empty, one, sum);
+            }
+            let inverse = b.div(one, sum);
+            b.store(self.scale, vec![i], inverse);
+        });
+    }
+
+    /// What all threads of a query make of what each has.
+    fn exchanged(&self, b: &mut Builder, of: BufId, op: BinaryOp) {
+        for bit in Bit::ALL.into_iter().filter(|bit| bit.number() < self.across) {
+            own(b, self.count, &mut |b, i| {
+                let value = load(b, of, &[i]);
+                let given = b.call(Intrinsic::Warp(Warp::ShuffleXor(bit)), vec![value], Ty::scalar(self.dtype));
+                b.store(self.other, vec![i], given);
+                let (value, other) = (load(b, of, &[i]), load(b, self.other, &[i]));
+                let both = b.binary(op, value, other);
+                b.store(of, vec![i], both);
+            });
+        }
+    }
+}
