@@ -484,10 +484,8 @@ impl<'c, 'm> Ir<'c, 'm> {
 
     /// Lanes picked by number from those of two vectors of one type, behind one another.
     pub(crate) fn shuffle(&self, a: Value<'c>, b: Value<'c>, lanes: impl Iterator<Item = u32>) -> Value<'c> {
-        let word = self.int(32);
-        let mask: Vec<Value<'c>> = lanes.map(|lane| self.const_int(word, i64::from(lane))).collect();
-        let mask = self.const_vector(&mask);
-        Value::new(llvm!(LLVMBuildShuffleVector(self.builder, a.0, b.0, mask.0, c"".as_ptr())))
+        let mask: Vec<Value<'c>> = lanes.map(|lane| self.const_int(self.int(32), i64::from(lane))).collect();
+        Value::new(llvm!(LLVMBuildShuffleVector(self.builder, a.0, b.0, self.const_vector(&mask).0, c"".as_ptr())))
     }
 
     /// The lane at a constant place.
