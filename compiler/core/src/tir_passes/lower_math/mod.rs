@@ -37,12 +37,13 @@ pub(crate) const PASS: Pass = Pass::on_module("LowerMath", &lower_math)
 /// Runs on every prim-func.
 pub(crate) fn lower_math(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let target = &context.target;
-    // A strict function has the same bits on every level, of which not all look numbers up.
-    let tables = !context.strict && target.device.is_none() && target.arch == Arch::X86_64 && target.has("avx2");
+    let looks_up = target.device.is_none() && target.arch == Arch::X86_64 && target.has("avx2");
     each_prim(module, |mut func| {
+        // A strict function has the same bits on every level, of which not all look numbers up, and those of its parts.
+        let (strict, tables) = (func.strict, looks_up && !func.strict);
         let mut body = std::mem::replace(&mut func.body, Stmt::Seq(Vec::new()));
         let mut b = Builder::resume(func);
-        if !context.strict {
+        if !strict {
             body = ExprMap::new(|b: &mut Builder, id| gelu::expand(b, id, tables)).stmt(&mut b, body);
         }
         let body = ExprMap::new(|b: &mut Builder, id| expand(b, id, tables)).stmt(&mut b, body);
