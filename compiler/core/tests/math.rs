@@ -302,7 +302,9 @@ fn gelu_is_within_the_bounds_of_its_parts() {
         b.mul(halved, sum)
     };
     let mut points = f32_points(1, 20, &mut Lcg(11));
-    points.extend([f32::NAN, f32::INFINITY, f32::NEG_INFINITY].map(|x| vec![Scalar::float(DType::F32, f64::from(x))]));
+    let least = (1..9).map(f32::from_bits);
+    let ends = [f32::NAN, f32::INFINITY, f32::MAX, 6.0, 6.000_001, 0.0].into_iter().chain(least).flat_map(|x| [x, -x]);
+    points.extend(ends.map(|x| vec![Scalar::float(DType::F32, f64::from(x))]));
     for lanes in [Lanes::One, Lanes::Sixteen] {
         let parts = applied(DType::F32, 1, lanes, gelu);
         let whole = expanded(parts.clone(), lanes);

@@ -1,14 +1,14 @@
 //! x Φ(x), as it is written: x (1 + erf(x / √2)) / 2. By its parts it takes an error function, of which only what 1 leaves
-//! of it counts; as a whole it is max(x, 0) - |x| Φ(-|x|), one power of two, and what is left of negative numbers is
-//! nearer to the exact value than by the parts, where 1 cancels most of it.
+//! of it counts; as a whole it is one power of two, and what is left of negative numbers is nearer to the exact value than
+//! by the parts, where 1 cancels most of it.
 
 use tenfold_ir::op::CmpOp::{Gt, Lt};
 use tenfold_ir::op::{BinaryOp, UnaryOp};
-use tenfold_ir::tir::{Builder, Elem, Expr, ExprId};
+use tenfold_ir::tir::{Builder, Elem, Expr, ExprId, Intrinsic};
 use tenfold_ir::{DType, Scalar};
 
 use super::kit::Kit;
-use super::power::half_of_power;
+use super::power::{by_table, half_of_power};
 
 /// log2(2 Φ(-t)) / t up to [`MOST`], least squares of the error of Φ, and of a thousandth of the relative one, weighted
 /// towards the largest; each coefficient is rounded to f32 before those behind it are fitted.
@@ -23,7 +23,7 @@ const EXPONENT: [f64; 9] = [
     -5.612_410_404_864_931_5e-6,
     2.421_951_421_638_368_6e-7,
 ];
-/// From here on less than 6e-9 is left of a negative number, and is taken to be that.
+/// From here on Φ(-t) is less than 1e-9, and taken to be nothing.
 const MOST: f64 = 6.0;
 
 /// The expression itself, unless it is this function of f32.
@@ -37,17 +37,38 @@ pub(super) fn expand(b: &mut Builder, id: ExprId, tables: bool) -> ExprId {
     }
 }
 
+/// Φ(-|x|) is a power of two, and Φ(x) that or what is left of 1; nothing is left of the one from [`MOST`] on, whatever the
+/// polynomial says there, so that the ends are those of the parts.
 fn of_single(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    let (size, most, zero) = (k.abs(x), k.c(MOST), k.c(0.0));
-    let t = k.where_c(size, Gt, MOST, most, size);
+    let (size, zero) = (k.abs(x), k.c(0.0));
+    if by_table(k, x) {
+        return fused(k, x, size);
+    }
+    let (below, one) = (less_than(k, size), k.c(1.0));
+    let below = k.where_c(size, Gt, MOST, zero, below);
+    let above = k.sub(one, below);
+    let phi = k.where_c(x, Lt, 0.0, below, above);
+    k.mul(x, phi)
+}
+
+/// max(x, 0) - |x| Φ(-|x|), fewer operations where products and sums are fused: what is left of the least numbers is
+/// rounded once. Beyond [`MOST`] less than 6e-9 is left, and taken to be that; of minus infinity no number is.
+fn fused(k: &mut Kit<'_>, x: ExprId, size: ExprId) -> ExprId {
+    let (zero, most) = (k.c(0.0), k.c(MOST));
+    let size = k.where_c(size, Gt, MOST, most, size);
+    let (below, down) = (less_than(k, size), k.neg(size));
+    let negative = k.where_c(x, Lt, 0.0, x, zero);
+    let above = k.sub(x, negative);
+    let ty = k.b.ty(x);
+    k.b.call(Intrinsic::Fma, vec![down, below, above], ty)
+}
+
+/// Φ(-t) for 0 <= t <= [`MOST`].
+fn less_than(k: &mut Kit<'_>, t: ExprId) -> ExprId {
     let e = k.poly(t, &EXPONENT);
     let e = k.mul(e, t);
     let (power, s) = half_of_power(k, e);
-    let below = k.mad(power, s, power);
-    let negative = k.where_c(x, Lt, 0.0, x, zero);
-    // No number of minus infinity, as its parts are.
-    let (below, above) = (k.mul(t, below), k.sub(x, negative));
-    k.sub(above, below)
+    k.mad(power, s, power)
 }
 
 /// What this is the function of: the factors are x, 1 / 2 and 1 + erf(x / √2), in any order.

@@ -9,7 +9,8 @@ pub(super) struct Kit<'b> {
     pub b: &'b mut Builder,
     /// F32 or F64.
     pub dtype: DType,
-    /// Whether the target looks up one of eight numbers in each lane of a vector by an instruction.
+    /// Whether the target looks up one of eight numbers in each lane of a vector by an instruction, and fuses products and
+    /// sums.
     pub tables: bool,
 }
 

@@ -37,7 +37,8 @@ pub(crate) const PASS: Pass = Pass::on_module("LowerMath", &lower_math)
 /// Runs on every prim-func.
 pub(crate) fn lower_math(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let target = &context.target;
-    let looks_up = target.device.is_none() && target.arch == Arch::X86_64 && target.has("avx2");
+    let vectors = target.device.is_none() && target.arch == Arch::X86_64;
+    let looks_up = vectors && target.has("avx2") && target.has("fma");
     each_prim(module, |mut func| {
         // A strict function has the same bits on every level, of which not all look numbers up, and those of its parts.
         let (strict, tables) = (func.strict, looks_up && !func.strict);
