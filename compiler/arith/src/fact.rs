@@ -102,6 +102,14 @@ impl Fact {
         }
     }
 
+    /// What it says: all or any of one fact is that fact, in whose place it reads back.
+    fn plain(&self) -> &Fact {
+        match self {
+            Fact::And(one) | Fact::Or(one) if one.len() == 1 => one[0].plain(),
+            other => other,
+        }
+    }
+
     /// All variables.
     pub fn vars(&self) -> BTreeSet<Sym> {
         match self {
@@ -171,7 +179,7 @@ pub(super) fn tighten(e: &IntExpr) -> IntExpr {
 
 impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        match self.plain() {
             Fact::NonNegative(e) => write_comparison(f, e, true),
             Fact::Zero(e) => write_comparison(f, e, false),
             Fact::NonZero(e) => write!(f, "{e} != 0"),
@@ -190,11 +198,9 @@ fn write_joined(f: &mut fmt::Formatter<'_>, facts: &[Fact], with: &str, empty: &
         if at > 0 {
             f.write_str(with)?;
         }
-        match fact {
-            Fact::And(_) | Fact::Or(_) => write!(f, "({fact})")?,
-            Fact::NonNegative(_) | Fact::Zero(_) | Fact::NonZero(_) | Fact::Divisible(..) => {
-                write!(f, "{fact}")?;
-            }
+        match fact.plain() {
+            Fact::And(all) | Fact::Or(all) if !all.is_empty() => write!(f, "({fact})")?,
+            _ => write!(f, "{fact}")?,
         }
     }
     if facts.is_empty() { f.write_str(empty) } else { Ok(()) }

@@ -58,6 +58,23 @@ fn text_reads_well() {
     }
 }
 
+/// All or any of one fact prints as that fact, and inside of others in parentheses where it needs them.
+#[test]
+fn facts_of_one_fact_read_back() {
+    let odd = Fact::parse("(N + 1) % 2 == 0").expect("a fact");
+    let one = |fact: &Fact| Fact::And(vec![fact.clone()]);
+    let both = Fact::And(vec![odd.clone(), odd.clone()]);
+    for (fact, text) in [
+        (one(&odd), "(N + 1) % 2 == 0"),
+        (Fact::Or(vec![one(&odd), odd.clone()]), "(N + 1) % 2 == 0 || (N + 1) % 2 == 0"),
+        (Fact::Or(vec![one(&one(&both)), odd.clone()]), "((N + 1) % 2 == 0 && (N + 1) % 2 == 0) || (N + 1) % 2 == 0"),
+        (Fact::Or(vec![Fact::And(Vec::new()), odd.clone()]), "0 == 0 || (N + 1) % 2 == 0"),
+    ] {
+        assert_eq!(fact.to_string(), text);
+        assert_eq!(Fact::parse(text).expect(text).to_string(), text);
+    }
+}
+
 #[test]
 fn overflow_is_opaque_and_never_panics() {
     let max = IntExpr::constant(i64::MAX);
