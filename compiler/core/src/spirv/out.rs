@@ -66,15 +66,15 @@ impl Out {
         let dots = [Capability::DotProduct, Capability::DotProductInput4x8BitPacked];
         let control = CONTROLS.iter().find(|control| control.feature == feature);
         let capability = control.map(|control| [control.capability]);
-        let (capabilities, extension) = match feature {
-            _ if let Some(capability) = &capability => (&capability[..], Some("SPV_KHR_float_controls")),
-            Feature::I64 => (&[Capability::Int64][..], None),
-            Feature::F64 => (&[Capability::Float64][..], None),
-            Feature::Storage8 => (&[Capability::StorageBuffer8BitAccess][..], Some("SPV_KHR_8bit_storage")),
-            Feature::Storage16 => (&[Capability::StorageBuffer16BitAccess][..], None),
-            Feature::Subgroup => (&[Capability::GroupNonUniform][..], None),
-            Feature::SubgroupArithmetic => (&[Capability::GroupNonUniformArithmetic][..], None),
-            Feature::Dot8 => (&dots[..], Some("SPV_KHR_integer_dot_product")),
+        let (capabilities, extension) = match (&capability, feature) {
+            (Some(capability), _) => (&capability[..], Some("SPV_KHR_float_controls")),
+            (None, Feature::I64) => (&[Capability::Int64][..], None),
+            (None, Feature::F64) => (&[Capability::Float64][..], None),
+            (None, Feature::Storage8) => (&[Capability::StorageBuffer8BitAccess][..], Some("SPV_KHR_8bit_storage")),
+            (None, Feature::Storage16) => (&[Capability::StorageBuffer16BitAccess][..], None),
+            (None, Feature::Subgroup) => (&[Capability::GroupNonUniform][..], None),
+            (None, Feature::SubgroupArithmetic) => (&[Capability::GroupNonUniformArithmetic][..], None),
+            (None, Feature::Dot8) => (&dots[..], Some("SPV_KHR_integer_dot_product")),
             // Nothing that this back end writes asks for another.
             _ => return,
         };
