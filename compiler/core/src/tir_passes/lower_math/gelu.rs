@@ -10,7 +10,7 @@ use tenfold_ir::{DType, Scalar};
 use super::kit::Kit;
 use super::power::{by_table, half_of_power};
 
-/// log2(2 Φ(-t)) / t up to [`MOST`], least squares of the error of Φ, and of a thousandth of the relative one, weighted
+/// log2(2 Φ(-t)) / t up to [`MOST`], least squares of the error of Φ, and of a ten-thousandth of the relative one, weighted
 /// towards the largest; each coefficient is rounded to f32 before those behind it are fitted.
 const EXPONENT: [f64; 9] = [
     -1.151_105_165_481_567_4,
