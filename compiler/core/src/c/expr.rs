@@ -193,7 +193,11 @@ impl Body<'_> {
             }
             Expr::Call(Intrinsic::Lookup, args, _) => {
                 let args: Vec<String> = args.iter().map(|a| self.value(*a)).collect();
-                format!("((const int32_t[]){{{}}})[{} & 7]", args[1..].join(", "), args[0])
+                let (all, last) = (&args[1..], args.len() - 2);
+                format!("((const {}[]){{{}}})[{} & {last}]", value_type(elem), all.join(", "), args[0])
+            }
+            Expr::Call(Intrinsic::Scalef, args, _) => {
+                format!("tf_scalef({}, {})", self.value(args[0]), self.value(args[1]))
             }
             Expr::Call(Intrinsic::Word, args, _) => {
                 let ty = if args.len() == 2 { "float" } else { "uint8_t" };

@@ -282,6 +282,12 @@ TF_INLINE float tf_r_bf16(double x) { return tf_bf16_to(tf_bf16_of(x)); }
   TF_INLINE T tf_rem_euclid_##S(T a, T b) { T r = tf_rem_##S(a, b); return r < 0 ? r + tf_abs_##S(b) : r; }
 TF_FLOAT(f32, float, int32_t, 8388608.0f, 31)
 TF_FLOAT(f64, double, int64_t, 4503599627370496.0, 63)
+/* x 2^floor(n), rounded once. */
+TF_INLINE float tf_scalef(float x, float n) {
+  if (n != n) return n;
+  n = n > 1000.0f ? 1000.0f : n < -1000.0f ? -1000.0f : tf_floor_f32(n);
+  return (float)((double)x * tf_f64_bits((uint64_t)(1023 + (int32_t)n) << 52));
+}
 
 /* Integers: S suffix, T type, U unsigned type. Nothing traps. */
 #define TF_SIGNED(S, T, U) \

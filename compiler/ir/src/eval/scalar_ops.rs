@@ -274,6 +274,13 @@ pub fn cast(to: DType, x: Scalar) -> Scalar {
     }
 }
 
+/// x 2^⌊n⌋ of f32, rounded once: beyond a thousand the exponent makes no difference.
+pub fn scalef(x: Scalar, n: Scalar) -> Scalar {
+    let n = n.to_f64();
+    let value = if n.is_nan() { n } else { x.to_f64() * n.floor().clamp(-1000.0, 1000.0).exp2() };
+    Scalar::float(DType::F32, value)
+}
+
 /// `x * multiplier * 2^(shift - 31)` of i32, rounded to nearest with ties up, saturating.
 pub fn q_multiply_shift(x: Scalar, multiplier: Scalar, shift: Scalar) -> Scalar {
     let product = x.to_i128() * multiplier.to_i128();
@@ -389,6 +396,21 @@ mod tests {
         assert_eq!(q_multiply_shift(i(-3), i(1 << 30), i(0)).to_i128(), -1);
         assert_eq!(q_multiply_shift(i(i32::MAX.into()), i(1 << 30), i(20)).to_i128(), i32::MAX.into());
         assert_eq!(q_multiply_shift(i(i32::MAX.into()), i(i32::MAX.into()), i(-40)).to_i128(), 0);
+    }
+
+    #[test]
+    fn scaled_numbers_are_rounded_once() {
+        let of = |x: f32, n: f32| {
+            let [x, n] = [x, n].map(|x| Scalar::float(DType::F32, f64::from(x)));
+            scalef(x, n).to_f64() as f32
+        };
+        assert_eq!(of(1.5, 3.999), 12.0);
+        assert_eq!(of(-1.5, -0.5), -0.75);
+        assert_eq!(of(f32::from_bits(0x00ff_ffff), -1.0).to_bits(), 0x0080_0000, "a tie goes to the even one");
+        assert_eq!(of(f32::from_bits(1), 149.5), 1.0);
+        assert_eq!(of(f32::MAX, 1.0), f32::INFINITY);
+        assert_eq!(of(f32::MAX, -4000.0), 0.0);
+        assert!(of(f32::NAN, 0.0).is_nan() && of(0.0, f32::NAN).is_nan());
     }
 
     #[test]

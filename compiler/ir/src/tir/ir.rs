@@ -172,8 +172,10 @@ pub enum Intrinsic {
     QMultiplyShift,
     /// The bits of a float as an integer of its width, or back; the target dtype is the expression's type.
     Bitcast,
-    /// `lookup(i, x0, …, x7)` of i32: the one of the eight whose number the low three bits of `i` are.
+    /// `lookup(i, x0, …)` of an i32 and eight or sixteen i32 or f32: the one whose number the low bits of `i` are.
     Lookup,
+    /// `scalef(x, n)` of f32: x 2^⌊n⌋, rounded once, of a finite n; NaN of NaN.
+    Scalef,
     /// `word4(a, b, c, d)` of integers of 8 bits, `word2(a, b)` of bf16: their bits as one i32, the first one lowest.
     Word,
     /// `dot4_u8i8(a, b)`, `dot2_bf16(a, b)` of i32: both are words; the sum of the products of what they hold.

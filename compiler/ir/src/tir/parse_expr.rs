@@ -180,9 +180,13 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 let ty = self.parser.func.exprs.ty(*first);
                 Expr::Call(Intrinsic::Fma, args, ty)
             }
-            ("lookup", None, [first, ..]) => {
+            ("lookup", None, [_, first, ..]) => {
                 let ty = self.parser.func.exprs.ty(*first);
                 Expr::Call(Intrinsic::Lookup, args, ty)
+            }
+            ("scalef", None, [first, _]) => {
+                let ty = self.parser.func.exprs.ty(*first);
+                Expr::Call(Intrinsic::Scalef, args, ty)
             }
             ("word2", None, [first, _]) | ("word4", None, [first, _, _, _]) => {
                 let ty = Ty { elem: Elem::Scalar(DType::I32), ..self.parser.func.exprs.ty(*first) };

@@ -170,6 +170,12 @@ fn is_reduced(of: Ty) -> bool {
     of.lanes == 1 && matches!(of.elem, Elem::Scalar(dtype) if dtype != DType::Bool)
 }
 
+/// Whether a number is looked up among such values in as many lanes as `at` has.
+fn is_table(at: Ty, all: &[Ty]) -> bool {
+    let known = |ty: &Ty| matches!(ty.elem, Elem::Scalar(DType::I32 | DType::F32)) && ty.lanes == at.lanes;
+    matches!(all.len(), 8 | 16) && known(&all[0]) && all.iter().all(|ty| *ty == all[0])
+}
+
 fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
     let i32s = |ty: &Ty| ty.elem == Elem::Scalar(DType::I32);
     let width = |ty: Ty| match ty.elem {
@@ -180,7 +186,8 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
         (Intrinsic::Fma, [a, b, c]) if a == b && b == c => Ok(*a),
         (Intrinsic::QMultiplyShift, [a, b, c]) if i32s(a) && a == b && b == c => Ok(*a),
         (Intrinsic::Bitcast, [a]) if width(*a) == width(to) => Ok(to),
-        (Intrinsic::Lookup, [i, rest @ ..]) if i32s(i) && rest.len() == 8 && rest.iter().all(|x| x == i) => Ok(*i),
+        (Intrinsic::Lookup, [i, all @ ..]) if i32s(i) && is_table(*i, all) => Ok(all[0]),
+        (Intrinsic::Scalef, [x, n]) if x == n && x.elem == Elem::Scalar(DType::F32) => Ok(*x),
         (Intrinsic::Word, [a, rest @ ..]) if rest.iter().all(|b| a == b) && is_word(*a, args.len()) => {
             Ok(Ty { elem: Elem::Scalar(DType::I32), ..*a })
         }
@@ -197,6 +204,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
             | Intrinsic::QMultiplyShift
             | Intrinsic::Bitcast
             | Intrinsic::Lookup
+            | Intrinsic::Scalef
             | Intrinsic::Word
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)

@@ -136,13 +136,14 @@ impl<'c> Body<'_, 'c, '_> {
 
     fn intrinsic(&mut self, function: Intrinsic, args: &[ExprId], ty: Ty) -> Result<Value<'c>> {
         if function == Intrinsic::Lookup {
-            return self.lookup(args);
+            return self.lookup(args, ty);
         }
         let values: Vec<Value<'c>> = args.iter().map(|arg| self.expr(*arg)).collect::<Result<_>>()?;
         match (function, values.as_slice()) {
             (Intrinsic::Fma, [a, b, c]) => {
                 self.ops.fma(Kind::of(ty.elem), *a, *b, *c).map_err(|error| unexpanded(&error.0))
             }
+            (Intrinsic::Scalef, [x, n]) => self.scalef(*x, *n),
             (Intrinsic::QMultiplyShift, _) => Err(unexpanded("`q_multiply_shift`")),
             (Intrinsic::Bitcast, [a]) => {
                 let to = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));
@@ -152,6 +153,7 @@ impl<'c> Body<'_, 'c, '_> {
                 Intrinsic::Fma
                 | Intrinsic::Bitcast
                 | Intrinsic::Lookup
+                | Intrinsic::Scalef
                 | Intrinsic::Word
                 | Intrinsic::Dot(_)
                 | Intrinsic::Warp(_)

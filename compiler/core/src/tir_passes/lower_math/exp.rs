@@ -6,8 +6,11 @@
 use tenfold_ir::op::CmpOp::{Ge, Gt, Lt};
 use tenfold_ir::tir::ExprId;
 
-use super::kit::Kit;
-use super::power::{by_table, nearest_eighth, power_less_one, scale_by_eighths};
+use super::kit::{Kit, Tables};
+use super::power::{
+    nearest_eighth, nearest_sixteenth, power_by_sixteenths, power_less_one, scale_by_eighths, scaled_by_sixteenths,
+    tables,
+};
 
 /// (exp(r) - 1) / r, least squares of the relative error on [-ln 2 / 2, ln 2 / 2] weighted towards the largest; each
 /// coefficient is rounded to f32 before those behind it are fitted.
@@ -22,6 +25,9 @@ const SINGLE: [f64; 6] = [
 
 /// The same on [-ln 2 / 16, ln 2 / 16].
 const SHORT: [f64; 3] = [1.0, 5.000_647_902_488_708e-1, 1.666_811_257_600_784_3e-1];
+
+/// The same on [-ln 2 / 32, ln 2 / 32].
+const SHORTER: [f64; 3] = [1.0, 5.000_162_720_680_237e-1, 1.666_700_839_996_338e-1];
 
 /// 1, 1/2!, 1/3!, …: the Taylor series is within 2^-57 on the interval.
 const DOUBLE: [f64; 13] = [
@@ -78,12 +84,15 @@ fn without(k: &mut Kit<'_>, x: ExprId, float: ExprId) -> ExprId {
 /// e to the x.
 pub(super) fn exp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let x = clamp(k, x);
-    if by_table(k, x) {
-        return of_eighths(k, x);
+    match tables(k, x) {
+        Tables::None => {
+            let (n, r) = reduce(k, x, 2 * k.bias());
+            let p = kernel(k, r);
+            k.scale(p, n)
+        }
+        Tables::Eight => of_eighths(k, x),
+        Tables::Sixteen => of_sixteenths(k, x),
     }
-    let (n, r) = reduce(k, x, 2 * k.bias());
-    let p = kernel(k, r);
-    k.scale(p, n)
 }
 
 /// With n = round(8 x / ln 2) and |r| <= ln 2 / 16.
@@ -97,24 +106,36 @@ fn of_eighths(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     scale_by_eighths(k, n, s)
 }
 
+/// With n = round(16 x / ln 2) and |r| <= ln 2 / 32.
+fn of_sixteenths(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let (float, n) = nearest_sixteenth(k, x, std::f64::consts::LOG2_E);
+    let r = without(k, x, float);
+    scaled_by_sixteenths(k, (float, n), r, &SHORTER)
+}
+
 /// 2 to the x: the fraction is exact, so only its product with ln 2 rounds.
 pub(super) fn exp2(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (lo, hi) = if k.double() { (-1080.0, 1030.0) } else { (-155.0, 130.0) };
     let (low, high) = (k.c(lo), k.c(hi));
     let x = k.where_c(x, Lt, lo, low, x);
     let x = k.where_c(x, Gt, hi, high, x);
-    if by_table(k, x) {
-        let (float, n) = nearest_eighth(k, x, 2 * k.bias());
-        let r = k.sub(x, float);
-        let s = power_less_one(k, r);
-        return scale_by_eighths(k, n, s);
+    match tables(k, x) {
+        Tables::None => {
+            let (float, n) = k.nearest_and(x, 2 * k.bias());
+            let f = k.sub(x, float);
+            let ln2 = k.c(std::f64::consts::LN_2);
+            let r = k.mul(f, ln2);
+            let p = kernel(k, r);
+            k.scale(p, n)
+        }
+        Tables::Eight => {
+            let (float, n) = nearest_eighth(k, x, 2 * k.bias());
+            let r = k.sub(x, float);
+            let s = power_less_one(k, r);
+            scale_by_eighths(k, n, s)
+        }
+        Tables::Sixteen => power_by_sixteenths(k, x),
     }
-    let (float, n) = k.nearest_and(x, 2 * k.bias());
-    let f = k.sub(x, float);
-    let ln2 = k.c(std::f64::consts::LN_2);
-    let r = k.mul(f, ln2);
-    let p = kernel(k, r);
-    k.scale(p, n)
 }
 
 /// exp(x) - 1: twice 2^(n - 1) (exp(r) - 1) + (2^(n - 1) - 1 / 2), which cancels nothing near 0, and whose power is a

@@ -4,19 +4,41 @@ use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
 use tenfold_ir::tir::{Builder, ExprId, Intrinsic, Ty};
 use tenfold_ir::{DType, Scalar};
 
+use crate::{Arch, Target};
+
+/// Of how many numbers a target looks one up in each lane of a vector by an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Tables {
+    /// It has no such instruction.
+    None,
+    /// Eight, as vectors of AVX2; it fuses products and sums.
+    Eight,
+    /// Sixteen or eight, as vectors of AVX-512; it scales by powers of two too.
+    Sixteen,
+}
+
+impl Tables {
+    pub(super) fn of(target: &Target) -> Self {
+        match (target.device, target.arch) {
+            (None, Arch::X86_64) if target.has("avx512f") => Tables::Sixteen,
+            (None, Arch::X86_64) if target.has("avx2") && target.has("fma") => Tables::Eight,
+            _ => Tables::None,
+        }
+    }
+}
+
 /// Arithmetic in one float dtype.
 pub(super) struct Kit<'b> {
     pub b: &'b mut Builder,
     /// F32 or F64.
     pub dtype: DType,
-    /// Whether the target looks up one of eight numbers in each lane of a vector by an instruction, and fuses products and
-    /// sums.
-    pub tables: bool,
+    /// Of how many numbers the target looks one up.
+    pub tables: Tables,
 }
 
 impl<'b> Kit<'b> {
     pub(super) fn new(b: &'b mut Builder, dtype: DType) -> Self {
-        Kit { b, dtype, tables: false }
+        Kit { b, dtype, tables: Tables::None }
     }
 
     /// Whether the dtype is f64.
@@ -119,6 +141,26 @@ impl<'b> Kit<'b> {
             });
         }
         acc.unwrap_or_else(|| self.c(0.0))
+    }
+
+    /// a * b + c, rounded once.
+    pub(super) fn fma(&mut self, a: ExprId, b: ExprId, c: ExprId) -> ExprId {
+        let ty = self.b.ty(a);
+        self.b.call(Intrinsic::Fma, vec![a, b, c], ty)
+    }
+
+    /// The one of eight or sixteen whose number the low bits of an integer are.
+    pub(super) fn lookup(&mut self, number: ExprId, table: &[ExprId]) -> ExprId {
+        let ty = Ty { lanes: self.b.ty(number).lanes, ..self.b.ty(table[0]) };
+        let mut args = vec![number];
+        args.extend(table.iter().map(|value| self.b.broadcast(*value, ty.lanes)));
+        self.b.call(Intrinsic::Lookup, args, ty)
+    }
+
+    /// The same of the float's numbers.
+    pub(super) fn lookup_c(&mut self, number: ExprId, table: &[f64]) -> ExprId {
+        let table: Vec<ExprId> = table.iter().map(|value| self.c(*value)).collect();
+        self.lookup(number, &table)
     }
 
     /// The bits of a float as an integer.

@@ -24,9 +24,9 @@ use tenfold_ir::tir::{Builder, Elem, Expr, ExprId, ExprMap, Intrinsic, Phase, Pr
 use tenfold_ir::{DType, Module};
 
 use super::each_prim;
+use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
-use crate::{Arch, CompileError};
-use kit::Kit;
+use kit::{Kit, Tables};
 
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_module("LowerMath", &lower_math)
@@ -37,11 +37,10 @@ pub(crate) const PASS: Pass = Pass::on_module("LowerMath", &lower_math)
 /// Runs on every prim-func.
 pub(crate) fn lower_math(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let target = &context.target;
-    let vectors = target.device.is_none() && target.arch == Arch::X86_64;
-    let looks_up = vectors && target.has("avx2") && target.has("fma");
+    let of_target = Tables::of(target);
     each_prim(module, |mut func| {
         // A strict function has the same bits on every level, of which not all look numbers up, and those of its parts.
-        let (strict, tables) = (func.strict, looks_up && !func.strict);
+        let (strict, tables) = (func.strict, if func.strict { Tables::None } else { of_target });
         let mut body = std::mem::replace(&mut func.body, Stmt::Seq(Vec::new()));
         let mut b = Builder::resume(func);
         if !strict {
@@ -55,7 +54,7 @@ pub(crate) fn lower_math(module: &mut Module, context: &PassContext) -> Result<(
 }
 
 /// The expansion of one expression whose operands are expanded.
-fn expand(b: &mut Builder, id: ExprId, tables: bool) -> ExprId {
+fn expand(b: &mut Builder, id: ExprId, tables: Tables) -> ExprId {
     let Elem::Scalar(dtype) = b.ty(id).elem else { return id };
     match b.func().exprs.get(id).clone() {
         Expr::Unary(op, x) => unary(b, op, x, dtype, tables).unwrap_or(id),
@@ -73,7 +72,7 @@ fn expand(b: &mut Builder, id: ExprId, tables: bool) -> ExprId {
     }
 }
 
-fn unary(b: &mut Builder, op: UnaryOp, x: ExprId, dtype: DType, tables: bool) -> Option<ExprId> {
+fn unary(b: &mut Builder, op: UnaryOp, x: ExprId, dtype: DType, tables: Tables) -> Option<ExprId> {
     if op == UnaryOp::Square {
         return Some(b.mul(x, x));
     }
@@ -132,7 +131,7 @@ fn halves(
     b: &mut Builder,
     args: &[ExprId],
     dtype: DType,
-    tables: bool,
+    tables: Tables,
     f: impl FnOnce(&mut Kit<'_>, &[ExprId]) -> ExprId,
 ) -> ExprId {
     let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };

@@ -141,9 +141,13 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             let value = Bounded::exact(Scalar { dtype, bits: x.value.bits });
             Ok(if x.is_exact() { value } else { value.unknown() })
         }
-        (Intrinsic::Lookup, [i, all @ ..]) if all.len() == 8 => {
-            let value = all[(i.value.bits & 7) as usize];
+        (Intrinsic::Lookup, [i, all @ ..]) if matches!(all.len(), 8 | 16) => {
+            let value = all[i.value.bits as usize % all.len()];
             Ok(if i.is_exact() { value } else { value.unknown() })
+        }
+        (Intrinsic::Scalef, [x, n]) => {
+            let value = Bounded::exact(scalar_ops::scalef(x.value, n.value));
+            Ok(if args.iter().all(|a| a.is_exact()) { value } else { value.unknown() })
         }
         (Intrinsic::Word, [_, _] | [_, _, _, _]) => Ok(dot::word(args)),
         (Intrinsic::Dot(Dot::Bytes { signed }), [x, y]) => {
@@ -161,6 +165,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             | Intrinsic::QMultiplyShift
             | Intrinsic::Bitcast
             | Intrinsic::Lookup
+            | Intrinsic::Scalef
             | Intrinsic::Word
             | Intrinsic::Dot(_)
             | Intrinsic::CopyAsync,

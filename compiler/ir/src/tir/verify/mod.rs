@@ -599,6 +599,7 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
             Intrinsic::Fma
             | Intrinsic::Bitcast
             | Intrinsic::Lookup
+            | Intrinsic::Scalef
             | Intrinsic::Word
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)
