@@ -37,7 +37,7 @@ pub(crate) fn cases(level: &str) -> Vec<Case> {
         _ => {
             let floats =
                 [products(dtype), windows(dtype), squares(), rows(dtype), elements(dtype), symbolic(), halves()];
-            let floats = floats.into_iter().chain([signs_of_zeros(dtype)]);
+            let floats = floats.into_iter().chain([signs_of_zeros(dtype), spoilt_rows()]);
             floats.chain(attentions()).chain(bytes()).chain(words_of_halves()).chain(kinds::cases()).collect()
         }
     }
@@ -283,6 +283,25 @@ fn attended(m: &mut Make, [q, k, v]: [ValueId; 3], bias: ValueId) -> ValueId {
     let scores = m.element(ElementOp::Binary(BinaryOp::Add), &[scores, bias]);
     let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
     m.emit(Op::MatMul, &[weights, v])
+}
+
+/// Softmax of rows that begin with, end with or hold what is no number or infinite, and of none but negative infinities.
+fn spoilt_rows() -> Case {
+    const COLUMNS: i64 = 200;
+    let mut m = Make::new("levels_spoilt_rows");
+    let x = m.input(DType::F32, &fixed(&[7, COLUMNS]));
+    let cell = |n: i64| match (n / COLUMNS, n % COLUMNS) {
+        (1, 0) | (2, 199) | (3, 100) => f64::NAN,
+        (4, 150) => f64::INFINITY,
+        (5, _) => f64::NEG_INFINITY,
+        (6, 7 | 8) => f64::NEG_INFINITY,
+        _ => 0.0,
+    };
+    let cells: Vec<Scalar> = (0..7 * COLUMNS).map(|n| Scalar::float(DType::F32, cell(n))).collect();
+    let spoilt = m.values(DType::F32, &[7, COLUMNS], &cells);
+    let x = m.element(ElementOp::Binary(BinaryOp::Add), &[x, spoilt]);
+    let y = m.emit(Op::Softmax { axis: 1, log: false }, &[x]);
+    m.done(&[y])
 }
 
 /// Rows that are masked as a whole, at the beginning, at the end; scores that are infinite or no numbers.

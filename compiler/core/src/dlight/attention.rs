@@ -23,6 +23,7 @@ use crate::fuse::import::cleaned;
 use crate::fuse::stage::{Iter, Staged};
 use crate::tune::Asked;
 use found::Attention;
+pub(super) use found::greatest_of_softmax;
 use plan::Plan;
 use tile::Tiles;
 

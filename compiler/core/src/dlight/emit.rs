@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::op::BinaryOp;
+use tenfold_ir::op::CmpOp;
 use tenfold_ir::tir::{Access, BufId, Builder, Expr, ExprId, ExprMap, LoopKind, Stmt, VarId};
 
 /// What stands for iterators.
@@ -147,15 +147,26 @@ pub(super) fn at(b: &mut Builder, id: ExprId, places: &Places, scalar: Option<(B
     map.expr(b, id)
 }
 
+/// The greater of two numbers, and `x` where `y` is none: one operation, where a maximum that keeps NaN may be several.
+pub(super) fn greater(b: &mut Builder, x: ExprId, y: ExprId) -> ExprId {
+    let is_greater = b.compare(CmpOp::Gt, y, x);
+    b.select(is_greater, y, x)
+}
+
 /// A vector's elements folded into its first, in pairs.
-pub(super) fn folded(b: &mut Builder, buf: BufId, lanes: i64, op: BinaryOp) -> ExprId {
+pub(super) fn folded(
+    b: &mut Builder,
+    buf: BufId,
+    lanes: i64,
+    pair: fn(&mut Builder, ExprId, ExprId) -> ExprId,
+) -> ExprId {
     let mut half = lanes / 2;
     while half > 0 {
         each(b, "l", &half.into(), LoopKind::Vectorized, &mut |b, l| {
             let step = b.index(half);
             let other = plus(b, l, step);
             let (x, y) = (load(b, buf, &[l]), load(b, buf, &[other]));
-            let both = b.binary(op, x, y);
+            let both = pair(b, x, y);
             b.store(buf, vec![l], both);
         });
         half /= 2;

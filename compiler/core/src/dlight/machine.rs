@@ -140,6 +140,8 @@ pub(super) struct Machine {
     pub dots: Dots,
     /// Whether registers hold matrices, and which products of these there are.
     pub matrices: Matrices,
+    /// Whether the greater of two floats takes several operations, unless it does not matter what becomes of NaN.
+    pub max_is_several: bool,
     /// Bytes from which on results are written past all caches.
     pub past_caches: Option<i64>,
     /// Whether it is a microcontroller whose core adds several products at once: then contractions of integers alone are
@@ -186,6 +188,7 @@ impl Machine {
             pages: 64,
             dots: Dots::of(target),
             matrices: Matrices::of(target),
+            max_is_several: target.arch == Arch::X86_64,
             past_caches: target.past_caches(),
             small: false,
             helium: false,
@@ -231,6 +234,7 @@ impl Machine {
             pages: FAR,
             dots: Dots::NONE,
             matrices: Matrices { bytes: false, bf16: false },
+            max_is_several: false,
             past_caches: None,
             small: true,
             helium: false,

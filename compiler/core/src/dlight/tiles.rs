@@ -202,6 +202,7 @@ mod tests {
         written_out: 2,
         small: false,
         helium: false,
+        max_is_several: true,
         past_caches: None,
     };
 

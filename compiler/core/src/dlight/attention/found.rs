@@ -128,6 +128,23 @@ pub(super) fn attention(staged: &mut Staged) -> Option<Attention> {
     })
 }
 
+/// Where a kernel that is a softmax of rows, and nothing else, keeps the greatest of each. What is NaN in a row is so in its
+/// sum, and all results of the row are: it makes no difference whether the greatest is NaN too.
+pub(in crate::dlight) fn greatest_of_softmax(mut staged: Staged) -> Option<BufId> {
+    let Stages { folds, last } = stages(&mut staged)?;
+    let [greatest, total] = <[Fold; 2]>::try_from(folds).ok()?;
+    let b = &mut staged.b;
+    let (_, _, value) = last?;
+    let value = if let Expr::Cast(_, wide) = b.func().exprs.get(value) { *wide } else { value };
+    let dtype = b.buf(greatest.buf).dtype;
+    let (zero, least) = (b.scalar(Scalar::zero(dtype)), b.scalar(Scalar::least(dtype)));
+    let begun = greatest.op == BinaryOp::Max && greatest.start == least;
+    let summed = total.op == BinaryOp::Add && total.start == zero && total.over.extent == greatest.over.extent;
+    let keys = staged.stages.last()?.iters.iter().filter(|i| i.extent == total.over.extent);
+    let found = begun && summed && keys.clone().any(|key| row(b, value, &greatest, &total, key).is_some());
+    found.then_some(greatest.buf)
+}
+
 /// Whether nothing else needs what is computed, of which no more than a tile is ever there, or what results are written
 /// into, unless each is made of the element that it takes the place of.
 fn is_alone(func: &PrimFunc, computed: [BufId; 4], operands: &[ExprId], (out, index, value): &Stored) -> bool {

@@ -12,7 +12,7 @@ use tenfold_ir::tir::{Access, BufId, Builder, ExprId, LoopKind, Scope, Viewer};
 
 use super::found::{Attention, Unseen};
 use super::plan::{Plan, TERMS};
-use crate::dlight::emit::{Grid, Places, Strip, at, each, folded, load, plus, strips, times};
+use crate::dlight::emit::{Grid, Places, Strip, at, each, folded, greater, load, plus, strips, times};
 use crate::dlight::tiles::balanced;
 use crate::dlight::walk::straight;
 
@@ -198,9 +198,8 @@ impl Tiles<'_> {
                 let own = plus(b, begin, inner);
                 let score = load(b, block.scores, &[i, own]);
                 // One instruction, unlike a maximum that a NaN passes: of such a score the weight is one too, and the sum.
-                let is_greater = b.compare(CmpOp::Gt, score, most);
-                let greater = b.select(is_greater, score, most);
-                b.store(block.most, vec![i, l], greater);
+                let most = greater(b, most, score);
+                b.store(block.most, vec![i, l], most);
             });
         }
     }
@@ -282,7 +281,7 @@ impl Tiles<'_> {
     /// What is taken from the scores of a row before they become weights.
     fn base(&self, b: &mut Builder, tile: &Tile, block: &Block, i: ExprId) -> BufId {
         let top = self.row(b, "top", block.most, i);
-        let top = folded(b, top, self.plan.lanes, BinaryOp::Max);
+        let top = folded(b, top, self.plan.lanes, greater);
         let top = b.local("greatest", top);
         match (&tile.online, self.found.unseen) {
             (Some(online), _) => self.rescale(b, online, top, i),
@@ -294,7 +293,7 @@ impl Tiles<'_> {
     /// What the sum of a row's weights becomes.
     fn totals(&self, b: &mut Builder, tile: &Tile, sums: BufId, i: ExprId) {
         let sum = self.row(b, "sum", sums, i);
-        let sum = folded(b, sum, self.plan.lanes, BinaryOp::Add);
+        let sum = folded(b, sum, self.plan.lanes, Builder::add);
         match &tile.online {
             None => self.invert(b, tile, i, sum),
             Some(Online { total, scale, .. }) => {
@@ -350,8 +349,8 @@ impl Tiles<'_> {
         let old = load(b, online.greatest, &[i]);
         let old = b.local("before", old);
         let (before, top) = (b.read_local(old), b.read_local(top));
-        let greater = b.binary(BinaryOp::Max, before, top);
-        let now = b.local("now", greater);
+        let now = greater(b, before, top);
+        let now = b.local("now", now);
         let base = self.unless_masked(b, now);
         let less = b.read_local(base);
         let shifted = b.sub(before, less);

@@ -14,6 +14,8 @@ use tenfold_ir::tir::{
     Access, BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer, substitution,
 };
 
+use crate::dlight::attention::greatest_of_softmax;
+use crate::dlight::emit::greater;
 use crate::dlight::machine::Machine;
 use crate::dlight::walk::step;
 use crate::fuse::access::loads;
@@ -29,10 +31,11 @@ const VECTORS: [i64; 4] = [1, 2, 4, 8];
 /// Puts every reduction along a row into lanes; whether there was one.
 pub(super) fn rows(staged: &mut Staged, machine: &Machine, asked: &Asked) -> bool {
     let mut found = 0;
+    let numbers = if machine.max_is_several { greatest_of_softmax(staged.clone()) } else { None };
     for stage in std::mem::take(&mut staged.stages) {
         match Row::of(staged.b.func(), &stage, machine) {
             Some(row) => {
-                let mut row = row.decided(found, asked);
+                let mut row = Row { numbers: Some(row.acc) == numbers, ..row.decided(found, asked) };
                 found += 1;
                 row.made = row.maker(staged, &stage);
                 row.in_lanes(staged, &stage);
@@ -57,6 +60,8 @@ struct Row {
     lanes: i64,
     /// Vectors of partial results.
     vectors: i64,
+    /// Whether what is NaN may be left out: it counts elsewhere.
+    numbers: bool,
     /// What stores an element of what is reduced, by the reduction's iterators, where the stage before did nothing else.
     made: Option<Stmt>,
 }
@@ -80,7 +85,19 @@ impl Row {
         let vectors = extent.as_const().map_or(most, |n| (n / lanes).min(most));
         let pays = lanes > 1 && extent.as_const().is_none_or(|n| n >= 2 * lanes);
         let (acc, index, start) = (*acc, index.clone(), *start);
-        pays.then_some(Row { acc, index, op, term, start, along: along.var, extent, lanes, vectors, made: None })
+        pays.then_some(Row {
+            acc,
+            index,
+            op,
+            term,
+            start,
+            along: along.var,
+            extent,
+            lanes,
+            vectors,
+            numbers: false,
+            made: None,
+        })
     }
 
     /// The row of that number with as many vectors of partial results as are asked for.
@@ -163,6 +180,11 @@ impl Row {
         }
     }
 
+    /// A result with a term more.
+    fn pair(&self, b: &mut Builder, old: ExprId, term: ExprId) -> ExprId {
+        if self.numbers { greater(b, old, term) } else { b.binary(self.op, old, term) }
+    }
+
     /// Partial results over a part of the row.
     fn partial(&self, b: &mut Builder, stage: &Stage, all: BufId, part: Part) -> Stage {
         let (mut iters, mut to) = renamed(b, stage.iters.iter().filter(|i| i.var != self.along));
@@ -179,7 +201,7 @@ impl Row {
         let mut here = substitution(&to);
         let [term, unit] = [self.term, unit].map(|e| here.expr(b, e));
         let old = b.load(all, at.clone(), Access::Proven);
-        let value = b.binary(self.op, old, term);
+        let value = self.pair(b, old, term);
         let store = |value| Stmt::Store { buf: all, index: at.clone(), value, access: Access::Proven };
         let init = part.first.then(|| store(unit));
         let body = match &self.made {
@@ -204,10 +226,8 @@ impl Row {
             values.push(b.load(all, outer.iter().copied().chain([at]).collect(), Access::Proven));
         }
         while values.len() > 1 {
-            values = values
-                .chunks(2)
-                .filter_map(|pair| pair.iter().copied().reduce(|x, y| b.binary(self.op, x, y)))
-                .collect();
+            values =
+                values.chunks(2).filter_map(|pair| pair.iter().copied().reduce(|x, y| self.pair(b, x, y))).collect();
         }
         let index = outer.into_iter().chain([lane]).collect();
         let body = Stmt::Store { buf: one, index, value: values[0], access: Access::Proven };
@@ -224,7 +244,7 @@ impl Row {
         let at = at.into_iter().map(|v| b.read(v)).collect();
         let old = b.load(self.acc, self.index.clone(), Access::Proven);
         let term = b.load(one, at, Access::Proven);
-        let value = b.binary(self.op, old, term);
+        let value = self.pair(b, old, term);
         let body = Stmt::Store { buf: self.acc, index: self.index.clone(), value, access: Access::Proven };
         Stage { iters, body, ..stage.clone() }
     }
