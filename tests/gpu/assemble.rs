@@ -53,6 +53,16 @@ fn judged(func: &PrimFunc, text: &str, chip: &str) -> Result<(), String> {
     if usage.spills > 0 || local || frame { Err(format!("{usage:?}, arrays of {longest}")) } else { Ok(()) }
 }
 
+/// That a kernel keeps in registers what is each thread's own. Where there is no assembler, the text alone says so.
+pub(crate) fn in_registers(name: &str, device: Device, text: &str) {
+    assert!(!text.contains(".local"), "{name} for {device}: an array in memory\n{text}");
+    if ptxas::path().is_some() {
+        let usage = ptxas::assemble(text, &device.target().cpu).unwrap_or_else(|why| panic!("{name}: {why}"));
+        println!("{name} for {device}: {usage:?}");
+        assert_eq!(usage.spills, 0, "{name} for {device}: {usage:?}");
+    }
+}
+
 /// Whether an array of a thread is read where data says, as by `take`: no register is found so.
 fn reads_by_data(func: &PrimFunc) -> bool {
     let mut told = BTreeSet::new();

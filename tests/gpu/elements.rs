@@ -7,8 +7,8 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{Activation, BinaryOp, CmpOp, ElementOp, UnaryOp};
 use tenfold_ir::relax::{Op, ValueId};
 use tenfold_ir::tir::FuncKind;
-use tenfold_tests::ptxas;
 
+use crate::assemble::in_registers;
 use crate::case::{Case, Make, fixed};
 use crate::interpret;
 
@@ -116,12 +116,7 @@ fn threads_make_some_elements_at_once() {
             if expected.is_empty() {
                 assert!(!text.contains("global.v") && !text.contains(".nc.v"), "{} for {device}\n{text}", case.name);
             }
-            assert!(!text.contains(".local"), "{} for {device}: elements in memory\n{text}", case.name);
-            if ptxas::path().is_some() {
-                let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
-                println!("{} for {device}: {usage:?}", case.name);
-                assert_eq!(usage.spills, 0, "{} for {device}: {usage:?}", case.name);
-            }
+            in_registers(&case.name, device, &text);
         }
     }
 }

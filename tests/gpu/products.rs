@@ -7,8 +7,8 @@ use tenfold_ir::DType;
 use tenfold_ir::op::{Activation, BinaryOp, ElementOp, UnaryOp};
 use tenfold_ir::relax::{ConvLayout, Op, ValueId, Window};
 use tenfold_ir::tir::FuncKind;
-use tenfold_tests::ptxas;
 
+use crate::assemble::in_registers;
 use crate::case::{Case, Make, fixed};
 use crate::interpret::{self, Prepared};
 
@@ -121,12 +121,7 @@ fn warps_multiply_halves() {
                 multiplied += usize::from(by_group || text.contains("mma.sync"));
                 groups += usize::from(by_group);
                 large += usize::from(text.contains(".reqntid 256"));
-                assert!(!text.contains(".local"), "{} for {device}: sums in memory\n{text}", case.name);
-                if ptxas::path().is_some() {
-                    let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
-                    println!("{} for {device}: {usage:?}", case.name);
-                    assert_eq!(usage.spills, 0, "{} for {device}: {usage:?}", case.name);
-                }
+                in_registers(&case.name, device, &text);
             }
             assert_eq!(multiplied, 1, "{} for {device}", case.name);
         }
@@ -156,11 +151,7 @@ fn words_multiply_bytes() {
         for func in case.module.prims().filter(|func| func.kind == FuncKind::Device) {
             let (_, text) = program::kernel(&case.module, func, device, backend).expect("PTX");
             assert!(text.contains("dp4a."), "{}\n{text}", case.name);
-            if ptxas::path().is_some() {
-                let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
-                println!("{}: {usage:?}", case.name);
-                assert_eq!(usage.spills, 0, "{}: {usage:?}", case.name);
-            }
+            in_registers(&case.name, device, &text);
         }
     }
 }
@@ -196,12 +187,7 @@ fn warps_multiply_bytes() {
         for func in case.module.prims().filter(|func| func.kind == FuncKind::Device) {
             let (_, text) = program::kernel(&case.module, func, device, backend).expect("PTX");
             assert!(text.contains("mma.sync.aligned.m16n8k32"), "{}\n{text}", case.name);
-            assert!(!text.contains(".local"), "{} for {device}: sums in memory\n{text}", case.name);
-            if ptxas::path().is_some() {
-                let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
-                println!("{} for {device}: {usage:?}", case.name);
-                assert_eq!(usage.spills, 0, "{}: {usage:?}", case.name);
-            }
+            in_registers(&case.name, device, &text);
         }
     }
 }

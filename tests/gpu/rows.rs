@@ -5,8 +5,8 @@ use tenfold_ir::DType;
 use tenfold_ir::op::{BinaryOp, ElementOp, Real, ReduceOp, UnaryOp};
 use tenfold_ir::relax::Op;
 use tenfold_ir::tir::FuncKind;
-use tenfold_tests::ptxas;
 
+use crate::assemble::in_registers;
 use crate::case::{Case, Make, fixed};
 use crate::interpret;
 
@@ -79,53 +79,39 @@ fn masked(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case 
     m.done(&[y])
 }
 
-/// Attentions of `f32` are one kernel, whose results stay in registers.
+/// That each is one kernel, whose results stay in registers and whose PTX has an instruction in it.
+fn one_kernel_each(cases: Vec<Case>, instruction: &str) {
+    let backend = crate::backend();
+    for (n, case) in cases.into_iter().enumerate() {
+        let device = crate::CHIPS[n % 2];
+        let made = interpret::prepare_with(case, &crate::context(device));
+        let case = made.unwrap_or_else(|why| panic!("{device}: {why}"));
+        let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
+        assert_eq!(kernels.len(), 1, "{} for {device}", case.name);
+        let Some(backend) = &backend else { continue };
+        let (_, text) = program::kernel(&case.module, kernels[0], device, backend).expect("PTX");
+        assert!(text.contains(instruction), "{} for {device}: no `{instruction}`\n{text}", case.name);
+        in_registers(&case.name, device, &text);
+    }
+}
+
+/// Attentions of `f32`.
 #[test]
 fn attention_is_one_kernel() {
-    let backend = crate::backend();
-    let cases = [
+    let cases = vec![
         attention(DType::F32, 48),
         masked(DType::F32, 37, [70, 33, 20]),
         masked(DType::F32, 0, [40, 64, 64]),
         masked(DType::F32, 20, [33, 128, 128]),
     ];
-    for (n, case) in cases.into_iter().enumerate() {
-        let device = crate::CHIPS[n % 2];
-        let made = interpret::prepare_with(case, &crate::context(device));
-        let case = made.unwrap_or_else(|why| panic!("{device}: {why}"));
-        let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
-        assert_eq!(kernels.len(), 1, "{} for {device}", case.name);
-        let Some(backend) = &backend else { continue };
-        let (_, text) = program::kernel(&case.module, kernels[0], device, backend).expect("PTX");
-        assert!(!text.contains(".local"), "{} for {device}: results in memory\n{text}", case.name);
-        if ptxas::path().is_some() {
-            let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
-            println!("{} for {device}: {usage:?}", case.name);
-            assert_eq!(usage.spills, 0, "{} for {device}: {usage:?}", case.name);
-        }
-    }
+    one_kernel_each(cases, "fma.rn");
 }
 
-/// Attentions of halves whose lengths warps multiply are one kernel.
+/// Attentions of halves whose lengths warps multiply.
 #[test]
 fn attention_of_halves_is_one_kernel() {
-    let backend = crate::backend();
-    let cases = [rows_of_keys(DType::F16, 37, [70, 32, 48]), rows_of_keys(DType::BF16, 80, [40, 64, 64])];
-    for (n, case) in cases.into_iter().enumerate() {
-        let device = crate::CHIPS[n % 2];
-        let made = interpret::prepare_with(case, &crate::context(device));
-        let case = made.unwrap_or_else(|why| panic!("{device}: {why}"));
-        let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
-        assert_eq!(kernels.len(), 1, "{} for {device}", case.name);
-        let Some(backend) = &backend else { continue };
-        let (_, text) = program::kernel(&case.module, kernels[0], device, backend).expect("PTX");
-        assert!(text.contains("mma.sync") && !text.contains(".local"), "{} for {device}\n{text}", case.name);
-        if ptxas::path().is_some() {
-            let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
-            println!("{} for {device}: {usage:?}", case.name);
-            assert_eq!(usage.spills, 0, "{} for {device}: {usage:?}", case.name);
-        }
-    }
+    let cases = vec![rows_of_keys(DType::F16, 37, [70, 32, 48]), rows_of_keys(DType::BF16, 80, [40, 64, 64])];
+    one_kernel_each(cases, "mma.sync");
 }
 
 /// Heads whose keys lie in rows, as values do.
@@ -209,13 +195,8 @@ fn long_rows_are_one_kernel_each() {
         assert_eq!(kernels.len(), 2, "{shape:?} for {device}");
         for func in kernels {
             let (_, text) = program::kernel(&case.module, func, *device, backend).expect("PTX");
-            assert!(!text.contains(".local"), "`{}` for {device}: a row in local memory\n{text}", func.name);
             assert!(text.contains(".reqntid 1024"), "`{}` for {device} has other threads\n{text}", func.name);
-            if ptxas::path().is_some() {
-                let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
-                println!("{} of {} {shape:?} for {device}: {usage:?}", func.name, dtype.name());
-                assert_eq!(usage.spills, 0, "`{}` for {device}: {usage:?}", func.name);
-            }
+            in_registers(&func.name, *device, &text);
         }
     }
 }
@@ -230,12 +211,7 @@ fn rows_of_dims_stay_in_registers() {
             let case = made.unwrap_or_else(|why| panic!("{why}"));
             for func in case.module.prims().filter(|func| func.kind == FuncKind::Device) {
                 let (_, text) = program::kernel(&case.module, func, device, &backend).expect("PTX");
-                assert!(!text.contains(".local"), "`{}` for {device}: a row in memory\n{text}", func.name);
-                if ptxas::path().is_some() {
-                    let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
-                    println!("{} of {} for {device}: {usage:?}", func.name, dtype.name());
-                    assert_eq!(usage.spills, 0, "`{}` for {device}: {usage:?}", func.name);
-                }
+                in_registers(&func.name, device, &text);
             }
         }
     }
