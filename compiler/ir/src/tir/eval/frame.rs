@@ -343,7 +343,7 @@ impl<'a, 'm> Frame<'a, 'm> {
     /// The value of an integer expression.
     pub(super) fn int_of(&mut self, e: ExprId) -> Result<i64, String> {
         let value = self.expr(e, 0)?;
-        if !value.is_exact() {
+        if !self.is_told(value) {
             return Err("a number of iterations depends on rounding".into());
         }
         i64::try_from(value.value.to_i128()).map_err(|_| "a value does not fit 64 bits".into())
@@ -352,7 +352,12 @@ impl<'a, 'm> Frame<'a, 'm> {
     /// The value of a condition that does not depend on rounding.
     pub(super) fn sure(&mut self, cond: ExprId) -> Result<bool, String> {
         let cond = self.expr(cond, 0)?;
-        if cond.is_exact() { Ok(cond.value.bits != 0) } else { Err("a condition depends on rounding".into()) }
+        if self.is_told(cond) { Ok(cond.value.bits != 0) } else { Err("a condition depends on rounding".into()) }
+    }
+
+    /// Whether a value may decide what happens: every implementation has it, or errors do not count.
+    fn is_told(&self, value: Bounded) -> bool {
+        value.is_exact() || self.func.phase == Phase::Target
     }
 
     /// A read or write of a cell by the statement that runs.
@@ -373,7 +378,7 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     fn check(&mut self, cond: ExprId, text: &str) -> Result<(), String> {
         let cond = self.expr(cond, 0)?;
-        if !cond.is_exact() {
+        if !self.is_told(cond) {
             return Err(format!("whether `{text}` holds depends on rounding"));
         }
         if cond.value.bits == 0 { Err(format!("the check `{text}` does not hold")) } else { Ok(()) }
