@@ -194,17 +194,20 @@ impl Sum {
         }
         let is_short = rounding == Rounding::Once && scales.len() == 1;
         let furthest = i64::from((127 - x.zero).max(x.zero + 128));
-        let reach = |at: usize| reaches[at] * furthest + i64::from(given[at]).abs();
         let folded = |at: usize| i64::from(given[at]) - sums[at] * i64::from(x.zero);
-        Ok(Sum {
-            x,
-            out,
-            // sums wrap, so that what is folded may, too
-            bias: (0..outputs).map(|at| folded(at) as i32).collect(),
-            reach: (0..outputs).map(reach).max().unwrap_or(0),
-            by: scales.iter().map(|scale| multiplier(x, *scale, out, is_short)).collect(),
-            rounding,
-        })
+        // sums wrap, so that what is folded may, too
+        let mut bias: Vec<i32> = (0..outputs).map(|at| folded(at) as i32).collect();
+        let mut by: Vec<Multiplier> = scales.iter().map(|scale| multiplier(x, *scale, out, is_short)).collect();
+        let mut most: Vec<i64> = (0..outputs).map(|at| reaches[at] * furthest + i64::from(given[at]).abs()).collect();
+        if rounding == Rounding::Twice && by.len() == outputs {
+            let is_fixed: Vec<bool> = reaches.iter().map(|reach| *reach == 0).collect();
+            let places = places_of(by.iter().zip(&is_fixed).filter(|(_, fixed)| !**fixed).map(|(by, _)| *by));
+            for at in (0..outputs).filter(|at| is_fixed[*at]) {
+                (bias[at], by[at]) = fixed(bias[at], by[at], places);
+                most[at] = i64::from(bias[at]).abs();
+            }
+        }
+        Ok(Sum { x, out, bias, reach: most.into_iter().max().unwrap_or(0), by, rounding })
     }
 
     fn finished(&self, cx: &mut Cx<'_>, sum: ValueId, activation: Activation) -> Outcome<ValueId> {
@@ -216,6 +219,20 @@ impl Sum {
         };
         cx.quantised(y, self.out, activation.integers(self.out))
     }
+}
+
+/// Places that some output is moved down by, so that those whose numbers are free do not differ; at least one, and few
+/// enough for their sums to have room.
+fn places_of(live: impl Iterator<Item = Multiplier>) -> u32 {
+    live.filter_map(|by| u32::try_from(-by.shift).ok()).filter(|places| (1..=16).contains(places)).min().unwrap_or(1)
+}
+
+/// Bias and factor of an output whose weights are all 0: it is one number, and so it stays, of a sum like those of the
+/// others. Training leaves such outputs with a tiny scale and a bias of 2^30, with which no sum would have a bit to spare.
+fn fixed(bias: i32, by: Multiplier, places: u32) -> (i32, Multiplier) {
+    // what is further away is the end of 8 bits, whatever the zero point
+    let number = by.times(bias).clamp(-512, 511);
+    (number << (places + 1), Multiplier { fraction: 1 << 30, shift: -(places as i32) })
 }
 
 /// How the reference rounds what it scales.
@@ -278,4 +295,33 @@ fn fully_connected<'m>(cx: &mut Cx<'m>, call: &Call<'m>) -> Results {
     let keeps = call.byte(2)? != 0 && extents.last() == Some(&inputs);
     let head = if keeps { extents[..extents.len() - 1].to_vec() } else { vec![count / inputs] };
     Ok(vec![cx.reshape(y, &[head, vec![outputs]].concat())?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever the zero point, and whatever the others are moved by.
+    #[test]
+    fn an_output_without_weights_stays_its_number() {
+        let biases = [0, 1, -1, 77, -4096, 1 << 29, -(1 << 29), 1_073_741_952, -1_073_741_760, i32::MAX, i32::MIN];
+        let factors = [0.0, 1e-12, 3e-10, 4.7e-9, 0.001, 0.37, 0.5, 0.99, 1.0, 3.5, 1e9].map(Multiplier::of);
+        for (bias, by, places) in biases
+            .iter()
+            .flat_map(|bias| factors.iter().flat_map(move |by| [1, 2, 9, 16].map(|places| (*bias, *by, places))))
+        {
+            let (small, factor) = fixed(bias, by, places);
+            assert!(small.abs() < 1 << 29 && factor.shift < 0, "{bias} {by:?}: {small} {factor:?}");
+            for zero in [-128, 0, 127] {
+                let byte = |number: i32| (i64::from(number) + zero).clamp(-128, 127);
+                assert_eq!(byte(factor.times(small)), byte(by.times(bias)), "{bias} {by:?} {places}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_output_without_weights_is_moved_as_another_one_is() {
+        let of = |shifts: &[i32]| places_of(shifts.iter().map(|shift| Multiplier { fraction: 1 << 30, shift: *shift }));
+        assert_eq!([of(&[]), of(&[0, 3]), of(&[-9, -7, -8]), of(&[-30])], [1, 1, 7, 1]);
+    }
 }
