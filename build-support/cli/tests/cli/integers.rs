@@ -97,7 +97,7 @@ fn models_compute_with_integers_alone() {
         ("mps2-an500", &["sxtb16", "smlad"][..]), // a Cortex-M7
         ("mps3-an547", &["vmlava.s8"][..]),       // a Cortex-M55
     ] {
-        let package = models(&format!("integers-{machine}"), machine);
+        let package = models(&format!("integers-{machine}"), &format!("arm/{machine}"));
         let archive = package.path("made/libtiny.a");
         let functions = disassembled(&archive);
         no_floats(machine, &functions, |_| true);
