@@ -5,7 +5,7 @@ use crate::{help, onnx, tune};
 use lexopt::{Arg, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use tenfold_build::{Kind, Target, TargetError};
+use tenfold_build::look;
 use tenfold_core::{Stage, pass, show::Ask};
 
 /// What is asked for.
@@ -304,6 +304,7 @@ impl Reader {
                 "json" if matches!(name, Name::List | Name::Explain | Name::Stats) => rest.json = true,
                 "dim" if name == Name::Explain => rest.explained.dims.extend([onnx::dim(&value()?)?]),
                 "device" if name == Name::Explain => rest.explained.device = Some(device(&value()?)?),
+                "gpu" if name == Name::Explain => rest.explained.gpu = Some(value()?),
                 "no-run" if name == Name::Explain => rest.explained.no_run = true,
                 "seconds" if name == Name::Explain => {
                     rest.explained.seconds = onnx::seconds(parser.value().and_then(|v| v.parse()).map_err(text)?)?;
@@ -358,6 +359,7 @@ impl Reader {
             Some(Name::Explain) => {
                 let (json, output) = (rest.json, rest.output.take());
                 let asked = Explained { json, output, ..std::mem::take(&mut rest.explained) };
+                known_gpu(asked.device.as_deref(), asked.gpu.as_deref())?;
                 Command::Explain { asked, function: rest.function()? }
             }
             Some(Name::Tune) => Command::Tune { asked: std::mem::take(&mut rest.tuned), function: rest.function()? },
@@ -427,11 +429,19 @@ fn commands() -> String {
 }
 
 /// The text of a target that is a device.
-fn device(text: &str) -> Result<String, String> {
-    let target: Target = text.parse().map_err(|error: TargetError| error.to_string())?;
-    match target.kind() {
-        Kind::Nvptx | Kind::Spirv => Ok(target.to_string()),
-        _ => Err(format!("`{target}` is no device; write `--device spirv` or `--device nvptx:sm_80`")),
+pub(crate) fn device(text: &str) -> Result<String, String> {
+    look::device(text).map(|_| text.to_string())
+}
+
+/// Refuses a GPU that kernels for the device are not estimated for.
+pub(crate) fn known_gpu(device: Option<&str>, gpu: Option<&str>) -> Result<(), String> {
+    match (device, gpu) {
+        (_, None) => Ok(()),
+        (None, Some(_)) => Err("`--gpu` says which GPU a device is taken for: write `--device spirv` too".into()),
+        (Some(text), Some(gpu)) => match look::device(text)?.device {
+            Some(device) => device.gpu_of_name(gpu).map(|_| ()),
+            None => Ok(()),
+        },
     }
 }
 
@@ -503,9 +513,11 @@ mod tests {
         assert_eq!(run("graph f -o x.html").command, Command::Graph { function: "f".into(), output });
         let output = Some(PathBuf::from("x.html"));
         let dims = [("B".into(), 8)].into();
-        let device = Some("nvptx -mcpu=sm_80".to_string());
-        let asked = Explained { dims, seconds: 0.5, threads: 3, device, no_run: true, json: true, output };
-        let line = "explain f --dim B=8 --seconds 0.5 --threads 3 --device nvptx:sm_80 --no-run --json -o x.html";
+        let device = Some("nvptx:sm_80".to_string());
+        let gpu = Some("h100".to_string());
+        let asked = Explained { dims, seconds: 0.5, threads: 3, device, gpu, no_run: true, json: true, output };
+        let line =
+            "explain f --dim B=8 --seconds 0.5 --threads 3 --device nvptx:sm_80 --gpu h100 --no-run --json -o x.html";
         assert_eq!(run(line).command, Command::Explain { asked, function: "f".into() });
         let asked = tune::Asked { trials: 9, seconds: Some(2.5), seed: 7, kernel: Some("conv".into()) };
         let line = "tune f --trials 9 --seconds 2.5 --seed 7 --kernel conv";
@@ -555,6 +567,11 @@ mod tests {
             ("graph f --json", "`graph` has no option `--json`"),
             ("explain", "the name of a function is missing; `cargo tenfold list` names them"),
             ("explain f --device llvm", "`llvm` is no device; write `--device spirv` or `--device nvptx:sm_80`"),
+            ("explain f --gpu h100", "`--gpu` says which GPU a device is taken for: write `--device spirv` too"),
+            (
+                "explain f --device nvptx:sm_80 --gpu m1",
+                "`m1` is no GPU that kernels for `nvptx -mcpu=sm_80` are estimated for; there are `a100`, `h100`",
+            ),
             ("explain f --dim B", "write `--dim NAME=NUMBER`"),
             ("explain f --seconds 0", "it is measured for some time: write `--seconds 1`"),
             ("tune", "the name of a function is missing; `cargo tenfold list` names them"),

@@ -28,6 +28,8 @@ pub(crate) struct Explained {
     pub(crate) threads: usize,
     /// The device that is explained in place of the processor, as a target's text.
     pub(crate) device: Option<String>,
+    /// The GPU that it is taken for, by its name.
+    pub(crate) gpu: Option<String>,
     /// Whether nothing is to be measured.
     pub(crate) no_run: bool,
     /// For tools.
@@ -43,12 +45,16 @@ impl Default for Explained {
             seconds: 1.0,
             threads: 1,
             device: None,
+            gpu: None,
             no_run: false,
             json: false,
             output: None,
         }
     }
 }
+
+/// Why nothing is measured of a device.
+pub(crate) const NOT_RUN: &str = "kernels for devices are not run here";
 
 /// How long the program may run: it may be slow, but not hang.
 const LIMIT: Duration = Duration::from_secs(3600);
@@ -79,8 +85,9 @@ fn attempt(asked: &Explained, name: &str) -> Result<String, String> {
 
 /// What a worker answers.
 fn of(found: &Functions, number: usize, asked: &Explained, step: ExplainStep, folder: &Path) -> Result<String, String> {
-    let (dims, device) = (asked.dims.clone(), asked.device.clone().unwrap_or_default());
-    let ask = Explain { step, dims, device, folder: folder.to_string_lossy().into_owned() };
+    let dims = asked.dims.clone();
+    let [device, gpu] = [&asked.device, &asked.gpu].map(|text| text.clone().unwrap_or_default());
+    let ask = Explain { step, dims, device, gpu, folder: folder.to_string_lossy().into_owned() };
     let answer = show::of(found, number, &Ask::Explain(ask), Some(tenfold::variants::current()))
         .map_err(|error| format!("error: {error}\n"))?;
     answer.map_err(|refused| refused.iter().map(errors::text).collect::<Vec<_>>().join("\n"))
@@ -88,7 +95,7 @@ fn of(found: &Functions, number: usize, asked: &Explained, step: ExplainStep, fo
 
 fn reason_not_to_run(asked: &Explained) -> Option<String> {
     match asked.device {
-        Some(_) => Some("kernels for devices are not run here".into()),
+        Some(_) => Some(NOT_RUN.into()),
         None if asked.no_run => Some("`--no-run` was given".into()),
         None => foreign_target(),
     }

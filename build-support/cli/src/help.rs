@@ -206,6 +206,8 @@ Options:
       --device TARGET         Explain the kernels for a device, `spirv`, `nvptx:sm_80`: how they are
                               scheduled, what they do, and the least time that a GPU's maker leaves
                               them; nothing is measured then
+      --gpu NAME              The GPU that the device is taken for: `--device spirv --gpu rtx-4090`;
+                              another name prints those that are known
       --no-run                Measure nothing: only what kernels do and how they are scheduled
       --json                  Print one JSON object
   -o, --output FILE.html      Write a page too, which loads nothing from elsewhere

@@ -159,7 +159,8 @@ fn explained_on(
     let one = |error| vec![super::diagnostic(error)];
     let passes = super::passes_of_device(member, target).map_err(one)?;
     let options = Options { strict: super::is_strict(member), passes, ..Options::default() };
-    let explained = explain::explain_device(module, target, context, &options, &asked.dims).map_err(one)?;
+    let explained =
+        explain::explain_device(module, (target, &asked.gpu), context, &options, &asked.dims).map_err(one)?;
     explain::report_in(&explained, Path::new(&asked.folder))
         .map_err(|text| vec![Diagnostic::new(NodeId::FUNCTION, Code::Environment, text)])?;
     Ok(Compiled::default())

@@ -97,6 +97,13 @@ pub fn devices() -> Vec<String> {
     targets.devices.iter().map(ToString::to_string).collect()
 }
 
+/// The device that a target's text names, as the compiler knows it; or that it names none.
+pub fn device(text: &str) -> Result<tenfold_core::Target, String> {
+    let target: crate::Target = text.parse().map_err(|error: crate::TargetError| error.to_string())?;
+    let device = target.device().map_err(|error| error.to_string())?;
+    device.ok_or_else(|| format!("`{target}` is no device; write `--device spirv` or `--device nvptx:sm_80`"))
+}
+
 /// Follows what a build script has written down; none of its text can be read if it is of another version.
 pub fn follow(file: &Path) -> Result<(), String> {
     let told = Told::read(file).ok_or("the build script's `tenfold-build` is of another version than this program")?;

@@ -2,12 +2,14 @@
 
 mod cpus;
 mod device;
+mod gpus;
 mod keys;
 
 use std::fmt;
 
 pub use cpus::{CPUS, Cpu};
-pub use device::{Device, DeviceModel};
+pub use device::Device;
+pub use gpus::{GPUS, Gpu};
 pub use keys::Key;
 use tenfold_abi::{AARCH64_LEVELS, Level, X86_64_LEVELS};
 

@@ -10,6 +10,7 @@ use lexopt::{Arg, Parser, ValueExt as _};
 use super::check::Check;
 use super::help_of;
 use super::model::Model;
+use crate::arguments::{device, known_gpu};
 use crate::tune;
 
 /// The names of the commands.
@@ -37,11 +38,12 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether it compiles a model, which is for this machine's processor.
+    /// Whether it compiles a model for this machine's processor.
     pub(super) fn compiles(&self) -> bool {
         match self {
             Command::Help(_) | Command::Signature(_) | Command::Weights(_) => false,
-            Command::Check(_) | Command::Run(_) | Command::Bench(_) | Command::Explain(_) | Command::Tune(_) => true,
+            Command::Explain(model) => model.device.is_none(),
+            Command::Check(_) | Command::Run(_) | Command::Bench(_) | Command::Tune(_) => true,
         }
     }
 }
@@ -131,6 +133,12 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
                 let value = parser.value().and_then(|v| v.string()).map_err(text)?;
                 model.dims.extend([dim(&value)?]);
             }
+            Arg::Long("device") if explains => {
+                model.device = Some(device(&parser.value().and_then(|v| v.string()).map_err(text)?)?);
+            }
+            Arg::Long("gpu") if explains => {
+                model.gpu = Some(parser.value().and_then(|v| v.string()).map_err(text)?);
+            }
             Arg::Long("no-run") if explains => model.no_run = true,
             Arg::Long("json") if measures => model.json = true,
             Arg::Long("seconds") if measures => {
@@ -155,6 +163,7 @@ fn model(name: &str, parser: &mut Parser) -> Result<(Option<&'static str>, Model
             other => return Err(other.unexpected().to_string()),
         }
     }
+    known_gpu(model.device.as_deref(), model.gpu.as_deref())?;
     match model.path.as_os_str().is_empty() {
         true => Err("the file of the model is missing".into()),
         false => Ok((None, model)),
@@ -207,6 +216,9 @@ mod tests {
             ("bench m.onnx --seconds nan", "it is measured for some time: write `--seconds 1`"),
             ("weights m.onnx -o a -o b", "invalid option '-o'"),
             ("bench m.onnx --each", "invalid option '--each'"),
+            ("bench m.onnx --device spirv", "invalid option '--device'"),
+            ("explain m.onnx --device c", "`c` is no device; write `--device spirv` or `--device nvptx:sm_80`"),
+            ("explain m.onnx --gpu m1", "`--gpu` says which GPU a device is taken for: write `--device spirv` too"),
             ("run m.onnx --dim N", "write `--dim NAME=NUMBER`"),
         ];
         for (line, expected) in cases {

@@ -41,6 +41,10 @@ pub(crate) struct Model {
     pub(crate) params: bool,
     /// Whether nothing is to be measured.
     pub(crate) no_run: bool,
+    /// The device that it is explained for, as a target's text.
+    pub(crate) device: Option<String>,
+    /// The GPU that the device is taken for, by its name.
+    pub(crate) gpu: Option<String>,
     /// How to tune it.
     pub(crate) tuned: tune::Asked,
 }

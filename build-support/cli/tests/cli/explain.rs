@@ -74,9 +74,9 @@ fn devices_are_explained_by_what_their_makers_say() {
     let lines: Vec<&str> = outcome.stdout.lines().take(3).collect();
     assert_eq!(lines[0], "scores for nvptx -mcpu=sm_80", "{outcome:?}");
     assert_eq!(lines[1], "not measured: kernels for devices are not run here", "{outcome:?}");
-    assert!(lines[2].starts_with("estimated for an A100 (SXM, 80 GB): 19.5 TFLOP/s of f32"), "{outcome:?}");
+    assert!(lines[2].starts_with("estimated for A100 (SXM, 80 GB): 19.5 TFLOP/s of f32"), "{outcome:?}");
     let page = package.read("page.html");
-    assert!(page.contains("estimated for an A100") && page.contains("<th>estimate</th>"), "{page}");
+    assert!(page.contains("estimated for A100") && page.contains("<th>estimate</th>"), "{page}");
     let found = json(&package.run("explain scores --device nvptx:sm_80 --json").stdout);
     assert_eq!(found["model"]["bytes_per_second"], 2.039e12, "{found}");
     let kernels = found["kernels"].as_array().expect("kernels");
@@ -89,9 +89,64 @@ fn devices_are_explained_by_what_their_makers_say() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.starts_with("scores for spirv -vulkan=1.1 -keys=generic\n") && text.contains("turns"), "{text}");
     let outcome = package.run("explain scores --device spirv");
-    assert!(outcome.stdout.contains("not estimated: the device may be any GPU\n"), "{outcome:?}");
+    assert!(outcome.stdout.contains("not estimated: the device may be any GPU; `--gpu NAME` takes one of `a100`, "));
     assert!(outcome.stdout.contains("tiles") && !outcome.stdout.contains("bound by"), "{outcome:?}");
     let outcome = package.run("explain scores --device vulkan");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+}
+
+/// A GPU of the table, by its own figures.
+#[test]
+fn a_gpu_that_is_named_has_an_estimate() {
+    let package = Package::new("explain-gpu", ON_DEVICES);
+    let found = |gpu: &str| json(&package.run(&format!("explain scores --device spirv --gpu {gpu} --json")).stdout);
+    let (small, large) = (found("steam-deck"), found("rtx-4090"));
+    assert_eq!((&small["model"]["name"], &large["model"]["name"]), (&"Steam Deck".into(), &"GeForce RTX 4090".into()));
+    assert!(small["model"]["matrix_flops_per_second"].is_null(), "{small}");
+    let seconds = |found: &Value| {
+        let kernels = found["kernels"].as_array().expect("kernels").iter();
+        kernels.map(|kernel| kernel["roof_seconds"].as_f64().expect("an estimate")).sum::<f64>()
+    };
+    // 2 · 256³ and 256² operations, at 1.6 and at 82.6 tera of a second
+    let least = (2.0 * 256f64.powi(3) + 256f64.powi(2)) / 1.6e12;
+    assert!((seconds(&small) / least - 1.0).abs() < 0.01, "{small}");
+    assert!((10.0..82.6 / 1.6 + 0.1).contains(&(seconds(&small) / seconds(&large))), "{small} {large}");
+    let text = package.run("explain scores --device spirv --gpu m1").stdout;
+    assert!(text.contains("estimated for Apple M1 (8 cores): 2.60 TFLOP/s of f32, 68.3 GB/s"), "{text}");
+    assert!(text.contains("bound by") && !text.contains("by warps"), "{text}");
+    let outcome = package.run("explain scores --device nvptx:sm_90a --gpu m1");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(
+        outcome.stderr.contains("`m1` is no GPU that kernels for `nvptx -mcpu=sm_90a` are estimated for; there is")
+    );
+}
+
+/// A whole model for a device, without a package.
+#[test]
+fn a_model_is_explained_for_devices() {
+    let package = Package::bare("explain-model-devices");
+    let path = crate::firmware::root().join("tests/tflite/models/kws.tflite");
+    std::fs::copy(path, package.path("kws.tflite")).expect("the model");
+    let outcome = package.run("explain kws.tflite --device spirv --gpu rx-7900-xtx -o kws.html");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    assert!(outcome.stdout.contains("not measured: kernels for devices are not run here"), "{outcome:?}");
+    assert!(outcome.stdout.contains("estimated for Radeon RX 7900 XTX: 61.4 TFLOP/s"), "{outcome:?}");
+    assert!(package.read("kws.html").contains("estimated for Radeon"), "{outcome:?}");
+    for device in ["spirv", "nvptx:sm_80", "nvptx:sm_90a"] {
+        let found = json(&package.run(&format!("explain kws.tflite --device {device} --json")).stdout);
+        let kernels = found["kernels"].as_array().expect("kernels");
+        let ints: u64 = kernels.iter().filter_map(|kernel| kernel["integer_operations"].as_u64()).sum();
+        // 2 657 000 products are added up
+        assert!(ints > 2 * 2_600_000, "{device}: {found}");
+        let known = kernels.iter().all(|kernel| kernel["roof_seconds"].is_number());
+        assert_eq!(known, device != "spirv", "{device}: {found}");
+    }
+    // An environment that names a device is no obstacle to asking for one.
+    let package = package.env("TENFOLD_TARGET", "spirv");
+    assert_eq!(package.run("explain kws.tflite --device spirv").code, Some(0));
+    let outcome = package.run("explain kws.tflite --no-run");
+    assert!(outcome.stderr.contains("`explain` is for processors alone"), "{outcome:?}");
+    let outcome = package.run("explain kws.tflite --device spirv --gpu voodoo");
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
 }
 

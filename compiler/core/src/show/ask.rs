@@ -42,6 +42,8 @@ pub struct Explain {
     pub dims: BTreeMap<String, i64>,
     /// The device that it is explained for, as a target's text names it; empty for the processor.
     pub device: String,
+    /// The GPU that the device is taken for, by its name; empty for the largest one of a chip.
+    pub gpu: String,
     /// The folder of the program, of what it has measured, and of the report.
     pub folder: String,
 }
@@ -63,13 +65,14 @@ impl Explain {
             ExplainStep::Report => "report",
         };
         let dims: String = self.dims.iter().map(|(name, n)| format!("{name}={n},")).collect();
-        format!("{step} [{dims}] [{}] {}", self.device, self.folder)
+        format!("{step} [{dims}] [{}] [{}] {}", self.device, self.gpu, self.folder)
     }
 
     fn from_text(text: &str) -> Option<Explain> {
         let (step, rest) = text.split_once(" [")?;
         let (dims, rest) = rest.split_once("] [")?;
-        let (device, folder) = rest.split_once("] ")?;
+        let (device, rest) = rest.split_once("] [")?;
+        let (gpu, folder) = rest.split_once("] ")?;
         let step = match step {
             "compile" => ExplainStep::Compile,
             "report" => ExplainStep::Report,
@@ -77,7 +80,7 @@ impl Explain {
         };
         let pair = |text: &str| text.split_once('=').and_then(|(name, n)| Some((name.to_string(), n.parse().ok()?)));
         let dims = dims.split_terminator(',').map(pair).collect::<Option<_>>()?;
-        Some(Explain { step, dims, device: device.into(), folder: folder.into() })
+        Some(Explain { step, dims, device: device.into(), gpu: gpu.into(), folder: folder.into() })
     }
 }
 
@@ -146,6 +149,7 @@ mod tests {
                 step: ExplainStep::Report,
                 dims: [("B".to_string(), 4), ("T".to_string(), -1)].into(),
                 device: "spirv -keys=gpu".into(),
+                gpu: "rtx-4090".into(),
                 folder: "/a folder/of] it".into(),
             }),
             Ask::Kernels("/a folder".into()),

@@ -27,19 +27,6 @@ struct Row {
     features: &'static [&'static str],
 }
 
-/// What the maker says of the largest GPU of a chip: the most that it does, never all at once.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct DeviceModel {
-    /// The GPU.
-    pub name: &'static str,
-    /// Operations of a second on `f32`, half of them in fused multiplications.
-    pub flops: f64,
-    /// Operations of a second in products of `f16` and `bf16` that warps make.
-    pub matrices: f64,
-    /// Bytes of a second from and to its memory.
-    pub bandwidth: f64,
-}
-
 impl Device {
     /// Every device.
     pub const ALL: [Device; 3] = [Device::Sm80, Device::Sm90a, Device::Spirv];
@@ -87,19 +74,6 @@ impl Device {
         match self {
             Device::Sm80 => Some(108),
             Device::Sm90a => Some(132),
-            Device::Spirv => None,
-        }
-    }
-
-    /// What its largest GPU can do at most; nothing where it may be any GPU.
-    pub fn model(self) -> Option<DeviceModel> {
-        match self {
-            Device::Sm80 => {
-                Some(DeviceModel { name: "A100 (SXM, 80 GB)", flops: 19.5e12, matrices: 312e12, bandwidth: 2.039e12 })
-            }
-            Device::Sm90a => {
-                Some(DeviceModel { name: "H100 (SXM)", flops: 66.9e12, matrices: 989.4e12, bandwidth: 3.35e12 })
-            }
             Device::Spirv => None,
         }
     }

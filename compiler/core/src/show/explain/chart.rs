@@ -23,7 +23,7 @@ pub(super) fn page(explained: &Explained, rows: &Rows, measured: Result<&Measure
     first += &table(explained, rows, &graph, measured.is_ok());
     if let Ok(measured) = measured {
         first += &roofs(explained, rows, &graph, measured);
-    } else if explained.model().is_some() {
+    } else if explained.gpu.is_some() {
         let assumed = escaped(&assumed(explained, false).join("; "));
         let _ = writeln!(first, "<p>An estimate is the least time that a kernel may take. Assumed: {assumed}.</p>");
     }

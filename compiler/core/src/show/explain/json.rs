@@ -6,7 +6,7 @@ use super::memory::{Moment, moments};
 use super::pools::{Pool, pools};
 use super::report::{Row, Rows};
 use super::roof::{ASSUMED, ASSUMED_OF_DEVICES};
-use crate::target::DeviceModel;
+use crate::target::Gpu;
 
 /// The object.
 pub(super) fn json(explained: &Explained, rows: &Rows, measured: Result<&Measured, &str>) -> String {
@@ -24,7 +24,7 @@ pub(super) fn json(explained: &Explained, rows: &Rows, measured: Result<&Measure
         ("seconds_between_kernels", number(rows.between)),
         ("data_bytes", explained.data.to_string()),
         ("machine", measured.map_or("null".into(), machine)),
-        ("model", explained.model().map_or("null".into(), |of| model(&of))),
+        ("model", explained.gpu.map_or("null".into(), model)),
         ("kernels", list(&kernels)),
         ("memory", memory(explained, rows)),
         ("pools", list(&pools(explained).iter().map(pool).collect::<Vec<_>>())),
@@ -62,12 +62,12 @@ fn pool(of: &Pool) -> String {
 }
 
 /// What estimates rest on.
-fn model(of: &DeviceModel) -> String {
+fn model(of: &Gpu) -> String {
     let assumed: Vec<String> = ASSUMED_OF_DEVICES.iter().map(|text| quoted(text)).collect();
     let fields = [
-        ("name", quoted(of.name)),
+        ("name", quoted(of.title)),
         ("f32_flops_per_second", number(Some(of.flops))),
-        ("matrix_flops_per_second", number(Some(of.matrices))),
+        ("matrix_flops_per_second", number(of.matrices)),
         ("bytes_per_second", number(Some(of.bandwidth))),
         ("assumed", list(&assumed)),
     ];

@@ -33,7 +33,7 @@ use super::Planned;
 use crate::compile::for_device;
 use crate::flops::weight_bytes;
 use crate::pass::{self, PassContext, UserPass};
-use crate::target::DeviceModel;
+use crate::target::Gpu;
 use crate::{Backend, Budgets, CodegenOptions, CompileError, Options, Target, compile, pipeline};
 use capture::{Captured, Watch};
 use kernel::{Call, Kernel};
@@ -46,6 +46,8 @@ pub use program::{CHECKS, FILES, INPUTS, constants_text, random};
 pub struct Explained {
     planned: Planned,
     target: Target,
+    /// The GPU that the target is taken for, if it is a device.
+    gpu: Option<&'static Gpu>,
     given: BTreeMap<String, i64>,
     dims: BTreeMap<Sym, i64>,
     kernels: Vec<Kernel>,
@@ -80,23 +82,34 @@ pub fn explain(
 }
 
 /// The same for a device, whose kernels nothing measures: `options` say whether the function is strict, and its passes.
+/// The name of a GPU is empty where none was named.
 ///
 /// # Errors
-/// What the device does not take, or numbers that the function does not.
+/// What the device does not take, a GPU that is no such device, or numbers that the function does not take.
 pub fn explain_device(
     mut module: Module,
-    target: &Target,
+    (target, gpu): (&Target, &str),
     context: &PassContext,
     options: &Options,
     given: &BTreeMap<String, i64>,
 ) -> Result<Explained, CompileError> {
+    let gpu = gpu_of(target, gpu).map_err(|why| pass::wrong(why, None))?;
     let dims = dims_of(&module, given)?;
     let (context, watch) = watched(&for_device(target.clone(), context, options)?);
     pass::run(&pipeline::device_with(&options.passes), &mut module, &context)?;
     if let Some(error) = context.take_diagnostics().into_iter().next() {
         return Err(error);
     }
-    Explained::new(&watch.take(), target, given, &dims)
+    Ok(Explained { gpu, ..Explained::new(&watch.take(), target, given, &dims)? })
+}
+
+/// The GPU of that name, or the largest one of the chip, if it is known.
+fn gpu_of(target: &Target, name: &str) -> Result<Option<&'static Gpu>, String> {
+    match target.device {
+        Some(device) if !name.is_empty() => device.gpu_of_name(name).map(Some),
+        Some(device) => Ok(device.gpu()),
+        None => Ok(None),
+    }
 }
 
 /// Compiles a function so that its kernels are timed, and writes the program that does it into a folder: what is
@@ -180,6 +193,7 @@ impl Explained {
         Ok(Explained {
             planned,
             target: target.clone(),
+            gpu: None,
             given: given.clone(),
             dims: dims.clone(),
             kernels,
@@ -250,11 +264,6 @@ impl Explained {
         let Some(device) = self.target.device else { return self.target.triple.clone() };
         let keys: Vec<&str> = self.target.keys.iter().map(|key| key.name()).collect();
         if keys.is_empty() { device.to_string() } else { format!("{device} -keys={}", keys.join(",")) }
-    }
-
-    /// What is known of the device, if it is one.
-    fn model(&self) -> Option<DeviceModel> {
-        self.target.device?.model()
     }
 
     /// A kernel's name without the function's.

@@ -52,9 +52,9 @@ impl Rows {
         let site = |number: usize| measured.and_then(|measured| measured.site(number));
         let single = |(number, call): (usize, &Call)| {
             let times = measured.map_or(call.times, |_| site(number).map(|(_, times)| times));
-            let at_least = |work: Work| match (measured, explained.model()) {
+            let at_least = |work: Work| match (measured, explained.gpu) {
                 (Some(measured), _) => Some(least(&work, explained.data, measured, &explained.target)),
-                (None, Some(model)) => Some(estimate(&work, &explained.kernels[call.kernel].schedule.rule, &model)),
+                (None, Some(gpu)) => Some(estimate(&work, &explained.kernels[call.kernel].schedule.rule, gpu)),
                 (None, None) => None,
             };
             let each = call.work.and_then(at_least);

@@ -3,7 +3,7 @@
 use super::kernel::Work;
 use super::measured::Measured;
 use crate::Target;
-use crate::target::DeviceModel;
+use crate::target::Gpu;
 
 /// The lower roof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +50,10 @@ pub(super) const ASSUMED_OF_DEVICES: [&str; 4] = [
 const MATRICES_OF_WARPS: &str = "matrices";
 
 /// Seconds that one call of a kernel takes at least on a device by what its maker says.
-pub(super) fn estimate(work: &Work, rule: &str, model: &DeviceModel) -> (f64, Bound) {
+pub(super) fn estimate(work: &Work, rule: &str, gpu: &Gpu) -> (f64, Bound) {
     let multiplies = rule.split(", ").any(|rule| rule == MATRICES_OF_WARPS);
-    let compute = work.effort as f64 / if multiplies { model.matrices } else { model.flops };
-    let memory = work.bytes() as f64 / model.bandwidth;
+    let compute = work.effort as f64 / gpu.matrices.filter(|_| multiplies).unwrap_or(gpu.flops);
+    let memory = work.bytes() as f64 / gpu.bandwidth;
     if compute >= memory { (compute, Bound::Compute) } else { (memory, Bound::Memory) }
 }
 

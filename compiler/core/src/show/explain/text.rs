@@ -42,7 +42,7 @@ pub(super) fn text(explained: &Explained, rows: &Rows, measured: Result<&Measure
 
 /// What roofs rest on that is not measured.
 pub(super) fn assumed(explained: &Explained, measured: bool) -> &'static [&'static str] {
-    match (measured, explained.model()) {
+    match (measured, explained.gpu) {
         (true, _) => &ASSUMED,
         (false, Some(_)) => &ASSUMED_OF_DEVICES,
         (false, None) => &[],
@@ -51,16 +51,22 @@ pub(super) fn assumed(explained: &Explained, measured: bool) -> &'static [&'stat
 
 /// What the least times of a device's kernels are made of; nothing of a processor.
 fn estimated(explained: &Explained) -> String {
-    match (explained.target.device, explained.model()) {
+    match (explained.target.device, explained.gpu) {
         (None, _) => String::new(),
-        (Some(_), None) => "not estimated: the device may be any GPU\n".into(),
-        (Some(_), Some(model)) => format!(
-            "estimated for an {}: {} TFLOP/s of f32, {} TFLOP/s of products of halves by warps, {} GB/s, as its maker says\n",
-            model.name,
-            figure(model.flops * 1e-12),
-            figure(model.matrices * 1e-12),
-            figure(model.bandwidth * 1e-9),
-        ),
+        (Some(device), None) => {
+            format!("not estimated: the device may be any GPU; `--gpu NAME` takes one of {}\n", device.gpu_names())
+        }
+        (Some(device), Some(gpu)) => {
+            let matrices = gpu.matrices.filter(|_| device.is_ptx()).map_or(String::new(), |matrices| {
+                format!(" {} TFLOP/s of products of halves by warps,", figure(matrices * 1e-12))
+            });
+            format!(
+                "estimated for {}: {} TFLOP/s of f32,{matrices} {} GB/s, as its maker says\n",
+                gpu.title,
+                figure(gpu.flops * 1e-12),
+                figure(gpu.bandwidth * 1e-9),
+            )
+        }
     }
 }
 
@@ -156,7 +162,7 @@ fn columns<'a>(explained: &'a Explained, rows: &'a Rows, measured: bool) -> Vec<
     if measured {
         all.push(("bound by", Box::new(move |row| known(row.least.map(|(_, bound)| bound.name().into())))));
         all.push(("of roof", Box::new(move |row| known(row.of_roof().map(percent)))));
-    } else if explained.model().is_some() {
+    } else if explained.gpu.is_some() {
         all.push(("estimate", Box::new(move |row| known(row.least.map(|(seconds, _)| time(seconds))))));
         all.push(("bound by", Box::new(move |row| known(row.least.map(|(_, bound)| bound.name().into())))));
     }
