@@ -116,6 +116,17 @@ fn only_the_llvm_crate_names_inkwell() {
     }
 }
 
+/// A machine that has `llvm-config` of the right version, and no headers beside it, builds no less than one without it.
+#[test]
+fn no_build_script_looks_for_an_llvm() {
+    let words = ["tree", "--offline", "-p", "tenfold-build", "-e", "features", "-i", "llvm-sys"];
+    let output = Command::new(env!("CARGO")).current_dir(root()).args(words).output().expect("cargo runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    for feature in ["no-llvm-linking", "disable-alltargets-init"] {
+        assert!(text.contains(&format!("llvm-sys feature \"{feature}\"")), "{feature}: {output:?}");
+    }
+}
+
 #[test]
 fn only_the_runtime_names_device_libraries() {
     for (file, lines) in code() {
