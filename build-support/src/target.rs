@@ -198,9 +198,9 @@ impl Target {
         let arch = tenfold_core::Target::from_triple(triple, &[]).arch;
         if let Some(name) = self.own_cpu() {
             let cpu = known_cpu(name)?;
-            if cpu.arch != arch {
+            if !cpu.runs(triple) {
                 let near: Vec<String> =
-                    CPUS.iter().filter(|c| c.arch == arch).map(|c| format!("`{}`", c.name)).collect();
+                    CPUS.iter().filter(|c| c.runs(triple)).map(|c| format!("`{}`", c.name)).collect();
                 return Err(TargetError(format!(
                     "`{name}` is no processor of `{triple}`{}",
                     listed("; its are ", &near)
@@ -403,6 +403,19 @@ mod tests {
         let text = "`sifive-e31` is no processor of `riscv64gc-unknown-none-elf`; its are `generic-rv64`, `sifive-u74`, \
                     `sifive-x280`, `spacemit-x60`";
         assert_eq!(error, Err(text.into()));
+        // code that the processor does not run, or floats in registers that it does not have
+        for (cpu, triple) in [
+            ("cortex-a7", "thumbv7em-none-eabi"),
+            ("cortex-m3", "thumbv7em-none-eabihf"),
+            ("cortex-m0", "thumbv7m-none-eabi"),
+            ("cortex-m7", "thumbv8m.main-none-eabihf"),
+            ("cortex-m4", "armv7-unknown-linux-gnueabihf"),
+        ] {
+            let error = check(&format!("llvm -mcpu={cpu}"), triple).map_err(|error| error.to_string());
+            let error = error.expect_err(triple);
+            assert!(error.starts_with(&format!("`{cpu}` is no processor of `{triple}`; its are `cortex-")), "{error}");
+            assert!(!error.contains(&format!("`{cpu}`,")), "{error}");
+        }
         let error = check("llvm -mtriple=thumbv7em-none-eabihv", "thumbv7em-none-eabihv").map_err(|e| e.to_string());
         let text = "there is no target `thumbv7em-none-eabihv` for `llvm`; a similar name is `thumbv7em-none-eabihf`";
         assert_eq!(error, Err(text.into()));

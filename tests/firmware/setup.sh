@@ -58,6 +58,8 @@ command -v arm-none-eabi-gcc >/dev/null || install gcc-arm-none-eabi
 command -v qemu-system-riscv32 >/dev/null || install qemu-system-misc
 command -v qemu-riscv64 >/dev/null || install qemu-user
 command -v riscv64-unknown-elf-gcc >/dev/null || install gcc-riscv64-unknown-elf
+# C libraries, which a test links against.
+install picolibc-arm-none-eabi picolibc-riscv64-unknown-elf libnewlib-arm-none-eabi
 
 # For these a program is linked where rustup has a `core`.
 others=(thumbv6m-none-eabi thumbv7m-none-eabi thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf

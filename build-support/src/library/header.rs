@@ -163,11 +163,11 @@ impl Writer {
         };
         let params = sizes(function);
         let size = expr::text(&size, &|name| size_name(function, name));
-        let unused: String = params.iter().map(|(name, _)| format!("(void){name}; ")).collect();
+        let unused: String = params.iter().map(|(name, _)| format!("TENFOLD_AS(void, {name}); ")).collect();
         let takes: Vec<String> = params.iter().map(|(name, ty)| format!("{ty} {name}")).collect();
         self.line(&format!(
             "/* Bytes of workspace. */\nstatic inline size_t {}_workspace_bytes({}) {{\n  \
-             {unused}return (size_t)(({size} + {}) / {} * {});\n}}",
+             {unused}return TENFOLD_AS(size_t, ({size} + {}) / {} * {});\n}}",
             function.symbol,
             takes.join(", "),
             WORKSPACE_ALIGN - 1,

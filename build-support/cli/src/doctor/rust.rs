@@ -2,6 +2,7 @@
 
 use super::{Level, Line, Report};
 use crate::rustc::Rustc;
+use std::fs;
 use std::path::Path;
 
 /// The oldest compiler that builds Tenfold.
@@ -33,13 +34,26 @@ pub(super) fn look(rustc: &Rustc, report: &mut Report) {
     report.add(Line::new(Level::Ok, "host", &rustc.host));
 }
 
-/// Whether the compiler knows the target.
+/// Whether the compiler knows the target, and has its standard library.
 pub(super) fn target(rustc: &Rustc, target: &str, report: &mut Report) {
     match rustc.print("cfg", &["--target", target]) {
-        Ok(_) => report.add(Line::new(Level::Ok, "target", target)),
+        Ok(_) if has_core(rustc, target) => report.add(Line::new(Level::Ok, "target", target)),
+        Ok(_) => {
+            let text =
+                format!("{target}; its standard library is not there, which only `cargo tenfold lib` does without");
+            report.add(Line::new(Level::Warn, "target", text).next(format!("run `rustup target add {target}`")));
+        }
         Err(error) => {
             let line = Line::new(Level::Problem, "target", format!("rustc does not know `{target}`")).detail(error);
             report.add(line.next("`rustc --print target-list` names those it knows"));
         }
     }
+}
+
+/// Whether rustc finds a `core` of the target; one that cargo builds itself (`-Zbuild-std`) is nowhere yet.
+fn has_core(rustc: &Rustc, target: &str) -> bool {
+    let Ok(folder) = rustc.print("target-libdir", &["--target", target]) else { return false };
+    let is_core = |name: &str| name.starts_with("libcore-") && name.ends_with(".rlib");
+    let names = fs::read_dir(folder).into_iter().flatten().flatten();
+    names.map(|entry| entry.file_name()).any(|name| name.to_str().is_some_and(is_core))
 }

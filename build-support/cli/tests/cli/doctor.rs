@@ -98,6 +98,17 @@ fn a_target_that_rustc_does_not_know() {
     assert_eq!(line(&outcome, "target"), "problem  target: rustc does not know `pdp11-dec-unix`");
 }
 
+/// A library for C is made for it all the same.
+#[test]
+fn a_target_whose_standard_library_is_not_there() {
+    let package = Package::new("doctor-core", DOUBLE);
+    // which rustup has no library for
+    let outcome = package.run("doctor --target armv6k-nintendo-3ds");
+    let text = "warn     target: armv6k-nintendo-3ds; its standard library is not there, which only `cargo tenfold lib` does \
+                without\n         next: run `rustup target add armv6k-nintendo-3ds`\n";
+    assert!(outcome.stdout.contains(text), "{outcome:?}");
+}
+
 #[test]
 fn no_rustc() {
     let package = Package::new("doctor-rustc", DOUBLE).env("RUSTC", "/nowhere/rustc");

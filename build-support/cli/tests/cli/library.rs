@@ -176,6 +176,31 @@ fn strict(compiler: &str, folder: &Path) -> Command {
     cc
 }
 
+/// Warnings that projects for small machines ask for, of C and C++ and of C++ alone.
+const WARNINGS: [&str; 7] =
+    ["-Wconversion", "-Wsign-conversion", "-Wshadow", "-Wundef", "-Wcast-align", "-Wcast-qual", "-Wdouble-promotion"];
+const WARNINGS_OF_CPP: [&str; 2] = ["-Wold-style-cast", "-Wzero-as-null-pointer-constant"];
+
+/// The header alone, by each standard that it is for.
+fn header_is_clean(folder: &Path) {
+    let program = "#include \"made.h\"\n#include \"made.h\"\nstatic TENFOLD_WORKSPACE(memory, MADE_DENSE_WORKSPACE_BYTES);\n\
+                   void *place(void);\nvoid *place(void) { return memory; }\n\
+                   size_t size(ptrdiff_t n);\nsize_t size(ptrdiff_t n) { return made_powers_workspace_bytes(n, 1); }\n";
+    for name in ["header.c", "header.cpp"] {
+        fs::write(folder.join(name), program).expect("a file");
+    }
+    for standard in ["c99", "c11", "c17", "gnu11"] {
+        let mut cc = strict("cc", folder);
+        cc.args(WARNINGS).args(["-Wstrict-prototypes", "-Wmissing-prototypes", "-Wbad-function-cast"]);
+        good(cc.args([&format!("-std={standard}"), "-fsyntax-only", "header.c"]).output().expect("cc"));
+    }
+    for standard in ["c++11", "c++17", "c++20"] {
+        let mut cc = strict("cc", folder);
+        cc.args(WARNINGS).args(WARNINGS_OF_CPP).args(["-x", "c++", &format!("-std={standard}")]);
+        good(cc.args(["-fsyntax-only", "header.cpp"]).output().expect("cc"));
+    }
+}
+
 fn made(name: &str) -> (Package, PathBuf) {
     // Of what a C compiler makes the stack is not known.
     let library = if without_llvm() { LIBRARY.replace(", stack <= \"2K\"", "") } else { LIBRARY.into() };
@@ -198,12 +223,11 @@ fn a_program_in_c_calls_every_kind_of_function() {
     let header = package.read("c/made.h");
     assert!(!header.contains("hidden"), "{header}");
     fs::write(folder.join("main.c"), PROGRAM).expect("a file");
-    fs::write(folder.join("plain.cpp"), "#include \"made.h\"\n").expect("a file");
+    header_is_clean(&folder);
     good(
         strict("cc", &folder).args(["-std=c99", "main.c", "-L.", "-lmade", "-lm", "-o", "main"]).output().expect("cc"),
     );
     good(strict("cc", &folder).args(["-std=c11", "-fsyntax-only", "main.c"]).output().expect("cc"));
-    good(strict("cc", &folder).args(["-x", "c++", "-std=c++11", "-fsyntax-only", "plain.cpp"]).output().expect("cc"));
     good(Command::new(folder.join("main")).output().expect("the program"));
     let before = fs::read(folder.join("libmade.a")).expect("the archive");
     let again = package.run("lib --output again");

@@ -12,6 +12,7 @@ mod list;
 mod onnx;
 mod package;
 mod passes;
+mod picolibc;
 mod processors;
 mod promises;
 mod quantised;

@@ -64,3 +64,39 @@ pub const CPUS: &[Cpu] = &[
     level(&X86_64_LEVELS[1]),
     level(&X86_64_LEVELS[2]),
 ];
+
+/// The microcontrollers of ARM's that run the code of a target, by the begin of its name, each without `cortex-`: the
+/// standard library of that target is for them, and they have the float unit that the name may ask for. Others of ARM's
+/// have other targets.
+const MICROCONTROLLERS: [(&str, &str); 5] = [
+    ("thumbv6m-", "m0 m0plus m1 m23 m3 m33 m35p m4 m52 m55 m7 m85"),
+    ("thumbv7m-", "m3 m33 m35p m4 m52 m55 m7 m85"),
+    ("thumbv7em-", "m33 m35p m4 m52 m55 m7 m85"),
+    ("thumbv8m.base-", "m23 m33 m35p m52 m55 m85"),
+    ("thumbv8m.main-", "m33 m35p m52 m55 m85"),
+];
+
+impl Cpu {
+    /// Whether it runs the code of a target, by rustc's name.
+    ///
+    /// ```
+    /// use tenfold_core::CPUS;
+    ///
+    /// let cpu = |name: &str| CPUS.iter().find(|cpu| cpu.name == name).unwrap();
+    /// assert!(cpu("cortex-m7").runs("thumbv7em-none-eabihf"));
+    /// assert!(!cpu("cortex-m3").runs("thumbv7em-none-eabihf"));
+    /// assert!(!cpu("cortex-a7").runs("thumbv7em-none-eabihf"));
+    /// assert!(cpu("cortex-a7").runs("armv7-unknown-linux-gnueabihf"));
+    /// ```
+    pub fn runs(&self, triple: &str) -> bool {
+        let small = MICROCONTROLLERS.iter().find(|(begin, _)| triple.starts_with(begin));
+        let own = self.name.strip_prefix("cortex-");
+        match small {
+            Some((_, names)) => own.is_some_and(|own| names.split(' ').any(|name| name == own)),
+            None => {
+                let is_small = own.is_some_and(|own| own.starts_with('m'));
+                !is_small && self.arch == super::Target::from_triple(triple, &[]).arch
+            }
+        }
+    }
+}
