@@ -89,7 +89,8 @@ fn portable(block: &str) -> String {
         // how deep a stack is, only LLVM says, and each version its own
         let end = lines[0].find(", but").unwrap_or(lines[0].len());
         lines[0].truncate(end);
-        lines.retain(|line| !line.contains("help: "));
+        let place = lines.iter().position(|line| line.trim_start().starts_with("--> ")).unwrap_or(1);
+        lines.drain(1..place);
     }
     if lines[0].starts_with("error[E0277]") {
         // behind our own words rustc lists what it knows, each version in its own way

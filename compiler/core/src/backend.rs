@@ -69,6 +69,8 @@ pub struct Artefact {
     pub texts: BTreeMap<Stage, String>,
     /// Worst-case stack in bytes of a call of the entry, if the back end knows it.
     pub stack: Option<u64>,
+    /// Where the most of it is: names along the deepest chain of calls, with the bytes of each.
+    pub deepest: Vec<(String, u64)>,
 }
 
 /// Whose a back end's error is: never the user's kernel, which was checked before.

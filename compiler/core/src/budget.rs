@@ -110,15 +110,15 @@ pub(crate) fn check_weights(module: &Module, options: &Options, used: u64) -> Op
 }
 
 /// The stack against its budget.
-pub(crate) fn check_stack(options: &Options, used: Option<u64>) -> Option<CompileError> {
+pub(crate) fn check_stack(options: &Options, used: Option<u64>, deepest: &[(String, u64)]) -> Option<CompileError> {
     let (budget, loc) = options.budgets.stack?;
     match used {
         Some(used) if used <= budget => None,
         Some(used) => Some(CompileError {
             kind: ErrorKind::StackBudget,
             loc,
-            message: format!("the stack must be at most {}, but it is {}", bytes(budget), bytes(used)),
-            help: Some("raise the budget".into()),
+            message: format!("the stack must be at most {}, but it is {}{}", bytes(budget), bytes(used), chain(deepest)),
+            help: Some("make the largest of these smaller, or raise the budget".into()),
         }),
         None => Some(CompileError {
             kind: ErrorKind::StackBudget,
@@ -133,6 +133,13 @@ pub(crate) fn check_stack(options: &Options, used: Option<u64>) -> Option<Compil
             ),
         }),
     }
+}
+
+/// The chain of calls that takes it.
+fn chain(deepest: &[(String, u64)]) -> String {
+    let rows = deepest.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("\n  {:>10}  {name}", bytes(*n)));
+    let rows: Vec<String> = rows.collect();
+    if rows.is_empty() { String::new() } else { format!("\nalong the deepest chain of calls:{}", rows.concat()) }
 }
 
 /// A number of bytes for people: `64 KB` where it is round, else with every digit.

@@ -139,7 +139,7 @@ fn attempt(
     out.times[0] += code.shared.time;
     out.artefact.texts.extend(relax.map(|t| (Stage::Relax, t)));
     out.weights = bytes_of(&out.constants);
-    let others = [check_weights(&module, options, out.weights), check_stack(options, out.stack)];
+    let others = [check_weights(&module, options, out.weights), check_stack(options, out.stack, &out.artefact.deepest)];
     let errors: Vec<CompileError> = over.into_iter().chain(others.into_iter().flatten()).collect();
     if errors.is_empty() { Ok(out) } else { Err(errors) }
 }

@@ -113,7 +113,10 @@ pub(crate) fn build(
         return Err(error.clone());
     }
     artefact.object = bytes(&object);
-    artefact.stack = stack::worst(module, target, &diagnostics.frames()[before..], &artefact.object);
+    if let Some(deepest) = stack::worst(module, target, &diagnostics.frames()[before..], &artefact.object) {
+        artefact.stack = Some(deepest.iter().map(|(_, bytes)| bytes).sum());
+        artefact.deepest = deepest;
+    }
     drop(out);
     drop(context);
     drop(diagnostics);

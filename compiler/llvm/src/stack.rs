@@ -15,8 +15,13 @@ use tenfold_ir::{
 /// arguments is the caller's.
 ///
 /// A function that LLVM inlined has no frame of its own left; its callees still count below it,
-/// so the number is never too small.
-pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)], object: &[u8]) -> Option<u64> {
+/// so the number is never too small. What it is made of is told function by function.
+pub(crate) fn worst(
+    module: &Module,
+    target: &Target,
+    frames: &[(String, u64)],
+    object: &[u8],
+) -> Option<Vec<(String, u64)>> {
     let realigned = realigned(target);
     let frames: BTreeMap<&str, u64> = frames.iter().map(|(name, bytes)| (name.as_str(), *bytes + realigned)).collect();
     let entry = module.prim(&module.entry).or_else(|| module.prims().find(|prim| prim.exported))?;
@@ -31,7 +36,10 @@ pub(crate) fn worst(module: &Module, target: &Target, frames: &[(String, u64)], 
         return None;
     }
     // Calls have no cycles: the front end refuses recursion. The limit only guards this walk.
-    Some(depth(module, entry, &frames, address, 64) + red_zone + below(target, object)?)
+    let mut chain = depth(module, entry, &frames, address, 64);
+    chain.push(("what lies below the frames".into(), red_zone));
+    chain.push(("functions that are left to the linker".into(), below(target, object)?));
+    Some(chain)
 }
 
 /// What a frame may take beyond its size so that vectors in it begin at a multiple of their size.
@@ -63,7 +71,14 @@ fn keeps_scalable_vectors(target: &Target, object: &[u8]) -> bool {
     riscv && elf::code(object).is_some_and(|code| code.iter().any(|part| part.windows(4).step_by(2).any(is_grown)))
 }
 
-fn depth(module: &Module, prim: &PrimFunc, frames: &BTreeMap<&str, u64>, address: u64, limit: u32) -> u64 {
+/// The deepest chain of calls below a function, itself first, with the frame of each.
+fn depth(
+    module: &Module,
+    prim: &PrimFunc,
+    frames: &BTreeMap<&str, u64>,
+    address: u64,
+    limit: u32,
+) -> Vec<(String, u64)> {
     // What a context calls in its place has a frame of its own; those of the context are not counted.
     let part = frames.get(format!("{}.part", prim.name).as_str()).map_or(0, |bytes| bytes + address);
     let own = frames.get(prim.name.as_str()).copied().unwrap_or(0) + address + part;
@@ -74,8 +89,9 @@ fn depth(module: &Module, prim: &PrimFunc, frames: &BTreeMap<&str, u64>, address
         .filter_map(|name| module.prim(name))
         .filter(|_| limit > 0)
         .map(|callee| depth(module, callee, frames, address, limit - 1))
-        .max();
-    own + below.unwrap_or_else(|| ours(frames, address))
+        .max_by_key(|chain| chain.iter().map(|(_, bytes)| bytes).sum::<u64>());
+    let below = below.unwrap_or_else(|| vec![("functions of Tenfold's own".into(), ours(frames, address))]);
+    std::iter::once((format!("`{}`", prim.name), own)).chain(below).collect()
 }
 
 /// Our own helpers may be called by any function and call only each other.

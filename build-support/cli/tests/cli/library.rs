@@ -309,6 +309,12 @@ fn a_budget_of_stack_is_held_to_the_byte() {
         assert_eq!(refused.code, Some(1), "{refused:?}");
         let text = format!("error[T0603]: the stack must be at most {} bytes, but it is ", bytes - 1);
         assert!(refused.stderr.starts_with(&text), "{refused:?}");
+        // frames along the deepest chain, which are all of it
+        let (_, table) = refused.stderr.split_once("along the deepest chain of calls:\n").expect("the table");
+        let rows = table.lines().map_while(|line| line.trim_start().split_once(" bytes  "));
+        let rows: Vec<(u32, &str)> = rows.map(|(bytes, name)| (bytes.parse().expect("a number"), name)).collect();
+        assert_eq!(rows.iter().map(|(bytes, _)| bytes).sum::<u32>(), bytes, "{refused:?}");
+        assert!(rows.iter().any(|(_, name)| name.starts_with("`attention.")), "{refused:?}");
     }
 }
 
