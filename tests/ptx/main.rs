@@ -1,0 +1,37 @@
+//! PTX that runs, without a GPU: the runtime calls the driver of CUDA as a user's program does, and the driver's device is
+//! the interpreter of PTX. What comes out is what the interpreter of tir admits.
+
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/case.rs"]
+mod case;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/data.rs"]
+mod data;
+mod driver;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/element.rs"]
+mod element;
+#[path = "../conformance/families.rs"]
+mod families;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/interpret.rs"]
+mod interpret;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/nn.rs"]
+mod nn;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/ops/mod.rs"]
+mod ops;
+#[path = "../gpu/program.rs"]
+mod program;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/random.rs"]
+mod random;
+mod run;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/shape.rs"]
+mod shape;
+#[allow(dead_code, reason = "the suite of operators uses more of it")]
+#[path = "../conformance/state.rs"]
+mod state;
+mod suite;

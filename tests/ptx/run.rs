@@ -1,0 +1,92 @@
+//! Cases through the pipeline, and called on the interpreter of PTX.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tenfold::Cuda;
+use tenfold_core::Device;
+use tenfold_core::pass::PassContext;
+use tenfold_llvm::{Env, LlvmBackend, Rung, find, load};
+use tenfold_tests::tools;
+
+use crate::case::Case;
+use crate::{driver, interpret, program};
+
+/// The chips that there is PTX for.
+pub(crate) const CHIPS: [Device; 2] = [Device::Sm80, Device::Sm90a];
+
+/// What writes PTX, if it is here.
+fn backend() -> Option<LlvmBackend> {
+    let found = find(&Env::from_process());
+    if found.rung == Rung::None {
+        let off = std::env::var_os("TENFOLD_LLVM").is_some_and(|value| value == "none");
+        if !off {
+            tools::skip("LLVM", "rustup's toolchains ship it");
+        }
+        return None;
+    }
+    Some(LlvmBackend::new(load(&found).unwrap_or_else(|error| panic!("{error}")), &found))
+}
+
+/// The settings under which a function is compiled for a chip.
+pub(crate) fn context(chip: Device) -> PassContext {
+    let mut context = PassContext::new(chip.target());
+    context.set_text("NarrowDataType.everywhere", "true").expect("a setting");
+    context
+}
+
+/// A case, and the settings under which it is compiled for a chip.
+pub(crate) struct Job {
+    pub(crate) case: Case,
+    pub(crate) chip: Device,
+    pub(crate) context: PassContext,
+}
+
+impl Job {
+    pub(crate) fn new(case: Case, chip: Device) -> Self {
+        Self { case, chip, context: context(chip) }
+    }
+}
+
+/// What became of cases.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) ran: usize,
+    pub(crate) refused: Vec<String>,
+    wrong: Vec<String>,
+}
+
+/// Calls a case on a device of its own, since a fault leaves a device of no use.
+fn call(job: &Job, backend: &LlvmBackend) -> Result<Option<String>, String> {
+    let case = interpret::prepare_with(job.case.clone(), &job.context)?;
+    let index = usize::from(job.chip == Device::Sm90a);
+    let gpu = Cuda::open(index).map_err(|why| why.to_string())?;
+    program::call(&gpu, &case, job.chip, backend).map_err(|why| format!("{why}\n{}", driver::faults()))
+}
+
+/// Calls cases on as many threads as there are processors; none where something that they need is absent.
+pub(crate) fn all(jobs: &[Job]) -> Option<Outcome> {
+    let backend = backend()?;
+    if !driver::is_there() {
+        return None;
+    }
+    let (next, outcome) = (AtomicUsize::new(0), Mutex::new(Outcome::default()));
+    let worker = || {
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let done = call(job, &backend);
+            let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            let told = |why: String| format!("{} for {}: {why}", job.case.name, job.chip);
+            match done {
+                Ok(None) => outcome.ran += 1,
+                Ok(Some(why)) => outcome.refused.push(told(why)),
+                Err(why) => outcome.wrong.push(told(why)),
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(worker))));
+    let outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+    println!("{} functions ran, {} are refused: {:#?}", outcome.ran, outcome.refused.len(), outcome.refused);
+    assert!(outcome.wrong.is_empty(), "{} wrong:\n{}", outcome.wrong.len(), outcome.wrong.join("\n"));
+    Some(outcome)
+}
