@@ -130,6 +130,22 @@ fn stages(
     Ok(prepared.collect())
 }
 
+/// Takes a case through the pipeline with the interpreter of tir asked once, where others test what passes do.
+#[allow(dead_code, reason = "tests of devices use it")]
+pub(crate) fn prepare_briefly(case: Case, context: &PassContext) -> Result<Prepared, String> {
+    let Case { name, mut module, syms, given, wanted } = case;
+    let graph = module.relax(&name).ok_or("no graph")?.clone();
+    let mut call = defined(&module, &graph, Setting { syms, given, wanted })?;
+    until(&mut module, "", "LowerEntry", context)?;
+    let plan = module.relax(&name).and_then(|f| f.plan.clone()).ok_or("no plan")?;
+    plan_call(&mut call, &plan)?;
+    until(&mut module, "LowerEntry", "VerifyBounds", context)?;
+    run_blocks(&mut call, &name, &module, &graph)?;
+    until(&mut module, "VerifyBounds", "", context)?;
+    let Call { actual, expected, definition, .. } = call;
+    Ok(Prepared { name, module, actual, expected, definition })
+}
+
 /// Whether the definition admits results of different extents, so that there is nothing to compare with.
 fn is_undecided<T>(defined: &Result<T, String>) -> bool {
     matches!(defined, Err(why) if why.ends_with(relax::ROUNDED_INDEX))

@@ -22,11 +22,13 @@ mod nn;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/ops/mod.rs"]
 mod ops;
+mod products;
 #[path = "../gpu/program.rs"]
 mod program;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/random.rs"]
 mod random;
+mod rows;
 mod run;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/shape.rs"]

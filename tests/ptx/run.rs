@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use tenfold::Cuda;
 use tenfold_core::Device;
@@ -58,7 +59,7 @@ pub(crate) struct Outcome {
 
 /// Calls a case on a device of its own, since a fault leaves a device of no use.
 fn call(job: &Job, backend: &LlvmBackend) -> Result<Option<String>, String> {
-    let case = interpret::prepare_with(job.case.clone(), &job.context)?;
+    let case = interpret::prepare_briefly(job.case.clone(), &job.context)?;
     let index = usize::from(job.chip == Device::Sm90a);
     let gpu = Cuda::open(index).map_err(|why| why.to_string())?;
     program::call(&gpu, &case, job.chip, backend).map_err(|why| format!("{why}\n{}", driver::faults()))
@@ -71,15 +72,23 @@ pub(crate) fn all(jobs: &[Job]) -> Option<Outcome> {
         return None;
     }
     let (next, outcome) = (AtomicUsize::new(0), Mutex::new(Outcome::default()));
+    let told = std::env::var_os("TENFOLD_ALL").is_some();
     let worker = || {
         while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let start = Instant::now();
             let done = call(job, &backend);
+            if told {
+                println!("{} for {}: {:.2} s", job.case.name, job.chip, start.elapsed().as_secs_f64());
+            }
             let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-            let told = |why: String| format!("{} for {}: {why}", job.case.name, job.chip);
+            let of = |why: String| format!("{} for {}: {why}", job.case.name, job.chip);
             match done {
                 Ok(None) => outcome.ran += 1,
-                Ok(Some(why)) => outcome.refused.push(told(why)),
-                Err(why) => outcome.wrong.push(told(why)),
+                Ok(Some(why)) => outcome.refused.push(of(why)),
+                Err(why) => {
+                    println!("{}", of(why.clone()));
+                    outcome.wrong.push(of(why));
+                }
             }
         }
     };

@@ -1,8 +1,11 @@
 //! What threads do together, as it is written.
 
+use crate::copies::Copying;
 use crate::decode::{Decoded, Names, Width};
-use crate::op::{Op, Shuffle, Together};
+use crate::matrix::{Element, Mma};
+use crate::op::{Op, Shuffle, Space, Together};
 use crate::parse::Operand;
+use crate::product::Product;
 
 /// The instruction, and who has to come to it; nothing where a thread does it alone.
 pub(crate) fn decode(names: &Names, parts: &[&str], operands: &[Operand]) -> Decoded<Option<(Op, Together)>> {
@@ -33,8 +36,96 @@ pub(crate) fn decode(names: &Names, parts: &[&str], operands: &[Operand]) -> Dec
             let [value, by, limits] = [word(value)?, word(by)?, word(limits)?];
             (Op::Shuffle { how, to, valid, value, by, limits }, these(mask)?)
         }
+        (["cp", "async", how @ ..], _) => {
+            return copy(names, how, operands).map(|op| op.map(|op| (op, Together::Alone)));
+        }
+        (["fence", "proxy", "async"] | ["fence", "proxy", "async", "shared::cta"], []) => (Op::Show, Together::Alone),
+        (["ldmatrix", "sync", "aligned", "m8n8", count, rest @ ..], [to, from]) => {
+            let transposed = match rest {
+                ["shared", "b16"] => false,
+                ["trans", "shared", "b16"] => true,
+                _ => return Ok(None),
+            };
+            let to = names.words(to)?;
+            if count.strip_prefix('x').and_then(|n| n.parse().ok()) != Some(to.len()) {
+                return Err(format!("{} registers for {count}", to.len()));
+            }
+            (Op::LoadMatrices(to, transposed, names.address(from, Space::Shared)?), Together::All)
+        }
+        (["mma", "sync", "aligned", shape, "row", "col", types @ ..], [to, left, right, sums]) => {
+            let Some(elements) = elements(shape, types) else { return Ok(None) };
+            let all = |operand| names.sources(operand, 32, Width::Exact);
+            let mma = Mma { elements, to: names.words(to)?, left: all(left)?, right: all(right)?, sums: all(sums)? };
+            if [mma.to.len(), mma.left.len(), mma.right.len(), mma.sums.len()] != [4, 4, 2, 4] {
+                return Err("other numbers of registers than 4, 4, 2 and 4".into());
+            }
+            (Op::Multiply(mma), Together::All)
+        }
+        (["wgmma", "fence", "sync", "aligned"], []) => (Op::ProductFence, Together::All),
+        (["wgmma", "commit_group", "sync", "aligned"], []) => (Op::ProductCommit, Together::All),
+        (["wgmma", "wait_group", "sync", "aligned"], [Operand::Number(left)]) => {
+            (Op::ProductWait(*left as u32), Together::All)
+        }
+        (["wgmma", "mma_async", "sync", "aligned", shape, "f32", left, right], operands) => {
+            return product(names, shape, [left, right], operands).map(|op| op.map(|op| (op, Together::All)));
+        }
         _ => return Ok(None),
     }))
+}
+
+/// Elements of the factors of a product of 16 by 8 sums: halves of one kind, or bytes of any.
+fn elements(shape: &str, types: &[&str]) -> Option<[Element; 2]> {
+    let [to, left, right, sums] = types else { return None };
+    let [a, b] = [Element::of(left)?, Element::of(right)?];
+    let bytes = |element| matches!(element, Element::Signed | Element::Unsigned);
+    let fits = match (shape, *to, *sums) {
+        ("m16n8k16", "f32", "f32") => a == b && !bytes(a),
+        ("m16n8k32", "s32", "s32") => bytes(a) && bytes(b),
+        _ => false,
+    };
+    fits.then_some([a, b])
+}
+
+/// What stands behind `cp.async`.
+fn copy(names: &Names, how: &[&str], operands: &[Operand]) -> Decoded<Option<Op>> {
+    Ok(Some(match (how, operands) {
+        (["commit_group"], []) => Op::CopyCommit,
+        (["wait_all"], []) => Op::CopyWait(None),
+        (["wait_group"], [Operand::Number(leaves)]) => Op::CopyWait(Some(*leaves as u32)),
+        ([cache @ ("ca" | "cg"), "shared", "global"], [to, from, Operand::Number(len), read @ ..]) => {
+            let (to, from) = (names.address(to, Space::Shared)?, names.address(from, Space::Global)?);
+            let read = read.first().map(|read| names.source(read, 32, Width::Exact)).transpose()?;
+            let fits = matches!((*cache, *len), (_, 16) | ("ca", 4 | 8));
+            if !fits {
+                return Err(format!("copies of {len} bytes"));
+            }
+            Op::Copy(Copying { to, from, len: *len as usize, read })
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// A product of a warpgroup: 64 rows, 16 terms, and as many columns as the shape says.
+fn product(names: &Names, shape: &str, types: [&str; 2], operands: &[Operand]) -> Decoded<Option<Op>> {
+    let [sums, left, right, added, rest @ ..] = operands else { return Ok(None) };
+    let columns = shape.strip_prefix("m64n").and_then(|rest| rest.strip_suffix("k16"));
+    let columns =
+        columns.and_then(|columns| columns.parse::<usize>().ok()).filter(|n| n % 8 == 0 && (8..=256).contains(n));
+    let (Some(columns), [Some(a), Some(b)]) = (columns, types.map(Element::of)) else { return Ok(None) };
+    let one = Operand::Number(1);
+    let [scale_left, scale_right, turned @ ..] = rest else { return Ok(None) };
+    let [Operand::Number(rows_by_term), Operand::Number(columns_by_term)] = turned else { return Ok(None) };
+    if a != b || !matches!(a, Element::Half | Element::Brain) || *scale_left != one || *scale_right != one {
+        return Ok(None);
+    }
+    let sums = names.words(sums)?;
+    if 2 * sums.len() != columns {
+        return Err(format!("{} registers for {columns} columns", sums.len()));
+    }
+    let tiles = [names.source(left, 64, Width::Exact)?, names.source(right, 64, Width::Exact)?];
+    let added = names.source(added, 1, Width::Exact)?;
+    let by_term = [*rows_by_term == 1, *columns_by_term == 1];
+    Ok(Some(Op::Product(Product { elements: [a, b], sums, tiles, added, by_term })))
 }
 
 /// The threads of a mask, which the text has to say.

@@ -160,6 +160,12 @@ impl Names {
         }
     }
 
+    /// Registers of 32 bits that are written at once.
+    pub(crate) fn words(&self, operand: &Operand) -> Decoded<Vec<Register>> {
+        let all = self.targets(operand, 32, Width::Exact)?;
+        all.into_iter().map(|register| register.ok_or_else(|| "a register that is not there".to_string())).collect()
+    }
+
     pub(crate) fn sources(&self, operand: &Operand, bits: u32, width: Width) -> Decoded<Vec<Source>> {
         match operand {
             Operand::List(all) => all.iter().map(|operand| self.source(operand, bits, width)).collect(),

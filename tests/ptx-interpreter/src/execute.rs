@@ -63,6 +63,19 @@ impl Group<'_> {
                 warp.state = State::Waits { barrier: read(warp, *number)?[lane], threads };
             }
             Op::WarpBarrier => self.order.meet_in(warp.number),
+            Op::Copy(copying) => self.copy(warp, copying, active, line)?,
+            Op::CopyCommit => warp.copies.commit(active),
+            Op::CopyWait(leaves) => self.wait_for_copies(warp, *leaves, active, line)?,
+            Op::Show => self.order.show(warp.number),
+            Op::LoadMatrices(to, transposed, at) => self.load_matrices(warp, (to, *transposed), at, active, line)?,
+            Op::Multiply(mma) => self.multiply(warp, mma, active)?,
+            Op::ProductFence => warp.products.fenced = Some(warp.time),
+            Op::Product(product) => self.begin_product(warp, product, line)?,
+            Op::ProductCommit => warp.products.commit(),
+            Op::ProductWait(leaves) => {
+                self.wait_for_products(warp, *leaves)?;
+                warp.settle();
+            }
             Op::Branch(_) | Op::Return | Op::Nothing => {}
         }
         Ok(())

@@ -145,7 +145,15 @@ impl<'a> Group<'a> {
             }
             op => {
                 if active != 0 {
+                    warp.time += 1;
                     self.execute(warp, op, active, instruction.line)?;
+                }
+                if let Some(register) = warp.disturbed {
+                    let name = &kernel.registers[register as usize];
+                    return wrong(
+                        first(active),
+                        format!("writes `{name}`, which a product that was not waited for has"),
+                    );
                 }
                 warp.paths[chosen].at = path.at + 1;
             }

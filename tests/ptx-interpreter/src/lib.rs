@@ -6,6 +6,7 @@
 
 mod collective;
 mod convert;
+mod copies;
 mod decode;
 mod doubt;
 mod execute;
@@ -14,12 +15,12 @@ mod float;
 mod group;
 mod integer;
 mod kind;
-#[allow(dead_code, reason = "copies that go on by themselves will use more of it")]
+mod matrix;
 mod memory;
 mod op;
-#[allow(dead_code, reason = "copies that go on by themselves will use more of it")]
 mod order;
 mod parse;
+mod product;
 mod random;
 mod round;
 mod token;

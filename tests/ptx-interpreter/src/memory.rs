@@ -128,7 +128,6 @@ impl Region {
             Access::Read => "reads",
             Access::ReadConstant => "reads, as what no thread writes,",
             Access::Write => "writes",
-            Access::Atomic => "changes",
         };
         let (at, name) = (self.base + offset as u64, self.name);
         let by = if made.group == who.made(access, 0).group { "the group" } else { "another group" };
@@ -150,10 +149,23 @@ impl Region {
 
     /// Reads bytes, all of which have to be known.
     pub(crate) fn read(&mut self, at: u64, len: usize, who: &Who<'_>, access: Access) -> Result<&[u8]> {
-        let offset = self.place(at, len, who, "reads")?;
-        self.known(offset, len, who, "reads")?;
-        self.touch(offset, len, who, access, true)?;
-        Ok(&self.bytes[offset..offset + len])
+        self.read_part(at, len, len, who, access)
+    }
+
+    /// Reads the first of so many bytes, which are aligned all together.
+    pub(crate) fn read_part(
+        &mut self,
+        at: u64,
+        len: usize,
+        read: usize,
+        who: &Who<'_>,
+        access: Access,
+    ) -> Result<&[u8]> {
+        aligned(at, len, who, "reads")?;
+        let offset = self.inside(at, read, who, "reads")?;
+        self.known(offset, read, who, "reads")?;
+        self.touch(offset, read, who, access, true)?;
+        Ok(&self.bytes[offset..offset + read])
     }
 
     /// Reads bytes, of which some may not be known: what nobody wrote, what another thread may be writing, and what lies

@@ -1,9 +1,12 @@
 //! Instructions in the form in which they are carried out.
 
 use crate::convert::Convert;
+use crate::copies::Copying;
 use crate::doubt::Spread;
 use crate::integer::{One, Three, Two};
+use crate::matrix::Mma;
 use crate::parse::Variable;
+use crate::product::Product;
 
 /// A register: its number, and how many bits it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +118,20 @@ pub(crate) enum Op {
         by: Source,
         limits: Source,
     },
+    /// A copy to shared memory, which goes on by itself.
+    Copy(Copying),
+    CopyCommit,
+    /// How many groups may be left; none waits for all copies.
+    CopyWait(Option<u32>),
+    /// What threads wrote to shared memory is shown to those who read it by another way.
+    Show,
+    /// Matrices of halves, and whether they are turned around.
+    LoadMatrices(Vec<Register>, bool, Address),
+    Multiply(Mma),
+    ProductFence,
+    Product(Product),
+    ProductCommit,
+    ProductWait(u32),
     /// Nothing that the interpreter has to do.
     Nothing,
 }

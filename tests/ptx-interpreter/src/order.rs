@@ -14,6 +14,8 @@ pub(crate) struct Order {
     seen: Vec<u32>,
     /// By warp: when its own threads met.
     met: Vec<u32>,
+    /// By warp: when it showed what it wrote to those who read by another way.
+    shown: Vec<u32>,
 }
 
 /// What a warp hands on where it arrives, for those that wait there.
@@ -50,16 +52,11 @@ pub(crate) enum Access {
     /// By the way on which nothing that the kernel writes may be read.
     ReadConstant,
     Write,
-    Atomic,
 }
 
 impl Order {
     pub(crate) fn new(group: u32, warps: usize) -> Self {
-        Self { group, clock: 1, warps, seen: vec![1; warps * warps], met: vec![1; warps] }
-    }
-
-    pub(crate) fn now(&self) -> u32 {
-        self.clock
+        Self { group, clock: 1, warps, seen: vec![1; warps * warps], met: vec![1; warps], shown: vec![0; warps] }
     }
 
     /// All of these warps meet.
@@ -76,6 +73,17 @@ impl Order {
     pub(crate) fn meet_in(&mut self, warp: usize) {
         self.clock += 1;
         self.met[warp] = self.clock;
+    }
+
+    /// A warp shows what it wrote to those who read by another way (`fence.proxy.async`).
+    pub(crate) fn show(&mut self, warp: usize) {
+        self.clock += 1;
+        self.shown[warp] = self.clock;
+    }
+
+    /// Whether it was shown what an access wrote.
+    pub(crate) fn is_shown(&self, made: &Made) -> bool {
+        made.group != self.group || made.time < self.shown[usize::from(made.thread) / LANES as usize]
     }
 
     /// A warp says what it has done and seen.
@@ -117,15 +125,10 @@ impl Who<'_> {
             return false;
         }
         match (made.access, access) {
-            (Access::Read | Access::ReadConstant, Access::Read | Access::ReadConstant)
-            | (Access::Atomic, Access::Atomic) => false,
+            (Access::Read | Access::ReadConstant, Access::Read | Access::ReadConstant) => false,
             // However they are ordered.
-            (Access::ReadConstant, Access::Write | Access::Atomic)
-            | (Access::Write | Access::Atomic, Access::ReadConstant) => true,
-            (Access::Write, _)
-            | (_, Access::Write)
-            | (Access::Atomic, Access::Read)
-            | (Access::Read, Access::Atomic) => !self.follows(made),
+            (Access::ReadConstant, Access::Write) | (Access::Write, Access::ReadConstant) => true,
+            (Access::Write, Access::Read | Access::Write) | (Access::Read, Access::Write) => !self.follows(made),
         }
     }
 }
@@ -151,7 +154,7 @@ impl Cell {
 
     /// Keeps an access in mind.
     pub(crate) fn note(&mut self, who: &Who<'_>, access: Access, bytes: u8) {
-        let writes = matches!(access, Access::Write | Access::Atomic);
+        let writes = access == Access::Write;
         // What races with the older one and comes behind this one races with this one as well.
         let covers = |made: &Made| {
             made.bytes & !bytes == 0
@@ -167,7 +170,7 @@ impl Cell {
 
     /// The last write of one of these bytes.
     pub(crate) fn writer(&self, bytes: u8) -> Option<Made> {
-        let writes = |made: &&Made| matches!(made.access, Access::Write) && made.bytes & bytes != 0 && made.time != 0;
+        let writes = |made: &&Made| made.access == Access::Write && made.bytes & bytes != 0 && made.time != 0;
         self.0.iter().filter(writes).max_by_key(|made| made.time).copied()
     }
 }

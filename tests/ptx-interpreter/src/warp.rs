@@ -1,9 +1,13 @@
 //! The threads of a warp: their registers, and where in the text each of them is.
 
+use std::collections::BTreeSet;
+
+use crate::copies::Copies;
 use crate::doubt::Doubt;
 use crate::fault::{Result, wrong};
 use crate::op::{Kernel, Register, Source};
 use crate::order::LANES;
+use crate::product::Products;
 
 /// A value for each thread.
 pub(crate) type Lanes = [u64; LANES as usize];
@@ -16,6 +20,9 @@ pub(crate) struct Path {
     /// Whether they wait for others.
     pub(crate) waits: bool,
 }
+
+/// Why something is not known, before anything else was read.
+const WHYS: [&str; 2] = ["nothing was written to the register", "a product that was not waited for has it"];
 
 /// What a warp is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +52,16 @@ pub(crate) struct Warp {
     doubts: Vec<Option<Box<Doubt>>>,
     /// Why something is not known.
     whys: Vec<String>,
+    pub(crate) copies: Copies,
+    pub(crate) products: Products,
+    /// How many instructions the warp has carried out.
+    pub(crate) time: u64,
+    /// When registers were written, by that.
+    written: Vec<u64>,
+    /// Registers of products that were not waited for.
+    busy: BTreeSet<u32>,
+    /// A register of these that was written all the same.
+    pub(crate) disturbed: Option<u32>,
 }
 
 /// The lowest thread of a mask.
@@ -63,14 +80,29 @@ impl Warp {
         let registers = kernel.registers.len();
         let paths = vec![Path { at: 0, lanes: all, waits: false }];
         let (values, known) = (vec![[0; LANES as usize]; registers], vec![0; registers]);
-        let (doubts, whys) = (vec![None; registers], vec!["nothing was written to the register".to_string()]);
-        Self { number, all, paths, state: State::Runs, values, known, doubts, whys }
+        let (doubts, written) = (vec![None; registers], vec![0; registers]);
+        let whys = WHYS.map(str::to_string).into();
+        Self { all, paths, values, known, doubts, whys, written, ..Self::away(number) }
     }
 
     /// What stands in the place of a warp while it runs.
     pub(crate) fn away(number: usize) -> Self {
-        let (paths, values, known, doubts, whys) = Default::default();
-        Self { number, all: 0, paths, state: State::Runs, values, known, doubts, whys }
+        Self {
+            number,
+            all: 0,
+            paths: Vec::new(),
+            state: State::Runs,
+            values: Vec::new(),
+            known: Vec::new(),
+            doubts: Vec::new(),
+            whys: Vec::new(),
+            copies: Copies::default(),
+            products: Products::default(),
+            time: 0,
+            written: Vec::new(),
+            busy: BTreeSet::new(),
+            disturbed: None,
+        }
     }
 
     /// The values of threads, whether they are known or not.
@@ -84,6 +116,9 @@ impl Warp {
     /// What is not known of the values of threads.
     pub(crate) fn doubt(&self, source: Source, mask: u32) -> Option<Doubt> {
         let Source::Register(number) = source else { return None };
+        if self.busy.contains(&number) {
+            return Some(Doubt { bits: [u64::MAX; LANES as usize], why: 1 });
+        }
         let (unknown, doubt) = (mask & !self.known[number as usize], &self.doubts[number as usize]);
         if unknown == 0 && doubt.is_none() {
             return None;
@@ -131,6 +166,10 @@ impl Warp {
     /// Writes the values of threads, cut to the bits of the register.
     pub(crate) fn write(&mut self, to: Register, mask: u32, values: &Lanes) {
         let number = to.number as usize;
+        if self.busy.contains(&to.number) {
+            self.disturbed = Some(to.number);
+        }
+        self.written[number] = self.time;
         let cut = if to.bits >= 64 { u64::MAX } else { (1 << to.bits) - 1 };
         let into = &mut self.values[number];
         if mask == u32::MAX {
@@ -145,6 +184,30 @@ impl Warp {
                 self.doubts[number] = None;
             }
         }
+    }
+
+    /// That registers can be a product's sums: they are known, and a fence stands behind what was written to them. They are
+    /// in use from here on.
+    pub(crate) fn ready_for_product(&mut self, kernel: &Kernel, sums: &[Register]) -> Result {
+        for sum in sums.iter().filter(|sum| !self.busy.contains(&sum.number)) {
+            self.read(kernel, Source::Register(sum.number), u32::MAX)?;
+            if self.products.fenced.is_none_or(|fenced| self.written[sum.number as usize] > fenced) {
+                let name = &kernel.registers[sum.number as usize];
+                return wrong(0, format!("adds to `{name}`, which was written without `wgmma.fence` behind it"));
+            }
+        }
+        self.busy.extend(sums.iter().map(|sum| sum.number));
+        Ok(())
+    }
+
+    /// Writes the sums of a product that was waited for.
+    pub(crate) fn finish(&mut self, to: Register, values: &Lanes) {
+        self.values[to.number as usize] = *values;
+    }
+
+    /// Products were waited for: who still uses registers.
+    pub(crate) fn settle(&mut self) {
+        self.busy = self.products.registers();
     }
 
     /// The path to follow: the lowest that does not wait.

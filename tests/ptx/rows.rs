@@ -1,0 +1,85 @@
+//! Rows that warps and groups make together, in registers, in shared memory and through memory; attention.
+
+use tenfold_core::Device;
+use tenfold_ir::DType;
+use tenfold_ir::op::{BinaryOp, ElementOp, Real, ReduceOp, UnaryOp};
+use tenfold_ir::relax::Op;
+
+use crate::case::{Case, Make, fixed};
+use crate::run::{self, Job};
+
+/// Softmax, normalisation and sums of rows, as long as a dim says where `dims` does.
+fn rows(dtype: DType, [rows, columns]: [i64; 2], dims: bool) -> Case {
+    let mut m = Make::new(&format!("rows_{}_{rows}_{columns}_{dims}", dtype.name()));
+    let [rows, columns] = match dims {
+        true => [m.dim("N", rows, 0, 0), m.dim("M", columns, 0, 1)],
+        false => [rows.into(), columns.into()],
+    };
+    let x = m.input(dtype, &[rows, columns.clone()]);
+    let (scale, bias) = (m.input(dtype, std::slice::from_ref(&columns)), m.input(dtype, &[columns]));
+    let softmax = m.emit(Op::Softmax { axis: 1, log: false }, &[x]);
+    let norm = m.emit(Op::LayerNorm { axis: 1, epsilon: Real::new(1e-3) }, &[x, scale, bias]);
+    let absolute = m.element(ElementOp::Unary(UnaryOp::Abs), &[x]);
+    let sums = m.reduce(ReduceOp::Sum, absolute, &[1], false);
+    let most = m.reduce(ReduceOp::Max, x, &[1], true);
+    m.done(&[softmax, norm, sums, most])
+}
+
+/// Weights of keys for each query, and what they make of values; as many queries as a dim says.
+fn attention(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3], masked: bool) -> Case {
+    let mut m = Make::new(&format!("attention_{}_{queries}_{keys}_{depth}_{masked}", dtype.name()));
+    let n = m.dim("N", queries, 0, 1);
+    let q = m.input(dtype, &[2.into(), n.clone(), depth.into()]);
+    let [k, v] = [depth, columns].map(|length| m.input(dtype, &fixed(&[2, keys, length])));
+    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
+    let mut scores = m.emit(Op::MatMul, &[q, turned]);
+    if masked {
+        let mask = m.input(dtype, &[n, keys.into()]);
+        scores = m.element(ElementOp::Binary(BinaryOp::Add), &[scores, mask]);
+    }
+    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
+    let y = m.emit(Op::MatMul, &[weights, v]);
+    m.done(&[y])
+}
+
+fn run(cases: Vec<(Case, Device)>) {
+    let jobs: Vec<Job> = cases.into_iter().map(|(case, chip)| Job::new(case, chip)).collect();
+    if let Some(outcome) = run::all(&jobs) {
+        assert_eq!(outcome.ran, jobs.len(), "{:#?}", outcome.refused);
+    }
+}
+
+#[test]
+fn threads_make_rows_together() {
+    run(vec![
+        (rows(DType::F32, [5, 33], false), Device::Sm80),
+        (rows(DType::F16, [3, 200], false), Device::Sm90a),
+        (rows(DType::F32, [1, 1500], false), Device::Sm90a),
+        (rows(DType::BF16, [2, 1032], false), Device::Sm80),
+        (rows(DType::F64, [2, 700], false), Device::Sm80),
+        (rows(DType::F32, [3, 0], true), Device::Sm80),
+        (rows(DType::F32, [5, 33], true), Device::Sm90a),
+        (rows(DType::F16, [2, 700], true), Device::Sm80),
+        (rows(DType::F32, [1, 5000], true), Device::Sm90a),
+    ]);
+}
+
+#[test]
+fn long_rows_go_through_shared_memory() {
+    run(vec![
+        (rows(DType::F32, [1, 20_480], false), Device::Sm80),
+        (rows(DType::F32, [1, 33_001], false), Device::Sm90a),
+        (rows(DType::BF16, [1, 26_000], true), Device::Sm80),
+    ]);
+}
+
+#[test]
+fn attention_is_one_kernel() {
+    run(vec![
+        (attention(DType::F32, 37, [70, 33, 20], true), Device::Sm80),
+        (attention(DType::F32, 0, [40, 64, 64], false), Device::Sm90a),
+        (attention(DType::F16, 37, [70, 32, 48], false), Device::Sm80),
+        (attention(DType::BF16, 80, [40, 64, 64], false), Device::Sm90a),
+        (attention(DType::F16, 20, [530, 8, 24], false), Device::Sm90a),
+    ]);
+}
