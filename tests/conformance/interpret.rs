@@ -130,9 +130,10 @@ fn stages(
     Ok(prepared.collect())
 }
 
-/// Takes a case through the pipeline with the interpreter of tir asked once, where others test what passes do.
+/// Takes a case through the pipeline, where others test what passes do: what is expected is what the interpreter of tir gives
+/// once, or where `defined_alone` says so what the graph is defined as.
 #[allow(dead_code, reason = "tests of devices use it")]
-pub(crate) fn prepare_briefly(case: Case, context: &PassContext) -> Result<Prepared, String> {
+pub(crate) fn prepare_briefly(case: Case, context: &PassContext, defined_alone: bool) -> Result<Prepared, String> {
     let Case { name, mut module, syms, given, wanted } = case;
     let graph = module.relax(&name).ok_or("no graph")?.clone();
     let mut call = defined(&module, &graph, Setting { syms, given, wanted })?;
@@ -140,7 +141,14 @@ pub(crate) fn prepare_briefly(case: Case, context: &PassContext) -> Result<Prepa
     let plan = module.relax(&name).and_then(|f| f.plan.clone()).ok_or("no plan")?;
     plan_call(&mut call, &plan)?;
     until(&mut module, "LowerEntry", "VerifyBounds", context)?;
-    run_blocks(&mut call, &name, &module, &graph)?;
+    if defined_alone {
+        let entry = module.prim(&name).ok_or("no entry")?;
+        call.actual = actual(entry, &call.syms, std::mem::take(&mut call.given).into_iter(), call.bytes)?;
+        let defined = place(&call.defined, &graph, &call.actual).into_iter();
+        call.expected = defined.map(|(arg, cells)| (arg, cells.into_iter().map(Some).collect())).collect();
+    } else {
+        run_blocks(&mut call, &name, &module, &graph)?;
+    }
     until(&mut module, "VerifyBounds", "", context)?;
     let Call { actual, expected, definition, .. } = call;
     Ok(Prepared { name, module, actual, expected, definition })

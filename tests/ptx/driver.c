@@ -18,6 +18,8 @@ struct calls {
     void (*unload)(handle module);
     handle (*function)(handle module, const char *name);
     int (*launch)(handle function, const unsigned *grid, const unsigned *block, unsigned shared, void **given);
+    int (*describe)(void *map, address at, unsigned element, unsigned rank, const uint64_t *extents, const uint64_t *strides,
+                    const unsigned *widths);
 };
 
 static struct calls calls;
@@ -90,4 +92,15 @@ int cuLaunchKernel(handle function, unsigned gx, unsigned gy, unsigned gz, unsig
                    unsigned shared, handle stream, void **given, void **extra) {
     unsigned grid[3] = {gx, gy, gz}, block[3] = {x, y, z};
     return stream != &here || extra ? 1 : calls.launch(function, grid, block, shared, given);
+}
+
+/* Boxes whose lines are in the order of the swizzle by 128 bytes, of neighbours, with zeros outside of the tensor. */
+int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *at, const uint64_t *extents, const uint64_t *strides,
+                           const unsigned *widths, const unsigned *steps, int interleave, int swizzle, int promotion,
+                           int outside) {
+    static const unsigned bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+    if (type < 0 || type > 9 || interleave || swizzle != 3 || outside) return 1;
+    for (unsigned n = 0; n < rank; n++)
+        if (steps[n] != 1) return 1;
+    return calls.describe(map, (address)(uintptr_t)at, bytes[type], rank, extents, strides, widths);
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use libloading::Library;
-use ptx_interpreter::{Device, Kernel};
+use ptx_interpreter::{Axis, Device, Kernel, Tensor};
 use tenfold_tests::tools;
 
 /// An address is not there, or a launch failed.
@@ -120,6 +120,36 @@ unsafe extern "C" fn launch(
     code(done, &mut state)
 }
 
+unsafe extern "C" fn describe(
+    map: *mut [u8; 128],
+    at: u64,
+    element: c_uint,
+    rank: c_uint,
+    extents: *const u64,
+    strides: *const u64,
+    widths: *const c_uint,
+) -> c_int {
+    let rank = rank as usize;
+    // SAFETY: there is an extent and a width for each axis, and a stride for each but the innermost.
+    let (extents, strides, widths) = unsafe {
+        let strides = std::slice::from_raw_parts(strides, rank.saturating_sub(1));
+        (std::slice::from_raw_parts(extents, rank), strides, std::slice::from_raw_parts(widths, rank))
+    };
+    let strides = std::iter::once(u64::from(element)).chain(strides.iter().copied());
+    let axes = extents.iter().zip(strides).zip(widths);
+    let axes = axes.map(|((extent, stride), width)| Axis { extent: *extent, stride, width: *width }).collect();
+    let mut state = state();
+    let done = state.device.describe(Tensor { at, element: element.into(), axes }).map(|made| {
+        // SAFETY: the caller has room for a map.
+        unsafe { *map = made };
+    });
+    match code(done, &mut state) {
+        0 => 0,
+        // The driver says that a value is none that it takes.
+        _ => 1,
+    }
+}
+
 /// The functions that the driver hands on to, as `driver.c` has them.
 #[repr(C)]
 struct Calls {
@@ -132,9 +162,10 @@ struct Calls {
     function: unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_void,
     launch:
         unsafe extern "C" fn(*const c_void, *const [c_uint; 3], *const [c_uint; 3], c_uint, *const *const u8) -> c_int,
+    describe: unsafe extern "C" fn(*mut [u8; 128], u64, c_uint, c_uint, *const u64, *const u64, *const c_uint) -> c_int,
 }
 
-const CALLS: Calls = Calls { allocate, free, write, read, load, unload, function, launch };
+const CALLS: Calls = Calls { allocate, free, write, read, load, unload, function, launch, describe };
 
 /// Makes the driver of the C text, and opens it for the rest of the process.
 fn open() -> Library {

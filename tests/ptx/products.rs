@@ -36,7 +36,7 @@ fn fused(dtype: DType, rows: i64) -> Case {
     let (x, w) = (m.input(dtype, &[n, 48.into()]), m.constant(dtype, &[48, 45]));
     let x = m.element(ElementOp::Unary(UnaryOp::Abs), &[x]);
     let y = m.emit(Op::MatMul, &[x, w]);
-    let y = biased(&mut m, dtype, y, 45, Activation::Gelu);
+    let y = biased(&mut m, dtype, y, 45, Activation::Relu);
     m.done(&[y])
 }
 
@@ -53,6 +53,7 @@ fn convolution(dtype: DType) -> Case {
 fn jobs(cases: Vec<Case>, chips: &[Device], multiprocessors: &str) -> Vec<Job> {
     let pairs = cases.into_iter().flat_map(|case| chips.iter().map(move |chip| Job::new(case.clone(), *chip)));
     let set = |mut job: Job| {
+        job.large = true;
         job.context.set_text("BindThreads.multiprocessors", multiprocessors).expect("a setting");
         job
     };

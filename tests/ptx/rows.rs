@@ -43,7 +43,8 @@ fn attention(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3], maske
 }
 
 fn run(cases: Vec<(Case, Device)>) {
-    let jobs: Vec<Job> = cases.into_iter().map(|(case, chip)| Job::new(case, chip)).collect();
+    let jobs = cases.into_iter().map(|(case, chip)| Job { large: true, ..Job::new(case, chip) });
+    let jobs: Vec<Job> = jobs.collect();
     if let Some(outcome) = run::all(&jobs) {
         assert_eq!(outcome.ran, jobs.len(), "{:#?}", outcome.refused);
     }

@@ -41,11 +41,13 @@ pub(crate) struct Job {
     pub(crate) case: Case,
     pub(crate) chip: Device,
     pub(crate) context: PassContext,
+    /// Whether results are compared with the definition alone: of what is large, the interpreter of tir takes long.
+    pub(crate) large: bool,
 }
 
 impl Job {
     pub(crate) fn new(case: Case, chip: Device) -> Self {
-        Self { case, chip, context: context(chip) }
+        Self { case, chip, context: context(chip), large: false }
     }
 }
 
@@ -59,10 +61,21 @@ pub(crate) struct Outcome {
 
 /// Calls a case on a device of its own, since a fault leaves a device of no use.
 fn call(job: &Job, backend: &LlvmBackend) -> Result<Option<String>, String> {
-    let case = interpret::prepare_briefly(job.case.clone(), &job.context)?;
+    let start = Instant::now();
+    let case = interpret::prepare_briefly(job.case.clone(), &job.context, job.large)?;
+    let prepared = start.elapsed();
     let index = usize::from(job.chip == Device::Sm90a);
     let gpu = Cuda::open(index).map_err(|why| why.to_string())?;
-    program::call(&gpu, &case, job.chip, backend).map_err(|why| format!("{why}\n{}", driver::faults()))
+    let called = program::call(&gpu, &case, job.chip, backend).map_err(|why| format!("{why}\n{}", driver::faults()));
+    if std::env::var_os("TENFOLD_ALL").is_some() {
+        let (name, chip, all) = (&job.case.name, job.chip, start.elapsed());
+        println!(
+            "{name} for {chip}: {:.2} s, {:.2} s of them to prepare it",
+            all.as_secs_f64(),
+            prepared.as_secs_f64()
+        );
+    }
+    called
 }
 
 /// Calls cases on as many threads as there are processors; none where something that they need is absent.
@@ -72,14 +85,9 @@ pub(crate) fn all(jobs: &[Job]) -> Option<Outcome> {
         return None;
     }
     let (next, outcome) = (AtomicUsize::new(0), Mutex::new(Outcome::default()));
-    let told = std::env::var_os("TENFOLD_ALL").is_some();
     let worker = || {
         while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let start = Instant::now();
             let done = call(job, &backend);
-            if told {
-                println!("{} for {}: {:.2} s", job.case.name, job.chip, start.elapsed().as_secs_f64());
-            }
             let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
             let of = |why: String| format!("{} for {}: {why}", job.case.name, job.chip);
             match done {

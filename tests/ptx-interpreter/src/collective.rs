@@ -3,9 +3,11 @@
 use crate::copies::Copying;
 use crate::decode::{Decoded, Names, Width};
 use crate::matrix::{Element, Mma};
+use crate::mbarrier::Act;
 use crate::op::{Op, Shuffle, Space, Together};
 use crate::parse::Operand;
 use crate::product::Product;
+use crate::tensor::Bulk;
 
 /// The instruction, and who has to come to it; nothing where a thread does it alone.
 pub(crate) fn decode(names: &Names, parts: &[&str], operands: &[Operand]) -> Decoded<Option<(Op, Together)>> {
@@ -36,6 +38,13 @@ pub(crate) fn decode(names: &Names, parts: &[&str], operands: &[Operand]) -> Dec
             let [value, by, limits] = [word(value)?, word(by)?, word(limits)?];
             (Op::Shuffle { how, to, valid, value, by, limits }, these(mask)?)
         }
+        (["cp", "async", "bulk", how @ ..], _) => {
+            return copy_box(names, how, operands).map(|op| op.map(|op| (op, Together::Alone)));
+        }
+        (["mbarrier", how @ ..], _) => {
+            return mbarrier(names, how, operands).map(|op| op.map(|op| (op, Together::Alone)));
+        }
+        (["fence", "mbarrier_init", "release", "cluster"], []) => (Op::Nothing, Together::Alone),
         (["cp", "async", how @ ..], _) => {
             return copy(names, how, operands).map(|op| op.map(|op| (op, Together::Alone)));
         }
@@ -103,6 +112,45 @@ fn copy(names: &Names, how: &[&str], operands: &[Operand]) -> Decoded<Option<Op>
         }
         _ => return Ok(None),
     }))
+}
+
+/// What stands behind `mbarrier`, of the group's own shared memory.
+fn mbarrier(names: &Names, how: &[&str], operands: &[Operand]) -> Decoded<Option<Op>> {
+    let word = |operand| names.source(operand, 32, Width::Exact);
+    let (act, at) = match (how, operands) {
+        (["init", "shared::cta" | "shared", "b64"], [at, arrivals]) => (Act::Init(word(arrivals)?), at),
+        (["inval", "shared::cta" | "shared", "b64"], [at]) => (Act::End, at),
+        (["arrive", "shared::cta" | "shared", "b64"], [Operand::Name(sink), at]) if sink == "_" => (Act::Arrive, at),
+        (["arrive", "expect_tx", "shared::cta" | "shared", "b64"], [Operand::Name(sink), at, bytes]) if sink == "_" => {
+            (Act::ArriveExpect(word(bytes)?), at)
+        }
+        (["try_wait" | "test_wait", "parity", "shared::cta" | "shared", "b64"], [to, at, parity]) => {
+            (Act::Test { parity: word(parity)?, to: names.target(to, 1, Width::Exact)? }, at)
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(Op::Mbarrier(act, names.address(at, Space::Shared)?)))
+}
+
+/// What stands behind `cp.async.bulk`: a box of a tensor, for the group itself.
+fn copy_box(names: &Names, how: &[&str], operands: &[Operand]) -> Decoded<Option<Op>> {
+    let ["tensor", axes, "shared::cluster" | "shared::cta", "global", rest @ ..] = how else { return Ok(None) };
+    let (
+        ["mbarrier::complete_tx::bytes"] | ["tile", "mbarrier::complete_tx::bytes"],
+        [to, Operand::Tensor(map, begins), tells],
+    ) = (rest, operands)
+    else {
+        return Ok(None);
+    };
+    if axes.strip_suffix('d').and_then(|n| n.parse().ok()) != Some(begins.len()) {
+        return Err(format!("{} coordinates for {axes}", begins.len()));
+    }
+    Ok(Some(Op::CopyBox(Bulk {
+        to: names.address(to, Space::Shared)?,
+        map: names.source(map, 64, Width::Exact)?,
+        begins: begins.iter().map(|at| names.source(at, 32, Width::Exact)).collect::<Decoded<_>>()?,
+        tells: names.address(tells, Space::Shared)?,
+    })))
 }
 
 /// A product of a warpgroup: 64 rows, 16 terms, and as many columns as the shape says.

@@ -198,7 +198,8 @@ impl Names {
                 Ok(Op::Branch(*to))
             }
             (["mov", of], [to, from]) => self.moved(ty(of)?, to, from),
-            (["cvta", "to", "global", "u64"], [to, from]) => {
+            // Addresses of parameters and of global memory are the same in every space.
+            (["cvta", "to", "global", "u64"] | ["cvta", "param", "u64"], [to, from]) => {
                 let (to, from) = (self.target(to, 64, Width::Exact)?, self.source(from, 64, Width::Exact)?);
                 Ok(Op::One(|a| a, Spread::Moved(1), to, [from]))
             }
@@ -229,6 +230,10 @@ impl Names {
             (to, Operand::Name(name)) if special(name).is_some() => {
                 let to = self.target(to, 32, Width::Exact)?;
                 Ok(special(name).map_or(Op::Nothing, |what| Op::Special(what, to)))
+            }
+            (to, Operand::Name(name)) if self.params.contains_key(name) => {
+                let to = self.target(to, 64, Width::Exact)?;
+                Ok(Op::One(|a| a, Spread::Moved(1), to, [Source::Value(self.params[name])]))
             }
             (to, Operand::Name(name)) if self.places.contains_key(name) => {
                 let to = self.target(to, of.bits, Width::Exact)?;

@@ -76,6 +76,8 @@ impl Group<'_> {
                 self.wait_for_products(warp, *leaves)?;
                 warp.settle();
             }
+            Op::Mbarrier(act, at) => self.mbarrier(warp, act, at, active, line)?,
+            Op::CopyBox(bulk) => self.copy_box(warp, bulk, active, line)?,
             Op::Branch(_) | Op::Return | Op::Nothing => {}
         }
         Ok(())

@@ -2,17 +2,22 @@
 
 use crate::decode::{LOCAL, SHARED};
 use crate::fault::{Fault, Result, Wrong, wrong};
+use crate::mbarrier::Mbarriers;
 use crate::memory::{Global, Region};
 use crate::op::{Kernel, Op, Source, Special, Together};
 use crate::order::{LANES, Order};
 use crate::random::Random;
+use crate::tensor::{Flight, Tensor};
 use crate::warp::{Lanes, Path, State, Warp, first};
 
 /// Instructions after which a group that never ends is given up.
-const ENDLESS: u64 = 1 << 28;
+const ENDLESS: u64 = 1 << 25;
 
 /// How many instructions a warp has in one turn, at most.
 const TURN: u64 = 256;
+
+/// In how many turns one of the copies of boxes comes that are on their way.
+const LANDINGS: u64 = 4;
 
 /// What all groups of a launch have in common.
 pub(crate) struct Launch<'a> {
@@ -23,6 +28,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) params: Region,
     /// Bytes of shared memory beside those that the text says.
     pub(crate) dynamic: usize,
+    /// The tensors that parameters describe.
+    pub(crate) tensors: &'a [Tensor],
 }
 
 /// A group that runs.
@@ -35,6 +42,9 @@ pub(crate) struct Group<'a> {
     pub(crate) local: Vec<Region>,
     pub(crate) order: Order,
     pub(crate) random: &'a mut Random,
+    pub(crate) mbarriers: Mbarriers,
+    /// Copies of boxes that are on their way.
+    pub(crate) flights: Vec<Flight>,
     warps: Vec<Warp>,
 }
 
@@ -54,6 +64,8 @@ impl<'a> Group<'a> {
             local: (0..own).map(|_| Region::new("a thread's own memory", LOCAL, kernel.local)).collect(),
             order: Order::new(number, warps.len()),
             random,
+            mbarriers: Mbarriers::default(),
+            flights: Vec::new(),
             warps,
         }
     }
@@ -63,6 +75,9 @@ impl<'a> Group<'a> {
         let mut left = ENDLESS;
         loop {
             let ready: Vec<usize> = (0..self.warps.len()).filter(|n| self.warps[*n].state == State::Runs).collect();
+            if (ready.is_empty() || self.random.below(LANDINGS) == 0) && self.come()? {
+                continue;
+            }
             if ready.is_empty() {
                 if self.warps.iter().all(|warp| warp.state == State::Ended) {
                     return Ok(());
@@ -76,6 +91,15 @@ impl<'a> Group<'a> {
             self.turn(n, if left == 0 { None } else { Some(turn) })?;
             self.meet_some()?;
         }
+    }
+
+    /// Lets a copy come that is on its way.
+    fn come(&mut self) -> std::result::Result<bool, Box<Fault>> {
+        if self.warps.iter().all(|warp| warp.state == State::Ended) && !self.flights.is_empty() {
+            let what = "the group ends, and copies of boxes are still on their way";
+            return Err(self.fault(&self.warps[0], u32::MAX, &Wrong::new(0, what)));
+        }
+        self.land().map_err(|wrong| self.fault(&self.warps[0], u32::MAX, &wrong))
     }
 
     /// A fault of a warp at its lowest instruction.
@@ -97,10 +121,10 @@ impl<'a> Group<'a> {
         // So that the warp and the group can be changed at once.
         let mut warp = std::mem::replace(&mut self.warps[n], Warp::away(n));
         for _ in 0..instructions.unwrap_or(0) {
-            if warp.state != State::Runs {
+            if warp.state != State::Runs || std::mem::take(&mut warp.yields) {
                 break;
             }
-            let at = warp.path().map_or(0, |path| warp.paths[path].at);
+            let at = warp.paths.get(warp.path().unwrap_or(0)).map_or(0, |path| path.at);
             self.step(&mut warp).map_err(|wrong| self.fault(&warp, at, &wrong))?;
         }
         if instructions.is_none() {
@@ -114,7 +138,11 @@ impl<'a> Group<'a> {
     /// One instruction of one path of a warp.
     fn step(&mut self, warp: &mut Warp) -> Result {
         let Some(chosen) = warp.path() else {
-            return wrong(first(warp.alive()), "threads of a warp wait for each other at different places");
+            let what = match warp.alive() == warp.all {
+                true => "threads of a warp wait for each other at different places",
+                false => "waits for threads of its warp that have ended",
+            };
+            return wrong(first(warp.alive()), what);
         };
         let path = warp.paths[chosen];
         let kernel = self.launch.kernel;

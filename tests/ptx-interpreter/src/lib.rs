@@ -16,6 +16,7 @@ mod group;
 mod integer;
 mod kind;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod op;
 mod order;
@@ -23,11 +24,15 @@ mod parse;
 mod product;
 mod random;
 mod round;
+mod tensor;
+#[cfg(test)]
+mod tests;
 mod token;
 mod warp;
 
 pub use fault::{Error, Fault};
 pub use op::Kernel;
+pub use tensor::{Axis, Tensor};
 
 use group::{Group, Launch};
 use memory::{Global, Region};
@@ -47,13 +52,14 @@ pub fn kernels(text: &str) -> Result<Vec<Kernel>, Error> {
 pub struct Device {
     memory: Global,
     random: Random,
+    tensors: Vec<Tensor>,
 }
 
 impl Device {
     /// A device whose warps and groups run in an order that the seed says.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { memory: Global::default(), random: Random::new(seed) }
+        Self { memory: Global::default(), random: Random::new(seed), tensors: Vec::new() }
     }
 
     /// Memory of so many bytes, which nobody has written.
@@ -84,6 +90,22 @@ impl Device {
         region.get((at - region.base) as usize, len)
     }
 
+    /// Describes a tensor; what comes out goes to kernels that copy boxes of it.
+    ///
+    /// # Errors
+    /// The driver describes no such tensor.
+    pub fn describe(&mut self, tensor: Tensor) -> Result<[u8; 128], String> {
+        tensor.check()?;
+        let known = self.tensors.iter().position(|known| *known == tensor);
+        let number = known.unwrap_or_else(|| {
+            self.tensors.push(tensor);
+            self.tensors.len() - 1
+        });
+        let mut map = [0; 128];
+        map[..8].copy_from_slice(&(number as u64 + 1).to_le_bytes());
+        Ok(map)
+    }
+
     /// Runs a kernel: groups, threads of each, bytes of shared memory that the launch adds, and the bytes of each parameter.
     ///
     /// # Errors
@@ -106,7 +128,7 @@ impl Device {
             return Err(refused(format!("groups of {block:?} threads, not {:?}", kernel.threads)));
         }
         self.memory.begin();
-        let launch = Launch { kernel, grid, block, params, dynamic: shared as usize };
+        let launch = Launch { kernel, grid, block, params, dynamic: shared as usize, tensors: &self.tensors };
         let mut order: Vec<u32> = (0..grid.iter().product()).collect();
         for n in (1..order.len()).rev() {
             order.swap(n, self.random.below(n as u64 + 1) as usize);

@@ -132,7 +132,11 @@ impl Region {
         let (at, name) = (self.base + offset as u64, self.name);
         let by = if made.group == who.made(access, 0).group { "the group" } else { "another group" };
         let (thread, line, then) = (made.thread, made.line, verb(made.access));
-        format!("a race: {} {name} at {at:#x}, which thread {thread} of {by} {then} in line {line}", verb(access))
+        let other = match who.order.copies(thread) {
+            true => format!("the copy of a box in line {line} {then}"),
+            false => format!("thread {thread} of {by} {then} in line {line}"),
+        };
+        format!("a race: {} {name} at {at:#x}, which {other}", verb(access))
     }
 
     fn known(&self, offset: usize, len: usize, who: &Who<'_>, verb: &str) -> Result {
@@ -227,13 +231,25 @@ impl Region {
         Ok(())
     }
 
-    /// A copy begins to write bytes.
+    /// A copy begins to write bytes, which the thread will wait for.
     pub(crate) fn expect(&mut self, at: u64, len: usize, who: &Who<'_>) -> Result {
+        let offset = self.place(at, len, who, "copies")?;
+        self.touch(offset, len, who, Access::Write, true)?;
+        self.await_copy(at, len, who)
+    }
+
+    /// A copy begins to write bytes, which others will wait for.
+    pub(crate) fn await_copy(&mut self, at: u64, len: usize, who: &Who<'_>) -> Result {
         let offset = self.place(at, len, who, "copies")?;
         if self.state[offset..offset + len].contains(&Byte::Arriving) {
             return self.known(offset, len, who, "copies to");
         }
-        self.touch(offset, len, who, Access::Write, true)?;
+        for cell in offset / 4..(offset + len).div_ceil(4) {
+            let made = self.cells.get(cell).and_then(|cell| cell.conflict(who, Access::Write, 15));
+            if let Some(made) = made {
+                return wrong(who.thread % LANES, self.race(4 * cell, who, Access::Write, &made));
+            }
+        }
         self.bytes[offset..offset + len].fill(GARBAGE);
         self.state[offset..offset + len].fill(Byte::Arriving);
         Ok(())

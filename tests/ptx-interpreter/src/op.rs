@@ -5,8 +5,10 @@ use crate::copies::Copying;
 use crate::doubt::Spread;
 use crate::integer::{One, Three, Two};
 use crate::matrix::Mma;
+use crate::mbarrier::Act;
 use crate::parse::Variable;
 use crate::product::Product;
+use crate::tensor::Bulk;
 
 /// A register: its number, and how many bits it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +134,9 @@ pub(crate) enum Op {
     Product(Product),
     ProductCommit,
     ProductWait(u32),
+    Mbarrier(Act, Address),
+    /// A copy of a box of a tensor, which goes on by itself.
+    CopyBox(Bulk),
     /// Nothing that the interpreter has to do.
     Nothing,
 }

@@ -3,12 +3,16 @@
 /// Threads of a warp.
 pub(crate) const LANES: u32 = 32;
 
+/// Who copies for each of so many mbarriers, beside the warps: what one has brought is seen by who waited there.
+const ENGINES: usize = 16;
+
 /// The order of one group: what each warp knows that others have done. Each access has the time at which it was made, and
 /// time goes on where threads meet.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     group: u32,
     clock: u32,
+    /// Warps, and behind them those who copy.
     warps: usize,
     /// By warp, then by other warp: all that the other one did before that time is ordered before what the warp does now.
     seen: Vec<u32>,
@@ -56,7 +60,25 @@ pub(crate) enum Access {
 
 impl Order {
     pub(crate) fn new(group: u32, warps: usize) -> Self {
-        Self { group, clock: 1, warps, seen: vec![1; warps * warps], met: vec![1; warps], shown: vec![0; warps] }
+        let all = warps + ENGINES;
+        let mut shown = vec![0; all];
+        shown[warps..].fill(u32::MAX);
+        Self { group, clock: 1, warps: all, seen: vec![1; all * all], met: vec![1; all], shown }
+    }
+
+    /// Who copies for an mbarrier, as if it were a warp. What it writes needs no fence.
+    pub(crate) fn engine(&self, mbarrier: usize) -> usize {
+        self.warps - ENGINES + mbarrier % ENGINES
+    }
+
+    /// Whether a number of a thread is that of who copies.
+    pub(crate) fn copies(&self, thread: u16) -> bool {
+        usize::from(thread) >= (self.warps - ENGINES) * LANES as usize
+    }
+
+    /// Something comes later than all before it.
+    pub(crate) fn later(&mut self) {
+        self.clock += 1;
     }
 
     /// All of these warps meet.

@@ -215,7 +215,8 @@ impl<'a> Reader<'a> {
 
     /// All up to the brace that closes what was opened.
     fn block(&mut self, entry: &mut Entry) -> Result<(), Error> {
-        self.scopes.push(BTreeMap::new());
+        let labels = self.labels();
+        self.scopes.push(labels);
         while !self.take("}") {
             match self.peek() {
                 ";" => self.at += 1,
@@ -236,7 +237,8 @@ impl<'a> Reader<'a> {
                 _ if self.words.get(self.at + 1).is_some_and(|word| word.text == ":") => {
                     let name = self.expect()?.text.to_string();
                     self.at += 1;
-                    entry.labels.insert(name, entry.body.len() as u32);
+                    let own = self.known(&name);
+                    entry.labels.insert(own, entry.body.len() as u32);
                 }
                 _ => {
                     let written = self.instruction()?;
@@ -246,6 +248,24 @@ impl<'a> Reader<'a> {
         }
         self.scopes.pop();
         Ok(())
+    }
+
+    /// Labels of what follows up to the brace that closes it, which are known from its beginning on.
+    fn labels(&mut self) -> BTreeMap<String, String> {
+        let (mut all, mut depth) = (BTreeMap::new(), 0);
+        for pair in self.words.get(self.at..).unwrap_or_default().windows(2) {
+            match (pair[0].text, pair[1].text) {
+                ("{", _) => depth += 1,
+                ("}", _) if depth == 0 => break,
+                ("}", _) => depth -= 1,
+                (name, ":") if depth == 0 => {
+                    self.renamed += 1;
+                    all.insert(name.to_string(), format!("{name}@{}", self.renamed));
+                }
+                _ => {}
+            }
+        }
+        all
     }
 
     /// `.reg .b32 %r<5>;`, `.reg .pred p, q;`
@@ -401,12 +421,13 @@ $L__BB0_2:
         let params: Vec<_> = entry.params.iter().map(|p| (p.align, p.bytes)).collect();
         assert_eq!(params, [(16, Some(8)), (1, Some(1))]);
         assert_eq!((file.shared[0].bytes, entry.shared[0].bytes), (None, Some(256)));
-        assert_eq!(entry.labels["$L__BB0_2"], 2);
+        assert_eq!(entry.labels["$L__BB0_2@1"], 2);
+        assert_eq!(entry.body[0].operands, [Operand::Name("$L__BB0_2@1".into())]);
         assert_eq!(entry.body[0].guard, Some(("%p1".into(), false)));
-        assert_eq!(entry.body[1].operands[0], Operand::Name("left@1".into()));
+        assert_eq!(entry.body[1].operands[0], Operand::Name("left@2".into()));
         let list = Operand::List(vec![Operand::Name("%r2".into()), Operand::Bits(0x3F80_0000, 32)]);
         assert_eq!(entry.body[2].operands, [Operand::Address(Some("%r1".into()), -8), list]);
-        assert_eq!(entry.registers["left@1"], 64);
+        assert_eq!(entry.registers["left@2"], 64);
     }
 
     #[test]

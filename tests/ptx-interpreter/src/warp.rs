@@ -60,6 +60,8 @@ pub(crate) struct Warp {
     written: Vec<u64>,
     /// Registers of products that were not waited for.
     busy: BTreeSet<u32>,
+    /// Whether it looked for something that is not there yet.
+    pub(crate) yields: bool,
     /// A register of these that was written all the same.
     pub(crate) disturbed: Option<u32>,
 }
@@ -101,6 +103,7 @@ impl Warp {
             time: 0,
             written: Vec::new(),
             busy: BTreeSet::new(),
+            yields: false,
             disturbed: None,
         }
     }
