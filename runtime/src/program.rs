@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use tenfold_abi::program::{Arg, Buffer, Counts, HEADER, MAX_OPERANDS, Node, Place, Step, VERSION};
+use tenfold_abi::program::{Arg, Buffer, Counts, HEADER, MAX_OPERANDS, Map, Node, Place, Step, VERSION};
 
 /// Kernels, the buffers that they use, and the steps of a call, in bytes that were checked.
 ///
@@ -23,6 +23,7 @@ pub struct Program<'a> {
     kernels: &'a [[u8; 48]],
     steps: &'a [[u8; 32]],
     args: &'a [[u8; 8]],
+    maps: &'a [[u8; 80]],
     names: &'a [u8],
     code: &'a [u8],
 }
@@ -90,8 +91,10 @@ pub enum ProgramError {
     Kernel(usize),
     /// Step number so and so is none, or starts what is not there.
     Step(usize),
-    /// Argument number so and so is none, is what is not there, or is a buffer behind a value.
+    /// Argument number so and so is none, is what is not there, or is a buffer behind a value or a value behind a map.
     Arg(usize),
+    /// Map number so and so is none, or is of what is not there.
+    Map(usize),
     /// The value of expression number so and so does not fit into 64 bits, or has a divisor of 0.
     Overflow(usize),
     /// Another number of dims is given than the program has, or it has more operands than any function.
@@ -111,6 +114,7 @@ impl fmt::Display for ProgramError {
             Self::Kernel(at) => write!(f, "kernel {at} of the program is none"),
             Self::Step(at) => write!(f, "step {at} of the program is none"),
             Self::Arg(at) => write!(f, "argument {at} of the program is none"),
+            Self::Map(at) => write!(f, "map {at} of the program is none"),
             Self::Overflow(at) => write!(f, "expression {at} of the program is too large for these extents"),
             Self::Dims => f.write_str("the program has another number of operands than are given, or too many"),
         }
@@ -139,6 +143,7 @@ impl<'a> Program<'a> {
         program.check_buffers()?;
         program.check_kernels()?;
         program.check_args()?;
+        program.check_maps()?;
         program.check_steps()?;
         Ok(program)
     }
@@ -205,6 +210,11 @@ impl<'a> Program<'a> {
         args.iter().filter_map(Arg::decode)
     }
 
+    /// The map of that number.
+    pub fn map(&self, number: u32) -> Option<Map> {
+        Map::decode(self.maps.get(number as usize)?)
+    }
+
     /// Writes the value of each expression for the dims of a call into `values`, which has room for [`Program::nodes`].
     ///
     /// # Errors
@@ -240,10 +250,11 @@ impl<'a> Program<'a> {
         let kernels = parts.records(counts.kernels)?;
         let steps = parts.records(counts.steps)?;
         let args = parts.records(counts.args)?;
+        let maps = parts.records(counts.maps)?;
         let names = parts.records::<1>(counts.names)?.as_flattened();
         let code = parts.records::<1>(counts.code)?.as_flattened();
         match parts.0 {
-            [] => Ok(Self { counts, nodes, buffers, constants, kernels, steps, args, names, code }),
+            [] => Ok(Self { counts, nodes, buffers, constants, kernels, steps, args, maps, names, code }),
             _ => Err(ProgramError::Length),
         }
     }
@@ -307,11 +318,12 @@ impl<'a> Program<'a> {
     }
 
     fn check_args(&self) -> Result<(), ProgramError> {
-        let Counts { nodes, buffers, scalars, .. } = self.counts;
+        let Counts { nodes, buffers, scalars, maps, .. } = self.counts;
         let fits = |arg| match arg {
             Arg::Buffer(n) => n < buffers,
             Arg::I32(n) | Arg::I64(n) => n < nodes,
             Arg::Scalar(n, _) => n < scalars,
+            Arg::Map(n) => n < maps,
         };
         match self.args.iter().position(|record| !Arg::decode(record).is_some_and(fits)) {
             Some(at) => Err(ProgramError::Arg(at)),
@@ -338,11 +350,31 @@ impl<'a> Program<'a> {
         Ok(())
     }
 
-    /// That no buffer stands behind a value.
+    /// That no buffer stands behind a value, and neither behind a map.
     fn check_order(&self, first: u32, end: u32) -> Result<(), ProgramError> {
-        let mut args = self.args((first, end)).enumerate().skip_while(|(_, arg)| matches!(arg, Arg::Buffer(_)));
-        match args.find(|(_, arg)| matches!(arg, Arg::Buffer(_))) {
-            Some((at, _)) => Err(ProgramError::Arg((first as usize).saturating_add(at))),
+        let place = |arg| match arg {
+            Arg::Buffer(_) => 0,
+            Arg::I32(_) | Arg::I64(_) | Arg::Scalar(..) => 1,
+            Arg::Map(_) => 2,
+        };
+        let mut before = 0;
+        for (at, arg) in self.args((first, end)).enumerate() {
+            if place(arg) < before {
+                return Err(ProgramError::Arg((first as usize).saturating_add(at)));
+            }
+            before = place(arg);
+        }
+        Ok(())
+    }
+
+    fn check_maps(&self) -> Result<(), ProgramError> {
+        let Counts { nodes, buffers, .. } = self.counts;
+        let fits = |map: Map| {
+            let nodes = map.axes.iter().all(|axis| axis.extent < nodes && axis.stride < nodes);
+            map.buffer < buffers && nodes
+        };
+        match self.maps.iter().position(|record| !Map::decode(record).is_some_and(fits)) {
+            Some(at) => Err(ProgramError::Map(at)),
             None => Ok(()),
         }
     }

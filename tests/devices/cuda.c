@@ -2,7 +2,7 @@
    TENFOLD_TEST_FAULT fails: "wait:2" is the second wait for a stream and each one behind it, "wait=2" that one alone, likewise
    "memory", "load", "launch", "lost" (a launch), "event" (a wait for one), "pending" (one that is not done), "host"
    (memory of the processor's), "node" (a launch
-   of a graph), "graph" (making it ready) and "replay"; "devices:1" leaves no device. With OLD it lacks what CUDA 11.2
+   of a graph), "graph" (making it ready) and "replay", and "map" (what describes a tensor); "devices:1" leaves no device. With OLD it lacks what CUDA 11.2
    brought. */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -212,9 +212,29 @@ static int has_shared(handle function, unsigned shared) {
     return shared <= 48 << 10 || (function == granted_to && shared <= granted);
 }
 
+/* What describes a tensor, where a kernel takes it: the tensor is the first argument then. */
+struct map { address at; int type, rank; uint64_t extents[2], stride; unsigned widths[2], made; };
+#define MADE 0x6d617021
+int cuTensorMapEncodeTiled(struct map *map, int type, unsigned rank, void *at, const uint64_t *extents,
+                           const uint64_t *strides, const unsigned *widths, const unsigned *steps, int interleave, int swizzle,
+                           int promotion, int outside) {
+    CURRENT;
+    if (fails("map")) return 1;
+    if ((uintptr_t)map % 64 || (uintptr_t)at % 16 || rank != 2 || strides[0] % 16 || steps[0] != 1 || steps[1] != 1) return 1;
+    if (interleave || swizzle != 3 || promotion < 0 || promotion > 3 || outside) return 1;
+    struct map made = {(address)(uintptr_t)at, type, 2, {extents[0], extents[1]}, strides[0], {widths[0], widths[1]}, MADE};
+    return *map = made, 0;
+}
+
+static int is_mapped(const struct map *map, const float *from, unsigned count) {
+    return map->made == MADE && map->at == (address)(uintptr_t)from && map->type == 7 && map->extents[0] == 4 &&
+           map->extents[1] * 4 == count && map->stride == 16 && map->widths[0] == 32 && map->widths[1] == 8;
+}
+
 /* The arguments are those of the one kernel. */
-static int run(unsigned gx, unsigned x, void **given) {
+static int run(const char *function, unsigned gx, unsigned x, void **given) {
     const float *from = *(const float **)given[0], *shift = *(const float **)given[1];
+    if (strstr(function, "tensors") && !is_mapped(given[5], from, *(unsigned *)given[3])) return 1;
     float *to = *(float **)given[2], scale = *(float *)given[4];
     unsigned count = *(unsigned *)given[3];
     for (uint64_t i = 0; i < (uint64_t)gx * x && i < count; i++) {
@@ -230,12 +250,12 @@ int cuLaunchKernel(handle function, unsigned gx, unsigned gy, unsigned gz, unsig
     if (fails("launch")) return 701;
     if (fails("lost")) return 719;
     if (!function || wrong(stream) || extra || !has_shared(function, shared) || gy != 1 || gz != 1 || y != 1 || z != 1) return 1;
-    return run(gx, x, given);
+    return run(function, gx, x, given);
 }
 
 /* A graph runs the last of the launches that may run first, so that one that should wait and does not is seen. */
 struct params { handle function; unsigned grid[3], block[3], shared; void **given, **extra; };
-struct node { unsigned grid, block; uint64_t words[5]; void *given[5]; struct node *before[8]; size_t count; int done; };
+struct node { const char *function; unsigned grid, block; uint64_t words[5]; struct map map; void *given[6]; struct node *before[8]; size_t count; int done; };
 struct graph { struct node nodes[8]; size_t count; };
 
 int cuGraphCreate(handle *graph, unsigned flags) { CURRENT; return *graph = calloc(1, sizeof(struct graph)), flags; }
@@ -246,7 +266,9 @@ int cuGraphAddKernelNode(handle *made, handle at, const handle *before, size_t c
     if (!params->function || params->extra || !has_shared(params->function, params->shared) || count > 8 || graph->count == 8) return 1;
     struct node *node = &graph->nodes[graph->count++];
     node->grid = params->grid[0], node->block = params->block[0];
+    node->function = params->function;
     for (int n = 0; n < 5; n++) memcpy(&node->words[n], params->given[n], 8);
+    if (strstr(params->function, "tensors")) node->map = *(struct map *)params->given[5];
     for (node->count = 0; node->count < count; node->count++) node->before[node->count] = before[node->count];
     return *made = node, 0;
 }
@@ -259,6 +281,7 @@ int cuGraphInstantiateWithFlags(handle *made, handle at, unsigned long long flag
     for (size_t n = 0; n < graph->count; n++) {
         copy->nodes[n] = graph->nodes[n];
         for (int k = 0; k < 5; k++) copy->nodes[n].given[k] = &copy->nodes[n].words[k];
+        copy->nodes[n].given[5] = &copy->nodes[n].map;
         for (size_t k = 0; k < copy->nodes[n].count; k++)
             copy->nodes[n].before[k] = copy->nodes + (graph->nodes[n].before[k] - graph->nodes);
     }
@@ -276,7 +299,7 @@ int cuGraphLaunch(handle at, handle stream) {
             int ready = !node->done;
             for (size_t k = 0; k < node->count; k++) ready &= node->before[k]->done;
             if (!ready) continue;
-            run(node->grid, node->block, node->given);
+            is |= run(node->function, node->grid, node->block, node->given);
             node->done = 1;
             break;
         }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tenfold::{Cuda, Device, DeviceCode, DeviceFault, DeviceKind, DeviceTensor, Error, Status};
-use tenfold_abi::program::{Node, Step};
+use tenfold_abi::DType;
+use tenfold_abi::program::{Arg, MAX_AXES, Map, MapAxis, Node, Operation, Step};
 use tenfold_tests::tools;
 
 use crate::faults::{child, folder};
@@ -139,6 +140,29 @@ pub(crate) fn case(name: &str) -> bool {
             assert_eq!(why(Row::zeros(&gpu, [50])), DeviceFault::OutOfMemory { bytes: 200 });
             assert_eq!(x.download(&gpu).expect("the device works still"), row(9));
         }
+        "cuda tensors" => {
+            let (gpu, code) = (Cuda::new().expect("there is a device"), of_tensors(|_| ()));
+            for n in [4, 64, 72, 1000] {
+                check(&gpu, code, n).expect("the device works");
+            }
+            let recorded = recorded::on(&gpu).recorded();
+            let x = DeviceTensor::upload(&gpu, row(64).view()).expect("there is memory");
+            let mut y = Row::zeros(&gpu, [64]).expect("there is memory");
+            for _ in 0..3 {
+                assert_eq!(recorded::call(&recorded, code, 0.0, &x, &mut y), Ok(Status::OK));
+            }
+            assert_eq!(y.download(&gpu).expect("the device works"), [3.0; 64]);
+            let beyond = of_tensors(|it| {
+                let more = it.node(Node::Const(1 << 20));
+                it.maps[0].axes[1].extent = more;
+            });
+            assert_eq!(why(check(&gpu, beyond, 64)), DeviceFault::Operands);
+        }
+        "cuda tensor refused" => {
+            let gpu = Cuda::new().expect("there is a device");
+            let call = "cuTensorMapEncodeTiled";
+            assert_eq!(why(check(&gpu, of_tensors(|_| ()), 64)), DeviceFault::Driver { call, code: 1 });
+        }
         "cuda load" => {
             let gpu = Cuda::new().expect("there is a device");
             let said = "line 3; error: no such thing";
@@ -188,6 +212,28 @@ fn works(gpu: &Cuda) {
     assert_eq!(call(gpu, code, 1.0, &x, &mut y), Ok(Status(1)));
     stream.synchronize().expect("the device works");
     assert_eq!(y.download(gpu).expect("the device works"), [0.0; 7]);
+}
+
+/// The code whose kernel also takes its first argument as a tensor of lines of four elements, in boxes of eight lines.
+fn of_tensors(change: impl FnOnce(&mut tenfold_core::program::Program)) -> DeviceCode {
+    linked(|it| {
+        let [four, sixteen] = [4, 16].map(|n| it.node(Node::Const(n)));
+        let lines = it.node(Node::Of(Operation::FloorDiv, 0, four));
+        let mut axes = [MapAxis::default(); MAX_AXES];
+        axes[0] = MapAxis { width: 32, extent: four, stride: 0 };
+        axes[1] = MapAxis { width: 8, extent: lines, stride: sixteen };
+        it.maps = [0, 2].map(|buffer| Map { buffer, dtype: DType::F32, rank: 2, axes }).into();
+        it.kernels[0].code.extend(b"// tensors");
+        it.args.insert(5, Arg::Map(0));
+        it.args.push(Arg::Map(1));
+        let mut first = 0;
+        for step in &mut it.steps {
+            if let Step::Launch { args, .. } = step {
+                (*args, first) = ((first, first + 6), first + 6);
+            }
+        }
+        change(it);
+    })
 }
 
 /// The code whose kernel is started with so many bytes of shared memory.
@@ -311,6 +357,7 @@ fn a_driver_is_used_as_it_should_be() {
     let Some(driver) = driver("cuda", &[]) else { return };
     child("cuda", &[("LD_LIBRARY_PATH", &driver)]);
     child("cuda faults", &[("LD_LIBRARY_PATH", &driver)]);
+    child("cuda tensors", &[("LD_LIBRARY_PATH", &driver)]);
 }
 
 #[test]
@@ -337,6 +384,7 @@ fn a_driver_that_fails_is_an_error() {
         ("cuda memory of a recording", "graph=1"),
         ("cuda node", "node:2"),
         ("cuda load", "load=1"),
+        ("cuda tensor refused", "map:1"),
         ("cuda launch", "launch:1"),
     ];
     for (case, fault) in cases {

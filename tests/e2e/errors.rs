@@ -175,7 +175,7 @@ fn an_index_that_does_not_fit() {
     let entry = &good[good.find("fn f").unwrap()..good.find("\nend").unwrap()];
     let twin = entry.replace("symbol __tenfold_e2e", "symbol __tenfold_other");
     for (text, says) in [
-        (good.replace("abi 5\n", "abi 99\n"), "[T0806] `f` was compiled by `tenfold-build`"),
+        (good.replace("abi 6\n", "abi 99\n"), "[T0806] `f` was compiled by `tenfold-build`"),
         (good.replace("tenfold-index 6\n", "tenfold-index 99\n"), "[T0806] `f` was compiled by"),
         (good.replace("\nend\n", ""), "[T0803] `f` was not compiled: the build script's index is damaged"),
         (

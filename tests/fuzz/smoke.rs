@@ -195,7 +195,7 @@ fn two_kernels() -> tenfold_core::program::Program {
         })
         .into();
     let launch = |kernel, args| Step::Launch { kernel, grid: [n, one, one], shared: zero, args };
-    program.steps = vec![Step::Check { holds: n, check: 1 }, launch(0, (0, 4)), Step::Barrier, launch(1, (4, 7))];
+    program.steps = vec![Step::Check { holds: n, check: 1 }, launch(0, (0, 4)), Step::Barrier, launch(1, (4, 8))];
     program.args = vec![
         Arg::Buffer(0),
         Arg::Buffer(1),
@@ -204,7 +204,11 @@ fn two_kernels() -> tenfold_core::program::Program {
         Arg::Buffer(1),
         Arg::Buffer(2),
         Arg::Buffer(3),
+        Arg::Map(0),
     ];
+    let mut axes = [MapAxis::default(); MAX_AXES];
+    axes[0] = MapAxis { width: 32, extent: n, stride: 0 };
+    program.maps = vec![Map { buffer: 1, dtype: DType::F32, rank: 1, axes }];
     program
 }
 
@@ -216,7 +220,8 @@ fn programs_read_back_as_they_are_written() {
     let read = tenfold::program::Program::read(&written).expect("a program reads back");
     assert_eq!(read.steps().collect::<Vec<_>>(), given.steps);
     assert_eq!(read.buffers().collect::<Vec<_>>(), given.buffers);
-    assert_eq!(read.args((0, 7)).collect::<Vec<_>>(), given.args);
+    assert_eq!(read.args((0, 8)).collect::<Vec<_>>(), given.args);
+    assert_eq!(read.map(0), Some(given.maps[0]));
     assert_eq!(read.constants().collect::<Vec<_>>(), [4]);
     for (read, given) in read.kernels().zip(&given.kernels) {
         assert_eq!((read.name, read.code, read.local), (&given.name[..], &given.code[..], given.local));

@@ -3,7 +3,7 @@
 mod entry;
 mod kernels;
 
-use tenfold_abi::program::{Arg, Buffer, Counts, Kernel, Node, Place, Step};
+use tenfold_abi::program::{Arg, Buffer, Counts, Kernel, Map, Node, Place, Step};
 use tenfold_ir::Loc;
 
 use crate::CompileError;
@@ -35,6 +35,8 @@ pub struct Program {
     pub steps: Vec<Step>,
     /// The arguments of all launches.
     pub args: Vec<Arg>,
+    /// The tensors of which kernels copy boxes.
+    pub maps: Vec<Map>,
 }
 
 /// A constant, which is linked and not part of the program.
@@ -118,6 +120,7 @@ impl Program {
         part(&mut out, kernels.as_flattened());
         part(&mut out, &encoded(&self.steps, |step| step.encode()));
         part(&mut out, &encoded(&self.args, |arg| arg.encode()));
+        part(&mut out, &encoded(&self.maps, |map| map.encode()));
         part(&mut out, &names);
         part(&mut out, &code);
         Ok(out)
@@ -152,6 +155,7 @@ impl Program {
             kernels: count(kernels)?,
             steps: count(self.steps.len())?,
             args: count(self.args.len())?,
+            maps: count(self.maps.len())?,
             names: count(names.len())?,
             code: count(code.len())?,
         })

@@ -47,7 +47,7 @@ pub use status::Status;
 pub use target::{DEVICE_TARGETS, DeviceTarget};
 
 /// The number on which macro, build script and runtime must agree.
-pub const ABI_VERSION: u32 = 5;
+pub const ABI_VERSION: u32 = 6;
 
 /// The greatest rank of a tensor in a signature.
 pub const MAX_RANK: usize = 8;

@@ -12,14 +12,15 @@
 //! | 16 each | constants: how many bytes each has, in 8 bytes |
 //! | 48 each | [`Kernel`]s |
 //! | 32 each | [`Step`]s |
-//! | 8 each | [`Arg`]s, those of one launch side by side: buffers, then values |
+//! | 8 each | [`Arg`]s, those of one launch side by side: buffers, then values, then maps |
+//! | 80 each | [`Map`]s |
 //! | … | the names of kernels, one behind the other |
 //! | … | the code of kernels, each at a multiple of 16 |
 
 use crate::DType;
 
 /// The layout described here.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// How many bytes the header has.
 pub const HEADER: usize = 64;
@@ -55,6 +56,8 @@ pub struct Counts {
     pub steps: u32,
     /// Arguments of all launches.
     pub args: u32,
+    /// Maps of tensors.
+    pub maps: u32,
     /// Bytes of names.
     pub names: u32,
     /// Bytes of code, padding included.
@@ -62,16 +65,18 @@ pub struct Counts {
 }
 
 /// How many numbers [`Counts`] has.
-const COUNTS: usize = 13;
+const COUNTS: usize = 14;
 
 impl Counts {
     /// The header.
     #[must_use]
     pub fn encode(&self) -> [u8; HEADER] {
         let Self { dims, params, results, scalars, workspace, nodes, buffers, constants, .. } = *self;
-        let Self { kernels, steps, args, names, code, .. } = *self;
-        let counts: [u32; COUNTS] =
-            [dims, params, results, scalars, workspace, nodes, buffers, constants, kernels, steps, args, names, code];
+        let Self { kernels, steps, args, maps, names, code, .. } = *self;
+        let counts: [u32; COUNTS] = [
+            dims, params, results, scalars, workspace, nodes, buffers, constants, kernels, steps, args, maps, names,
+            code,
+        ];
         let mut words = [0; HEADER / 4];
         words[0] = VERSION;
         words[1..=COUNTS].copy_from_slice(&counts);
@@ -83,7 +88,7 @@ impl Counts {
     pub fn decode(header: &[u8; HEADER]) -> Option<Self> {
         let words: [u32; HEADER / 4] = words(header);
         let [_, dims, params, results, scalars, workspace, nodes, buffers, constants, ..] = words;
-        let [.., kernels, steps, args, names, code, 0, 0] = words else { return None };
+        let [.., kernels, steps, args, maps, names, code, 0] = words else { return None };
         Some(Self {
             dims,
             params,
@@ -96,6 +101,7 @@ impl Counts {
             kernels,
             steps,
             args,
+            maps,
             names,
             code,
         })
@@ -445,6 +451,8 @@ pub enum Arg {
     I64(u32),
     /// A parameter that is a scalar, by value.
     Scalar(u32, DType),
+    /// A map of a tensor, by value.
+    Map(u32),
 }
 
 impl Arg {
@@ -456,6 +464,7 @@ impl Arg {
             Self::I32(n) => (1, 0, n),
             Self::I64(n) => (2, 0, n),
             Self::Scalar(n, dtype) => (3, dtype.code(), n),
+            Self::Map(n) => (4, 0, n),
         };
         bytes([u32::from_le_bytes([kind, dtype, 0, 0]), index])
     }
@@ -469,8 +478,70 @@ impl Arg {
             [1, 0, 0, 0] => Some(Self::I32(index)),
             [2, 0, 0, 0] => Some(Self::I64(index)),
             [3, dtype, 0, 0] => Some(Self::Scalar(index, DType::from_code(dtype)?)),
+            [4, 0, 0, 0] => Some(Self::Map(index)),
             _ => None,
         }
+    }
+}
+
+/// Axes of a [`Map`], at most.
+pub const MAX_AXES: usize = 5;
+
+/// An axis of a [`Map`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MapAxis {
+    /// Elements of a box, at most 256.
+    pub width: u32,
+    /// The expression that says how many elements the tensor has.
+    pub extent: u32,
+    /// The expression that says how many bytes there are from one to the next; of the innermost axis 0, and without meaning.
+    pub stride: u32,
+}
+
+/// A tensor of which a kernel copies boxes to shared memory: what the driver is told of it. A box has lines of 128 bytes
+/// along the innermost axis, whose chunks of 16 bytes are in the order of the swizzle by 128 bytes; what lies outside of the
+/// tensor is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Map {
+    /// The buffer at whose begin the tensor begins.
+    pub buffer: u32,
+    /// What its elements are.
+    pub dtype: DType,
+    /// How many axes it has: 1 to [`MAX_AXES`].
+    pub rank: u8,
+    /// The axes, the innermost one first; those beyond `rank` are 0.
+    pub axes: [MapAxis; MAX_AXES],
+}
+
+impl Map {
+    /// Its record.
+    #[must_use]
+    pub fn encode(self) -> [u8; 80] {
+        let mut out = [0; 20];
+        out[0] = self.buffer;
+        out[1] = u32::from_le_bytes([self.dtype.code(), self.rank, 0, 0]);
+        for (to, axis) in out[2..17].chunks_exact_mut(3).zip(self.axes) {
+            to.copy_from_slice(&[axis.width, axis.extent, axis.stride]);
+        }
+        bytes(out)
+    }
+
+    /// The map of a record, if it is one: the boxes have lines of 128 bytes, and no axis of them is too wide.
+    #[must_use]
+    pub fn decode(record: &[u8; 80]) -> Option<Self> {
+        let words: [u32; 20] = words(record);
+        let [buffer, head, .., 0, 0, 0] = words else { return None };
+        let [dtype, rank, 0, 0] = head.to_le_bytes() else { return None };
+        let mut axes = [MapAxis::default(); MAX_AXES];
+        for (axis, from) in axes.iter_mut().zip(words[2..17].chunks_exact(3)) {
+            *axis = MapAxis { width: from[0], extent: from[1], stride: from[2] };
+        }
+        let dtype = DType::from_code(dtype)?;
+        let (own, rest) = axes.split_at_checked(rank.into())?;
+        let lines = own.first()?.width as usize * dtype.size_bytes() == 128 && own.first()?.stride == 0;
+        let fits = own.iter().all(|axis| (1..=256).contains(&axis.width));
+        let empty = rest.iter().all(|axis| *axis == MapAxis::default());
+        (lines && fits && empty).then_some(Self { buffer, dtype, rank, axes })
     }
 }
 

@@ -3,7 +3,10 @@
 
 use alloc::{vec, vec::Vec};
 
-use tenfold_abi::program::{Arg, Buffer, Place, Step, WORKSPACE_ALIGN};
+use tenfold_abi::{
+    DType,
+    program::{Arg, Buffer, Map, MapAxis, Place, Step, WORKSPACE_ALIGN},
+};
 
 use super::{DeviceFault, Operands};
 use crate::{
@@ -47,8 +50,49 @@ pub(super) struct Start {
     pub(super) buffers: Vec<u32>,
     /// Bits of whole numbers with their sign in 64, of other scalars as they are.
     pub(super) values: Vec<u64>,
+    /// Tensors that are described behind these.
+    pub(super) maps: Vec<Tensor>,
     /// Whether what came before must be done.
     pub(super) waits: bool,
+}
+
+/// A tensor of which a kernel copies boxes.
+#[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "no other device has them"))]
+pub(super) struct Tensor {
+    /// The number of the program's buffer.
+    pub(super) buffer: u32,
+    pub(super) dtype: DType,
+    /// The innermost axis first.
+    pub(super) axes: Vec<Axis>,
+}
+
+/// An axis of a tensor, in numbers.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "no other device has them"))]
+pub(super) struct Axis {
+    /// Elements of a box.
+    pub(super) width: u32,
+    /// Elements of the tensor.
+    pub(super) extent: u64,
+    /// Bytes from one to the next; of the innermost axis those of an element.
+    pub(super) stride: u64,
+}
+
+/// The tensor of a map in a call, which lies in its buffer.
+fn tensor(program: &Program<'_>, map: Map, values: &[i64]) -> Result<Tensor, DeviceFault> {
+    let element = map.dtype.size_bytes() as u64;
+    let of = |(n, axis): (usize, &MapAxis)| {
+        let stride = if n == 0 { element } else { size(values, axis.stride)? };
+        Ok(Axis { width: axis.width, extent: size(values, axis.extent)?, stride })
+    };
+    let axes = map.axes.iter().take(map.rank.into()).enumerate().map(of).collect::<Result<Vec<_>, _>>()?;
+    let buffer = program.buffer(map.buffer).ok_or(DeviceFault::Operands)?;
+    let last = axes
+        .iter()
+        .try_fold(element, |bytes, axis| bytes.checked_add(axis.extent.checked_sub(1)?.checked_mul(axis.stride)?));
+    let inside = last.is_some_and(|end| size(values, buffer.bytes).is_ok_and(|bytes| end <= bytes));
+    if inside { Ok(Tensor { buffer: map.buffer, dtype: map.dtype, axes }) } else { Err(DeviceFault::Operands) }
 }
 
 /// A call whose numbers are known and whose memory is bound.
@@ -191,7 +235,7 @@ fn starts(
                 let found = program.kernels().nth(kernel as usize).ok_or(DeviceFault::Operands)?;
                 let limit = "elements along an axis";
                 let wide = DeviceFault::Launch { kernel: found.name, grid, block: found.local, limit };
-                let (mut buffers, mut given) = (Vec::new(), Vec::new());
+                let (mut buffers, mut given, mut maps) = (Vec::new(), Vec::new(), Vec::new());
                 for arg in program.args(args) {
                     match arg {
                         Arg::Buffer(at) => buffers.push(at),
@@ -201,10 +245,14 @@ fn starts(
                             let scalar = scalars.get(at as usize).filter(|scalar| scalar.dtype == dtype);
                             given.push(scalar.ok_or(DeviceFault::Operands)?.bits);
                         }
+                        Arg::Map(at) => {
+                            let map = program.map(at).ok_or(DeviceFault::Operands)?;
+                            maps.push(tensor(program, map, values)?);
+                        }
                     }
                 }
                 let shared = value(values, shared);
-                all.push(Start { kernel, grid, shared, buffers, values: given, waits });
+                all.push(Start { kernel, grid, shared, buffers, values: given, maps, waits });
                 waits = false;
             }
         }

@@ -7,7 +7,7 @@ pub struct Abi<const V: u32>;
 /// The number as it stands in the message below, which const evaluation cannot format.
 macro_rules! number {
     () => {
-        5
+        6
     };
 }
 

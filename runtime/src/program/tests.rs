@@ -4,7 +4,7 @@ use std::{vec, vec::Vec};
 
 use tenfold_abi::{
     DType,
-    program::{Access, Kernel, Operation, VERSION},
+    program::{Access, Kernel, MAX_AXES, MapAxis, Operation, VERSION},
 };
 
 use super::*;
@@ -17,6 +17,7 @@ struct Written {
     kernel: [u8; 48],
     steps: Vec<[u8; 32]>,
     args: Vec<[u8; 8]>,
+    map: [u8; 80],
 }
 
 impl Written {
@@ -38,8 +39,8 @@ impl Written {
         let (instead, settings) = (0, tenfold_abi::program::Setting::Subgroups.bit());
         let (name, code, local) = ((0, 4), (0, 20), [64, 1, 1]);
         let kernel = Kernel { name, code, local, subgroup: 0, features, instead, settings };
-        let launch = Step::Launch { kernel: 0, grid: [4, 5, 5], shared: 1, args: (0, 4) };
-        let args = [Arg::Buffer(0), Arg::Buffer(1), Arg::I32(0), Arg::Scalar(0, DType::F16)];
+        let launch = Step::Launch { kernel: 0, grid: [4, 5, 5], shared: 1, args: (0, 5) };
+        let args = [Arg::Buffer(0), Arg::Buffer(1), Arg::I32(0), Arg::Scalar(0, DType::F16), Arg::Map(0)];
         Self {
             counts: Counts {
                 dims: 1,
@@ -52,7 +53,8 @@ impl Written {
                 constants: 1,
                 kernels: 1,
                 steps: 3,
-                args: 4,
+                args: 5,
+                maps: 1,
                 names: 4,
                 code: 32,
             },
@@ -61,6 +63,7 @@ impl Written {
             kernel: kernel.encode(),
             steps: [Step::Check { holds: 7, check: 1 }, launch, Step::Barrier].map(Step::encode).into(),
             args: args.map(Arg::encode).into(),
+            map: map().encode(),
         }
     }
 
@@ -68,7 +71,7 @@ impl Written {
         let constant = 12_u128.to_le_bytes();
         let mut code = [7_u8; 32];
         code[20..].fill(0);
-        let parts: [&[u8]; 9] = [
+        let parts: [&[u8]; 10] = [
             &self.counts.encode(),
             self.nodes.as_flattened(),
             self.buffers.as_flattened(),
@@ -76,6 +79,7 @@ impl Written {
             &self.kernel,
             self.steps.as_flattened(),
             self.args.as_flattened(),
+            &self.map,
             b"copy",
             &code,
         ];
@@ -92,6 +96,14 @@ impl Written {
         change(&mut written);
         Program::read(&written.bytes()).expect_err("it is broken")
     }
+}
+
+/// Boxes of 8 lines of the first buffer.
+fn map() -> Map {
+    let mut axes = [MapAxis::default(); MAX_AXES];
+    axes[0] = MapAxis { width: 64, extent: 3, stride: 0 };
+    axes[1] = MapAxis { width: 8, extent: 0, stride: 3 };
+    Map { buffer: 0, dtype: DType::BF16, rank: 2, axes }
 }
 
 #[test]
@@ -114,6 +126,8 @@ fn what_is_written_is_read() {
         panic!("{steps:?}")
     };
     assert_eq!(program.args(args).nth(3), Some(Arg::Scalar(0, DType::F16)));
+    assert_eq!(program.args(args).nth(4), Some(Arg::Map(0)));
+    assert_eq!((program.map(0), program.map(1)), (Some(map()), None));
 }
 
 #[test]
@@ -175,10 +189,10 @@ fn no_record_names_what_is_not_there() {
     }
     let launch = |kernel, grid, shared, args| Step::Launch { kernel, grid, shared, args }.encode();
     let steps = [
-        launch(1, [1; 3], 1, (0, 4)),
-        launch(0, [9; 3], 1, (0, 4)),
-        launch(0, [1; 3], 9, (0, 4)),
-        launch(0, [1; 3], 1, (0, 5)),
+        launch(1, [1; 3], 1, (0, 5)),
+        launch(0, [9; 3], 1, (0, 5)),
+        launch(0, [1; 3], 9, (0, 5)),
+        launch(0, [1; 3], 1, (0, 6)),
         launch(0, [1; 3], 1, (2, 1)),
         Step::Check { holds: 9, check: 1 }.encode(),
         Step::Check { holds: 1, check: 0 }.encode(),
@@ -196,6 +210,31 @@ fn no_record_names_what_is_not_there() {
         assert_eq!(error, ProgramError::Arg(if last { 3 } else { 1 }), "{arg:?}");
     }
     assert_eq!(Written::error(|it| it.args[3] = Arg::Buffer(0).encode()), ProgramError::Arg(3));
+    assert_eq!(Written::error(|it| it.args[2] = Arg::Map(0).encode()), ProgramError::Arg(3));
+    assert_eq!(Written::error(|it| it.args[4] = Arg::Map(1).encode()), ProgramError::Arg(4));
+}
+
+#[test]
+fn no_map_is_what_no_driver_takes() {
+    let changes: [fn(&mut Map); 10] = [
+        |it| it.buffer = 2,
+        |it| it.dtype = DType::F32,
+        |it| it.rank = 0,
+        |it| it.rank = 1,
+        |it| it.rank = 6,
+        |it| it.axes[0].stride = 1,
+        |it| it.axes[0].extent = 9,
+        |it| it.axes[1].width = 257,
+        |it| it.axes[1].width = 0,
+        |it| it.axes[1].stride = 9,
+    ];
+    for (at, change) in changes.into_iter().enumerate() {
+        let mut it = map();
+        change(&mut it);
+        assert_eq!(Written::error(|written| written.map = it.encode()), ProgramError::Map(0), "change {at}");
+    }
+    assert_eq!(Written::error(|it| it.map[6] = 1), ProgramError::Map(0));
+    assert_eq!(Written::error(|it| it.map[79] = 1), ProgramError::Map(0));
 }
 
 #[test]

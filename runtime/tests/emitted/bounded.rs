@@ -32,7 +32,7 @@
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::module_inception, clippy::too_many_arguments, clippy::type_complexity)]
 pub mod mean_of {
-    const _: () = ::tenfold::rt::Abi::<5>::OK;
+    const _: () = ::tenfold::rt::Abi::<6>::OK;
 
     /// Bytes of workspace.
     pub const WORKSPACE_BYTES: usize = 256;

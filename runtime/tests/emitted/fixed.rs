@@ -27,7 +27,7 @@
 /// Sizes of [`scale2()`](fn@scale2), and its calls that allocate nothing.
 #[allow(dead_code, unreachable_pub, clippy::module_inception)]
 pub mod scale2 {
-    const _: () = ::tenfold::rt::Abi::<5>::OK;
+    const _: () = ::tenfold::rt::Abi::<6>::OK;
 
     /// Bytes of workspace.
     pub const WORKSPACE_BYTES: usize = 64;

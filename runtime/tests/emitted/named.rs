@@ -53,7 +53,7 @@
 /// Sizes of [`step()`](fn@step), and its calls that allocate nothing.
 #[allow(dead_code, unreachable_pub, clippy::module_inception, clippy::too_many_arguments, clippy::type_complexity)]
 pub mod step {
-    const _: () = ::tenfold::rt::Abi::<5>::OK;
+    const _: () = ::tenfold::rt::Abi::<6>::OK;
 
     /// Bytes of constants.
     pub const WEIGHT_BYTES: usize = 0;

@@ -41,7 +41,7 @@ fn the_versions_of_a_package_that_was_built() {
     assert_eq!(line(&outcome, "package"), format!("ok       package: `saxpy` {}", env!("CARGO_PKG_VERSION")));
     assert_eq!(line(&outcome, "versions"), "ok       versions: they agree");
     for part in ["tenfold", "tenfold-build", "tenfold-macros"] {
-        let detail = format!("\n         {part} {}, ABI 5\n", env!("CARGO_PKG_VERSION"));
+        let detail = format!("\n         {part} {}, ABI 6\n", env!("CARGO_PKG_VERSION"));
         assert!(outcome.stdout.contains(&detail), "{outcome:?}");
     }
 }

@@ -91,6 +91,25 @@ api! {
     instantiate = "cuGraphInstantiateWithFlags" (*mut Handle, Handle, u64);
 }
 
+api! {
+    /// What describes tensors to kernels, of CUDA 12.0.
+    TensorApi:
+    encode = "cuTensorMapEncodeTiled" (
+        *mut TensorMap, c_int, c_uint, *mut c_void, *const u64, *const u64, *const c_uint, *const c_uint, c_int, c_int, c_int,
+        c_int
+    );
+}
+
+/// `CUtensorMap`, which kernels take by value.
+#[repr(C, align(64))]
+pub(super) struct TensorMap(pub(super) [u64; 16]);
+
+/// What describes tensors, looked up when the first kernel is started that takes one.
+pub(super) fn tensor_api() -> Result<&'static TensorApi, DeviceFault> {
+    static API: OnceLock<Result<TensorApi, DeviceFault>> = OnceLock::new();
+    API.get_or_init(TensorApi::find).as_ref().map_err(|why| *why)
+}
+
 /// `CUDA_KERNEL_NODE_PARAMS_v1`.
 #[repr(C)]
 pub(super) struct KernelNode {

@@ -10,7 +10,14 @@ use std::{
 use cudarc::driver::sys::CUfunction_attribute_enum as Attribute;
 use tenfold_abi::program::Feature;
 
-use super::{Cuda, api::Handle, context::Context, load, memory::Memory};
+use super::{
+    Cuda,
+    api::{Handle, TensorMap},
+    context::Context,
+    load,
+    maps::encode,
+    memory::Memory,
+};
 use crate::{
     DeviceCode, DeviceFault, Operands, Status,
     device::launch::{self, Bound, Call, Room, Start},
@@ -191,6 +198,8 @@ pub(super) struct Launch<'a> {
     pub(super) start: &'a Start,
     /// Each argument in 8 bytes, of which the driver takes as many as the kernel says, the lowest first.
     words: Vec<u64>,
+    /// The maps of tensors behind them.
+    maps: Vec<TensorMap>,
 }
 
 impl<'a> Launch<'a> {
@@ -203,7 +212,9 @@ impl<'a> Launch<'a> {
         let kernel = loaded.kernels.get(start.kernel as usize).ok_or(DeviceFault::Operands)?;
         let bound = start.buffers.iter().filter_map(|at| buffers.get(*at as usize));
         let words = bound.map(|bound| bound.memory.at + bound.offset).chain(start.values.iter().copied()).collect();
-        let launch = Self { kernel, start, words };
+        let maps =
+            start.maps.iter().map(|tensor| encode(&kernel.context, buffers, tensor)).collect::<Result<_, _>>()?;
+        let launch = Self { kernel, start, words, maps };
         let mut allowed = lock(&kernel.shared);
         if start.shared > *allowed {
             let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as i32;
@@ -220,7 +231,8 @@ impl<'a> Launch<'a> {
 
     /// Where its arguments lie.
     pub(super) fn arguments(&mut self) -> Vec<*mut c_void> {
-        self.words.iter_mut().map(|word| core::ptr::from_mut(word).cast()).collect()
+        let words = self.words.iter_mut().map(|word| core::ptr::from_mut(word).cast());
+        words.chain(self.maps.iter_mut().map(|map| core::ptr::from_mut(map).cast())).collect()
     }
 
     /// Groups, and threads of a group.

@@ -10,6 +10,7 @@ mod event;
 mod graph;
 mod interop;
 mod load;
+mod maps;
 mod memory;
 mod pool;
 mod staging;

@@ -174,6 +174,9 @@ fn arguments(program: &Program<'_>, kernel: u32) -> Result<Option<(u32, u32)>, D
         if it != kernel {
             continue;
         }
+        if program.args(args).any(|arg| matches!(arg, Arg::Map(_))) {
+            return Err(DeviceFault::Operands);
+        }
         let buffers = program.args(args).filter(|arg| matches!(arg, Arg::Buffer(_))).count() as u32;
         let counts = (buffers, program.args(args).count() as u32 - buffers);
         if *found.get_or_insert(counts) != counts {
