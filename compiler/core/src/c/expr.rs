@@ -218,7 +218,12 @@ impl Body<'_> {
             Expr::If(..) => self.value(id),
             // `LowerMath` has expanded the first; vectors are for back ends that have them.
             Expr::Call(
-                Intrinsic::QMultiplyShift | Intrinsic::Warp(_) | Intrinsic::Group(_) | Intrinsic::CopyAsync,
+                Intrinsic::QMultiplyShift
+                | Intrinsic::Warp(_)
+                | Intrinsic::Group(_)
+                | Intrinsic::CopyAsync
+                | Intrinsic::CopyTensor
+                | Intrinsic::Mbarrier(_),
                 ..,
             )
             | Expr::Ramp(..)

@@ -35,8 +35,8 @@ fn thread_sync(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, 
     })
 }
 
-/// Whether warps multiply matrices in a kernel: who wrote that has put its barriers, since rows of matrices are told
-/// apart by which thread gives them, and not by their indices.
+/// Whether warps multiply matrices in a kernel, or threads copy boxes of tensors: who wrote that has put its barriers, since
+/// rows of matrices are told apart by which thread gives them, and not by their indices.
 fn multiplies(b: &Builder, kernel: &Stmt) -> bool {
     let func = b.func();
     func.exprs_in(kernel).into_iter().any(|e| match func.exprs.get(e) {
@@ -44,6 +44,7 @@ fn multiplies(b: &Builder, kernel: &Stmt) -> bool {
             Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::Wgmma(_) | Warp::WgmmaWait(_) => true,
             Warp::ShuffleXor(_) => false,
         },
+        Expr::Call(Intrinsic::CopyTensor, ..) => true,
         _ => false,
     })
 }

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Annotation, Dot, Group, Warp};
+use super::{Annotation, Dot, Group, Mbarrier, Warp};
 use crate::arith::{Fact, IntExpr, Sym};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::{ConstId, DType, Loc, Scalar};
@@ -188,6 +188,13 @@ pub enum Intrinsic {
     /// `copy_async(x)` of 16 bytes that lie side by side in memory of all blocks: all that is stored, to as many in shared
     /// memory. They are there behind the next barrier of the block that does not leave them, and nobody touches them before.
     CopyAsync,
+    /// `copy_tensor<ty>(full[n], x[0], at, width, extent, stride, …)`: a box of a tensor, four operands an axis, the
+    /// innermost one first: all that is stored, to neighbours in shared memory that begin at a multiple of 1,024 bytes, in
+    /// the order of [`of_line`](super::tensor::of_line). What lies outside of the tensor is 0. One thread begins it; it is
+    /// there for who has waited ([`Mbarrier::Wait`]) for the phase of `full[n]` in which it was begun, and nobody touches it before.
+    CopyTensor,
+    /// `mbarrier_init(n)` and its kin.
+    Mbarrier(Mbarrier),
 }
 
 /// An expression.

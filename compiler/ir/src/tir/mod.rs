@@ -19,6 +19,7 @@ mod print;
 pub mod random;
 mod rewrite;
 mod scope;
+pub mod tensor;
 mod verify;
 mod verify_types;
 mod view;
@@ -40,6 +41,7 @@ pub use print::{literal, operands, print, stmt_text};
 pub use rewrite::{
     BufAccess, ExprMap, accesses, expr_vars, free_vars, map_operands, own_accesses, read, substitution, written,
 };
+pub use tensor::{Mbarrier, TensorCopy};
 pub use verify::{RULES, UNWRITABLE, verify, violations};
 pub use view::Viewer;
 pub use warp::{Bit, Lines, WARP, WARPGROUP, Warp};

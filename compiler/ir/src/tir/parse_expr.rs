@@ -2,7 +2,7 @@
 
 use super::parse::{Parsed, Parser, access, dtype};
 use super::verify_types::expected;
-use super::{Dot, Elem, Expr, ExprId, Group, Intrinsic, Ty, Warp, operands};
+use super::{Dot, Elem, Expr, ExprId, Group, Intrinsic, Mbarrier, Ty, Warp, operands};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
 use crate::relax::{binary_name, compare_name, unary_name};
 use crate::{DType, Scalar};
@@ -203,6 +203,9 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 let ty = self.parser.func.exprs.ty(*x);
                 Expr::Call(Intrinsic::CopyAsync, args, ty)
             }
+            ("copy_tensor", Some(ty), [_, _, ..]) => Expr::Call(Intrinsic::CopyTensor, args, ty),
+            (_, None, [_]) if mbarrier(name).is_some() => mbarrier(name)
+                .map_or(Expr::Index(0), |f| Expr::Call(Intrinsic::Mbarrier(f), args, Ty::scalar(DType::U64))),
             (_, None, [.., last]) if warp(name).is_some_and(|f| f.operands() == args.len()) => {
                 let ty = self.parser.func.exprs.ty(*last);
                 warp(name).map_or(Expr::Index(0), |f| Expr::Call(Intrinsic::Warp(f), args, ty))
@@ -292,6 +295,11 @@ fn warp(name: &str) -> Option<Warp> {
 /// The function of a block of that name.
 fn group(name: &str) -> Option<Group> {
     Group::ALL.iter().find(|(known, _)| *known == name).map(|(_, f)| *f)
+}
+
+/// What is done with an `mbarrier` by that name.
+fn mbarrier(name: &str) -> Option<Mbarrier> {
+    Mbarrier::ALL.iter().find(|(known, _)| *known == name).map(|(_, f)| *f)
 }
 
 /// The sum of products of that name.

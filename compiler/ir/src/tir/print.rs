@@ -450,6 +450,8 @@ impl Printer<'_> {
                 format!("{name}({})", list(args))
             }
             Expr::Call(Intrinsic::CopyAsync, args, _) => format!("copy_async({})", list(args)),
+            Expr::Call(Intrinsic::CopyTensor, args, ty) => format!("copy_tensor<{ty}>({})", list(args)),
+            Expr::Call(Intrinsic::Mbarrier(f), args, _) => format!("{}({})", f.name(), list(args)),
             Expr::Call(Intrinsic::Group(f), args, _) => format!("{}({})", f.name(), list(args)),
             Expr::Call(Intrinsic::Warp(f), args, _) => format!("{}({})", f.name(), list(args)),
             Expr::Ramp(a, b, n) => format!("ramp({}, {}, {n})", self.expr(*a), self.expr(*b)),

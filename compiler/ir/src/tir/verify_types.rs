@@ -176,6 +176,17 @@ fn is_table(at: Ty, all: &[Ty]) -> bool {
     matches!(all.len(), 8 | 16) && known(&all[0]) && all.iter().all(|ty| *ty == all[0])
 }
 
+/// Whether it is one number.
+fn is_number(of: &Ty) -> bool {
+    of.lanes == 1 && matches!(of.elem, Elem::Index | Elem::Scalar(DType::I32 | DType::I64))
+}
+
+/// Whether these are what a copy of a box of a tensor is given.
+fn is_box(full: Ty, first: Ty, axes: &[Ty], to: Ty) -> bool {
+    let whole = !axes.is_empty() && axes.len() % 4 == 0 && axes.iter().all(is_number);
+    whole && full == Ty::scalar(DType::U64) && first == Ty { lanes: 1, ..to }
+}
+
 fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
     let i32s = |ty: &Ty| ty.elem == Elem::Scalar(DType::I32);
     let width = |ty: Ty| match ty.elem {
@@ -197,6 +208,8 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
             Ok(Ty { elem: Elem::Scalar(dot.dtype()), ..*a })
         }
         (Intrinsic::CopyAsync, [x]) if width(*x).0 * usize::from(x.lanes) == 16 => Ok(*x),
+        (Intrinsic::CopyTensor, [full, x, axes @ ..]) if is_box(*full, *x, axes, to) => Ok(to),
+        (Intrinsic::Mbarrier(_), [n]) if is_number(n) => Ok(Ty::scalar(DType::U64)),
         (Intrinsic::Group(_), [x]) if is_reduced(*x) => Ok(*x),
         (Intrinsic::Warp(f), [.., last]) if is_spread(f, args) => Ok(*last),
         (
@@ -209,7 +222,9 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)
             | Intrinsic::Group(_)
-            | Intrinsic::CopyAsync,
+            | Intrinsic::CopyAsync
+            | Intrinsic::CopyTensor
+            | Intrinsic::Mbarrier(_),
             _,
         ) => {
             let args: Vec<String> = args.iter().map(Ty::to_string).collect();

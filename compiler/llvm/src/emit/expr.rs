@@ -73,6 +73,9 @@ impl<'c> Body<'_, 'c, '_> {
             Expr::Call(Intrinsic::Group(f), ..) => {
                 Err(format!("`{}`, which warps make by `shuffle_xor` here", f.name()))
             }
+            Expr::Call(Intrinsic::CopyTensor | Intrinsic::Mbarrier(_), ..) => {
+                Err("a copy of a box, or what tells of one, that is not stored".into())
+            }
             Expr::Call(Intrinsic::CopyAsync, ..) => Err("a copy that goes on by itself, but is not stored".into()),
             Expr::Call(function, args, ty) => self.intrinsic(*function, args, *ty),
             Expr::Ramp(base, stride, lanes) => self.ramp(*base, *stride, *lanes),
@@ -158,7 +161,9 @@ impl<'c> Body<'_, 'c, '_> {
                 | Intrinsic::Dot(_)
                 | Intrinsic::Warp(_)
                 | Intrinsic::Group(_)
-                | Intrinsic::CopyAsync,
+                | Intrinsic::CopyAsync
+                | Intrinsic::CopyTensor
+                | Intrinsic::Mbarrier(_),
                 _,
             ) => Err(format!("`{function:?}` has {} operands", values.len())),
         }

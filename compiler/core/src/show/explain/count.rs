@@ -296,7 +296,9 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
             | Intrinsic::Word
             | Intrinsic::Warp(_)
             | Intrinsic::Group(_)
-            | Intrinsic::CopyAsync,
+            | Intrinsic::CopyAsync
+            | Intrinsic::CopyTensor
+            | Intrinsic::Mbarrier(_),
             ..,
         )
         | Expr::Const(_)

@@ -5,6 +5,15 @@ use super::frame::Frame;
 use super::memory::View;
 use crate::tir::{Barrier, BufId, Expr, ExprId, Intrinsic, PrimFunc, Scope};
 
+/// What a copy waits for.
+#[derive(Clone, Copy)]
+pub(super) enum Arrival {
+    /// A barrier behind so many.
+    Barrier(u64),
+    /// The end of a phase of an `mbarrier`.
+    Phase((usize, i64), u64),
+}
+
 /// What a value copies, if it is such a copy.
 pub(super) fn of_copy(func: &PrimFunc, value: ExprId) -> Option<ExprId> {
     match func.exprs.get(value) {
@@ -29,8 +38,8 @@ impl Frame<'_, '_> {
                 return Err(format!("`copy_async` at byte {bytes} of `{}`, which is no multiple of 16", data.name));
             }
         }
-        let begun = self.machine.barriers;
-        self.machine.in_flight.extend(cells.iter().map(|(view, cell)| ((view.memory, *cell), begun)));
+        let arrival = Arrival::Barrier(self.machine.barriers);
+        self.machine.in_flight.extend(cells.iter().map(|(view, cell)| ((view.memory, *cell), arrival)));
         Ok(())
     }
 
@@ -43,8 +52,15 @@ impl Frame<'_, '_> {
         write: bool,
     ) -> Result<(), String> {
         self.is_free(buf, index, (view.memory, cell), write)?;
-        if self.machine.in_flight.is_empty() || !self.machine.in_flight.contains_key(&(view.memory, cell)) {
+        if self.machine.in_flight.is_empty() {
             return Ok(());
+        }
+        match self.machine.in_flight.get(&(view.memory, cell)) {
+            None => return Ok(()),
+            Some(Arrival::Phase(of, phase)) if self.state.waited.get(of).is_some_and(|ended| ended > phase) => {
+                return Ok(());
+            }
+            Some(Arrival::Barrier(_) | Arrival::Phase(..)) => {}
         }
         let name = &self.func.buffers[buf.0 as usize].name;
         Err(format!("`{name}`{index:?} is touched while a copy to it is on its way"))
@@ -54,7 +70,10 @@ impl Frame<'_, '_> {
     pub(super) fn arrive(&mut self, barrier: Barrier) {
         if barrier.scope != Scope::Warp {
             let now = self.machine.barriers;
-            self.machine.in_flight.retain(|_, begun| *begun + u64::from(barrier.leaves) > now);
+            self.machine.in_flight.retain(|_, arrival| match arrival {
+                Arrival::Barrier(begun) => *begun + u64::from(barrier.leaves) > now,
+                Arrival::Phase(..) => true,
+            });
             self.machine.barriers += 1;
         }
         self.machine.races.barrier();

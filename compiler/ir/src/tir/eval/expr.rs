@@ -2,6 +2,7 @@
 
 use super::frame::sums::is_of_floats;
 use super::frame::{Frame, Known};
+use super::memory::View;
 use crate::Scalar;
 use crate::eval::{Bounded, bounded, dot, scalar_ops};
 use crate::op::BinaryOp;
@@ -97,10 +98,16 @@ impl Frame<'_, '_> {
 
     fn load(&mut self, buf: BufId, index: &[ExprId], access: Access, lane: u16) -> Result<Bounded, String> {
         let (at, sure) = self.index(index, lane)?;
-        let (view, cell) = self.cell(buf, &at, access)?;
+        let place = self.cell(buf, &at, access)?;
+        let found = self.element(buf, &at, place)?;
+        Ok(if sure { found } else { found.unknown() })
+    }
+
+    /// What an element holds that is read.
+    pub(super) fn element(&mut self, buf: BufId, at: &[i64], (view, cell): (View, i64)) -> Result<Bounded, String> {
         let data = &self.func.buffers[buf.0 as usize];
-        self.touch(buf, &at, (view, cell), false)?;
-        self.is_settled(buf, &at, (view, cell), false)?;
+        self.touch(buf, at, (view, cell), false)?;
+        self.is_settled(buf, at, (view, cell), false)?;
         let found = self.machine.memories[view.memory].get(cell, data.dtype);
         let Some(found) = found else {
             let what = if self.machine.memories[view.memory].is_bytes() { ", or its memory was reused" } else { "" };
@@ -115,7 +122,7 @@ impl Frame<'_, '_> {
                 return Err(format!("`{}`{at:?} is {value}, outside its range {lo}..{hi}", data.name));
             }
         }
-        Ok(if sure { found.value } else { found.value.unknown() })
+        Ok(found.value)
     }
 }
 
@@ -158,6 +165,8 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             Ok(dot::products(args))
         }
         (Intrinsic::CopyAsync, [x]) => Ok(*x),
+        (Intrinsic::CopyTensor, _) => Err("a copy of a box that is not stored".into()),
+        (Intrinsic::Mbarrier(f), _) => Err(format!("`{}` that is not stored", f.name())),
         (Intrinsic::Group(f), _) => Err(format!("`{}` where a thread is alone", f.name())),
         (Intrinsic::Warp(f), _) => Err(format!("`{}` where a thread is alone", f.name())),
         (

@@ -5,7 +5,7 @@ mod outside;
 mod overlaid;
 pub(super) mod sums;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use super::memory::{Cell, Memory, View};
@@ -14,8 +14,8 @@ use super::{Arg, Given, Machine};
 use crate::arith::{IntExpr, Sym};
 use crate::eval::Bounded;
 use crate::tir::{
-    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, IterKind, Launch, LoopKind,
-    MatchBuffer, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
+    Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind, Launch,
+    LoopKind, MatchBuffer, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
 };
 use crate::{DType, Loc, Scalar};
 
@@ -83,6 +83,8 @@ pub(super) struct State {
     pub allocated: HashMap<BufId, View>,
     /// The shared memory of the block in which buffers have places.
     pub dynamic: Option<View>,
+    /// How many phases of an `mbarrier` had ended when the thread last waited for it.
+    pub waited: BTreeMap<(usize, i64), u64>,
 }
 
 impl<'a, 'm> Frame<'a, 'm> {
@@ -96,6 +98,7 @@ impl<'a, 'm> Frame<'a, 'm> {
                 places: vec![None; func.buffers.len()],
                 allocated: HashMap::new(),
                 dynamic: None,
+                waited: BTreeMap::new(),
             },
             syms,
             workspaces: Vec::new(),
@@ -483,8 +486,13 @@ impl<'a, 'm> Frame<'a, 'm> {
         Ok(())
     }
 
-    fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId, access: Access) -> Result<(), String> {
+    fn store(&mut self, buf: BufId, index: &'m [ExprId], value: ExprId, access: Access) -> Result<(), String> {
         let lanes = self.func.exprs.ty(value).lanes;
+        match self.func.exprs.get(value) {
+            Expr::Call(Intrinsic::CopyTensor, ..) => return self.copy_tensor((buf, index, access), value),
+            Expr::Call(Intrinsic::Mbarrier(f), args, _) => return self.mbarrier(*f, args, (buf, index, access)),
+            _ => {}
+        }
         let data = &self.func.buffers[buf.0 as usize];
         if !self.place(buf)?.writable {
             return Err(format!("`{}` is written, which is not writable", data.name));

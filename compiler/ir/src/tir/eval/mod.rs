@@ -11,6 +11,7 @@ mod frame;
 mod groups;
 mod memory;
 mod race;
+mod tensors;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -23,9 +24,11 @@ use std::collections::BTreeMap;
 use super::{Param, PrimFunc};
 use crate::eval::Bounded;
 use crate::{ConstId, Module};
+use copies::Arrival;
 use frame::Frame;
 use memory::{Memory, View};
 use race::Races;
+use tensors::Mbarriers;
 use warpgroups::Products;
 
 pub use values::eval_values;
@@ -62,6 +65,7 @@ pub fn eval_with(module: &Module, func: &PrimFunc, args: &mut [Arg], external: &
         depth: 0,
         races: Races::default(),
         in_flight: BTreeMap::new(),
+        mbarriers: Mbarriers::default(),
         barriers: 0,
         products: Products::default(),
     };
@@ -107,8 +111,9 @@ struct Machine<'m> {
     left: u64,
     depth: u32,
     races: Races<'m>,
-    /// Cells that copies are on their way to, and how many barriers were passed when these began.
-    in_flight: BTreeMap<(usize, i64), u64>,
+    /// Cells that copies are on their way to, and what these wait for.
+    in_flight: BTreeMap<(usize, i64), Arrival>,
+    mbarriers: Mbarriers,
     /// Barriers of blocks that were passed.
     barriers: u64,
     products: Products,

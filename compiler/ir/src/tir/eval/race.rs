@@ -188,6 +188,13 @@ impl<'m> Races<'m> {
         self.suspect.take().map_or(Ok(()), Err)
     }
 
+    /// What stands between accesses of a cell so far and those to come is known otherwise.
+    pub(super) fn order(&mut self, memory: usize, cell: i64) {
+        if let Some(shadows) = self.shadows.get_mut(&memory) {
+            shadows.remove(&cell);
+        }
+    }
+
     /// A memory is another one from now on.
     pub(super) fn forget(&mut self, memory: usize) {
         self.shadows.remove(&memory);

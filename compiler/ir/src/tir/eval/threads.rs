@@ -75,6 +75,7 @@ impl<'m> Frame<'_, 'm> {
         if !self.machine.products.is_empty() {
             return Err("a product of a warpgroup that nobody waits for".into());
         }
+        self.all_landed()?;
         self.machine.races.settle()
     }
 

@@ -167,7 +167,9 @@ impl<'m> Frame<'_, 'm> {
         for thread in threads.iter_mut() {
             let run = self.within(thread, |frame| {
                 frame.begin(stmt);
-                frame.run_of(id)
+                let run = frame.run_of(id)?;
+                frame.is_settled(run.buf, &[run.at], (run.view, run.cell), false)?;
+                Ok(run)
             })?;
             let name = &self.func.buffers[run.buf.0 as usize].name;
             if run.cell / run.view.unit % (8 * TILE as i64) != 0 {

@@ -270,6 +270,8 @@ impl<'f> Check<'f> {
             Expr::Call(Intrinsic::Warp(f), args, _) => self.warp(*f, id, args),
             Expr::Call(Intrinsic::Group(f), ..) => self.group(*f, id),
             Expr::Call(Intrinsic::CopyAsync, args, _) => self.copy_async(id, args),
+            Expr::Call(Intrinsic::CopyTensor, ..) => self.copy_tensor(id),
+            Expr::Call(Intrinsic::Mbarrier(f), ..) => self.mbarrier(*f, id),
             Expr::Const(_)
             | Expr::Index(_)
             | Expr::Var(_)
@@ -604,7 +606,9 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)
             | Intrinsic::Group(_)
-            | Intrinsic::CopyAsync,
+            | Intrinsic::CopyAsync
+            | Intrinsic::CopyTensor
+            | Intrinsic::Mbarrier(_),
             ..,
         )
         | Expr::Ramp(..)

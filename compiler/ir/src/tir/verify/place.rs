@@ -5,7 +5,12 @@ use crate::tir::warp::Warp;
 use crate::tir::{
     Annotation, Expr, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, Ty,
 };
-use crate::tir::{BufId, Group};
+use crate::tir::{BufId, Group, Mbarrier, TensorCopy};
+
+/// Whether memory is that of all blocks.
+fn is_far(scope: Scope) -> bool {
+    matches!(scope, Scope::Param | Scope::Global | Scope::Const(_) | Scope::Workspace)
+}
 
 impl Check<'_> {
     /// Inside of a loop of this kind.
@@ -113,8 +118,7 @@ impl Check<'_> {
         let from = args.iter().all(|e| match self.func.exprs.get(*e) {
             Expr::Load { buf, index, .. } => {
                 let scope = self.func.buffers.get(buf.0 as usize).map(|data| data.scope);
-                let far = matches!(scope, Some(Scope::Param | Scope::Global | Scope::Const(_) | Scope::Workspace));
-                far && self.is_side_by_side(index.last().copied())
+                scope.is_some_and(is_far) && self.is_side_by_side(index.last().copied())
             }
             _ => false,
         });
@@ -126,6 +130,44 @@ impl Check<'_> {
         }
         if self.axes.is_empty() {
             self.fail(rules::COPY_ASYNC, "`copy_async` outside of loops over thread axes");
+        }
+    }
+
+    /// A copy of a box of a tensor, which gives the value `id`.
+    pub(super) fn copy_tensor(&mut self, id: ExprId) {
+        let (value, buf, last) = self.stored.unwrap_or((ExprId(u32::MAX), BufId(0), None));
+        let Some(copy) = TensorCopy::of(self.func, id) else {
+            return self.fail(rules::COPY_TENSOR, "`copy_tensor` of a box whose extents are no numbers");
+        };
+        let load = |e: ExprId| match self.func.exprs.get(e) {
+            Expr::Load { buf, .. } => self.func.buffers.get(buf.0 as usize).map(|data| (*buf, data)),
+            _ => None,
+        };
+        let far = load(copy.first).is_some_and(|(_, data)| is_far(data.scope) && data.strides.is_none());
+        let told = load(copy.tells).is_some_and(|(buf, _)| self.is_shared(buf));
+        if value != id || !self.is_shared(buf) || !self.is_side_by_side(last) || !far || !told {
+            let text = "`copy_tensor` that is not of a tensor in global memory to neighbours in shared memory";
+            self.fail(rules::COPY_TENSOR, text);
+        }
+        let ty = self.func.exprs.ty(id);
+        let size = load(copy.first).map_or(1, |(_, data)| data.dtype.size_bytes() as i64);
+        if let Some(fault) = copy.fault(size) {
+            self.fail(rules::COPY_TENSOR, format!("the box of `copy_tensor` {fault}"));
+        } else if copy.elements() != i64::from(ty.lanes) {
+            let text = format!("`copy_tensor` of `{ty}`, whose box has {} elements", copy.elements());
+            self.fail(rules::COPY_TENSOR, text);
+        }
+        if self.axes.is_empty() {
+            self.fail(rules::COPY_TENSOR, "`copy_tensor` outside of loops over thread axes");
+        }
+    }
+
+    /// What is done with an `mbarrier`, which gives the value `id`.
+    pub(super) fn mbarrier(&mut self, f: Mbarrier, id: ExprId) {
+        let (value, buf, _) = self.stored.unwrap_or((ExprId(u32::MAX), BufId(0), None));
+        if value != id || !self.is_shared(buf) || self.axes.is_empty() {
+            let text = format!("`{}` that is not stored in shared memory by a thread of a block", f.name());
+            self.fail(rules::MBARRIER, text);
         }
     }
 

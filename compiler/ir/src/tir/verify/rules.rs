@@ -41,6 +41,8 @@ rules! {
     GROUP "group" "What the threads of a block reduce is all that is stored, where threads are a constant number along x alone."
     WARP "warp" "What a warp does together is all that is stored, where threads are whole warps along x alone."
     COPY_ASYNC "copy_async" "A copy that goes on by itself is all that is stored, of neighbours in global memory to such in shared memory, by a thread of a block."
+    COPY_TENSOR "copy_tensor" "A copy of a box is all that is stored, of a tensor in global memory to neighbours in shared memory, by a thread of a block."
+    MBARRIER "mbarrier" "What is done with an `mbarrier` is all that is stored, to an element of shared memory, by a thread of a block."
     ASSERT "assert_exported" "A check stands in a function that is exported, which has a status."
     CALLEE "callee" "What is called is a prim-func of the module."
     ARGUMENTS "arguments" "Arguments agree with the parameters of the callee."
