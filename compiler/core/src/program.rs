@@ -7,7 +7,7 @@ use tenfold_abi::program::{Arg, Buffer, Counts, Kernel, Map, Node, Place, Step};
 use tenfold_ir::Loc;
 
 use crate::CompileError;
-pub use entry::{Kernel as DeviceKernel, of_entry};
+pub use entry::{Kernel as DeviceKernel, KernelMap, of_entry};
 pub use kernels::{kernel, kernels};
 
 /// What a function does on a device.

@@ -29,6 +29,7 @@ macro_rules! llvm {
     };
 }
 
+mod attributes;
 mod indirect;
 mod memory;
 mod warp;
@@ -624,26 +625,6 @@ impl<'c, 'm> Ir<'c, 'm> {
     pub(crate) fn section(&self, function: Value<'c>, name: &str) {
         let name = c_string(name);
         llvm!(LLVMSetSection(function.0, name.as_ptr()));
-    }
-
-    /// A property that LLVM knows, of a function (`None`) or of a parameter.
-    pub(crate) fn attribute(&self, function: Value<'c>, parameter: Option<u32>, name: &str, value: u64) {
-        let kind = llvm!(LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()));
-        let attribute = llvm!(LLVMCreateEnumAttribute(self.context, kind, value));
-        let place = parameter.map_or(llvm_sys::LLVMAttributeFunctionIndex, |n| n + 1);
-        llvm!(LLVMAddAttributeAtIndex(function.0, place, attribute));
-    }
-
-    /// A property of a function in words.
-    pub(crate) fn word(&self, function: Value<'c>, key: &str, value: &str) {
-        let attribute = llvm!(LLVMCreateStringAttribute(
-            self.context,
-            key.as_ptr().cast(),
-            key.len() as u32,
-            value.as_ptr().cast(),
-            value.len() as u32,
-        ));
-        llvm!(LLVMAddAttributeAtIndex(function.0, llvm_sys::LLVMAttributeFunctionIndex, attribute,));
     }
 
     // Metadata.

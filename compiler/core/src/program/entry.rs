@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use tenfold_abi::program::{Access, Arg, Buffer, Node, Operation, Place, Step, WORKSPACE_ALIGN};
+use tenfold_abi::program::{
+    Access, Arg, Buffer, MAX_AXES, Map, MapAxis, Node, Operation, Place, Step, WORKSPACE_ALIGN,
+};
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{
@@ -21,6 +23,19 @@ pub struct Kernel {
     pub code: Code,
     /// The hashes of the constants that it reads beside its parameters: they are bound behind these, in this order.
     pub constants: Vec<String>,
+    /// The tensors of which it copies boxes, which the launch describes behind all else.
+    pub maps: Vec<KernelMap>,
+}
+
+/// A tensor of which a kernel copies boxes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelMap {
+    /// The number of its buffer among those of a launch.
+    pub buffer: usize,
+    /// What its elements are.
+    pub dtype: DType,
+    /// Its axes, the innermost one first: elements of a box, elements of the tensor, and elements from one to the next.
+    pub axes: Vec<[i64; 3]>,
 }
 
 /// The program of a module: of an exported entry that calls functions of the host, which launch device functions.
@@ -365,11 +380,11 @@ impl Walk<'_> {
         let (buffers, values) = self.arguments(host, func, args, kernel)?;
         self.wait_for(&buffers);
         let first = self.program.args.len() as u32;
-        for (buffer, _) in buffers {
-            let at = self.buffer(buffer);
-            self.program.args.push(Arg::Buffer(at));
-        }
-        self.program.args.extend(values);
+        let bound: Vec<u32> = buffers.into_iter().map(|(buffer, _)| self.buffer(buffer)).collect();
+        let maps = kernel.maps.iter().map(|map| self.map(map, &bound)).collect::<Option<Vec<_>>>();
+        let maps = maps.ok_or_else(|| CompileError::internal(func.loc, "a box of what a launch does not pass"))?;
+        let given = bound.into_iter().map(Arg::Buffer).chain(values).chain(maps);
+        self.program.args.extend(given);
         let args = (first, self.program.args.len() as u32);
         let next = self.known.len() as u32;
         let at = *self.known.entry(func.name.clone()).or_insert(next);
@@ -426,6 +441,25 @@ impl Walk<'_> {
             (None, Elem::Scalar(DType::I32)) => self.expr(host, value).map(Arg::I32),
             (None, Elem::Scalar(_)) => None,
         }
+    }
+
+    /// The map of a tensor in one of the buffers of a launch, which is written once.
+    fn map(&mut self, map: &KernelMap, bound: &[u32]) -> Option<Arg> {
+        let element = map.dtype.size_bytes() as i64;
+        let mut axes = [MapAxis::default(); MAX_AXES];
+        for (n, (to, [width, extent, stride])) in axes.iter_mut().zip(&map.axes).enumerate() {
+            let stride = if n == 0 { 0 } else { self.program.node(Node::Const(stride * element)) };
+            let extent = self.program.node(Node::Const(*extent));
+            *to = MapAxis { width: u32::try_from(*width).ok()?, extent, stride };
+        }
+        let rank = u8::try_from(map.axes.len()).ok().filter(|rank| usize::from(*rank) <= MAX_AXES)?;
+        let map = Map { buffer: *bound.get(map.buffer)?, dtype: map.dtype, rank, axes };
+        let found = self.program.maps.iter().position(|it| *it == map);
+        let at = found.unwrap_or_else(|| {
+            self.program.maps.push(map);
+            self.program.maps.len() - 1
+        });
+        Some(Arg::Map(at as u32))
     }
 
     /// The number of a buffer, which is written once.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenfold_ir::tir::{FuncKind, PrimFunc, Scope, Stmt};
 use tenfold_ir::{Loc, Module};
 
-use super::{Code, DeviceKernel};
+use super::{Code, DeviceKernel, KernelMap};
 use crate::kernel as device_function;
 use crate::spirv::{self, Source};
 use crate::target::{Device, Target};
@@ -62,7 +62,7 @@ fn of_shader(module: &Module, func: &PrimFunc, target: &Target) -> Result<(Devic
     let constants = constants.collect();
     let text = [Some(&kernel), kernel.instead.as_deref()].into_iter().flatten().map(|kernel| kernel.text.as_str());
     let text = text.collect::<Vec<_>>().join("\n");
-    Ok((DeviceKernel { code: of_words(kernel), constants }, text))
+    Ok((DeviceKernel { code: of_words(kernel), constants, ..DeviceKernel::default() }, text))
 }
 
 fn of_words(kernel: spirv::Kernel) -> Code {
@@ -107,7 +107,16 @@ fn of_ptx(
     let constants = device_function::constants(func).into_iter().map(|(_, id)| module.constant(id).hash.clone());
     let constants = constants.collect();
     let code = Code { name, code: text.clone().into_bytes(), local, ..Code::default() };
-    Ok((DeviceKernel { code, constants }, text))
+    let maps = device_function::tensors(func).iter().map(|tensor| map(func, tensor)).collect::<Option<Vec<_>>>();
+    let maps = maps.ok_or_else(|| CompileError::internal(func.loc, "a box of what a launch does not pass"))?;
+    Ok((DeviceKernel { code, constants, maps }, text))
+}
+
+/// A tensor by the number of the buffer that the launch passes.
+fn map(func: &PrimFunc, tensor: &device_function::Tensor) -> Option<KernelMap> {
+    let buffer = device_function::buffers(func).iter().position(|(buf, _)| *buf == tensor.buf)?;
+    let dtype = func.buffers.get(tensor.buf.0 as usize)?.dtype;
+    Some(KernelMap { buffer, dtype, axes: tensor.axes.clone() })
 }
 
 /// That the memory which a kernel allocates is such as PTX has; else what it has not, and why.

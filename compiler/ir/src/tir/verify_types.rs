@@ -183,7 +183,7 @@ fn is_number(of: &Ty) -> bool {
 
 /// Whether these are what a copy of a box of a tensor is given.
 fn is_box(full: Ty, first: Ty, axes: &[Ty], to: Ty) -> bool {
-    let whole = !axes.is_empty() && axes.len() % 4 == 0 && axes.iter().all(is_number);
+    let whole = !axes.is_empty() && axes.len().is_multiple_of(4) && axes.iter().all(is_number);
     whole && full == Ty::scalar(DType::U64) && first == Ty { lanes: 1, ..to }
 }
 

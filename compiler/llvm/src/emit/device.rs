@@ -13,6 +13,7 @@ use super::function::{Body, Result};
 use super::narrow::Narrow;
 use super::ops::Kind;
 use super::place::Places;
+use super::tensors::MAP;
 use super::warpgroup::TILE_ALIGN;
 use super::{Cx, Declared, describe, new_module};
 use crate::ir::{Ir, Seen, Type, Value};
@@ -40,6 +41,8 @@ pub(super) enum Argument {
     Constant(BufId),
     /// A value.
     Value(VarId),
+    /// The description of a tensor, by its number.
+    Map(usize),
 }
 
 /// The parameters in the order in which a launch passes them.
@@ -53,7 +56,8 @@ pub(super) fn arguments(prim: &PrimFunc) -> Vec<Argument> {
         Param::Value(var) => Some(Argument::Value(*var)),
         Param::Buffer(..) | Param::Workspace => None,
     });
-    buffers.chain(constants).chain(values).collect()
+    let maps = (0..kernel::tensors(prim).len()).map(Argument::Map);
+    buffers.chain(constants).chain(values).chain(maps).collect()
 }
 
 /// A module of LLVM that holds one device function as an entry point of that name, not yet verified.
@@ -102,7 +106,7 @@ impl<'c> Cx<'_, 'c, '_> {
         let types: Vec<Type<'c>> = arguments
             .iter()
             .map(|argument| match argument {
-                Argument::Buffer(..) | Argument::Constant(_) => ir.pointer(),
+                Argument::Buffer(..) | Argument::Constant(_) | Argument::Map(_) => ir.pointer(),
                 Argument::Value(var) => self.value_type(prim, *var),
             })
             .collect();
@@ -120,6 +124,10 @@ impl<'c> Cx<'_, 'c, '_> {
                 Argument::Buffer(buf, usage, param) => (buf, usage, !self.aliases.shared(&prim.name, param)),
                 Argument::Constant(buf) => (buf, BufUse::In, true),
                 Argument::Value(_) => continue,
+                Argument::Map(_) => {
+                    ir.by_value(function, number, ir.array(ir.int(8), MAP.0), MAP.1);
+                    continue;
+                }
             };
             let say = |name: &str, value: u64| ir.attribute(function, Some(number), name, value);
             say("align", u64::from(ALIGN).max(prim.buffers[buf.0 as usize].dtype.align() as u64));
@@ -142,6 +150,7 @@ impl<'c> Body<'_, 'c, '_> {
             match argument {
                 Argument::Buffer(buf, ..) | Argument::Constant(buf) => self.buffers[buf.0 as usize] = Some(value),
                 Argument::Value(var) => self.bind_value(var, value),
+                Argument::Map(_) => {}
             }
         }
         self.shared_memory()
@@ -149,7 +158,8 @@ impl<'c> Body<'_, 'c, '_> {
 
     fn shared_memory(&mut self) -> Result<()> {
         let (ir, prim) = (self.cx.ir, self.prim);
-        let align = if self.has_warpgroups() { ALIGN.max(TILE_ALIGN) } else { ALIGN };
+        let boxes = !kernel::tensors(prim).is_empty();
+        let align = if boxes || self.has_warpgroups() { ALIGN.max(TILE_ALIGN) } else { ALIGN };
         for buf in kernel::allocations(prim) {
             let data = &prim.buffers[buf.0 as usize];
             let length = kernel::elements(prim, buf).ok_or_else(|| format!("`{}` is of unknown size", data.name));
@@ -228,7 +238,7 @@ impl<'c> Body<'_, 'c, '_> {
                 if all.into_iter().any(|e| self.copied(e).is_some()) {
                     self.copies_arrive(barrier.leaves);
                 }
-                if self.has_warpgroups() {
+                if self.has_warpgroups() && self.writes_shared() {
                     self.seen_by_products();
                 }
                 ir.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[ir.const_int(ir.int(32), 0)]);

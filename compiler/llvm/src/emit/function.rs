@@ -317,6 +317,9 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
 
     fn store(&mut self, buf: BufId, index: &[ExprId], value: ExprId) -> Result<()> {
         self.known = vec![BTreeMap::new()];
+        if let Some(done) = self.of_tensors(buf, index, value) {
+            return done;
+        }
         if let Some(from) = self.copied(value) {
             return self.copy_async(buf, index, from);
         }

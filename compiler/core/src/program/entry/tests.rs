@@ -47,7 +47,7 @@ prim @second_kernel(in a: f32[N], in w: f32[2], in s: f32[1], out b: f32[N], m: 
 fn kernels() -> BTreeMap<String, Kernel> {
     let kernel = |name: &str, local| {
         let code = Code { name: name.into(), code: vec![1], local, ..Code::default() };
-        (name.to_string(), Kernel { code, constants: Vec::new() })
+        (name.to_string(), Kernel { code, ..Kernel::default() })
     };
     BTreeMap::from([kernel("first_kernel", [64, 1, 1]), kernel("second_kernel", [1, 1, 1])])
 }

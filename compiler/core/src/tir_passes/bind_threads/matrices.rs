@@ -7,6 +7,7 @@
 //! Integers of 8 bits take the place of halves by twos, in lines of terms whatever lies side by side in memory; their sums
 //! are of `i32` and wrap, so that any order gives the same bits.
 
+mod tensors;
 mod warpgroups;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use super::tiles::{neighbours, parts};
 use super::words::widened;
 use super::{Bind, Loop};
 use crate::tir_passes::kernel::{constant, with_alloc};
+use tensors::Boxes;
 
 /// Halves along the terms of a product of matrices, and rows or columns of two of them beside one another.
 const SIDE: i64 = 16;
@@ -132,6 +134,8 @@ struct Here {
     /// Extents of the product.
     counts: [ExprId; 2],
     terms: ExprId,
+    /// Where tiles are boxes of tensors.
+    boxes: Option<Boxes>,
 }
 
 /// A factor on its way.
@@ -208,6 +212,13 @@ impl Tiles {
         let terms = bind.count(&p.terms);
         let (tiles, high) = self.tiles(bind, counts);
         let turns: Vec<Loop> = p.batch.iter().copied().chain(tiles).collect();
+        let boxes = match self.tile.by {
+            By::Warps => None,
+            By::Warpgroups => {
+                let groups = bind.count(&turns);
+                self.boxes(bind, groups)
+            }
+        };
         bind.group_a_turn(&turns, self.tile.threads(), |bind, thread| {
             let thread = bind.b.read(thread);
             let (lane, warp) = (bind.rest(thread, WARP), bind.quotient(thread, WARP));
@@ -217,7 +228,7 @@ impl Tiles {
             let strip = bind.times(strip, high);
             let down = bind.b.add(strip, down);
             let first = [(down, 0), (across, 1)].map(|(at, n)| bind.times(at, self.tile.size[n]));
-            self.group(bind, &Here { thread, lane, warp, first, counts, terms })
+            self.group(bind, &Here { thread, lane, warp, first, counts, terms, boxes })
         })
     }
 
@@ -255,7 +266,8 @@ impl Tiles {
         let last = self.each(bind, here, |bind, at, place| sums.last(bind, at, place));
         let all = Stmt::seq([init, steps, last]);
         let memory = staged.iter().flat_map(|s| s.own.into_iter().chain([s.shared]));
-        let buffers = memory.chain(factors).chain([buf]);
+        let full = here.boxes.as_ref().map(|boxes| boxes.full);
+        let buffers = full.into_iter().chain(memory).chain(factors).chain([buf]);
         buffers.fold(all, |body, buf| with_alloc(buf, body))
     }
 

@@ -6,6 +6,7 @@ use tenfold_ir::tir::warp::TILE;
 use tenfold_ir::tir::{Barrier, BufId, ExprId, Lines, LoopKind, Scope, Stmt, WARPGROUP, Warp};
 
 use super::super::sums::store;
+use super::tensors::Boxes;
 use super::{Bind, Here, Staged, Tiles};
 use crate::tir_passes::kernel::constant;
 
@@ -21,6 +22,9 @@ impl Tiles {
     /// The sums of all terms. A stage is written again once every warpgroup has waited for its product, and come to the
     /// barrier behind that.
     pub(super) fn ring(&self, bind: &mut Bind<'_>, here: &Here, staged: &[Staged; 2], sums: BufId) -> Stmt {
+        if let Some(boxes) = &here.boxes {
+            return self.ring_of_boxes(bind, here, (staged, boxes), sums);
+        }
         let ahead = self.tile.stages - HELD;
         let step = bind.b.index_var("step");
         let (at, zero) = (bind.b.read(step), bind.b.index(0));
@@ -44,6 +48,39 @@ impl Tiles {
         Stmt::seq(all)
     }
 
+    /// Likewise where one thread has boxes copied, and nobody waits for copies of their own.
+    fn ring_of_boxes(
+        &self,
+        bind: &mut Bind<'_>,
+        here: &Here,
+        (staged, boxes): (&[Staged; 2], &Boxes),
+        sums: BufId,
+    ) -> Stmt {
+        let ahead = self.tile.stages - HELD;
+        let step = bind.b.index_var("step");
+        let (at, zero) = (bind.b.read(step), bind.b.index(0));
+        let count = bind.parts(here.terms, self.tile.depth);
+        let mut all = vec![self.ready(bind, here, boxes)];
+        for n in 0..ahead {
+            let number = bind.b.index(n);
+            let copies = self.copies(bind, here, (staged, boxes), number);
+            all.push(bind.if_there(copies, (number, count)));
+        }
+        let later = bind.b.index(ahead);
+        let later = bind.b.add(at, later);
+        let copies = self.copies(bind, here, (staged, boxes), later);
+        let body = Stmt::seq([
+            meet(0),
+            self.wait_for_boxes(bind, boxes, at),
+            self.product_of(bind, here, (staged, at), sums),
+            bind.if_there(copies, (later, count)),
+            self.wait_for(bind, sums, 1),
+        ]);
+        all.push(Stmt::loop_(step, zero, count, LoopKind::Serial, body));
+        all.push(self.wait_for(bind, sums, 0));
+        Stmt::seq(all)
+    }
+
     /// The copies of a step begin, if there is one.
     fn fetch_of(
         &self,
@@ -53,12 +90,7 @@ impl Tiles {
         (step, count): (ExprId, ExprId),
     ) -> Stmt {
         let copies = self.fetch(bind, here, staged, step);
-        let func = bind.b.func();
-        if matches!((constant(func, step), constant(func, count)), (Some(step), Some(count)) if step < count) {
-            return copies;
-        }
-        let cond = bind.b.compare(CmpOp::Lt, step, count);
-        Stmt::If { cond, then: Box::new(copies), otherwise: None }
+        bind.if_there(copies, (step, count))
     }
 
     /// A warpgroup begins the product of its rows and all columns.
@@ -94,5 +126,24 @@ impl Tiles {
     fn all_sums(&self, bind: &mut Bind<'_>) -> ExprId {
         let zero = bind.b.index(0);
         bind.ramp(zero, self.sums())
+    }
+}
+
+impl Bind<'_> {
+    /// What is done for a step, if there is one of that number.
+    fn if_there(&mut self, then: Stmt, (step, count): (ExprId, ExprId)) -> Stmt {
+        let func = self.b.func();
+        if matches!((constant(func, step), constant(func, count)), (Some(step), Some(count)) if step < count) {
+            return then;
+        }
+        let cond = self.b.compare(CmpOp::Lt, step, count);
+        Stmt::If { cond, then: Box::new(then), otherwise: None }
+    }
+
+    /// What the first thread does alone.
+    pub(super) fn by_first(&mut self, thread: ExprId, then: Stmt) -> Stmt {
+        let zero = self.b.index(0);
+        let cond = self.b.compare(CmpOp::Eq, thread, zero);
+        Stmt::If { cond, then: Box::new(then), otherwise: None }
     }
 }
