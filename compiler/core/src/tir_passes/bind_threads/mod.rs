@@ -7,6 +7,8 @@
 //! - a product or a convolution of halves or bytes, on a target whose warps multiply matrices: a group a tile of the result, whose
 //!   warps have parts of it (`matrices`);
 //! - a product or a convolution that is large enough: a group a tile of the result (`tiles`);
+//! - a nest whose turns make memory of their own and read it where data says: a nest that makes each element where it is
+//!   read (`gathered`);
 //! - a nest whose turns begin with such a product: that product, then the rest of the turns (`split`);
 //! - a nest whose turns are sums of columns: a warp or a group a turn, which keeps what it uses again in registers, or in
 //!   the memory of the group (`registers`);
@@ -20,6 +22,7 @@
 //! share.
 
 mod elements;
+mod gathered;
 mod held;
 mod lengths;
 mod matrices;
@@ -170,6 +173,12 @@ const PRODUCTS: &[Rule] = &[
 
 /// The others; what none takes, one thread does.
 const RULES: &[Rule] = &[
+    Rule {
+        name: "gathered",
+        key: Key::Gpu,
+        reason: "what is read where data says is made where it is read: no register is found by a number",
+        kernel: gathered::kernel,
+    },
     Rule {
         name: "split",
         key: Key::Gpu,
