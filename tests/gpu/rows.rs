@@ -114,6 +114,48 @@ fn attention_of_halves_is_one_kernel() {
     one_kernel_each(cases, "mma.sync");
 }
 
+/// Few queries, of as many keys as a dim says.
+fn growing(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
+    let mut m = Make::new(&format!("growing_{}_{queries}_{keys}_{depth}", dtype.name()));
+    let n = m.dim("K", keys, 1, 1);
+    let q = m.input(dtype, &fixed(&[2, queries, depth]));
+    let [k, v] = [depth, columns].map(|length| m.input(dtype, &[2.into(), n.clone(), length.into()]));
+    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
+    let scores = m.emit(Op::MatMul, &[q, turned]);
+    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
+    let y = m.emit(Op::MatMul, &[weights, v]);
+    m.done(&[y])
+}
+
+/// Few queries have their keys in parts, of which a second kernel makes one result.
+#[test]
+fn attention_of_few_queries_goes_in_parts() {
+    let backend = crate::backend();
+    let cases = [
+        rows_of_keys(DType::F16, 5, [150, 32, 48]),
+        rows_of_keys(DType::F32, 1, [100, 40, 24]),
+        growing(DType::F32, 3, [300, 24, 40]),
+        growing(DType::BF16, 1, [530, 16, 32]),
+    ];
+    for (n, case) in cases.into_iter().enumerate() {
+        let device = crate::CHIPS[n % 2];
+        let made = interpret::prepare_with(case, &crate::context(device));
+        let case = made.unwrap_or_else(|why| panic!("{device}: {why}"));
+        let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
+        assert_eq!(kernels.len(), 2, "{} for {device}", case.name);
+        let Some(backend) = &backend else { continue };
+        for kernel in kernels {
+            let (_, text) = program::kernel(&case.module, kernel, device, backend).expect("PTX");
+            assert!(!text.contains(".local"), "{} for {device}: results in memory\n{text}", case.name);
+            if ptxas::path().is_some() {
+                let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
+                println!("{} for {device}: {usage:?}", case.name);
+                assert_eq!(usage.spills, 0, "{} for {device}: {usage:?}", case.name);
+            }
+        }
+    }
+}
+
 /// Heads whose keys lie in rows, as values do.
 fn rows_of_keys(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
     let mut m = Make::new(&format!("keys_{}_{queries}_{keys}_{depth}", dtype.name()));

@@ -3,10 +3,11 @@
 //! Of `f32`, queries stay in shared memory, keys and values come there block by block. A thread has some queries with every eighth
 //! key, and every eighth element of their results, so that the eight threads of a query are neighbours in a warp and find
 //! its greatest score by exchanges. Weights go from the scores of a block to its values through shared memory: neither ever
-//! lies in memory as a whole. Of halves, warps multiply matrices (`halves`).
+//! lies in memory as a whole. Of halves, warps multiply matrices (`halves`). Few queries have their keys in parts (`parts`).
 
 mod halves;
 mod online;
+mod parts;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
@@ -23,25 +24,29 @@ use crate::fuse::stage::{Iter, Staged};
 use crate::target::Device;
 use halves::Halves;
 use online::Online;
+use parts::{Left, Part};
 
 /// Threads of a group, and of a query.
 const THREADS: i64 = 128;
 const ACROSS: i64 = 8;
 
-/// Queries of a group, of a thread, and threads from one of these to the next.
+/// Queries of a group, and those where there are few; and from one query of a thread to the next.
 const ROWS: i64 = 64;
-const OWN: i64 = ROWS * ACROSS / THREADS;
-const DOWN: i64 = ROWS / OWN;
+const FEW: i64 = 16;
+const DOWN: i64 = THREADS / ACROSS;
 
 /// Keys of a block, and of a thread.
 const KEYS: i64 = 32;
 const SOME: i64 = KEYS / ACROSS;
 
-/// Queries and keys from which on a group has enough to do.
+/// Keys from which on a group has enough to do.
 const LEAST: i64 = 16;
 
 /// The longest query and value: what a thread has of results stays in registers.
 const LONGEST: i64 = 128;
+
+/// Bytes of shared memory with which at least two groups are on a multiprocessor of every chip.
+const ROOMY: i64 = 64 << 10;
 
 /// Groups along the axes of batches and heads.
 const GROUPS: i64 = 65_535;
@@ -66,8 +71,8 @@ fn scheduled(func: &PrimFunc, device: Device) -> Option<Result<Taken, &'static s
     let found = found::attention(&mut staged)?;
     Some(sizes(staged.b.func(), &found, device).and_then(|sizes| {
         let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&written(staged.b, &found, sizes)) };
-        let keys = if sizes.halves.is_some() { halves::KEYS } else { KEYS };
-        let chosen: Chosen = vec![("tile", format!("{ROWS} queries x {keys} keys"))];
+        let mut chosen: Chosen = vec![("tile", format!("{} queries x {} keys", sizes.rows, sizes.block()))];
+        chosen.extend(sizes.part.map(|keys| ("part", format!("{keys} keys"))));
         let proven = verify_bounds(&func).is_empty();
         if proven { Ok(Taken { func, chosen }) } else { Err("an index of it is not proven in tiles") }
     }))
@@ -82,12 +87,34 @@ struct Sizes {
     columns: i64,
     /// What warps multiply, if that is what there is.
     halves: Option<Halves>,
+    /// Queries of a group.
+    rows: i64,
+    /// How many queries there are, where that is no more than a group has; else 0.
+    few: i64,
+    /// Keys of a part, if few queries have theirs in parts.
+    part: Option<i64>,
 }
 
 impl Sizes {
     /// From one query or key to the next in shared memory: neighbours are in other banks.
     fn pitch(self) -> i64 {
         self.depth | 1
+    }
+
+    /// Keys of a block.
+    fn block(self) -> i64 {
+        if self.halves.is_some() { halves::KEYS } else { KEYS }
+    }
+
+    /// Stages of keys and values: the next block comes while one is multiplied, where other groups have room still.
+    fn stages(self) -> i64 {
+        let two: i64 = halves::shared(self.depth, self.columns, 2).iter().map(|n| 2 * n).sum();
+        if self.part.is_some() || two <= ROOMY { 2 } else { 1 }
+    }
+
+    /// Queries of a thread.
+    fn queries(self) -> i64 {
+        self.rows / DOWN
     }
 
     /// Elements of a result that a thread has.
@@ -98,14 +125,14 @@ impl Sizes {
     /// Bytes in shared memory.
     fn bytes(self) -> i64 {
         match self.halves {
-            Some(_) => halves::shared(self.depth, self.columns).iter().map(|n| 2 * n).sum(),
+            Some(_) => halves::shared(self.depth, self.columns, self.stages()).iter().map(|n| 2 * n).sum(),
             None => self.shared().iter().map(|n| 4 * (n + THREADS)).sum(),
         }
     }
 
     /// Elements in shared memory: queries, keys, values, weights.
     fn shared(self) -> [i64; 4] {
-        [ROWS * self.pitch(), KEYS * self.pitch(), KEYS * self.own() * ACROSS, ROWS * KEYS]
+        [self.rows * self.pitch(), KEYS * self.pitch(), KEYS * self.own() * ACROSS, self.rows * KEYS]
     }
 }
 
@@ -124,59 +151,85 @@ fn sizes(func: &PrimFunc, found: &Attention, device: Device) -> Result<Sizes, &'
     if found.dtype != DType::F32 || found.rounded.is_some() && halves.is_none() {
         return Err("groups have no tiles of such elements");
     }
-    if found.row.as_ref().is_none_or(|row| few(number(row))) || few(number(&found.key)) {
-        return Err("so few queries or keys leave threads of a group idle");
+    let queries = found.row.as_ref().map_or(Some(1), &number);
+    if few(number(&found.key)) || queries == Some(0) {
+        return Err("so few keys leave threads of a group idle");
     }
     let counted = |iter: &Iter| number(iter).is_some_and(|n| (1..=GROUPS).contains(&n));
     if found.outer.len() > 2 || !found.outer.iter().all(counted) {
         return Err("a launch has no two axes for its batches and heads");
     }
-    let sizes = Sizes { depth, columns, halves };
+    let groups = found.outer.iter().filter_map(number).fold(1, i64::saturating_mul);
+    let few = queries.filter(|n| *n <= ROWS).unwrap_or(0);
+    let rows = if halves.is_none() && (1..=FEW).contains(&few) { FEW } else { ROWS };
+    let block = if halves.is_some() { halves::KEYS } else { KEYS };
+    let split = device.multiprocessors().filter(|_| few > 0);
+    let part = split.and_then(|count| parts::keys_of(number(&found.key), block, groups, count));
+    let sizes = Sizes { depth, columns, halves, rows, few, part };
     if sizes.bytes() <= device.row_bytes() { Ok(sizes) } else { Err("shared memory does not hold a tile of it") }
+}
+
+/// A loop over groups or threads, from 0.
+type Bound = (VarId, ExprId, ThreadAxis);
+
+/// Loops over groups along some axis, then over batches and heads; what stands for these, and their numbers.
+fn around(b: &mut Builder, found: &Attention, (var, extent): (VarId, ExprId)) -> (Vec<Bound>, Places, Vec<ExprId>) {
+    let (mut places, mut outer) = (Places::new(), Vec::new());
+    let mut loops = vec![(var, extent, ThreadAxis::Block(0))];
+    for (axis, iter) in (1..).zip(&found.outer) {
+        let var = b.index_var("outer");
+        let at = b.read(var);
+        places.insert(iter.var, at);
+        outer.push(at);
+        loops.push((var, iter.extent, ThreadAxis::Block(axis)));
+    }
+    (loops, places, outer)
 }
 
 /// Loops over groups and threads, and what a thread does.
 fn written(mut b: Builder, found: &Attention, sizes: Sizes) -> PrimFunc {
-    let zero = b.index(0);
     let rows = found.row.as_ref().map_or(IntExpr::from(1), |row| Viewer::new(b.func()).int(row.extent));
     // A launch has a group, whatever there is for it to do.
-    let tiles = (&rows + &IntExpr::from(ROWS - 1)).floor_div(&IntExpr::from(ROWS)).maximum(&IntExpr::from(1));
+    let tiles = (&rows + &IntExpr::from(sizes.rows - 1)).floor_div(&IntExpr::from(sizes.rows)).maximum(&1.into());
+    let parts = sizes.part.map(|keys| (keys, parts::count(&b, found, keys)));
+    let left = parts.as_ref().map(|(_, count)| Left::new(&mut b, found, sizes, count));
     let (tile, thread) = (b.index_var("tile"), b.index_var("thread"));
-    let (t, me) = (b.read(tile), b.read(thread));
-    let mut places = Places::new();
-    let mut around = vec![(tile, b.int_expr(&tiles), ThreadAxis::Block(0))];
-    for (axis, iter) in (1..).zip(&found.outer) {
-        let var = b.index_var("outer");
-        places.insert(iter.var, b.read(var));
-        around.push((var, iter.extent, ThreadAxis::Block(axis)));
-    }
+    let count = b.int_expr(parts.as_ref().map_or(&tiles, |(_, count)| count));
+    let (mut loops, places, outer) = around(&mut b, found, (tile, count));
     let threads = b.index(THREADS);
-    around.push((thread, threads, ThreadAxis::Thread(0)));
-    let first = times(&mut b, t, ROWS);
-    let here = Here { places, thread: me, first, rows: b.int_expr(&rows) };
+    loops.push((thread, threads, ThreadAxis::Thread(0)));
+    let (number, me) = (b.read(tile), b.read(thread));
+    let part = parts.as_ref().zip(left).map(|((keys, _), left)| {
+        let first = times(&mut b, number, *keys);
+        Part { left, number, first, keys: *keys }
+    });
+    let first = if part.is_some() { b.index(0) } else { times(&mut b, number, sizes.rows) };
+    let here = Here { places, outer, thread: me, first, rows: b.int_expr(&rows), part };
     b.open_scope();
     match sizes.halves {
-        Some(halves) => {
-            halves::Group::new(&mut b, found, halves, (sizes.depth, sizes.columns), here).run(&mut b);
-        }
+        Some(halves) => halves::Group::new(&mut b, found, (halves, sizes), here).run(&mut b),
         None => Group::new(&mut b, found, sizes, here).run(&mut b),
     }
     let body = b.close_scope();
-    let body = around
-        .into_iter()
-        .rev()
-        .fold(body, |body, (var, extent, axis)| Stmt::loop_(var, zero, extent, LoopKind::ThreadBound(axis), body));
+    let body = parts::bound(&mut b, loops, body);
     b.push(body);
+    if let Some(((_, count), left)) = parts.zip(left) {
+        parts::combine(&mut b, found, sizes, (left, &count));
+    }
     b.finish()
 }
 
 /// Numbers of a thread, and what stands for batches and heads.
 struct Here {
     places: Places,
+    /// The numbers of batch and head.
+    outer: Vec<ExprId>,
     thread: ExprId,
     /// The first query of the tile, and how many there are.
     first: ExprId,
     rows: ExprId,
+    /// The group's part of the keys, if it does not have all.
+    part: Option<Part>,
 }
 
 /// A group with what it shares, and what each thread has for itself.
@@ -207,8 +260,8 @@ impl<'a> Group<'a> {
         let (queries, keys, values) = (shared("queries", q), shared("keys", k), shared("values", v));
         let weights = shared("weights", w);
         let mut own = |name, n: i64| b.alloc(name, found.dtype, vec![n.into()], Scope::Local);
-        let (scores, sums) = (own("scores", OWN * SOME), own("sums", OWN * sizes.own()));
-        let online = Online::new(b, found.dtype, OWN, ACROSS);
+        let (scores, sums) = (own("scores", sizes.queries() * SOME), own("sums", sizes.queries() * sizes.own()));
+        let online = Online::new(b, found.dtype, sizes.queries(), ACROSS);
         let across = part(b, BinaryOp::RemEuclid, here.thread, ACROSS);
         let down = part(b, BinaryOp::DivEuclid, here.thread, ACROSS);
         Group { found, sizes, here, queries, keys, values, weights, scores, sums, online, across, down }
@@ -217,16 +270,15 @@ impl<'a> Group<'a> {
     fn run(&self, b: &mut Builder) {
         let (zero, rows) = (self.number(b, Scalar::zero), self.here.rows);
         let (found, depth, columns) = (self.found, self.sizes.depth, self.sizes.columns);
-        own(b, OWN * self.sizes.own(), &mut |b, e| b.store(self.sums, vec![e], zero));
+        own(b, self.sizes.queries() * self.sizes.own(), &mut |b, e| b.store(self.sums, vec![e], zero));
         let row = found.row.as_ref().map(|row| row.var);
         let queries = Fill { to: self.queries, of: found.query, own: row, along: found.depth.var };
         let pitch = self.sizes.pitch();
-        self.fill(b, &queries, [ROWS, pitch, depth], (self.here.first, rows));
-        let keys = Viewer::new(b.func()).int(found.key.extent);
-        let blocks = (&keys + &IntExpr::from(KEYS - 1)).floor_div(&IntExpr::from(KEYS));
+        self.fill(b, &queries, [self.sizes.rows, pitch, depth], (self.here.first, rows));
+        let blocks = parts::blocks(b, found, &self.here, KEYS);
         let count = found.key.extent;
         each(b, "block", &blocks, LoopKind::Serial, &mut |b, n| {
-            let first = times(b, n, KEYS);
+            let first = parts::first_key(b, &self.here, n, KEYS);
             // Behind the block before this one.
             wait(b);
             let keys = Fill { to: self.keys, of: found.keys, own: Some(found.key.var), along: found.depth.var };
@@ -240,9 +292,51 @@ impl<'a> Group<'a> {
             wait(b);
             self.results(b);
         });
+        if let Some(part) = &self.here.part {
+            return self.leave(b, part);
+        }
+        let keys = Viewer::new(b.func()).int(found.key.extent);
         let empty = is_empty(b, &keys);
         self.online.invert(b, found.unseen, empty);
         self.written(b);
+    }
+
+    /// What the group has made of its part of the keys.
+    fn leave(&self, b: &mut Builder, part: &Part) {
+        self.online.gather(b);
+        let (none, columns) = (b.index(0), b.index(self.sizes.columns));
+        let alone = b.compare(CmpOp::Eq, self.across, none);
+        own(b, self.sizes.queries(), &mut |b, i| {
+            let row = self.row(b, i);
+            let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
+            let cond = b.and(has_row, alone);
+            b.open_scope();
+            part.put_online(b, &self.here, row, (&self.online, i));
+            let then = Box::new(b.close_scope());
+            b.push(Stmt::If { cond, then, otherwise: None });
+        });
+        self.pairs(b, self.sizes.own(), &mut |b, i, j, e| {
+            let (row, column) = (self.row(b, i), self.in_block(b, j));
+            let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
+            let has_column = b.compare(CmpOp::Lt, column, columns);
+            let cond = b.and(has_row, has_column);
+            let sum = load(b, self.sums, &[e]);
+            b.open_scope();
+            part.put_sum(b, &self.here, [row, column], sum);
+            let then = Box::new(b.close_scope());
+            b.push(Stmt::If { cond, then, otherwise: None });
+        });
+    }
+
+    /// Something for each pair of a thread's queries and so many others, with its number among all.
+    fn pairs(&self, b: &mut Builder, columns: i64, f: &mut dyn FnMut(&mut Builder, ExprId, ExprId, ExprId)) {
+        own(b, self.sizes.queries(), &mut |b, i| {
+            own(b, columns, &mut |b, j| {
+                let line = times(b, i, columns);
+                let number = plus(b, line, j);
+                f(b, i, j, number);
+            });
+        });
     }
 
     fn number(&self, b: &mut Builder, of: fn(DType) -> Scalar) -> ExprId {
@@ -291,8 +385,8 @@ impl<'a> Group<'a> {
     fn products(&self, b: &mut Builder, to: BufId, terms: i64, columns: i64, of: &mut Operands<'_>) {
         each(b, "k", &terms.into(), LoopKind::Serial, &mut |b, k| {
             let mut own = |name, n: i64| b.alloc(name, self.found.dtype, vec![n.into()], Scope::Local);
-            let (left, right) = (own("left", OWN), own("right", columns));
-            self::own(b, OWN, &mut |b, i| {
+            let (left, right) = (own("left", self.sizes.queries()), own("right", columns));
+            self::own(b, self.sizes.queries(), &mut |b, i| {
                 let value = of(b, true, i, k);
                 b.store(left, vec![i], value);
             });
@@ -300,7 +394,7 @@ impl<'a> Group<'a> {
                 let value = of(b, false, j, k);
                 b.store(right, vec![j], value);
             });
-            pairs(b, columns, &mut |b, i, j, at| {
+            self.pairs(b, columns, &mut |b, i, j, at| {
                 let (x, y, old) = (load(b, left, &[i]), load(b, right, &[j]), load(b, to, &[at]));
                 let product = b.mul(x, y);
                 let new = b.add(old, product);
@@ -312,7 +406,7 @@ impl<'a> Group<'a> {
     /// Scores of a block of keys, and the greatest of them so far.
     fn scores(&self, b: &mut Builder, first: ExprId) {
         let (zero, pitch) = (self.number(b, Scalar::zero), self.sizes.pitch());
-        own(b, OWN * SOME, &mut |b, e| b.store(self.scores, vec![e], zero));
+        own(b, self.sizes.queries() * SOME, &mut |b, e| b.store(self.scores, vec![e], zero));
         self.products(b, self.scores, self.sizes.depth, SOME, &mut |b, is_query, n, d| {
             let (from, line) = match is_query {
                 true => (self.queries, self.in_tile(b, n)),
@@ -324,7 +418,7 @@ impl<'a> Group<'a> {
             load(b, from, &place)
         });
         let rows = self.here.rows;
-        pairs(b, SOME, &mut |b, i, j, e| {
+        self.pairs(b, SOME, &mut |b, i, j, e| {
             let (row, own) = (self.row(b, i), self.in_block(b, j));
             let key = plus(b, first, own);
             let mut places = self.here.places.clone();
@@ -344,12 +438,12 @@ impl<'a> Group<'a> {
     /// Scores become weights, which other threads of the query find in shared memory.
     fn weights(&self, b: &mut Builder) {
         self.online.begin(b);
-        pairs(b, SOME, &mut |b, i, _, e| {
+        self.pairs(b, SOME, &mut |b, i, _, e| {
             let score = load(b, self.scores, &[e]);
             self.online.score(b, i, score);
         });
         self.online.rescale(b);
-        pairs(b, SOME, &mut |b, i, _, e| {
+        self.pairs(b, SOME, &mut |b, i, _, e| {
             self.online.weigh(b, i, (self.scores, e));
             let weight = load(b, self.scores, &[e]);
             b.store(self.weights, vec![e, self.here.thread], weight);
@@ -359,7 +453,7 @@ impl<'a> Group<'a> {
     /// Values of a block, added up with its weights.
     fn results(&self, b: &mut Builder) {
         let each_of = self.sizes.own();
-        pairs(b, each_of, &mut |b, i, _, e| self.online.scaled(b, i, (self.sums, e)));
+        self.pairs(b, each_of, &mut |b, i, _, e| self.online.scaled(b, i, (self.sums, e)));
         self.products(b, self.sums, KEYS, each_of, &mut |b, is_weight, n, key| {
             if is_weight {
                 // Where the thread that has the query and every eighth key has put it.
@@ -379,7 +473,7 @@ impl<'a> Group<'a> {
     /// Results divided by the sums of weights, and written.
     fn written(&self, b: &mut Builder) {
         let columns = b.index(self.sizes.columns);
-        pairs(b, self.sizes.own(), &mut |b, i, j, e| {
+        self.pairs(b, self.sizes.own(), &mut |b, i, j, e| {
             let (row, column) = (self.row(b, i), self.in_block(b, j));
             let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
             let has_column = b.compare(CmpOp::Lt, column, columns);
@@ -432,17 +526,6 @@ fn wait(b: &mut Builder) {
 /// Something for each of so many that a thread has.
 fn own(b: &mut Builder, n: i64, f: &mut dyn FnMut(&mut Builder, ExprId)) {
     each(b, "i", &n.into(), LoopKind::Unrolled, f);
-}
-
-/// Something for each pair of a thread's queries and so many others, with its number among all.
-fn pairs(b: &mut Builder, columns: i64, f: &mut dyn FnMut(&mut Builder, ExprId, ExprId, ExprId)) {
-    own(b, OWN, &mut |b, i| {
-        own(b, columns, &mut |b, j| {
-            let line = times(b, i, columns);
-            let number = plus(b, line, j);
-            f(b, i, j, number);
-        });
-    });
 }
 
 /// The place of an element in shared memory that threads have filled side by side.

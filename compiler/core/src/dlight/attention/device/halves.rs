@@ -13,7 +13,8 @@ use tenfold_ir::tir::{
 use tenfold_ir::{DType, Scalar};
 
 use super::online::Online;
-use super::{Here, THREADS, own, part, wait, write};
+use super::parts::{self, Part};
+use super::{Here, Sizes, THREADS, own, part, wait, write};
 use crate::dlight::attention::found::Attention;
 use crate::dlight::emit::{at, each, load, plus, times};
 
@@ -74,9 +75,9 @@ fn pitch(length: i64) -> i64 {
     length + CHUNK
 }
 
-/// Halves in shared memory: of queries, keys, values.
-pub(super) fn shared(depth: i64, columns: i64) -> [i64; 3] {
-    [super::ROWS * pitch(depth), KEYS * pitch(depth), KEYS * pitch(columns)]
+/// Halves in shared memory: of queries, and of so many blocks of keys and of values.
+pub(super) fn shared(depth: i64, columns: i64, stages: i64) -> [i64; 3] {
+    [super::ROWS * pitch(depth), stages * KEYS * pitch(depth), stages * KEYS * pitch(columns)]
 }
 
 /// A group with what it shares, and what each thread has for itself.
@@ -85,6 +86,7 @@ pub(super) struct Group<'a> {
     halves: Halves,
     depth: i64,
     columns: i64,
+    stages: i64,
     here: Here,
     /// Of the thread in its warp, and of the warp.
     lane: ExprId,
@@ -99,15 +101,10 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn new(
-        b: &mut Builder,
-        found: &'a Attention,
-        halves: Halves,
-        (depth, columns): (i64, i64),
-        here: Here,
-    ) -> Self {
+    pub(super) fn new(b: &mut Builder, found: &'a Attention, (halves, sizes): (Halves, Sizes), here: Here) -> Self {
+        let (Sizes { depth, columns, .. }, stages) = (sizes, sizes.stages());
         let mut names = ["queries", "keys", "values"].into_iter();
-        let shared = shared(depth, columns).map(|n| {
+        let shared = shared(depth, columns, stages).map(|n| {
             let name = names.next().unwrap_or_default();
             b.alloc(name, halves.dtype, vec![n.into()], Scope::SharedDyn)
         });
@@ -118,40 +115,107 @@ impl<'a> Group<'a> {
         let online = Online::new(b, DType::F32, OWN, ACROSS);
         let lane = part(b, BinaryOp::RemEuclid, here.thread, WARP);
         let warp = part(b, BinaryOp::DivEuclid, here.thread, WARP);
-        Group { found, halves, depth, columns, here, lane, warp, shared, left, right, scores, weights, sums, online }
+        Group {
+            found,
+            halves,
+            depth,
+            columns,
+            stages,
+            here,
+            lane,
+            warp,
+            shared,
+            left,
+            right,
+            scores,
+            weights,
+            sums,
+            online,
+        }
     }
 
     pub(super) fn run(&self, b: &mut Builder) {
         let (zero, found) = (b.scalar(Scalar::zero(DType::F32)), self.found);
         own(b, self.columns / 2, &mut |b, e| b.store(self.sums, vec![e], zero));
-        let (key, Halves { query, keys, values, .. }) = (Some(found.key.var), self.halves);
         let row = found.row.as_ref().map(|row| row.var);
-        let rows = self.here.rows;
-        self.fill(b, (self.shared[0], query), (row, found.depth.var), self.depth, (self.here.first, rows));
-        let count = Viewer::new(b.func()).int(found.key.extent);
-        let blocks = (&count + &IntExpr::from(KEYS - 1)).floor_div(&IntExpr::from(KEYS));
+        let (first, rows) = (self.here.first, self.here.rows);
+        let none = b.index(0);
+        self.fill(b, (self.shared[0], none, self.halves.query), (row, found.depth.var), self.depth, (first, rows));
+        let blocks = parts::blocks(b, found, &self.here, KEYS);
+        if self.stages == 2 {
+            self.block(b, none);
+        }
         each(b, "block", &blocks, LoopKind::Serial, &mut |b, n| {
-            let first = times(b, n, KEYS);
-            let lines = (first, found.key.extent);
-            // Behind the block before this one.
+            // Behind the block before this one, whose stage is the next one's.
             wait(b);
-            self.fill(b, (self.shared[1], keys), (key, found.depth.var), self.depth, lines);
-            self.fill(b, (self.shared[2], values), (key, found.column.var), self.columns, lines);
-            wait(b);
-            self.scores(b, first);
+            if self.stages == 2 {
+                let (one, count) = (b.index(1), b.int_expr(&blocks));
+                let next = plus(b, n, one);
+                let cond = b.compare(CmpOp::Lt, next, count);
+                b.open_scope();
+                self.block(b, next);
+                let then = Box::new(b.close_scope());
+                b.push(Stmt::If { cond, then, otherwise: None });
+            } else {
+                self.block(b, n);
+                wait(b);
+            }
+            let first = parts::first_key(b, &self.here, n, KEYS);
+            self.scores(b, n, first);
             self.weigh(b);
-            self.results(b);
+            self.results(b, n);
         });
+        if let Some(part) = &self.here.part {
+            return self.leave(b, part);
+        }
+        let count = Viewer::new(b.func()).int(found.key.extent);
         let empty = super::is_empty(b, &count);
         self.online.invert(b, found.unseen, empty);
         self.written(b);
+    }
+
+    /// Keys and values of a block begin to come to its stage.
+    fn block(&self, b: &mut Builder, n: ExprId) {
+        let (found, first) = (self.found, parts::first_key(b, &self.here, n, KEYS));
+        let lines = (first, found.key.extent);
+        let operands =
+            [(self.halves.keys, found.depth.var, self.depth), (self.halves.values, found.column.var, self.columns)];
+        for (to, (of, along, length)) in self.shared[1..].iter().zip(operands) {
+            let stage = self.stage(b, n, length);
+            self.fill(b, (*to, stage, of), (Some(found.key.var), along), length, lines);
+        }
+    }
+
+    /// Where the stage of a block begins, of lines of that length.
+    fn stage(&self, b: &mut Builder, n: ExprId, length: i64) -> ExprId {
+        let stage = part(b, BinaryOp::RemEuclid, n, self.stages);
+        times(b, stage, KEYS * pitch(length))
+    }
+
+    /// What the group has made of its part of the keys.
+    fn leave(&self, b: &mut Builder, part: &Part) {
+        self.online.gather(b);
+        let none = b.index(0);
+        self.each(b, self.columns, &mut |b, [row, column], i, e| {
+            let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
+            let alone = b.compare(CmpOp::Eq, column, none);
+            b.open_scope();
+            let sum = load(b, self.sums, &[e]);
+            part.put_sum(b, &self.here, [row, column], sum);
+            b.open_scope();
+            part.put_online(b, &self.here, row, (&self.online, i));
+            let then = Box::new(b.close_scope());
+            b.push(Stmt::If { cond: alone, then, otherwise: None });
+            let then = Box::new(b.close_scope());
+            b.push(Stmt::If { cond: has_row, then, otherwise: None });
+        });
     }
 
     /// All threads copy some lines to shared memory, chunks as they lie; zeros where there are none.
     fn fill(
         &self,
         b: &mut Builder,
-        (to, of): (BufId, ExprId),
+        (to, stage, of): (BufId, ExprId, ExprId),
         (own, along): (Option<VarId>, VarId),
         length: i64,
         (first, count): (ExprId, ExprId),
@@ -172,6 +236,7 @@ impl<'a> Group<'a> {
             let copy = chunk_of(b, value);
             let far = times(b, line, pitch(length));
             let to_first = plus(b, far, place);
+            let to_first = plus(b, stage, to_first);
             let there = ramp(b, to_first, CHUNK);
             let none = b.scalar(Scalar::zero(self.halves.dtype));
             let nothing = b.broadcast(none, CHUNK as u16);
@@ -183,13 +248,21 @@ impl<'a> Group<'a> {
 
     /// Matrices of 16 by 16 of an operand in shared memory: `lines` and `chunks` say which of its four each is, by its
     /// number's low and high bit.
-    fn matrices(&self, b: &mut Builder, f: Warp, (from, length): (BufId, i64), to: BufId, [line, chunk]: [ExprId; 2]) {
+    fn matrices(
+        &self,
+        b: &mut Builder,
+        f: Warp,
+        (from, stage, length): (BufId, ExprId, i64),
+        to: BufId,
+        [line, chunk]: [ExprId; 2],
+    ) {
         let row = part(b, BinaryOp::RemEuclid, self.lane, CHUNK);
         let line = times(b, line, CHUNK);
         let line = plus(b, line, row);
         let far = times(b, line, pitch(length));
         let near = times(b, chunk, CHUNK);
         let first = plus(b, far, near);
+        let first = plus(b, stage, first);
         let place = ramp(b, first, CHUNK);
         let row = vector(b, from, place);
         let value = together(b, f, vec![row]);
@@ -219,18 +292,19 @@ impl<'a> Group<'a> {
     }
 
     /// Scores of a block of keys.
-    fn scores(&self, b: &mut Builder, first: ExprId) {
+    fn scores(&self, b: &mut Builder, n: ExprId, first: ExprId) {
         let zero = b.scalar(Scalar::zero(DType::F32));
         own(b, KEYS / 2, &mut |b, e| b.store(self.scores, vec![e], zero));
         let (low, high) = self.bits(b);
+        let (begin, stage) = (b.index(0), self.stage(b, n, self.depth));
         own(b, self.depth / SIDE, &mut |b, k| {
             let (none, lines, chunks) = (b.index(0), times(b, self.warp, 2), times(b, k, 2));
             let place = [plus(b, lines, low), plus(b, chunks, high)];
-            self.matrices(b, Warp::LdMatrix, (self.shared[0], self.depth), self.left, place);
+            self.matrices(b, Warp::LdMatrix, (self.shared[0], begin, self.depth), self.left, place);
             own(b, KEYS / SIDE, &mut |b, n| {
                 let lines = times(b, n, 2);
                 let place = [plus(b, lines, high), plus(b, chunks, low)];
-                self.matrices(b, Warp::LdMatrix, (self.shared[1], self.depth), self.right, place);
+                self.matrices(b, Warp::LdMatrix, (self.shared[1], stage, self.depth), self.right, place);
                 self.pair(b, (self.left, none), (self.scores, n));
             });
         });
@@ -266,14 +340,15 @@ impl<'a> Group<'a> {
     }
 
     /// Values of a block, added up with its weights.
-    fn results(&self, b: &mut Builder) {
+    fn results(&self, b: &mut Builder, n: ExprId) {
         self.each(b, self.columns, &mut |b, _, i, e| self.online.scaled(b, i, (self.sums, e)));
         let (low, high) = self.bits(b);
+        let stage = self.stage(b, n, self.columns);
         own(b, KEYS / SIDE, &mut |b, k| {
             own(b, self.columns / SIDE, &mut |b, n| {
                 let (lines, chunks) = (times(b, k, 2), times(b, n, 2));
                 let place = [plus(b, lines, low), plus(b, chunks, high)];
-                self.matrices(b, Warp::LdMatrixTrans, (self.shared[2], self.columns), self.right, place);
+                self.matrices(b, Warp::LdMatrixTrans, (self.shared[2], stage, self.columns), self.right, place);
                 self.pair(b, (self.weights, k), (self.sums, n));
             });
         });

@@ -14,8 +14,9 @@ pub(super) struct Online {
     /// How many queries a thread has, and how many neighbours in a warp have the same.
     count: i64,
     across: i64,
-    greatest: BufId,
-    total: BufId,
+    /// The greatest score so far, and the sum of weights.
+    pub greatest: BufId,
+    pub total: BufId,
     /// The greatest score of a block, then what is taken from scores.
     pub base: BufId,
     /// What earlier results are multiplied with, in the end one over the sum of weights.
@@ -94,9 +95,14 @@ impl Online {
         b.store(sums, vec![e], sum);
     }
 
+    /// All threads of a query know the sum of its weights.
+    pub(super) fn gather(&self, b: &mut Builder) {
+        self.exchanged(b, self.total, BinaryOp::Add);
+    }
+
     /// All blocks are done: one over the sum of weights. Of no keys, which `empty` says, the sum is 0.
     pub(super) fn invert(&self, b: &mut Builder, unseen: Unseen, empty: Option<ExprId>) {
-        self.exchanged(b, self.total, BinaryOp::Add);
+        self.gather(b);
         own(b, self.count, &mut |b, i| {
             let (one, mut sum) = (b.scalar(Scalar::one(self.dtype)), load(b, self.total, &[i]));
             if unseen == Unseen::Zeros {
