@@ -171,9 +171,9 @@ fn words_multiply_bytes() {
 }
 
 /// Weights lie in memory along the terms.
-fn bytes_transposed(name: &str, dtype: DType, [rows, terms, columns]: [i64; 3]) -> Case {
+fn bytes_transposed(name: &str, dtypes: [DType; 2], [rows, terms, columns]: [i64; 3]) -> Case {
     let mut m = Make::new(name);
-    let (x, w) = (m.input(dtype, &fixed(&[rows, terms])), swapped(&mut m, dtype, &[columns, terms]));
+    let (x, w) = (m.input(dtypes[0], &fixed(&[rows, terms])), swapped(&mut m, dtypes[1], &[columns, terms]));
     let [x, w] = [x, w].map(|it| m.element(ElementOp::Cast(DType::I32), &[it]));
     let y = m.emit(Op::MatMul, &[x, w]);
     m.done(&[y])
@@ -187,8 +187,8 @@ fn warps_multiply_bytes() {
         bytes("bytes_heads", [DType::U8, DType::U8], &[2, 17, 50], &[2, 50, 40]),
         bytes("bytes_odd", [DType::U8, DType::I8], &[67, 35], &[35, 71]),
         bytes("bytes_swapped", [DType::I8, DType::U8], &[24, 160], &[160, 24]),
-        bytes_transposed("bytes_copied", DType::I8, [72, 208, 80]),
-        bytes_transposed("bytes_read", DType::I8, [33, 39, 21]),
+        bytes_transposed("bytes_copied", [DType::I8; 2], [72, 208, 80]),
+        bytes_transposed("bytes_read", [DType::I8; 2], [33, 39, 21]),
     ];
     let backend = crate::backend();
     for (n, case) in cases.into_iter().enumerate() {
@@ -202,6 +202,33 @@ fn warps_multiply_bytes() {
             let (_, text) = program::kernel(&case.module, func, device, backend).expect("PTX");
             assert!(text.contains("mma.sync.aligned.m16n8k32"), "{}\n{text}", case.name);
             in_registers(&case.name, device, &text);
+        }
+    }
+}
+
+/// Products of bytes by warpgroups: both factors in lines of terms, with something left over, in strict functions too.
+#[test]
+fn warpgroups_multiply_bytes() {
+    let cases = vec![
+        bytes_transposed("bytes_ring", [DType::I8, DType::I8], [72, 400, 104]),
+        bytes_transposed("bytes_ring_wide", [DType::U8, DType::U8], [65, 144, 200]),
+    ];
+    let (backend, device) = (crate::backend(), Device::Sm90a);
+    for (n, case) in cases.into_iter().enumerate() {
+        let mut context = crate::context(device);
+        context.set_text("BindThreads.multiprocessors", "1").expect("a setting");
+        context.strict = n == 0;
+        let case = interpret::prepare_with(case, &context).unwrap_or_else(|why| panic!("{why}"));
+        let Some(backend) = &backend else { continue };
+        for func in case.module.prims().filter(|func| func.kind == FuncKind::Device) {
+            let (_, text) = program::kernel(&case.module, func, device, backend).expect("PTX");
+            assert!(text.contains("k32.s32.") && text.contains("cp.async.bulk.tensor"), "{}\n{text}", case.name);
+            assert!(!text.contains(".local"), "{}: sums in memory\n{text}", case.name);
+            if ptxas::path().is_some() {
+                let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
+                println!("{} for {device}: {usage:?}", case.name);
+                assert_eq!(usage.spills, 0, "{}: {usage:?}", case.name);
+            }
         }
     }
 }

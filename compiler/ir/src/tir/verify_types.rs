@@ -1,5 +1,6 @@
 //! What type each expression must have.
 
+use super::warp::TILE;
 use super::{Dot, Elem, Expr, ExprId, Intrinsic, PrimFunc, Ty, Warp};
 use crate::DType;
 use crate::op::{BinaryOp, Takes, UnaryOp};
@@ -147,12 +148,18 @@ fn is_spread(f: Warp, args: &[Ty]) -> bool {
                     halves(row)
                 }
             }
+            (Warp::Wgmma(_), [a, b, c]) if bytes(a) => {
+                usize::from(a.lanes) > TILE * TILE && a.elem == b.elem && c.elem == Elem::Scalar(DType::I32)
+            }
             (Warp::Mma, [a, b, c]) if is_wide(a) => bytes(a) && bytes(b) && c.elem == Elem::Scalar(DType::I32),
             (Warp::Mma | Warp::Wgmma(_), [a, b, c]) => {
-                halves(a) && a.elem == b.elem && c.elem == Elem::Scalar(DType::F32)
+                usize::from(a.lanes) <= TILE * TILE
+                    && halves(a)
+                    && a.elem == b.elem
+                    && c.elem == Elem::Scalar(DType::F32)
             }
             (Warp::ShuffleXor(_), [value]) => value.elem != Elem::Index,
-            (Warp::WgmmaWait(_), [sums]) => sums.elem == Elem::Scalar(DType::F32),
+            (Warp::WgmmaWait(_), [sums]) => matches!(sums.elem, Elem::Scalar(DType::F32 | DType::I32)),
             (
                 Warp::LdMatrix
                 | Warp::LdMatrixTrans

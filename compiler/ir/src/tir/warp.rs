@@ -26,7 +26,8 @@ pub enum Warp {
     Mma,
     /// `wgmma(a, b, c)`: `c + a b` of a tile of 64 by n `f32`, 64 halves deep, where n is 64, 128, 192 or 256. `a` and `b`
     /// are tiles in shared memory, all of their elements, in the order of [`of_tile`]. The product goes on by itself: until
-    /// the warpgroup has waited for it, nobody writes what it reads, and nobody touches its sums but another product.
+    /// the warpgroup has waited for it, nobody writes what it reads, and nobody touches its sums but another product. Of
+    /// integers of 8 bits, all with a sign or all without, it is of n `i32`, which wrap, and 128 deep; lines hold terms.
     Wgmma(Lines),
     /// `wgmma_wait0(c)`, `wgmma_wait1(c)`: waits for all products of the warpgroup, or all but the last one, and gives the
     /// sums `c`.
@@ -36,7 +37,7 @@ pub enum Warp {
 }
 
 /// What the lines of a warpgroup's tiles hold.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Lines {
     /// Whether a line of the left one is 64 rows of one term, and not 64 terms of a row.
     pub rows: bool,
@@ -106,7 +107,10 @@ impl Warp {
             Warp::LdMatrixTrans => lanes == [8],
             Warp::Mma => lanes == [8, 4, 4] || lanes == [16, 8, 4],
             Warp::ShuffleXor(_) => lanes == [1],
-            Warp::Wgmma(_) => (1..=4).any(|n| lanes == [tile, n * tile, 32 * n]),
+            Warp::Wgmma(lines) => (1..=4).any(|n| {
+                let bytes = lanes == [2 * tile, 2 * n * tile, 32 * n] && lines == Lines::default();
+                bytes || lanes == [tile, n * tile, 32 * n]
+            }),
             Warp::WgmmaWait(_) => (1..=4).any(|n| lanes == [32 * n]),
         }
     }
@@ -147,8 +151,10 @@ pub fn of_wide_sum(t: usize, lane: usize) -> (usize, usize) {
 
 /// Where an element of a tile of [`Warp::Wgmma`] is: of a row or column, and of a term. Lines are of 64 halves, 128 bytes,
 /// 64 of them in a panel; chunks of 16 bytes lie in the order of PTX's swizzle by 128 bytes, which differs from line to line.
-pub fn of_tile(own: usize, term: usize, by_term: bool) -> usize {
+/// There are `each` elements for a half.
+pub fn of_tile(own: usize, term: usize, by_term: bool, each: usize) -> usize {
     let (panel, place) = (own / TILE, own % TILE);
     let (line, at) = if by_term { (term, place) } else { (place, term) };
-    panel * TILE * TILE + line * TILE + ((at / 8) ^ (line % 8)) * 8 + at % 8
+    let (chunk, length) = (8 * each, TILE * each);
+    (panel * TILE + line) * length + ((at / chunk) ^ (line % 8)) * chunk + at % chunk
 }

@@ -8,7 +8,7 @@ use tenfold_ir::tir::warp::TILE;
 use tenfold_ir::tir::{Elem, Expr, ExprId, Intrinsic, Lines, Warp};
 
 use super::function::{Body, Result};
-use crate::ir::Value;
+use crate::ir::{Type, Value};
 
 /// Bytes at a multiple of which tiles begin: the swizzle goes by the bits of an address.
 pub(super) const TILE_ALIGN: u32 = 1024;
@@ -54,25 +54,38 @@ impl<'c> Body<'_, 'c, '_> {
         if self.cx.target.cpu != "sm_90a" {
             return Err(format!("`wgmma` for `{}`", self.cx.target.cpu));
         }
-        let dtype = match self.prim.exprs.ty(tiles[0]).elem {
-            Elem::Scalar(DType::BF16) => "bf16",
-            Elem::Scalar(DType::F16) => "f16",
-            Elem::Scalar(_) | Elem::Index => return Err("a product of what are no halves".into()),
+        let of = |e: ExprId| match self.prim.exprs.ty(e).elem {
+            Elem::Scalar(DType::BF16) => Ok("bf16"),
+            Elem::Scalar(DType::F16) => Ok("f16"),
+            Elem::Scalar(DType::I8) => Ok("s8"),
+            Elem::Scalar(DType::U8) => Ok("u8"),
+            Elem::Scalar(_) | Elem::Index => Err("a product of what are neither halves nor bytes"),
         };
+        let dtype = of(tiles[0])?;
         let by_term = [lines.rows, lines.columns];
+        let kind = self.sum_type(sums);
         let mut given = self.sums(sums)?;
         let count = given.len();
         for (tile, by_term) in tiles.into_iter().zip(by_term) {
             given.push(self.descriptor(tile, by_term)?);
         }
         let text = product_text(count, dtype, by_term);
-        Ok(self.through(&text, count, &given))
+        Ok(self.through(&text, (count, kind), &given))
     }
 
     /// Waits for products, with every sum going through, else LLVM would move what uses it before the wait.
     pub(super) fn wgmma_wait(&mut self, left: u8, sums: ExprId) -> Result<Value<'c>> {
+        let kind = self.sum_type(sums);
         let sums = self.sums(sums)?;
-        Ok(self.through(&format!("wgmma.wait_group.sync.aligned {left};"), sums.len(), &sums))
+        Ok(self.through(&format!("wgmma.wait_group.sync.aligned {left};"), (sums.len(), kind), &sums))
+    }
+
+    /// The letter of a sum's register, and its type.
+    fn sum_type(&self, sums: ExprId) -> (&'static str, Type<'c>) {
+        match self.prim.exprs.ty(sums).elem {
+            Elem::Scalar(DType::I32) => ("r", self.cx.ir.int(32)),
+            Elem::Scalar(_) | Elem::Index => ("f", self.cx.ir.float(32)),
+        }
     }
 
     /// The sums of a thread, one by one.
@@ -82,15 +95,15 @@ impl<'c> Body<'_, 'c, '_> {
     }
 
     /// Instructions that change so many sums in place, and read the operands behind them.
-    fn through(&self, text: &str, count: usize, given: &[Value<'c>]) -> Value<'c> {
+    fn through(&self, text: &str, (count, kind): (usize, (&str, Type<'c>)), given: &[Value<'c>]) -> Value<'c> {
         let ir = self.cx.ir;
         let tied = (0..count).map(|n| n.to_string());
-        let words = std::iter::repeat_n("=f".to_string(), count).chain(tied);
+        let words = std::iter::repeat_n(format!("={}", kind.0), count).chain(tied);
         let words = words.chain(std::iter::repeat_n("l".to_string(), given.len() - count)).chain(["~{memory}".into()]);
         let constraints: Vec<String> = words.collect();
-        let gives = vec![ir.float(32); count];
+        let gives = vec![kind.1; count];
         let made = ir.assembly(text, &constraints.join(","), &gives, given);
-        self.vector_of(made, ir.float(32), count as u32)
+        self.vector_of(made, kind.1, count as u32)
     }
 
     /// Where a tile lies, as the instruction takes it.
@@ -111,12 +124,17 @@ fn apart(by_term: bool) -> (i64, i64) {
     if by_term { BY_TERM } else { OF_TERMS }
 }
 
-/// The product of 64 terms, of which one instruction takes 16: the sums are the first operands, descriptors the two behind.
+/// The product of 64 terms, of which one instruction takes 16, or of twice as many bytes: the sums are the first operands, descriptors the two behind.
 fn product_text(count: usize, dtype: &str, by_term: [bool; 2]) -> String {
     let columns = 2 * count;
     let sums: Vec<String> = (0..count).map(|n| format!("${n}")).collect();
     let sums = sums.join(", ");
     let [rows_lines, columns_lines] = by_term.map(u8::from);
+    // Those of bytes have no signs to choose, and lines of terms alone.
+    let (shape, more) = match dtype {
+        "s8" | "u8" => (format!("k{}.s32", 2 * TERMS), String::new()),
+        _ => (format!("k{TERMS}.f32"), format!(", 1, 1, {rows_lines}, {columns_lines}")),
+    };
     let mut text = "{ .reg .pred added; .reg .b64 left, right; setp.eq.u32 added, 1, 1; ".to_string();
     text += "wgmma.fence.sync.aligned; ";
     for n in 0..TILE / TERMS {
@@ -126,8 +144,7 @@ fn product_text(count: usize, dtype: &str, by_term: [bool; 2]) -> String {
         }
         write!(
             text,
-            "wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{dtype}.{dtype} {{{sums}}}, left, right, added, 1, 1, \
-             {rows_lines}, {columns_lines}; ",
+            "wgmma.mma_async.sync.aligned.m64n{columns}{shape}.{dtype}.{dtype} {{{sums}}}, left, right, added{more}; ",
         )
         .unwrap_or_default();
     }

@@ -178,10 +178,11 @@ impl Tiles {
         let terms = known(&product.terms);
         let worth =
             extents[1..].iter().all(|n| n.is_none_or(|n| n >= SIDE)) && terms.is_none_or(|n| n >= narrow.each() * SIDE);
-        let groups = bind.warpgroups && narrow.each() == 1 && (0..2).all(|n| way(bind, &product, (n, narrow)).copied);
+        let alike = narrow.dtypes[0] == narrow.dtypes[1];
+        let groups = bind.warpgroups && alike && (0..2).all(|n| way(bind, &product, (n, narrow)).copied);
         let tile = match extents {
             [Some(batch), Some(rows), Some(cols)] => {
-                let all = [batch, rows, cols, terms.unwrap_or_default()];
+                let all = [batch, rows, cols, terms.unwrap_or_default() / narrow.each()];
                 let large = [&WIDE, &SQUARE, &LARGE].into_iter().filter(|tile| groups || tile.by == By::Warps);
                 large.into_iter().find(|tile| tile.suits(all, multiprocessors)).unwrap_or(&SMALL)
             }

@@ -7,9 +7,11 @@ use super::frame::Frame;
 use super::memory::{Cell, View};
 use super::race::Step;
 use super::threads::Thread;
-use crate::eval::{Bounded, Sum, dot};
+use crate::DType;
+use crate::eval::{Bounded, dot};
+use crate::tir::tensor::LINE;
 use crate::tir::warp::{Lines, TILE, of_tile, of_wide_sum};
-use crate::tir::{BufId, Expr, ExprId, Stmt};
+use crate::tir::{BufId, Elem, Expr, ExprId, Stmt};
 
 /// A cell of a memory.
 type Place = (usize, i64);
@@ -154,8 +156,7 @@ impl<'m> Frame<'_, 'm> {
         for thread in threads {
             self.within(thread, |frame| {
                 let own = frame.own_sums(stmt, *sum)?;
-                let made = own.into_iter().map(|sum| Cell { value: sum.total(), sum: Some(sum) }).collect();
-                frame.put_sums(stmt, made)
+                frame.put_sums(stmt, own)
             })?;
         }
         Ok(())
@@ -172,7 +173,8 @@ impl<'m> Frame<'_, 'm> {
                 Ok(run)
             })?;
             let name = &self.func.buffers[run.buf.0 as usize].name;
-            if run.cell / run.view.unit % (8 * TILE as i64) != 0 {
+            let size = self.func.buffers[run.buf.0 as usize].dtype.size_bytes() as i64;
+            if run.cell / run.view.unit * size % (8 * LINE) != 0 {
                 return Err(format!("a tile of `{name}`[{}], which begins at no multiple of 1,024 bytes", run.at));
             }
             if known.is_some_and(|known| (known.view, known.cell) != (run.view, run.cell)) {
@@ -198,10 +200,15 @@ impl<'m> Frame<'_, 'm> {
     }
 
     /// The sums of a thread, which may still be those of a product on its way.
-    fn own_sums(&mut self, stmt: &'m Stmt, id: ExprId) -> Result<Vec<Sum>, String> {
+    fn own_sums(&mut self, stmt: &'m Stmt, id: ExprId) -> Result<Vec<Cell>, String> {
         self.begin(stmt);
+        let ty = self.func.exprs.ty(id);
         self.machine.products.asks = true;
-        let sums = (0..self.func.exprs.ty(id).lanes).map(|lane| self.sum(id, lane)).collect();
+        let own = |lane| match ty.elem {
+            Elem::Scalar(DType::F32) => self.sum(id, lane).map(|sum| Cell { value: sum.total(), sum: Some(sum) }),
+            Elem::Scalar(_) | Elem::Index => self.expr(id, lane).map(|value| Cell { value, sum: None }),
+        };
+        let sums = (0..ty.lanes).map(own).collect();
         self.machine.products.asks = false;
         sums
     }
@@ -221,15 +228,19 @@ impl<'m> Frame<'_, 'm> {
 fn added(
     t: usize,
     lane: usize,
-    mut sum: Sum,
+    own: Cell,
     lines: Lines,
     (left, right): (&[Bounded], &[Bounded]),
 ) -> Result<Cell, String> {
     let (row, column) = of_wide_sum(t, lane);
+    let each = left.len() / (TILE * TILE);
     let element = |tile: &[Bounded], at: usize| tile.get(at).copied().ok_or("`wgmma` of a tile that is too small");
-    for term in 0..TILE {
-        let (x, y) = (of_tile(row, term, lines.rows), of_tile(column, term, lines.columns));
-        sum.add(dot::product(element(left, x)?, element(right, y)?));
+    let mut all = Vec::new();
+    for term in 0..TILE * each {
+        let (x, y) = (of_tile(row, term, lines.rows, each), of_tile(column, term, lines.columns, each));
+        all.push((element(left, x)?, element(right, y)?));
     }
+    let Some(mut sum) = own.sum else { return Ok(Cell { value: dot::added(own.value, &all), sum: None }) };
+    all.into_iter().for_each(|(x, y)| sum.add(dot::product(x, y)));
     Ok(Cell { value: sum.total(), sum: Some(sum) })
 }

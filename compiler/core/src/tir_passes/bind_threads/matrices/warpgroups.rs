@@ -28,7 +28,7 @@ impl Tiles {
         let ahead = self.tile.stages - HELD;
         let step = bind.b.index_var("step");
         let (at, zero) = (bind.b.read(step), bind.b.index(0));
-        let count = bind.parts(here.terms, self.tile.depth);
+        let count = bind.parts(here.terms, self.depth());
         let mut all = vec![meet(0)];
         for n in 0..ahead {
             let number = bind.b.index(n);
@@ -59,7 +59,7 @@ impl Tiles {
         let ahead = self.tile.stages - HELD;
         let step = bind.b.index_var("step");
         let (at, zero) = (bind.b.read(step), bind.b.index(0));
-        let count = bind.parts(here.terms, self.tile.depth);
+        let count = bind.parts(here.terms, self.depth());
         let mut all = vec![self.ready(bind, here, boxes)];
         for n in 0..ahead {
             let number = bind.b.index(n);
@@ -101,12 +101,12 @@ impl Tiles {
         (staged, step): (&[Staged; 2], ExprId),
         sums: BufId,
     ) -> Stmt {
-        let panel = (TILE * TILE) as i64;
+        let panel = (TILE * TILE) as i64 * self.narrow.each();
         let group = bind.quotient(here.thread, WARPGROUP);
         let own = bind.times(group, panel);
         let [rows, columns] = staged.each_ref().map(|staged| staged.stage(bind, step));
         let rows = bind.b.add(rows, own);
-        let places = [bind.ramp(rows, panel), bind.ramp(columns, self.tile.size[1] * self.tile.depth)];
+        let places = [bind.ramp(rows, panel), bind.ramp(columns, self.tile.size[1] * self.depth())];
         let [a, b] = [0, 1].map(|n: usize| bind.vector(staged[n].shared, places[n]));
         let at = self.all_sums(bind);
         let c = bind.vector(sums, at);
