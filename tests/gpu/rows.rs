@@ -146,12 +146,7 @@ fn attention_of_few_queries_goes_in_parts() {
         let Some(backend) = &backend else { continue };
         for kernel in kernels {
             let (_, text) = program::kernel(&case.module, kernel, device, backend).expect("PTX");
-            assert!(!text.contains(".local"), "{} for {device}: results in memory\n{text}", case.name);
-            if ptxas::path().is_some() {
-                let usage = ptxas::assemble(&text, &device.target().cpu).unwrap_or_else(|why| panic!("{why}"));
-                println!("{} for {device}: {usage:?}", case.name);
-                assert_eq!(usage.spills, 0, "{} for {device}: {usage:?}", case.name);
-            }
+            in_registers(&case.name, device, &text);
         }
     }
 }
