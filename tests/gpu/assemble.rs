@@ -1,10 +1,8 @@
 //! What ptxas says of the kernels of functions.
 
-use std::collections::BTreeSet;
-
 use tenfold_core::{Device, device_pipeline, kernel, pass, program};
 use tenfold_ir::Module;
-use tenfold_ir::tir::{Expr, FuncKind, PrimFunc, Scope, Stmt, expr_vars};
+use tenfold_ir::tir::{FuncKind, PrimFunc, Scope};
 use tenfold_llvm::LlvmBackend;
 use tenfold_tests::ptxas;
 
@@ -47,7 +45,7 @@ fn judged(func: &PrimFunc, text: &str, chip: &str) -> Result<(), String> {
     let longest = own.filter_map(|buf| kernel::elements(func, buf)).max().unwrap_or_default();
     // A division of integers of 64 bits and a remainder of floats are functions, which have a frame.
     let calls = text.contains("call.uni") || text.contains(".func");
-    let in_registers = longest <= IN_REGISTERS && !reads_by_data(func);
+    let in_registers = longest <= IN_REGISTERS;
     let local = text.contains(".local") && in_registers;
     let frame = usage.frame > 0 && in_registers && !calls;
     if usage.spills > 0 || local || frame { Err(format!("{usage:?}, arrays of {longest}")) } else { Ok(()) }
@@ -61,25 +59,6 @@ pub(crate) fn in_registers(name: &str, device: Device, text: &str) {
         println!("{name} for {device}: {usage:?}");
         assert_eq!(usage.spills, 0, "{name} for {device}: {usage:?}");
     }
-}
-
-/// Whether an array of a thread is read where data says, as by `take`: no register is found so.
-fn reads_by_data(func: &PrimFunc) -> bool {
-    let mut told = BTreeSet::new();
-    let by_data = |told: &BTreeSet<_>, e| func.loads(e) || expr_vars(func, e).iter().any(|var| told.contains(var));
-    func.body.walk(&mut |stmt| {
-        if let Stmt::Let { var, value, .. } = stmt
-            && by_data(&told, *value)
-        {
-            told.insert(*var);
-        }
-    });
-    func.exprs_in(&func.body).into_iter().any(|e| match func.exprs.get(e) {
-        Expr::Load { buf, index, .. } => {
-            func.buffers[buf.0 as usize].scope == Scope::Local && index.iter().any(|at| by_data(&told, *at))
-        }
-        _ => false,
-    })
 }
 
 #[test]

@@ -175,5 +175,5 @@ fn tensor(func: &PrimFunc, product: &Product, (n, narrow): (usize, Narrow)) -> O
     let apart =
         axes.iter().skip(1).all(|axis| axis.stride.checked_mul(size).is_some_and(|n| n % 16 == 0 && n < 1 << 40));
     let fits = axes.len() <= MAX_AXES && axes.iter().all(|axis| (1..=1 << 31).contains(&axis.extent));
-    (whole && inner && apart && fits).then(|| Tensor { buf: *buf, rank: index.len(), axes })
+    (whole && inner && apart && fits).then_some(Tensor { buf: *buf, rank: index.len(), axes })
 }
