@@ -51,6 +51,19 @@ const BIG: Refusal = Refusal {
     says: "this library is for a target whose bytes go high first",
 };
 
+/// Another processor, by compilers that say which one in GCC's way. Of a target that is none of these, nothing is said.
+fn of_arch(arch: Arch) -> Option<Refusal> {
+    let (when, says) = match arch {
+        Arch::Arm => ("defined(__GNUC__) && !defined(__arm__)", "this library is for ARM of 32 bits"),
+        Arch::Aarch64 => ("defined(__GNUC__) && !defined(__aarch64__)", "this library is for ARM of 64 bits"),
+        Arch::Riscv32 | Arch::Riscv64 => ("defined(__GNUC__) && !defined(__riscv)", "this library is for RISC-V"),
+        Arch::Wasm32 => ("defined(__GNUC__) && !defined(__wasm__)", "this library is for WebAssembly"),
+        Arch::X86_64 => ("defined(__GNUC__) && !defined(__x86_64__)", "this library is for x86-64"),
+        Arch::Other => return None,
+    };
+    Some(Refusal { when, says })
+}
+
 /// What the preprocessor can tell.
 pub(super) fn refusals(target: &Target) -> Vec<Refusal> {
     let order = if target.little_endian { LITTLE } else { BIG };
@@ -63,7 +76,7 @@ pub(super) fn refusals(target: &Target) -> Vec<Refusal> {
         }
         Arch::X86_64 | Arch::Aarch64 | Arch::Wasm32 | Arch::Other => None,
     };
-    float.into_iter().chain([order]).collect()
+    of_arch(target.arch).into_iter().chain(float).chain([order]).collect()
 }
 
 /// The type of an element in C: halves and what is stored only go as their bits.

@@ -274,6 +274,14 @@ fn every_target_has_a_library_and_asks_for_little() {
         assert!(stack.iter().all(|bytes| *bytes <= 2048), "{target}: {stack:?}");
         let hard = header.contains("#if defined(__arm__) && !defined(__ARM_PCS_VFP)\n#error");
         assert_eq!(hard, target.ends_with("hf"), "{target}");
+        // A compiler for this machine says first that it is for another one.
+        if has_cc() && cfg!(target_arch = "x86_64") {
+            let mut cc = Command::new("cc");
+            let output = cc.current_dir(package.path("c")).args(["-fsyntax-only", "made.h"]).output().expect("cc");
+            let text = String::from_utf8_lossy(&output.stderr);
+            let first = text.lines().find(|line| line.contains("error")).unwrap_or_default();
+            assert!(first.contains("#error \"this library is for "), "{target}: {text}");
+        }
     }
 }
 
