@@ -15,6 +15,16 @@ fn why<T: std::fmt::Debug>(result: Result<T, Error>) -> DeviceFault {
     }
 }
 
+/// A blob whose module was changed before the blob was put together.
+fn of_another(whole: &[u8], key: &str) -> Vec<u8> {
+    use tenfold_abi::blob::{ENTRY, HEADER, hash, padded};
+    let mut other = whole.to_vec();
+    other[HEADER + ENTRY + padded(key.len()).expect("it is short")] ^= 1;
+    let all = hash(&other[HEADER..]);
+    other[32..40].copy_from_slice(&all.to_le_bytes());
+    other
+}
+
 /// Damaged code is an error, and leaves the result as it was.
 pub(crate) fn refused<D: Device>(gpu: &D, program: &Program, key: &str) {
     let x = DeviceTensor::upload(gpu, row(65).view()).expect("there is memory");
@@ -32,6 +42,7 @@ pub(crate) fn refused<D: Device>(gpu: &D, program: &Program, key: &str) {
         assert!(matches!(why(run(&flipped)), DeviceFault::Blob(_)), "byte {at}");
         assert!(matches!(why(run(&whole[..at])), DeviceFault::Blob(_)), "the first {at} bytes");
     }
+    assert_eq!(why(run(&of_another(&whole, key))), DeviceFault::Blob(BlobError::Hash));
     let mut later = whole.clone();
     later[8] += 1;
     assert_eq!(why(run(&later)), DeviceFault::Blob(BlobError::Version(tenfold_abi::blob::VERSION + 1)));
