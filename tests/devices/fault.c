@@ -1,6 +1,6 @@
 /* Stands between a program and Vulkan's loader, and fails where TENFOLD_TEST_FAULT says: "wait:2" is the second call of
-   vkWaitForFences and each one behind it, "wait=2" that one alone, likewise "submit", "memory" and "pipelines". What was submitted is really done:
-   a wait fails behind the real one, so that nothing depends on time. Where TENFOLD_TEST_VERSION has a number, that is the
+   vkWaitForFences and each one behind it, "wait=2" that one alone, likewise "submit", "memory" and "pipelines"; with "room:6" memory has room for six allocations at a time. What was
+   submitted is really done: a wait fails behind the real one, so that nothing depends on time. Where TENFOLD_TEST_VERSION has a number, that is the
    version of Vulkan that the loader has. */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -12,6 +12,7 @@ typedef function (*lookup)(void *, const char *);
 typedef int (*submit_t)(void *, unsigned, const void *, void *);
 typedef int (*wait_t)(void *, unsigned, void *const *, unsigned, unsigned long long);
 typedef int (*allocate_t)(void *, const void *, const void *, void **);
+typedef void (*release_t)(void *, void *, const void *);
 
 typedef int (*pipelines_t)(void *, void *, unsigned, const void *, const void *, void **);
 
@@ -19,8 +20,9 @@ static lookup of_instance, of_device;
 static submit_t real_submit;
 static wait_t real_wait;
 static allocate_t real_allocate;
+static release_t real_release;
 static pipelines_t real_pipelines;
-static atomic_int calls;
+static atomic_int calls, alive;
 
 static int fails(const char *name) {
     const char *fault = getenv("TENFOLD_TEST_FAULT");
@@ -39,8 +41,21 @@ static int wait(void *device, unsigned count, void *const *fences, unsigned all,
     return fails("wait") ? -4 : result;
 }
 
+/* Whether as many allocations are alive as memory has room for. */
+static int is_full(void) {
+    const char *fault = getenv("TENFOLD_TEST_FAULT");
+    return fault && !strncmp(fault, "room:", 5) && atomic_load(&alive) >= atoi(fault + 5);
+}
+
 static int allocate(void *device, const void *info, const void *host, void **memory) {
-    return fails("memory") ? -2 : real_allocate(device, info, host, memory);
+    if (is_full() || fails("memory")) return -2;
+    atomic_fetch_add(&alive, 1);
+    return real_allocate(device, info, host, memory);
+}
+
+static void release(void *device, void *memory, const void *host) {
+    if (memory) atomic_fetch_sub(&alive, 1);
+    real_release(device, memory, host);
 }
 
 static int pipelines(void *device, void *cache, unsigned count, const void *infos, const void *host, void **made) {
@@ -62,6 +77,10 @@ static function device_function(void *device, const char *name) {
     if (!strcmp(name, "vkAllocateMemory")) {
         real_allocate = (allocate_t)real;
         return (function)allocate;
+    }
+    if (!strcmp(name, "vkFreeMemory")) {
+        real_release = (release_t)real;
+        return (function)release;
     }
     if (!strcmp(name, "vkCreateComputePipelines")) {
         real_pipelines = (pipelines_t)real;

@@ -38,6 +38,7 @@ fn a_case() {
         "queue" => lost_in_the_queue(),
         "one of two" => one_of_two(&open(), &open(), linked(&twice())),
         "memory" => out_of_memory(),
+        "memory is kept" => kept_memory(),
         "memory of a call" => memory_of_a_call(),
         "memory comes back" => check(&open(), linked(&twice()), 9).expect("it does the second time"),
         "refused" => refused_once(),
@@ -205,6 +206,16 @@ pub(crate) fn one_of_two<D: Device>(one: &D, two: &D, code: DeviceCode) {
     check(two, code, 9).expect("the other device works");
 }
 
+/// What was dropped is kept for the next tensor of its size, and given back before there is none for another size.
+fn kept_memory() {
+    let gpu = open();
+    for n in 0..12 {
+        let zeros = Row::zeros(&gpu, [1000 << n]).unwrap_or_else(|error| panic!("{n}: {error}"));
+        assert_eq!(zeros.download(&gpu).expect("the device works")[[0]], 0.0);
+    }
+    check(&gpu, linked(&twice()), 9).expect("there is room for a call");
+}
+
 fn out_of_memory() {
     let gpu = open();
     let first = DeviceTensor::upload(&gpu, row(9).view()).expect("there is memory");
@@ -240,6 +251,7 @@ fn a_driver_that_fails_is_an_error() {
         // The two tensors, the constant, the workspace.
         ("memory of a call", "memory:4"),
         ("memory comes back", "memory=4"),
+        ("memory is kept", "room:6"),
         ("refused", "pipelines=1"),
     ];
     for (case, fault) in cases {
