@@ -23,6 +23,14 @@ fn product(dtypes: [DType; 2], [rows, terms, columns]: [i64; 3], turned: [bool; 
     m.done(&[y])
 }
 
+/// A product of halves of several axes: rows of two, or batches.
+fn of_axes(dtype: DType, x: &[i64], w: &[i64]) -> Case {
+    let mut m = Make::new(&format!("product_{}_{}_{}", dtype.name(), x.len(), w.len()));
+    let (x, w) = (m.input(dtype, &fixed(x)), m.input(dtype, &fixed(w)));
+    let y = m.emit(Op::MatMul, &[x, w]);
+    m.done(&[y])
+}
+
 fn biased(m: &mut Make, dtype: DType, x: ValueId, columns: i64, after: Activation) -> ValueId {
     let bias = m.constant(dtype, &[columns]);
     let sum = m.element(ElementOp::Binary(BinaryOp::Add), &[x, bias]);
@@ -86,7 +94,7 @@ fn warps_multiply_halves() {
     run(&jobs(large, &[Device::Sm80], "1"));
 }
 
-/// A ring of stages that comes round, in every order of the factors, both tiles.
+/// A ring of stages that comes round, in every order of the factors, both tiles; rows of two axes, and a batch.
 #[test]
 fn warpgroups_multiply_halves() {
     let (half, brain) = ([DType::F16; 2], [DType::BF16; 2]);
@@ -95,6 +103,18 @@ fn warpgroups_multiply_halves() {
         product(half, [80, 264, 104], [true, true]),
         product(brain, [136, 128, 128], [false, true]),
         product(half, [128, 192, 256], [true, false]),
+        of_axes(DType::F16, &[3, 26, 200], &[200, 104]),
+        of_axes(DType::BF16, &[2, 72, 64], &[2, 64, 104]),
+    ];
+    run(&jobs(cases, &[Device::Sm90a], "1"));
+}
+
+/// Both factors in lines of terms, which tensor copies bring.
+#[test]
+fn warpgroups_multiply_bytes() {
+    let cases = vec![
+        product([DType::I8; 2], [72, 656, 104], [false, true]),
+        product([DType::U8; 2], [136, 272, 200], [false, true]),
     ];
     run(&jobs(cases, &[Device::Sm90a], "1"));
 }

@@ -42,6 +42,19 @@ fn attention(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3], maske
     m.done(&[y])
 }
 
+/// Few queries, of as many keys as a dim says where `dims` does: keys go in parts.
+fn few(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3], dims: bool) -> Case {
+    let mut m = Make::new(&format!("few_{}_{queries}_{keys}_{depth}_{dims}", dtype.name()));
+    let n = if dims { m.dim("K", keys, 1, 1) } else { keys.into() };
+    let q = m.input(dtype, &fixed(&[2, queries, depth]));
+    let [k, v] = [depth, columns].map(|length| m.input(dtype, &[2.into(), n.clone(), length.into()]));
+    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
+    let scores = m.emit(Op::MatMul, &[q, turned]);
+    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
+    let y = m.emit(Op::MatMul, &[weights, v]);
+    m.done(&[y])
+}
+
 fn run(cases: Vec<(Case, Device)>) {
     let jobs = cases.into_iter().map(|(case, chip)| Job { large: true, ..Job::new(case, chip) });
     let jobs: Vec<Job> = jobs.collect();
@@ -82,5 +95,16 @@ fn attention_is_one_kernel() {
         (attention(DType::F16, 37, [70, 32, 48], false), Device::Sm80),
         (attention(DType::BF16, 80, [40, 64, 64], false), Device::Sm90a),
         (attention(DType::F16, 20, [530, 8, 24], false), Device::Sm90a),
+    ]);
+}
+
+#[test]
+fn attention_of_few_queries_goes_in_parts() {
+    run(vec![
+        (few(DType::F16, 5, [150, 32, 48], false), Device::Sm80),
+        (few(DType::F32, 1, [100, 40, 24], false), Device::Sm90a),
+        (few(DType::F32, 3, [300, 24, 40], true), Device::Sm80),
+        (few(DType::BF16, 1, [1030, 128, 64], true), Device::Sm90a),
+        (few(DType::F32, 17, [200, 24, 40], false), Device::Sm90a),
     ]);
 }

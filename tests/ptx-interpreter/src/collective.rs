@@ -75,8 +75,8 @@ pub(crate) fn decode(names: &Names, parts: &[&str], operands: &[Operand]) -> Dec
         (["wgmma", "wait_group", "sync", "aligned"], [Operand::Number(left)]) => {
             (Op::ProductWait(*left as u32), Together::All)
         }
-        (["wgmma", "mma_async", "sync", "aligned", shape, "f32", left, right], operands) => {
-            return product(names, shape, [left, right], operands).map(|op| op.map(|op| (op, Together::All)));
+        (["wgmma", "mma_async", "sync", "aligned", shape, sums @ ("f32" | "s32"), left, right], operands) => {
+            return product(names, (shape, sums), [left, right], operands).map(|op| op.map(|op| (op, Together::All)));
         }
         _ => return Ok(None),
     }))
@@ -153,17 +153,26 @@ fn copy_box(names: &Names, how: &[&str], operands: &[Operand]) -> Decoded<Option
     })))
 }
 
-/// A product of a warpgroup: 64 rows, 16 terms, and as many columns as the shape says.
-fn product(names: &Names, shape: &str, types: [&str; 2], operands: &[Operand]) -> Decoded<Option<Op>> {
+/// A product of a warpgroup: 64 rows, 16 terms of halves or 32 of bytes that all have a sign or none, and as many columns as
+/// the shape says.
+fn product(names: &Names, (shape, of): (&str, &str), types: [&str; 2], operands: &[Operand]) -> Decoded<Option<Op>> {
     let [sums, left, right, added, rest @ ..] = operands else { return Ok(None) };
-    let columns = shape.strip_prefix("m64n").and_then(|rest| rest.strip_suffix("k16"));
+    let halves = of == "f32";
+    let shape = shape.strip_prefix("m64n").and_then(|rest| rest.strip_suffix(if halves { "k16" } else { "k32" }));
     let columns =
-        columns.and_then(|columns| columns.parse::<usize>().ok()).filter(|n| n % 8 == 0 && (8..=256).contains(n));
+        shape.and_then(|columns| columns.parse::<usize>().ok()).filter(|n| n % 8 == 0 && (8..=256).contains(n));
     let (Some(columns), [Some(a), Some(b)]) = (columns, types.map(Element::of)) else { return Ok(None) };
     let one = Operand::Number(1);
-    let [scale_left, scale_right, turned @ ..] = rest else { return Ok(None) };
-    let [Operand::Number(rows_by_term), Operand::Number(columns_by_term)] = turned else { return Ok(None) };
-    if a != b || !matches!(a, Element::Half | Element::Brain) || *scale_left != one || *scale_right != one {
+    let by_term = match rest {
+        [scale_left, scale_right, Operand::Number(rows), Operand::Number(columns)]
+            if halves && *scale_left == one && *scale_right == one =>
+        {
+            [*rows == 1, *columns == 1]
+        }
+        [] if !halves => [false, false],
+        _ => return Ok(None),
+    };
+    if a != b || halves != matches!(a, Element::Half | Element::Brain) || !halves && columns > 24 && columns % 16 != 0 {
         return Ok(None);
     }
     let sums = names.words(sums)?;
@@ -172,7 +181,6 @@ fn product(names: &Names, shape: &str, types: [&str; 2], operands: &[Operand]) -
     }
     let tiles = [names.source(left, 64, Width::Exact)?, names.source(right, 64, Width::Exact)?];
     let added = names.source(added, 1, Width::Exact)?;
-    let by_term = [*rows_by_term == 1, *columns_by_term == 1];
     Ok(Some(Op::Product(Product { elements: [a, b], sums, tiles, added, by_term })))
 }
 

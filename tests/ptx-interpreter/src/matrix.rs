@@ -32,7 +32,7 @@ impl Element {
     }
 
     /// How many a word has.
-    fn in_word(self) -> usize {
+    pub(crate) fn in_word(self) -> usize {
         match self {
             Self::Half | Self::Brain => 2,
             Self::Signed | Self::Unsigned => 4,
@@ -84,9 +84,13 @@ pub(crate) fn sum_place(lane: usize, i: usize) -> (usize, usize) {
     (lane / 4 + 8 * (i / 2 % 2), lane % 4 * 2 + i % 2 + i / 4 * 8)
 }
 
-/// A sum of single precision and products, which no manual says how to round: to the nearest number, or towards 0.
-pub(crate) fn sum(start: u64, terms: impl Iterator<Item = f64>, mode: Mode) -> u64 {
-    F32.of(terms.fold(F32.value(start), |sum, term| sum + term), mode)
+/// A sum and products of these elements: of integers it wraps; of single precision no manual says how it is rounded, to the
+/// nearest number, or towards 0.
+pub(crate) fn sum(of: Element, start: u64, terms: impl Iterator<Item = f64>, mode: Mode) -> u64 {
+    match of.format() {
+        Some(_) => F32.of(terms.fold(F32.value(start), |sum, term| sum + term), mode),
+        None => (terms.sum::<f64>() as i64).wrapping_add(start as i64) as u64,
+    }
 }
 
 impl Group<'_> {
@@ -154,10 +158,7 @@ impl Group<'_> {
             let made = |lane: usize| {
                 let (row, column) = sum_place(lane, i);
                 let products = a[row * terms..][..terms].iter().zip(&b[column * terms..][..terms]).map(|(a, b)| a * b);
-                match mma.elements[0].format() {
-                    Some(_) => sum(sums[i][lane], products, mode),
-                    None => (products.sum::<f64>() as i64).wrapping_add(sums[i][lane] as i64) as u64,
-                }
+                sum(mma.elements[0], sums[i][lane], products, mode)
             };
             warp.write(*to, active, &std::array::from_fn(made));
         }

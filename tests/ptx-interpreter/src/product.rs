@@ -11,8 +11,8 @@ use crate::order::{Access, LANES, Who};
 use crate::round::Mode;
 use crate::warp::{Lanes, Warp};
 
-/// Terms of an instruction, and rows of one warp of the four.
-const TERMS: usize = 16;
+/// Bytes of the terms of an instruction, and rows of one warp of the four.
+const TERMS: usize = 32;
 const ROWS: usize = 16;
 
 /// A product as the instruction says it.
@@ -35,6 +35,8 @@ struct Tile {
     leading: u64,
     stride: u64,
     by_term: bool,
+    /// Bytes of an element.
+    size: usize,
 }
 
 /// A product that is on its way.
@@ -43,8 +45,8 @@ struct Pending {
     product: Product,
     added: bool,
     tiles: [Tile; 2],
-    /// What its factors were when it began: rows and columns of the tile, by term.
-    factors: [Vec<u16>; 2],
+    /// What its factors were when it began: the bytes of the terms of each row and column of the tile.
+    factors: [Vec<u8>; 2],
     group: u32,
     line: u32,
 }
@@ -60,21 +62,21 @@ pub(crate) struct Products {
 
 impl Tile {
     /// Reads a descriptor. Of the ways of swizzling that there are one is known here.
-    fn of(descriptor: u64, by_term: bool) -> std::result::Result<Self, String> {
+    fn of(descriptor: u64, by_term: bool, size: usize) -> std::result::Result<Self, String> {
         let field = |at: u32| (descriptor >> at & 0x3FFF) << 4;
         let (way, offset) = (descriptor >> 62, descriptor >> 49 & 7);
         if way != 1 || offset != 0 {
             return Err(format!("a descriptor {descriptor:#x} of another kind than the swizzle by 128 bytes"));
         }
-        Ok(Self { start: field(0), leading: field(16), stride: field(32), by_term })
+        Ok(Self { start: field(0), leading: field(16), stride: field(32), by_term, size })
     }
 
     /// Where an element is: of a row or column, and a term. Bits 4 to 6 of an address are changed by bits 7 to 9.
     fn place(self, along: usize, term: usize) -> u64 {
         let (along, term) = (along as u64, term as u64);
         let plain = match self.by_term {
-            // Lines of 64 terms, eight after each other; the leading offset has no meaning.
-            false => along / 8 * self.stride + along % 8 * 128 + 2 * term,
+            // Lines of 128 bytes of terms, eight after each other; the leading offset has no meaning.
+            false => along / 8 * self.stride + along % 8 * 128 + self.size as u64 * term,
             // Lines of 64 rows or columns, one for each of eight terms.
             true => along / 64 * self.leading + along % 64 * 2 + term / 8 * self.stride + term % 8 * 128,
         };
@@ -96,15 +98,14 @@ impl Products {
 
 impl Group<'_> {
     /// Reads a factor as the device does, past what threads wrote but did not say.
-    fn factor(&mut self, warp: &Warp, tile: Tile, along: std::ops::Range<usize>, line: u32) -> Result<Vec<u16>> {
+    fn factor(&mut self, warp: &Warp, tile: Tile, along: std::ops::Range<usize>, line: u32) -> Result<Vec<u8>> {
         let mut all = Vec::with_capacity(along.len() * TERMS);
         let Self { shared, order, .. } = &mut *self;
         let who = Who { order, thread: warp.number as u32 * LANES, line };
         for n in along {
-            for term in 0..TERMS {
+            for term in 0..TERMS / tile.size {
                 let at = tile.place(n, term);
-                let bytes = shared.read(at, 2, &who, Access::Read)?;
-                all.push(u16::from_le_bytes([bytes[0], bytes[1]]));
+                all.extend(shared.read(at, tile.size, &who, Access::Read)?);
                 if let Some(made) = shared.writer(at).filter(|made| !who.order.is_shown(made)) {
                     let (thread, line) = (made.thread, made.line);
                     let what = "without a fence to the asynchronous proxy behind it";
@@ -115,7 +116,7 @@ impl Group<'_> {
         Ok(all)
     }
 
-    fn factors(&mut self, warp: &Warp, tiles: [Tile; 2], columns: usize, line: u32) -> Result<[Vec<u16>; 2]> {
+    fn factors(&mut self, warp: &Warp, tiles: [Tile; 2], columns: usize, line: u32) -> Result<[Vec<u8>; 2]> {
         let rows = warp.number % 4 * ROWS;
         Ok([self.factor(warp, tiles[0], rows..rows + ROWS, line)?, self.factor(warp, tiles[1], 0..columns, line)?])
     }
@@ -132,7 +133,7 @@ impl Group<'_> {
         };
         let [left, right] = product.tiles.map(one);
         let (descriptors, added) = ([left?, right?], one(product.added)? == 1);
-        let tile = |n: usize| Tile::of(descriptors[n], product.by_term[n]);
+        let tile = |n: usize| Tile::of(descriptors[n], product.by_term[n], 4 / product.elements[n].in_word());
         let tiles = match (tile(0), tile(1)) {
             (Ok(left), Ok(right)) => [left, right],
             (Err(what), _) | (_, Err(what)) => return wrong(0, what),
@@ -167,14 +168,18 @@ impl Group<'_> {
 fn finish(warp: &mut Warp, pending: &Pending, mode: Mode) {
     let [left, right] = [0, 1].map(|n| {
         let element = pending.product.elements[n];
-        pending.factors[n].iter().map(|bits| element.value((*bits).into())).collect::<Vec<f64>>()
+        let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
+        let elements = pending.factors[n].chunks_exact(4 / element.in_word());
+        elements.map(|bytes| element.value(bits(bytes))).collect::<Vec<f64>>()
     });
+    let of = pending.product.elements[0];
+    let terms = TERMS / (4 / of.in_word());
     for (i, to) in pending.product.sums.iter().enumerate() {
         let before = warp.value(Source::Register(to.number));
         let made: Lanes = std::array::from_fn(|lane| {
             let (row, column) = sum_place(lane, i);
-            let factors = left[row * TERMS..][..TERMS].iter().zip(&right[column * TERMS..][..TERMS]);
-            sum(if pending.added { before[lane] } else { 0 }, factors.map(|(a, b)| a * b), mode)
+            let factors = left[row * terms..][..terms].iter().zip(&right[column * terms..][..terms]);
+            sum(of, if pending.added { before[lane] } else { 0 }, factors.map(|(a, b)| a * b), mode)
         });
         warp.finish(*to, &made);
     }
@@ -186,12 +191,14 @@ mod tests {
 
     #[test]
     fn tiles_lie_as_the_swizzle_says() {
-        let lines = Tile::of(1 << 62 | 64 << 32 | 1 << 16 | 0x40, false).expect("a descriptor");
+        let lines = Tile::of(1 << 62 | 64 << 32 | 1 << 16 | 0x40, false, 2).expect("a descriptor");
         // The second line of the second eight, its ninth term: the second chunk of 16 bytes is the first one there.
         assert_eq!(lines.place(9, 8), 0x400 + 1024 + 128);
-        let turned = Tile::of(1 << 62 | 64 << 32 | 512 << 16 | 0x40, true).expect("a descriptor");
+        let bytes = Tile::of(1 << 62 | 64 << 32 | 1 << 16 | 0x40, false, 1).expect("a descriptor");
+        assert_eq!(bytes.place(9, 16), 0x400 + 1024 + 128);
+        let turned = Tile::of(1 << 62 | 64 << 32 | 512 << 16 | 0x40, true, 2).expect("a descriptor");
         assert_eq!(turned.place(64, 0), 0x400 + 8192);
         assert_eq!(turned.place(8, 9), 0x400 + 1024 + 128);
-        assert!(Tile::of(64 << 32, false).is_err());
+        assert!(Tile::of(64 << 32, false, 2).is_err());
     }
 }
