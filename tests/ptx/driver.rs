@@ -2,6 +2,7 @@
 //! that the runtime finds when it opens the driver.
 #![allow(unsafe_code, reason = "a driver is called as its interface says, with addresses and lengths")]
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::process::Command;
@@ -18,13 +19,15 @@ const FAULT: c_int = 719;
 struct State {
     device: Device,
     faults: Vec<String>,
+    /// The opcodes of all kernels that ran.
+    opcodes: BTreeSet<String>,
 }
 
 fn state() -> MutexGuard<'static, State> {
     static STATE: OnceLock<Mutex<State>> = OnceLock::new();
     let state = STATE.get_or_init(|| {
         let seed = std::env::var("TENFOLD_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-        Mutex::new(State { device: Device::new(seed), faults: Vec::new() })
+        Mutex::new(State { device: Device::new(seed), faults: Vec::new(), opcodes: BTreeSet::new() })
     });
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -32,6 +35,11 @@ fn state() -> MutexGuard<'static, State> {
 /// What kernels did that they must not, since this was asked last.
 pub(crate) fn faults() -> String {
     std::mem::take(&mut state().faults).join("\n")
+}
+
+/// Whether a kernel ran that has an instruction with this in its opcode.
+pub(crate) fn ran(part: &str) -> bool {
+    state().opcodes.iter().any(|known| known.contains(part))
 }
 
 /// The code for what went wrong.
@@ -116,6 +124,7 @@ unsafe extern "C" fn launch(
     // SAFETY: the driver gives three numbers each.
     let (grid, block) = unsafe { (*grid, *block) };
     let mut state = state();
+    state.opcodes.extend(kernel.opcodes().map(str::to_string));
     let done = state.device.launch(kernel, grid, block, shared, &params).map_err(|fault| fault.to_string());
     code(done, &mut state)
 }

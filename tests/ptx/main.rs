@@ -4,6 +4,9 @@
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/case.rs"]
 mod case;
+#[allow(dead_code, reason = "the suite of shaders uses more of it")]
+#[path = "../vulkan/cells.rs"]
+mod cells;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/data.rs"]
 mod data;

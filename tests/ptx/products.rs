@@ -7,6 +7,7 @@ use tenfold_ir::op::{Activation, BinaryOp, ElementOp, UnaryOp};
 use tenfold_ir::relax::{ConvLayout, Op, ValueId, Window};
 
 use crate::case::{Case, Make, fixed};
+use crate::driver;
 use crate::run::{self, CHIPS, Job};
 
 /// A product of so many rows, terms and columns, of factors that lie in memory along the other axis where `turned` says so.
@@ -68,11 +69,11 @@ fn jobs(cases: Vec<Case>, chips: &[Device], multiprocessors: &str) -> Vec<Job> {
     pairs.map(set).collect()
 }
 
-/// Runs all, none of which is refused.
-fn run(jobs: &[Job]) {
-    if let Some(outcome) = run::all(jobs) {
-        assert_eq!(outcome.ran, jobs.len(), "{:#?}", outcome.refused);
-    }
+/// Runs all, none of which is refused, in kernels with such instructions.
+fn run(jobs: &[Job], opcodes: &[&str]) {
+    let Some(outcome) = run::all(jobs) else { return };
+    assert_eq!(outcome.ran, jobs.len(), "{:#?}", outcome.refused);
+    opcodes.iter().for_each(|opcode| assert!(driver::ran(opcode), "no kernel has `{opcode}`"));
 }
 
 const STRAIGHT: [bool; 2] = [false, false];
@@ -89,9 +90,9 @@ fn warps_multiply_halves() {
         fused(DType::F16, 19),
         convolution(DType::F16),
     ];
-    run(&jobs(small, &CHIPS, "0"));
+    run(&jobs(small, &CHIPS, "0"), &["ldmatrix.", "cp.async.cg.", "mma.sync.aligned.m16n8k16.row.col.f32.bf16."]);
     let large = vec![product(brain, [136, 96, 200], STRAIGHT), product(half, [130, 72, 136], [true, false])];
-    run(&jobs(large, &[Device::Sm80], "1"));
+    run(&jobs(large, &[Device::Sm80], "1"), &["mma.sync.aligned.m16n8k16.row.col.f32.f16."]);
 }
 
 /// A ring of stages that comes round, in every order of the factors, both tiles; rows of two axes, and a batch.
@@ -106,7 +107,10 @@ fn warpgroups_multiply_halves() {
         of_axes(DType::F16, &[3, 26, 200], &[200, 104]),
         of_axes(DType::BF16, &[2, 72, 64], &[2, 64, 104]),
     ];
-    run(&jobs(cases, &[Device::Sm90a], "1"));
+    run(
+        &jobs(cases, &[Device::Sm90a], "1"),
+        &["m64n256k16.f32.f16", "m64n128k16.f32.bf16", "cp.async.bulk.tensor.2d."],
+    );
 }
 
 /// Both factors in lines of terms, which tensor copies bring.
@@ -116,7 +120,7 @@ fn warpgroups_multiply_bytes() {
         product([DType::I8; 2], [72, 656, 104], [false, true]),
         product([DType::U8; 2], [136, 272, 200], [false, true]),
     ];
-    run(&jobs(cases, &[Device::Sm90a], "1"));
+    run(&jobs(cases, &[Device::Sm90a], "1"), &["k32.s32.s8.s8", "k32.s32.u8.u8"]);
 }
 
 #[test]
@@ -129,5 +133,5 @@ fn warps_multiply_bytes() {
         // Four terms at once, by words.
         product([DType::I8, DType::U8], [12, 30, 33], STRAIGHT),
     ];
-    run(&jobs(cases, &CHIPS, "0"));
+    run(&jobs(cases, &CHIPS, "0"), &["mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.", "dp4a."]);
 }

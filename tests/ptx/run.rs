@@ -11,7 +11,7 @@ use tenfold_llvm::{Env, LlvmBackend, Rung, find, load};
 use tenfold_tests::tools;
 
 use crate::case::Case;
-use crate::{driver, interpret, program};
+use crate::{cells, driver, interpret, program};
 
 /// The chips that there is PTX for.
 pub(crate) const CHIPS: [Device; 2] = [Device::Sm80, Device::Sm90a];
@@ -62,7 +62,7 @@ pub(crate) struct Outcome {
 /// Calls a case on a device of its own, since a fault leaves a device of no use.
 fn call(job: &Job, backend: &LlvmBackend) -> Result<Option<String>, String> {
     let start = Instant::now();
-    let case = interpret::prepare_briefly(job.case.clone(), &job.context, job.large)?;
+    let case = interpret::prepare_briefly(cells::packed(&job.case), &job.context, job.large)?;
     let prepared = start.elapsed();
     let index = usize::from(job.chip == Device::Sm90a);
     let gpu = Cuda::open(index).map_err(|why| why.to_string())?;

@@ -183,6 +183,11 @@ impl Kernel {
         &self.name
     }
 
+    /// The opcodes of its instructions.
+    pub fn opcodes(&self) -> impl Iterator<Item = &str> {
+        self.opcodes.iter().map(String::as_str)
+    }
+
     /// How many bytes each parameter has.
     #[must_use]
     pub fn params(&self) -> Vec<usize> {
