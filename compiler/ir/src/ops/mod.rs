@@ -244,6 +244,8 @@ static ELSEWHERE: &[(&str, &str)] = &[
     ("pixel_shuffle", "depth_to_space"),
     ("pixel_unshuffle", "space_to_depth"),
     ("pow", "power"),
+    ("powf", "power"),
+    ("powi", "power"),
     ("ravel", "reshape"),
     ("reduce_max", "max"),
     ("reduce_mean", "mean"),
