@@ -1,6 +1,6 @@
 //! What the commands do.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use tenfold_core::pass::{self, PassContext};
 use tenfold_core::{Backend, Device, PIPELINE, Target};
@@ -13,14 +13,14 @@ use crate::file::{File, difference};
 use crate::native::runnable::{Level, Levels};
 use crate::{interpret, native};
 
-/// The lines that a file's command gives.
-pub(crate) fn run(file: &File) -> Result<Vec<String>, String> {
+/// The lines that a file's command gives; what back ends make of it lies in `folder`.
+pub(crate) fn run(file: &File, folder: &Path) -> Result<Vec<String>, String> {
     let words: Vec<&str> = file.command.iter().map(String::as_str).collect();
     match &words[..] {
         ["roundtrip"] => roundtrip(file),
         ["verify"] => Ok(errors(&file.module)),
         ["pass", names @ ..] => passes(file, &names.join(",")),
-        ["run"] => call(file),
+        ["run"] => call(file, folder),
         ["eval"] => Ok(outcome(&file.module, file).unwrap_or_else(|e| vec![format!("error: {e}")])),
         ["race"] => match outcome(&file.module, file) {
             Err(e) if e.contains("a race on") => Ok(vec![format!("error: {e}")]),
@@ -117,12 +117,13 @@ fn line(dtype: DType, cells: &[Option<Bounded>]) -> String {
 }
 
 /// What the function leaves, by the interpreter; every back end must agree.
-fn call(file: &File) -> Result<Vec<String>, String> {
-    let (levels, backends) = (Levels::here(), native::backends());
+fn call(file: &File, folder: &Path) -> Result<Vec<String>, String> {
+    let (levels, backends) = (Levels::here(), native::backends_in(folder.join("c")));
     // Files take the levels above the baseline in turn, by what stands in them.
     let turn = file.source.bytes().map(usize::from).sum();
     let above = levels.of_case(turn).into_iter().filter(|level| !level.is_baseline());
-    let at = |level: &Level| call_at(file, &levels, level, &backends).map_err(|e| format!("{}: {e}", level.name));
+    let at =
+        |level: &Level| call_at(file, (&levels, level), &backends, folder).map_err(|e| format!("{}: {e}", level.name));
     // What floats give may differ from level to level in its last bits: it is compared with the interpreter alone.
     let lines = at(levels.baseline())?;
     above.map(at).collect::<Result<Vec<_>, String>>()?;
@@ -130,7 +131,12 @@ fn call(file: &File) -> Result<Vec<String>, String> {
 }
 
 /// The same for one level.
-fn call_at(file: &File, levels: &Levels, level: &Level, backends: &[Box<dyn Backend>]) -> Result<Vec<String>, String> {
+fn call_at(
+    file: &File,
+    (levels, level): (&Levels, &Level),
+    backends: &[Box<dyn Backend>],
+    folder: &Path,
+) -> Result<Vec<String>, String> {
     let syms: Vec<(Sym, i64)> = file.syms.iter().map(|(n, v)| (Sym::new(n), *v)).collect();
     let given: Vec<Given> = file.inputs.iter().map(|i| Given { cells: i.cells.clone(), strides: Vec::new() }).collect();
     let name = file.module.entry.clone();
@@ -142,7 +148,7 @@ fn call_at(file: &File, levels: &Levels, level: &Level, backends: &[Box<dyn Back
         Some(Function::Prim(_)) => interpret::prepare_prim(file.module.clone(), &syms, given, &level.target)?,
         None => return Err("there is no function".into()),
     };
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("filetests").join(&prepared.name).join(level.name);
+    let folder = folder.join(&prepared.name).join(level.name);
     for backend in backends.iter().filter(|backend| level.is_baseline() || backend.name() == "llvm") {
         let folder = folder.join(backend.name());
         let errors = native::compare(std::slice::from_ref(&prepared), &**backend, &level.target, &folder);

@@ -49,6 +49,7 @@ mod spirv;
 mod validators;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Every file below a folder of one topic: `relax/<topic>/*.relax`, `tir/<topic>/*.tir`, `schedule/<primitive>/*.tir`.
 fn files() -> Vec<PathBuf> {
@@ -71,27 +72,47 @@ fn sorted(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
+/// What is wrong with a file; `folder` is for what back ends make of it.
+fn wrong(path: &Path, bless: bool, folder: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).expect("the file can be read");
+    let name = path.strip_prefix(tenfold_tests::tools::root()).unwrap_or(path).display().to_string();
+    match file::File::read(&text).and_then(|file| command::run(&file, folder).map(|found| (file, found))) {
+        Err(e) => Some(format!("{name}: {e}")),
+        Ok((file, found)) if found == file.expected => None,
+        Ok((file, found)) if bless => {
+            std::fs::write(path, file.blessed(&found)).expect("the file can be written");
+            None
+        }
+        Ok((file, found)) => Some(format!("{name}: {}", file::difference(&file.expected, &found))),
+    }
+}
+
+/// Each file, on as many threads as there are processors, which have a folder each.
 #[test]
 fn every_file() {
     let bless = std::env::var_os("TENFOLD_BLESS").is_some_and(|v| v == "1");
-    let mut errors = Vec::new();
-    let files = files();
-    for path in &files {
-        let text = std::fs::read_to_string(path).expect("the file can be read");
-        let name = path.strip_prefix(tenfold_tests::tools::root()).unwrap_or(path).display().to_string();
-        let outcome = file::File::read(&text).and_then(|file| command::run(&file).map(|found| (file, found)));
-        match outcome {
-            Err(e) => errors.push(format!("{name}: {e}")),
-            Ok((file, found)) if found != file.expected => {
-                if bless {
-                    std::fs::write(path, file.blessed(&found)).expect("the file can be written");
-                } else {
-                    errors.push(format!("{name}: {}", file::difference(&file.expected, &found)));
-                }
-            }
-            Ok(_) => {}
+    let (files, next) = (files(), AtomicUsize::new(0));
+    let worker = |n: usize| {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("filetests/{n}"));
+        let mut errors = Vec::new();
+        while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            errors.extend(wrong(path, bless, &folder));
         }
-    }
+        errors
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let mut errors: Vec<String> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads)
+            .map(|n| {
+                scope.spawn({
+                    let worker = &worker;
+                    move || worker(n)
+                })
+            })
+            .collect();
+        handles.into_iter().flat_map(|handle| handle.join().expect("no file panics")).collect()
+    });
+    errors.sort();
     assert!(errors.is_empty(), "{} of {} files\n{}", errors.len(), files.len(), errors.join("\n"));
     assert!(files.len() >= 400, "only {} files were found", files.len());
 }
