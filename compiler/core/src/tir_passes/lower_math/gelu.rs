@@ -1,6 +1,6 @@
 //! x Φ(x), as it is written: x (1 + erf(x / √2)) / 2. By its parts it takes an error function, of which only what 1 leaves
-//! of it counts; as a whole it is one power of two, and what is left of negative numbers is nearer to the exact value than
-//! by the parts, where 1 cancels most of it.
+//! of it counts; as a whole it is one power of two, or a short polynomial whose coefficients are looked up, and what is left
+//! of negative numbers is nearer to the exact value than by the parts, where 1 cancels most of it.
 
 use tenfold_ir::op::CmpOp::{Gt, Lt};
 use tenfold_ir::op::{BinaryOp, UnaryOp};
@@ -152,7 +152,7 @@ pub(super) fn expand(b: &mut Builder, id: ExprId, tables: Tables) -> ExprId {
     }
 }
 
-/// Φ(-|x|) is a power of two, and Φ(x) that or what is left of 1; nothing is left of the one from [`MOST`] on, whatever the
+/// Of Φ(-|x|), Φ(x) is that or what is left of 1; nothing is left of the one from [`MOST`] on, whatever the
 /// polynomial says there, so that the ends are those of the parts.
 fn of_single(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let (size, zero) = (k.abs(x), k.c(0.0));
