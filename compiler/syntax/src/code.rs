@@ -241,7 +241,7 @@ codes! {
         "`weights <= …` bounds the bytes of the constants that are linked into the program. The table lists the largest."
     "T0603" StackBudget
         "the stack is larger than the budget"
-        "`stack <= …` bounds the deepest use of the stack. The C back end cannot tell it; LLVM can."
+        "`stack <= …` bounds the deepest use of the stack. The C back end cannot tell it; LLVM can. The table has the frames along the deepest chain of calls, and what is left to the linker below them ([embedded.md](embedded.md#the-stack))."
     "T0604" Target
         "the target cannot do this"
         "The machine that is compiled for lacks something that the function asks for."
