@@ -97,6 +97,29 @@ int cuModuleGetFunction(handle *function, handle module, const char *name) {
     snprintf(entry, sizeof entry, ".visible .entry %s(", name);
     return (*function = strstr(module, entry)) ? 0 : 500;
 }
+/* How many bytes of memory that is there lie from an address on. */
+static size_t left_from(address at) {
+    for (int n = 0; n < 1024; n++)
+        if (memory[n].at && at >= memory[n].at && at < memory[n].at + memory[n].bytes + !memory[n].bytes)
+            return memory[n].at + memory[n].bytes - at;
+    return 0;
+}
+
+/* A tensor whose last line begins in memory that is there. */
+int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *at, const uint64_t *extents, const uint64_t *strides,
+                           const unsigned *boxes, const unsigned *steps, int interleave, int swizzle, int promotion, int outside) {
+    uint64_t last = 0;
+    if ((uintptr_t)map % 64 || (uintptr_t)at % 16 || rank < 2 || rank > 5 || type != 9) return 1;
+    if (interleave || swizzle != 3 || promotion < 0 || promotion > 3 || outside) return 1;
+    for (unsigned n = 0; n < rank; n++)
+        if (!boxes[n] || boxes[n] > 256 || steps[n] != 1) return 1;
+    for (unsigned n = 1; n < rank; n++) {
+        if (strides[n - 1] % 16) return 1;
+        last += (extents[n] - 1) * strides[n - 1];
+    }
+    return left_from((address)(uintptr_t)at) <= last;
+}
+
 /* The shared memory beyond 48 KB that the last function which asked for some is allowed. */
 static handle granted_to;
 static unsigned granted;
@@ -125,10 +148,7 @@ int cuLaunchKernel(char *function, unsigned gx, unsigned gy, unsigned gz, unsign
         }
         /* A buffer lies in memory that is there, and what is left of that is what the kernel may touch. */
         address buffer = *(address *)given[args];
-        size_t left = 0;
-        for (int n = 0; n < 1024; n++)
-            if (memory[n].at && buffer >= memory[n].at && buffer < memory[n].at + memory[n].bytes + !memory[n].bytes)
-                left = memory[n].at + memory[n].bytes - buffer;
+        size_t left = left_from(buffer);
         if (!left || buffer % 16) return fclose(log), 700;
         fprintf(log, " %zu", left);
     }
