@@ -4,10 +4,12 @@
 //! `sh tests/gpu.sh` runs all that a machine with a GPU of NVIDIA's can say.
 
 mod assemble;
+mod attentions;
 mod called;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/case.rs"]
 mod case;
+mod chips;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/data.rs"]
 mod data;
@@ -42,33 +44,7 @@ mod shape;
 mod state;
 
 use case::Case;
-use tenfold_core::Device;
-use tenfold_core::pass::PassContext;
-use tenfold_llvm::{Env, LlvmBackend, Rung, find, load};
-use tenfold_tests::tools;
-
-/// The chips that there is PTX for.
-const CHIPS: [Device; 2] = [Device::Sm80, Device::Sm90a];
-
-/// What writes PTX, if it is here.
-fn backend() -> Option<LlvmBackend> {
-    let found = find(&Env::from_process());
-    if found.rung == Rung::None {
-        let off = std::env::var_os("TENFOLD_LLVM").is_some_and(|value| value == "none");
-        if !off {
-            tools::skip("LLVM", "rustup's toolchains ship it");
-        }
-        return None;
-    }
-    Some(LlvmBackend::new(load(&found).unwrap_or_else(|error| panic!("{error}")), &found))
-}
-
-/// The settings under which a function is compiled for a device.
-fn context(device: Device) -> PassContext {
-    let mut context = PassContext::new(device.target());
-    context.set_text("NarrowDataType.everywhere", "true").expect("a setting");
-    context
-}
+use chips::{CHIPS, backend, context};
 
 /// Every so manieth case of each family of the suite, all with `TENFOLD_ALL=1`; of one with `TENFOLD_FAMILY=gather`.
 fn cases(few: usize) -> Vec<Case> {

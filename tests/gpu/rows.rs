@@ -7,6 +7,7 @@ use tenfold_ir::relax::Op;
 use tenfold_ir::tir::FuncKind;
 
 use crate::assemble::in_registers;
+use crate::attentions::{attended, of_keys};
 use crate::case::{Case, Make, fixed};
 use crate::interpret;
 
@@ -46,9 +47,7 @@ fn attention(dtype: DType, keys: i64) -> Case {
     let [k, v] = [8, 24].map(|depth| m.input(dtype, &fixed(&[2, keys, depth])));
     let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
     let scores = m.emit(Op::MatMul, &[q, turned]);
-    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
-    let y = m.emit(Op::MatMul, &[weights, v]);
-    m.done(&[y])
+    attended(m, scores, v)
 }
 
 #[test]
@@ -74,24 +73,24 @@ fn masked(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case 
     let mask = m.input(dtype, &[n, keys.into()]);
     let scores = m.emit(Op::MatMul, &[q, k]);
     let scores = m.element(ElementOp::Binary(BinaryOp::Add), &[scores, mask]);
-    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
-    let y = m.emit(Op::MatMul, &[weights, v]);
-    m.done(&[y])
+    attended(m, scores, v)
 }
 
-/// That each is one kernel, whose results stay in registers and whose PTX has an instruction in it.
-fn one_kernel_each(cases: Vec<Case>, instruction: &str) {
+/// That each is so many kernels, whose results stay in registers and whose PTX has an instruction in it.
+fn kernels_of_each(cases: Vec<Case>, count: usize, instruction: &str) {
     let backend = crate::backend();
     for (n, case) in cases.into_iter().enumerate() {
         let device = crate::CHIPS[n % 2];
         let made = interpret::prepare_with(case, &crate::context(device));
         let case = made.unwrap_or_else(|why| panic!("{device}: {why}"));
         let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
-        assert_eq!(kernels.len(), 1, "{} for {device}", case.name);
+        assert_eq!(kernels.len(), count, "{} for {device}", case.name);
         let Some(backend) = &backend else { continue };
-        let (_, text) = program::kernel(&case.module, kernels[0], device, backend).expect("PTX");
-        assert!(text.contains(instruction), "{} for {device}: no `{instruction}`\n{text}", case.name);
-        in_registers(&case.name, device, &text);
+        for kernel in kernels {
+            let (_, text) = program::kernel(&case.module, kernel, device, backend).expect("PTX");
+            assert!(text.contains(instruction), "{} for {device}: no `{instruction}`\n{text}", case.name);
+            in_registers(&case.name, device, &text);
+        }
     }
 }
 
@@ -104,63 +103,26 @@ fn attention_is_one_kernel() {
         masked(DType::F32, 0, [40, 64, 64]),
         masked(DType::F32, 20, [33, 128, 128]),
     ];
-    one_kernel_each(cases, "fma.rn");
+    kernels_of_each(cases, 1, "fma.rn");
 }
 
 /// Attentions of halves whose lengths warps multiply.
 #[test]
 fn attention_of_halves_is_one_kernel() {
-    let cases = vec![rows_of_keys(DType::F16, 37, [70, 32, 48]), rows_of_keys(DType::BF16, 80, [40, 64, 64])];
-    one_kernel_each(cases, "mma.sync");
-}
-
-/// Few queries, of as many keys as a dim says.
-fn growing(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
-    let mut m = Make::new(&format!("growing_{}_{queries}_{keys}_{depth}", dtype.name()));
-    let n = m.dim("K", keys, 1, 1);
-    let q = m.input(dtype, &fixed(&[2, queries, depth]));
-    let [k, v] = [depth, columns].map(|length| m.input(dtype, &[2.into(), n.clone(), length.into()]));
-    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
-    let scores = m.emit(Op::MatMul, &[q, turned]);
-    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
-    let y = m.emit(Op::MatMul, &[weights, v]);
-    m.done(&[y])
+    let cases = vec![of_keys(DType::F16, 37, [70, 32, 48], false), of_keys(DType::BF16, 80, [40, 64, 64], false)];
+    kernels_of_each(cases, 1, "mma.sync");
 }
 
 /// Few queries have their keys in parts, of which a second kernel makes one result.
 #[test]
 fn attention_of_few_queries_goes_in_parts() {
-    let backend = crate::backend();
-    let cases = [
-        rows_of_keys(DType::F16, 5, [150, 32, 48]),
-        rows_of_keys(DType::F32, 1, [100, 40, 24]),
-        growing(DType::F32, 3, [300, 24, 40]),
-        growing(DType::BF16, 1, [530, 16, 32]),
+    let cases = vec![
+        of_keys(DType::F16, 5, [150, 32, 48], false),
+        of_keys(DType::F32, 1, [100, 40, 24], false),
+        of_keys(DType::F32, 3, [300, 24, 40], true),
+        of_keys(DType::BF16, 1, [530, 16, 32], true),
     ];
-    for (n, case) in cases.into_iter().enumerate() {
-        let device = crate::CHIPS[n % 2];
-        let made = interpret::prepare_with(case, &crate::context(device));
-        let case = made.unwrap_or_else(|why| panic!("{device}: {why}"));
-        let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
-        assert_eq!(kernels.len(), 2, "{} for {device}", case.name);
-        let Some(backend) = &backend else { continue };
-        for kernel in kernels {
-            let (_, text) = program::kernel(&case.module, kernel, device, backend).expect("PTX");
-            in_registers(&case.name, device, &text);
-        }
-    }
-}
-
-/// Heads whose keys lie in rows, as values do.
-fn rows_of_keys(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
-    let mut m = Make::new(&format!("keys_{}_{queries}_{keys}_{depth}", dtype.name()));
-    let q = m.input(dtype, &fixed(&[2, queries, depth]));
-    let [k, v] = [depth, columns].map(|length| m.input(dtype, &fixed(&[2, keys, length])));
-    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
-    let scores = m.emit(Op::MatMul, &[q, turned]);
-    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
-    let y = m.emit(Op::MatMul, &[weights, v]);
-    m.done(&[y])
+    kernels_of_each(cases, 2, "fma.rn");
 }
 
 /// Every thread's turn between barriers, every exchange in a warp, and that no two threads race.

@@ -1,12 +1,16 @@
 //! PTX that runs, without a GPU: the runtime calls the driver of CUDA as a user's program does, and the driver's device is
 //! the interpreter of PTX. What comes out is what the interpreter of tir admits.
 
+#[path = "../gpu/attentions.rs"]
+mod attentions;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/case.rs"]
 mod case;
 #[allow(dead_code, reason = "the suite of shaders uses more of it")]
 #[path = "../vulkan/cells.rs"]
 mod cells;
+#[path = "../gpu/chips.rs"]
+mod chips;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/data.rs"]
 mod data;

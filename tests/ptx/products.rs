@@ -7,8 +7,9 @@ use tenfold_ir::op::{Activation, BinaryOp, ElementOp, UnaryOp};
 use tenfold_ir::relax::{ConvLayout, Op, ValueId, Window};
 
 use crate::case::{Case, Make, fixed};
+use crate::chips::CHIPS;
 use crate::driver;
-use crate::run::{self, CHIPS, Job};
+use crate::run::{self, Job};
 
 /// A product of so many rows, terms and columns, of factors that lie in memory along the other axis where `turned` says so.
 fn product(dtypes: [DType; 2], [rows, terms, columns]: [i64; 3], turned: [bool; 2]) -> Case {

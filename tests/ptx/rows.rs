@@ -5,6 +5,7 @@ use tenfold_ir::DType;
 use tenfold_ir::op::{BinaryOp, ElementOp, Real, ReduceOp, UnaryOp};
 use tenfold_ir::relax::Op;
 
+use crate::attentions::{attended, of_keys};
 use crate::case::{Case, Make, fixed};
 use crate::run::{self, Job};
 
@@ -37,22 +38,7 @@ fn attention(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3], maske
         let mask = m.input(dtype, &[n, keys.into()]);
         scores = m.element(ElementOp::Binary(BinaryOp::Add), &[scores, mask]);
     }
-    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
-    let y = m.emit(Op::MatMul, &[weights, v]);
-    m.done(&[y])
-}
-
-/// Few queries, of as many keys as a dim says where `dims` does: keys go in parts.
-fn few(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3], dims: bool) -> Case {
-    let mut m = Make::new(&format!("few_{}_{queries}_{keys}_{depth}_{dims}", dtype.name()));
-    let n = if dims { m.dim("K", keys, 1, 1) } else { keys.into() };
-    let q = m.input(dtype, &fixed(&[2, queries, depth]));
-    let [k, v] = [depth, columns].map(|length| m.input(dtype, &[2.into(), n.clone(), length.into()]));
-    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
-    let scores = m.emit(Op::MatMul, &[q, turned]);
-    let weights = m.emit(Op::Softmax { axis: 2, log: false }, &[scores]);
-    let y = m.emit(Op::MatMul, &[weights, v]);
-    m.done(&[y])
+    attended(m, scores, v)
 }
 
 fn run(cases: Vec<(Case, Device)>) {
@@ -100,10 +86,10 @@ fn attention_is_one_kernel() {
 #[test]
 fn attention_of_few_queries_goes_in_parts() {
     run(vec![
-        (few(DType::F16, 5, [150, 32, 48], false), Device::Sm80),
-        (few(DType::F32, 1, [100, 40, 24], false), Device::Sm90a),
-        (few(DType::F32, 3, [300, 24, 40], true), Device::Sm80),
-        (few(DType::BF16, 1, [1030, 128, 64], true), Device::Sm90a),
-        (few(DType::F32, 17, [200, 24, 40], false), Device::Sm90a),
+        (of_keys(DType::F16, 5, [150, 32, 48], false), Device::Sm80),
+        (of_keys(DType::F32, 1, [100, 40, 24], false), Device::Sm90a),
+        (of_keys(DType::F32, 3, [300, 24, 40], true), Device::Sm80),
+        (of_keys(DType::BF16, 1, [1030, 128, 64], true), Device::Sm90a),
+        (of_keys(DType::F32, 17, [200, 24, 40], false), Device::Sm90a),
     ]);
 }

@@ -1,8 +1,9 @@
 //! The suite of operators: some cases of each family, in turn for both chips. `TENFOLD_ALL=1` takes all for both,
 //! `TENFOLD_FAMILY=gather` those of one family.
 
+use crate::chips::CHIPS;
 use crate::families::FAMILIES;
-use crate::run::{self, CHIPS, Job};
+use crate::run::{self, Job};
 
 /// Of how many cases one is taken.
 const FEW: usize = 24;
