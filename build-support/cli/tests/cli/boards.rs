@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use crate::firmware::{has_tools, root};
 use crate::library::without_llvm;
@@ -157,12 +158,12 @@ const M55: Board = Board {
     ],
 };
 
-/// The library of a crate with a function per model, for a target.
-pub(crate) fn models(folder: &str, target: &str) -> Package {
+/// The library of a crate with a function for each of some models, for a board, with what a linker needs beside it.
+fn library<'a>(name: &str, board: &Board, models: impl Iterator<Item = &'a Model>) -> Package {
     let mut text = String::from("use tenfold::prelude::*;\n");
-    let package = Package::new(folder, "").env("TENFOLD_TARGET", target);
+    let package = Package::new(&format!("tiny-{name}"), "").env("TENFOLD_TARGET", board.target);
     package.write("Cargo.toml", &crate::package::manifest("tiny"));
-    for Model { name, shapes: [input, result], .. } in &MODELS {
+    for Model { name, shapes: [input, result], .. } in models {
         let file = format!("tests/tflite/models/{name}.tflite");
         fs::copy(root().join(file), package.path(&format!("{name}.tflite"))).expect("the model");
         text += &format!("#[tensor_fn(tflite = \"{name}.tflite\")]\n");
@@ -171,12 +172,6 @@ pub(crate) fn models(folder: &str, target: &str) -> Package {
     package.write("src/lib.rs", &text);
     let outcome = package.run("lib --output made");
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
-    package
-}
-
-/// The library, with what a linker needs beside it.
-fn library(name: &str, board: &Board) -> Package {
-    let package = models(&format!("tiny-{name}"), board.target);
     // more than this test's other firmware has, as the board does
     let mut script = fs::read_to_string(root().join("tests/firmware/mps2.ld")).expect("the linker script");
     for (at, bytes) in ["256K", "32K"].iter().enumerate() {
@@ -184,6 +179,16 @@ fn library(name: &str, board: &Board) -> Package {
     }
     package.write("made/board.ld", &script);
     package
+}
+
+/// Boards whose library has every model.
+const WHOLE: [(&str, &Board); 3] = [("m4f", &M4F), ("m7", &M7), ("m55", &M55)];
+
+/// The library of one of these, which is built once for all tests.
+pub(crate) fn whole(name: &str) -> &'static Package {
+    static LIBRARIES: [OnceLock<Package>; WHOLE.len()] = [const { OnceLock::new() }; WHOLE.len()];
+    let (at, (name, board)) = WHOLE.iter().enumerate().find(|(_, board)| board.0 == name).expect("a board");
+    LIBRARIES[at].get_or_init(|| library(name, board, MODELS.iter()))
 }
 
 /// A number that the header says of a model.
@@ -230,19 +235,22 @@ fn measured(package: &Package, board: &Board, model: &Model, runs: usize, worksp
     numbers
 }
 
-fn check(name: &str, board: &Board) {
-    if !has_tools() {
-        return;
-    }
+/// Whether the tests can run; a line says why not.
+pub(crate) fn can_run() -> bool {
     if without_llvm() {
-        return println!("left out: `TENFOLD_LLVM=none`, and boards are targets of LLVM");
+        println!("left out: `TENFOLD_LLVM=none`, and boards are targets of LLVM");
+        return false;
     }
-    let package = library(name, board);
+    has_tools()
+}
+
+/// That models do on a board what their references say, and take no more than they may.
+fn check<'a>((name, board): (&str, &'a Board), package: &Package, models: impl Iterator<Item = (&'a Model, &'a Most)>) {
     let header = package.read("made/tiny.h");
-    for (model, most) in MODELS.iter().zip(&board.most) {
+    for (model, most) in models {
         let [code, workspace, weights] =
             ["CODE_BYTES", "WORKSPACE_BYTES", "WEIGHT_BYTES"].map(|what| said(&header, model.name, what));
-        let [instructions, stack, wrong] = measured(&package, board, model, most.runs, workspace);
+        let [instructions, stack, wrong] = measured(package, board, model, most.runs, workspace);
         println!(
             "{name} {}: {instructions} instructions, {code} bytes of code beside {weights} of weights, {workspace} of \
              workspace, {stack} of stack",
@@ -257,19 +265,23 @@ fn check(name: &str, board: &Board) {
 }
 
 #[test]
-fn models_run_on_a_board() {
-    check("m4f", &M4F);
+fn models_run_on_boards() {
+    if can_run() {
+        for (name, board) in WHOLE {
+            check((name, board), whole(name), MODELS.iter().zip(&board.most));
+        }
+    }
 }
 
+/// Two of the models each, so that every one is on some board; all with `TENFOLD_ALL=1`.
 #[test]
-fn models_run_on_a_board_with_vectors() {
-    check("m55", &M55);
-}
-
-/// Few inputs each: what they compute is the same, and how differs.
-#[test]
-fn models_run_on_boards_of_the_family() {
-    for (name, board) in [("m3", &M3), ("m4", &M4), ("m7", &M7), ("m33", &M33)] {
-        check(name, board);
+fn models_run_on_other_boards_of_the_family() {
+    let all = std::env::var_os("TENFOLD_ALL").is_some();
+    for (at, (name, board)) in [("m3", &M3), ("m4", &M4), ("m33", &M33)].into_iter().enumerate() {
+        if can_run() {
+            let models = MODELS.iter().zip(&board.most).enumerate().filter(|(model, _)| all || model % 3 == at);
+            let models = models.map(|(_, model)| model);
+            check((name, board), &library(name, board, models.clone().map(|(model, _)| model)), models);
+        }
     }
 }
