@@ -90,11 +90,7 @@ fn rank(prover: &Prover, atom: &Atom) -> usize {
         let inner = a.top_atoms().into_iter().chain(b.top_atoms());
         return inner.map(|it| rank(prover, it)).max().unwrap_or(0) + 1;
     }
-    let names = |e: &IntExpr| e.terms().iter().any(|(m, _)| m.atoms().contains(atom));
-    let first = prover.facts().iter().position(|fact| match fact {
-        Fact::NonNegative(e) | Fact::Zero(e) | Fact::NonZero(e) | Fact::Divisible(e, _) => names(e),
-        Fact::And(_) | Fact::Or(_) => false,
-    });
+    let first = prover.facts().iter().position(|fact| fact.names(atom));
     first.map_or(0, |it| it * 2)
 }
 

@@ -48,6 +48,16 @@ impl Fact {
         }
     }
 
+    /// Whether it speaks of `atom` outside of other atoms; of alternatives it speaks of none.
+    pub(super) fn names(&self, atom: &Atom) -> bool {
+        match self {
+            Fact::NonNegative(e) | Fact::Zero(e) | Fact::NonZero(e) | Fact::Divisible(e, _) => {
+                e.terms().iter().any(|(monomial, _)| monomial.atoms().contains(atom))
+            }
+            Fact::And(_) | Fact::Or(_) => false,
+        }
+    }
+
     /// `a >= b`.
     pub fn ge(a: &IntExpr, b: &IntExpr) -> Fact {
         Fact::NonNegative(tighten(&(a - b)))

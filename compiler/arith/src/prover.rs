@@ -180,8 +180,9 @@ impl Prover {
         }
         // A rule may rewrite what a fact says outright.
         let e = simplify::equalities(self, e);
-        let stated = Fact::NonNegative(tighten(&e));
-        if self.facts.iter().any(|fact| fact.covers(&stated) || fact.is_false()) {
+        let stated = tighten(&e);
+        let goal = Fact::NonNegative(stated.clone());
+        if self.facts.iter().any(|fact| fact.covers(&goal) || fact.is_false()) {
             return true;
         }
         let e = tighten(&simplify::expr(self, &e));
@@ -190,7 +191,21 @@ impl Prover {
         }
         // Conditions of rules that do not hold may have taken all of it.
         self.work.begin();
-        self.prove_simplified(&e) || congruence::above(self, &e).is_some_and(|above| self.prove_simplified(&above))
+        self.prove_simplified(&e)
+            || congruence::above(self, &e).is_some_and(|above| self.prove_simplified(&above))
+            || self.prove_as_stated(&stated, &e)
+    }
+
+    /// `stated >= 0` where facts name a quotient or a remainder that rules put another in place of: nothing leads from
+    /// the one to the other.
+    fn prove_as_stated(&self, stated: &IntExpr, simplified: &IntExpr) -> bool {
+        let kept = simplified.top_atoms();
+        let mut replaced = stated.top_atoms().into_iter().filter(|it| it.operands().is_some() && !kept.contains(it));
+        if !replaced.any(|atom| self.facts.iter().any(|fact| fact.names(atom))) {
+            return false;
+        }
+        self.work.begin();
+        bounds::nonnegative(self, stated) || linear::nonnegative(self, stated)
     }
 
     fn prove_simplified(&self, e: &IntExpr) -> bool {

@@ -255,6 +255,17 @@ fn a_quotient_leads_to_its_dividend() {
     unproven(&["w < 10", "floordiv(w, 4) >= 2"], "w == 8");
 }
 
+/// What is left of a convolution of stride two over the result of another, whose tiles have 28 elements.
+#[test]
+fn what_facts_name_is_found_where_rules_name_another() {
+    let count = "floordiv(floordiv(N + 1, 2) + 1, 2)";
+    let tiles = "28*floordiv(floordiv(N + 1, 2) + 1, 56)";
+    let rest = format!("o < {count} - {tiles}");
+    let facts = ["N >= 2", "o >= 0", &rest];
+    proven(&facts, &format!("2*(o + {tiles}) < floordiv(N + 1, 2)"));
+    unproven(&facts, &format!("2*(o + {tiles}) + 1 < floordiv(N + 1, 2)"));
+}
+
 #[test]
 fn what_is_not_even() {
     let counter = ["c >= 0", "c <= 2305843009213693951", "c == w", "w <= 0"];
