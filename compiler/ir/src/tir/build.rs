@@ -370,8 +370,9 @@ impl Builder {
         self.intern(Expr::Call(f, args, ty), ty)
     }
 
-    /// Lets a symbol stand for an index expression in what [`Builder::int_expr`] is given.
+    /// Lets a symbol stand for an index expression in what [`Builder::int_expr`] is given. No later variable has it.
     pub fn bind_atom(&mut self, sym: Sym, of: ExprId) {
+        self.names.insert(sym.to_string());
         self.atoms.insert(sym, of);
     }
 

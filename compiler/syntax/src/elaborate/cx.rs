@@ -266,7 +266,7 @@ impl<'a> Elaborator<'a> {
         let base = if base.is_empty() || base == "_" { "t" } else { base };
         let mut name = base.to_string();
         let mut n = 1;
-        while self.syms.contains(&name) {
+        while self.syms.contains(&name) || self.kernel.is_symbol(&Sym::new(&name)) {
             name = format!("{base}_{n}");
             n += 1;
         }

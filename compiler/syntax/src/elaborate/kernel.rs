@@ -75,13 +75,14 @@ impl Kernel {
         buf
     }
 
-    /// The atom that stands for an integer expression, and whether the prover has yet to learn its range.
-    pub(super) fn atom(&mut self, e: ExprId, text: &str) -> (Sym, bool) {
+    /// The atom that stands for an integer expression, and whether the prover has yet to learn its range. `symbols` are
+    /// those of the graph, which none is named after.
+    pub(super) fn atom(&mut self, e: ExprId, text: &str, symbols: &BTreeSet<String>) -> (Sym, bool) {
         let found = self.atoms.iter().find(|(_, of)| **of == e).map(|(sym, _)| sym.clone());
         let sym = found.unwrap_or_else(|| {
             let base: String = if text.len() > 40 { "index".to_string() } else { text.to_string() };
             let mut name = base.clone();
-            while self.atoms.contains_key(&Sym::new(&name)) {
+            while symbols.contains(&name) || self.is_symbol(&Sym::new(&name)) {
                 name.push('\'');
             }
             let sym = Sym::new(name);
@@ -95,6 +96,12 @@ impl Kernel {
             self.known.push(sym.clone());
         }
         (sym, new)
+    }
+
+    /// Whether an atom or an index variable has that symbol.
+    pub(super) fn is_symbol(&self, sym: &Sym) -> bool {
+        let index = |var: tir::VarId| self.b.func().vars[var.0 as usize].ty.elem == Elem::Index;
+        self.atoms.contains_key(sym) || self.b.var_of(sym).is_some_and(index)
     }
 
     /// Whether an expression uses data.

@@ -458,7 +458,7 @@ impl<'a> Elaborator<'a> {
         if let Some(value) = self.kernel.known_scalar(e).and_then(|s| i64::try_from(s.to_i128()).ok()) {
             return IntExpr::from(value);
         }
-        let (sym, new) = self.kernel.atom(e, text);
+        let (sym, new) = self.kernel.atom(e, text, &self.syms);
         let atom = IntExpr::var(sym);
         if new {
             let (lo, hi) = self.range_of(e);
