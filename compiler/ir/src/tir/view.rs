@@ -277,7 +277,22 @@ impl<'f> Viewer<'f> {
             None => Fact::Or(vec![is_x, is_y]),
         };
         self.prover.assume(both);
+        if self.is_wild(&atom) {
+            self.assume_hull(&atom, &x, &y);
+        }
         atom
+    }
+
+    /// `atom` is `x` or `y`: it lies between the ends of both, which alternatives do not show as bounds.
+    fn assume_hull(&mut self, atom: &IntExpr, x: &IntExpr, y: &IntExpr) {
+        let ((a, b), (c, d)) = (self.prover.bounds(x), self.prover.bounds(y));
+        let number = |end: Option<IntExpr>| end.and_then(|end| end.as_const());
+        if let (Some(a), Some(c)) = (number(a), number(c)) {
+            self.prover.assume_ge(atom, &IntExpr::from(a.min(c)));
+        }
+        if let (Some(b), Some(d)) = (number(b), number(d)) {
+            self.prover.assume_le(atom, &IntExpr::from(b.max(d)));
+        }
     }
 
     /// A name for a value that is not looked into: the same one each time only if nothing can change the value.
