@@ -3,7 +3,7 @@
    "memory", "load", "launch", "lost" (a launch), "event" (a wait for one), "pending" (one that is not done), "host"
    (memory of the processor's), "node" (a launch
    of a graph), "graph" (making it ready) and "replay", and "map" (what describes a tensor); "devices:1" leaves no device. With OLD it lacks what CUDA 11.2
-   brought. */
+   brought. `tenfold_fail` has whatever call fails that comes as the nth. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -23,12 +23,27 @@ static int fails(const char *name) {
     return fault[len] == '=' ? call == nth : call >= nth;
 }
 
+/* Calls that make or do something are counted, whatever they are. The nth one fails with a number, where `on` is set each one behind it
+   too; those that give something back are not counted, nor do they fail. What is made and not given back is alive. */
+static atomic_int counted, fail_at, fail_with, fail_on, alive;
+void tenfold_fail(int at, int with, int on) { counted = 0; fail_at = at; fail_with = with; fail_on = on; }
+int tenfold_counted(void) { return counted; }
+int tenfold_alive(void) { return alive; }
+static void is_made(void) { alive++; }
+static void is_gone(void) { alive--; }
+static int swept(void) {
+    int n = atomic_fetch_add(&counted, 1) + 1;
+    return fail_at && (fail_on ? n >= fail_at : n == fail_at) ? fail_with : 0;
+}
+#define SWEPT do { int with = swept(); if (with) return with; } while (0)
+
 int cuInit(unsigned flags) { return flags; }
-int cuDeviceGetCount(int *count) { return *count = fails("devices") ? 0 : 2, 0; }
-int cuDeviceGetName(char *name, int len, int device) { return strncpy(name, device ? "another" : "a test", len), 0; }
-int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = 1 << 30, device >> 1; }
+int cuDeviceGetCount(int *count) { SWEPT; return *count = fails("devices") ? 0 : 2, 0; }
+int cuDeviceGetName(char *name, int len, int device) { SWEPT; return strncpy(name, device ? "another" : "a test", len), 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { SWEPT; return *bytes = 1 << 30, device >> 1; }
 
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    SWEPT;
     switch (attribute) {
     case 5: *value = 2147483647; break;
     case 6: case 7: *value = 65535; break;
@@ -44,15 +59,16 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 static char contexts[2];
 static __thread handle current;
 static __thread int depth;
-int cuDevicePrimaryCtxRetain(handle *context, int device) { return *context = &contexts[device], device >> 1; }
-int cuDevicePrimaryCtxRelease_v2(int device) { return device >> 1; }
+int cuDevicePrimaryCtxRetain(handle *context, int device) { SWEPT; return is_made(), *context = &contexts[device], device >> 1; }
+int cuDevicePrimaryCtxRelease_v2(int device) { return is_gone(), device >> 1; }
 int cuCtxPushCurrent_v2(handle context) {
     return context == &contexts[0] || context == &contexts[1] ? current = context, depth++, 0 : 201;
 }
 int cuCtxPopCurrent_v2(handle *context) { return *context = current, depth-- > 0 ? 0 : 201; }
 int cuCtxGetDevice(int *device) { return *device = current == &contexts[1], depth != 1; }
 
-#define CURRENT if (depth != 1) return 201
+#define HERE if (depth != 1) return 201
+#define CURRENT HERE; SWEPT
 
 struct stream { handle context; };
 
@@ -74,15 +90,15 @@ static int wrong(const struct stream *stream) { return flush(), stream && stream
 int cuStreamCreate(struct stream **stream, unsigned flags) {
     CURRENT;
     *stream = malloc(sizeof **stream);
-    return (*stream)->context = current, flags != 1;
+    return is_made(), (*stream)->context = current, flags != 1;
 }
-int cuStreamDestroy_v2(struct stream *stream) { CURRENT; int is = wrong(stream); return free(stream), is; }
+int cuStreamDestroy_v2(struct stream *stream) { HERE; int is = wrong(stream); return is_gone(), free(stream), is; }
 int cuStreamSynchronize(handle stream) { CURRENT; return fails("wait") ? 719 : wrong(stream); }
 int cuStreamGetCtx(struct stream *stream, handle *context) { return stream ? *context = stream->context, 0 : 201; }
 
 /* Half a millisecond goes by from one event to the next. */
-int cuEventCreate(handle *event, unsigned flags) { CURRENT; return *event = calloc(1, sizeof(float)), flags & ~2; }
-int cuEventDestroy_v2(handle event) { CURRENT; return free(event), 0; }
+int cuEventCreate(handle *event, unsigned flags) { CURRENT; return is_made(), *event = calloc(1, sizeof(float)), flags & ~2; }
+int cuEventDestroy_v2(handle event) { HERE; return is_gone(), free(event), 0; }
 int cuEventRecord(float *event, handle stream) {
     static atomic_int ticks;
     CURRENT;
@@ -103,7 +119,7 @@ static int allocate(address *at, size_t bytes, handle stream) {
     if (fails("memory")) kept = 1;
     if (kept) return 2;
     *at = (address)(uintptr_t)malloc(bytes);
-    return wrong(stream);
+    return is_made(), wrong(stream);
 }
 int cuMemAllocAsync(address *at, size_t bytes, handle stream) { CURRENT; return allocate(at, bytes, stream); }
 int cuMemAllocFromPoolAsync(address *at, size_t bytes, handle pool, handle stream) {
@@ -111,18 +127,18 @@ int cuMemAllocFromPoolAsync(address *at, size_t bytes, handle pool, handle strea
     return pool == current ? allocate(at, bytes, stream) : 1;
 }
 int cuMemFreeAsync(address at, handle stream) {
-    CURRENT;
+    HERE;
     int is = wrong(stream);
-    return free((void *)(uintptr_t)at), is;
+    return is_gone(), free((void *)(uintptr_t)at), is;
 }
 struct props { int type, handles, location, device; void *security; char reserved[64]; };
 int cuMemPoolCreate(handle *pool, const struct props *props) {
     CURRENT;
     for (int n = 0; n < 64; n++)
         if (props->reserved[n]) return 1;
-    return *pool = current, props->type != 1 || props->handles || props->location != 1 || &contexts[props->device] != current;
+    return is_made(), *pool = current, props->type != 1 || props->handles || props->location != 1 || &contexts[props->device] != current;
 }
-int cuMemPoolDestroy(handle pool) { CURRENT; return pool != current; }
+int cuMemPoolDestroy(handle pool) { HERE; return is_gone(), pool != current; }
 int cuMemPoolSetAttribute(handle pool, int attribute, const uint64_t *value) {
     CURRENT;
     return pool != current || attribute != 4 || ~*value;
@@ -143,13 +159,13 @@ int cuMemHostAlloc(handle *at, size_t bytes, unsigned flags) {
     while (n < 255 && pinned[n].at) n++;
     *at = pinned[n].at = malloc(bytes), pinned[n].bytes = bytes;
     pthread_mutex_unlock(&lock);
-    return n == 255 ? 2 : flags;
+    return n == 255 ? 2 : (is_made(), flags);
 }
 int cuMemFreeHost(handle at) {
-    CURRENT;
+    HERE;
     flush();
     for (int n = 0; n < 255; n++)
-        if (pinned[n].at == at) return pinned[n].at = 0, free(at), 0;
+        if (pinned[n].at == at) return is_gone(), pinned[n].at = 0, free(at), 0;
     return 1;
 }
 static int is_pinned(const char *from) {
@@ -190,10 +206,10 @@ int cuModuleLoadDataEx(handle *module, const void *text, unsigned count, const i
         strncpy(values[0], "line 3\n  error: no such thing  \n", (size_t)values[1]);
         return 218;
     }
-    *module = strdup(text);
-    return strstr(text, ".target sm_80") ? 0 : 218;
+    if (!strstr(text, ".target sm_80")) return 218;
+    return is_made(), *module = strdup(text), 0;
 }
-int cuModuleUnload(handle module) { CURRENT; free(module); return 0; }
+int cuModuleUnload(handle module) { HERE; return is_gone(), free(module), 0; }
 int cuModuleGetFunction(handle *function, handle module, const char *name) {
     CURRENT;
     *function = strstr(module, ".entry scale");
@@ -258,7 +274,7 @@ struct params { handle function; unsigned grid[3], block[3], shared; void **give
 struct node { const char *function; unsigned grid, block; uint64_t words[5]; struct map map; void *given[6]; struct node *before[8]; size_t count; int done; };
 struct graph { struct node nodes[8]; size_t count; };
 
-int cuGraphCreate(handle *graph, unsigned flags) { CURRENT; return *graph = calloc(1, sizeof(struct graph)), flags; }
+int cuGraphCreate(handle *graph, unsigned flags) { CURRENT; return is_made(), *graph = calloc(1, sizeof(struct graph)), flags; }
 int cuGraphAddKernelNode(handle *made, handle at, const handle *before, size_t count, const struct params *params) {
     CURRENT;
     struct graph *graph = at;
@@ -272,7 +288,7 @@ int cuGraphAddKernelNode(handle *made, handle at, const handle *before, size_t c
     for (node->count = 0; node->count < count; node->count++) node->before[node->count] = before[node->count];
     return *made = node, 0;
 }
-int cuGraphDestroy(handle graph) { CURRENT; free(graph); return 0; }
+int cuGraphDestroy(handle graph) { HERE; return is_gone(), free(graph), 0; }
 int cuGraphInstantiateWithFlags(handle *made, handle at, unsigned long long flags) {
     CURRENT;
     if (fails("graph")) return 2;
@@ -285,7 +301,7 @@ int cuGraphInstantiateWithFlags(handle *made, handle at, unsigned long long flag
         for (size_t k = 0; k < copy->nodes[n].count; k++)
             copy->nodes[n].before[k] = copy->nodes + (graph->nodes[n].before[k] - graph->nodes);
     }
-    return *made = copy, flags != 0;
+    return is_made(), *made = copy, flags != 0;
 }
 int cuGraphLaunch(handle at, handle stream) {
     CURRENT;
@@ -305,4 +321,4 @@ int cuGraphLaunch(handle at, handle stream) {
         }
     return is;
 }
-int cuGraphExecDestroy(handle graph) { CURRENT; free(graph); return 0; }
+int cuGraphExecDestroy(handle graph) { HERE; return is_gone(), free(graph), 0; }

@@ -51,7 +51,7 @@ END:
 }
 ";
 
-fn linked(change: impl FnOnce(&mut tenfold_core::program::Program)) -> tenfold::DeviceCode {
+pub(crate) fn linked(change: impl FnOnce(&mut tenfold_core::program::Program)) -> tenfold::DeviceCode {
     pair(change)[0]
 }
 
@@ -386,6 +386,9 @@ fn a_driver_that_fails_is_an_error() {
         ("cuda load", "load=1"),
         ("cuda tensor refused", "map:1"),
         ("cuda launch", "launch:1"),
+        // These say themselves what fails.
+        ("each call of cuda fails", "none"),
+        ("each call of cuda loses the device", "none"),
     ];
     for (case, fault) in cases {
         child(case, &[("LD_LIBRARY_PATH", &driver), ("TENFOLD_TEST_FAULT", Path::new(fault))]);

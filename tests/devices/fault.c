@@ -1,9 +1,10 @@
 /* Stands between a program and Vulkan's loader, and fails where TENFOLD_TEST_FAULT says: "wait:2" is the second call of
    vkWaitForFences and each one behind it, "wait=2" that one alone, likewise "submit", "memory" and "pipelines"; with "room:6" memory has room for six allocations at a time. What was
    submitted is really done: a wait fails behind the real one, so that nothing depends on time. Where TENFOLD_TEST_VERSION has a number, that is the
-   version of Vulkan that the loader has. */
+   version of Vulkan that the loader has. `tenfold_fail` has whatever call fails that comes as the nth. */
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +65,65 @@ static int pipelines(void *device, void *cache, unsigned count, const void *info
     return -3;
 }
 
+/* Calls that can fail are counted, whatever they are. The nth one fails with a number, where `on` is set each one behind it too. */
+static atomic_int counted, fail_at, fail_with, fail_on;
+void tenfold_fail(int at, int with, int on) { counted = 0; fail_at = at; fail_with = with; fail_on = on; }
+int tenfold_counted(void) { return counted; }
+static int swept(void) {
+    int n = atomic_fetch_add(&counted, 1) + 1;
+    return fail_at && (fail_on ? n >= fail_at : n == fail_at) ? fail_with : 0;
+}
+
+/* Each takes at most eight words. What waits has really waited before it fails, since the device behind it is at work. */
+typedef intptr_t word;
+typedef int (*any_t)(word, word, word, word, word, word, word, word);
+#define OF_INSTANCES(X) X(vkCreateInstance) X(vkEnumeratePhysicalDevices) X(vkEnumerateDeviceExtensionProperties) X(vkCreateDevice)
+#define OF_DEVICES(X) \
+    X(vkAllocateCommandBuffers) X(vkAllocateDescriptorSets) X(vkAllocateMemory) X(vkBeginCommandBuffer) X(vkBindBufferMemory) \
+    X(vkCreateBuffer) X(vkCreateCommandPool) X(vkCreateComputePipelines) X(vkCreateDescriptorPool) X(vkCreateDescriptorSetLayout) \
+    X(vkCreateFence) X(vkCreatePipelineCache) X(vkCreatePipelineLayout) X(vkCreateQueryPool) X(vkCreateShaderModule) \
+    X(vkDeviceWaitIdle) X(vkEndCommandBuffer) X(vkGetFenceStatus) X(vkGetPipelineCacheData) X(vkGetQueryPoolResults) X(vkMapMemory) \
+    X(vkMergePipelineCaches) X(vkQueueSubmit) X(vkWaitForFences)
+#define OF_ENDS(X) \
+    X(vkDestroyBuffer) X(vkDestroyCommandPool) X(vkDestroyDescriptorPool) X(vkDestroyDescriptorSetLayout) X(vkDestroyDevice) \
+    X(vkDestroyFence) X(vkDestroyPipeline) X(vkDestroyPipelineCache) X(vkDestroyPipelineLayout) X(vkDestroyQueryPool) \
+    X(vkDestroyShaderModule) X(vkFreeMemory)
+
+/* What was made and is not destroyed is alive. */
+static atomic_int there;
+int tenfold_alive(void) { return there; }
+#define SWEPT(name) \
+    static any_t real_##name; \
+    static int swept_##name(word a, word b, word c, word d, word e, word f, word g, word h) { \
+        int waits = strstr(#name, "Wait") || strstr(#name, "QueryPoolResults"); \
+        if (waits) real_##name(a, b, c, d, e, f, g, h); \
+        int makes = strstr(#name, "Create") || strstr(#name, "AllocateMemory"), with = swept(); \
+        if (!with) with = real_##name(a, b, c, d, e, f, g, h); \
+        if (makes && !with) there++; \
+        return with; \
+    }
+#define ENDED(name) \
+    static any_t real_##name; \
+    static int ended_##name(word a, word b, word c, word d, word e, word f, word g, word h) { \
+        if (b || strstr(#name, "Instance") || strstr(#name, "Device")) there--; \
+        return real_##name(a, b, c, d, e, f, g, h); \
+    }
+OF_INSTANCES(SWEPT)
+OF_DEVICES(SWEPT)
+OF_ENDS(ENDED)
+ENDED(vkDestroyInstance)
+#define END(known) if (real && !strcmp(name, #known)) return real_##known = (any_t)real, (function)ended_##known;
+#define FOUND(known) if (real && !strcmp(name, #known)) return real_##known = (any_t)real, (function)swept_##known;
+
+static function chosen(void *device, const char *name);
 static function device_function(void *device, const char *name) {
+    function real = chosen(device, name);
+    OF_DEVICES(FOUND)
+    OF_ENDS(END)
+    return real;
+}
+
+static function chosen(void *device, const char *name) {
     function real = of_device(device, name);
     if (!strcmp(name, "vkQueueSubmit")) {
         real_submit = (submit_t)real;
@@ -102,6 +161,8 @@ function vkGetInstanceProcAddr(void *instance, const char *name) {
     }
     function real = of_instance(instance, name);
     if (real && getenv("TENFOLD_TEST_VERSION") && !strcmp(name, "vkEnumerateInstanceVersion")) return (function)version;
+    OF_INSTANCES(FOUND)
+    END(vkDestroyInstance)
     if (real && !strcmp(name, "vkGetDeviceProcAddr")) {
         of_device = (lookup)real;
         return (function)device_function;

@@ -43,7 +43,10 @@ fn a_case() {
         "memory comes back" => check(&open(), linked(&twice()), 9).expect("it does the second time"),
         "refused" => refused_once(),
         "pipelines" => crate::pipelines::named_by_a_variable(),
-        other => assert!(crate::cuda::case(other) || crate::old::case(other), "no case is called {other}"),
+        other => {
+            let known = crate::cuda::case(other) || crate::old::case(other) || crate::sweep::case(other);
+            assert!(known, "no case is called {other}");
+        }
     }
     println!("the case is over");
 }
@@ -253,6 +256,9 @@ fn a_driver_that_fails_is_an_error() {
         ("memory comes back", "memory=4"),
         ("memory is kept", "room:6"),
         ("refused", "pipelines=1"),
+        // These say themselves what fails.
+        ("each call fails", "none"),
+        ("each call loses the device", "none"),
     ];
     for (case, fault) in cases {
         let fault = Path::new(fault);

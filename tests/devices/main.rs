@@ -12,6 +12,7 @@ mod pipelines;
 mod program;
 mod recorded;
 mod spirv;
+mod sweep;
 
 use std::sync::OnceLock;
 

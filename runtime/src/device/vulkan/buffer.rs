@@ -24,7 +24,7 @@ fn bytes_of<T: Element>(data: &[T]) -> &[u8] {
 pub(super) fn write<T: Element>(device: &Vulkan, to: &mut VulkanBuffer<T>, data: &[T]) -> Result<(), DeviceFault> {
     let shared = &device.shared;
     check(shared, to, data.len())?;
-    if to.memory.is_visible() && shared.is_done(to.memory.ticket()) {
+    if to.memory.is_visible() && shared.is_done(to.memory.ticket())? {
         // SAFETY: the caller has the tensor alone, and no submission that names its memory is on its way.
         return unsafe { to.memory.overwrite(bytes_of(data)) };
     }

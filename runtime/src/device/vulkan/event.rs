@@ -74,8 +74,7 @@ impl Event {
     }
 
     pub(super) fn is_done(&self) -> Result<bool, DeviceFault> {
-        self.shared.alive()?;
-        Ok(self.shared.is_done(self.ticket))
+        self.shared.is_done(self.ticket)
     }
 
     pub(super) fn wait(&self) -> Result<(), DeviceFault> {

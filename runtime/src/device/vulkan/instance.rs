@@ -4,6 +4,7 @@ use std::{ffi::CStr, string::String, vec::Vec};
 
 use ash::vk;
 
+use super::shared::refused;
 use crate::DeviceFault;
 
 /// A device that Vulkan knows.
@@ -70,7 +71,7 @@ impl Instance {
         // SAFETY: what `info` points to lives until the call is over.
         let raw = unsafe { entry.create_instance(&info, None) }.map_err(|code| match code {
             vk::Result::ERROR_INCOMPATIBLE_DRIVER => DeviceFault::NoDriver { what: "Vulkan's loader finds none" },
-            code => DeviceFault::Driver { call: "vkCreateInstance", code: code.as_raw() },
+            code => refused("vkCreateInstance", code),
         })?;
         Ok(Self { raw, version, _entry: entry })
     }
@@ -79,7 +80,7 @@ impl Instance {
     pub(super) fn devices(&self) -> Result<Vec<(vk::PhysicalDevice, VulkanInfo)>, DeviceFault> {
         // SAFETY: the instance lives.
         let devices = unsafe { self.raw.enumerate_physical_devices() }
-            .map_err(|code| DeviceFault::Driver { call: "vkEnumeratePhysicalDevices", code: code.as_raw() })?;
+            .map_err(|code| refused("vkEnumeratePhysicalDevices", code))?;
         let devices: Vec<_> =
             devices.into_iter().enumerate().map(|(index, raw)| (raw, self.info(index, raw))).collect();
         if devices.is_empty() { Err(DeviceFault::NoDevice) } else { Ok(devices) }

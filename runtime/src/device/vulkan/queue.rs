@@ -93,11 +93,17 @@ impl Queue {
         (flight.ticket == ticket).then(|| Arc::clone(&flight.fence))
     }
 
-    /// Takes out what is done.
-    pub(super) fn done(&mut self, device: &ash::Device) -> Vec<Flight> {
+    /// Takes out what is done. A device that says here that it is lost, which may be the first to ask, is known as lost.
+    pub(super) fn done(&mut self, shared: &Shared) -> Vec<Flight> {
         let mut done = Vec::new();
         // SAFETY: a fence lives as long as its flight.
-        let is_done = |flight: &Flight| unsafe { device.get_fence_status(flight.fence.raw) } == Ok(true);
+        let is_done = |flight: &Flight| match unsafe { shared.raw.get_fence_status(flight.fence.raw) } {
+            Ok(is_done) => is_done,
+            Err(code) => {
+                shared.fault("vkGetFenceStatus", code);
+                false
+            }
+        };
         while self.flights.front().is_some_and(is_done)
             && let Some(flight) = self.flights.pop_front()
         {

@@ -126,8 +126,8 @@ impl Shared {
 
     fn send(&self, send: impl FnOnce(&mut Queue) -> Result<u64, DeviceFault>) -> Result<u64, DeviceFault> {
         let mut queue = self.queue();
-        let done = queue.done(&self.raw);
-        let sent = send(&mut queue);
+        let done = queue.done(self);
+        let sent = self.alive().and_then(|()| send(&mut queue));
         drop(queue);
         // What is done lets go of its memory and its commands here, without the lock.
         drop(done);
@@ -145,16 +145,18 @@ impl Shared {
         self.alive()?;
         let fence = self.queue().fence_of(ticket);
         fence.map_or(Ok(()), |fence| self.wait_for(&fence))?;
-        let done = self.queue().done(&self.raw);
+        let done = self.queue().done(self);
         drop(done);
         Ok(())
     }
 
-    /// Whether the submission of this ticket is done.
-    pub(super) fn is_done(&self, ticket: u64) -> bool {
-        let done = self.queue().done(&self.raw);
+    /// Whether the submission of this ticket is done. On a lost device none ever is, so that is said.
+    pub(super) fn is_done(&self, ticket: u64) -> Result<bool, DeviceFault> {
+        self.alive()?;
+        let done = self.queue().done(self);
         drop(done);
-        self.queue().fence_of(ticket).is_none()
+        self.alive()?;
+        Ok(self.queue().fence_of(ticket).is_none())
     }
 
     /// Waits until all that was submitted is done.
