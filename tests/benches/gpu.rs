@@ -116,14 +116,14 @@ fn measured(gpu: &Cuda, function: &Function, copies: f64) -> Result<bool, Fault>
     let code = compiled(gpu, function)?;
     let dtype = if function.dtype == "bf16" { DType::BF16 } else { DType::F32 };
     let (mut values, mut tensors) = (Vec::new(), Vec::new());
-    for (n, shape) in function.inputs.iter().enumerate() {
-        let all = random(shape.iter().product(), n as u64 + 1, dtype);
+    for (n, elements) in function.inputs(function.large).into_iter().enumerate() {
+        let all = random(elements, n as u64 + 1, dtype);
         let bytes: Vec<u8> = all.iter().flat_map(|x| Scalar::float(dtype, *x).to_le_bytes()).collect();
         let here: Tensor<u8, (Dyn,)> = bytes.into();
         tensors.push(Bytes::upload(gpu, here.view())?);
         values.push(all);
     }
-    let result = Bytes::zeros(gpu, [function.result.iter().product::<usize>() * dtype.size_bytes()])?;
+    let result = Bytes::zeros(gpu, [function.result(function.large) * dtype.size_bytes()])?;
     let (params, results): (Vec<_>, Vec<_>) =
         (tensors.iter().filter_map(Bytes::memory).collect(), vec![result.memory()]);
     let results: Vec<_> = results.into_iter().flatten().collect();
@@ -141,9 +141,10 @@ fn measured(gpu: &Cuda, function: &Function, copies: f64) -> Result<bool, Fault>
     })?;
     let far = distance(function, &values, result.download(gpu)?.as_slice(), dtype);
     let right = far <= function.tolerance;
-    let bytes = (function.elements() * dtype.size_bytes()) as f64 / seconds;
-    let speed = if function.gflop > 0.0 {
-        format!("{:9.2} TFLOP/s", function.gflop / seconds / 1e3)
+    let elements = function.inputs(function.large).iter().sum::<usize>() + function.result(function.large);
+    let bytes = (elements * dtype.size_bytes()) as f64 / seconds;
+    let speed = if function.is_product {
+        format!("{:9.2} TFLOP/s", function.gflop(function.large) / seconds / 1e3)
     } else {
         format!("{:9.0} GB/s, {:3.0} % of copies", bytes / 1e9, 100.0 * bytes / copies)
     };
@@ -159,7 +160,7 @@ fn compiled(gpu: &Cuda, function: &Function) -> Result<DeviceCode, Fault> {
     let found = find(&Env::from_process());
     let backend = LlvmBackend::new(load(&found)?, &found);
     let context = PassContext::new(device.target());
-    let made = compile_device(function.module(), device, &context, &Options::default(), &backend);
+    let made = compile_device(function.module(function.large), device, &context, &Options::default(), &backend);
     let Packed { blob, constants } = made.and_then(|made| pack_devices(vec![made])).map_err(|why| why.message)?;
     let room: &'static mut [u8] = vec![0; blob.len() + 16].leak();
     let start = room.as_ptr().align_offset(16);
@@ -185,12 +186,12 @@ fn random(count: usize, seed: u64, dtype: DType) -> Vec<f64> {
 
 /// The largest difference from f64, relative to the largest value, at places all over the result.
 fn distance(function: &Function, values: &[Vec<f64>], found: &[u8], dtype: DType) -> f64 {
-    let count = function.result.iter().product::<usize>();
+    let count = function.result(function.large);
     let mut pairs = Vec::new();
     for n in 0..PLACES {
         let at = (count - 1) / (PLACES - 1) * n;
         let bytes = &found[at * dtype.size_bytes()..][..dtype.size_bytes()];
-        pairs.push((Scalar::from_le_bytes(dtype, bytes).to_f64(), (function.reference)(values, at)));
+        pairs.push((Scalar::from_le_bytes(dtype, bytes).to_f64(), (function.reference)(values, function.large, at)));
     }
     let most = pairs.iter().fold(0.0_f64, |most, (_, expected)| most.max(expected.abs()));
     let far =

@@ -154,6 +154,18 @@ pub(crate) fn prepare_briefly(case: Case, context: &PassContext, defined_alone: 
     Ok(Prepared { name, module, actual, expected, definition })
 }
 
+/// What the interpreter of tir makes of a case as it is scheduled, behind the last pass and nowhere else: of what is large
+/// each run takes long.
+#[allow(dead_code, reason = "what is measured on devices uses it")]
+pub(crate) fn scheduled(case: Case, context: &PassContext) -> Result<Prepared, String> {
+    let Case { name, mut module, syms, given, .. } = case;
+    until(&mut module, "", "", context)?;
+    let entry = module.prim(&name).ok_or("no entry")?;
+    let actual = actual(entry, &syms, given.into_iter(), 0)?;
+    let expected = run(&module, entry, &actual)?;
+    Ok(Prepared { name, module, actual, expected, definition: BTreeMap::new() })
+}
+
 /// Whether the definition admits results of different extents, so that there is nothing to compare with.
 fn is_undecided<T>(defined: &Result<T, String>) -> bool {
     matches!(defined, Err(why) if why.ends_with(relax::ROUNDED_INDEX))

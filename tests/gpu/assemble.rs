@@ -88,10 +88,10 @@ fn measured_kernels_are_taken_by_the_assembler() {
     let mut told = Told::default();
     for function in functions::FUNCTIONS {
         for device in crate::CHIPS {
-            assemble(function.name, function.module(), device, &backend, &mut told);
+            assemble(function.name, function.module(function.large), device, &backend, &mut told);
         }
     }
-    let halves = functions::FUNCTIONS.iter().filter(|function| function.dtype != "f32" && function.gflop > 0.0);
+    let halves = functions::FUNCTIONS.iter().filter(|function| function.dtype != "f32" && function.is_product);
     assert_eq!(told.products, halves.count() * crate::CHIPS.len(), "{told:#?}");
     assert!(told.wrong.is_empty() && told.refused.is_empty(), "{told:#?}");
     assert!(told.kernels >= functions::FUNCTIONS.len() * crate::CHIPS.len(), "{told:#?}");

@@ -24,6 +24,7 @@ mod functions;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/interpret.rs"]
 mod interpret;
+mod measured;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/nn.rs"]
 mod nn;
@@ -39,6 +40,7 @@ mod rows;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/shape.rs"]
 mod shape;
+mod small;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/state.rs"]
 mod state;

@@ -182,14 +182,24 @@ impl<'c> Body<'_, 'c, '_> {
     }
 
     /// A loop over threads or groups: its variable is the number of this one.
-    pub(super) fn thread_loop(&mut self, var: VarId, min: ExprId, axis: ThreadAxis, body: &Stmt) -> Result<()> {
+    pub(super) fn thread_loop(
+        &mut self,
+        var: VarId,
+        (min, turns): (ExprId, Value<'c>),
+        axis: ThreadAxis,
+        body: &Stmt,
+    ) -> Result<()> {
         let ir = self.cx.ir;
-        let (what, axis) = match axis {
-            ThreadAxis::Block(axis) => ("ctaid", axis),
-            ThreadAxis::Thread(axis) => ("tid", axis),
+        let (what, number) = match axis {
+            ThreadAxis::Block(number) => ("ctaid", number),
+            ThreadAxis::Thread(number) => ("tid", number),
         };
-        let name = format!("llvm.nvvm.read.ptx.sreg.{what}.{}", ["x", "y", "z"][usize::from(axis.min(2))]);
+        let name = format!("llvm.nvvm.read.ptx.sreg.{what}.{}", ["x", "y", "z"][usize::from(number.min(2))]);
         let number = ir.intrinsic(&name, &[], &[]);
+        // How many groups there are is not told otherwise; by it no place is seen to overflow, and so what lies side by side.
+        if let (ThreadAxis::Block(_), Some(turns @ 1..)) = (axis, turns.as_const()) {
+            ir.below(number, turns);
+        }
         let kind = Kind::of(self.prim.vars[var.0 as usize].ty.elem);
         let number = self.ops.cast(Kind::Int { signed: false, bits: 32 }, kind, number);
         let first = self.fresh(min)?;
@@ -206,9 +216,25 @@ impl<'c> Body<'_, 'c, '_> {
         match data.scope {
             Scope::SharedDyn if begins(self.prim, buf).is_none_or(|first| first % i64::from(ALIGN) != 0) => own,
             Scope::Param | Scope::Const(_) | Scope::Shared | Scope::SharedDyn if self.is_kernel() => {
-                own.max(ALIGN.min(divisor(self.prim, index) * data.dtype.size_bytes() as u32))
+                own.max(ALIGN.min(self.divisor(index, DEPTH) * data.dtype.size_bytes() as u32))
             }
             _ => own,
+        }
+    }
+
+    /// A power of two, no more than [`ALIGN`], that an index is a multiple of, as far as so many steps show it. LLVM looks for
+    /// it too, but through fewer.
+    fn divisor(&self, index: ExprId, steps: u32) -> u32 {
+        if let Some(number) = self.prim.literal(index) {
+            return 1 << number.trailing_zeros().min(ALIGN.trailing_zeros());
+        }
+        let Some(steps) = steps.checked_sub(1) else { return 1 };
+        match self.prim.exprs.get(index) {
+            Expr::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => self.divisor(*a, steps).min(self.divisor(*b, steps)),
+            Expr::Binary(BinaryOp::Mul, a, b) => ALIGN.min(self.divisor(*a, steps) * self.divisor(*b, steps)),
+            Expr::Cast(_, a) => self.divisor(*a, steps),
+            Expr::Var(var) => self.lets.get(var).map_or(1, |value| self.divisor(*value, steps)),
+            _ => 1,
         }
     }
 
@@ -250,6 +276,9 @@ impl<'c> Body<'_, 'c, '_> {
     }
 }
 
+/// Steps from an index to what it is a multiple of: each may double what there is to look at.
+const DEPTH: u32 = 12;
+
 /// The byte of dynamic shared memory at which a buffer begins: where it says, else behind the one before it.
 fn begins(prim: &PrimFunc, buf: BufId) -> Option<i64> {
     let mut end = Some(0);
@@ -266,17 +295,4 @@ fn begins(prim: &PrimFunc, buf: BufId) -> Option<i64> {
         end = first.zip(bytes).and_then(|(first, bytes)| first.checked_add(bytes));
     }
     None
-}
-
-/// A power of two, no more than [`ALIGN`], that an index is a multiple of.
-fn divisor(func: &PrimFunc, index: ExprId) -> u32 {
-    if let Some(number) = func.literal(index) {
-        return 1 << number.trailing_zeros().min(ALIGN.trailing_zeros());
-    }
-    match func.exprs.get(index) {
-        Expr::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => divisor(func, *a).min(divisor(func, *b)),
-        Expr::Binary(BinaryOp::Mul, a, b) => ALIGN.min(divisor(func, *a) * divisor(func, *b)),
-        Expr::Cast(_, a) => divisor(func, *a),
-        _ => 1,
-    }
 }

@@ -40,6 +40,8 @@ pub(super) struct Body<'a, 'c, 'm> {
     context: Option<Value<'c>>,
     pub(super) buffers: Vec<Option<Value<'c>>>,
     pub(super) vars: Vec<Option<Value<'c>>>,
+    /// What a variable stands for, where a statement says so.
+    pub(super) lets: BTreeMap<VarId, ExprId>,
     syms: BTreeMap<&'a Sym, VarId>,
     /// What the statement's expressions have given so far, a layer per branch being written.
     pub(super) known: Vec<BTreeMap<ExprId, Value<'c>>>,
@@ -73,6 +75,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             context: context.then(|| cx.ir.parameter(value, prim.params.len() as u32)),
             buffers: vec![None; prim.buffers.len()],
             vars: vec![None; prim.vars.len()],
+            lets: BTreeMap::new(),
             syms: vars.map(|(id, data)| (&data.sym, VarId(id as u32))).collect(),
             known: vec![BTreeMap::new()],
             in_reduction: false,
@@ -236,6 +239,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             Stmt::While { cond, body } => self.while_loop(*cond, body),
             Stmt::If { cond, then, otherwise } => self.if_else(*cond, then, otherwise.as_deref()),
             Stmt::Let { var, value, body } => {
+                self.lets.insert(*var, *value);
                 let value = self.fresh(*value)?;
                 self.vars[var.0 as usize] = Some(value);
                 self.stmt(body)
@@ -389,7 +393,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         let turns = self.expr(extent)?;
         self.counters.enter(self.prim, var, min, extent);
         if let (LoopKind::ThreadBound(axis), true) = (kind, self.is_kernel()) {
-            return self.thread_loop(var, min, axis, body);
+            return self.thread_loop(var, (min, turns), axis, body);
         }
         let around = std::mem::replace(&mut self.in_reduction, is_reduction(kind));
         match turns.as_const() {

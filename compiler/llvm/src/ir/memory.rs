@@ -80,6 +80,14 @@ impl<'c> Ir<'c, '_> {
         self.describe(store, "nontemporal", node);
     }
 
+    /// Says of what a call gave that it is below a number and not below 0.
+    pub(crate) fn below(&self, value: Value<'c>, end: i64) {
+        let number = |n| llvm!(LLVMValueAsMetadata(self.const_int(value.ty(), n).0));
+        let mut ends = [number(0), number(end)];
+        let node = llvm!(LLVMMDNodeInContext2(self.context, ends.as_mut_ptr(), ends.len()));
+        self.describe(value, "range", node);
+    }
+
     /// Writes past the caches are seen before what follows is.
     pub(crate) fn store_fence(&self) {
         self.intrinsic("llvm.x86.sse.sfence", &[], &[]);

@@ -57,18 +57,24 @@ const MULTIPROCESSORS: IntKey = IntKey {
     doc: "multiprocessors of the GPU whose warps multiply matrices; 0 takes those of the largest one of the chip",
 };
 
+/// With few of them groups take several turns where a test can have only few turns in all.
+const GROUPS: IntKey = IntKey {
+    name: "BindThreads.groups",
+    default: 1 << 15,
+    least: 1,
+    greatest: (1 << 16) - 1,
+    doc: "groups of a launch at most, of which each takes every so many turns; every device takes 65,535 along an axis",
+};
+
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_prim_func("BindThreads", &run)
     .in_phase(PassPhase::Loops)
     .lowering()
-    .reads(&[ConfigKey::Int(&MULTIPROCESSORS)])
+    .reads(&[ConfigKey::Int(&MULTIPROCESSORS), ConfigKey::Int(&GROUPS)])
     .about("binds loops that no schedule has bound to the threads of a device");
 
 /// Threads of a group: as many as every device has.
 const THREADS: i64 = 128;
-
-/// Groups of a launch: every device takes 65,535 along an axis.
-const GROUPS: i64 = 1 << 15;
 
 fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
     let ours = context.target.device.is_some() && func.kind == FuncKind::Host && !func.exported;
@@ -87,9 +93,9 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
         let warpgroups = context.target.device.is_some_and(Device::has_warpgroups);
         let row_bytes = context.target.device.map_or(0, Device::row_bytes);
         let free = free.clone();
-        let target = &context.target;
+        let (target, most, taken_here) = (&context.target, context.int(&GROUPS), Vec::new());
         let mut bind =
-            Bind { b, free, strict, target, meeting, multiprocessors, warpgroups, row_bytes, taken: Vec::new() };
+            Bind { b, free, strict, target, meeting, most, multiprocessors, warpgroups, row_bytes, taken: taken_here };
         let body = bind.host(body);
         taken = bind.taken;
         body
@@ -133,6 +139,8 @@ struct Bind<'a> {
     target: &'a Target,
     /// How threads reduce together.
     meeting: Meeting,
+    /// Groups of a launch at most.
+    most: i64,
     /// Of the device, if its warps multiply matrices.
     multiprocessors: Option<i64>,
     /// Whether four warps multiply together there.
@@ -319,9 +327,9 @@ impl Bind<'_> {
     /// How many groups there are for that many parts: each takes every so many.
     fn groups(&mut self, parts: ExprId) -> ExprId {
         match constant(self.b.func(), parts) {
-            Some(n) => self.b.index(n.clamp(1, GROUPS)),
+            Some(n) => self.b.index(n.clamp(1, self.most)),
             None => {
-                let (least, most) = (self.b.index(1), self.b.index(GROUPS));
+                let (least, most) = (self.b.index(1), self.b.index(self.most));
                 let some = self.b.binary(BinaryOp::Max, parts, least);
                 self.b.binary(BinaryOp::Min, some, most)
             }
@@ -339,7 +347,7 @@ impl Bind<'_> {
         let groups = self.groups(parts);
         let stride = self.product(groups, threads);
         let exact = constant(self.b.func(), count).is_some_and(|n| n > 0 && n % THREADS == 0);
-        let once = constant(self.b.func(), parts).is_some_and(|n| n <= GROUPS);
+        let once = constant(self.b.func(), parts).is_some_and(|n| n <= self.most);
         let body = self.every(first, stride, count, (once, exact), loops, body);
         self.bound(group, groups, thread, threads, body)
     }
@@ -347,7 +355,7 @@ impl Bind<'_> {
     /// The turns of a group: one, or every so many.
     fn strided(&mut self, group: VarId, count: ExprId, loops: &[Loop], body: Stmt) -> Stmt {
         let (first, groups) = (self.b.read(group), self.groups(count));
-        let few = constant(self.b.func(), count).is_some_and(|n| (1..=GROUPS).contains(&n));
+        let few = constant(self.b.func(), count).is_some_and(|n| (1..=self.most).contains(&n));
         self.every(first, groups, count, (few, few), loops, body)
     }
 

@@ -16,7 +16,7 @@ use tenfold_ir::tir::{
 
 use super::held::{Found, Life, Place};
 use super::rows::{COLUMNS, Share, Update};
-use super::{Bind, GROUPS, Loop, THREADS, lengths};
+use super::{Bind, Loop, THREADS, lengths};
 use crate::tir_passes::butterfly::{Meeting, Threads};
 use crate::tir_passes::kernel::{constant, with_alloc};
 
@@ -206,7 +206,7 @@ pub(super) fn of_rows(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt, found: &
     let groups = bind.groups(parts);
     let stride = if spread.rows > 1 { bind.product(groups, rows) } else { groups };
     let exact = constant(bind.b.func(), count).is_some_and(|n| n > 0 && n % spread.rows == 0);
-    let once = constant(bind.b.func(), parts).is_some_and(|n| n <= GROUPS);
+    let once = constant(bind.b.func(), parts).is_some_and(|n| n <= bind.most);
     let body = Row::new(bind, spread, me, found).turn(body.clone());
     let body = bind.every(first, stride, count, (once, exact), loops, body);
     let threads = bind.b.index(spread.threads * spread.rows);

@@ -5,7 +5,6 @@ use tenfold_ir::tir::tensor::{LINE, MAX_AXES};
 use tenfold_ir::tir::{BufId, Expr, ExprId, Intrinsic, Mbarrier, PrimFunc, Scope, Stmt, Ty, expr_vars};
 use tenfold_ir::{DType, arith::IntExpr};
 
-use super::super::GROUPS;
 use super::super::product::Product;
 use super::super::sums::store;
 use super::{Bind, Here, Loop, Narrow, Staged, Tiles};
@@ -49,7 +48,7 @@ pub(super) struct Boxes {
 impl Tiles {
     /// Both factors as tensors, where each group has one tile: what tells of boxes is made ready once.
     pub(super) fn boxes(&self, bind: &mut Bind<'_>, groups: ExprId) -> Option<Boxes> {
-        let once = constant(bind.b.func(), groups).is_some_and(|n| n <= GROUPS);
+        let once = constant(bind.b.func(), groups).is_some_and(|n| n <= bind.most);
         let of = |n: usize| tensor(bind.b.func(), &self.product, (n, self.narrow));
         let tensors = once.then(|| Some([of(0)?, of(1)?])).flatten()?;
         let stages = vec![IntExpr::from(self.tile.stages)];
