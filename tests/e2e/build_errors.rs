@@ -71,4 +71,6 @@ fn write_weights(package: &Package) {
     for (name, bytes) in files {
         std::fs::write(directory.join(name), bytes).unwrap();
     }
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tflite/models/speech.tflite");
+    std::fs::copy(model, directory.join("speech.tflite")).expect("the model is there");
 }

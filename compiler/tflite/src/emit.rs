@@ -144,20 +144,20 @@ impl Cx<'_> {
             Some(first) if values.iter().all(|value| value == first) => self.int(DType::I64, *first),
             _ => {
                 let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-                self.constant(DType::I64, &[values.len() as i64], bytes)
+                self.computed(DType::I64, &[values.len() as i64], bytes)
             }
         }
     }
 
     /// Integers of 32 bits as a constant.
     pub(crate) fn i32s(&mut self, shape: &[i64], values: &[i32]) -> ValueId {
-        self.constant(DType::I32, shape, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+        self.computed(DType::I32, shape, values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
 
     /// The integer of a table for each of 8 bits, which a function gives of integers with a sign.
     pub(crate) fn table(&mut self, x: ValueId, dtype: DType, of: impl Fn(i32) -> Scalar) -> Outcome<ValueId> {
         let bytes = (0..=u8::MAX).flat_map(|code| of(i32::from(code as i8)).to_le_bytes().to_vec()).collect();
-        let table = self.constant(dtype, &[256], bytes);
+        let table = self.computed(dtype, &[256], bytes);
         let codes = self.cast(x, DType::U8)?;
         self.op("take", &[table, codes], &[("axis", AttrValue::Int(IntExpr::from(0)))])
     }

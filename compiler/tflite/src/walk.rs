@@ -60,6 +60,8 @@ pub(crate) struct Cx<'m> {
     model: &'m Model<'m>,
     values: Vec<Option<Value>>,
     problems: Vec<Problem>,
+    /// The operator that is being converted, by which the constants are named that it computes.
+    here: String,
 }
 
 /// An operator that is being converted.
@@ -104,6 +106,7 @@ pub(crate) fn import<'m>(model: &'m Model<'m>, options: &Options) -> Result<Impo
         model,
         values: vec![None; model.tensors.len()],
         problems: Vec::new(),
+        here: String::new(),
     };
     let inputs = cx.inputs(options);
     for (at, operator) in model.operators.iter().enumerate() {
@@ -208,6 +211,7 @@ impl<'m> Cx<'m> {
 
     fn operator(&mut self, at: usize, operator: &'m Operator<'m>) {
         let call = Call { operator, tensors: &self.model.tensors };
+        self.here = numbered(at, &call);
         let results = self.converted(&call).and_then(|results| self.checked(&call, &results).map(|()| results));
         let results = match results {
             Ok(results) => results,
@@ -314,20 +318,28 @@ impl<'m> Cx<'m> {
             return if self.problems.is_empty() { fault("nothing gives it") } else { Err(Fault::Poison) };
         }
         let (dtype, shape, bytes) = known(tensor)?;
-        let value = self.constant(dtype, &shape, bytes.to_vec());
+        let value = self.constant(tensor.name, dtype, &shape, bytes.to_vec());
         self.define(at, Value::Node(value));
         Ok(value)
     }
 
-    /// Elements as a constant; of no axes, as a literal.
-    pub(crate) fn constant(&mut self, dtype: DType, shape: &[i64], bytes: Vec<u8>) -> ValueId {
+    /// Elements that an operator computes as a constant, which is named after it.
+    pub(crate) fn computed(&mut self, dtype: DType, shape: &[i64], bytes: Vec<u8>) -> ValueId {
+        let name = self.here.clone();
+        self.constant(&name, dtype, shape, bytes)
+    }
+
+    /// Elements as a constant of this name; of no axes, as a literal.
+    pub(crate) fn constant(&mut self, name: &str, dtype: DType, shape: &[i64], bytes: Vec<u8>) -> ValueId {
         if shape.is_empty() {
             return self.b.scalar(Scalar::from_le_bytes(dtype, &bytes));
         }
         let extents: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
         let hash = content::of_bytes(dtype, &extents, &bytes);
+        // TensorFlow names what it makes of several operators after all of them; a tensor need not have a name
+        let name = name.split(';').next().filter(|name| !name.is_empty()).unwrap_or(&self.here).to_string();
         let bytes = ConstBytes::Inline(bytes.into());
-        let id = self.module.add_constant(ConstData { hash, name: "constant".into(), dtype, shape: extents, bytes });
+        let id = self.module.add_constant(ConstData { hash, name, dtype, shape: extents, bytes });
         let shape = shape.iter().map(|n| IntExpr::from(*n)).collect();
         self.b.constant(id, TensorType { dtype, shape })
     }
@@ -347,12 +359,17 @@ impl<'m> Cx<'m> {
     }
 }
 
+/// An operator by what it is and where it stands in the file.
+fn numbered(at: usize, call: &Call<'_>) -> String {
+    format!("{} {at}", ops::of(call.operator.code).map_or("operator", |op| op.name))
+}
+
 /// How an operator is named in texts.
 fn place(at: usize, call: &Call<'_>) -> String {
-    let name = ops::of(call.operator.code).map_or("operator", |op| op.name);
+    let name = numbered(at, call);
     match call.operator.outputs.first().and_then(|out| call.tensors.get(usize::try_from(*out).ok()?)) {
-        Some(out) => format!("{name} {at} that gives `{}`", out.name),
-        None => format!("{name} {at}"),
+        Some(out) => format!("{name} that gives `{}`", out.name),
+        None => name,
     }
 }
 

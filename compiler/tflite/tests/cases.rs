@@ -85,3 +85,16 @@ fn operators_do_what_the_reference_does() {
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), paths.len(), wrong.join("\n"));
 }
+
+/// Constants have the names of the file's tensors, and those that are computed the operator's: reports are read by them.
+#[test]
+fn constants_have_names() {
+    let bytes = std::fs::read(folder().join("../models/kws.tflite")).expect("the model");
+    let imported = tenfold_tflite::import(&bytes, &Options::default()).expect("it is a model");
+    let names: Vec<&str> = imported.module.constants.iter().map(|data| data.name.as_str()).collect();
+    let has = |part: &str| assert!(names.iter().any(|name| name.contains(part)), "no `{part}` in {names:#?}");
+    has("functional_1/conv2d/Conv2D");
+    has("functional_1/dense/MatMul");
+    has("DEPTHWISE_CONV_2D 1");
+    assert!(names.iter().all(|name| !name.is_empty() && *name != "constant"), "{names:#?}");
+}

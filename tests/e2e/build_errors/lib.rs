@@ -122,6 +122,10 @@ pub fn heavy(x: Tensor<f32, 4>) -> Tensor<f32, 2> {
     matmul(x, W)
 }
 
+/// A model, whose constants have the names that its file gives.
+#[tensor_fn(tflite = "weights/speech.tflite", weights <= "16K")]
+pub fn speech(x: Tensor<i8, 1, 1960>) -> Tensor<i8, 1, 4>;
+
 /// Takes four.
 #[tensor_fn]
 pub fn takes_four(x: Tensor<f32, 4>) -> Tensor<f32, 4> {

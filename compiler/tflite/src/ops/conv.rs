@@ -128,7 +128,7 @@ fn conv<'m>(cx: &mut Cx<'m>, call: &Call<'m>, depthwise: bool) -> Results {
     let Places { mut window, group } = places(call, depthwise, &cx.shape(x), weights.shape)?;
     let outputs = weights.shape[3] as usize;
     let activation = Activation::of(call.byte(if depthwise { 4 } else { 3 })?)?;
-    let w = cx.constant(dtype, &weights.shape, weights.bytes.clone());
+    let w = cx.constant(call.tensor(1)?.name, dtype, &weights.shape, weights.bytes.clone());
     if kind == Kind::Float {
         let y = cx.emit(Op::Conv { window, group, layout: LAYOUT }, &[x, w])?;
         return biased(cx, call, y, outputs, activation);
@@ -281,7 +281,7 @@ fn fully_connected<'m>(cx: &mut Cx<'m>, call: &Call<'m>) -> Results {
     }
     let rows = cx.reshape(x, &[count / inputs, inputs])?;
     let bytes = turned(bytes, outputs as usize, inputs as usize, own.size_bytes());
-    let w = cx.constant(own, &[inputs, outputs], bytes.clone());
+    let w = cx.constant(call.tensor(1)?.name, own, &[inputs, outputs], bytes.clone());
     let activation = Activation::of(call.byte(0)?)?;
     let y = if kind == Kind::Float {
         let y = cx.emit(Op::MatMul, &[rows, w])?;

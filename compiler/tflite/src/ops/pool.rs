@@ -103,7 +103,7 @@ fn average<'m>(cx: &mut Cx<'m>, call: &Call<'m>) -> Results {
         let [height, width] = window.kernel[..] else { return fault("a window has two axes") };
         let count = (height * width).checked_mul(channels).filter(|n| *n <= 1 << 24);
         let Some(count) = count else { return fault("its windows have more than 2^24 elements") };
-        let ones = cx.constant(DType::I8, &[height, width, 1, channels], vec![1; count as usize]);
+        let ones = cx.computed(DType::I8, &[height, width, 1, channels], vec![1; count as usize]);
         let ones = cx.cast(ones, DType::I32)?;
         cx.emit(Op::Conv { window, group: channels, layout: LAYOUT }, &[wide, ones])?
     };
