@@ -5,12 +5,13 @@ use tenfold_core::pass::PassContext;
 use tenfold_ir::DType;
 
 use crate::case::{Case, Given};
+use crate::chips;
 use crate::data::ordinary;
 use crate::functions::Function;
 
 /// What it is compiled with for the sizes that are measured, or for the small ones.
 pub(crate) fn context(function: &Function, device: Device, is_small: bool) -> PassContext {
-    let mut context = crate::context(device);
+    let mut context = chips::context(device);
     for (key, value) in function.settings.iter().filter(|_| is_small) {
         context.set_text(key, value).expect("a setting");
     }

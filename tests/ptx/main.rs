@@ -20,9 +20,13 @@ mod driver;
 mod element;
 #[path = "../conformance/families.rs"]
 mod families;
+#[allow(dead_code, reason = "what is measured uses more of it")]
+#[path = "../gpu/functions.rs"]
+mod functions;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/interpret.rs"]
 mod interpret;
+mod measured;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/nn.rs"]
 mod nn;
@@ -40,6 +44,8 @@ mod run;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/shape.rs"]
 mod shape;
+#[path = "../gpu/small.rs"]
+mod small;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/state.rs"]
 mod state;
