@@ -12,6 +12,7 @@ pub use crate::{
         fixed_mut, fixed_strided, floor_div, index, input, max, min, mul, neg, operand, rem, rem_euclid, result, room,
         round_up, same, scalar, scalar_bits, shl, shr, state, steps, strided, sub, target, trunc_div, value, workspace,
     },
+    element::Bits,
     module::{Args, FunctionInfo, function},
     safetensors::weight,
 };

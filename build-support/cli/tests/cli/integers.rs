@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::boards::{MODELS, can_run, whole};
 use crate::firmware::root;
-use crate::library::{allowed, left};
+use crate::library::{allowed, left, undefined};
 use crate::package::Package;
 use crate::promises::{Function, functions};
 
@@ -121,12 +121,8 @@ fn models_compute_with_integers_alone() {
 
 /// That the library leaves to the linker what its header says, and that a board has.
 fn asks_for_little(machine: &str, package: &Package, archive: &Path) {
-    let names = |option: &str| -> BTreeSet<String> {
-        let text = told("nm", &["-P", option], archive);
-        text.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_string())).collect()
-    };
-    let (undefined, defined) = (names("--undefined-only"), names("--defined-only"));
-    let open: BTreeSet<&str> = undefined.difference(&defined).map(String::as_str).collect();
+    let undefined = undefined("arm-none-eabi-nm", archive);
+    let open: BTreeSet<&str> = undefined.iter().map(String::as_str).collect();
     let header = package.read("made/tiny.h");
     assert_eq!(open, left(&header), "{machine}");
     let wrong: Vec<&&str> = open.iter().filter(|name| !allowed(name, "thumbv7em")).collect();

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::firmware::has;
 use crate::onnx::has_cc;
 use crate::package::{DOUBLE, Package};
 
@@ -245,6 +246,22 @@ pub(crate) fn allowed(name: &str, target: &str) -> bool {
     memory || arm || riscv && suffixes.iter().any(|suffix| name.ends_with(suffix) || name.ends_with("sfdf2"))
 }
 
+/// What the names of the binary utilities of a target begin with, if they read its archives.
+fn binary_utilities(target: &str) -> Option<&'static str> {
+    let known = [("thumb", "arm-none-eabi-"), ("riscv", "riscv64-unknown-elf-"), ("aarch64", "aarch64-linux-gnu-")];
+    known.into_iter().find(|(begin, _)| target.starts_with(begin)).map(|(_, prefix)| prefix)
+}
+
+/// The names that an archive leaves to the linker, as `nm` finds them.
+pub(crate) fn undefined(nm: &str, archive: &Path) -> BTreeSet<String> {
+    let names = |option: &str| -> BTreeSet<String> {
+        let output = Command::new(nm).args(["-P", option]).arg(archive).output().expect("it starts");
+        let text = good(output);
+        text.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_string())).collect()
+    };
+    names("--undefined-only").difference(&names("--defined-only")).cloned().collect()
+}
+
 /// What a header says that the library leaves to the linker.
 pub(crate) fn left(header: &str) -> BTreeSet<&str> {
     let line = header.lines().find_map(|line| line.strip_prefix("/* What it leaves to the linker: "));
@@ -267,6 +284,12 @@ fn every_target_has_a_library_and_asks_for_little() {
         let target = target.trim_end_matches('.');
         let wrong: Vec<&str> = left(&header).into_iter().filter(|name| !allowed(name, target)).collect();
         assert!(wrong.is_empty(), "{target}: {wrong:?}");
+        // The header says what the binary utilities of the target find.
+        if let Some(nm) = binary_utilities(target).map(|prefix| format!("{prefix}nm")).filter(|nm| has(&[nm.as_str()]))
+        {
+            let open = undefined(&nm, &package.path("c/libmade.a"));
+            assert_eq!(open.iter().map(String::as_str).collect::<BTreeSet<_>>(), left(&header), "{target}");
+        }
         // Each function says how much stack it takes, and no frame is large.
         let stack: Vec<u32> =
             header.lines().filter_map(|line| line.split("_STACK_BYTES ").nth(1)?.parse().ok()).collect();
