@@ -7,6 +7,11 @@ use super::sym::Sym;
 impl IntExpr {
     /// The value under `env`; `None` if a variable has none or the value of a part leaves 64 bits.
     pub fn eval(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<i64> {
+        i64::try_from(self.wide(env)?).ok()
+    }
+
+    /// The value under `env`, of which 64 bits may hold parts alone.
+    pub(super) fn wide(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<i128> {
         let mut sum = i128::from(self.constant_term());
         for (monomial, coefficient) in self.terms() {
             let mut product = i128::from(*coefficient);
@@ -15,7 +20,7 @@ impl IntExpr {
             }
             sum = sum.checked_add(product)?;
         }
-        i64::try_from(sum).ok()
+        Some(sum)
     }
 
     /// Each variable for which `map` gives an expression replaced by it, all at once.

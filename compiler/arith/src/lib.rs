@@ -37,6 +37,7 @@ mod meter;
 mod modular_set;
 mod ops;
 mod parse;
+mod points;
 mod print;
 mod prover;
 mod rational;

@@ -9,6 +9,7 @@ use super::expr::IntExpr;
 use super::fact::Fact;
 use super::limits;
 use super::meter::Meter;
+use super::points::Point;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -63,6 +64,8 @@ impl Default for Memory {
 pub(super) struct Known {
     contexts: HashMap<(Context, Fact), Context>,
     last: usize,
+    /// `points::find`.
+    points: HashMap<Context, Arc<[Point]>>,
     /// `Prover::prove_ge0`.
     pub(super) nonnegative: Answers<bool>,
     /// `bounds::nonnegative`.
@@ -100,6 +103,20 @@ impl Memory {
         let context = *known.contexts.entry((context, fact.clone())).or_insert(next);
         known.last = known.last.max(context.0);
         context
+    }
+
+    /// Points at which the facts of `context` hold, as `find` gives them.
+    pub(super) fn points(&self, context: Context, find: impl FnOnce() -> Arc<[Point]>) -> Arc<[Point]> {
+        if let Some(points) = self.known().points.get(&context) {
+            return Arc::clone(points);
+        }
+        let points = find();
+        let mut known = self.known();
+        if known.points.len() >= limits::REMEMBERED {
+            known.points.clear();
+        }
+        known.points.insert(context, Arc::clone(&points));
+        points
     }
 
     /// What was answered before, if the work that it took is left, which is then spent; else what `ask` says.

@@ -6,9 +6,11 @@ use super::fact::{Fact, tighten};
 use super::memory::{Answers, Context, Known, Memory};
 use super::meter::Meter;
 use super::modular_set::ModularSet;
+use super::points::{self, Point};
 use super::simplify::Equality;
 use super::sym::Sym;
 use super::{bounds, congruence, dividend, ends, enumerate, limits, linear, rows, simplify, split};
+use std::sync::Arc;
 
 /// Facts and the questions they answer. A `false` means "not proven", never "proven false".
 #[derive(Clone, Debug, Default)]
@@ -178,6 +180,9 @@ impl Prover {
         if let Some(value) = e.as_const() {
             return value >= 0 || self.excluded();
         }
+        if points::negative(self, e) {
+            return false;
+        }
         // A rule may rewrite what a fact says outright.
         let e = simplify::equalities(self, e);
         let stated = tighten(&e);
@@ -216,6 +221,16 @@ impl Prover {
             || enumerate::nonnegative(self, e)
     }
 
+    /// Whether `e >= 0` is known not to follow: it is false where all facts hold. This takes much less time than a proof.
+    pub fn refutes_ge0(&self, e: &IntExpr) -> bool {
+        points::negative(self, e)
+    }
+
+    /// Points at which all facts hold.
+    pub(super) fn points(&self) -> Arc<[Point]> {
+        self.memory.points(self.context(), || points::find(self))
+    }
+
     /// `a < b`.
     pub fn prove_lt(&self, a: &IntExpr, b: &IntExpr) -> bool {
         self.prove_ge0(&(b - a - 1))
@@ -232,6 +247,9 @@ impl Prover {
         if difference.is_zero() {
             return true;
         }
+        if points::nonzero(self, &difference) {
+            return false;
+        }
         self.work.begin();
         let difference = simplify::expr(self, &difference);
         difference.is_zero() || (self.prove_ge0(&difference) && self.prove_ge0(&-&difference))
@@ -239,8 +257,12 @@ impl Prover {
 
     /// `a != b`.
     pub fn prove_ne(&self, a: &IntExpr, b: &IntExpr) -> bool {
+        let difference = a - b;
+        if points::zero(self, &difference) {
+            return false;
+        }
         self.work.begin();
-        let difference = simplify::expr(self, &(a - b));
+        let difference = simplify::expr(self, &difference);
         if let Some(value) = difference.as_const() {
             return value != 0 || self.excluded();
         }

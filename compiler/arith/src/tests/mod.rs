@@ -5,6 +5,7 @@ mod expressions;
 mod intervals;
 mod iter_maps;
 mod memory;
+mod points;
 mod programs;
 mod random;
 mod rules;

@@ -165,10 +165,14 @@ fn holds(v: &Viewer<'_>, e: &IntExpr, prove: bool) -> bool {
     if v.is_wild(e) {
         return false;
     }
+    let (above, below) = (e - &IntExpr::from(LEAST), &IntExpr::from(MOST) - e);
+    if v.prover.refutes_ge0(&above) || v.prover.refutes_ge0(&below) {
+        return false;
+    }
     let (lo, hi) = v.prover.bounds(e);
     let end = |end: Option<IntExpr>| end.and_then(|e| e.as_const());
     if let (Some(LEAST..), Some(..=MOST)) = (end(lo), end(hi)) {
         return true;
     }
-    prove && v.prover.prove_ge0(&(e - &IntExpr::from(LEAST))) && v.prover.prove_ge0(&(&IntExpr::from(MOST) - e))
+    prove && v.prover.prove_ge0(&above) && v.prover.prove_ge0(&below)
 }
