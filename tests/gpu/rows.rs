@@ -106,6 +106,15 @@ fn attention_is_one_kernel() {
     kernels_of_each(cases, 1, "fma.rn");
 }
 
+/// Attentions of `f32` whose keys and values lie in rows: a block comes by copies while the one before it is multiplied, or
+/// where two have no room, before it is.
+#[test]
+fn blocks_of_keys_are_copied() {
+    let staged = vec![of_keys(DType::F32, 80, [70, 32, 48], false), of_keys(DType::F32, 70, [100, 64, 64], true)];
+    kernels_of_each(staged, 1, "cp.async.wait_group \t1;");
+    kernels_of_each(vec![of_keys(DType::F32, 65, [33, 128, 128], false)], 1, "cp.async.cg.");
+}
+
 /// Attentions of halves whose lengths warps multiply.
 #[test]
 fn attention_of_halves_is_one_kernel() {
@@ -121,6 +130,7 @@ fn attention_of_few_queries_goes_in_parts() {
         of_keys(DType::F32, 1, [100, 40, 24], false),
         of_keys(DType::F32, 3, [300, 24, 40], true),
         of_keys(DType::BF16, 1, [530, 16, 32], true),
+        of_keys(DType::F32, 1, [130, 32, 16], false),
     ];
     kernels_of_each(cases, 2, "fma.rn");
 }

@@ -77,6 +77,8 @@ fn attention_is_one_kernel() {
     run(vec![
         (attention(DType::F32, 37, [70, 33, 20], true), Device::Sm80),
         (attention(DType::F32, 0, [40, 64, 64], false), Device::Sm90a),
+        (attention(DType::F32, 37, [70, 32, 48], true), Device::Sm80),
+        (attention(DType::F32, 20, [100, 128, 128], false), Device::Sm90a),
         (attention(DType::F16, 37, [70, 32, 48], false), Device::Sm80),
         (attention(DType::BF16, 80, [40, 64, 64], false), Device::Sm90a),
         (attention(DType::F16, 20, [530, 8, 24], false), Device::Sm90a),
@@ -91,5 +93,6 @@ fn attention_of_few_queries_goes_in_parts() {
         (of_keys(DType::F32, 3, [300, 24, 40], true), Device::Sm80),
         (of_keys(DType::BF16, 1, [1030, 128, 64], true), Device::Sm90a),
         (of_keys(DType::F32, 17, [200, 24, 40], false), Device::Sm90a),
+        (of_keys(DType::F32, 1, [1030, 64, 64], true), Device::Sm80),
     ]);
 }

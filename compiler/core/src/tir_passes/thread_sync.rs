@@ -3,8 +3,8 @@
 //! Runs on plain loops, of any phase without blocks. Two accesses of one buffer, a write among them, get a barrier
 //! between them unless each thread meets only itself there: every thread variable is the index of an axis, the same one in
 //! both. What stands at the end of a loop meets what stands at its begin. Barriers that are there count. Memory that
-//! thread blocks share is left alone, as are functions without threads, and kernels in which warps multiply matrices.
-//! It never moves or removes anything.
+//! thread blocks share is left alone, as are functions without threads, and kernels in which warps multiply matrices or
+//! threads begin copies. It never moves or removes anything.
 
 use std::collections::BTreeSet;
 
@@ -35,8 +35,9 @@ fn thread_sync(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, 
     })
 }
 
-/// Whether warps multiply matrices in a kernel, or threads copy boxes of tensors: who wrote that has put its barriers, since
-/// rows of matrices are told apart by which thread gives them, and not by their indices.
+/// Whether warps multiply matrices in a kernel, or threads begin copies, of chunks or of boxes of tensors: who wrote that has
+/// put its barriers, since rows of matrices are told apart by which thread gives them, and not by their indices, and chunks
+/// by the number of the thread in parts.
 fn multiplies(b: &Builder, kernel: &Stmt) -> bool {
     let func = b.func();
     func.exprs_in(kernel).into_iter().any(|e| match func.exprs.get(e) {
@@ -44,7 +45,7 @@ fn multiplies(b: &Builder, kernel: &Stmt) -> bool {
             Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::Wgmma(_) | Warp::WgmmaWait(_) => true,
             Warp::ShuffleXor(_) => false,
         },
-        Expr::Call(Intrinsic::CopyTensor, ..) => true,
+        Expr::Call(Intrinsic::CopyAsync | Intrinsic::CopyTensor, ..) => true,
         _ => false,
     })
 }

@@ -1,10 +1,12 @@
 //! An attention on devices whose warps exchange values: a group has a tile of queries, and goes over blocks of keys.
 //!
-//! Of `f32`, queries stay in shared memory, keys and values come there block by block. A thread has some queries with every eighth
+//! Of `f32`, queries stay in shared memory, keys and values come there block by block, by copies of one block while another
+//! one is multiplied where they lie in rows (`copies`). A thread has some queries with every eighth
 //! key, and every eighth element of their results, so that the eight threads of a query are neighbours in a warp and find
 //! its greatest score by exchanges. Weights go from the scores of a block to its values through shared memory: neither ever
 //! lies in memory as a whole. Of halves, warps multiply matrices (`halves`). Few queries have their keys in parts (`parts`).
 
+mod copies;
 mod halves;
 mod online;
 mod parts;
@@ -12,7 +14,7 @@ mod parts;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{
-    BufId, Builder, ExprId, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer, verify_bounds,
+    Barrier, BufId, Builder, ExprId, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer, verify_bounds,
 };
 use tenfold_ir::{DType, Scalar};
 
@@ -22,6 +24,7 @@ use crate::dlight::{Chosen, Fit, Taken};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::{Iter, Staged};
 use crate::target::Device;
+use copies::Lines;
 use halves::Halves;
 use online::Online;
 use parts::{Left, Part};
@@ -34,6 +37,9 @@ const ACROSS: i64 = 8;
 const ROWS: i64 = 64;
 const FEW: i64 = 16;
 const DOWN: i64 = THREADS / ACROSS;
+
+/// Elements of 16 bytes, which a thread copies at once.
+const CHUNK: i64 = 4;
 
 /// Keys of a block, and of a thread.
 const KEYS: i64 = 32;
@@ -87,6 +93,8 @@ struct Sizes {
     columns: i64,
     /// What warps multiply, if that is what there is.
     halves: Option<Halves>,
+    /// Whether keys and values of `f32` come in chunks as they lie, and not element by element.
+    copied: bool,
     /// Queries of a group.
     rows: i64,
     /// How many queries there are, where that is no more than a group has; else 0.
@@ -96,9 +104,14 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// From one query or key to the next in shared memory: neighbours are in other banks.
+    /// From one query to the next in shared memory: neighbours are in other banks.
     fn pitch(self) -> i64 {
         self.depth | 1
+    }
+
+    /// From one key to the next, likewise: chunks lie at multiples of their length.
+    fn pitch_of_keys(self) -> i64 {
+        if self.copied { self.depth + CHUNK } else { self.pitch() }
     }
 
     /// Keys of a block.
@@ -108,8 +121,8 @@ impl Sizes {
 
     /// Stages of keys and values: the next block comes while one is multiplied, where other groups have room still.
     fn stages(self) -> i64 {
-        let two: i64 = halves::shared(self.depth, self.columns, 2).iter().map(|n| 2 * n).sum();
-        if self.part.is_some() || two <= ROOMY { 2 } else { 1 }
+        let comes = self.halves.is_some() || self.copied;
+        if comes && (self.part.is_some() || self.bytes_of(2) <= ROOMY) { 2 } else { 1 }
     }
 
     /// Queries of a thread.
@@ -122,17 +135,22 @@ impl Sizes {
         (self.columns + ACROSS - 1) / ACROSS
     }
 
-    /// Bytes in shared memory.
-    fn bytes(self) -> i64 {
+    /// Bytes in shared memory, with so many stages.
+    fn bytes_of(self, stages: i64) -> i64 {
         match self.halves {
-            Some(_) => halves::shared(self.depth, self.columns, self.stages()).iter().map(|n| 2 * n).sum(),
-            None => self.shared().iter().map(|n| 4 * (n + THREADS)).sum(),
+            Some(_) => halves::shared(self.depth, self.columns, stages).iter().map(|n| 2 * n).sum(),
+            None => self.shared(stages).iter().map(|n| 4 * (n + THREADS)).sum(),
         }
     }
 
+    fn bytes(self) -> i64 {
+        self.bytes_of(self.stages())
+    }
+
     /// Elements in shared memory: queries, keys, values, weights.
-    fn shared(self) -> [i64; 4] {
-        [self.rows * self.pitch(), KEYS * self.pitch(), KEYS * self.own() * ACROSS, self.rows * KEYS]
+    fn shared(self, stages: i64) -> [i64; 4] {
+        let [keys, values] = [self.pitch_of_keys(), self.own() * ACROSS].map(|line| stages * KEYS * line);
+        [self.rows * self.pitch(), keys, values, self.rows * KEYS]
     }
 }
 
@@ -165,7 +183,11 @@ fn sizes(func: &PrimFunc, found: &Attention, device: Device) -> Result<Sizes, &'
     let block = if halves.is_some() { halves::KEYS } else { KEYS };
     let split = device.multiprocessors().filter(|_| few > 0);
     let part = split.and_then(|count| parts::keys_of(number(&found.key), block, groups, count));
-    let sizes = Sizes { depth, columns, halves, rows, few, part };
+    let copied = halves.is_none() && of_sixteen && {
+        let (along, across) = (found.depth.var, found.column.var);
+        copies::is_row(func, found.keys, along) && copies::is_row(func, found.values, across)
+    };
+    let sizes = Sizes { depth, columns, halves, copied, rows, few, part };
     if sizes.bytes() <= device.row_bytes() { Ok(sizes) } else { Err("shared memory does not hold a tile of it") }
 }
 
@@ -252,13 +274,14 @@ struct Group<'a> {
 
 impl<'a> Group<'a> {
     fn new(b: &mut Builder, found: &'a Attention, sizes: Sizes, here: Here) -> Self {
-        let mut shared = |name, n: i64| {
-            let shape = vec![((n + THREADS - 1) / THREADS).into(), THREADS.into()];
-            b.alloc(name, found.dtype, shape, Scope::SharedDyn)
+        let mut shared = |name, n: i64, copied: bool| {
+            let by_threads = vec![((n + THREADS - 1) / THREADS).into(), THREADS.into()];
+            b.alloc(name, found.dtype, if copied { vec![n.into()] } else { by_threads }, Scope::SharedDyn)
         };
-        let [q, k, v, w] = sizes.shared();
-        let (queries, keys, values) = (shared("queries", q), shared("keys", k), shared("values", v));
-        let weights = shared("weights", w);
+        let [q, k, v, w] = sizes.shared(sizes.stages());
+        let queries = shared("queries", q, false);
+        let (keys, values) = (shared("keys", k, sizes.copied), shared("values", v, sizes.copied));
+        let weights = shared("weights", w, false);
         let mut own = |name, n: i64| b.alloc(name, found.dtype, vec![n.into()], Scope::Local);
         let (scores, sums) = (own("scores", sizes.queries() * SOME), own("sums", sizes.queries() * sizes.own()));
         let online = Online::new(b, found.dtype, sizes.queries(), ACROSS);
@@ -269,28 +292,32 @@ impl<'a> Group<'a> {
 
     fn run(&self, b: &mut Builder) {
         let (zero, rows) = (self.number(b, Scalar::zero), self.here.rows);
-        let (found, depth, columns) = (self.found, self.sizes.depth, self.sizes.columns);
+        let (found, depth) = (self.found, self.sizes.depth);
         own(b, self.sizes.queries() * self.sizes.own(), &mut |b, e| b.store(self.sums, vec![e], zero));
         let row = found.row.as_ref().map(|row| row.var);
         let queries = Fill { to: self.queries, of: found.query, own: row, along: found.depth.var };
-        let pitch = self.sizes.pitch();
-        self.fill(b, &queries, [self.sizes.rows, pitch, depth], (self.here.first, rows));
+        self.fill(b, &queries, [self.sizes.rows, self.sizes.pitch(), depth], (self.here.first, rows));
         let blocks = parts::blocks(b, found, &self.here, KEYS);
-        let count = found.key.extent;
+        let is_staged = self.sizes.stages() == 2;
+        if is_staged {
+            let none = b.index(0);
+            self.block(b, none);
+        }
         each(b, "block", &blocks, LoopKind::Serial, &mut |b, n| {
+            // Behind the block before this one, whose stage is the next one's.
+            wait(b);
+            if is_staged {
+                next(b, n, &blocks, &mut |b, next| self.block(b, next));
+            } else {
+                self.block(b, n);
+                wait(b);
+            }
             let first = parts::first_key(b, &self.here, n, KEYS);
-            // Behind the block before this one.
-            wait(b);
-            let keys = Fill { to: self.keys, of: found.keys, own: Some(found.key.var), along: found.depth.var };
-            self.fill(b, &keys, [KEYS, pitch, depth], (first, count));
-            let wide = self.sizes.own() * ACROSS;
-            let values = Fill { to: self.values, of: found.values, own: Some(found.key.var), along: found.column.var };
-            self.fill(b, &values, [KEYS, wide, columns], (first, count));
-            wait(b);
-            self.scores(b, first);
+            self.scores(b, n, first);
             self.weights(b);
-            wait(b);
-            self.results(b);
+            // The next block may still be on its way.
+            b.push(Stmt::Barrier(Barrier { scope: Scope::SharedDyn, leaves: u8::from(is_staged) }));
+            self.results(b, n);
         });
         if let Some(part) = &self.here.part {
             return self.leave(b, part);
@@ -299,6 +326,44 @@ impl<'a> Group<'a> {
         let empty = is_empty(b, &keys);
         self.online.invert(b, found.unseen, empty);
         self.written(b);
+    }
+
+    /// Keys and values of a block come to shared memory.
+    fn block(&self, b: &mut Builder, n: ExprId) {
+        let (found, sizes) = (self.found, self.sizes);
+        let lines = (parts::first_key(b, &self.here, n, KEYS), found.key.extent);
+        let own = Some(found.key.var);
+        let operands = [
+            (self.keys, found.keys, found.depth.var, [sizes.pitch_of_keys(), sizes.depth]),
+            (self.values, found.values, found.column.var, [sizes.own() * ACROSS, sizes.columns]),
+        ];
+        for (to, of, along, [pitch, length]) in operands {
+            if sizes.copied {
+                let stage = self.stage(b, n, pitch);
+                Lines { to, stage, of, own, along, count: KEYS, length, pitch }.copy(b, &self.here, lines);
+            } else {
+                self.fill(b, &Fill { to, of, own, along }, [KEYS, pitch, length], lines);
+            }
+        }
+    }
+
+    /// Where the stage of a block begins, of lines so far apart.
+    fn stage(&self, b: &mut Builder, n: ExprId, pitch: i64) -> ExprId {
+        let stage = part(b, BinaryOp::RemEuclid, n, self.sizes.stages());
+        times(b, stage, KEYS * pitch)
+    }
+
+    /// An element of a block's keys or values, `along` their line.
+    fn of_block(&self, b: &mut Builder, n: ExprId, (from, pitch): (BufId, i64), [line, along]: [ExprId; 2]) -> ExprId {
+        let number = times(b, line, pitch);
+        let number = plus(b, number, along);
+        if self.sizes.copied {
+            let stage = self.stage(b, n, pitch);
+            let number = plus(b, stage, number);
+            return load(b, from, &[number]);
+        }
+        let place = slot(b, number);
+        load(b, from, &place)
     }
 
     /// What the group has made of its part of the keys.
@@ -404,18 +469,19 @@ impl<'a> Group<'a> {
     }
 
     /// Scores of a block of keys, and the greatest of them so far.
-    fn scores(&self, b: &mut Builder, first: ExprId) {
-        let (zero, pitch) = (self.number(b, Scalar::zero), self.sizes.pitch());
+    fn scores(&self, b: &mut Builder, block: ExprId, first: ExprId) {
+        let zero = self.number(b, Scalar::zero);
         own(b, self.sizes.queries() * SOME, &mut |b, e| b.store(self.scores, vec![e], zero));
         self.products(b, self.scores, self.sizes.depth, SOME, &mut |b, is_query, n, d| {
-            let (from, line) = match is_query {
-                true => (self.queries, self.in_tile(b, n)),
-                false => (self.keys, self.in_block(b, n)),
-            };
-            let number = times(b, line, pitch);
+            if !is_query {
+                let line = self.in_block(b, n);
+                return self.of_block(b, block, (self.keys, self.sizes.pitch_of_keys()), [line, d]);
+            }
+            let line = self.in_tile(b, n);
+            let number = times(b, line, self.sizes.pitch());
             let number = plus(b, number, d);
             let place = slot(b, number);
-            load(b, from, &place)
+            load(b, self.queries, &place)
         });
         let rows = self.here.rows;
         self.pairs(b, SOME, &mut |b, i, j, e| {
@@ -451,7 +517,7 @@ impl<'a> Group<'a> {
     }
 
     /// Values of a block, added up with its weights.
-    fn results(&self, b: &mut Builder) {
+    fn results(&self, b: &mut Builder, block: ExprId) {
         let each_of = self.sizes.own();
         self.pairs(b, each_of, &mut |b, i, _, e| self.online.scaled(b, i, (self.sums, e)));
         self.products(b, self.sums, KEYS, each_of, &mut |b, is_weight, n, key| {
@@ -463,10 +529,8 @@ impl<'a> Group<'a> {
                 let place = [plus(b, line, j), plus(b, thread, across)];
                 return load(b, self.weights, &place);
             }
-            let (line, own) = (times(b, key, each_of * ACROSS), self.in_block(b, n));
-            let number = plus(b, line, own);
-            let place = slot(b, number);
-            load(b, self.values, &place)
+            let own = self.in_block(b, n);
+            self.of_block(b, block, (self.values, each_of * ACROSS), [key, own])
         });
     }
 
@@ -497,6 +561,17 @@ fn write(b: &mut Builder, found: &Attention, here: &Here, [row, column]: [ExprId
     let value = at(b, *value, &places, Some((found.sum, result)));
     let index = index.iter().map(|e| at(b, *e, &places, None)).collect();
     b.store(*out, index, value);
+}
+
+/// What is done for the block behind one, if there is another.
+fn next(b: &mut Builder, n: ExprId, blocks: &IntExpr, f: &mut dyn FnMut(&mut Builder, ExprId)) {
+    let (one, count) = (b.index(1), b.int_expr(blocks));
+    let next = plus(b, n, one);
+    let cond = b.compare(CmpOp::Lt, next, count);
+    b.open_scope();
+    f(b, next);
+    let then = Box::new(b.close_scope());
+    b.push(Stmt::If { cond, then, otherwise: None });
 }
 
 /// Whether there are no keys, where nobody knows.

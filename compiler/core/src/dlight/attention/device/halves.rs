@@ -4,17 +4,17 @@
 //! a block are sums of a warp's product, and are where the product with the values has its left operand: weights go from
 //! one to the other in registers.
 
-use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{
     Access, BufId, Builder, Elem, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, Ty, VarId, Viewer, WARP,
-    Warp, expr_vars,
+    Warp,
 };
 use tenfold_ir::{DType, Scalar};
 
+use super::copies::{self, Lines, ramp};
 use super::online::Online;
 use super::parts::{self, Part};
-use super::{Here, Sizes, THREADS, own, part, wait, write};
+use super::{Here, Sizes, own, part, wait, write};
 use crate::dlight::attention::found::Attention;
 use crate::dlight::emit::{at, each, load, plus, times};
 
@@ -57,17 +57,10 @@ fn of(func: &PrimFunc, id: ExprId) -> Option<DType> {
     }
 }
 
-/// What is widened, if it is an element of a row that a variable walks, whose length is a multiple of a chunk.
+/// What is widened, if it is an element of a row that a variable walks, whose chunks can be copied as they lie.
 fn rows(func: &PrimFunc, id: ExprId, along: VarId) -> Option<ExprId> {
     let Expr::Cast(_, narrow) = *func.exprs.get(id) else { return None };
-    let Expr::Load { buf, index, .. } = func.exprs.get(narrow) else { return None };
-    let (last, outer) = index.split_last()?;
-    let data = &func.buffers[buf.0 as usize];
-    let whole = data.shape.last().and_then(|n| n.as_const()).is_some_and(|n| n % CHUNK == 0);
-    let walked =
-        *func.exprs.get(*last) == Expr::Var(along) && !outer.iter().any(|i| expr_vars(func, *i).contains(&along));
-    let far = matches!(data.scope, Scope::Param | Scope::Const(_)) && data.strides.is_none();
-    (whole && walked && far).then_some(narrow)
+    copies::is_row(func, narrow, along).then_some(narrow)
 }
 
 /// From one line to the next in shared memory.
@@ -149,13 +142,7 @@ impl<'a> Group<'a> {
             // Behind the block before this one, whose stage is the next one's.
             wait(b);
             if self.stages == 2 {
-                let (one, count) = (b.index(1), b.int_expr(&blocks));
-                let next = plus(b, n, one);
-                let cond = b.compare(CmpOp::Lt, next, count);
-                b.open_scope();
-                self.block(b, next);
-                let then = Box::new(b.close_scope());
-                b.push(Stmt::If { cond, then, otherwise: None });
+                super::next(b, n, &blocks, &mut |b, next| self.block(b, next));
             } else {
                 self.block(b, n);
                 wait(b);
@@ -211,39 +198,17 @@ impl<'a> Group<'a> {
         });
     }
 
-    /// All threads copy some lines to shared memory, chunks as they lie; zeros where there are none.
+    /// All threads copy some lines to shared memory.
     fn fill(
         &self,
         b: &mut Builder,
         (to, stage, of): (BufId, ExprId, ExprId),
         (own, along): (Option<VarId>, VarId),
         length: i64,
-        (first, count): (ExprId, ExprId),
+        lines: (ExprId, ExprId),
     ) {
-        let chunks = length / CHUNK;
-        let turns = IntExpr::from((KEYS * chunks + THREADS - 1) / THREADS);
-        each(b, "turn", &turns, LoopKind::Unrolled, &mut |b, turn| {
-            let number = times(b, turn, THREADS);
-            let number = plus(b, number, self.here.thread);
-            let (line, chunk) =
-                (part(b, BinaryOp::DivEuclid, number, chunks), part(b, BinaryOp::RemEuclid, number, chunks));
-            let place = times(b, chunk, CHUNK);
-            let mut places = self.here.places.clone();
-            let row = plus(b, first, line);
-            places.insert(along, place);
-            places.extend(own.map(|var| (var, row)));
-            let value = at(b, of, &places, None);
-            let copy = chunk_of(b, value);
-            let far = times(b, line, pitch(length));
-            let to_first = plus(b, far, place);
-            let to_first = plus(b, stage, to_first);
-            let there = ramp(b, to_first, CHUNK);
-            let none = b.scalar(Scalar::zero(self.halves.dtype));
-            let nothing = b.broadcast(none, CHUNK as u16);
-            let store = |value| Box::new(Stmt::Store { buf: to, index: vec![there], value, access: Access::Proven });
-            let cond = b.compare(CmpOp::Lt, row, count);
-            b.push(Stmt::If { cond, then: store(copy), otherwise: Some(store(nothing)) });
-        });
+        let of = Lines { to, stage, of, own, along, count: KEYS, length, pitch: pitch(length) };
+        of.copy(b, &self.here, lines);
     }
 
     /// Matrices of 16 by 16 of an operand in shared memory: `lines` and `chunks` say which of its four each is, by its
@@ -391,12 +356,6 @@ impl<'a> Group<'a> {
 /// What is done with a sum.
 type EachSum<'f> = dyn FnMut(&mut Builder, [ExprId; 2], ExprId, ExprId) + 'f;
 
-/// So many neighbours.
-fn ramp(b: &mut Builder, first: ExprId, lanes: i64) -> ExprId {
-    let one = b.index(1);
-    b.raw(Expr::Ramp(first, one, lanes as u16), Ty { lanes: lanes as u16, ..Ty::index() })
-}
-
 /// What stands in a buffer at a vector of places.
 fn vector(b: &mut Builder, buf: BufId, at: ExprId) -> ExprId {
     let ty = Ty { lanes: b.ty(at).lanes, ..Ty::scalar(b.buf(buf).dtype) };
@@ -407,15 +366,4 @@ fn vector(b: &mut Builder, buf: BufId, at: ExprId) -> ExprId {
 fn together(b: &mut Builder, f: Warp, args: Vec<ExprId>) -> ExprId {
     let ty = args.last().map_or(Ty::index(), |last| b.ty(*last));
     b.raw(Expr::Call(Intrinsic::Warp(f), args, ty), ty)
-}
-
-/// The copy of the chunk that begins with an element.
-fn chunk_of(b: &mut Builder, first: ExprId) -> ExprId {
-    let Expr::Load { buf, mut index, access } = b.func().exprs.get(first).clone() else { return first };
-    if let Some(last) = index.last_mut() {
-        *last = ramp(b, *last, CHUNK);
-    }
-    let ty = Ty { lanes: CHUNK as u16, ..b.ty(first) };
-    let chunk = b.raw(Expr::Load { buf, index, access }, ty);
-    b.raw(Expr::Call(Intrinsic::CopyAsync, vec![chunk], ty), ty)
 }
