@@ -1,6 +1,7 @@
 //! Attentions of two heads, as a graph has them.
 
 use tenfold_ir::DType;
+use tenfold_ir::op::{BinaryOp, ElementOp};
 use tenfold_ir::relax::{Op, ValueId};
 
 use crate::case::{Case, Make, fixed};
@@ -20,5 +21,28 @@ pub(crate) fn of_keys(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 
     let [k, v] = [depth, columns].map(|length| m.input(dtype, &[2.into(), n.clone(), length.into()]));
     let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
     let scores = m.emit(Op::MatMul, &[q, turned]);
+    attended(m, scores, v)
+}
+
+/// Weights of keys for each query, and what they make of values; rows of one group and of one warp.
+pub(crate) fn attention(dtype: DType, keys: i64) -> Case {
+    let mut m = Make::new(&format!("attention_{}_{keys}", dtype.name()));
+    let q = m.input(dtype, &fixed(&[2, 40, 8]));
+    let [k, v] = [8, 24].map(|depth| m.input(dtype, &fixed(&[2, keys, depth])));
+    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
+    let scores = m.emit(Op::MatMul, &[q, turned]);
+    attended(m, scores, v)
+}
+
+/// Heads with a mask, as many queries as a dim says.
+pub(crate) fn masked(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
+    let mut m = Make::new(&format!("masked_{}_{queries}_{keys}_{depth}", dtype.name()));
+    let n = m.dim("N", queries, 0, 1);
+    let q = m.input(dtype, &[2.into(), n.clone(), depth.into()]);
+    let k = m.input(dtype, &fixed(&[2, depth, keys]));
+    let v = m.input(dtype, &fixed(&[2, keys, columns]));
+    let mask = m.input(dtype, &[n, keys.into()]);
+    let scores = m.emit(Op::MatMul, &[q, k]);
+    let scores = m.element(ElementOp::Binary(BinaryOp::Add), &[scores, mask]);
     attended(m, scores, v)
 }

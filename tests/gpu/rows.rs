@@ -2,12 +2,12 @@
 
 use tenfold_core::{Device, program};
 use tenfold_ir::DType;
-use tenfold_ir::op::{BinaryOp, ElementOp, Real, ReduceOp, UnaryOp};
+use tenfold_ir::op::{ElementOp, Real, ReduceOp, UnaryOp};
 use tenfold_ir::relax::Op;
 use tenfold_ir::tir::FuncKind;
 
 use crate::assemble::in_registers;
-use crate::attentions::{attended, of_keys};
+use crate::attentions::{attention, masked, of_keys};
 use crate::case::{Case, Make, fixed};
 use crate::interpret;
 
@@ -40,16 +40,6 @@ fn of_dims(dtype: DType, shape: [i64; 2]) -> Case {
     m.done(&[softmax, norm, sums])
 }
 
-/// Weights of keys for each query, and what they make of values; rows of one group and of one warp.
-fn attention(dtype: DType, keys: i64) -> Case {
-    let mut m = Make::new(&format!("attention_{}_{keys}", dtype.name()));
-    let q = m.input(dtype, &fixed(&[2, 40, 8]));
-    let [k, v] = [8, 24].map(|depth| m.input(dtype, &fixed(&[2, keys, depth])));
-    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
-    let scores = m.emit(Op::MatMul, &[q, turned]);
-    attended(m, scores, v)
-}
-
 #[test]
 fn attention_is_what_the_interpreter_admits() {
     for (device, dtype, keys) in [
@@ -61,19 +51,6 @@ fn attention_is_what_the_interpreter_admits() {
         let made = interpret::prepare_with(attention(dtype, keys), &crate::context(device));
         assert!(made.is_ok(), "{device}: {}", made.err().unwrap_or_default());
     }
-}
-
-/// Heads with a mask, as many queries as a dim says.
-fn masked(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
-    let mut m = Make::new(&format!("masked_{}_{queries}_{keys}_{depth}", dtype.name()));
-    let n = m.dim("N", queries, 0, 1);
-    let q = m.input(dtype, &[2.into(), n.clone(), depth.into()]);
-    let k = m.input(dtype, &fixed(&[2, depth, keys]));
-    let v = m.input(dtype, &fixed(&[2, keys, columns]));
-    let mask = m.input(dtype, &[n, keys.into()]);
-    let scores = m.emit(Op::MatMul, &[q, k]);
-    let scores = m.element(ElementOp::Binary(BinaryOp::Add), &[scores, mask]);
-    attended(m, scores, v)
 }
 
 /// That each is so many kernels, whose results stay in registers and whose PTX has an instruction in it.

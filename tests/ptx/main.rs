@@ -1,6 +1,7 @@
 //! PTX that runs, without a GPU: the runtime calls the driver of CUDA as a user's program does, and the driver's device is
 //! the interpreter of PTX. What comes out is what the interpreter of tir admits.
 
+#[allow(dead_code, reason = "the tests of schedules use more of it")]
 #[path = "../gpu/attentions.rs"]
 mod attentions;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]

@@ -1,5 +1,9 @@
 //! Shaders on a Vulkan device: every operator over dtypes, against the interpreter.
 
+mod attention;
+#[allow(dead_code, reason = "the tests of schedules use more of it")]
+#[path = "../gpu/attentions.rs"]
+mod attentions;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/case.rs"]
 mod case;

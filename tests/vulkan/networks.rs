@@ -198,6 +198,11 @@ fn with(device: &Device, case: &Prepared, kernels: &BTreeMap<String, Kernel>) ->
 
 /// Runs cases; gives what was refused.
 pub(crate) fn run(cases: Vec<Case>) -> Vec<String> {
+    run_each(cases, &|_| Ok(()))
+}
+
+/// The same, with something asked of what each becomes.
+pub(crate) fn run_each(cases: Vec<Case>, asked: &dyn Fn(&Prepared) -> Result<(), String>) -> Vec<String> {
     let device = match Device::first() {
         Ok(device) => device,
         Err(e) => {
@@ -210,7 +215,8 @@ pub(crate) fn run(cases: Vec<Case>) -> Vec<String> {
     let (mut errors, mut refused, count) = (Vec::new(), Vec::new(), cases.len());
     for case in cases {
         let name = case.name.clone();
-        let result = interpret::prepare_with(case, &context).and_then(|case| call(&device, &case));
+        let result = interpret::prepare_with(case, &context);
+        let result = result.and_then(|case| asked(&case).and_then(|()| call(&device, &case)));
         match result {
             Ok(None) => {}
             Ok(Some(why)) => refused.push(format!("{name}: {why}")),

@@ -89,6 +89,15 @@ impl Device {
         }
     }
 
+    /// Bytes that the threads of a group share, at most, on each GPU that takes its kernels: Vulkan asks 16 KiB of every
+    /// device.
+    pub fn shared_bytes(self) -> i64 {
+        match self {
+            Device::Sm80 | Device::Sm90a => self.row_bytes(),
+            Device::Spirv => 16 << 10,
+        }
+    }
+
     /// Whether four warps of a group multiply matrices together.
     pub fn has_warpgroups(self) -> bool {
         match self {

@@ -2,15 +2,17 @@
 //!
 //! Behind `ConvertBlocksToOpaque`, while buffers have axes. Along each axis the part that the statements inside of the
 //! allocation touch becomes the whole, if its extent is bounded by a number below the axis's; indices are shifted by
-//! where it begins, which may move with the loops around the allocation. What is passed to a call, viewed, or reached by
-//! an index of which nothing is known keeps its extents. A block may ask for distances that are aligned.
+//! where it begins, which may move with the loops around the allocation, but for those over threads that share it. What is
+//! passed to a call, viewed, or reached by an index of which nothing is known keeps its extents. A block may ask for
+//! distances that are aligned.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::Module;
 use tenfold_ir::arith::{Domain, IntExpr, IntervalSet, Prover, Range, Rectangle, Sym, touched};
 use tenfold_ir::tir::{
-    Annotation, BufId, BufferData, Builder, Expr, ExprId, ExprMap, Phase, PrimFunc, Scope, Stmt, Viewer, own_accesses,
+    Annotation, BufId, BufferData, Builder, Expr, ExprId, ExprMap, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis,
+    VarId, Viewer, own_accesses,
 };
 
 use super::rewrite_body;
@@ -124,6 +126,9 @@ fn kept(func: &PrimFunc) -> BTreeSet<BufId> {
 fn part(v: &mut Viewer<'_>, stmt: &Stmt, buf: BufId) -> Option<Part> {
     let mut walk = Walk { buf, found: None, inside: BTreeSet::new(), failed: false };
     stmt.walk(&mut |s| walk.inside.extend(s.bound().into_iter().map(|var| v.sym(var))));
+    if v.func().buffers[buf.0 as usize].scope == Scope::Shared {
+        walk.inside.extend(threads(v.func()).into_iter().map(|var| v.sym(var)));
+    }
     v.scope(|v| stmt.children().into_iter().for_each(|s| walk.stmt(v, s, &Domain::new())));
     let found = walk.found.filter(|_| !walk.failed)?;
     let old = &v.func().buffers[buf.0 as usize].shape;
@@ -136,6 +141,17 @@ fn part(v: &mut Viewer<'_>, stmt: &Stmt, buf: BufId) -> Option<Part> {
     let axes = axes.zip(old).map(|(axis, old)| axis.unwrap_or_else(|| (IntExpr::from(0), old.clone())));
     let (begin, shape): (Vec<IntExpr>, Vec<IntExpr>) = axes.unzip();
     (shape != *old).then_some(Part { begin, shape })
+}
+
+/// What stands for the numbers of threads.
+fn threads(func: &PrimFunc) -> Vec<VarId> {
+    let mut all = Vec::new();
+    func.body.walk(&mut |stmt| {
+        if let Stmt::For { var, kind: LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread, .. } = stmt {
+            all.push(*var);
+        }
+    });
+    all
 }
 
 /// Where what is used of an axis begins, and the most that it takes. It is one element where loops never run: back ends

@@ -26,7 +26,7 @@ use crate::fuse::stage::{Iter, Staged};
 use crate::target::Device;
 use copies::Lines;
 use halves::Halves;
-use online::Online;
+use online::{Meeting, Online};
 use parts::{Left, Part};
 
 /// Threads of a group, and of a query.
@@ -41,9 +41,11 @@ const DOWN: i64 = THREADS / ACROSS;
 /// Elements of 16 bytes, which a thread copies at once.
 const CHUNK: i64 = 4;
 
-/// Keys of a block, and of a thread.
+/// Keys of a block.
 const KEYS: i64 = 32;
-const SOME: i64 = KEYS / ACROSS;
+
+/// Queries of a group and keys of a block where little memory is shared, the best first.
+const SMALL: [[i64; 2]; 6] = [[64, 32], [64, 16], [32, 32], [32, 16], [16, 32], [16, 16]];
 
 /// Keys from which on a group has enough to do.
 const LEAST: i64 = 16;
@@ -72,12 +74,11 @@ pub(in crate::dlight) fn fit(func: &PrimFunc, device: Device) -> Fit {
 }
 
 fn scheduled(func: &PrimFunc, device: Device) -> Option<Result<Taken, &'static str>> {
-    // Shaders have no warps, and keep separate kernels.
-    let mut staged = Staged::of(func).filter(|_| device.is_ptx())?;
+    let mut staged = Staged::of(func)?;
     let found = found::attention(&mut staged)?;
     Some(sizes(staged.b.func(), &found, device).and_then(|sizes| {
         let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&written(staged.b, &found, sizes)) };
-        let mut chosen: Chosen = vec![("tile", format!("{} queries x {} keys", sizes.rows, sizes.block()))];
+        let mut chosen: Chosen = vec![("tile", format!("{} queries x {} keys", sizes.rows, sizes.keys))];
         chosen.extend(sizes.part.map(|keys| ("part", format!("{keys} keys"))));
         let proven = verify_bounds(&func).is_empty();
         if proven { Ok(Taken { func, chosen }) } else { Err("an index of it is not proven in tiles") }
@@ -95,8 +96,11 @@ struct Sizes {
     halves: Option<Halves>,
     /// Whether keys and values of `f32` come in chunks as they lie, and not element by element.
     copied: bool,
-    /// Queries of a group.
+    /// Queries of a group, and keys of a block.
     rows: i64,
+    keys: i64,
+    /// Whether threads of a query exchange values as those of a warp do; else they meet in shared memory.
+    has_warps: bool,
     /// How many queries there are, where that is no more than a group has; else 0.
     few: i64,
     /// Keys of a part, if few queries have theirs in parts.
@@ -114,9 +118,14 @@ impl Sizes {
         if self.copied { self.depth + CHUNK } else { self.pitch() }
     }
 
-    /// Keys of a block.
-    fn block(self) -> i64 {
-        if self.halves.is_some() { halves::KEYS } else { KEYS }
+    /// Keys of a block that a thread has.
+    fn some(self) -> i64 {
+        self.keys / ACROSS
+    }
+
+    /// Where groups have what they share: Vulkan knows how much when a module is built.
+    fn scope(self) -> Scope {
+        if self.has_warps { Scope::SharedDyn } else { Scope::Shared }
     }
 
     /// Stages of keys and values: the next block comes while one is multiplied, where other groups have room still.
@@ -139,7 +148,7 @@ impl Sizes {
     fn bytes_of(self, stages: i64) -> i64 {
         match self.halves {
             Some(_) => halves::shared(self.depth, self.columns, stages).iter().map(|n| 2 * n).sum(),
-            None => self.shared(stages).iter().map(|n| 4 * (n + THREADS)).sum(),
+            None => self.shared(stages).iter().map(|n| 4 * lines(*n) * THREADS).sum(),
         }
     }
 
@@ -147,10 +156,11 @@ impl Sizes {
         self.bytes_of(self.stages())
     }
 
-    /// Elements in shared memory: queries, keys, values, weights.
-    fn shared(self, stages: i64) -> [i64; 4] {
-        let [keys, values] = [self.pitch_of_keys(), self.own() * ACROSS].map(|line| stages * KEYS * line);
-        [self.rows * self.pitch(), keys, values, self.rows * KEYS]
+    /// Elements in shared memory: queries, keys, values, weights, and what threads of a query meet with.
+    fn shared(self, stages: i64) -> [i64; 5] {
+        let [keys, values] = [self.pitch_of_keys(), self.own() * ACROSS].map(|line| stages * self.keys * line);
+        let met = if self.has_warps { 0 } else { self.queries() * THREADS };
+        [self.rows * self.pitch(), keys, values, self.rows * self.keys, met]
     }
 }
 
@@ -165,7 +175,8 @@ fn sizes(func: &PrimFunc, found: &Attention, device: Device) -> Result<Sizes, &'
         return Err("registers do not hold results of such a length");
     }
     let of_sixteen = depth % 16 == 0 && columns % 16 == 0;
-    let halves = halves::halves(func, found).filter(|_| of_sixteen);
+    let has_warps = device.is_ptx();
+    let halves = halves::halves(func, found).filter(|_| of_sixteen && has_warps);
     if found.dtype != DType::F32 || found.rounded.is_some() && halves.is_none() {
         return Err("groups have no tiles of such elements");
     }
@@ -179,16 +190,19 @@ fn sizes(func: &PrimFunc, found: &Attention, device: Device) -> Result<Sizes, &'
     }
     let groups = found.outer.iter().filter_map(number).fold(1, i64::saturating_mul);
     let few = queries.filter(|n| *n <= ROWS).unwrap_or(0);
-    let rows = if halves.is_none() && (1..=FEW).contains(&few) { FEW } else { ROWS };
-    let block = if halves.is_some() { halves::KEYS } else { KEYS };
+    let most = if halves.is_none() && (1..=FEW).contains(&few) { FEW } else { ROWS };
+    let keys = if halves.is_some() { halves::KEYS } else { KEYS };
     let split = device.multiprocessors().filter(|_| few > 0);
-    let part = split.and_then(|count| parts::keys_of(number(&found.key), block, groups, count));
-    let copied = halves.is_none() && of_sixteen && {
+    let part = split.and_then(|count| parts::keys_of(number(&found.key), keys, groups, count));
+    let copied = has_warps && halves.is_none() && of_sixteen && {
         let (along, across) = (found.depth.var, found.column.var);
         copies::is_row(func, found.keys, along) && copies::is_row(func, found.values, across)
     };
-    let sizes = Sizes { depth, columns, halves, copied, rows, few, part };
-    if sizes.bytes() <= device.row_bytes() { Ok(sizes) } else { Err("shared memory does not hold a tile of it") }
+    let whole = [most, keys];
+    let mut tiles = SMALL.iter().filter(|[rows, _]| *rows <= most && !has_warps).chain([&whole]);
+    let sized = |[rows, keys]: [i64; 2]| Sizes { depth, columns, halves, copied, rows, keys, has_warps, few, part };
+    let fitting = tiles.find_map(|tile| Some(sized(*tile)).filter(|sizes| sizes.bytes() <= device.shared_bytes()));
+    fitting.ok_or("shared memory does not hold a tile of it")
 }
 
 /// A loop over groups or threads, from 0.
@@ -275,16 +289,19 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     fn new(b: &mut Builder, found: &'a Attention, sizes: Sizes, here: Here) -> Self {
         let mut shared = |name, n: i64, copied: bool| {
-            let by_threads = vec![((n + THREADS - 1) / THREADS).into(), THREADS.into()];
-            b.alloc(name, found.dtype, if copied { vec![n.into()] } else { by_threads }, Scope::SharedDyn)
+            let by_threads = vec![lines(n).into(), THREADS.into()];
+            b.alloc(name, found.dtype, if copied { vec![n.into()] } else { by_threads }, sizes.scope())
         };
-        let [q, k, v, w] = sizes.shared(sizes.stages());
+        let [q, k, v, w, met] = sizes.shared(sizes.stages());
         let queries = shared("queries", q, false);
         let (keys, values) = (shared("keys", k, sizes.copied), shared("values", v, sizes.copied));
         let weights = shared("weights", w, false);
+        let meeting = (!sizes.has_warps).then(|| Meeting { thread: here.thread, values: shared("met", met, false) });
         let mut own = |name, n: i64| b.alloc(name, found.dtype, vec![n.into()], Scope::Local);
-        let (scores, sums) = (own("scores", sizes.queries() * SOME), own("sums", sizes.queries() * sizes.own()));
-        let online = Online::new(b, found.dtype, sizes.queries(), ACROSS);
+        let (scores, sums) =
+            (own("scores", sizes.queries() * sizes.some()), own("sums", sizes.queries() * sizes.own()));
+        let mut online = Online::new(b, found.dtype, sizes.queries(), ACROSS);
+        online.meeting = meeting;
         let across = part(b, BinaryOp::RemEuclid, here.thread, ACROSS);
         let down = part(b, BinaryOp::DivEuclid, here.thread, ACROSS);
         Group { found, sizes, here, queries, keys, values, weights, scores, sums, online, across, down }
@@ -297,7 +314,7 @@ impl<'a> Group<'a> {
         let row = found.row.as_ref().map(|row| row.var);
         let queries = Fill { to: self.queries, of: found.query, own: row, along: found.depth.var };
         self.fill(b, &queries, [self.sizes.rows, self.sizes.pitch(), depth], (self.here.first, rows));
-        let blocks = parts::blocks(b, found, &self.here, KEYS);
+        let blocks = parts::blocks(b, found, &self.here, self.sizes.keys);
         let is_staged = self.sizes.stages() == 2;
         if is_staged {
             let none = b.index(0);
@@ -305,18 +322,18 @@ impl<'a> Group<'a> {
         }
         each(b, "block", &blocks, LoopKind::Serial, &mut |b, n| {
             // Behind the block before this one, whose stage is the next one's.
-            wait(b);
+            self.wait(b);
             if is_staged {
                 next(b, n, &blocks, &mut |b, next| self.block(b, next));
             } else {
                 self.block(b, n);
-                wait(b);
+                self.wait(b);
             }
-            let first = parts::first_key(b, &self.here, n, KEYS);
+            let first = parts::first_key(b, &self.here, n, self.sizes.keys);
             self.scores(b, n, first);
             self.weights(b);
             // The next block may still be on its way.
-            b.push(Stmt::Barrier(Barrier { scope: Scope::SharedDyn, leaves: u8::from(is_staged) }));
+            b.push(Stmt::Barrier(Barrier { scope: self.sizes.scope(), leaves: u8::from(is_staged) }));
             self.results(b, n);
         });
         if let Some(part) = &self.here.part {
@@ -328,10 +345,15 @@ impl<'a> Group<'a> {
         self.written(b);
     }
 
+    /// All threads of the group wait for each other.
+    fn wait(&self, b: &mut Builder) {
+        b.push(Stmt::Barrier(self.sizes.scope().into()));
+    }
+
     /// Keys and values of a block come to shared memory.
     fn block(&self, b: &mut Builder, n: ExprId) {
         let (found, sizes) = (self.found, self.sizes);
-        let lines = (parts::first_key(b, &self.here, n, KEYS), found.key.extent);
+        let lines = (parts::first_key(b, &self.here, n, self.sizes.keys), found.key.extent);
         let own = Some(found.key.var);
         let operands = [
             (self.keys, found.keys, found.depth.var, [sizes.pitch_of_keys(), sizes.depth]),
@@ -340,9 +362,9 @@ impl<'a> Group<'a> {
         for (to, of, along, [pitch, length]) in operands {
             if sizes.copied {
                 let stage = self.stage(b, n, pitch);
-                Lines { to, stage, of, own, along, count: KEYS, length, pitch }.copy(b, &self.here, lines);
+                Lines { to, stage, of, own, along, count: sizes.keys, length, pitch }.copy(b, &self.here, lines);
             } else {
-                self.fill(b, &Fill { to, of, own, along }, [KEYS, pitch, length], lines);
+                self.fill(b, &Fill { to, of, own, along }, [sizes.keys, pitch, length], lines);
             }
         }
     }
@@ -350,7 +372,7 @@ impl<'a> Group<'a> {
     /// Where the stage of a block begins, of lines so far apart.
     fn stage(&self, b: &mut Builder, n: ExprId, pitch: i64) -> ExprId {
         let stage = part(b, BinaryOp::RemEuclid, n, self.sizes.stages());
-        times(b, stage, KEYS * pitch)
+        times(b, stage, self.sizes.keys * pitch)
     }
 
     /// An element of a block's keys or values, `along` their line.
@@ -427,7 +449,7 @@ impl<'a> Group<'a> {
 
     /// All threads bring some lines, each of `width` elements, `pitch` apart, to shared memory; zeros where there are none.
     fn fill(&self, b: &mut Builder, fill: &Fill, [lines, pitch, width]: [i64; 3], (first, count): (ExprId, ExprId)) {
-        let turns = IntExpr::from((lines * pitch + THREADS - 1) / THREADS);
+        let turns = IntExpr::from(self::lines(lines * pitch));
         each(b, "turn", &turns, LoopKind::Serial, &mut |b, turn| {
             let number = times(b, turn, THREADS);
             let number = plus(b, number, self.here.thread);
@@ -471,8 +493,8 @@ impl<'a> Group<'a> {
     /// Scores of a block of keys, and the greatest of them so far.
     fn scores(&self, b: &mut Builder, block: ExprId, first: ExprId) {
         let zero = self.number(b, Scalar::zero);
-        own(b, self.sizes.queries() * SOME, &mut |b, e| b.store(self.scores, vec![e], zero));
-        self.products(b, self.scores, self.sizes.depth, SOME, &mut |b, is_query, n, d| {
+        own(b, self.sizes.queries() * self.sizes.some(), &mut |b, e| b.store(self.scores, vec![e], zero));
+        self.products(b, self.scores, self.sizes.depth, self.sizes.some(), &mut |b, is_query, n, d| {
             if !is_query {
                 let line = self.in_block(b, n);
                 return self.of_block(b, block, (self.keys, self.sizes.pitch_of_keys()), [line, d]);
@@ -484,7 +506,7 @@ impl<'a> Group<'a> {
             load(b, self.queries, &place)
         });
         let rows = self.here.rows;
-        self.pairs(b, SOME, &mut |b, i, j, e| {
+        self.pairs(b, self.sizes.some(), &mut |b, i, j, e| {
             let (row, own) = (self.row(b, i), self.in_block(b, j));
             let key = plus(b, first, own);
             let mut places = self.here.places.clone();
@@ -504,12 +526,12 @@ impl<'a> Group<'a> {
     /// Scores become weights, which other threads of the query find in shared memory.
     fn weights(&self, b: &mut Builder) {
         self.online.begin(b);
-        self.pairs(b, SOME, &mut |b, i, _, e| {
+        self.pairs(b, self.sizes.some(), &mut |b, i, _, e| {
             let score = load(b, self.scores, &[e]);
             self.online.score(b, i, score);
         });
         self.online.rescale(b);
-        self.pairs(b, SOME, &mut |b, i, _, e| {
+        self.pairs(b, self.sizes.some(), &mut |b, i, _, e| {
             self.online.weigh(b, i, (self.scores, e));
             let weight = load(b, self.scores, &[e]);
             b.store(self.weights, vec![e, self.here.thread], weight);
@@ -520,12 +542,12 @@ impl<'a> Group<'a> {
     fn results(&self, b: &mut Builder, block: ExprId) {
         let each_of = self.sizes.own();
         self.pairs(b, each_of, &mut |b, i, _, e| self.online.scaled(b, i, (self.sums, e)));
-        self.products(b, self.sums, KEYS, each_of, &mut |b, is_weight, n, key| {
+        self.products(b, self.sums, self.sizes.keys, each_of, &mut |b, is_weight, n, key| {
             if is_weight {
                 // Where the thread that has the query and every eighth key has put it.
                 let (j, across) =
                     (part(b, BinaryOp::DivEuclid, key, ACROSS), part(b, BinaryOp::RemEuclid, key, ACROSS));
-                let (line, thread) = (times(b, n, SOME), times(b, self.down, ACROSS));
+                let (line, thread) = (times(b, n, self.sizes.some()), times(b, self.down, ACROSS));
                 let place = [plus(b, line, j), plus(b, thread, across)];
                 return load(b, self.weights, &place);
             }
@@ -596,6 +618,11 @@ struct Fill {
 /// All threads of the group wait for each other.
 fn wait(b: &mut Builder) {
     b.push(Stmt::Barrier(Scope::SharedDyn.into()));
+}
+
+/// Lines of shared memory that hold so many elements, one of each thread in a line.
+fn lines(elements: i64) -> i64 {
+    (elements + THREADS - 1) / THREADS
 }
 
 /// Something for each of so many that a thread has.

@@ -1,12 +1,12 @@
 //! What a thread knows of its queries behind some blocks of keys: an online softmax.
 
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
-use tenfold_ir::tir::{Bit, BufId, Builder, ExprId, Intrinsic, Scope, Ty, Warp};
+use tenfold_ir::tir::{Bit, BufId, Builder, ExprId, Intrinsic, Scope, Stmt, Ty, Warp};
 use tenfold_ir::{DType, Scalar};
 
 use super::super::found::Unseen;
 use super::own;
-use crate::dlight::emit::load;
+use crate::dlight::emit::{load, plus, times};
 
 /// Numbers of each query of a thread.
 pub(super) struct Online {
@@ -22,6 +22,14 @@ pub(super) struct Online {
     /// What earlier results are multiplied with, in the end one over the sum of weights.
     pub scale: BufId,
     other: BufId,
+    /// Where the threads of a query meet, if they are no neighbours in a warp.
+    pub meeting: Option<Meeting>,
+}
+
+/// Shared memory, a line of it for each query that a thread has, and an element of each thread in a line.
+pub(super) struct Meeting {
+    pub thread: ExprId,
+    pub values: BufId,
 }
 
 impl Online {
@@ -35,7 +43,7 @@ impl Online {
             b.store(greatest, vec![i], least);
             b.store(total, vec![i], zero);
         });
-        Online { dtype, count, across, greatest, total, base, scale, other }
+        Online { dtype, count, across, greatest, total, base, scale, other, meeting: None }
     }
 
     /// A block begins.
@@ -118,6 +126,9 @@ impl Online {
 
     /// What all threads of a query make of what each has.
     fn exchanged(&self, b: &mut Builder, of: BufId, op: BinaryOp) {
+        if let Some(meeting) = &self.meeting {
+            return self.met(b, meeting, (of, op));
+        }
         for bit in Bit::ALL.into_iter().filter(|bit| bit.number() < self.across) {
             own(b, self.count, &mut |b, i| {
                 let value = load(b, of, &[i]);
@@ -128,5 +139,28 @@ impl Online {
                 b.store(of, vec![i], both);
             });
         }
+    }
+
+    /// The same in shared memory: each thread puts down what it has, and takes up what all of its query have put down, in
+    /// one order. What was put down before is taken up by now: barriers of the block stand between.
+    fn met(&self, b: &mut Builder, Meeting { thread, values }: &Meeting, (of, op): (BufId, BinaryOp)) {
+        own(b, self.count, &mut |b, i| {
+            let value = load(b, of, &[i]);
+            b.store(*values, vec![i, *thread], value);
+        });
+        b.push(Stmt::Barrier(Scope::Shared.into()));
+        let across = b.index(self.across);
+        let first = b.binary(BinaryOp::DivEuclid, *thread, across);
+        let first = times(b, first, self.across);
+        own(b, self.count, &mut |b, i| {
+            let mut all = load(b, *values, &[i, first]);
+            for n in 1..self.across {
+                let n = b.index(n);
+                let place = plus(b, first, n);
+                let other = load(b, *values, &[i, place]);
+                all = b.binary(op, all, other);
+            }
+            b.store(of, vec![i], all);
+        });
     }
 }
