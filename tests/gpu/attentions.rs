@@ -24,16 +24,6 @@ pub(crate) fn of_keys(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 
     attended(m, scores, v)
 }
 
-/// Weights of keys for each query, and what they make of values; rows of one group and of one warp.
-pub(crate) fn attention(dtype: DType, keys: i64) -> Case {
-    let mut m = Make::new(&format!("attention_{}_{keys}", dtype.name()));
-    let q = m.input(dtype, &fixed(&[2, 40, 8]));
-    let [k, v] = [8, 24].map(|depth| m.input(dtype, &fixed(&[2, keys, depth])));
-    let turned = m.emit(Op::Transpose { perm: vec![0, 2, 1] }, &[k]);
-    let scores = m.emit(Op::MatMul, &[q, turned]);
-    attended(m, scores, v)
-}
-
 /// Heads with a mask, as many queries as a dim says.
 pub(crate) fn masked(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3]) -> Case {
     let mut m = Make::new(&format!("masked_{}_{queries}_{keys}_{depth}", dtype.name()));

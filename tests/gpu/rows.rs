@@ -7,7 +7,7 @@ use tenfold_ir::relax::Op;
 use tenfold_ir::tir::FuncKind;
 
 use crate::assemble::in_registers;
-use crate::attentions::{attention, masked, of_keys};
+use crate::attentions::{masked, of_keys};
 use crate::case::{Case, Make, fixed};
 use crate::interpret;
 
@@ -48,7 +48,7 @@ fn attention_is_what_the_interpreter_admits() {
         (Device::Sm80, DType::F32, 530),
         (Device::Spirv, DType::F32, 48),
     ] {
-        let made = interpret::prepare_with(attention(dtype, keys), &crate::context(device));
+        let made = interpret::prepare_with(of_keys(dtype, 40, [keys, 8, 24], false), &crate::context(device));
         assert!(made.is_ok(), "{device}: {}", made.err().unwrap_or_default());
     }
 }
@@ -75,7 +75,7 @@ fn kernels_of_each(cases: Vec<Case>, count: usize, instruction: &str) {
 #[test]
 fn attention_is_one_kernel() {
     let cases = vec![
-        attention(DType::F32, 48),
+        of_keys(DType::F32, 40, [48, 8, 24], false),
         masked(DType::F32, 37, [70, 33, 20]),
         masked(DType::F32, 0, [40, 64, 64]),
         masked(DType::F32, 20, [33, 128, 128]),

@@ -4,14 +4,14 @@
 use tenfold_ir::DType;
 use tenfold_ir::tir::FuncKind;
 
-use crate::attentions::{attention, masked, of_keys};
+use crate::attentions::{masked, of_keys};
 use crate::interpret::Prepared;
 use crate::networks;
 
 #[test]
 fn attentions_are_one_kernel_each() {
     let cases = vec![
-        attention(DType::F32, 48),
+        of_keys(DType::F32, 40, [48, 8, 24], false),
         masked(DType::F32, 37, [70, 33, 20]),
         masked(DType::F32, 0, [40, 64, 64]),
         of_keys(DType::F32, 1, [100, 40, 24], false),

@@ -11,10 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenfold_ir::Module;
 use tenfold_ir::arith::{Domain, IntExpr, IntervalSet, Prover, Range, Rectangle, Sym, touched};
 use tenfold_ir::tir::{
-    Annotation, BufId, BufferData, Builder, Expr, ExprId, ExprMap, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis,
-    VarId, Viewer, own_accesses,
+    Annotation, BufId, BufferData, Builder, Expr, ExprId, ExprMap, LoopKind, Phase, PrimFunc, Scope, Stmt, VarId,
+    Viewer, own_accesses,
 };
 
+use super::kernel::is_thread;
 use super::rewrite_body;
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
@@ -146,10 +147,9 @@ fn part(v: &mut Viewer<'_>, stmt: &Stmt, buf: BufId) -> Option<Part> {
 /// What stands for the numbers of threads.
 fn threads(func: &PrimFunc) -> Vec<VarId> {
     let mut all = Vec::new();
-    func.body.walk(&mut |stmt| {
-        if let Stmt::For { var, kind: LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread, .. } = stmt {
-            all.push(*var);
-        }
+    func.body.walk(&mut |stmt| match stmt {
+        Stmt::For { var, kind, .. } if is_thread(*kind) || *kind == LoopKind::VThread => all.push(*var),
+        _ => {}
     });
     all
 }
