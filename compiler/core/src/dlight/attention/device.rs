@@ -322,12 +322,12 @@ impl<'a> Group<'a> {
         }
         each(b, "block", &blocks, LoopKind::Serial, &mut |b, n| {
             // Behind the block before this one, whose stage is the next one's.
-            self.wait(b);
+            wait(b, self.sizes.scope());
             if is_staged {
                 next(b, n, &blocks, &mut |b, next| self.block(b, next));
             } else {
                 self.block(b, n);
-                self.wait(b);
+                wait(b, self.sizes.scope());
             }
             let first = parts::first_key(b, &self.here, n, self.sizes.keys);
             self.scores(b, n, first);
@@ -345,15 +345,10 @@ impl<'a> Group<'a> {
         self.written(b);
     }
 
-    /// All threads of the group wait for each other.
-    fn wait(&self, b: &mut Builder) {
-        b.push(Stmt::Barrier(self.sizes.scope().into()));
-    }
-
     /// Keys and values of a block come to shared memory.
     fn block(&self, b: &mut Builder, n: ExprId) {
         let (found, sizes) = (self.found, self.sizes);
-        let lines = (parts::first_key(b, &self.here, n, self.sizes.keys), found.key.extent);
+        let lines = (parts::first_key(b, &self.here, n, sizes.keys), found.key.extent);
         let own = Some(found.key.var);
         let operands = [
             (self.keys, found.keys, found.depth.var, [sizes.pitch_of_keys(), sizes.depth]),
@@ -616,8 +611,8 @@ struct Fill {
 }
 
 /// All threads of the group wait for each other.
-fn wait(b: &mut Builder) {
-    b.push(Stmt::Barrier(Scope::SharedDyn.into()));
+fn wait(b: &mut Builder, scope: Scope) {
+    b.push(Stmt::Barrier(scope.into()));
 }
 
 /// Lines of shared memory that hold so many elements, one of each thread in a line.

@@ -7,7 +7,7 @@ use tenfold_ir::tir::{
     Access, BufId, Builder, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, Ty, VarId, expr_vars,
 };
 
-use super::{Here, THREADS, part};
+use super::{Here, THREADS, lines, part};
 use crate::dlight::emit::{at, each, plus, times};
 
 /// Bytes of a chunk.
@@ -53,7 +53,7 @@ impl Lines {
     pub(super) fn copy(&self, b: &mut Builder, here: &Here, (first, count): (ExprId, ExprId)) {
         let chunk = chunk(b.func(), self.of);
         let chunks = self.length / chunk;
-        let turns = IntExpr::from((self.count * chunks + THREADS - 1) / THREADS);
+        let turns = IntExpr::from(lines(self.count * chunks));
         each(b, "turn", &turns, LoopKind::Unrolled, &mut |b, turn| {
             let number = times(b, turn, THREADS);
             let number = plus(b, number, here.thread);

@@ -140,12 +140,12 @@ impl<'a> Group<'a> {
         }
         each(b, "block", &blocks, LoopKind::Serial, &mut |b, n| {
             // Behind the block before this one, whose stage is the next one's.
-            wait(b);
+            wait(b, Scope::SharedDyn);
             if self.stages == 2 {
                 super::next(b, n, &blocks, &mut |b, next| self.block(b, next));
             } else {
                 self.block(b, n);
-                wait(b);
+                wait(b, Scope::SharedDyn);
             }
             let first = parts::first_key(b, &self.here, n, KEYS);
             self.scores(b, n, first);

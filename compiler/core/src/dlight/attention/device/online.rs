@@ -1,11 +1,11 @@
 //! What a thread knows of its queries behind some blocks of keys: an online softmax.
 
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
-use tenfold_ir::tir::{Bit, BufId, Builder, ExprId, Intrinsic, Scope, Stmt, Ty, Warp};
+use tenfold_ir::tir::{Bit, BufId, Builder, ExprId, Intrinsic, Scope, Ty, Warp};
 use tenfold_ir::{DType, Scalar};
 
 use super::super::found::Unseen;
-use super::own;
+use super::{own, wait};
 use crate::dlight::emit::{load, plus, times};
 
 /// Numbers of each query of a thread.
@@ -148,7 +148,7 @@ impl Online {
             let value = load(b, of, &[i]);
             b.store(*values, vec![i, *thread], value);
         });
-        b.push(Stmt::Barrier(Scope::Shared.into()));
+        wait(b, Scope::Shared);
         let across = b.index(self.across);
         let first = b.binary(BinaryOp::DivEuclid, *thread, across);
         let first = times(b, first, self.across);
