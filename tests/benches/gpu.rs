@@ -1,8 +1,9 @@
 //! How fast kernels run on a GPU of NVIDIA's, beside copies of its memory, and whether what they give is right.
 //!
 //! `cargo bench -p tenfold-tests --bench gpu -- NAME…`: bytes read and written by second for what goes through memory,
-//! floating point operations by second for products. Random data; the median of batches; results are compared with f64
-//! at places of every part of the result. `sh tests/gpu.sh` runs it behind the tests.
+//! floating point operations by second for products and attention. Random data; the median of batches; results are compared
+//! with f64 at places of every part of the result. `sh tests/gpu.sh` runs it behind the tests. `--vulkan` measures shaders on
+//! the same GPU instead, `--extents=4096,16384` other sizes than those that the functions have.
 #![allow(unsafe_code, reason = "runs code of the back end, and the driver's own copies")]
 
 #[allow(dead_code, reason = "tests use more of it")]
@@ -15,8 +16,8 @@ use std::time::Instant;
 
 use functions::{FUNCTIONS, Function};
 use libloading::Library;
-use tenfold::{Cuda, Device, DeviceCode, DeviceTensor, Dyn, Operands, Tensor};
-use tenfold_core::{DeviceCode as Packed, Options, compile_device, pack_devices, pass::PassContext};
+use tenfold::{Cuda, Device, DeviceCode, DeviceTensor, Dyn, Operands, Tensor, Vulkan};
+use tenfold_core::{Device as Chip, DeviceCode as Packed, Options, compile_device, pack_devices, pass::PassContext};
 use tenfold_ir::{ConstBytes, ConstData, DType, Scalar};
 use tenfold_llvm::{Env, LlvmBackend, find, load};
 
@@ -29,7 +30,7 @@ const BATCH: f64 = 0.05;
 const PLACES: usize = 257;
 
 type Fault = Box<dyn std::error::Error>;
-type Bytes = DeviceTensor<Cuda, u8, (Dyn,)>;
+type Bytes<D> = DeviceTensor<D, u8, (Dyn,)>;
 
 fn main() -> ExitCode {
     let gpu = match Cuda::new() {
@@ -39,8 +40,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
-    match report(&gpu, &wanted) {
+    let (options, wanted): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|arg| arg.starts_with("--"));
+    let extents = options.iter().find_map(|option| option.strip_prefix("--extents="));
+    let extents = extents.map(|all| all.split(',').map(|n| n.parse().unwrap_or_default()).collect());
+    match report(&gpu, &wanted, options.iter().any(|option| option == "--vulkan"), extents) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(why) => {
@@ -50,15 +53,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn report(gpu: &Cuda, wanted: &[String]) -> Result<bool, Fault> {
+fn report(gpu: &Cuda, wanted: &[String], shaders: bool, extents: Option<Vec<usize>>) -> Result<bool, Fault> {
     let info = gpu.info();
     println!("{}, sm_{}{}", info.name, info.capability.0, info.capability.1);
     let copies = copies(1 << 30)?;
     println!("{:28} {:9.0} GB/s read and written", "copies of 1 GiB", copies / 1e9);
+    let chip = if info.capability == (9, 0) { Chip::Sm90a } else { Chip::Sm80 };
+    let vulkan = if shaders { Some(Vulkan::new()?) } else { None };
+    if let Some(vulkan) = &vulkan {
+        println!("by Vulkan: {}", vulkan.info().name);
+    }
     let mut right = true;
     for function in FUNCTIONS {
         if wanted.is_empty() || wanted.iter().any(|name| function.name.contains(name.as_str())) {
-            right &= measured(gpu, function, copies)?;
+            let extents = extents.as_deref().unwrap_or(function.large);
+            right &= match &vulkan {
+                Some(vulkan) => measured(vulkan, Chip::Spirv, function, extents, copies)?,
+                None => measured(gpu, chip, function, extents, copies)?,
+            };
         }
     }
     Ok(right)
@@ -112,24 +124,36 @@ fn median(mut batch: impl FnMut(usize) -> Result<(), Fault>) -> Result<f64, Faul
 }
 
 /// Prints a line of a function, and gives whether its results are right.
-fn measured(gpu: &Cuda, function: &Function, copies: f64) -> Result<bool, Fault> {
-    let code = compiled(gpu, function)?;
+fn measured<D: Device>(
+    gpu: &D,
+    chip: Chip,
+    function: &Function,
+    extents: &[usize],
+    copies: f64,
+) -> Result<bool, Fault> {
+    let code = match compiled(chip, function, extents) {
+        Ok(code) => code,
+        Err(why) => {
+            println!("{:28} refused: {why}", function.name);
+            return Ok(true);
+        }
+    };
     let dtype = if function.dtype == "bf16" { DType::BF16 } else { DType::F32 };
     let (mut values, mut tensors) = (Vec::new(), Vec::new());
-    for (n, elements) in function.inputs(function.large).into_iter().enumerate() {
+    for (n, elements) in function.inputs(extents).into_iter().enumerate() {
         let all = random(elements, n as u64 + 1, dtype);
         let bytes: Vec<u8> = all.iter().flat_map(|x| Scalar::float(dtype, *x).to_le_bytes()).collect();
         let here: Tensor<u8, (Dyn,)> = bytes.into();
-        tensors.push(Bytes::upload(gpu, here.view())?);
+        tensors.push(Bytes::<D>::upload(gpu, here.view())?);
         values.push(all);
     }
-    let result = Bytes::zeros(gpu, [function.result(function.large) * dtype.size_bytes()])?;
+    let result = Bytes::<D>::zeros(gpu, [function.result(extents) * dtype.size_bytes()])?;
     let (params, results): (Vec<_>, Vec<_>) =
-        (tensors.iter().filter_map(Bytes::memory).collect(), vec![result.memory()]);
+        (tensors.iter().filter_map(Bytes::<D>::memory).collect(), vec![result.memory()]);
     let results: Vec<_> = results.into_iter().flatten().collect();
     let operands = Operands { params: &params, results: &results, scalars: &[], dims: &[] };
     let stream = gpu.stream()?;
-    let seconds = median(|calls| {
+    let batch = |calls| -> Result<(), Fault> {
         for _ in 0..calls {
             // SAFETY: nobody else has the tensors.
             let status = unsafe { gpu.run(code, &operands) }?;
@@ -138,29 +162,33 @@ fn measured(gpu: &Cuda, function: &Function, copies: f64) -> Result<bool, Fault>
             }
         }
         Ok(stream.synchronize()?)
-    })?;
-    let far = distance(function, &values, result.download(gpu)?.as_slice(), dtype);
+    };
+    let begin = Instant::now();
+    batch(1)?;
+    let first = begin.elapsed().as_secs_f64();
+    let seconds = median(batch)?;
+    let far = distance(function, extents, &values, result.download(gpu)?.as_slice(), dtype);
     let right = far <= function.tolerance;
-    let elements = function.inputs(function.large).iter().sum::<usize>() + function.result(function.large);
+    let elements = function.inputs(extents).iter().sum::<usize>() + function.result(extents);
     let bytes = (elements * dtype.size_bytes()) as f64 / seconds;
-    let speed = if function.is_product {
-        format!("{:9.2} TFLOP/s", function.gflop(function.large) / seconds / 1e3)
+    let gflop = function.gflop(extents);
+    let speed = if gflop > 0.0 {
+        format!("{:9.2} TFLOP/s", gflop / seconds / 1e3)
     } else {
         format!("{:9.0} GB/s, {:3.0} % of copies", bytes / 1e9, 100.0 * bytes / copies)
     };
     let said = if right { "right" } else { "WRONG" };
-    println!("{:28} {speed}, {:.3} ms, {said}: {far:.1e} off", function.name, seconds * 1e3);
+    let (first, seconds) = (first * 1e3, seconds * 1e3);
+    println!("{:28} {speed}, {seconds:.3} ms, the first call {first:.0} ms, {said}: {far:.1e} off", function.name);
     Ok(right)
 }
 
-/// Its code for the best chip that the device has.
-fn compiled(gpu: &Cuda, function: &Function) -> Result<DeviceCode, Fault> {
-    let nine = gpu.info().capability == (9, 0);
-    let device = if nine { tenfold_core::Device::Sm90a } else { tenfold_core::Device::Sm80 };
+/// Its code for a chip.
+fn compiled(device: Chip, function: &Function, extents: &[usize]) -> Result<DeviceCode, Fault> {
     let found = find(&Env::from_process());
     let backend = LlvmBackend::new(load(&found)?, &found);
     let context = PassContext::new(device.target());
-    let made = compile_device(function.module(function.large), device, &context, &Options::default(), &backend);
+    let made = compile_device(function.module(extents), device, &context, &Options::default(), &backend);
     let Packed { blob, constants } = made.and_then(|made| pack_devices(vec![made])).map_err(|why| why.message)?;
     let room: &'static mut [u8] = vec![0; blob.len() + 16].leak();
     let start = room.as_ptr().align_offset(16);
@@ -185,13 +213,13 @@ fn random(count: usize, seed: u64, dtype: DType) -> Vec<f64> {
 }
 
 /// The largest difference from f64, relative to the largest value, at places all over the result.
-fn distance(function: &Function, values: &[Vec<f64>], found: &[u8], dtype: DType) -> f64 {
-    let count = function.result(function.large);
+fn distance(function: &Function, extents: &[usize], values: &[Vec<f64>], found: &[u8], dtype: DType) -> f64 {
+    let count = function.result(extents);
     let mut pairs = Vec::new();
     for n in 0..PLACES {
         let at = (count - 1) / (PLACES - 1) * n;
         let bytes = &found[at * dtype.size_bytes()..][..dtype.size_bytes()];
-        pairs.push((Scalar::from_le_bytes(dtype, bytes).to_f64(), (function.reference)(values, function.large, at)));
+        pairs.push((Scalar::from_le_bytes(dtype, bytes).to_f64(), (function.reference)(values, extents, at)));
     }
     let most = pairs.iter().fold(0.0_f64, |most, (_, expected)| most.max(expected.abs()));
     let far =

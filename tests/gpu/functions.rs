@@ -11,10 +11,11 @@ pub(crate) struct Function {
     /// Shapes of the inputs and of the result: which of the extents each axis has.
     inputs: &'static [&'static [usize]],
     result: &'static [usize],
-    /// What it computes, of `v0` and those behind it; `T` is the type of the result.
+    /// What it computes, of `v0` and those behind it; `T` is the type of the result, `T021` one of those
+    /// extents, `S` that of an element.
     body: &'static str,
-    /// Whether the arithmetic is what is measured, and not memory.
-    pub is_product: bool,
+    /// Floating point operations by product of the extents, where the arithmetic is what is measured; 0 where memory is.
+    pub flops: f64,
     /// The extents that are measured.
     pub large: &'static [usize],
     /// Extents for interpreters, and the settings under which they have the kernels that are measured.
@@ -41,7 +42,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1], &[1]],
         result: &[0, 1],
         body: "v2: T = add(v0, v1)\n    v3: T = relu(v2)",
-        is_product: false,
+        flops: 0.0,
         large: WIDE,
         small: FEW,
         settings: FEWER,
@@ -54,7 +55,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1]],
         result: &[0, 1],
         body: "v2: T = tanh(v0)\n    v3: T = mul(v2, v0)",
-        is_product: false,
+        flops: 0.0,
         large: WIDE,
         small: FEW,
         settings: FEWER,
@@ -67,7 +68,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1]],
         result: &[0, 1],
         body: "v3: T = softmax(v0, axis = 1)",
-        is_product: false,
+        flops: 0.0,
         large: WIDE,
         small: FEW,
         settings: FEWER,
@@ -80,7 +81,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1], &[1], &[1]],
         result: &[0, 1],
         body: "v3: T = layer_normalization(v0, v1, v2, axis = 1, epsilon = 1e-5)",
-        is_product: false,
+        flops: 0.0,
         large: WIDE,
         small: FEW,
         settings: FEWER,
@@ -93,7 +94,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1], &[1, 2]],
         result: &[0, 2],
         body: "v3: T = matmul(v0, v1)",
-        is_product: true,
+        flops: 2.0,
         large: &[4_096; 3],
         small: &[256, 32, 256],
         settings: &[],
@@ -106,7 +107,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1], &[1, 2]],
         result: &[0, 2],
         body: "v3: T = matmul(v0, v1)",
-        is_product: true,
+        flops: 2.0,
         large: &[8_192; 3],
         // A tile, and a ring of stages that comes round.
         small: &[128, 320, 256],
@@ -114,7 +115,39 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         reference: product,
         tolerance: 1e-2,
     },
+    Function {
+        name: "attention of 4096 keys, f32",
+        large: &[16, 4_096, 4_096, 64],
+        ..ATTENTION
+    },
+    Function {
+        name: "attention of 4096 keys, bf16",
+        dtype: "bf16",
+        large: &[32, 4_096, 4_096, 64],
+        tolerance: 2e-2,
+        ..ATTENTION
+    },
 ];
+
+/// Of heads, queries, keys and their lengths.
+const ATTENTION: Function = Function {
+    name: "attention",
+    dtype: "f32",
+    inputs: &[&[0, 1, 3], &[0, 2, 3], &[0, 2, 3]],
+    result: &[0, 1, 3],
+    body: "v3: T032 = transpose(v1, perm = [0, 2, 1])
+           v4: T012 = matmul(v0, v3)
+           v5: S = scalar(value = 0.125)
+           v6: T012 = mul(v4, v5)
+           v7: T012 = softmax(v6, axis = 2)
+           v8: T = matmul(v7, v2)",
+    flops: 4.0,
+    large: &[],
+    small: &[1, 128, 128, 64],
+    settings: &[("BindThreads.multiprocessors", "1")],
+    reference: attention,
+    tolerance: 1e-4,
+};
 
 fn row<'x>(x: &'x [f64], extents: &[usize], at: usize) -> &'x [f64] {
     &x[at / extents[1] * extents[1]..][..extents[1]]
@@ -138,6 +171,21 @@ fn product(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
     (0..extents[1]).map(|k| x[0][row * extents[1] + k] * x[1][k * extents[2] + column]).sum()
 }
 
+fn attention(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
+    let [_, queries, keys, depth] = *extents else { return f64::NAN };
+    let (query, column) = (at / depth, at % depth);
+    let of_head = query / queries * keys;
+    let score = |key: usize| -> f64 {
+        let product = |d| x[0][query * depth + d] * x[1][(of_head + key) * depth + d];
+        (0..depth).map(product).sum::<f64>() / 8.0
+    };
+    let scores: Vec<f64> = (0..keys).map(score).collect();
+    let most = scores.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+    let weights = || scores.iter().map(|score| (score - most).exp());
+    let values = weights().enumerate().map(|(key, weight)| weight * x[2][(of_head + key) * depth + column]);
+    values.sum::<f64>() / weights().sum::<f64>()
+}
+
 impl Function {
     /// Its graph for some extents.
     pub(crate) fn module(&self, extents: &[usize]) -> Module {
@@ -148,9 +196,19 @@ impl Function {
         let params = self.inputs.iter().enumerate();
         let params: String =
             params.map(|(n, axes)| format!("  param v{n}: {} = input {n} \"x{n}\"\n", shown(axes))).collect();
-        let body = self.body.replace(": T", &format!(": {}", shown(self.result)));
+        let typed = |line: &str| {
+            let Some((value, (axes, made))) = line.split_once(": T").and_then(|(v, rest)| Some((v, rest.split_once(' ')?)))
+            else {
+                return line.replace(": S", &format!(": {}", self.dtype));
+            };
+            let axes: Vec<usize> = axes.bytes().map(|digit| usize::from(digit - b'0')).collect();
+            format!("{value}: {} {made}", shown(if axes.is_empty() { self.result } else { &axes }))
+        };
+        let lines: Vec<String> = self.body.lines().map(|line| typed(line.trim())).collect();
+        let last = lines.last().and_then(|line| line.split(':').next()).unwrap_or_default();
+        let body = lines.join("\n    ");
         let text =
-            format!("relax @measured phase imported {{\n{params}  dataflow {{\n    {body}\n  }}\n  return v3\n}}\n");
+            format!("relax @measured phase imported {{\n{params}  dataflow {{\n    {body}\n  }}\n  return {last}\n}}\n");
         let module = parse_module(&text, &[]).unwrap_or_else(|error| panic!("{}: {error:?}\n{text}", self.name));
         Module { entry: "measured".into(), ..module }
     }
@@ -167,6 +225,6 @@ impl Function {
 
     /// Floating point operations in 10^9; 0 where memory is what is measured.
     pub(crate) fn gflop(&self, extents: &[usize]) -> f64 {
-        if self.is_product { 2e-9 * extents.iter().product::<usize>() as f64 } else { 0.0 }
+        1e-9 * self.flops * extents.iter().product::<usize>() as f64
     }
 }
