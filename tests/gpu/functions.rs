@@ -96,8 +96,8 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         body: "v3: T = matmul(v0, v1)",
         flops: 2.0,
         large: &[4_096; 3],
-        small: &[256, 32, 256],
-        settings: &[],
+        small: &[128, 24, 256],
+        settings: &[("BindThreads.multiprocessors", "1")],
         reference: product,
         tolerance: 1e-4,
     },
@@ -115,11 +115,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         reference: product,
         tolerance: 1e-2,
     },
-    Function {
-        name: "attention of 4096 keys, f32",
-        large: &[16, 4_096, 4_096, 64],
-        ..ATTENTION
-    },
+    Function { name: "attention of 4096 keys, f32", large: &[16, 4_096, 4_096, 64], ..ATTENTION },
     Function {
         name: "attention of 4096 keys, bf16",
         dtype: "bf16",
@@ -197,7 +193,8 @@ impl Function {
         let params: String =
             params.map(|(n, axes)| format!("  param v{n}: {} = input {n} \"x{n}\"\n", shown(axes))).collect();
         let typed = |line: &str| {
-            let Some((value, (axes, made))) = line.split_once(": T").and_then(|(v, rest)| Some((v, rest.split_once(' ')?)))
+            let Some((value, (axes, made))) =
+                line.split_once(": T").and_then(|(v, rest)| Some((v, rest.split_once(' ')?)))
             else {
                 return line.replace(": S", &format!(": {}", self.dtype));
             };
@@ -207,8 +204,9 @@ impl Function {
         let lines: Vec<String> = self.body.lines().map(|line| typed(line.trim())).collect();
         let last = lines.last().and_then(|line| line.split(':').next()).unwrap_or_default();
         let body = lines.join("\n    ");
-        let text =
-            format!("relax @measured phase imported {{\n{params}  dataflow {{\n    {body}\n  }}\n  return {last}\n}}\n");
+        let text = format!(
+            "relax @measured phase imported {{\n{params}  dataflow {{\n    {body}\n  }}\n  return {last}\n}}\n"
+        );
         let module = parse_module(&text, &[]).unwrap_or_else(|error| panic!("{}: {error:?}\n{text}", self.name));
         Module { entry: "measured".into(), ..module }
     }

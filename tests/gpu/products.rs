@@ -45,11 +45,11 @@ fn fused(dtype: DType, rows: i64, after: Activation) -> Case {
     m.done(&[y])
 }
 
-fn convolution(dtype: DType) -> Case {
-    let mut m = Make::new(&format!("half_conv_{}", dtype.name()));
+fn convolution(dtype: DType, channels: i64) -> Case {
+    let mut m = Make::new(&format!("conv_{}", dtype.name()));
     let x = m.input(dtype, &fixed(&[2, 3, 11, 10]));
-    let w = m.constant(dtype, &[26, 3, 3, 3]);
-    let bias = m.constant(dtype, &[26]);
+    let w = m.constant(dtype, &[channels, 3, 3, 3]);
+    let bias = m.constant(dtype, &[channels]);
     let window = Window { kernel: vec![3, 3], strides: vec![2, 1], pads: vec![1, 1, 1, 1], dilations: vec![1, 1] };
     let y = m.emit(Op::Conv { window, group: 1, layout: ConvLayout::default() }, &[x, w, bias]);
     let y = m.element(ElementOp::Activation(Activation::Relu), &[y]);
@@ -76,7 +76,7 @@ fn cases() -> Vec<Case> {
         transposed("half_transposed_odd", DType::F16, [33, 19, 21]),
         fused(DType::BF16, 0, Activation::Relu),
         fused(DType::F16, 19, Activation::Gelu),
-        convolution(DType::F16),
+        convolution(DType::F16, 26),
     ]
 }
 
@@ -149,6 +149,41 @@ fn warps_multiply_halves() {
 }
 
 /// Products of bytes are of four at once, as the instruction of words has them, for every pair of signs.
+/// Elements of 4 bytes: tiles of both sizes, whole ones and with something left over, in both orders of each factor, a batch,
+/// what follows on the sum, an image, terms that no step divides.
+fn of_squares() -> Vec<Case> {
+    vec![
+        product("square_whole", DType::F32, &[128, 24], &[24, 128]),
+        product("square_odd", DType::F32, &[131, 13], &[13, 67]),
+        product("square_small", DType::I32, &[40, 20], &[20, 64]),
+        product("square_heads", DType::F32, &[2, 1, 65, 8], &[3, 8, 66]),
+        transposed("square_transposed", DType::F32, [72, 16, 80]),
+        transposed("square_transposed_odd", DType::F32, [33, 19, 41]),
+        convolution(DType::F32, 40),
+    ]
+}
+
+/// Threads find both factors in loads of 16 bytes, and strict functions have these tiles, too.
+#[test]
+fn squares_of_threads_multiply_elements() {
+    let backend = crate::backend();
+    for (n, case) in of_squares().into_iter().enumerate() {
+        let device = crate::CHIPS[n % 2];
+        let mut context = crate::context(device);
+        context.set_text("BindThreads.multiprocessors", "1").expect("a setting");
+        context.strict = n % 3 == 0;
+        let name = case.name.clone();
+        let case = interpret::prepare_with(case, &context).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let Some(backend) = &backend else { continue };
+        let kernels = case.module.prims().filter(|func| func.kind == FuncKind::Device);
+        let texts: Vec<String> =
+            kernels.map(|func| program::kernel(&case.module, func, device, backend).expect("PTX").1).collect();
+        let wide: usize = texts.iter().map(|text| text.matches("ld.shared.v4.b32").count()).sum();
+        assert!(wide >= 4, "{name} has {wide} loads of 16 bytes from shared memory");
+        texts.iter().for_each(|text| in_registers(&name, device, text));
+    }
+}
+
 #[test]
 fn words_multiply_bytes() {
     let cases = vec![

@@ -6,7 +6,8 @@ use inkwell::{context::Context, module::Module, targets::TargetMachine};
 use tenfold_core::{Aliases, CodegenOptions, Target, kernel};
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{
-    Barrier, BufId, BufUse, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Warp, expr_vars,
+    Barrier, BufId, BufUse, BufferData, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Warp,
+    expr_vars,
 };
 
 use super::function::{Body, Result};
@@ -99,6 +100,15 @@ fn is_product(prim: &PrimFunc, e: ExprId) -> bool {
     }
 }
 
+/// Threads of a group that have so many registers each that two groups are on a multiprocessor, 128 of them.
+const SQUARES: u32 = 256;
+
+/// Whether a thread keeps the sums of a product there, without any matrix.
+fn holds_sums(buf: &BufferData) -> bool {
+    let count = buf.shape.iter().try_fold(1i64, |n, extent| n.checked_mul(extent.as_const()?));
+    buf.scope == Scope::Local && count == Some(i64::from(FEW_SUMS))
+}
+
 impl<'c> Cx<'_, 'c, '_> {
     fn declare_kernel(&self, prim: &PrimFunc, name: &str) -> Result<Value<'c>> {
         let ir = self.ir;
@@ -118,7 +128,8 @@ impl<'c> Cx<'_, 'c, '_> {
         // Else ptxas spills what is a little over 32 registers, so that as many threads as can be are on a multiprocessor.
         // Where warps multiply, one group does while another one waits.
         let products = prim.exprs_in(&prim.body).into_iter().any(|e| is_product(prim, e));
-        ir.word(function, "nvvm.minctasm", if products { "2" } else { "1" });
+        let squares = x * y * z == SQUARES && prim.buffers.iter().any(holds_sums);
+        ir.word(function, "nvvm.minctasm", if products || squares { "2" } else { "1" });
         for (number, argument) in (0..).zip(arguments) {
             let (buf, usage, alone) = match argument {
                 Argument::Buffer(buf, usage, param) => (buf, usage, !self.aliases.shared(&prim.name, param)),

@@ -579,21 +579,6 @@ impl Staged {
 }
 
 impl Bind<'_> {
-    fn times(&mut self, a: ExprId, n: i64) -> ExprId {
-        let n = self.b.index(n);
-        self.product(a, n)
-    }
-
-    fn quotient(&mut self, a: ExprId, n: i64) -> ExprId {
-        let n = self.b.index(n);
-        self.b.binary(BinaryOp::DivEuclid, a, n)
-    }
-
-    fn rest(&mut self, a: ExprId, n: i64) -> ExprId {
-        let n = self.b.index(n);
-        self.b.binary(BinaryOp::RemEuclid, a, n)
-    }
-
     /// What the threads of a warp make together; its type is the last operand's.
     fn together(&mut self, f: Warp, args: Vec<ExprId>) -> ExprId {
         let ty = args.last().map_or(Ty::index(), |last| self.b.ty(*last));

@@ -6,6 +6,8 @@
 //!
 //! - a product or a convolution of halves or bytes, on a target whose warps multiply matrices: a group a tile of the result, whose
 //!   warps have parts of it (`matrices`);
+//! - a large product or convolution of elements of 4 bytes, on NVIDIA's GPUs: a group a tile of the result, a thread 8 by 8
+//!   elements of it (`squares`);
 //! - a product or a convolution that is large enough: a group a tile of the result (`tiles`);
 //! - a nest whose turns make memory of their own and read it where data says: a nest that makes each element where it is
 //!   read (`gathered`);
@@ -30,6 +32,7 @@ mod product;
 mod registers;
 mod rows;
 mod split;
+mod squares;
 mod sums;
 mod tiles;
 mod words;
@@ -172,6 +175,12 @@ const PRODUCTS: &[Rule] = &[
         kernel: |bind, loops, body| Some(matrices::Tiles::find(bind, loops, body)?.kernel(bind)),
     },
     Rule {
+        name: "squares",
+        key: Key::Cuda,
+        reason: "a thread has 64 sums in registers, for which it finds both factors in four loads of 16 bytes",
+        kernel: |bind, loops, body| Some(squares::Squares::find(bind, loops, body)?.kernel(bind)),
+    },
+    Rule {
         name: "tiles",
         key: Key::Gpu,
         reason: "a tile of a product reads each factor once, and its threads find it in shared memory",
@@ -312,6 +321,21 @@ impl Bind<'_> {
             (Some(x), Some(y)) if x.checked_mul(y).is_some() => self.b.index(x * y),
             _ => self.b.mul(a, b),
         }
+    }
+
+    fn times(&mut self, a: ExprId, n: i64) -> ExprId {
+        let n = self.b.index(n);
+        self.product(a, n)
+    }
+
+    fn quotient(&mut self, a: ExprId, n: i64) -> ExprId {
+        let n = self.b.index(n);
+        self.b.binary(BinaryOp::DivEuclid, a, n)
+    }
+
+    fn rest(&mut self, a: ExprId, n: i64) -> ExprId {
+        let n = self.b.index(n);
+        self.b.binary(BinaryOp::RemEuclid, a, n)
     }
 
     /// `(n + by - 1) / by`.
