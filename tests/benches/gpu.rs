@@ -141,8 +141,7 @@ fn measured<D: Device>(
     let dtype = if function.dtype == "bf16" { DType::BF16 } else { DType::F32 };
     let (mut values, mut tensors) = (Vec::new(), Vec::new());
     for (n, elements) in function.inputs(extents).into_iter().enumerate() {
-        let all = random(elements, n as u64 + 1, dtype);
-        let bytes: Vec<u8> = all.iter().flat_map(|x| Scalar::float(dtype, *x).to_le_bytes()).collect();
+        let (all, bytes) = random(elements, n as u64 + 1, dtype);
         let here: Tensor<u8, (Dyn,)> = bytes.into();
         tensors.push(Bytes::<D>::upload(gpu, here.view())?);
         values.push(all);
@@ -202,14 +201,25 @@ fn compiled(device: Chip, function: &Function, extents: &[usize]) -> Result<Devi
     Ok(unsafe { DeviceCode::new(&room[start..start + blob.len()], constants.leak()) })
 }
 
-/// Values from -1 to 1, as the dtype has them.
-fn random(count: usize, seed: u64, dtype: DType) -> Vec<f64> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        Scalar::float(dtype, (state >> 40) as f64 / (1 << 23) as f64 - 1.0).to_f64()
-    };
-    (0..count).map(|_| next()).collect()
+/// Values from -1 to 1, as the dtype has them, and their bytes. Each thread of the processor makes a part.
+fn random(count: usize, seed: u64, dtype: DType) -> (Vec<f64>, Vec<u8>) {
+    let size = dtype.size_bytes();
+    let (mut values, mut bytes) = (vec![0.0; count], vec![0; count * size]);
+    let part = count.div_ceil(std::thread::available_parallelism().map_or(1, usize::from)).max(1);
+    std::thread::scope(|scope| {
+        for (n, (values, bytes)) in values.chunks_mut(part).zip(bytes.chunks_mut(part * size)).enumerate() {
+            let mut state = (seed << 32 | n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            scope.spawn(move || {
+                for (value, bytes) in values.iter_mut().zip(bytes.chunks_mut(size)) {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    let scalar = Scalar::float(dtype, (state >> 40) as f64 / (1 << 23) as f64 - 1.0);
+                    *value = scalar.to_f64();
+                    bytes.copy_from_slice(&scalar.to_le_bytes());
+                }
+            });
+        }
+    });
+    (values, bytes)
 }
 
 /// The largest difference from f64, relative to the largest value, at places all over the result.

@@ -219,6 +219,7 @@ impl Body<'_> {
             // `LowerMath` has expanded the first; vectors are for back ends that have them.
             Expr::Call(
                 Intrinsic::QMultiplyShift
+                | Intrinsic::Ex2
                 | Intrinsic::Warp(_)
                 | Intrinsic::Group(_)
                 | Intrinsic::CopyAsync

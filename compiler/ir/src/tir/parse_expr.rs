@@ -188,6 +188,10 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 let ty = self.parser.func.exprs.ty(*first);
                 Expr::Call(Intrinsic::Scalef, args, ty)
             }
+            ("ex2", None, [x]) => {
+                let ty = self.parser.func.exprs.ty(*x);
+                Expr::Call(Intrinsic::Ex2, args, ty)
+            }
             ("word2", None, [first, _]) | ("word4", None, [first, _, _, _]) => {
                 let ty = Ty { elem: Elem::Scalar(DType::I32), ..self.parser.func.exprs.ty(*first) };
                 Expr::Call(Intrinsic::Word, args, ty)

@@ -147,6 +147,10 @@ impl<'c> Body<'_, 'c, '_> {
                 self.ops.fma(Kind::of(ty.elem), *a, *b, *c).map_err(|error| unexpanded(&error.0))
             }
             (Intrinsic::Scalef, [x, n]) => self.scalef(*x, *n),
+            (Intrinsic::Ex2, [x]) if self.cx.target.device.is_some_and(tenfold_core::Device::is_ptx) => {
+                Ok(self.cx.ir.intrinsic("llvm.nvvm.ex2.approx", &[x.ty()], &[*x]))
+            }
+            (Intrinsic::Ex2, _) => Err("only NVIDIA's GPUs have `ex2`".into()),
             (Intrinsic::QMultiplyShift, _) => Err(unexpanded("`q_multiply_shift`")),
             (Intrinsic::Bitcast, [a]) => {
                 let to = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));

@@ -5,7 +5,7 @@ use super::frame::{Frame, Known};
 use super::memory::View;
 use crate::Scalar;
 use crate::eval::{Bounded, bounded, dot, scalar_ops};
-use crate::op::BinaryOp;
+use crate::op::{BinaryOp, UnaryOp};
 use crate::tir::{Access, BufId, Dot, Expr, ExprId, Intrinsic, Ty};
 
 impl Frame<'_, '_> {
@@ -156,6 +156,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             let value = Bounded::exact(scalar_ops::scalef(x.value, n.value));
             Ok(if args.iter().all(|a| a.is_exact()) { value } else { value.unknown() })
         }
+        (Intrinsic::Ex2, [x]) => Ok(bounded::unary(UnaryOp::Exp2, *x)),
         (Intrinsic::Word, [_, _] | [_, _, _, _]) => Ok(dot::word(args)),
         (Intrinsic::Dot(Dot::Bytes { signed }), [x, y]) => {
             let value = Bounded::exact(dot::dot4(x.value, y.value, signed));
@@ -175,6 +176,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             | Intrinsic::Bitcast
             | Intrinsic::Lookup
             | Intrinsic::Scalef
+            | Intrinsic::Ex2
             | Intrinsic::Word
             | Intrinsic::Dot(_)
             | Intrinsic::CopyAsync,

@@ -602,6 +602,7 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
             | Intrinsic::Bitcast
             | Intrinsic::Lookup
             | Intrinsic::Scalef
+            | Intrinsic::Ex2
             | Intrinsic::Word
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)

@@ -6,8 +6,8 @@
 
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{
-    Access, BufId, Builder, Elem, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, Ty, VarId, Viewer, WARP,
-    Warp,
+    Access, BufId, Builder, Elem, Expr, ExprId, ExprMap, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, Ty, VarId, Viewer,
+    WARP, Warp,
 };
 use tenfold_ir::{DType, Scalar};
 
@@ -63,6 +63,34 @@ fn rows(func: &PrimFunc, id: ExprId, along: VarId) -> Option<ExprId> {
     copies::is_row(func, narrow, along).then_some(narrow)
 }
 
+/// An expression of `f32` without what is rounded to halves on its way: weights are, once, and that says enough.
+fn unrounded(b: &mut Builder, id: ExprId) -> ExprId {
+    let mut map = ExprMap::new(|b: &mut Builder, id: ExprId| match *b.func().exprs.get(id) {
+        Expr::Cast(Ty { elem: Elem::Scalar(DType::F32), .. }, narrow) if of(b.func(), narrow).is_some() => {
+            widened(b, narrow)
+        }
+        _ => id,
+    });
+    map.expr(b, id)
+}
+
+/// A half as the `f32` that it is made of, or that is made of it.
+fn widened(b: &mut Builder, id: ExprId) -> ExprId {
+    match *b.func().exprs.get(id) {
+        Expr::Cast(_, wide) if b.ty(wide) == Ty::scalar(DType::F32) => wide,
+        Expr::Const(number) => b.scalar(Scalar::float(DType::F32, number.to_f64())),
+        Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div), x, y) => {
+            let (x, y) = (widened(b, x), widened(b, y));
+            b.binary(op, x, y)
+        }
+        Expr::Select(cond, x, y) => {
+            let (x, y) = (widened(b, x), widened(b, y));
+            b.select(cond, x, y)
+        }
+        _ => b.cast(DType::F32, id),
+    }
+}
+
 /// From one line to the next in shared memory.
 fn pitch(length: i64) -> i64 {
     length + CHUNK
@@ -91,6 +119,8 @@ pub(super) struct Group<'a> {
     weights: BufId,
     sums: BufId,
     online: Online,
+    /// A score, made of the product of a query and a key.
+    score: ExprId,
 }
 
 impl<'a> Group<'a> {
@@ -105,7 +135,9 @@ impl<'a> Group<'a> {
         let (left, right) = (own("left", halves.dtype, CHUNK), own("right", halves.dtype, CHUNK));
         let weights = own("weights", halves.dtype, KEYS / 2);
         let (scores, sums) = (own("scores", DType::F32, KEYS / 2), own("sums", DType::F32, columns / 2));
-        let online = Online::new(b, DType::F32, OWN, ACROSS);
+        let mut online = Online::new(b, DType::F32, OWN, ACROSS);
+        online.is_rounded = true;
+        let score = unrounded(b, found.score);
         let lane = part(b, BinaryOp::RemEuclid, here.thread, WARP);
         let warp = part(b, BinaryOp::DivEuclid, here.thread, WARP);
         Group {
@@ -124,6 +156,7 @@ impl<'a> Group<'a> {
             weights,
             sums,
             online,
+            score,
         }
     }
 
@@ -279,7 +312,7 @@ impl<'a> Group<'a> {
             places.insert(self.found.key.var, key);
             places.extend(self.found.row.as_ref().map(|iter| (iter.var, row)));
             let dot = load(b, self.scores, &[e]);
-            let score = at(b, self.found.score, &places, Some((self.found.dot, dot)));
+            let score = at(b, self.score, &places, Some((self.found.dot, dot)));
             let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
             let has_key = b.compare(CmpOp::Lt, key, self.found.key.extent);
             let score = b.if_(has_row, score, least);

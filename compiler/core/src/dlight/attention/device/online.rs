@@ -22,6 +22,8 @@ pub(super) struct Online {
     /// What earlier results are multiplied with, in the end one over the sum of weights.
     pub scale: BufId,
     other: BufId,
+    /// Whether weights are rounded to halves, so that `ex2` is near enough.
+    pub is_rounded: bool,
     /// Where the threads of a query meet, if they are no neighbours in a warp.
     pub meeting: Option<Meeting>,
 }
@@ -43,7 +45,7 @@ impl Online {
             b.store(greatest, vec![i], least);
             b.store(total, vec![i], zero);
         });
-        Online { dtype, count, across, greatest, total, base, scale, other, meeting: None }
+        Online { dtype, count, across, greatest, total, base, scale, other, is_rounded: false, meeting: None }
     }
 
     /// A block begins.
@@ -76,7 +78,7 @@ impl Online {
         let base = b.select(masked, zero, now);
         let before = load(b, self.greatest, &[i]);
         let shifted = b.sub(before, base);
-        let scale = b.unary(UnaryOp::Exp, shifted);
+        let scale = self.power(b, shifted);
         b.store(self.scale, vec![i], scale);
         b.store(self.greatest, vec![i], now);
         b.store(self.base, vec![i], base);
@@ -85,11 +87,21 @@ impl Online {
         b.store(self.total, vec![i], total);
     }
 
+    /// e to a number that is not above 0.
+    fn power(&self, b: &mut Builder, shifted: ExprId) -> ExprId {
+        if !self.is_rounded {
+            return b.unary(UnaryOp::Exp, shifted);
+        }
+        let factor = b.scalar(Scalar::float(self.dtype, std::f64::consts::LOG2_E));
+        let shifted = b.mul(shifted, factor);
+        b.call(Intrinsic::Ex2, vec![shifted], Ty::scalar(self.dtype))
+    }
+
     /// The weight of a score, which is added to those before; where it is kept it takes the place of the score.
     pub(super) fn weigh(&self, b: &mut Builder, i: ExprId, (scores, e): (BufId, ExprId)) {
         let (score, base) = (load(b, scores, &[e]), load(b, self.base, &[i]));
         let shifted = b.sub(score, base);
-        let power = b.unary(UnaryOp::Exp, shifted);
+        let power = self.power(b, shifted);
         b.store(scores, vec![e], power);
         let (power, total) = (load(b, scores, &[e]), load(b, self.total, &[i]));
         let total = b.add(total, power);
