@@ -62,7 +62,7 @@ pub(super) fn bind(
             _ => out.int(kind.stored_bits()),
         };
         let array = out.runtime_array(element, kind.stored_bits() / 8);
-        let block = out.block(&[(array, 0)]);
+        let block = out.block(&[(array, 0)], binding.write);
         let variable = out.global(StorageClass::StorageBuffer, block);
         out.name(variable, &func.buffers[buf.0 as usize].name);
         out.decorate(variable, Decoration::DescriptorSet, vec![Operand::Word(0)]);
@@ -74,9 +74,7 @@ pub(super) fn bind(
         if alone {
             out.decorate(variable, Decoration::Restrict, vec![]);
         }
-        if !binding.write {
-            out.decorate(variable, Decoration::NonWritable, vec![]);
-        } else if waits {
+        if binding.write && waits {
             // What one thread of a group writes another one may read behind a barrier.
             out.decorate(variable, Decoration::Coherent, vec![]);
         }
@@ -115,7 +113,7 @@ pub(super) fn pushed(out: &mut Out, func: &PrimFunc) -> Result<(Option<Pushed>, 
         let what = format!("passing {} values", types.len());
         return Err(Cannot { what, why: "16 is the most that every device takes; pass the others in a buffer" });
     }
-    let block = out.block(&types);
+    let block = out.block(&types, true);
     let block = out.global(StorageClass::PushConstant, block);
     out.name(block, "values");
     Ok((Some(Pushed { block, members }), push))

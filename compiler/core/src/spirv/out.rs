@@ -170,25 +170,30 @@ impl Out {
         ty
     }
 
-    /// A block whose members lie at these offsets.
-    pub(super) fn block(&mut self, members: &[(Id, u32)]) -> Id {
-        let types: Vec<Id> = members.iter().map(|(ty, _)| *ty).collect();
+    /// A block whose members lie at these offsets, and are never written unless `write`. That says the block, not the
+    /// variable: a driver of NVIDIA's takes what it says of a variable for all variables of its type, and reads what another
+    /// one holds before it is written.
+    pub(super) fn block(&mut self, members: &[(Id, u32)], write: bool) -> Id {
+        let ids: Vec<Id> = members.iter().map(|(ty, _)| *ty).collect();
+        let key = [u64::from(write)].into_iter().chain(ids.iter().map(|id| u64::from(*id))).collect();
         let before = self.next;
-        let ty = self.type_of_ids(Op::TypeStruct, &types);
+        let ty = self.once(Op::TypeStruct, None, key, ids.into_iter().map(Operand::Id).collect());
         if ty == before {
             self.decorate(ty, Decoration::Block, vec![]);
             for (member, (_, offset)) in (0..).zip(members) {
-                let operands = [
-                    Operand::Id(ty),
-                    Operand::Word(member),
-                    named(Decoration::Offset as u32, Decoration::Offset),
-                    Operand::Word(*offset),
-                ];
-                let inst = Instruction::new(Op::MemberDecorate, None, None, operands.to_vec());
-                self.module.decorations.push(inst);
+                self.decorate_member(ty, member, Decoration::Offset, vec![Operand::Word(*offset)]);
+                if !write {
+                    self.decorate_member(ty, member, Decoration::NonWritable, vec![]);
+                }
             }
         }
         ty
+    }
+
+    fn decorate_member(&mut self, ty: Id, member: u32, decoration: Decoration, more: Vec<Operand>) {
+        let operands = [Operand::Id(ty), Operand::Word(member), named(decoration as u32, decoration)];
+        let operands = operands.into_iter().chain(more).collect();
+        self.module.decorations.push(Instruction::new(Op::MemberDecorate, None, None, operands));
     }
 
     pub(super) fn pointer(&mut self, class: StorageClass, to: Id) -> Id {
