@@ -10,6 +10,7 @@ use tenfold_ir::{
 use super::{
     function::{Body, Result},
     ops::Kind,
+    streams,
 };
 use crate::ir::{Type, Value};
 
@@ -338,6 +339,7 @@ impl<'c> Body<'_, 'c, '_> {
             };
             let place = ir.element(memory.lane(), base, at);
             if ty.lanes > 1 && self.streamed.of.contains(&buf) {
+                self.ask_for_page(buf, place);
                 ir.stream(value, place, self.streamed.align);
             } else {
                 let first = self.contiguous(*index).unwrap_or(*index);
@@ -349,6 +351,15 @@ impl<'c> Body<'_, 'c, '_> {
             ir.store(ir.extract(value, lane as u32), place, align);
         }
         Ok(())
+    }
+
+    /// Asks, once in a turn, for the first line of a page that stores past the caches come to soon. The line is of no use,
+    /// but where its page lies is found out meanwhile: such stores wait for nothing else.
+    fn ask_for_page(&mut self, buf: BufId, place: Value<'c>) {
+        if self.streamed.asked.insert(buf) {
+            let word = self.cx.ir.int(self.cx.target.pointer_bits);
+            self.cx.ir.prefetch_multiple(place, word, streams::AHEAD, streams::PAGE);
+        }
     }
 
     // Reductions.

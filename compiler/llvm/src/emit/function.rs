@@ -430,6 +430,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         let at = ir.phi(counter);
         ir.incoming(at, start, before);
         self.vars[var.0 as usize] = Some(ir.resize(true, at, own));
+        self.streamed.asked.clear();
         self.stmt(body)?;
         let next = ir.add_exact(at, ir.const_int(counter, 1));
         let more = ir.icmp(Int::LLVMIntSLT, next, end);

@@ -23,7 +23,15 @@ pub(super) struct Streamed {
     pub align: u32,
     /// The buffers.
     pub of: BTreeSet<BufId>,
+    /// Those of which the turn of a loop that is being written has asked for a line.
+    pub asked: BTreeSet<BufId>,
 }
+
+/// How far ahead of a store the page lies of which a line is asked for.
+pub(super) const AHEAD: i64 = 2 * PAGE;
+
+/// Bytes of a page.
+pub(super) const PAGE: i64 = 4 << 10;
 
 /// What a function may write past the caches, from the widest stores on: a vector is one where buffers begin at a
 /// multiple of it, else several words.
@@ -33,8 +41,8 @@ pub(super) fn streamed(prim: &PrimFunc, target: &Target) -> Vec<Streamed> {
         return Vec::new();
     }
     let vectors = wide > WORD && aligned(prim, target, wide) == of;
-    let ways = vectors.then(|| Streamed { align: wide, of: of.clone() });
-    ways.into_iter().chain([Streamed { align: WORD, of }]).collect()
+    let ways = vectors.then(|| Streamed { align: wide, of: of.clone(), ..Streamed::default() });
+    ways.into_iter().chain([Streamed { align: WORD, of, ..Streamed::default() }]).collect()
 }
 
 /// The buffers that are written past the caches by stores at multiples of `align`.

@@ -48,9 +48,23 @@ impl<'c> Ir<'c, '_> {
     pub(crate) fn prefetch(&self, of: Type<'c>, base: Value<'c>, index: Value<'c>) {
         let mut at = [index.0];
         let place = llvm!(LLVMBuildGEP2(self.builder, of.0, base.0, at.as_mut_ptr(), 1, c"".as_ptr()));
+        self.prefetch_line(Value::new(place));
+    }
+
+    /// Asks for the cache line at the last multiple of `unit`, a power of two, that is not behind `ahead` bytes behind a
+    /// pointer.
+    pub(crate) fn prefetch_multiple(&self, pointer: Value<'c>, word: Type<'c>, ahead: i64, unit: i64) {
+        let mut at = [self.const_int(word, ahead).0];
+        let place = llvm!(LLVMBuildGEP2(self.builder, self.int(8).0, pointer.0, at.as_mut_ptr(), 1, c"".as_ptr()));
+        let bits = self.const_int(word, -unit);
+        let place = self.intrinsic("llvm.ptrmask", &[self.pointer(), word], &[Value::new(place), bits]);
+        self.prefetch_line(place);
+    }
+
+    fn prefetch_line(&self, place: Value<'c>) {
         // To be read, to be kept in all caches, data.
         let [read, keep, data] = [0, 3, 1].map(|n| self.const_int(self.int(32), n));
-        self.intrinsic("llvm.prefetch", &[self.pointer()], &[Value::new(place), read, keep, data]);
+        self.intrinsic("llvm.prefetch", &[self.pointer()], &[place, read, keep, data]);
     }
 
     /// Where a pointer points, as a number.
