@@ -1,5 +1,5 @@
 //! Rows asked for before they are needed: a core that goes over a row several times leaves memory idle meanwhile. Where
-//! it goes over them once, it asks ahead by itself.
+//! it goes over them once, it asks ahead by itself. A schedule asks where a decision says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::schedule::{Arg, Schedule, ScheduleError};
 /// Bytes from which on rows come from memory, not from a cache.
 const FAR: i64 = 8 << 20;
 
-/// Bytes of the shortest and the longest row of which the next but one is asked for.
+/// Bytes of the shortest and the longest row that may be asked for.
 const ROW: std::ops::RangeInclusive<i64> = 256..=16 << 10;
 
 /// A loop over rows of a buffer.
@@ -46,8 +46,9 @@ pub(super) fn rows(func: &PrimFunc) -> Vec<Rows> {
     all
 }
 
-/// How many turns ahead, where nobody asks for others.
-pub(super) const TURNS: i64 = 2;
+/// How many turns ahead, where nobody asks for others: none. Asked for at once, the lines of a row are more than a core
+/// waits for at one time, and keep those back that it needs now.
+pub(super) const TURNS: i64 = 0;
 
 /// Asks for the rows so many turns ahead.
 pub(super) fn ask(s: &mut Schedule<'_>, rows: &Rows, turns: i64) -> Result<(), ScheduleError> {
