@@ -105,6 +105,8 @@ pub static PIPELINE: &[Pass] = &[
     tir::hoist_if_then_else::PASS,
     // Behind what knows the turns of a loop as numbers, before memory is shared: turns on threads have their own.
     tir::lower_parallel_loops::PASS,
+    // Behind what makes functions of the shares of threads, before memory is shared: rows hand something on to the next.
+    tir::interleave_rows::PASS,
     // Behind what makes copies of allocations and drops those without readers.
     tir::storage_rewrite::PASS,
     // Last of those that move expressions, and before math is expanded: what it has to look at is small.
@@ -173,6 +175,7 @@ pub static PASSES: &[Pass] = &[
     tir::inject_virtual_thread::PASS,
     graph::inline_calls::PASS,
     tir::instrument_bound_checkers::PASS,
+    tir::interleave_rows::PASS,
     lower::PASS,
     tir::lift_thread_binding::PASS,
     graph::lift_transform_params::PASS,

@@ -13,6 +13,7 @@ pub(crate) mod inject_prefetch;
 pub(crate) mod inject_software_pipeline;
 pub(crate) mod inject_virtual_thread;
 pub(crate) mod instrument_bound_checkers;
+pub(crate) mod interleave_rows;
 mod kernel;
 pub(crate) mod lift_thread_binding;
 pub(crate) mod loop_distribution;
