@@ -208,7 +208,7 @@ fn random(count: usize, seed: u64, dtype: DType) -> (Vec<f64>, Vec<u8>) {
     let part = count.div_ceil(std::thread::available_parallelism().map_or(1, usize::from)).max(1);
     std::thread::scope(|scope| {
         for (n, (values, bytes)) in values.chunks_mut(part).zip(bytes.chunks_mut(part * size)).enumerate() {
-            let mut state = (seed << 32 | n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mut state = ((seed << 32) | (n as u64 + 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             scope.spawn(move || {
                 for (value, bytes) in values.iter_mut().zip(bytes.chunks_mut(size)) {
                     state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -176,7 +176,7 @@ pub enum Intrinsic {
     Lookup,
     /// `scalef(x, n)` of f32: x 2^⌊n⌋, rounded once, of a finite n; NaN of NaN.
     Scalef,
-    /// `ex2(x)` of f32: 2^x as NVIDIA's units for functions have it, 2.4 ulp off at most, subnormals among what it gives.
+    /// `ex2(x)` of f32: 2^x as NVIDIA's units for functions have it, 2.1 ulp off at most, 0 where that is subnormal.
     Ex2,
     /// `word4(a, b, c, d)` of integers of 8 bits, `word2(a, b)` of bf16: their bits as one i32, the first one lowest.
     Word,

@@ -4,6 +4,7 @@
 
 use inkwell::{context::Context, module::Module, targets::TargetMachine};
 use tenfold_core::{Aliases, CodegenOptions, Target, kernel};
+use tenfold_ir::DType;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{
     Barrier, BufId, BufUse, BufferData, Expr, ExprId, Intrinsic, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Warp,
@@ -88,25 +89,39 @@ pub(crate) fn emit<'c>(
     Ok(out)
 }
 
-/// Sums of a thread with which two groups still have room on a multiprocessor.
+/// Sums of a thread of a warpgroup with which two groups still have room on a multiprocessor.
 const FEW_SUMS: u16 = 64;
 
-/// Whether warps multiply matrices there, with few sums a thread.
-fn is_product(prim: &PrimFunc, e: ExprId) -> bool {
-    match prim.exprs.get(e) {
-        Expr::Call(Intrinsic::Warp(Warp::Mma), ..) => true,
-        Expr::Call(Intrinsic::Warp(Warp::Wgmma(_)), _, ty) => ty.lanes <= FEW_SUMS,
-        _ => false,
+/// Threads of a group that have 128 registers each where two groups are on a multiprocessor.
+const THREADS: u32 = 256;
+
+/// How many groups are to be on a multiprocessor at least: one does there while another one waits. More leave a thread
+/// fewer registers than what it keeps, fewer have ptxas take whatever it can use; where there is but one, ptxas may still not
+/// keep to so few that as many threads as can be are there, for which it spills what is a little over 32.
+fn groups(prim: &PrimFunc, threads: u32) -> u32 {
+    let all = prim.exprs_in(&prim.body);
+    let any = |wanted: fn(&Warp, u16) -> bool| {
+        all.iter().any(|e| matches!(prim.exprs.get(*e), Expr::Call(Intrinsic::Warp(f), _, ty) if wanted(f, ty.lanes)))
+    };
+    let own: Vec<i64> = prim.buffers.iter().filter_map(own).collect();
+    let squares = threads == THREADS && own.contains(&i64::from(FEW_SUMS));
+    if any(|f, _| matches!(f, Warp::Mma)) {
+        match (threads < THREADS, own.iter().sum()) {
+            (true, 65..=80) => 4,
+            (true, 81..=112) => 3,
+            _ => 2,
+        }
+    } else if squares || any(|f, lanes| matches!(f, Warp::Wgmma(_)) && lanes <= FEW_SUMS) {
+        2
+    } else {
+        1
     }
 }
 
-/// Threads of a group that have so many registers each that two groups are on a multiprocessor, 128 of them.
-const SQUARES: u32 = 256;
-
-/// Whether a thread keeps the sums of a product there, without any matrix.
-fn holds_sums(buf: &BufferData) -> bool {
+/// Floats that a thread keeps in a buffer of its own.
+fn own(buf: &BufferData) -> Option<i64> {
     let count = buf.shape.iter().try_fold(1i64, |n, extent| n.checked_mul(extent.as_const()?));
-    buf.scope == Scope::Local && count == Some(i64::from(FEW_SUMS))
+    count.filter(|_| buf.scope == Scope::Local && buf.dtype == DType::F32)
 }
 
 impl<'c> Cx<'_, 'c, '_> {
@@ -125,11 +140,7 @@ impl<'c> Cx<'_, 'c, '_> {
         describe(ir, function, self.machine, self.target);
         let [x, y, z] = kernel::threads(prim).ok_or("the number of its threads is not constant")?;
         ir.word(function, "nvvm.reqntid", &format!("{x},{y},{z}"));
-        // Else ptxas spills what is a little over 32 registers, so that as many threads as can be are on a multiprocessor.
-        // Where warps multiply, one group does while another one waits.
-        let products = prim.exprs_in(&prim.body).into_iter().any(|e| is_product(prim, e));
-        let squares = x * y * z == SQUARES && prim.buffers.iter().any(holds_sums);
-        ir.word(function, "nvvm.minctasm", if products || squares { "2" } else { "1" });
+        ir.word(function, "nvvm.minctasm", &groups(prim, x * y * z).to_string());
         for (number, argument) in (0..).zip(arguments) {
             let (buf, usage, alone) = match argument {
                 Argument::Buffer(buf, usage, param) => (buf, usage, !self.aliases.shared(&prim.name, param)),

@@ -149,7 +149,7 @@ impl<'c> Body<'_, 'c, '_> {
             }
             (Intrinsic::Scalef, [x, n]) => self.scalef(*x, *n),
             (Intrinsic::Ex2, [x]) if self.cx.target.device.is_some_and(tenfold_core::Device::is_ptx) => {
-                Ok(self.cx.ir.intrinsic("llvm.nvvm.ex2.approx", &[x.ty()], &[*x]))
+                Ok(self.cx.ir.intrinsic("llvm.nvvm.ex2.approx.ftz", &[x.ty()], &[*x]))
             }
             (Intrinsic::Ex2, _) => Err("only NVIDIA's GPUs have `ex2`".into()),
             (Intrinsic::QMultiplyShift, _) => Err(unexpanded("`q_multiply_shift`")),
