@@ -1,8 +1,8 @@
 //! How fast kernels without products run: element by element, along rows and columns, moved and in windows.
 //!
 //! `cargo bench -p tenfold-tests --bench rows -- NAME… --large --c`: in the cache against `ndarray`, and with `--large`
-//! on 16 to 256 MB against a copy of the same memory. Both sides run on one thread and are timed in turn, and what counts are
-//! ratios of their medians.
+//! on 16 to 256 MB against a copy of the same memory. Both sides run on one thread and are timed in turn, and what counts is
+//! the median of the ratios of runs behind one another: how fast memory is changes while others use it.
 //! `--c` compiles through C, `--plain` without default schedules.
 #![allow(unsafe_code, reason = "calls what the back end compiled, and streams")]
 
@@ -254,18 +254,30 @@ fn seconds(least: f64, f: &mut dyn FnMut()) -> f64 {
     begin.elapsed().as_secs_f64() / f64::from(runs)
 }
 
-/// What each of several sides takes, the median of so many rounds, all timed in turn.
-fn in_turn<const N: usize>(rounds: usize, mut sides: [&mut dyn FnMut(); N]) -> [f64; N] {
+/// What each of several sides takes.
+struct Took<const N: usize> {
+    /// Seconds, the medians of all rounds.
+    seconds: [f64; N],
+    /// By how much the first side is faster, the medians of what each round says.
+    times: [f64; N],
+}
+
+/// What each of several sides takes in so many rounds, all timed in turn.
+fn in_turn<const N: usize>(rounds: usize, mut sides: [&mut dyn FnMut(); N]) -> Took<N> {
     const LEAST: f64 = 2e-4;
     sides.iter_mut().for_each(|f| f());
     let mut took = [const { Vec::new() }; N];
     for _ in 0..rounds {
         took.iter_mut().zip(&mut sides).for_each(|(took, side)| took.push(seconds(LEAST, &mut **side)));
     }
-    took.map(|mut took| {
-        took.sort_by(f64::total_cmp);
-        took[took.len() / 2]
-    })
+    let times =
+        took.each_ref().map(|side| median(side.iter().zip(&took[0]).map(|(side, first)| side / first).collect()));
+    Took { seconds: took.map(median), times }
+}
+
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
 }
 
 fn in_cache(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
@@ -279,14 +291,15 @@ fn in_cache(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
         let (x, y) = (ArrayView2::from_shape(shape, &x), ArrayViewMut2::from_shape(shape, &mut y));
         (kernel.peer)(x.expect("a view"), ArrayView1::from(&bias), y.expect("a view"));
     };
-    let [a, b] = in_turn(40, [&mut || ours.call(&mut memory), &mut theirs]);
+    let took = in_turn(40, [&mut || ours.call(&mut memory), &mut theirs]);
+    let [a, b] = took.seconds;
     let rate = kernel.moved * 4.0 * (m * n) as f64 / a / 1e9;
     println!(
         "{:>16} {m:>5} x {n:>4}: {:>9.2} us {rate:>6.1} GB/s, ndarray {:>9.2} us, {:.2} times; object {}",
         kernel.name,
         a * 1e6,
         b * 1e6,
-        b / a,
+        took.times[1],
         ours.object
     );
 }
@@ -304,14 +317,15 @@ fn in_memory(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
         copy(first.floats(), to.unwrap_or_else(|| spare.floats()));
     };
     let mut ours = || ours.call(&mut memory.borrow_mut());
-    let [a, b] = in_turn(21, [&mut ours, &mut || copied(stream)]);
-    let [c] = in_turn(21, [&mut || copied(|from, to| to.copy_from_slice(from))]);
+    let took = in_turn(21, [&mut ours, &mut || copied(stream)]);
+    let ([a, b], moved) = (took.seconds, kernel.moved / 2.0);
+    let [c] = in_turn(21, [&mut || copied(|from, to| to.copy_from_slice(from))]).seconds;
     let rate = |moved: f64, took: f64| moved * 4.0 * size as f64 / took / 1e9;
     println!(
         "{:>16} {m:>5} x {n:>4}: {:>6.1} GB/s, {:.2} of a streaming copy ({:.1}), {:.2} of memcpy ({:.1})",
         kernel.name,
         rate(kernel.moved, a),
-        rate(kernel.moved, a) / rate(2.0, b),
+        moved * took.times[1],
         rate(2.0, b),
         rate(kernel.moved, a) / rate(2.0, c),
         rate(2.0, c)
