@@ -362,6 +362,28 @@ impl<'c> Body<'_, 'c, '_> {
         }
     }
 
+    /// The same for what the elements at these places are made of, where nothing else reads it, and where so little is
+    /// computed that a core waits for nothing else.
+    pub(super) fn ask_for_operands(&mut self, buf: BufId, index: &[ExprId], value: ExprId) -> Result<()> {
+        let all = self.prim.reachable([value]);
+        if !self.streamed.of.contains(&buf) || !streams::is_little(self.prim, &all) {
+            return Ok(());
+        }
+        let word = self.cx.ir.int(self.cx.target.pointer_bits);
+        for id in all {
+            let Expr::Load { buf: from, index: at, .. } = self.node(id) else { continue };
+            let (&from, [at]) = (from, &at[..]) else { continue };
+            let Some(first) = self.contiguous(*at).filter(|_| [*at] == *index) else { continue };
+            if self.streamed.from.contains(&from) && self.streamed.asked.insert(from) {
+                let memory = self.memory_type(self.prim.exprs.ty(id)).lane();
+                let (base, first) = (self.base(from)?, self.as_index(first)?);
+                let place = self.cx.ir.element(memory, base, first);
+                self.cx.ir.prefetch_multiple(place, word, streams::AHEAD, streams::PAGE);
+            }
+        }
+        Ok(())
+    }
+
     // Reductions.
 
     /// `value` as `buf[index] op new`: what a reduction stores.

@@ -327,6 +327,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         if let Some(from) = self.copied(value) {
             return self.copy_async(buf, index, from);
         }
+        self.ask_for_operands(buf, index, value)?;
         let any_order = self.in_reduction;
         let written = match self.accumulated(buf, index, value) {
             Some((op, old, new)) if any_order => self.accumulate(op, old, new)?,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_core::Target;
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{BufId, ExprId, Param, PrimFunc, Stmt, VarId, Viewer, read};
+use tenfold_ir::tir::{BufId, Expr, ExprId, Param, PrimFunc, Stmt, VarId, Viewer, own_accesses, read};
 
 use super::expr::contiguous;
 
@@ -23,7 +23,9 @@ pub(super) struct Streamed {
     pub align: u32,
     /// The buffers.
     pub of: BTreeSet<BufId>,
-    /// Those of which the turn of a loop that is being written has asked for a line.
+    /// Large parameters that nothing is made of but these.
+    pub from: BTreeSet<BufId>,
+    /// Buffers of which the turn of a loop that is being written has asked for a line.
     pub asked: BTreeSet<BufId>,
 }
 
@@ -41,8 +43,24 @@ pub(super) fn streamed(prim: &PrimFunc, target: &Target) -> Vec<Streamed> {
         return Vec::new();
     }
     let vectors = wide > WORD && aligned(prim, target, wide) == of;
-    let ways = vectors.then(|| Streamed { align: wide, of: of.clone(), ..Streamed::default() });
-    ways.into_iter().chain([Streamed { align: WORD, of, ..Streamed::default() }]).collect()
+    let from = read_once(prim, target, &of);
+    let ways = vectors.then(|| Streamed { align: wide, of: of.clone(), from: from.clone(), ..Streamed::default() });
+    ways.into_iter().chain([Streamed { align: WORD, of, from, ..Streamed::default() }]).collect()
+}
+
+/// The large parameters that are read where one of these buffers is written, and nowhere else: they come from memory, too.
+fn read_once(prim: &PrimFunc, target: &Target, of: &BTreeSet<BufId>) -> BTreeSet<BufId> {
+    let Some(least) = target.past_caches() else { return BTreeSet::new() };
+    let mut other = BTreeSet::new();
+    prim.body.walk(&mut |s| match s {
+        Stmt::Store { buf, .. } if of.contains(buf) => {}
+        s => other.extend(own_accesses(prim, s).into_iter().filter(|a| !a.write).map(|a| a.buf)),
+    });
+    let large = |param: &Param| match param {
+        Param::Buffer(buf, _) => is_large(prim, *buf, least).then_some(*buf),
+        Param::Value(_) | Param::Workspace => None,
+    };
+    prim.params.iter().filter_map(large).filter(|buf| !of.contains(buf) && !other.contains(buf)).collect()
 }
 
 /// The buffers that are written past the caches by stores at multiples of `align`.
@@ -66,6 +84,25 @@ fn aligned(prim: &PrimFunc, target: &Target, align: u32) -> BTreeSet<BufId> {
     };
     runs.visit(&prim.body, None);
     large.into_iter().filter(|buf| runs.of.get(buf) == Some(&Run::Whole)).collect()
+}
+
+/// Whether vectors are hardly more than moved.
+pub(super) fn is_little(prim: &PrimFunc, all: &[ExprId]) -> bool {
+    const LITTLE: usize = 8;
+    let computes = |id: &&ExprId| match prim.exprs.get(**id) {
+        Expr::Load { .. } | Expr::Ramp(..) | Expr::Broadcast(..) | Expr::Const(_) | Expr::Index(_) | Expr::Var(_) => {
+            false
+        }
+        Expr::Unary(..)
+        | Expr::Binary(..)
+        | Expr::Compare(..)
+        | Expr::Select(..)
+        | Expr::If(..)
+        | Expr::Cast(..)
+        | Expr::Call(..)
+        | Expr::Shuffle(..) => prim.exprs.ty(**id).lanes > 1,
+    };
+    all.iter().filter(computes).count() <= LITTLE
 }
 
 fn is_large(prim: &PrimFunc, buf: BufId, least: i64) -> bool {
