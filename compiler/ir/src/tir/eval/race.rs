@@ -217,13 +217,18 @@ impl<'m> Races<'m> {
             return Err(format!("{} and {}", other.text(), touch.text()));
         }
         if write {
-            *shadow = Shadow { write: Some(touch), reads: Vec::new() };
+            shadow.write = Some(touch);
+            shadow.reads.clear();
             return Ok(());
         }
         match shadow.reads.iter().any(|r| !r.path.ordered(&touch.path, shared)) {
             true if shadow.reads.len() < 2 => shadow.reads.push(touch),
             true => {}
-            false => shadow.reads = vec![touch],
+            // In the memory of the former: most accesses come here.
+            false => {
+                shadow.reads.clear();
+                shadow.reads.push(touch);
+            }
         }
         Ok(())
     }
