@@ -42,7 +42,10 @@ fn main() -> ExitCode {
     };
     let (options, wanted): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|arg| arg.starts_with("--"));
     let extents = options.iter().find_map(|option| option.strip_prefix("--extents="));
-    let extents = extents.map(|all| all.split(',').map(|n| n.parse().unwrap_or_default()).collect());
+    let Ok(extents) = extents.map(|all| all.split(',').map(str::parse).collect()).transpose() else {
+        eprintln!("expected numbers with commas between them, such as `--extents=4096,16384`");
+        return ExitCode::from(2);
+    };
     match report(&gpu, &wanted, options.iter().any(|option| option == "--vulkan"), extents) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -67,6 +70,10 @@ fn report(gpu: &Cuda, wanted: &[String], shaders: bool, extents: Option<Vec<usiz
     for function in FUNCTIONS {
         if wanted.is_empty() || wanted.iter().any(|name| function.name.contains(name.as_str())) {
             let extents = extents.as_deref().unwrap_or(function.large);
+            let count = function.large.len();
+            if extents.len() != count || extents.contains(&0) {
+                return Err(format!("{} has {count} extents from 1 on, found {extents:?}", function.name).into());
+            }
             right &= match &vulkan {
                 Some(vulkan) => measured(vulkan, Chip::Spirv, function, extents, copies)?,
                 None => measured(gpu, chip, function, extents, copies)?,

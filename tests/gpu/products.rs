@@ -148,7 +148,6 @@ fn warps_multiply_halves() {
     }
 }
 
-/// Products of bytes are of four at once, as the instruction of words has them, for every pair of signs.
 /// Elements of 4 bytes: tiles of both sizes, whole ones and with something left over, in both orders of each factor, a batch,
 /// what follows on the sum, an image, terms that no step divides.
 fn of_squares() -> Vec<Case> {
@@ -184,6 +183,7 @@ fn squares_of_threads_multiply_elements() {
     }
 }
 
+/// Products of bytes are of four at once, as the instruction of words has them, for every pair of signs.
 #[test]
 fn words_multiply_bytes() {
     let cases = vec![

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
-use tenfold_ir::tir::{Access, BufId, Elem, ExprId, ExprMap, LoopKind, Scope, Stmt, WARP, substitution};
+use tenfold_ir::tir::{Access, BufId, Elem, ExprId, LoopKind, Scope, Stmt, WARP, substitution};
 use tenfold_ir::{DType, Scalar};
 
 use super::product::Product;
-use super::sums::{Sums, store, wait};
+use super::sums::{Sums, added, store, wait};
 use super::tiles::{neighbours, parts};
 use super::{Bind, Loop};
 use crate::tir_passes::kernel::{constant, with_alloc};
@@ -247,17 +247,8 @@ impl Squares {
         let term = bind.b.read(k);
         let loads = [0, 1].map(|n: usize| self.registers(bind, here, &staged[n], term));
         let products = self.each(bind, |bind, at, own| {
-            let [va, vb] = [0, 1].map(|n: usize| bind.b.load(staged[n].term, vec![own[n]], Access::Proven));
-            let (x, y) = (self.product.x, self.product.y);
-            let mut map = ExprMap::new(|_: &mut _, id| match id {
-                id if id == x => va,
-                id if id == y => vb,
-                id => id,
-            });
-            let term = map.expr(bind.b, self.product.term);
-            let old = bind.b.load(sum, vec![at], Access::Proven);
-            let new = bind.b.add(old, term);
-            store(sum, at, new)
+            let factors = [0, 1].map(|n: usize| bind.b.load(staged[n].term, vec![own[n]], Access::Proven));
+            added(bind, &self.product, factors, (sum, at))
         });
         let whole = !bind.strict || constant(bind.b.func(), here.terms).is_some_and(|n| n % DEPTH == 0);
         let (zero, depth) = (bind.b.index(0), bind.b.index(DEPTH));

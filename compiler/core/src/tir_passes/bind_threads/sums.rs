@@ -87,6 +87,19 @@ fn in_tile(bind: &mut Bind<'_>, stmt: Stmt, acc: BufId, (sum, at): (BufId, ExprI
     })
 }
 
+/// The term of a product made of these values of its factors is added to the sum `at`.
+pub(super) fn added(bind: &mut Bind<'_>, product: &Product, [x, y]: [ExprId; 2], (sum, at): (BufId, ExprId)) -> Stmt {
+    let mut map = ExprMap::new(|_: &mut _, id| match id {
+        id if id == product.x => x,
+        id if id == product.y => y,
+        id => id,
+    });
+    let term = map.expr(bind.b, product.term);
+    let old = bind.b.load(sum, vec![at], Access::Proven);
+    let new = bind.b.add(old, term);
+    store(sum, at, new)
+}
+
 /// All threads of the group wait for each other.
 pub(super) fn wait() -> Stmt {
     Stmt::Barrier(Scope::Shared.into())

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{Access, BufId, Elem, Expr, ExprId, ExprMap, LoopKind, Scope, Stmt, expr_vars, substitution};
+use tenfold_ir::tir::{Access, BufId, Elem, Expr, ExprId, LoopKind, Scope, Stmt, expr_vars, substitution};
 use tenfold_ir::{DType, Scalar};
 
 use super::product::Product;
-use super::sums::{Sums, store, wait};
+use super::sums::{Sums, added, store, wait};
 use super::{Bind, Loop, THREADS};
 use crate::tir_passes::kernel::{constant, with_alloc};
 
@@ -226,17 +226,8 @@ impl Tiles {
         let of_rows = self.registers(bind, (x, a, r), term, (here.row, self.tile.rows / r));
         let of_cols = self.registers(bind, (y, b, c), term, (here.col, self.tile.cols / c));
         let products = self.each(bind, |bind, at, (r, c)| {
-            let (va, vb) = (bind.b.load(a, vec![r], Access::Proven), bind.b.load(b, vec![c], Access::Proven));
-            let (x, y) = (self.product.x, self.product.y);
-            let mut map = ExprMap::new(|_: &mut _, id| match id {
-                id if id == x => va,
-                id if id == y => vb,
-                id => id,
-            });
-            let term = map.expr(bind.b, self.product.term);
-            let old = bind.b.load(sum, vec![at], Access::Proven);
-            let new = bind.b.add(old, term);
-            store(sum, at, new)
+            let factors = [(a, r), (b, c)].map(|(buf, at)| bind.b.load(buf, vec![at], Access::Proven));
+            added(bind, &self.product, factors, (sum, at))
         });
         let zero = bind.b.index(0);
         let inner = Stmt::loop_(k, zero, count, LoopKind::Serial, Stmt::seq([of_rows, of_cols, products]));
