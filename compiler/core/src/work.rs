@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::{BinaryOp, UnaryOp};
-use tenfold_ir::tir::{BufId, Elem, Expr, ExprId, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{BufId, Elem, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer};
 
 /// Cycles below which a loop on threads is no faster: handing parts over, and waiting for the last one, each about
 /// 2 µs at 3 GHz, and for a while the threads look for more, which slows what shares a core with them. What runs the
@@ -157,6 +157,7 @@ impl<'f> Work<'f> {
             Expr::Const(_) | Expr::Index(_) | Expr::Var(_) | Expr::Ramp(..) | Expr::Broadcast(..) => 0,
             Expr::Binary(op, ..) => binary(*op),
             Expr::Unary(op, _) => unary(*op),
+            Expr::Call(Intrinsic::ExpNonpositive, ..) => unary(UnaryOp::Exp),
             Expr::Compare(..)
             | Expr::If(..)
             | Expr::Select(..)

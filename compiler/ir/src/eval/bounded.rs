@@ -118,6 +118,13 @@ pub fn unary(op: UnaryOp, a: Bounded) -> Bounded {
     Bounded { error: total.error + own, contracted, ..total }
 }
 
+/// e^x of an x that is no greater than 0, or NaN: expansions take an x of f32 to be 2^-28 of it more or less.
+pub fn exp_nonpositive(x: Bounded) -> Bounded {
+    let size = x.real().abs();
+    let doubt = if x.value.dtype == DType::F32 && size.is_finite() { size * 2_f64.powi(-28) } else { 0.0 };
+    unary(UnaryOp::Exp, Bounded { error: x.error + doubt, ..x })
+}
+
 /// Whether an expansion gives this value to the bit: 0, ±1 and infinities at 0, at 1 and at the infinities.
 fn is_limit(a: Bounded, value: Scalar) -> bool {
     let (x, y) = (a.real(), value.to_f64());

@@ -1,7 +1,7 @@
 //! Ops on whole tensors of bounded scalars, each as its definition reads.
 
 use super::{PadMode, PoolOp, Window};
-use crate::eval::bounded::{binary, cast, unary};
+use crate::eval::bounded::{binary, cast, exp_nonpositive, unary};
 use crate::eval::value::{indices, unravel};
 use crate::eval::{self, Bounded, Sum, Value};
 use crate::op::{ArgOp, BinaryOp, ElementOp, ReduceOp, UnaryOp};
@@ -241,7 +241,7 @@ fn softmax_row(row: &[Bounded], dtype: DType, log: bool) -> Vec<Bounded> {
     let centre = if max.is_unknown() { max } else { Bounded::exact(max.value) };
     let doubt = if max.is_unknown() { 0.0 } else { max.error };
     let shifted: Vec<Bounded> = row.iter().map(|num| binary(BinaryOp::Sub, *num, centre)).collect();
-    let powers: Vec<Bounded> = shifted.iter().map(|num| unary(UnaryOp::Exp, *num)).collect();
+    let powers: Vec<Bounded> = shifted.iter().map(|num| exp_nonpositive(*num)).collect();
     let sum = total(&powers, dtype);
     // What remains of the doubt: other roundings of the difference and of the exponential.
     let loosen = |num: Bounded, scale: f64| {

@@ -370,6 +370,12 @@ impl Builder {
         self.intern(Expr::Call(f, args, ty), ty)
     }
 
+    /// e^x of an x that is no greater than 0, or NaN, of f32 or f64.
+    pub fn exp_nonpositive(&mut self, x: ExprId) -> ExprId {
+        let ty = self.ty(x);
+        self.call(Intrinsic::ExpNonpositive, vec![x], ty)
+    }
+
     /// Lets a symbol stand for an index expression in what [`Builder::int_expr`] is given. No later variable has it.
     pub fn bind_atom(&mut self, sym: Sym, of: ExprId) {
         self.names.insert(sym.to_string());

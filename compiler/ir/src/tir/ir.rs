@@ -176,6 +176,9 @@ pub enum Intrinsic {
     Lookup,
     /// `scalef(x, n)` of f32: x 2^⌊n⌋, rounded once, of a finite n; NaN of NaN.
     Scalef,
+    /// `exp_nonpositive(x)` of f32 or f64: e^x of an x that is no greater than 0, or NaN; an x of f32 may be taken to be
+    /// 2^-28 of it more or less, which is little where it is a difference that was rounded.
+    ExpNonpositive,
     /// `ex2(x)` of f32: 2^x as NVIDIA's units for functions have it, 2.1 ulp off at most, 0 where that is subnormal.
     Ex2,
     /// `word4(a, b, c, d)` of integers of 8 bits, `word2(a, b)` of bf16: their bits as one i32, the first one lowest.

@@ -188,6 +188,10 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 let ty = self.parser.func.exprs.ty(*first);
                 Expr::Call(Intrinsic::Scalef, args, ty)
             }
+            ("exp_nonpositive", None, [x]) => {
+                let ty = self.parser.func.exprs.ty(*x);
+                Expr::Call(Intrinsic::ExpNonpositive, args, ty)
+            }
             ("ex2", None, [x]) => {
                 let ty = self.parser.func.exprs.ty(*x);
                 Expr::Call(Intrinsic::Ex2, args, ty)

@@ -442,6 +442,7 @@ impl Printer<'_> {
             Expr::Call(Intrinsic::Fma, args, _) => format!("fma({})", list(args)),
             Expr::Call(Intrinsic::Lookup, args, _) => format!("lookup({})", list(args)),
             Expr::Call(Intrinsic::Scalef, args, _) => format!("scalef({})", list(args)),
+            Expr::Call(Intrinsic::ExpNonpositive, args, _) => format!("exp_nonpositive({})", list(args)),
             Expr::Call(Intrinsic::Ex2, args, _) => format!("ex2({})", list(args)),
             Expr::Call(Intrinsic::Word, args, _) => format!("word{}({})", args.len(), list(args)),
             Expr::Call(Intrinsic::QMultiplyShift, args, _) => format!("q_multiply_shift({})", list(args)),

@@ -206,6 +206,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
         (Intrinsic::Bitcast, [a]) if width(*a) == width(to) => Ok(to),
         (Intrinsic::Lookup, [i, all @ ..]) if i32s(i) && is_table(*i, all) => Ok(all[0]),
         (Intrinsic::Scalef, [x, n]) if x == n && x.elem == Elem::Scalar(DType::F32) => Ok(*x),
+        (Intrinsic::ExpNonpositive, [x]) if matches!(x.elem, Elem::Scalar(DType::F32 | DType::F64)) => Ok(*x),
         (Intrinsic::Ex2, [x]) if x.elem == Elem::Scalar(DType::F32) => Ok(*x),
         (Intrinsic::Word, [a, rest @ ..]) if rest.iter().all(|b| a == b) && is_word(*a, args.len()) => {
             Ok(Ty { elem: Elem::Scalar(DType::I32), ..*a })
@@ -226,6 +227,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
             | Intrinsic::Bitcast
             | Intrinsic::Lookup
             | Intrinsic::Scalef
+            | Intrinsic::ExpNonpositive
             | Intrinsic::Ex2
             | Intrinsic::Word
             | Intrinsic::Dot(_)

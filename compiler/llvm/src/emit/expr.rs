@@ -152,6 +152,7 @@ impl<'c> Body<'_, 'c, '_> {
                 Ok(self.cx.ir.intrinsic("llvm.nvvm.ex2.approx.ftz", &[x.ty()], &[*x]))
             }
             (Intrinsic::Ex2, _) => Err("only NVIDIA's GPUs have `ex2`".into()),
+            (Intrinsic::ExpNonpositive, _) => Err(unexpanded("`exp_nonpositive`")),
             (Intrinsic::QMultiplyShift, _) => Err(unexpanded("`q_multiply_shift`")),
             (Intrinsic::Bitcast, [a]) => {
                 let to = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));

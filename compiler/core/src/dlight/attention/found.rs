@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
 use tenfold_ir::tir::{
-    Access, BufId, BufUse, Builder, Elem, Expr, ExprId, ExprMap, IterKind, LoopKind, Param, PrimFunc, Scope, Stmt,
-    VarId, substitution,
+    Access, BufId, BufUse, Builder, Elem, Expr, ExprId, ExprMap, Intrinsic, IterKind, LoopKind, Param, PrimFunc, Scope,
+    Stmt, VarId, substitution,
 };
 use tenfold_ir::{DType, Scalar};
 
@@ -292,7 +292,11 @@ struct Row {
 /// A weight taken apart: `exp(score - greatest) / total`, where both numbers of a row are what the folds compute of it.
 fn row(b: &mut Builder, weight: ExprId, greatest: &Fold, total: &Fold, key: &Iter) -> Option<Row> {
     let (power, sum) = quotient(b.func(), weight)?;
-    let Expr::Unary(UnaryOp::Exp, shifted) = *b.func().exprs.get(power) else { return None };
+    let shifted = match b.func().exprs.get(power) {
+        Expr::Unary(UnaryOp::Exp, shifted) => *shifted,
+        Expr::Call(Intrinsic::ExpNonpositive, args, _) => args[0],
+        _ => return None,
+    };
     let Expr::Binary(BinaryOp::Sub, score, most) = *b.func().exprs.get(shifted) else { return None };
     let (sum, most, unseen) = match (at_least_one(b.func(), sum), unless_masked(b.func(), most)) {
         (None, None) => (sum, most, Unseen::NoNumbers),

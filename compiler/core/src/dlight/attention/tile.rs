@@ -7,7 +7,7 @@
 
 use tenfold_ir::Scalar;
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
+use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{Access, BufId, Builder, ExprId, LoopKind, Scope, Viewer};
 
 use super::found::{Attention, Unseen};
@@ -332,7 +332,7 @@ impl Tiles<'_> {
                 let own = plus(b, first, l);
                 let (score, base) = (load(b, block.scores, &[i, own]), load(b, bases, &[i]));
                 let shifted = b.sub(score, base);
-                let power = b.unary(UnaryOp::Exp, shifted);
+                let power = b.exp_nonpositive(shifted);
                 b.store(block.scores, vec![i, own], power);
             });
             each(b, "l", &strip.lanes.into(), LoopKind::Vectorized, &mut |b, l| {
@@ -354,7 +354,7 @@ impl Tiles<'_> {
         let base = self.unless_masked(b, now);
         let less = b.read_local(base);
         let shifted = b.sub(before, less);
-        let (scale, now) = (b.unary(UnaryOp::Exp, shifted), b.read_local(now));
+        let (scale, now) = (b.exp_nonpositive(shifted), b.read_local(now));
         b.store(online.scale, vec![i], scale);
         b.store(online.greatest, vec![i], now);
         base

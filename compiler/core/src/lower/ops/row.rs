@@ -116,7 +116,7 @@ pub(super) fn softmax(mut k: Kernel<'_>, binding: &Binding, axis: usize, log: bo
     };
     let power = |k: &mut Kernel<'_>, at: &[ExprId]| {
         let d = shifted(k, at);
-        k.b.unary(UnaryOp::Exp, d)
+        k.b.exp_nonpositive(d)
     };
     let zero = Scalar::zero(wide);
     if log {

@@ -59,10 +59,16 @@ fn kernel(k: &mut Kit<'_>, r: ExprId) -> ExprId {
 
 /// Keeps x where exp is neither 0 nor infinite; NaN passes.
 fn clamp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    let (lo, hi) = if k.double() { (-746.0, 710.0) } else { (-104.0, 89.0) };
-    let (low, high) = (k.c(lo), k.c(hi));
-    let x = k.where_c(x, Lt, lo, low, x);
+    let hi = if k.double() { 710.0 } else { 89.0 };
+    let (x, high) = (clamp_below(k, x), k.c(hi));
     k.where_c(x, Gt, hi, high, x)
+}
+
+/// Keeps x where exp is not 0; NaN passes.
+fn clamp_below(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let lo = if k.double() { -746.0 } else { -104.0 };
+    let low = k.c(lo);
+    k.where_c(x, Lt, lo, low, x)
 }
 
 /// n = round(x / ln 2), as an integer whose low bits are n plus `offset`, and r = x - n ln 2.
@@ -71,6 +77,12 @@ fn reduce(k: &mut Kit<'_>, x: ExprId, offset: i64) -> (ExprId, ExprId) {
     let scaled = k.mul(x, inverse);
     let (float, n) = k.nearest_and(scaled, offset);
     (n, without(k, x, float))
+}
+
+/// Of a target that looks powers up, x - float ln 2 with ln 2 rounded to f32: 2^-28.4 of x off.
+fn about_without(k: &mut Kit<'_>, x: ExprId, float: ExprId) -> ExprId {
+    let ln2 = k.c(-std::f64::consts::LN_2);
+    k.fma(float, ln2, x)
 }
 
 /// x - float ln 2.
@@ -84,32 +96,46 @@ fn without(k: &mut Kit<'_>, x: ExprId, float: ExprId) -> ExprId {
 /// e to the x.
 pub(super) fn exp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let x = clamp(k, x);
+    bounded(k, x, without)
+}
+
+/// [`exp`] of an x that is no greater than 0, or NaN, and that may be taken to be 2^-28 of it more or less.
+pub(super) fn exp_nonpositive(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+    let x = clamp_below(k, x);
+    bounded(k, x, about_without)
+}
+
+/// x - float ln 2.
+type Reduced = fn(&mut Kit<'_>, ExprId, ExprId) -> ExprId;
+
+/// e to an x of which the result is neither 0 nor infinite, or hardly so; `reduced` is for tables.
+fn bounded(k: &mut Kit<'_>, x: ExprId, reduced: Reduced) -> ExprId {
     match tables(k, x) {
         Tables::None => {
             let (n, r) = reduce(k, x, 2 * k.bias());
             let p = kernel(k, r);
             k.scale(p, n)
         }
-        Tables::Eight => of_eighths(k, x),
-        Tables::Sixteen => of_sixteenths(k, x),
+        Tables::Eight => of_eighths(k, x, reduced),
+        Tables::Sixteen => of_sixteenths(k, x, reduced),
     }
 }
 
 /// With n = round(8 x / ln 2) and |r| <= ln 2 / 16.
-fn of_eighths(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+fn of_eighths(k: &mut Kit<'_>, x: ExprId, reduced: Reduced) -> ExprId {
     let inverse = k.c(std::f64::consts::LOG2_E);
     let scaled = k.mul(x, inverse);
     let (float, n) = nearest_eighth(k, scaled, 2 * k.bias());
-    let r = without(k, x, float);
+    let r = reduced(k, x, float);
     let s = k.poly(r, &SHORT);
     let s = k.mul(s, r);
     scale_by_eighths(k, n, s)
 }
 
 /// With n = round(16 x / ln 2) and |r| <= ln 2 / 32.
-fn of_sixteenths(k: &mut Kit<'_>, x: ExprId) -> ExprId {
+fn of_sixteenths(k: &mut Kit<'_>, x: ExprId, reduced: Reduced) -> ExprId {
     let (float, n) = nearest_sixteenth(k, x, std::f64::consts::LOG2_E);
-    let r = without(k, x, float);
+    let r = reduced(k, x, float);
     scaled_by_sixteenths(k, (float, n), r, &SHORTER)
 }
 
@@ -164,7 +190,8 @@ fn raised(k: &mut Kit<'_>, x: ExprId, bias: i64, one: f64) -> ExprId {
 pub(super) fn sigmoid(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let size = k.abs(x);
     let down = k.neg(size);
-    let (e, one) = (exp(k, down), k.c(1.0));
+    let down = clamp_below(k, down);
+    let (e, one) = (bounded(k, down, without), k.c(1.0));
     let below = k.add(one, e);
     let top = k.where_c(x, Ge, 0.0, one, e);
     k.div(top, below)

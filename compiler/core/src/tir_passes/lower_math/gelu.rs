@@ -155,12 +155,12 @@ pub(super) fn expand(b: &mut Builder, id: ExprId, tables: Tables) -> ExprId {
 /// Of Φ(-|x|), Φ(x) is that or what is left of 1; nothing is left of the one from [`MOST`] on, whatever the
 /// polynomial says there, so that the ends are those of the parts.
 fn of_single(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    let (size, zero) = (k.abs(x), k.c(0.0));
     match tables_of(k, x) {
         Tables::None => {}
-        Tables::Eight => return fused(k, x, size, MOST, less_than),
-        Tables::Sixteen => return fused(k, x, size, LAST, less_than_by_pieces),
+        Tables::Eight => return fused(k, x, MOST, less_than),
+        Tables::Sixteen => return fused(k, x, LAST, less_than_by_pieces),
     }
+    let (size, zero) = (k.abs(x), k.c(0.0));
     let (below, one) = (less_than(k, size), k.c(1.0));
     let below = k.where_c(size, Gt, MOST, zero, below);
     let above = k.sub(one, below);
@@ -169,12 +169,17 @@ fn of_single(k: &mut Kit<'_>, x: ExprId) -> ExprId {
 }
 
 /// max(x, 0) - |x| Φ(-|x|), fewer operations where products and sums are fused: what is left of the least numbers is
-/// rounded once. Beyond `most` less than 6e-9 is left, and taken to be that; of minus infinity no number is.
-fn fused(k: &mut Kit<'_>, x: ExprId, size: ExprId, most: f64, below: fn(&mut Kit<'_>, ExprId) -> ExprId) -> ExprId {
-    let (zero, end) = (k.c(0.0), k.c(most));
-    let size = k.where_c(size, Gt, most, end, size);
+/// rounded once. Beyond `most` less than 6e-9 is left, and taken to be that; of minus infinity no number is. Numbers without
+/// their signs are in the order of their bits, and negative ones are negative integers: machines compare those in more
+/// places than floats.
+fn fused(k: &mut Kit<'_>, x: ExprId, most: f64, below: fn(&mut Kit<'_>, ExprId) -> ExprId) -> ExprId {
+    let (bits, unsigned, zero) = (k.bits(x), k.int(i64::from(i32::MAX)), k.int(0));
+    let end = k.int(i64::from((most as f32).to_bits()));
+    let size = k.b.binary(BinaryOp::And, bits, unsigned);
+    let size = k.b.binary(BinaryOp::Min, size, end);
+    let negative = k.b.binary(BinaryOp::Min, bits, zero);
+    let (size, negative) = (k.of_bits(size), k.of_bits(negative));
     let (below, down) = (below(k, size), k.neg(size));
-    let negative = k.where_c(x, Lt, 0.0, x, zero);
     let above = k.sub(x, negative);
     k.fma(down, below, above)
 }

@@ -65,6 +65,9 @@ fn expand(b: &mut Builder, id: ExprId, tables: Tables) -> ExprId {
         Expr::Binary(BinaryOp::Atan2, x, y) => {
             halves(b, &[x, y], dtype, tables, |k, args| trig::atan2(k, args[0], args[1]))
         }
+        Expr::Call(Intrinsic::ExpNonpositive, args, _) => {
+            exp::exp_nonpositive(&mut Kit { tables, ..Kit::new(b, dtype) }, args[0])
+        }
         Expr::Call(Intrinsic::QMultiplyShift, args, _) if args.len() == 3 => {
             quant::multiply_shift(b, args[0], args[1], args[2])
         }

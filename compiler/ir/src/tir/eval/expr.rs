@@ -156,6 +156,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             let value = Bounded::exact(scalar_ops::scalef(x.value, n.value));
             Ok(if args.iter().all(|a| a.is_exact()) { value } else { value.unknown() })
         }
+        (Intrinsic::ExpNonpositive, [x]) => Ok(bounded::exp_nonpositive(*x)),
         (Intrinsic::Ex2, [x]) => Ok(bounded::unary(UnaryOp::Exp2, *x)),
         (Intrinsic::Word, [_, _] | [_, _, _, _]) => Ok(dot::word(args)),
         (Intrinsic::Dot(Dot::Bytes { signed }), [x, y]) => {
@@ -176,6 +177,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             | Intrinsic::Bitcast
             | Intrinsic::Lookup
             | Intrinsic::Scalef
+            | Intrinsic::ExpNonpositive
             | Intrinsic::Ex2
             | Intrinsic::Word
             | Intrinsic::Dot(_)

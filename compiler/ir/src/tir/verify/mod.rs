@@ -587,7 +587,8 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
     let float = |e: ExprId| matches!(func.exprs.ty(e).elem, Elem::Scalar(d) if d.is_float());
     match expr {
         Expr::Unary(op, x) => float(*x) && crate::eval::ulps(*op) > 0.5 || *op == UnaryOp::Square,
-        Expr::Binary(BinaryOp::Pow | BinaryOp::Atan2, ..) | Expr::Call(Intrinsic::QMultiplyShift, ..) => true,
+        Expr::Binary(BinaryOp::Pow | BinaryOp::Atan2, ..)
+        | Expr::Call(Intrinsic::QMultiplyShift | Intrinsic::ExpNonpositive, ..) => true,
         Expr::Const(_)
         | Expr::Index(_)
         | Expr::Var(_)
