@@ -3,7 +3,7 @@
 //! `cargo bench -p tenfold-tests --bench rows -- NAME… --large --c`: in the cache against `ndarray`, and with `--large`
 //! on 16 to 256 MB against a copy of the same memory. Both sides run on one thread and are timed in turn, and what counts is
 //! the median of the ratios of runs behind one another: how fast memory is changes while others use it.
-//! `--c` compiles through C, `--plain` without default schedules.
+//! `--columns=N` takes rows of N there, in place of 1,024. `--c` compiles through C, `--plain` without default schedules.
 #![allow(unsafe_code, reason = "calls what the back end compiled, and streams")]
 
 #[path = "../models/compiled.rs"]
@@ -188,6 +188,7 @@ struct Wanted {
     large: bool,
     c: bool,
     plain: bool,
+    columns: i64,
     dump: Option<String>,
 }
 
@@ -197,16 +198,17 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let flag = |name: &str| args.iter().any(|a| a == name);
     let dump = args.iter().find_map(|a| a.strip_prefix("--dump=")).map(str::to_string);
+    let columns = args.iter().find_map(|a| a.strip_prefix("--columns=")).and_then(|n| n.parse().ok()).unwrap_or(1024);
     let words = args.iter().filter(|a| !a.starts_with("--")).cloned().collect();
-    let wanted = Wanted { words, large: flag("--large"), c: flag("--c"), plain: flag("--plain"), dump };
+    let wanted = Wanted { words, large: flag("--large"), c: flag("--c"), plain: flag("--plain"), columns, dump };
     let chosen = KERNELS.iter().filter(|k| wanted.words.is_empty() || wanted.words.iter().any(|w| k.name == w));
     for kernel in chosen {
         for (m, n) in [(64, 256), (64, 1000), (256, 1024)] {
             in_cache(kernel, m, n, &wanted);
         }
         if wanted.large {
-            for m in [4096, 16384, 65536] {
-                in_memory(kernel, m, 1024, &wanted);
+            for elements in [4096, 16384, 65536].map(|m| m * 1024) {
+                in_memory(kernel, elements / wanted.columns, wanted.columns, &wanted);
             }
         }
     }

@@ -130,6 +130,8 @@ pub(super) struct Machine {
     pub ways: i64,
     /// Bytes per cycle that come from the second cache.
     pub far_bytes: i64,
+    /// Of so many cycles that something takes to come from there, one is waited for.
+    pub waits: i64,
     /// Cycles until something comes that is in neither of these caches.
     pub far_cycles: i64,
     /// Bytes of the second cache.
@@ -183,6 +185,7 @@ impl Machine {
             way_bytes: 4 << 10,
             ways: 8,
             far_bytes: 32,
+            waits: 4,
             far_cycles: 400,
             second_bytes: 1 << 20,
             pages: 64,
@@ -229,6 +232,7 @@ impl Machine {
             way_bytes: FAR,
             ways: 2,
             far_bytes: FAR,
+            waits: 4,
             far_cycles: 0,
             second_bytes: FAR,
             pages: FAR,

@@ -38,7 +38,8 @@ impl Tile {
         let busy = work.max(loads).max(machine.latency * machine.fmas * machine.loads);
         // What comes from further away comes while the step before is busy, but not all of it in time.
         let parts = PARTS * machine.fmas * machine.loads;
-        let waits = if far { self.vectors * machine.vector_bytes * parts / machine.far_bytes / 4 } else { 0 };
+        let waits =
+            if far { self.vectors * machine.vector_bytes * parts / machine.far_bytes / machine.waits } else { 0 };
         // Loads take power from multiplications even where there is room for them.
         busy * PARTS + loads * machine.load_parts + waits
     }
@@ -193,6 +194,7 @@ mod tests {
         way_bytes: 4096,
         ways: 8,
         far_bytes: 32,
+        waits: 4,
         far_cycles: 400,
         second_bytes: 1 << 20,
         pages: 64,

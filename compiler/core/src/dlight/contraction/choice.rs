@@ -157,7 +157,8 @@ pub(super) fn choose(
             continue;
         }
         let Some(packed) = in_vectors(staged, found, column, constant) else { continue };
-        let machine = &along_all(found, column, machine);
+        let laid_out = panel.is_some() || packed.is_some_and(|(_, packing)| packing == Packing::Panels);
+        let machine = &Machine { waits: waits(laid_out), ..along_all(found, column, machine) };
         let along = |(n, o): &(usize, &Operand)| o.along(column) || packed.is_some_and(|(p, _)| p == *n);
         let walked: Vec<&Operand> = found.operands.iter().enumerate().filter(along).map(|(_, o)| o).collect();
         let rows = spatial.iter().copied().filter(|v| *v != column && walked.iter().any(|o| o.ignores(*v)));
@@ -293,6 +294,12 @@ fn beside_constants(staged: &Staged, found: &Contraction, machine: &Machine) -> 
 fn along_all(found: &Contraction, column: VarId, machine: &Machine) -> Machine {
     let all = found.operands.iter().all(|o| o.along(column));
     Machine { registers: if all { machine.without_broadcasts() } else { machine.registers }, ..*machine }
+}
+
+/// [`Machine::waits`] of what tiles read along their columns: constants in panels come from memory in each call, what
+/// another kernel has written, or the one before has copied into panels, is in the second cache.
+fn waits(laid_out: bool) -> i64 {
+    if laid_out { 4 } else { 16 }
 }
 
 /// The innermost of several iterators that has more than one value: what is read and written then goes from one end to
