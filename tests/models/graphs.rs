@@ -3,7 +3,7 @@
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{Activation, BinaryOp, ElementOp, ReduceOp, UnaryOp};
 use tenfold_ir::relax::{Builder, ConvLayout, DataLayout, Op, ParamKind, PoolOp, TensorType, ValueId, Window};
-use tenfold_ir::{DType, Function, Loc, Module, Scalar};
+use tenfold_ir::{ConstBytes, ConstData, ConstId, DType, Function, Loc, Module, Scalar};
 
 /// A graph in the making.
 pub(crate) struct Graph {
@@ -108,6 +108,20 @@ pub(crate) fn gemm(m: i64, n: i64, k: i64) -> Module {
     let (a, b) = (g.param(&[m, k]), g.param(&[k, n]));
     let y = g.emit(Op::MatMul, &[a, b]);
     g.done(y)
+}
+
+/// A product by a constant of values between -1 and 1, and a hyperbolic tangent behind it if that is wanted; and the constant.
+pub(crate) fn by_constant(m: i64, n: i64, k: i64, function: bool) -> (Module, Vec<f32>) {
+    let weights = crate::sums::noise(1, (k * n) as usize);
+    let mut g = Graph::new("by_constant");
+    let x = g.param(&[1, m, k]);
+    let w = g.b.constant(ConstId(0), TensorType { dtype: DType::F32, shape: shape(&[k, n]) });
+    let y = g.emit(Op::MatMul, &[x, w]);
+    let y = if function { g.element(ElementOp::Unary(UnaryOp::Tanh), &[y]) } else { y };
+    let bytes: Vec<u8> = weights.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let (shape, bytes) = (vec![k as u64, n as u64], ConstBytes::Inline(bytes.into()));
+    let constant = ConstData { hash: "w".into(), name: "w".into(), dtype: DType::F32, shape, bytes };
+    (Module { constants: vec![constant], ..g.done(y) }, weights)
 }
 
 /// 784 pixels, two hidden layers, ten classes.

@@ -27,6 +27,7 @@ use super::{Chosen, Taken};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::Staged;
 use crate::tune::Asked;
+pub(in crate::dlight) use group::is_instructions;
 
 /// The kernel in tiles; nothing where it has no contraction, or one that has no vectors.
 pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {

@@ -21,6 +21,7 @@ mod parts;
 pub(crate) mod pooling;
 pub(crate) mod prepack_weights;
 mod scan;
+mod strassen;
 pub(crate) mod tensorize_dots;
 mod threads;
 mod tiles;
@@ -52,11 +53,18 @@ const WINOGRAD: FlagKey = FlagKey {
     doc: "convolutions by windows of 3 by 3 may be computed by transforms; precision.md says what that does to results",
 };
 
+/// Off for results whose errors each product bounds by itself.
+const STRASSEN: FlagKey = FlagKey {
+    name: "ApplyDefaultSchedule.strassen",
+    default: true,
+    doc: "large products by constants may be computed by seven of their halves; precision.md says what that does to results",
+};
+
 /// The pass.
 pub(crate) const PASS: Pass = Pass::on_prim_func("ApplyDefaultSchedule", &run)
     .in_phase(PassPhase::Schedule)
     .at_level(1)
-    .reads(&[ConfigKey::Text(&DECISIONS), ConfigKey::Flag(&WINOGRAD)])
+    .reads(&[ConfigKey::Text(&DECISIONS), ConfigKey::Flag(&STRASSEN), ConfigKey::Flag(&WINOGRAD)])
     .about("schedules kernels that no schedule was written for, by rules that know the target's registers");
 
 /// One way to schedule a kernel.
@@ -92,6 +100,7 @@ const RULES: &[Rule] = &[
         reason: "four neighbouring results of a window of 3 by 3 take 16 products instead of 36",
         apply: winograd::apply,
     },
+    Rule { name: "strassen", reason: "seven products of halves do for eight", apply: strassen::apply },
     Rule {
         name: "contraction",
         reason: "a tile of the result in registers reads each operand once per tile, not once per product",
@@ -128,7 +137,12 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
     }
     let Some(machine) = Machine::of(&context.target) else { return Ok(func) };
     let mut asked = context.asked(Point::Schedule, &func, || hash(module, &func))?;
-    let rules: Vec<&Rule> = RULES.iter().filter(|rule| rule.name != "winograd" || context.flag(&WINOGRAD)).collect();
+    let is_on = |rule: &&Rule| match rule.name {
+        "strassen" => context.flag(&STRASSEN),
+        "winograd" => context.flag(&WINOGRAD),
+        _ => true,
+    };
+    let rules: Vec<&Rule> = RULES.iter().filter(is_on).collect();
     let mut scheduled = scheduled(&rules, module, &func, &machine, &asked);
     let refused = asked.refused().or_else(|| scheduled.is_none().then(|| "no rule takes it so".into()));
     if let Some(why) = refused.filter(|_| asked.is_recorded()) {

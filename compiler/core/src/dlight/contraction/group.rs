@@ -182,7 +182,7 @@ fn is_direct(staged: &Staged, n: usize, links: &BTreeMap<VarId, VarId>, choice: 
 }
 
 /// Whether a stage stores what instructions make, and no function; of words also those that vectors may lack.
-pub(super) fn is_instructions(staged: &Staged, n: usize, words: bool) -> bool {
+pub(in crate::dlight) fn is_instructions(staged: &Staged, n: usize, words: bool) -> bool {
     let func = staged.b.func();
     let Stmt::Store { value, .. } = &staged.stages[n].body else { return false };
     func.reachable([*value]).into_iter().all(|e| is_instruction(func.exprs.get(e), words))

@@ -16,7 +16,7 @@ pub(super) const TAPS: i64 = 3;
 
 /// An iterator and its extent.
 #[derive(Clone, Copy)]
-pub(super) struct Axis {
+pub(in crate::dlight) struct Axis {
     pub var: VarId,
     pub extent: i64,
 }
@@ -65,11 +65,7 @@ pub(super) fn convolution(staged: &mut Staged) -> Option<Convolution> {
     let func = staged.b.func();
     let dtype = func.buffers[found.acc.0 as usize].dtype;
     let [data, weight] = operands(staged, &found, &stage)?;
-    let axis = |iter: &Iter| {
-        let extent = Viewer::new(func).int(iter.extent).as_const().filter(|n| *n > 0)?;
-        Some(Axis { var: iter.var, extent })
-    };
-    let of_kind = |kind: IterKind| stage.iters.iter().filter(|i| i.kind == kind).map(axis).collect::<Option<Vec<_>>>();
+    let of_kind = |kind: IterKind| axes_of_kind(func, &stage, kind);
     let (mut spatial, mut terms) = (of_kind(IterKind::Spatial)?, of_kind(IterKind::Reduce)?);
     let slides = slides(&mut spatial, &mut terms, &data, &weight)?;
     let at = spatial.iter().position(|a| data.ignores(a.var) && weight.along(a.var))?;
@@ -100,8 +96,17 @@ pub(super) fn convolution(staged: &mut Staged) -> Option<Convolution> {
     })
 }
 
+/// The axes of a kind, if their extents are numbers.
+pub(in crate::dlight) fn axes_of_kind(func: &PrimFunc, stage: &Stage, kind: IterKind) -> Option<Vec<Axis>> {
+    let axis = |iter: &Iter| {
+        let extent = Viewer::new(func).int(iter.extent).as_const().filter(|n| *n > 0)?;
+        Some(Axis { var: iter.var, extent })
+    };
+    stage.iters.iter().filter(|i| i.kind == kind).map(axis).collect()
+}
+
 /// The data and the weights, if their product is added as it is.
-fn operands(staged: &Staged, found: &Contraction, stage: &Stage) -> Option<[Operand; 2]> {
+pub(in crate::dlight) fn operands(staged: &Staged, found: &Contraction, stage: &Stage) -> Option<[Operand; 2]> {
     let func = staged.b.func();
     let Stmt::Store { value, .. } = &stage.body else { return None };
     let Expr::Binary(BinaryOp::Add, _, term) = func.exprs.get(*value) else { return None };
@@ -135,7 +140,7 @@ fn slides(spatial: &mut Vec<Axis>, terms: &mut Vec<Axis>, data: &Operand, weight
 }
 
 /// What the sum of a stage starts at, and its own element.
-fn start(func: &PrimFunc, stage: &Stage) -> Option<(ExprId, ExprId)> {
+pub(in crate::dlight) fn start(func: &PrimFunc, stage: &Stage) -> Option<(ExprId, ExprId)> {
     let (Some(Stmt::Store { value: start, .. }), Stmt::Store { value, .. }) = (&stage.init, &stage.body) else {
         return None;
     };
@@ -144,10 +149,10 @@ fn start(func: &PrimFunc, stage: &Stage) -> Option<(ExprId, ExprId)> {
 }
 
 /// Where results are written.
-type Written = (BufId, Vec<ExprId>, ExprId);
+pub(in crate::dlight) type Written = (BufId, Vec<ExprId>, ExprId);
 
 /// Where results are written at last, and behind which stage: that of the sum, or one that follows it.
-fn followed(staged: &mut Staged, found: &Contraction, sum: ExprId) -> Option<(Written, usize)> {
+pub(in crate::dlight) fn followed(staged: &mut Staged, found: &Contraction, sum: ExprId) -> Option<(Written, usize)> {
     if staged.b.func().buffers[found.acc.0 as usize].scope == Scope::Param {
         let Stmt::Store { buf, index, .. } = &staged.stages[found.stage].body else { return None };
         return Some(((*buf, index.clone(), sum), found.stage));
@@ -163,7 +168,7 @@ fn followed(staged: &mut Staged, found: &Contraction, sum: ExprId) -> Option<(Wr
 }
 
 /// The stages before and after, if none of them has to do with the sum and each makes one element at a time.
-fn around(staged: &Staged, found: &Contraction, end: usize) -> Option<[Vec<Stage>; 2]> {
+pub(in crate::dlight) fn around(staged: &Staged, found: &Contraction, end: usize) -> Option<[Vec<Stage>; 2]> {
     let func = staged.b.func();
     let (before, after) = (&staged.stages[..found.stage], &staged.stages[end + 1..]);
     let plain = |s: &Stage| {
@@ -175,7 +180,7 @@ fn around(staged: &Staged, found: &Contraction, end: usize) -> Option<[Vec<Stage
 }
 
 /// Whether neighbours along an iterator are written side by side.
-fn side_by_side(staged: &Staged, (buf, index, _): &Written, along: VarId) -> bool {
+pub(in crate::dlight) fn side_by_side(staged: &Staged, (buf, index, _): &Written, along: VarId) -> bool {
     let viewer = &mut Viewer::new(staged.b.func());
     let sym = viewer.sym(along);
     step(viewer, *buf, index, &sym) == Some(1)

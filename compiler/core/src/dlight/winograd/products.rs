@@ -42,7 +42,13 @@ pub(super) fn panel(b: &mut Builder, kernel: &Kernel<'_>, strip: &Strip, panel: 
 }
 
 /// An axis in equal parts; `f` is given where one begins, and how much it is.
-fn in_spans(b: &mut Builder, name: &str, extent: i64, most: i64, f: &mut dyn FnMut(&mut Builder, ExprId, i64)) {
+pub(in crate::dlight) fn in_spans(
+    b: &mut Builder,
+    name: &str,
+    extent: i64,
+    most: i64,
+    f: &mut dyn FnMut(&mut Builder, ExprId, i64),
+) {
     let mut begin = 0;
     for Span { extent, tile } in balanced(extent, most) {
         each(b, name, &(extent / tile).into(), LoopKind::Serial, &mut |b, turn| {

@@ -122,7 +122,7 @@ fn panels(found: &Convolution, plan: &Plan) -> Vec<Panels> {
 }
 
 /// A stage as plain loops, the innermost in vectors if its elements are neighbours.
-fn plain(b: &mut Builder, stage: &Stage) {
+pub(in crate::dlight) fn plain(b: &mut Builder, stage: &Stage) {
     fn inside(b: &mut Builder, stage: &Stage, depth: usize, places: &Places) {
         let Some(iter) = stage.iters.get(depth) else {
             let body = substitution(places).stmt(b, stage.body.clone());

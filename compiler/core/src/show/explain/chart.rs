@@ -172,8 +172,8 @@ fn roofs(explained: &Explained, rows: &Rows, graph: &Graph, measured: &Measured)
     let mut out = format!(
         "<h2>Roofs</h2>\n<p>Operations of a second over operations for each byte that moves. A dot is a kernel, as large \
          as its share of the time; click one for its text. Above the lines this machine cannot go: {} GFLOP/s, and \
-         memory where all data of a call fit (solid) and where few fit (dashed). Kernels by rule winograd multiply less \
-         often than is counted, and may lie above.</p>\n\
+         memory where all data of a call fit (solid) and where few fit (dashed). Kernels by rules winograd and \
+         strassen multiply less often than is counted, and may lie above.</p>\n\
          <svg xmlns=\"http://www.w3.org/2000/svg\" class=\"roofs\" viewBox=\"-70 -10 {} {}\">\n\
          <rect class=\"plot\" x=\"0\" y=\"0\" width=\"{}\" height=\"{}\"/>\n",
         figure(peak),
