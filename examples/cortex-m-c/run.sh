@@ -13,8 +13,8 @@ build=${CARGO_TARGET_DIR:-../../target}/cortex-m-c
 mkdir -p "$build"
 
 # What a microphone would give, and the library with its header.
-cargo run --quiet -p keyword -- --raw "$build/words.raw"
-TENFOLD_TARGET=arm/mps2-an386 cargo run --quiet -p cargo-tenfold -- \
+"${CARGO:-cargo}" run --quiet -p keyword -- --raw "$build/words.raw"
+TENFOLD_TARGET=arm/mps2-an386 "${CARGO:-cargo}" run --quiet -p cargo-tenfold -- \
     tenfold lib --manifest-path ../keyword/Cargo.toml --output "$build" >/dev/null
 
 arm-none-eabi-gcc -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -mthumb -std=c99 -Wall -Wextra -pedantic -Os \

@@ -31,7 +31,7 @@ mkdir -p "${CARGO_TARGET_DIR:-../../target}/wasm"
 build=$(cd "${CARGO_TARGET_DIR:-../../target}/wasm" && pwd)
 
 # A library with the functions of `digits`, of which the module holds one.
-TENFOLD_TARGET='llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128' cargo run --quiet -p cargo-tenfold -- \
+TENFOLD_TARGET='llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128' "${CARGO:-cargo}" run --quiet -p cargo-tenfold -- \
     tenfold lib --manifest-path ../digits/Cargo.toml --output "$build" >/dev/null
 "$linker" -flavor wasm --no-entry --gc-sections --strip-all --allow-undefined -z stack-size=16384 \
     --export=digits_cnn --export=__heap_base "$build/libdigits.a" -o "$build/digits.wasm"
