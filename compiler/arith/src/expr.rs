@@ -44,10 +44,10 @@ impl Poly {
     }
 }
 
-// Depth and size follow from the terms.
+// Depth and size follow from the terms: where sizes differ, these do.
 impl PartialEq for Poly {
     fn eq(&self, other: &Self) -> bool {
-        self.constant == other.constant && self.terms == other.terms
+        self.constant == other.constant && self.size == other.size && self.terms == other.terms
     }
 }
 
