@@ -2,6 +2,7 @@
 //! whose iterations run at once.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 use crate::Loc;
@@ -107,6 +108,36 @@ struct Shadow<'m> {
     reads: Vec<Touch<'m>>,
 }
 
+/// Hashes the number of a memory or of a cell by a product: each access asks for one of each, and nobody chooses them so
+/// that they meet.
+#[derive(Default)]
+struct Numbers(u64);
+
+impl Hasher for Numbers {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Of an odd factor with bits everywhere, whose products differ in their last bits and in their first.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.write_u64(number as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type Table<K, V> = HashMap<K, V, BuildHasherDefault<Numbers>>;
+
 /// What is known of accesses inside of loops whose iterations run at once.
 #[derive(Default)]
 pub(super) struct Races<'m> {
@@ -114,7 +145,7 @@ pub(super) struct Races<'m> {
     runs: u64,
     suspect: Option<String>,
     /// Elements by memory and cell; looked up alone, never walked over.
-    shadows: HashMap<usize, HashMap<i64, Shadow<'m>>>,
+    shadows: Table<usize, Table<i64, Shadow<'m>>>,
 }
 
 impl<'m> Races<'m> {
