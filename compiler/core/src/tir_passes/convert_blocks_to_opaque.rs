@@ -35,7 +35,8 @@ fn run(func: PrimFunc, _: &Module, _: &PassContext) -> Result<PrimFunc, CompileE
         if bound.is_empty() { body } else { copy::substitute(b, body, &bound) }
     });
     let phase = func.phase.max(Phase::Scheduled);
-    Ok(PrimFunc { phase, ..func })
+    // Others stand for buffers whose extents or ranges named an iterator, which is no variable any more.
+    Ok(copy::keep_buffers(PrimFunc { phase, ..func }))
 }
 
 /// What each iterator is in terms of loops. Outer blocks first: a value may name their iterators.

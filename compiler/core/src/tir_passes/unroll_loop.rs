@@ -13,7 +13,7 @@ use tenfold_ir::tir::{Annotation, Builder, Expr, LoopKind, PrimFunc, Stmt, VarId
 use super::rewrite_body;
 use crate::CompileError;
 use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase, Remark};
-use tenfold_ir::tir::copy::{copy, size, substitute};
+use tenfold_ir::tir::copy::{copy, keep_buffers, size, substitute};
 
 /// Steps that an unmarked loop may have to be copied out.
 const AUTO_MAX_STEP: IntKey = IntKey {
@@ -42,7 +42,7 @@ pub(crate) const PASS: Pass = Pass::on_prim_func("UnrollLoop", &run)
 
 fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, CompileError> {
     let limits = Limits { steps: context.int(&AUTO_MAX_STEP), size: context.int(&MAX_SIZE), explicit: true, context };
-    Ok(rewrite_body(func, |b, body| unroll(b, body, limits).0))
+    Ok(keep_buffers(rewrite_body(func, |b, body| unroll(b, body, limits).0)))
 }
 
 #[derive(Clone, Copy)]

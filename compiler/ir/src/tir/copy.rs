@@ -2,10 +2,10 @@
 //!
 //! It knows statements, not why a pass copies them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Block, BufId, Builder, Expr, ExprId, ExprMap, Stmt, Ty, VarId};
-use crate::arith::IntExpr;
+use crate::arith::{IntExpr, Sym};
 use crate::op::BinaryOp;
 
 /// What stands for what in a copy.
@@ -18,7 +18,7 @@ pub struct Replace {
 }
 
 /// `stmt` with variables replaced by values. The original must not be used again: what is bound inside keeps its name,
-/// but for buffers, whose extents may be made of those variables.
+/// but for buffers, whose extents and ranges may be made of those variables.
 pub fn substitute(b: &mut Builder, stmt: Stmt, vars: &BTreeMap<VarId, ExprId>) -> Stmt {
     let mut bound = Bound::default();
     bound.collect(&stmt);
@@ -26,19 +26,24 @@ pub fn substitute(b: &mut Builder, stmt: Stmt, vars: &BTreeMap<VarId, ExprId>) -
     apply(b, stmt, &replace)
 }
 
-/// Variables that are replaced, and buffers whose extents follow.
+/// Variables that are replaced, and buffers whose extents and ranges follow.
 fn with_buffers(b: &mut Builder, vars: BTreeMap<VarId, ExprId>, bufs: &[BufId]) -> Replace {
     let mut replace = Replace { vars, bufs: BTreeMap::new() };
+    let gone = gone(b, &replace);
     let names = symbols(b, &replace);
     for buf in bufs {
-        let data = b.buf(*buf);
-        let extents = data.shape.iter().chain(data.strides.iter().flatten());
-        if extents.clone().any(|e| names(e) != *e) {
-            let new = copy_buffer(b, *buf, &names);
+        if !gone.is_disjoint(&b.buf(*buf).symbols()) {
+            let new = copy_buffer(b, *buf, &names, &gone);
             replace.bufs.insert(*buf, new);
         }
     }
     replace
+}
+
+/// The symbols of variables that something else stands for.
+fn gone(b: &Builder, replace: &Replace) -> BTreeSet<Sym> {
+    let other = |(var, value): &(&VarId, &ExprId)| *b.func().exprs.get(**value) != Expr::Var(**var);
+    replace.vars.iter().filter(other).map(|(var, _)| b.sym(*var).clone()).collect()
 }
 
 /// A copy of `stmt` that may stand beside it: every variable, buffer and block in it is new.
@@ -52,9 +57,9 @@ pub fn copy(b: &mut Builder, stmt: &Stmt, vars: &BTreeMap<VarId, ExprId>) -> Stm
         let new = b.read(new);
         replace.vars.insert(var, new);
     }
-    let names = symbols(b, &replace);
+    let (gone, names) = (gone(b, &replace), symbols(b, &replace));
     for buf in bound.bufs {
-        let new = copy_buffer(b, buf, &names);
+        let new = copy_buffer(b, buf, &names, &gone);
         replace.bufs.insert(buf, new);
     }
     let copy = apply(b, stmt.clone(), &replace);
@@ -81,14 +86,15 @@ fn rename_blocks(b: &mut Builder, stmt: Stmt) -> Stmt {
     }
 }
 
-/// A new buffer like another, its extents in terms of the copy's variables.
-fn copy_buffer(b: &mut Builder, buf: BufId, names: &dyn Fn(&IntExpr) -> IntExpr) -> BufId {
+/// A new buffer like another, its extents in terms of the copy's variables. A range that has no such terms is none.
+fn copy_buffer(b: &mut Builder, buf: BufId, names: &dyn Fn(&IntExpr) -> IntExpr, gone: &BTreeSet<Sym>) -> BufId {
     let data = b.buf(buf).clone();
     let new = b.buffer(stem(&data.name), data.dtype, data.shape.iter().map(names).collect(), data.scope);
     let made = b.buf_mut(new);
     made.strides = data.strides.map(|all| all.iter().map(names).collect());
     made.offset = data.offset.as_ref().map(names);
-    made.range = data.range.map(|(lo, hi)| (names(&lo), names(&hi)));
+    let held = |(lo, hi): &(IntExpr, IntExpr)| gone.is_disjoint(&lo.vars()) && gone.is_disjoint(&hi.vars());
+    made.range = data.range.map(|(lo, hi)| (names(&lo), names(&hi))).filter(held);
     new
 }
 
@@ -111,8 +117,15 @@ fn int(b: &Builder, value: ExprId) -> Option<IntExpr> {
         Expr::Binary(BinaryOp::Add, x, y) => Some(&int(b, x)? + &int(b, y)?),
         Expr::Binary(BinaryOp::Sub, x, y) => Some(&int(b, x)? - &int(b, y)?),
         Expr::Binary(BinaryOp::Mul, x, y) => Some(&int(b, x)? * &int(b, y)?),
+        Expr::Binary(BinaryOp::DivEuclid, x, y) => Some(int(b, x)?.floor_div(&positive(b, y)?)),
+        Expr::Binary(BinaryOp::RemEuclid, x, y) => Some(int(b, x)?.floor_mod(&positive(b, y)?)),
         _ => None,
     }
+}
+
+/// A divisor with which Euclidean division is floor division.
+fn positive(b: &Builder, value: ExprId) -> Option<IntExpr> {
+    int(b, value).filter(|divisor| divisor.as_const().is_some_and(|c| c > 0))
 }
 
 /// `stmt` with variables and buffers replaced wherever they stand.

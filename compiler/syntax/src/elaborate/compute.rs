@@ -437,6 +437,8 @@ impl<'a> Elaborator<'a> {
         for sym in &syms {
             b.dim_param(sym);
         }
+        // Ranges name variables of loops, too, of which nothing holds outside of them.
+        let syms: BTreeSet<Sym> = b.func().params.iter().filter_map(|p| value_sym(b.func(), p)).collect();
         let natural = graph.syms.iter().filter(|decl| match decl.kind {
             SymKind::Dim { .. } => true,
             SymKind::Stride { .. } => false,

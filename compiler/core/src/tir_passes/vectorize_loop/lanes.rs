@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenfold_ir::arith::IntExpr;
+use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{Access, BufId, Builder, Elem, Expr, ExprId, ExprMap, Stmt, Ty, VarId};
 
@@ -125,7 +125,10 @@ impl Lanes<'_> {
         let lanes = IntExpr::from(i64::from(self.lanes));
         let shape = data.shape.iter().enumerate().map(|(n, d)| if n == 0 { d * &lanes } else { d.clone() }).collect();
         let wide = self.b.buffer(stem(&data.name), data.dtype, shape, data.scope);
-        self.b.buf_mut(wide).range = data.range;
+        // A range that is another one in each lane is none of them all.
+        let own: BTreeSet<Sym> = self.lets.iter().chain([&self.var]).map(|var| self.b.sym(*var).clone()).collect();
+        let one = |(lo, hi): &(IntExpr, IntExpr)| own.is_disjoint(&lo.vars()) && own.is_disjoint(&hi.vars());
+        self.b.buf_mut(wide).range = data.range.filter(one);
         wide
     }
 

@@ -22,7 +22,7 @@ use super::rewrite_body;
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase, Remark};
 use crate::target::Device;
-use tenfold_ir::tir::copy::{copy, substitute};
+use tenfold_ir::tir::copy::{copy, keep_buffers, substitute};
 
 /// Why a loop stays one of scalars.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,7 +67,7 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
         return Ok(func);
     }
     let refused = refusals(&func, context);
-    Ok(rewrite_body(func, |b, body| loops(b, body, &refused, context)))
+    Ok(keep_buffers(rewrite_body(func, |b, body| loops(b, body, &refused, context))))
 }
 
 /// What the function as it is says against each of its marked loops.
