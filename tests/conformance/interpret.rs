@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenfold_core::pass::{self, PassContext};
-use tenfold_core::{PIPELINE, Target, device_pipeline};
+use tenfold_core::{ErrorKind, PIPELINE, Target, device_pipeline};
 use tenfold_ir::arith::Sym;
 use tenfold_ir::eval::{Bounded, Value};
 use tenfold_ir::relax::{self, ParamKind, SymKind};
@@ -45,8 +45,15 @@ fn until(module: &mut Module, from: &str, to: &str, context: &PassContext) -> Re
     let passes = if context.target.device.is_some() { device_pipeline() } else { PIPELINE.to_vec() };
     let at = |name: &str| passes.iter().position(|p| p.info.name == name);
     let (from, to) = (at(from).unwrap_or(0), at(to).unwrap_or(passes.len()));
-    pass::run(&passes[from..to], module, context).map_err(|e| format!("pipeline: {}", e.message))
+    pass::run(&passes[from..to], module, context).map_err(|e| match e.kind {
+        ErrorKind::Limit => format!("{REFUSED}{}", e.message),
+        _ => format!("pipeline: {}", e.message),
+    })
 }
+
+/// What the texts of errors hold of which the user has to say more.
+#[allow(dead_code, reason = "random tests use it")]
+pub(crate) const REFUSED: &str = "the pipeline refuses it: ";
 
 /// Whether a case that is not of a random test is interpreted behind phase `Flat`, too. What is wrong there alone, random
 /// graphs and programs find; what stays wrong is seen behind the pipeline, and only then is it asked where it began.

@@ -13,7 +13,7 @@ use tenfold_ir::Module;
 use crate::case::Setting;
 use crate::coverage::Coverage;
 use crate::data::Random;
-use crate::interpret::{Prepared, prepare_shared};
+use crate::interpret::{Prepared, REFUSED, prepare_shared};
 use crate::native;
 use crate::native::runnable::{Level, Levels};
 
@@ -224,16 +224,25 @@ struct Run<'s> {
     /// How often each kind of mistake was made.
     kinds: BTreeMap<String, usize>,
     mistakes: Vec<String>,
+    /// How often each kind of error on the user's code was made.
+    refused: BTreeMap<String, usize>,
     /// Cases that the C compiler gave up.
     given_up: Vec<u64>,
 }
 
 /// Runs cases until the end; mistakes are made smaller, written to files, and fail the test.
 pub(crate) fn run(source: &dyn Source) {
-    let bench = Bench::new(source.topic());
-    let (clock, coverage) = (Clock::default(), Coverage::default());
-    let (levels, kinds) = (BTreeMap::new(), BTreeMap::new());
-    let mut run = Run { bench, source, clock, coverage, levels, kinds, mistakes: Vec::new(), given_up: Vec::new() };
+    let mut run = Run {
+        bench: Bench::new(source.topic()),
+        source,
+        clock: Clock::default(),
+        coverage: Coverage::default(),
+        levels: BTreeMap::new(),
+        kinds: BTreeMap::new(),
+        mistakes: Vec::new(),
+        refused: BTreeMap::new(),
+        given_up: Vec::new(),
+    };
     let first = number("TENFOLD_RANDOM_FROM", 0);
     let end = End::new(first);
     let (mut seed, mut cases) = (first, 0);
@@ -248,6 +257,7 @@ pub(crate) fn run(source: &dyn Source) {
     let mistakes: usize = run.kinds.values().sum();
     run.kinds.iter().for_each(|(kind, count)| println!("{count:>6} {kind}"));
     run.levels.iter().for_each(|(level, count)| println!("{count:>6} cases at {level}"));
+    run.refused.iter().for_each(|(kind, count)| println!("{count:>6} cases: {kind}"));
     if !run.given_up.is_empty() {
         println!("{:>6} cases skipped, which the C compiler gave up: {:?}", run.given_up.len(), run.given_up);
     }
@@ -278,6 +288,7 @@ impl Run<'_> {
                     seeds.extend(calls.iter().map(|_| seed));
                     prepared.extend(calls);
                 }
+                Err(error) if error.contains(REFUSED) => *self.refused.entry(kind(&error)).or_default() += 1,
                 Err(error) => self.report(seed, error, false),
             }
             self.clock.prepare += made.elapsed();

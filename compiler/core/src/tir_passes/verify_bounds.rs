@@ -36,7 +36,9 @@ fn error(func: &PrimFunc, first: &Unproven) -> CompileError {
     CompileError {
         kind: ErrorKind::Limit,
         loc: func.loc,
-        message: format!("an index is made of a value that may be anything, and arithmetic on it may wrap: {text}"),
+        message: format!(
+            "an index or a condition around it is made of a value that may be anything, and arithmetic on it may wrap: {text}"
+        ),
         help: Some("bound the value before it is computed with: `assert!(n < N)`, or `if k < 8 { … }`".into()),
     }
 }

@@ -1,6 +1,6 @@
 //! Redoes the proof of every access: each index lies inside its axis.
 
-use crate::arith::IntExpr;
+use crate::arith::{Fact, IntExpr};
 use crate::tir::{Access, Block, BufId, Elem, Expr, ExprId, PrimFunc, Region, Stmt, VarId, Viewer, operands};
 
 /// An access that cannot be proven.
@@ -8,7 +8,8 @@ use crate::tir::{Access, Block, BufId, Elem, Expr, ExprId, PrimFunc, Region, Stm
 pub struct Unproven {
     /// What is not proven.
     pub text: String,
-    /// Whether the index is made of a value that may be anything, so that arithmetic on it may wrap.
+    /// Whether the index, or a condition around it, is made of a value that may be anything, so that arithmetic on it may
+    /// wrap.
     pub may_wrap: bool,
 }
 
@@ -19,7 +20,7 @@ pub fn verify_bounds(func: &PrimFunc) -> Vec<String> {
 
 /// The accesses that cannot be proven. `func` has not been flattened.
 pub fn unproven(func: &PrimFunc) -> Vec<Unproven> {
-    let mut check = Check { func, viewer: Viewer::new(func), errors: Vec::new() };
+    let mut check = Check { func, viewer: Viewer::new(func), wrapped: false, errors: Vec::new() };
     check.stmt(&func.body);
     check.errors
 }
@@ -27,14 +28,18 @@ pub fn unproven(func: &PrimFunc) -> Vec<Unproven> {
 struct Check<'f> {
     func: &'f PrimFunc,
     viewer: Viewer<'f>,
+    /// Whether a condition that holds here is about a value that may have wrapped.
+    wrapped: bool,
     errors: Vec<Unproven>,
 }
 
 impl Check<'_> {
     fn scope(&mut self, f: impl FnOnce(&mut Self)) {
+        let wrapped = self.wrapped;
         self.viewer.prover.push_scope();
         f(self);
         self.viewer.prover.pop_scope();
+        self.wrapped = wrapped;
     }
 
     fn sym(&self, var: VarId) -> crate::arith::Sym {
@@ -147,7 +152,7 @@ impl Check<'_> {
             if !(self.viewer.prover.prove_ge0(&begin) && self.viewer.prover.prove_le(&end, whole)) {
                 let (name, func) = (&data.name, &self.func.name);
                 let text = format!("`{func}`: the view of `{name}` ends at `{end}`, axis {axis} at {whole}");
-                self.errors.push(Unproven { text, may_wrap: self.viewer.is_wild(&end) });
+                self.errors.push(Unproven { text, may_wrap: self.wrapped || self.viewer.is_wild(&end) });
             }
         }
     }
@@ -170,13 +175,18 @@ impl Check<'_> {
     }
 
     fn assume_holds(&mut self, cond: ExprId) {
-        for fact in self.viewer.holds(cond) {
-            self.viewer.prover.assume(fact);
-        }
+        let facts = self.viewer.holds(cond);
+        self.assume(facts);
     }
 
     fn assume_fails(&mut self, cond: ExprId) {
-        for fact in self.viewer.fails(cond) {
+        let facts = self.viewer.fails(cond);
+        self.assume(facts);
+    }
+
+    fn assume(&mut self, facts: Vec<Fact>) {
+        for fact in facts {
+            self.wrapped |= self.viewer.is_wrapped(&fact);
             self.viewer.prover.assume(fact);
         }
     }
@@ -231,7 +241,7 @@ impl Check<'_> {
                 let (name, func) = (&data.name, &self.func.name);
                 let text =
                     format!("`{func}`: index `{i}` of axis {axis} of `{name}` is not proven to lie in 0..{extent}");
-                let may_wrap = self.viewer.is_wild(&i);
+                let may_wrap = self.wrapped || self.viewer.is_wild(&i);
                 self.errors.push(Unproven { text, may_wrap });
             }
         }

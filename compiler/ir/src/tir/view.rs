@@ -25,6 +25,8 @@ pub struct Viewer<'f> {
     fresh: usize,
     /// Symbols that any 64 bits may stand for: no memory has to be as large as they are. Arithmetic on them may wrap.
     wild: BTreeSet<Sym>,
+    /// Those that stand for sums and products which may have wrapped.
+    wrapped: BTreeSet<Sym>,
 }
 
 impl<'f> Viewer<'f> {
@@ -34,7 +36,7 @@ impl<'f> Viewer<'f> {
         for fact in &func.facts {
             prover.assume(fact.clone());
         }
-        Viewer { func, prover, fresh: 0, wild: wild_params(func) }
+        Viewer { func, prover, fresh: 0, wild: wild_params(func), wrapped: BTreeSet::new() }
     }
 
     /// The function that is read.
@@ -131,8 +133,16 @@ impl<'f> Viewer<'f> {
     /// A value that may be any 64 bits.
     fn any(&mut self, id: ExprId) -> IntExpr {
         let atom = self.atom(id);
-        atom.as_var().iter().for_each(|sym| self.set_wild((*sym).clone()));
+        if let Some(sym) = atom.as_var() {
+            self.set_wild(sym.clone());
+            self.wrapped.insert(sym.clone());
+        }
         atom
+    }
+
+    /// Whether a fact is about a sum or a product that may have wrapped, so that it says less than its text.
+    pub fn is_wrapped(&self, fact: &Fact) -> bool {
+        !self.wrapped.is_disjoint(&fact.vars())
     }
 
     /// An integer as an index: an unsigned one of 2^63 or more is a negative index.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenfold_ir::arith::{Fact, IntExpr, Prover, Sym};
+use tenfold_ir::arith::{IntExpr, Prover, Sym};
 use tenfold_ir::ops::{At, OpError, OpErrorKind, show_tensor};
 use tenfold_ir::relax::{self, Builder, Op, ParamKind, SymDecl, SymKind, TensorType, Type, ValueId};
 use tenfold_ir::{DType, Loc, Module};
@@ -10,6 +10,7 @@ use tenfold_ir::{DType, Loc, Module};
 use super::Environment;
 use super::kernel::Kernel;
 use super::value::{Cond, Names, Value, Variable, VariableKind};
+use super::wrap::Doubts;
 use crate::ast::{Expr, Name, NodeId, TensorFn, TypeKind};
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -72,6 +73,8 @@ pub(super) struct Elaborator<'a> {
     states: Vec<(usize, usize, ValueId)>,
     /// How many facts the prover has of the signature.
     pub(super) given: usize,
+    /// Which of what it knows holds only if nothing has wrapped.
+    pub(super) doubts: Doubts,
 }
 
 /// A function that expands to more closures and calls than this is refused.
@@ -110,6 +113,7 @@ impl<'a> Elaborator<'a> {
             literals: BTreeMap::new(),
             states: Vec::new(),
             given: 0,
+            doubts: Doubts::default(),
         };
         me.declare(signature);
         me
@@ -447,12 +451,8 @@ impl<'a> Elaborator<'a> {
     /// Forgets what became known since the matching `enter`.
     pub(super) fn leave(&mut self) {
         self.graph.prover.pop_scope();
+        self.forget_doubts();
         self.kernel.forget_atoms();
-    }
-
-    /// Takes a fact to hold in this scope.
-    pub(super) fn assume(&mut self, fact: Fact) {
-        self.graph.prover.assume(fact);
     }
 
     /// The prover.

@@ -420,11 +420,11 @@ impl<'a> Elaborator<'a> {
         let mut cond = None;
         for (i, dim) in at.iter().zip(&ty.shape) {
             // Arithmetic on a value that may be anything may wrap, so that half a proof is none.
-            let sure = !self.may_wrap(i) || self.inside_axis(i, dim);
-            if !(sure && self.prover().prove_ge0(i)) {
+            let sure = !self.may_wrap(i) || self.surely_inside(i, dim);
+            if !(sure && self.surely(|prover| prover.prove_ge0(i))) {
                 cond = Some(self.and_index(cond, BinaryOp::Ge, i, &IntExpr::from(0)));
             }
-            if !(sure && self.prover().prove_lt(i, dim)) {
+            if !(sure && self.surely(|prover| prover.prove_lt(i, dim))) {
                 cond = Some(self.and_index(cond, BinaryOp::Lt, i, dim));
             }
         }
@@ -441,6 +441,11 @@ impl<'a> Elaborator<'a> {
         multiplies(i) || self.kernel.uses_atoms(i) || i.vars().iter().any(|sym| self.is_index_param(sym))
     }
 
+    /// Whether an access need not say what lies outside.
+    fn surely_inside(&self, i: &IntExpr, dim: &IntExpr) -> bool {
+        self.surely(|prover| prover.prove_ge0(i) && prover.prove_lt(i, dim))
+    }
+
     fn and_index(&mut self, all: Option<ExprId>, op: BinaryOp, a: &IntExpr, b: &IntExpr) -> ExprId {
         let (x, y) = (self.lower(a), self.lower(b));
         let op = if op == BinaryOp::Ge { tenfold_ir::op::CmpOp::Ge } else { tenfold_ir::op::CmpOp::Lt };
@@ -454,11 +459,11 @@ impl<'a> Elaborator<'a> {
     fn get_moved(&mut self, node: NodeId, mode: GetMode, v: ValueId, of: &Indexed<'_>, at: &[IntExpr]) -> Value<'a> {
         let mut moved = Vec::new();
         for (axis, (i, dim)) in at.iter().zip(&of.ty.shape).enumerate() {
-            if self.inside_axis(i, dim) {
+            if self.surely_inside(i, dim) {
                 moved.push(i.clone());
                 continue;
             }
-            if !extent::positive(self.prover(), dim) {
+            if !self.surely(|prover| extent::positive(prover, dim)) {
                 let message = format!(
                     "`{}` needs an element, and axis {axis} of `{}` is not proven to have one: `{dim}` may be 0",
                     mode.name(),

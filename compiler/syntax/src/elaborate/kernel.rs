@@ -109,6 +109,11 @@ impl Kernel {
         e.vars().iter().any(|sym| self.atoms.contains_key(sym))
     }
 
+    /// Whether a symbol stands for data.
+    pub(super) fn is_atom(&self, sym: &Sym) -> bool {
+        self.atoms.contains_key(sym)
+    }
+
     /// Forgets which atoms the prover knows: the scope in which it learnt of them may be over.
     pub(super) fn forget_atoms(&mut self) {
         self.known.clear();

@@ -31,6 +31,7 @@ mod show;
 mod stmt;
 mod turns;
 mod value;
+mod wrap;
 
 use tenfold_ir::{ConstData, Module};
 

@@ -168,6 +168,7 @@ impl<'a> Elaborator<'a> {
                 return Value::Fixed(Scalar::bool(known));
             }
             let result = self.compare_index(node, comparison(op), a, b);
+            self.doubt(&fact, [a, b]);
             self.set_cond(&result, Cond::exactly(fact));
             return result;
         }

@@ -257,7 +257,7 @@ impl<'a> Elaborator<'a> {
             let message = format!("`{name}` takes one range, found {}", spans.len());
             return self.fail(node, Code::ArgumentCount, message, "reduce over one index at a time");
         };
-        if !crate::extent::positive(self.prover(), &span.raw) {
+        if !self.surely(|prover| crate::extent::positive(prover, &span.raw)) {
             let message =
                 format!("`{name}` needs an element, and its range is not proven to have one: it has `{}`", span.raw);
             return self.fail(span.node, Code::MaybeEmpty, message, "state a fact: `dims(N >= 1)`");
