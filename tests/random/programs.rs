@@ -4,8 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use tenfold_ir::arith::Sym;
-use tenfold_ir::tir::verify_bounds;
-use tenfold_ir::{Function, Module};
+use tenfold_ir::{Function, Module, tir};
 
 use crate::case::Setting;
 use crate::data::Random;
@@ -87,7 +86,8 @@ fn random_programs_at_every_level() {
 fn unproven(seed: u64, statements: &[u64]) -> Option<(String, String)> {
     let written = write(&name(seed), seed, statements).ok()?;
     let of = |function: &Function| match function {
-        Function::Prim(func) => verify_bounds(func).into_iter().next(),
+        // Of what may wrap the user has to say more.
+        Function::Prim(func) => tir::unproven(func).into_iter().find(|it| !it.may_wrap).map(|it| it.text),
         Function::Relax(_) => None,
     };
     let error = written.module.functions.values().find_map(of)?;

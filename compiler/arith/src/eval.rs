@@ -10,6 +10,20 @@ impl IntExpr {
         i64::try_from(self.wide(env)?).ok()
     }
 
+    /// The value under `env` where every sum, difference and product wraps, as a machine computes it; `None` if a variable
+    /// has no value.
+    pub fn eval_wrapped(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<i64> {
+        let mut sum = self.constant_term();
+        for (monomial, coefficient) in self.terms() {
+            let mut product = *coefficient;
+            for atom in monomial.atoms() {
+                product = product.wrapping_mul(wrapped_atom(atom, env)?);
+            }
+            sum = sum.wrapping_add(product);
+        }
+        Some(sum)
+    }
+
     /// The value under `env`, of which 64 bits may hold parts alone.
     pub(super) fn wide(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<i128> {
         let mut sum = i128::from(self.constant_term());
@@ -68,6 +82,26 @@ fn eval_atom(atom: &Atom, env: &impl Fn(&Sym) -> Option<i64>) -> Option<i64> {
         Atom::Max(..) => Some(a.max(b)),
         Atom::Sum(..) => a.checked_add(b),
         Atom::Product(..) => a.checked_mul(b),
+    }
+}
+
+/// Of the least number by -1 the quotient is that number again, and nothing is left.
+fn wrapped_atom(atom: &Atom, env: &impl Fn(&Sym) -> Option<i64>) -> Option<i64> {
+    let Some((left, right)) = atom.operands() else {
+        let Atom::Var(sym) = atom else { return None };
+        return env(sym);
+    };
+    let (a, b) = (left.eval_wrapped(env)?, right.eval_wrapped(env)?);
+    match atom {
+        Atom::Var(_) => None,
+        Atom::FloorDiv(..) => Some(floor_div(a, b).unwrap_or(a)),
+        Atom::FloorMod(..) => Some(floor_mod(a, b).unwrap_or(0)),
+        Atom::TruncDiv(..) => Some(trunc_div(a, b).unwrap_or(a)),
+        Atom::TruncRem(..) => Some(trunc_rem(a, b).unwrap_or(0)),
+        Atom::Min(..) => Some(a.min(b)),
+        Atom::Max(..) => Some(a.max(b)),
+        Atom::Sum(..) => Some(a.wrapping_add(b)),
+        Atom::Product(..) => Some(a.wrapping_mul(b)),
     }
 }
 

@@ -169,8 +169,10 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Index values have 64 bits, and arithmetic on them wraps.
     fn int(&self, expr: &IntExpr) -> Result<i64, String> {
-        expr.eval(&|sym: &Sym| self.syms.get(sym).copied()).ok_or_else(|| format!("`{expr}` has no value"))
+        let value = expr.eval_wrapped(&|sym: &Sym| self.syms.get(sym).copied());
+        value.ok_or_else(|| format!("`{expr}` has no value"))
     }
 
     fn ints(&self, exprs: &[IntExpr]) -> Result<Vec<i64>, String> {

@@ -281,7 +281,7 @@ impl<'a> Elaborator<'a> {
         let at = self.kernel.b.local("at", start);
         let last = &span.first + &((&span.count - 1) * span.stride);
         let range = if span.stride > 0 { (span.first.clone(), &last + 1) } else { (last, &span.first + 1) };
-        self.kernel.b.buf_mut(at).range = Some(range);
+        self.kernel.b.buf_mut(at).range = self.without_data(range);
         let worst = if largest { Scalar::least(dtype) } else { Scalar::greatest(dtype) };
         let worst = self.kernel.scalar(worst);
         let best = self.kernel.b.local("best", worst);
@@ -296,6 +296,25 @@ impl<'a> Elaborator<'a> {
         self.push(nest);
         let at = self.kernel.b.read_local(at);
         Value::Index(self.atom(at, name))
+    }
+
+    /// A range of what no name of data stands for, which is none of the kernel's variables: up to an axis that is no
+    /// shorter, or what bounds it.
+    fn without_data(&self, (lo, hi): (IntExpr, IntExpr)) -> Option<(IntExpr, IntExpr)> {
+        let plain = |e: &IntExpr| !self.kernel.uses_atoms(e);
+        if plain(&lo) && plain(&hi) {
+            return Some((lo, hi));
+        }
+        // What a buffer holds is believed, so no bound may hang on arithmetic that may have wrapped.
+        if self.is_in_doubt() {
+            return None;
+        }
+        let bounds = |e: &IntExpr| self.prover().bounds(e);
+        let mut axes = self.kernel.b.func().buffers.iter().flat_map(|buf| &buf.shape);
+        let axis = axes.find(|extent| plain(extent) && self.prover().prove_le(&hi, extent)).cloned();
+        let first = if plain(&lo) { lo } else { bounds(&lo).0.filter(plain)? };
+        let end = if plain(&hi) { hi } else { axis.or_else(|| bounds(&hi).1.filter(plain))? };
+        Some((first, end))
     }
 
     /// Whether an element comes before the best so far: larger, or the first NaN.

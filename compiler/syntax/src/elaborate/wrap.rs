@@ -59,6 +59,11 @@ impl Elaborator<'_> {
         self.doubts.known.retain(|(from, _)| *from < count);
     }
 
+    /// Whether something that is known here hangs on arithmetic that may have wrapped.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        !self.doubts.known.is_empty()
+    }
+
     /// Asks what is known without conditions on arithmetic that may have wrapped.
     pub(super) fn surely(&self, ask: impl Fn(&Prover) -> bool) -> bool {
         if self.doubts.known.is_empty() || !ask(self.prover()) {
