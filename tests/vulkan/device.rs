@@ -3,10 +3,12 @@
 //! It takes the first device and turns on every feature that the device has and a kernel may ask for.
 #![allow(unsafe_code, reason = "calls what the back end compiled")]
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 
 use ash::vk;
-use tenfold_core::spirv::Kernel;
+use tenfold_abi::program::Feature;
+use tenfold_core::spirv::{CONTROLS, Kernel};
 
 /// A device and its queue.
 pub(crate) struct Device {
@@ -16,6 +18,8 @@ pub(crate) struct Device {
     queue: vk::Queue,
     family: u32,
     memory: u32,
+    /// What it promises of float arithmetic.
+    floats: BTreeSet<Feature>,
 }
 
 struct Buffer {
@@ -27,6 +31,26 @@ struct Buffer {
 
 fn named<T>(what: &str, result: Result<T, vk::Result>) -> Result<T, String> {
     result.map_err(|e| format!("{what}: {e}"))
+}
+
+/// What a device promises of float arithmetic; before Vulkan 1.2 that is not known.
+fn floats(instance: &ash::Instance, physical: vk::PhysicalDevice) -> BTreeSet<Feature> {
+    let mut has = vk::PhysicalDeviceVulkan12Properties::default();
+    // SAFETY: the device is the instance's, and what it fills in is of the version that it has.
+    unsafe {
+        if instance.get_physical_device_properties(physical).api_version < vk::API_VERSION_1_2 {
+            return BTreeSet::new();
+        }
+        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut has);
+        instance.get_physical_device_properties2(physical, &mut properties);
+    }
+    let all = [
+        (Feature::DenormF32, has.shader_denorm_preserve_float32),
+        (Feature::DenormF64, has.shader_denorm_preserve_float64),
+        (Feature::SpecialF32, has.shader_signed_zero_inf_nan_preserve_float32),
+        (Feature::SpecialF64, has.shader_signed_zero_inf_nan_preserve_float64),
+    ];
+    all.into_iter().filter(|(_, has)| *has != vk::FALSE).map(|(feature, _)| feature).collect()
 }
 
 impl Device {
@@ -59,8 +83,15 @@ impl Device {
             let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
             let fits = |n: &u32| types.memory_types[*n as usize].property_flags.contains(wanted);
             let memory = (0..types.memory_type_count).find(fits).ok_or("no memory that the host sees")?;
-            Ok(Device { _entry: entry, instance, device, queue, family, memory })
+            let floats = floats(&instance, physical);
+            Ok(Device { _entry: entry, instance, device, queue, family, memory, floats })
         }
+    }
+
+    /// Whether it promises what a kernel asks of float arithmetic.
+    pub(crate) fn promises(&self, kernel: &Kernel) -> bool {
+        let asked = CONTROLS.iter().map(|control| control.feature()).filter(|it| kernel.features.contains(it));
+        asked.collect::<BTreeSet<_>>().is_subset(&self.floats)
     }
 
     /// Runs a kernel once; what each binding holds is read before and written back.

@@ -1,6 +1,7 @@
 //! Operators, some in a kernel, over values at which they go wrong.
 
 use tenfold_core::pass::{self, PassContext};
+use tenfold_core::spirv::Kernel;
 use tenfold_core::{Target, spirv};
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::eval::Bounded;
@@ -86,7 +87,7 @@ fn check(device: &Device, inputs: &[Vec<Scalar>], acts: &[Act]) -> Result<Vec<Ac
         let pass = pass::get(name).map_err(|e| e.message)?;
         pass::run_pass(&pass, &mut module, &context).map_err(|e| e.message)?;
     }
-    let kernel = match spirv::kernel(&module, module.prim("kernel").ok_or("no kernel")?) {
+    let kernel = match spirv::kernels_for(&module, module.prim("kernel").ok_or("no kernel")?, &[]) {
         Ok(kernel) => kernel,
         Err(_) if acts.len() == 1 => return Ok(acts.to_vec()),
         Err(_) => {
@@ -97,12 +98,26 @@ fn check(device: &Device, inputs: &[Vec<Scalar>], acts: &[Act]) -> Result<Vec<Ac
     let bytes = |c: &Vec<Scalar>| c.iter().flat_map(|s| s.to_le_bytes()).collect::<Vec<u8>>();
     let mut bindings: Vec<Vec<u8>> = inputs.iter().map(bytes).collect();
     bindings.extend(dtypes.iter().map(|d| vec![0; count * d.size_bytes()]));
-    device.run(&kernel, &mut bindings, &[], [(count / THREADS) as u32, 1, 1])?;
-    for (n, act) in acts.iter().enumerate() {
-        let Arg::Buffer(expected) = &args[inputs.len() + n] else { return Err("no result".into()) };
-        admitted(inputs, expected, dtypes[n], &bindings[inputs.len() + n]).map_err(|e| format!("{act:?} {e}"))?;
+    for kernel in taken(device, &kernel) {
+        let mut bindings = bindings.clone();
+        device.run(kernel, &mut bindings, &[], [(count / THREADS) as u32, 1, 1])?;
+        for (n, act) in acts.iter().enumerate() {
+            let Arg::Buffer(expected) = &args[inputs.len() + n] else { return Err("no result".into()) };
+            let found = admitted(inputs, expected, dtypes[n], &bindings[inputs.len() + n]);
+            found.map_err(|e| format!("{act:?} {e}, by a shader that needs {:?}", kernel.features))?;
+        }
     }
     Ok(Vec::new())
+}
+
+/// The shader that the device takes, and the one that any device takes.
+fn taken<'k>(device: &Device, kernel: &'k Kernel) -> Vec<&'k Kernel> {
+    let chain = std::iter::successors(Some(kernel), |kernel| kernel.instead.as_deref());
+    let all: Vec<&Kernel> = chain.filter(|kernel| device.promises(kernel)).collect();
+    match all[..] {
+        [first, .., last] => vec![first, last],
+        _ => all,
+    }
 }
 
 fn admitted(inputs: &[Vec<Scalar>], expected: &[Option<Bounded>], dtype: DType, bytes: &[u8]) -> Result<(), String> {

@@ -51,7 +51,7 @@ pub fn kernel(
 
 fn of_shader(module: &Module, func: &PrimFunc, target: &Target) -> Result<(DeviceKernel, String), CompileError> {
     let kernel =
-        spirv::kernel_for(module, func, &target.features).map_err(|spirv::Refusal { kernel, what, why }| {
+        spirv::kernels_for(module, func, &target.features).map_err(|spirv::Refusal { kernel, what, why }| {
             let message = format!("`{kernel}`: {what} has no SPIR-V for Vulkan 1.1");
             CompileError { kind: ErrorKind::Target, loc: func.loc, message, help: Some(why) }
         })?;
@@ -60,9 +60,18 @@ fn of_shader(module: &Module, func: &PrimFunc, target: &Target) -> Result<(Devic
         Source::Param(_) => None,
     });
     let constants = constants.collect();
-    let text = [Some(&kernel), kernel.instead.as_deref()].into_iter().flatten().map(|kernel| kernel.text.as_str());
-    let text = text.collect::<Vec<_>>().join("\n");
+    let text = texts(&kernel, target).join("\n");
     Ok((DeviceKernel { code: of_words(kernel), constants, ..DeviceKernel::default() }, text))
+}
+
+/// What there is to show: shaders that ask for float controls which the target does not are others with a head more.
+fn texts<'k>(kernel: &'k spirv::Kernel, target: &Target) -> Vec<&'k str> {
+    let more = |control: &spirv::Control| !target.features.iter().any(|name| name == control.name);
+    let is_plain = |kernel: &&spirv::Kernel| {
+        !spirv::CONTROLS.iter().any(|control| more(control) && kernel.features.contains(&control.feature()))
+    };
+    let chain = std::iter::successors(Some(kernel), |kernel| kernel.instead.as_deref());
+    chain.filter(is_plain).map(|kernel| kernel.text.as_str()).collect()
 }
 
 fn of_words(kernel: spirv::Kernel) -> Code {

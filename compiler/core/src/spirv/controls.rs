@@ -1,7 +1,7 @@
 //! What shaders ask of a device's float arithmetic: `SPV_KHR_float_controls`.
 //!
-//! A shader computes within the interpreter's bounds without any of it, so it is asked for by features of the target
-//! alone: a device that cannot promise it is refused.
+//! A shader computes within the interpreter's bounds on what every device promises without any of it. What features of
+//! the target ask for a device has to promise, or is refused; of what else there is, devices take as much as they have.
 
 use spirv::{Capability, ExecutionMode, Op};
 
@@ -46,6 +46,19 @@ pub const CONTROLS: [Control; 6] = [
     control("signed-zero-inf-nan-preserve-f64", Feature::SpecialF64, 64, SPECIAL),
 ];
 
+/// What shaders ask for where a device has it, the most first: drivers may make 0 of subnormal numbers, and lose a NaN
+/// between comparisons, where nobody asks them not to. Few devices have the first and not the second.
+pub(super) const KEPT: [&[&str]; 3] = [
+    &[
+        "denorm-preserve-f32",
+        "denorm-preserve-f64",
+        "signed-zero-inf-nan-preserve-f32",
+        "signed-zero-inf-nan-preserve-f64",
+    ],
+    &["signed-zero-inf-nan-preserve-f32", "signed-zero-inf-nan-preserve-f64"],
+    &[],
+];
+
 /// Asks for those among the features of a target that are of a width which the shader computes in.
 pub(super) fn ask(out: &mut Out, entry: Id, features: &[String]) {
     for control in CONTROLS.iter().filter(|control| features.iter().any(|name| name == control.name)) {
@@ -60,7 +73,7 @@ pub(super) fn ask(out: &mut Out, entry: Id, features: &[String]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel_for;
+    use super::super::{kernel_for, kernels_for};
     use super::*;
     use tenfold_ir::Module;
 
@@ -70,6 +83,28 @@ mod tests {
   }
 }
 ";
+
+    #[test]
+    fn devices_take_as_much_as_they_have() {
+        let mut module = Module::default();
+        tenfold_ir::parse_functions(&mut module, TWICE, 0).expect("a module");
+        let chain = |features: &[&str]| {
+            let features: Vec<String> = features.iter().map(|name| name.to_string()).collect();
+            let func = module.prim("twice").expect("a function");
+            let mut next = Some(Box::new(kernels_for(&module, func, &features).expect("a shader")));
+            let mut asked = Vec::new();
+            while let Some(kernel) = next {
+                asked.push(kernel.features.into_iter().collect::<Vec<_>>());
+                next = kernel.instead;
+            }
+            asked
+        };
+        let (denorm, special, round) = (Feature::DenormF32, Feature::SpecialF32, Feature::RoundF32);
+        assert_eq!(chain(&[]), [vec![denorm, special], vec![special], vec![]]);
+        // What is asked for of a device is asked for by each.
+        assert_eq!(chain(&["denorm-preserve-f32"]), [vec![denorm, special], vec![denorm]]);
+        assert_eq!(chain(&["rounding-mode-rte-f32"]).last(), Some(&vec![round]));
+    }
 
     #[test]
     fn what_is_asked_for_is_needed_where_it_is_computed_in() {

@@ -76,7 +76,7 @@ pub struct Kernel {
     pub features: BTreeSet<Feature>,
     /// The specialisation constants that a device may set.
     pub settings: BTreeSet<Setting>,
-    /// What devices take that lack a feature which it only gains by: the same without these.
+    /// What devices take that lack a feature which it only gains by: the same without some of these.
     pub instead: Option<Box<Kernel>>,
 }
 
@@ -148,4 +148,26 @@ pub fn kernel_for(module: &Module, func: &PrimFunc, features: &[String]) -> Resu
         None
     };
     Ok(Kernel { instead, ..kernel })
+}
+
+/// The same, and what devices take that have float controls or lack them: of all that keep subnormal numbers, signed
+/// zeros, infinities and NaN the device takes the first whose features it has.
+///
+/// # Errors
+/// What SPIR-V for Vulkan 1.1 cannot hold.
+pub fn kernels_for(module: &Module, func: &PrimFunc, features: &[String]) -> Result<Kernel, Refusal> {
+    let mut all: Vec<Kernel> = Vec::new();
+    for kept in controls::KEPT {
+        let asked: Vec<String> = features.iter().cloned().chain(kept.iter().map(|name| name.to_string())).collect();
+        let mut next = Some(kernel_for(module, func, &asked)?);
+        while let Some(kernel) = next {
+            next = kernel.instead.as_deref().cloned();
+            if all.iter().all(|other| other.words != kernel.words) {
+                all.push(Kernel { instead: None, ..kernel });
+            }
+        }
+    }
+    let first = all.remove(0);
+    let instead = all.into_iter().rev().fold(None, |instead, kernel| Some(Box::new(Kernel { instead, ..kernel })));
+    Ok(Kernel { instead, ..first })
 }
