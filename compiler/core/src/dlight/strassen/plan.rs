@@ -11,7 +11,7 @@ const TERMS: i64 = 192;
 const VECTORS: i64 = 3;
 
 /// The most shares of panels, each of which has memory of its own and may run on a thread.
-const SHARES: i64 = 4;
+const SHARES: i64 = 8;
 
 /// The sizes of a product.
 pub(super) struct Plan {
