@@ -98,8 +98,7 @@ pub enum Scope {
 pub struct Barrier {
     /// What they share: [`Scope::Shared`], [`Scope::SharedDyn`] or [`Scope::Warp`].
     pub scope: Scope,
-    /// Copies by [`Intrinsic::CopyAsync`] may still be on their way that were begun behind the barrier so many before this
-    /// one: with 0 none is.
+    /// Copies by [`Intrinsic::CopyAsync`] begun behind the barrier so many before this one may be on their way: with 0 none.
     pub leaves: u8,
 }
 
@@ -176,8 +175,7 @@ pub enum Intrinsic {
     Lookup,
     /// `scalef(x, n)` of f32: x 2^⌊n⌋, rounded once, of a finite n; NaN of NaN.
     Scalef,
-    /// `exp_nonpositive(x)` of f32 or f64: e^x of an x that is no greater than 0, or NaN; an x of f32 may be taken to be
-    /// 2^-28 of it more or less, which is little where it is a difference that was rounded.
+    /// `exp_nonpositive(x)` of f32 or f64: e^x of x <= 0, or NaN; an x of f32 may be taken to be 2^-28 of it off.
     ExpNonpositive,
     /// `ex2(x)` of f32: 2^x as NVIDIA's units for functions have it, 2.1 ulp off at most, 0 where that is subnormal.
     Ex2,
@@ -190,8 +188,8 @@ pub enum Intrinsic {
     Warp(Warp),
     /// `group_sum(x)` and its kin: what the threads of a block make of a value of each.
     Group(Group),
-    /// `copy_async(x)` of 16 bytes that lie side by side in memory of all blocks: all that is stored, to as many in shared
-    /// memory. They are there behind the next barrier of the block that does not leave them, and nobody touches them before.
+    /// `copy_async(x)` of 16 bytes side by side in memory of all blocks: all that is stored, to as many in shared memory.
+    /// They are there behind the next barrier of the block that does not leave them; nobody touches them before.
     CopyAsync,
     /// `copy_tensor<ty>(full[n], x[0], at, width, extent, stride, …)`: a box of a tensor, four operands an axis, the
     /// innermost one first: all that is stored, to neighbours in shared memory that begin at a multiple of 1,024 bytes, in
