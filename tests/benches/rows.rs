@@ -198,7 +198,8 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let flag = |name: &str| args.iter().any(|a| a == name);
     let dump = args.iter().find_map(|a| a.strip_prefix("--dump=")).map(str::to_string);
-    let columns = args.iter().find_map(|a| a.strip_prefix("--columns=")).and_then(|n| n.parse().ok()).unwrap_or(1024);
+    let columns = args.iter().find_map(|a| a.strip_prefix("--columns=")).map(|n| n.parse().ok().filter(|n| *n > 0));
+    let columns = columns.map_or(1024, |n| n.expect("--columns takes a number from 1 on"));
     let words = args.iter().filter(|a| !a.starts_with("--")).cloned().collect();
     let wanted = Wanted { words, large: flag("--large"), c: flag("--c"), plain: flag("--plain"), columns, dump };
     let chosen = KERNELS.iter().filter(|k| wanted.words.is_empty() || wanted.words.iter().any(|w| k.name == w));

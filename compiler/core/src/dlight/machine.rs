@@ -212,6 +212,12 @@ impl Machine {
         }
     }
 
+    /// The registers for a tile on which functions are computed, or not: LLVM loads their constants before all loops, and
+    /// would keep accumulators in memory instead.
+    pub(super) fn beside_constants(&self, functions: bool) -> i64 {
+        if functions { self.registers * 3 / 4 } else { self.registers }
+    }
+
     /// The registers for a tile in which nothing is broadcast. Rows share what windows have in common, which takes as many
     /// registers again as there are accumulators: with eight of them there are three rows.
     pub(super) fn without_broadcasts(&self) -> i64 {

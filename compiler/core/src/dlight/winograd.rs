@@ -28,10 +28,10 @@ use super::{Chosen, Taken};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::Staged;
 use crate::tune::Asked;
-pub(in crate::dlight) use found::{Axis, around, axes_of_kind, followed, operands, side_by_side, start};
+pub(in crate::dlight) use found::{Axis, Ends, axes_of_kind, operands};
 use plan::Plan;
 pub(in crate::dlight) use products::in_spans;
-pub(in crate::dlight) use written::plain;
+pub(in crate::dlight) use written::within;
 
 /// The kernel by transforms; nothing where it is no such convolution, or they cost more than they save.
 pub(super) fn apply(_: &Module, func: &PrimFunc, machine: &Machine, _: &Asked) -> Option<Taken> {

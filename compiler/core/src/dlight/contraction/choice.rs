@@ -281,11 +281,10 @@ fn conflicting(staged: &Staged, found: &Contraction, row: Option<VarId>, machine
     (few.next().is_none() && axis != last).then_some(n)
 }
 
-/// The machine without the registers that hold the constants of functions which are computed on each tile: LLVM loads
-/// them before all loops, and would keep accumulators in memory instead.
+/// The machine without the registers of dots, and of constants of functions which are computed on each tile.
 fn beside_constants(staged: &Staged, found: &Contraction, machine: &Machine) -> Machine {
     let functions = epilogue(staged, found).is_some_and(|(n, _)| !is_instructions(staged, n, machine.small));
-    let registers = if functions { machine.registers * 3 / 4 } else { machine.registers };
+    let registers = machine.beside_constants(functions);
     let of_dots = found.dot.map_or(0, |dot| machine.dots.registers(dot));
     Machine { registers: registers - of_dots, ..*machine }
 }

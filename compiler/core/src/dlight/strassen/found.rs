@@ -1,13 +1,12 @@
 //! What a product of matrices by a constant in panels is, wherever its axes stand.
 
 use tenfold_ir::DType;
-use tenfold_ir::tir::{BufId, ExprId, IterKind};
+use tenfold_ir::tir::{ExprId, IterKind};
 
 use crate::dlight::contraction::is_instructions;
 use crate::dlight::kernel::{contraction, epilogue};
-use crate::dlight::walk::straight;
-use crate::dlight::winograd::{Axis, around, axes_of_kind, followed, operands, side_by_side, start};
-use crate::fuse::stage::{Stage, Staged};
+use crate::dlight::winograd::{Axis, Ends, axes_of_kind, operands};
+use crate::fuse::stage::Staged;
 
 /// A product of matrices, over the iterators of its results.
 pub(super) struct Product {
@@ -26,16 +25,10 @@ pub(super) struct Product {
     pub data: ExprId,
     /// A weight.
     pub weight: ExprId,
-    /// What is added to the sum.
-    pub start: ExprId,
-    /// What sums are stored into where nothing follows them: loads of it stand for the sum.
-    pub sum: BufId,
-    /// Where results are written, at which index, and what, made of the sum.
-    pub out: (BufId, Vec<ExprId>, ExprId),
-    /// Whether that takes functions, whose constants need registers.
+    /// What its sums begin and end with.
+    pub ends: Ends,
+    /// Whether results take functions, whose constants need registers.
     pub functions: bool,
-    /// What runs before, and after.
-    pub around: [Vec<Stage>; 2],
 }
 
 /// The product that a kernel is, if it is no other one.
@@ -61,25 +54,7 @@ pub(super) fn product(staged: &mut Staged) -> Option<Product> {
         return None;
     }
     let functions = epilogue(staged, &found).is_some_and(|(n, _)| !is_instructions(staged, n, false));
-    let (start, sum) = start(staged.b.func(), &stage)?;
-    let (out, end) = followed(staged, &found, sum)?;
-    let func = staged.b.func();
-    let vectors = [start, out.2].into_iter().all(|id| straight(func, id, column.var));
-    let neighbours = side_by_side(staged, &out, column.var);
-    let around = around(staged, &found, end)?;
-    (vectors && neighbours).then_some(Product {
-        dtype,
-        outer: spatial,
-        row,
-        column,
-        panel,
-        term,
-        data: data.load,
-        weight: weight.load,
-        start,
-        sum: found.acc,
-        out,
-        functions,
-        around,
-    })
+    let ends = Ends::of(staged, &found, column.var)?;
+    let (data, weight) = (data.load, weight.load);
+    Some(Product { dtype, outer: spatial, row, column, panel, term, data, weight, ends, functions })
 }

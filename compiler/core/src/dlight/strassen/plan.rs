@@ -45,8 +45,7 @@ impl Plan {
             return None;
         }
         let pairs = columns / found.panel;
-        // LLVM keeps constants of functions in registers from before all loops on.
-        let registers = if found.functions { machine.registers * 3 / 4 } else { machine.registers };
+        let registers = machine.beside_constants(found.functions);
         let most = most_rows(vectors, &Machine { registers, ..*machine });
         let plan = Plan {
             lanes,

@@ -9,7 +9,7 @@ use super::found::Product;
 use super::plan::Plan;
 use crate::dlight::emit::{Grid, Places, at, each, load, plus, times};
 use crate::dlight::tiles::balanced;
-use crate::dlight::winograd::{in_spans, plain};
+use crate::dlight::winograd::{in_spans, within};
 use crate::fuse::stage::Staged;
 
 /// Sums of each operand.
@@ -62,40 +62,31 @@ struct Tile {
 
 /// The kernel.
 pub(super) fn written(staged: Staged, found: &Product, plan: &Plan) -> PrimFunc {
-    let Staged { mut b, allocs, .. } = staged;
     let [rows, terms, columns] = plan.halves;
-    let [before, after] = &found.around;
-    b.open_scope();
-    before.iter().for_each(|stage| plain(&mut b, stage));
     let of_data = [SUMS, rows, plan.stride].map(IntExpr::from).to_vec();
     let of_weights = [plan.shares, SUMS, terms, plan.width()].map(IntExpr::from).to_vec();
-    let data = b.alloc("data", found.dtype, of_data, Scope::Global);
-    let weights = b.alloc("weights", found.dtype, of_weights, Scope::Global);
-    let kernel = Kernel { found, plan, data, weights };
-    kernel.sums_of_data(&mut b);
-    let pairs = columns / plan.width() / plan.shares;
-    each(&mut b, "share", &plan.shares.into(), LoopKind::Serial, &mut |b, share| {
-        each(b, "pair", &pairs.into(), LoopKind::Serial, &mut |b, turn| {
-            let before = times(b, share, pairs);
-            let number = plus(b, before, turn);
-            let pair = Pair { share, column: times(b, number, plan.width()) };
-            let one = alone(rows, plan.rows);
-            let begin = b.index(0);
-            kernel.tile(b, pair, begin, one, true);
-            in_spans(b, "rows", rows - one, plan.rows, &mut |b, first, rows| {
-                let begin = b.index(one);
-                let first = plus(b, begin, first);
-                kernel.tile(b, pair, first, rows, false);
+    within(staged, &found.ends, |b| {
+        let data = b.alloc("data", found.dtype, of_data, Scope::Global);
+        let weights = b.alloc("weights", found.dtype, of_weights, Scope::Global);
+        let kernel = Kernel { found, plan, data, weights };
+        kernel.sums_of_data(b);
+        let pairs = columns / plan.width() / plan.shares;
+        each(b, "share", &plan.shares.into(), LoopKind::Serial, &mut |b, share| {
+            each(b, "pair", &pairs.into(), LoopKind::Serial, &mut |b, turn| {
+                let before = times(b, share, pairs);
+                let number = plus(b, before, turn);
+                let pair = Pair { share, column: times(b, number, plan.width()) };
+                let one = alone(rows, plan.rows);
+                let begin = b.index(0);
+                kernel.tile(b, pair, begin, one, true);
+                in_spans(b, "rows", rows - one, plan.rows, &mut |b, first, rows| {
+                    let begin = b.index(one);
+                    let first = plus(b, begin, first);
+                    kernel.tile(b, pair, first, rows, false);
+                });
             });
         });
-    });
-    after.iter().for_each(|stage| plain(&mut b, stage));
-    let mut body = b.close_scope();
-    for buf in allocs.into_iter().filter(|buf| *buf != found.sum) {
-        body = Stmt::Alloc { buf, body: Box::new(body) };
-    }
-    b.push(body);
-    b.finish()
+    })
 }
 
 impl Kernel<'_> {
@@ -268,10 +259,10 @@ impl Kernel<'_> {
             let column = plus(b, column, offset);
             let mut places = self.outer(b);
             places.extend([(found.row.var, row), (found.column.var, column)]);
-            let (sum, start) = (load(b, sums, &[i, j]), at(b, found.start, &places, None));
+            let (sum, start) = (load(b, sums, &[i, j]), at(b, found.ends.start, &places, None));
             let sum = b.add(sum, start);
-            let (out, index, value) = &found.out;
-            let value = at(b, *value, &places, Some((found.sum, sum)));
+            let (out, index, value) = &found.ends.out;
+            let value = at(b, *value, &places, Some((found.ends.sum, sum)));
             let index = index.iter().map(|i| at(b, *i, &places, None)).collect();
             b.store(*out, index, value);
         });

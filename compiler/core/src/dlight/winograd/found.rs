@@ -45,6 +45,12 @@ pub(super) struct Convolution {
     pub data: ExprId,
     /// A weight.
     pub weight: ExprId,
+    /// What its sums begin and end with.
+    pub ends: Ends,
+}
+
+/// What sums of products begin and end with, and what runs around them.
+pub(in crate::dlight) struct Ends {
     /// What is added to the sum.
     pub start: ExprId,
     /// What sums are stored into where nothing follows them: loads of it stand for the sum.
@@ -53,6 +59,19 @@ pub(super) struct Convolution {
     pub out: (BufId, Vec<ExprId>, ExprId),
     /// What runs before, and after.
     pub around: [Vec<Stage>; 2],
+}
+
+impl Ends {
+    /// Those of a kernel's sums; nothing where neighbours along an iterator are not made and written side by side.
+    pub(in crate::dlight) fn of(staged: &mut Staged, found: &Contraction, along: VarId) -> Option<Ends> {
+        let (start, sum) = start(staged.b.func(), &staged.stages[found.stage])?;
+        let (out, end) = followed(staged, found, sum)?;
+        let func = staged.b.func();
+        let vectors = [start, out.2].into_iter().all(|id| straight(func, id, along));
+        let around = around(staged, found, end)?;
+        let neighbours = side_by_side(staged, &out, along);
+        (vectors && neighbours).then_some(Ends { start, sum: found.acc, out, around })
+    }
 }
 
 /// The convolution that a kernel is, if it is no other one.
@@ -75,25 +94,8 @@ pub(super) fn convolution(staged: &mut Staged) -> Option<Convolution> {
     if dtype != DType::F32 || !images || !summed || !terms.last().is_some_and(|last| data.along(last.var)) {
         return None;
     }
-    let (start, sum) = start(func, &stage)?;
-    let (out, end) = followed(staged, &found, sum)?;
-    let func = staged.b.func();
-    let vectors = [start, out.2].into_iter().all(|id| straight(func, id, channel.var));
-    let neighbours = side_by_side(staged, &out, channel.var);
-    let around = around(staged, &found, end)?;
-    (vectors && neighbours).then_some(Convolution {
-        dtype,
-        outer: spatial,
-        slides,
-        channel,
-        terms,
-        data: data.load,
-        weight: weight.load,
-        start,
-        sum: found.acc,
-        out,
-        around,
-    })
+    let ends = Ends::of(staged, &found, channel.var)?;
+    Some(Convolution { dtype, outer: spatial, slides, channel, terms, data: data.load, weight: weight.load, ends })
 }
 
 /// The axes of a kind, if their extents are numbers.
@@ -140,7 +142,7 @@ fn slides(spatial: &mut Vec<Axis>, terms: &mut Vec<Axis>, data: &Operand, weight
 }
 
 /// What the sum of a stage starts at, and its own element.
-pub(in crate::dlight) fn start(func: &PrimFunc, stage: &Stage) -> Option<(ExprId, ExprId)> {
+fn start(func: &PrimFunc, stage: &Stage) -> Option<(ExprId, ExprId)> {
     let (Some(Stmt::Store { value: start, .. }), Stmt::Store { value, .. }) = (&stage.init, &stage.body) else {
         return None;
     };
@@ -149,10 +151,10 @@ pub(in crate::dlight) fn start(func: &PrimFunc, stage: &Stage) -> Option<(ExprId
 }
 
 /// Where results are written.
-pub(in crate::dlight) type Written = (BufId, Vec<ExprId>, ExprId);
+type Written = (BufId, Vec<ExprId>, ExprId);
 
 /// Where results are written at last, and behind which stage: that of the sum, or one that follows it.
-pub(in crate::dlight) fn followed(staged: &mut Staged, found: &Contraction, sum: ExprId) -> Option<(Written, usize)> {
+fn followed(staged: &mut Staged, found: &Contraction, sum: ExprId) -> Option<(Written, usize)> {
     if staged.b.func().buffers[found.acc.0 as usize].scope == Scope::Param {
         let Stmt::Store { buf, index, .. } = &staged.stages[found.stage].body else { return None };
         return Some(((*buf, index.clone(), sum), found.stage));
@@ -168,7 +170,7 @@ pub(in crate::dlight) fn followed(staged: &mut Staged, found: &Contraction, sum:
 }
 
 /// The stages before and after, if none of them has to do with the sum and each makes one element at a time.
-pub(in crate::dlight) fn around(staged: &Staged, found: &Contraction, end: usize) -> Option<[Vec<Stage>; 2]> {
+fn around(staged: &Staged, found: &Contraction, end: usize) -> Option<[Vec<Stage>; 2]> {
     let func = staged.b.func();
     let (before, after) = (&staged.stages[..found.stage], &staged.stages[end + 1..]);
     let plain = |s: &Stage| {
@@ -180,7 +182,7 @@ pub(in crate::dlight) fn around(staged: &Staged, found: &Contraction, end: usize
 }
 
 /// Whether neighbours along an iterator are written side by side.
-pub(in crate::dlight) fn side_by_side(staged: &Staged, (buf, index, _): &Written, along: VarId) -> bool {
+fn side_by_side(staged: &Staged, (buf, index, _): &Written, along: VarId) -> bool {
     let viewer = &mut Viewer::new(staged.b.func());
     let sym = viewer.sym(along);
     step(viewer, *buf, index, &sym) == Some(1)

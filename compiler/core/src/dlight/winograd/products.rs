@@ -169,10 +169,10 @@ fn results(
                     let mut places: Places = tile.image.iter().chain(places).map(|(var, at)| (*var, *at)).collect();
                     let first = plus(b, tile.panel.channel, offset);
                     places.insert(found.channel.var, plus(b, first, l));
-                    let start = at(b, found.start, &places, None);
+                    let start = at(b, found.ends.start, &places, None);
                     let sum = b.add(sum, start);
-                    let (out, index, value) = &found.out;
-                    let value = at(b, *value, &places, Some((found.sum, sum)));
+                    let (out, index, value) = &found.ends.out;
+                    let value = at(b, *value, &places, Some((found.ends.sum, sum)));
                     let index = index.iter().map(|i| at(b, *i, &places, None)).collect();
                     b.store(*out, index, value);
                 });

@@ -3,7 +3,7 @@
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, PrimFunc, Scope, Stmt, substitution};
 
-use super::found::Convolution;
+use super::found::{Convolution, Ends};
 use super::plan::{PRODUCTS, Plan};
 use super::{operands, products};
 use crate::dlight::emit::{self, Places, Strip, each, plus, strips, times};
@@ -76,33 +76,40 @@ impl Panels {
 
 /// The kernel.
 pub(super) fn written(staged: Staged, found: &Convolution, plan: &Plan) -> PrimFunc {
-    let Staged { mut b, allocs, .. } = staged;
     let panels = panels(found, plan);
     let outer = found.outer.iter().map(|a| IntExpr::from(a.extent));
     let of_data = outer.chain([PRODUCTS, plan.squares[0] * plan.squares[1], plan.stride].map(IntExpr::from)).collect();
     let at_once: i64 = panels.iter().map(Panels::at_once).sum();
     let of_weights = [at_once, PRODUCTS, plan.terms, plan.width()].map(IntExpr::from).to_vec();
-    let [before, after] = &found.around;
+    within(staged, &found.ends, |b| {
+        let data = b.alloc("data", found.dtype, of_data, Scope::Global);
+        let weights = b.alloc("weights", found.dtype, of_weights, Scope::Global);
+        let kernel = Kernel { found, plan, data, weights, panels };
+        operands::data(b, &kernel);
+        for panels in &kernel.panels {
+            if !panels.shared {
+                panels.each(b, &mut |b, panel| operands::weights(b, &kernel, &panels.strip, panel));
+            }
+            panels.each(b, &mut |b, panel| {
+                if panels.shared {
+                    operands::weights(b, &kernel, &panels.strip, panel);
+                }
+                products::panel(b, &kernel, &panels.strip, panel);
+            });
+        }
+    })
+}
+
+/// The kernel with what makes and writes its results, and with what runs around that.
+pub(in crate::dlight) fn within(staged: Staged, ends: &Ends, results: impl FnOnce(&mut Builder)) -> PrimFunc {
+    let Staged { mut b, allocs, .. } = staged;
+    let [before, after] = &ends.around;
     b.open_scope();
     before.iter().for_each(|stage| plain(&mut b, stage));
-    let data = b.alloc("data", found.dtype, of_data, Scope::Global);
-    let weights = b.alloc("weights", found.dtype, of_weights, Scope::Global);
-    let kernel = Kernel { found, plan, data, weights, panels };
-    operands::data(&mut b, &kernel);
-    for panels in &kernel.panels {
-        if !panels.shared {
-            panels.each(&mut b, &mut |b, panel| operands::weights(b, &kernel, &panels.strip, panel));
-        }
-        panels.each(&mut b, &mut |b, panel| {
-            if panels.shared {
-                operands::weights(b, &kernel, &panels.strip, panel);
-            }
-            products::panel(b, &kernel, &panels.strip, panel);
-        });
-    }
+    results(&mut b);
     after.iter().for_each(|stage| plain(&mut b, stage));
     let mut body = b.close_scope();
-    for buf in allocs.into_iter().filter(|buf| *buf != found.sum) {
+    for buf in allocs.into_iter().filter(|buf| *buf != ends.sum) {
         body = Stmt::Alloc { buf, body: Box::new(body) };
     }
     b.push(body);
@@ -122,7 +129,7 @@ fn panels(found: &Convolution, plan: &Plan) -> Vec<Panels> {
 }
 
 /// A stage as plain loops, the innermost in vectors if its elements are neighbours.
-pub(in crate::dlight) fn plain(b: &mut Builder, stage: &Stage) {
+fn plain(b: &mut Builder, stage: &Stage) {
     fn inside(b: &mut Builder, stage: &Stage, depth: usize, places: &Places) {
         let Some(iter) = stage.iters.get(depth) else {
             let body = substitution(places).stmt(b, stage.body.clone());
