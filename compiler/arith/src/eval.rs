@@ -12,6 +12,16 @@ impl IntExpr {
 
     /// The value under `env` where every sum, difference and product wraps, as a machine computes it; `None` if a variable
     /// has no value.
+    ///
+    /// ```
+    /// use tenfold_arith::IntExpr;
+    ///
+    /// let n = IntExpr::var("n");
+    /// let most = |_: &_| Some(i64::MAX);
+    /// assert_eq!((&n + 1).eval(&most), None);
+    /// assert_eq!((&n + 1).eval_wrapped(&most), Some(i64::MIN));
+    /// assert_eq!((&n * &n).eval_wrapped(&most), Some(1));
+    /// ```
     pub fn eval_wrapped(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<i64> {
         let mut sum = self.constant_term();
         for (monomial, coefficient) in self.terms() {
