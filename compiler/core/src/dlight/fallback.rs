@@ -26,12 +26,21 @@ const STACKS: [i64; 3] = [2 << 10, 8 << 10, 32 << 10];
 
 /// The kernel in vectors, as far as it can be.
 pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
-    let (func, said) = match Staged::of(func) {
-        Some(staged) => shared(staged, machine, asked),
-        None => (func.clone(), Chosen::new()),
+    let (func, chosen) = match Staged::of(func) {
+        Some(staged) => of_stages(module, staged, machine, asked),
+        None => {
+            let (func, made) = vectors::in_vectors(module, func.clone(), machine, asked);
+            (func, chosen(&made))
+        }
     };
+    Some(Taken { func, chosen })
+}
+
+/// Stages in shared loops, rows reduced in lanes, and innermost loops in vectors.
+pub(super) fn of_stages(module: &Module, staged: Staged, machine: &Machine, asked: &Asked) -> (PrimFunc, Chosen) {
+    let (func, said) = shared(staged, machine, asked);
     let (func, made) = vectors::in_vectors(module, func, machine, asked);
-    Some(Taken { func, chosen: said.into_iter().chain(chosen(&made)).collect() })
+    (func, said.into_iter().chain(chosen(&made)).collect())
 }
 
 /// Whether a kernel scales integers of 8 bits element by element: microcontrollers have vectors for that which LLVM would

@@ -11,30 +11,46 @@
 
 mod found;
 mod plan;
+mod sums;
+mod tile;
 mod written;
 
 use tenfold_ir::Module;
 use tenfold_ir::tir::{Phase, PrimFunc, verify_bounds};
 
 use super::machine::Machine;
-use super::{Chosen, Taken};
+use super::winograd::within;
+use super::{Chosen, Taken, fallback};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::Staged;
 use crate::tune::Asked;
 use plan::Plan;
 
 /// The kernel by seven products; nothing where it is no such product, or sums cost more than they save.
-pub(super) fn apply(_: &Module, func: &PrimFunc, machine: &Machine, _: &Asked) -> Option<Taken> {
+pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
     let mut staged = Staged::of(func)?;
     let found = found::product(&mut staged)?;
     let plan = Plan::of(&found, machine)?;
     let chosen = chosen(&plan);
-    let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&written::written(staged, &found, &plan)) };
+    let behind = |staged| fallback::of_stages(module, staged, machine, asked).0;
+    let func = cleaned(&within(staged, &found.ends, behind, |b| written::written(b, &found, &plan)));
+    let func = PrimFunc { phase: Phase::Scheduled, ..func };
     verify_bounds(&func).is_empty().then_some(Taken { func, chosen })
 }
 
 /// What was chosen.
 fn chosen(plan: &Plan) -> Chosen {
-    let [rows, terms, columns] = plan.halves;
-    vec![("tile", format!("{} x {}", plan.rows, plan.width())), ("halves", format!("{rows} by {terms} by {columns}"))]
+    let ([lines, rows], columns) = (plan.half, plan.columns);
+    let [of_tile, terms] = [plan.tile[0] * plan.tile[1], plan.terms * plan.blocks];
+    let mut all = vec![
+        ("tile", format!("{of_tile} x {}", plan.width())),
+        ("halves", format!("{} by {terms} by {columns}", lines * rows)),
+    ];
+    if plan.groups() > 1 {
+        all.push(("groups", format!("of {} rows: their sums stay in the second cache", plan.group[0] * plan.group[1])));
+    }
+    if plan.blocks > 1 {
+        all.push(("sums", format!("in blocks of {} terms of each half", plan.terms)));
+    }
+    all
 }

@@ -24,22 +24,25 @@ use tenfold_ir::Module;
 use tenfold_ir::tir::{Phase, PrimFunc, verify_bounds};
 
 use super::machine::Machine;
-use super::{Chosen, Taken};
+use super::{Chosen, Taken, fallback};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::Staged;
 use crate::tune::Asked;
 pub(in crate::dlight) use found::{Axis, Ends, axes_of_kind, operands};
+pub(in crate::dlight) use operands::over;
 use plan::Plan;
 pub(in crate::dlight) use products::in_spans;
 pub(in crate::dlight) use written::within;
 
 /// The kernel by transforms; nothing where it is no such convolution, or they cost more than they save.
-pub(super) fn apply(_: &Module, func: &PrimFunc, machine: &Machine, _: &Asked) -> Option<Taken> {
+pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
     let mut staged = Staged::of(func)?;
     let found = found::convolution(&mut staged)?;
     let plan = Plan::of(&found, machine)?;
     let chosen = chosen(&plan);
-    let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&written::written(staged, &found, &plan)) };
+    let behind = |staged| fallback::of_stages(module, staged, machine, asked).0;
+    let func = cleaned(&written::written(staged, &found, &plan, behind));
+    let func = PrimFunc { phase: Phase::Scheduled, ..func };
     verify_bounds(&func).is_empty().then_some(Taken { func, chosen })
 }
 

@@ -4,16 +4,18 @@ use tenfold_ir::DType;
 use tenfold_ir::tir::{ExprId, IterKind};
 
 use crate::dlight::contraction::is_instructions;
-use crate::dlight::kernel::{contraction, epilogue};
+use crate::dlight::kernel::{Operand, contraction, epilogue};
 use crate::dlight::winograd::{Axis, Ends, axes_of_kind, operands};
 use crate::fuse::stage::Staged;
 
 /// A product of matrices, over the iterators of its results.
 pub(super) struct Product {
     pub dtype: DType,
-    /// Iterators with one value.
+    /// What is a product for itself with each of its values.
     pub outer: Vec<Axis>,
-    /// Rows of the results.
+    /// Lines of rows, if those lie in an even number of lines.
+    pub line: Option<Axis>,
+    /// Rows of the results, all or of a line.
     pub row: Axis,
     /// Their columns, which lie in panels.
     pub column: Axis,
@@ -47,14 +49,22 @@ pub(super) fn product(staged: &mut Staged) -> Option<Product> {
     let (columns, panel) = weight.panel?;
     let at = spatial.iter().position(|a| a.var == columns && data.ignores(a.var))?;
     let column = spatial.remove(at);
-    let at = spatial.iter().position(|a| a.extent > 1 && weight.ignores(a.var) && !data.ignores(a.var))?;
-    let row = spatial.remove(at);
-    let alone = spatial.iter().all(|a| a.extent == 1);
-    if dtype != DType::F32 || !alone || !data.along(term.var) || weight.ignores(term.var) {
+    let images = spatial.iter().all(|a| weight.ignores(a.var));
+    if dtype != DType::F32 || !images || !data.along(term.var) || weight.ignores(term.var) {
         return None;
     }
+    let (line, row) = rows(&mut spatial, &data)?;
     let functions = epilogue(staged, &found).is_some_and(|(n, _)| !is_instructions(staged, n, false));
     let ends = Ends::of(staged, &found, column.var)?;
     let (data, weight) = (data.load, weight.load);
-    Some(Product { dtype, outer: spatial, row, column, panel, term, data, weight, ends, functions })
+    Some(Product { dtype, outer: spatial, line, row, column, panel, term, data, weight, ends, functions })
+}
+
+/// Lines, if their number is even, and rows: the axes along which the data has the least between neighbours, taken out
+/// of those of the results.
+fn rows(spatial: &mut Vec<Axis>, data: &Operand) -> Option<(Option<Axis>, Axis)> {
+    spatial.sort_by_key(|a| std::cmp::Reverse(data.step(a.var)));
+    let row = spatial.pop().filter(|a| !data.ignores(a.var))?;
+    let line = spatial.pop_if(|a| a.extent % 2 == 0 && !data.ignores(a.var));
+    Some((line, row))
 }

@@ -7,8 +7,14 @@ use crate::dlight::tiles::{most_rows, rows_in_cache};
 /// The most terms of a half, which one accumulator takes.
 const TERMS: i64 = 192;
 
-/// Vectors of a panel up to which a tile has rows enough.
+/// Vectors of a tile up to which it has rows enough.
 const VECTORS: i64 = 3;
+
+/// Sums of each operand.
+pub(super) const SUMS: i64 = 4;
+
+/// Rows that are enough to make sums of weights for.
+const ENOUGH: i64 = 64;
 
 /// The most shares of panels, each of which has memory of its own and may run on a thread.
 const SHARES: i64 = 8;
@@ -17,12 +23,22 @@ const SHARES: i64 = 8;
 pub(super) struct Plan {
     /// Elements of a vector.
     pub lanes: i64,
-    /// Vectors of a panel.
+    /// Vectors of a tile.
     pub vectors: i64,
-    /// The most rows of a tile.
-    pub rows: i64,
-    /// Rows, terms and columns of a half.
-    pub halves: [i64; 3],
+    /// The most lines of a tile, and the most rows of these.
+    pub tile: [i64; 2],
+    /// Lines and rows of a half.
+    pub half: [i64; 2],
+    /// Lines and rows of a group, for which sums of the data are made, then used.
+    pub group: [i64; 2],
+    /// Whether sums of all weights are made, once for all groups, and not those of a share's pair again and again.
+    pub kept: bool,
+    /// Terms of a half of a block.
+    pub terms: i64,
+    /// Blocks of terms.
+    pub blocks: i64,
+    /// Columns of a half.
+    pub columns: i64,
     /// Elements from one row to the next in sums of the data.
     pub stride: i64,
     /// Shares of the pairs of panels.
@@ -34,24 +50,37 @@ impl Plan {
     pub(super) fn of(found: &Product, machine: &Machine) -> Option<Plan> {
         let bytes = found.dtype.size_bytes() as i64;
         let lanes = machine.vector_bytes / bytes;
-        let extents = [found.row, found.term, found.column].map(|axis| axis.extent);
-        let halves = extents.map(|n| n / 2);
-        if machine.small || lanes < 2 || found.panel % lanes != 0 || extents.iter().any(|n| n % 2 != 0) {
+        let cut = found.line.unwrap_or(found.row).extent;
+        if machine.small || lanes < 2 || found.panel % lanes != 0 || cut % 2 != 0 || found.column.extent % 2 != 0 {
             return None;
         }
-        let [rows, terms, columns] = halves;
-        let vectors = found.panel / lanes;
-        if vectors > VECTORS || columns % found.panel != 0 || terms > TERMS {
+        let half = found.line.map_or([1, cut / 2], |_| [cut / 2, found.row.extent]);
+        let columns = found.column.extent / 2;
+        let panel = found.panel / lanes;
+        let vectors = (1..=VECTORS).rev().find(|n| panel % n == 0)?;
+        let (blocks, terms) = blocks(found.term.extent)?;
+        if columns % (vectors * lanes) != 0 {
             return None;
         }
-        let pairs = columns / found.panel;
+        let pairs = columns / (vectors * lanes);
         let registers = machine.beside_constants(found.functions);
         let most = most_rows(vectors, &Machine { registers, ..*machine });
+        let tile = [(most / half[1]).clamp(1, half[0]), most.min(half[1])];
+        let fit = SUMS * blocks * terms * columns * bytes <= machine.second_bytes / 2;
+        // Data and its sums, of a block.
+        let of_row = 2 * SUMS * terms * bytes;
+        let least = if fit { tile[0] * tile[1] } else { ENOUGH };
+        let group = group(half, found.line.is_some(), least, machine.second_bytes / 2 / of_row);
         let plan = Plan {
             lanes,
             vectors,
-            rows: most.min(rows),
-            halves,
+            tile,
+            half,
+            group,
+            kept: fit && group != half,
+            terms,
+            blocks,
+            columns,
             stride: terms + if rows_in_cache(terms * bytes, machine) < most { lanes } else { 0 },
             shares: (1..=SHARES).rev().find(|n| pairs % n == 0).unwrap_or(1),
         };
@@ -63,16 +92,47 @@ impl Plan {
         self.vectors * self.lanes
     }
 
+    /// Pairs of panels.
+    pub(super) fn pairs(&self) -> i64 {
+        self.columns / self.width()
+    }
+
+    /// How many groups.
+    pub(super) fn groups(&self) -> i64 {
+        self.half[0] / self.group[0] * (self.half[1] / self.group[1])
+    }
+
     /// Whether an eighth of the products takes clearly longer than sums and what they move.
     fn pays(&self, machine: &Machine) -> bool {
         /// Of the time that is saved, one part in so many may go for sums.
         const OF: i64 = 3;
-        let [rows, terms, columns] = self.halves;
+        let [lines, rows] = self.half;
+        let (rows, terms, columns) = (lines * rows, self.terms * self.blocks, self.columns);
         let saved = rows * terms * columns / self.lanes / machine.fmas;
         // Loads, sums and stores of vectors, of which one is stored a cycle: four of the weights, four of the data; what
         // products leave for one another, and results.
-        let sums = 4 * terms * columns / self.lanes + 6 * rows * terms / self.lanes + 8 * rows * columns / self.lanes;
-        let hides_latency = self.rows * self.vectors >= machine.latency * machine.fmas;
+        let results = 8 * rows * columns * self.blocks;
+        let sums = (4 * terms * columns + 6 * rows * terms + results) / self.lanes;
+        let hides_latency = self.tile[0] * self.tile[1] * self.vectors >= machine.latency * machine.fmas;
         hides_latency && OF * sums < saved
     }
+}
+
+/// The fewest blocks of terms whose halves one accumulator takes, and the terms of such a half.
+fn blocks(terms: i64) -> Option<(i64, i64)> {
+    let (half, odd) = (terms / 2, terms % 2);
+    let fewest = (half + TERMS - 1) / TERMS;
+    // More, where as many are not equally long.
+    let blocks = (fewest..=2 * fewest).find(|n| *n > 0 && half % n == 0)?;
+    (odd == 0).then_some((blocks, half / blocks))
+}
+
+/// Lines and rows of a group: all of a half, or an even number of equal parts of its lines, or rows where these are in
+/// none, of which so many stay in the second cache.
+fn group([lines, rows]: [i64; 2], in_lines: bool, least: i64, most: i64) -> [i64; 2] {
+    let (cut, each) = if in_lines { (lines, rows) } else { (rows, 1) };
+    let parts = (1..=cut).filter(|n| cut % n == 0 && (*n == 1 || n % 2 == 0));
+    let part = parts.map(|n| cut / n).take_while(|part| part * each >= least);
+    let part = part.filter(|part| part * each <= most).max().unwrap_or(cut);
+    if in_lines { [part, rows] } else { [1, part] }
 }

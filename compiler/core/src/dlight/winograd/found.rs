@@ -169,16 +169,20 @@ fn followed(staged: &mut Staged, found: &Contraction, sum: ExprId) -> Option<(Wr
     Some(((buf, index, value), n))
 }
 
-/// The stages before and after, if none of them has to do with the sum and each makes one element at a time.
+/// The stages before and after, if none of them has to do with the sum, and each of those before makes one element at a
+/// time.
 fn around(staged: &Staged, found: &Contraction, end: usize) -> Option<[Vec<Stage>; 2]> {
     let func = staged.b.func();
     let (before, after) = (&staged.stages[..found.stage], &staged.stages[end + 1..]);
-    let plain = |s: &Stage| {
-        let spatial = s.iters.iter().all(|i| i.kind == IterKind::Spatial && i.order == LoopKind::Serial);
-        let store = matches!(s.body, Stmt::Store { .. });
-        s.init.is_none() && spatial && store && accesses(func, s).iter().all(|a| a.buf != found.acc)
-    };
-    before.iter().chain(after).all(plain).then(|| [before.to_vec(), after.to_vec()])
+    let other = |s: &Stage| accesses(func, s).iter().all(|a| a.buf != found.acc);
+    let fit = before.iter().all(is_plain) && before.iter().chain(after).all(other);
+    fit.then(|| [before.to_vec(), after.to_vec()])
+}
+
+/// Whether a stage makes one element at a time.
+pub(super) fn is_plain(stage: &Stage) -> bool {
+    let spatial = stage.iters.iter().all(|i| i.kind == IterKind::Spatial && i.order == LoopKind::Serial);
+    stage.init.is_none() && spatial && matches!(stage.body, Stmt::Store { .. })
 }
 
 /// Whether neighbours along an iterator are written side by side.

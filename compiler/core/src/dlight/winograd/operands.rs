@@ -172,7 +172,12 @@ pub(super) fn store(b: &mut Builder, buf: BufId, place: [i64; 2], lane: ExprId, 
 }
 
 /// Loops over axes; `f` is given what stands for their iterators, besides what is known.
-pub(super) fn over(b: &mut Builder, axes: &[Axis], places: &Places, f: &mut dyn FnMut(&mut Builder, &Places)) {
+pub(in crate::dlight) fn over(
+    b: &mut Builder,
+    axes: &[Axis],
+    places: &Places,
+    f: &mut dyn FnMut(&mut Builder, &Places),
+) {
     let Some((axis, rest)) = axes.split_first() else { return f(b, places) };
     let name = b.sym(axis.var).to_string();
     each(b, &name, &axis.extent.into(), LoopKind::Serial, &mut |b, at| {

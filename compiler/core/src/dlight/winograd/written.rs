@@ -3,7 +3,7 @@
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, PrimFunc, Scope, Stmt, substitution};
 
-use super::found::{Convolution, Ends};
+use super::found::{Convolution, Ends, is_plain};
 use super::plan::{PRODUCTS, Plan};
 use super::{operands, products};
 use crate::dlight::emit::{self, Places, Strip, each, plus, strips, times};
@@ -75,13 +75,18 @@ impl Panels {
 }
 
 /// The kernel.
-pub(super) fn written(staged: Staged, found: &Convolution, plan: &Plan) -> PrimFunc {
+pub(super) fn written(
+    staged: Staged,
+    found: &Convolution,
+    plan: &Plan,
+    behind: impl FnOnce(Staged) -> PrimFunc,
+) -> PrimFunc {
     let panels = panels(found, plan);
     let outer = found.outer.iter().map(|a| IntExpr::from(a.extent));
     let of_data = outer.chain([PRODUCTS, plan.squares[0] * plan.squares[1], plan.stride].map(IntExpr::from)).collect();
     let at_once: i64 = panels.iter().map(Panels::at_once).sum();
     let of_weights = [at_once, PRODUCTS, plan.terms, plan.width()].map(IntExpr::from).to_vec();
-    within(staged, &found.ends, |b| {
+    within(staged, &found.ends, behind, |b| {
         let data = b.alloc("data", found.dtype, of_data, Scope::Global);
         let weights = b.alloc("weights", found.dtype, of_weights, Scope::Global);
         let kernel = Kernel { found, plan, data, weights, panels };
@@ -100,16 +105,29 @@ pub(super) fn written(staged: Staged, found: &Convolution, plan: &Plan) -> PrimF
     })
 }
 
-/// The kernel with what makes and writes its results, and with what runs around that.
-pub(in crate::dlight) fn within(staged: Staged, ends: &Ends, results: impl FnOnce(&mut Builder)) -> PrimFunc {
-    let Staged { mut b, allocs, .. } = staged;
+/// The kernel with what makes and writes its results, and with what runs around that: stages that sum over rows of the
+/// results share loops as they would in a kernel of their own.
+pub(in crate::dlight) fn within(
+    staged: Staged,
+    ends: &Ends,
+    behind: impl FnOnce(Staged) -> PrimFunc,
+    results: impl FnOnce(&mut Builder),
+) -> PrimFunc {
+    let Staged { mut b, mut allocs, .. } = staged;
     let [before, after] = &ends.around;
+    allocs.retain(|buf| *buf != ends.sum);
+    if !after.iter().all(is_plain) {
+        let (body, ()) = b.scope(results);
+        let products = Stage { name: "products".into(), iters: Vec::new(), init: None, body, loc: None };
+        let stages = before.iter().chain([&products]).chain(after).cloned().collect();
+        return behind(Staged { b, allocs, stages });
+    }
     b.open_scope();
     before.iter().for_each(|stage| plain(&mut b, stage));
     results(&mut b);
     after.iter().for_each(|stage| plain(&mut b, stage));
     let mut body = b.close_scope();
-    for buf in allocs.into_iter().filter(|buf| *buf != ends.sum) {
+    for buf in allocs {
         body = Stmt::Alloc { buf, body: Box::new(body) };
     }
     b.push(body);

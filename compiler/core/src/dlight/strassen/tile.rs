@@ -1,0 +1,193 @@
+//! The seven products of a tile of rows, and what is made of them.
+
+use tenfold_ir::Scalar;
+use tenfold_ir::op::BinaryOp;
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, LoopKind, Scope, Stmt};
+
+use super::sums;
+use super::written::{Group, Kernel, Pair, Place, Quarter};
+use crate::dlight::emit::{Grid, each, load, plus, times};
+
+/// Terms that are written out behind one another.
+const UNROLLED: i64 = 2;
+
+/// A factor of a product.
+#[derive(Clone, Copy)]
+enum Factor {
+    /// A quarter as it is.
+    Quarter(Quarter),
+    /// One of the sums.
+    Sum(i64),
+}
+
+/// A tile of rows of a pair of panels, of which a block of terms is added up.
+pub(super) struct Tile<'a> {
+    pub group: Group<'a>,
+    pub pair: Pair,
+    pub block: ExprId,
+    /// Its first line and row.
+    pub first: [ExprId; 2],
+    /// Its lines and rows.
+    pub extent: [i64; 2],
+    /// Whether it makes the sums of the pair's weights.
+    pub sums: bool,
+}
+
+/// A tile with its accumulators.
+struct Sums<'a> {
+    kernel: &'a Kernel<'a>,
+    tile: &'a Tile<'a>,
+    grid: Grid,
+    acc: BufId,
+}
+
+impl Tile<'_> {
+    /// The four results of a tile. With P1 = A11 B11 and so on: U2 = P1 + S2 T2, U3 = U2 + S3 T3, U4 = U2 + S1 T1;
+    /// C11 = P1 + A12 B21, C12 = U4 + S4 B22, C21 = U3 - A22 T4, C22 = U3 + S1 T1.
+    pub(super) fn written(&self, b: &mut Builder, kernel: &Kernel<'_>) {
+        use Factor::{Quarter, Sum};
+        let [lines, rows] = self.extent;
+        let grid = Grid { rows: lines * rows, vectors: kernel.plan.vectors, lanes: kernel.plan.lanes };
+        let mut local = |name: &str| b.alloc(name, kernel.found.dtype, grid.shape(), Scope::Local);
+        let [acc, p1, p5, u4] = ["acc", "p1", "p5", "u4"].map(&mut local);
+        let sums = Sums { kernel, tile: self, grid, acc };
+        sums.cleared(b);
+        sums.product(b, (Sum(0), Sum(0)), BinaryOp::Add, Some([0, 0]));
+        copied(b, grid, acc, p5);
+        sums.cleared(b);
+        sums.product(b, (Quarter([0, 0]), Quarter([0, 0])), BinaryOp::Add, Some([0, 1]));
+        copied(b, grid, acc, p1);
+        sums.product(b, (Quarter([0, 1]), Quarter([1, 0])), BinaryOp::Add, Some([1, 0]));
+        sums.results(b, [0, 0], acc);
+        copied(b, grid, p1, acc);
+        sums.product(b, (Sum(1), Sum(1)), BinaryOp::Add, Some([1, 1]));
+        added(b, grid, (acc, p5), u4);
+        sums.product(b, (Sum(2), Sum(2)), BinaryOp::Add, None);
+        added(b, grid, (acc, p5), p1);
+        sums.results(b, [1, 1], p1);
+        sums.product(b, (Quarter([1, 1]), Sum(3)), BinaryOp::Sub, None);
+        sums.results(b, [1, 0], acc);
+        copied(b, grid, u4, acc);
+        sums.product(b, (Sum(3), Quarter([1, 1])), BinaryOp::Add, None);
+        sums.results(b, [0, 1], acc);
+    }
+
+    /// The line and row of a row of the tile.
+    fn row(&self, b: &mut Builder, i: ExprId) -> [ExprId; 2] {
+        let ([line, row], [lines, rows]) = (self.first, self.extent);
+        if lines == 1 {
+            return [line, plus(b, row, i)];
+        }
+        let rows = b.index(rows);
+        let [of_line, of_row] = [BinaryOp::DivEuclid, BinaryOp::RemEuclid].map(|op| b.binary(op, i, rows));
+        [plus(b, line, of_line), plus(b, row, of_row)]
+    }
+}
+
+impl Sums<'_> {
+    fn cleared(&self, b: &mut Builder) {
+        let zero = b.scalar(Scalar::zero(self.kernel.found.dtype));
+        self.grid.each(b, &mut |b, i, j| b.store(self.acc, vec![i, j], zero));
+    }
+
+    /// Adds a product to the accumulators, or takes it from them, and asks for weights that the next pair has in a quarter.
+    fn product(&self, b: &mut Builder, factors: (Factor, Factor), op: BinaryOp, next: Option<Quarter>) {
+        let terms = self.kernel.plan.terms;
+        let unrolled = if terms % UNROLLED == 0 { UNROLLED } else { 1 };
+        each(b, "k", &(terms / unrolled).into(), LoopKind::Reduction, &mut |b, k| {
+            if let Some(quarter) = next.filter(|_| !self.kernel.plan.kept) {
+                self.ask(b, quarter, (k, terms / unrolled));
+            }
+            each(b, "u", &unrolled.into(), LoopKind::Unrolled, &mut |b, u| {
+                let before = times(b, k, unrolled);
+                let term = plus(b, before, u);
+                self.term(b, factors, op, term);
+            });
+        });
+    }
+
+    /// A term of a product.
+    fn term(&self, b: &mut Builder, (x, y): (Factor, Factor), op: BinaryOp, term: ExprId) {
+        let (kernel, tile) = (self.kernel, self.tile);
+        let term = (tile.block, term);
+        if let (Factor::Sum(n), true) = (y, tile.sums) {
+            let row = Grid { rows: 1, ..self.grid };
+            row.each(b, &mut |b, _, j| sums::of_weight(b, kernel, n, term, tile.pair, j));
+        }
+        self.grid.each(b, &mut |b, i, j| {
+            let row = tile.row(b, i);
+            let x = match x {
+                Factor::Quarter(quarter) => kernel.data_at(b, tile.group, quarter, row, term),
+                Factor::Sum(n) => sums::data_at(b, kernel, n, row, term),
+            };
+            let y = match y {
+                Factor::Quarter(quarter) => kernel.weight_at(b, quarter, term, tile.pair, j),
+                Factor::Sum(n) => sums::weight_at(b, kernel, n, term, tile.pair, j),
+            };
+            let (old, product) = (load(b, self.acc, &[i, j]), b.mul(x, y));
+            let sum = b.binary(op, old, product);
+            b.store(self.acc, vec![i, j], sum);
+        });
+    }
+
+    /// In one of so many turns, asks for what the next pair has in a quarter: for the part that the tile's rows are of all,
+    /// from one cache line to the next, wherever they are.
+    fn ask(&self, b: &mut Builder, quarter: Quarter, (turn, turns): (ExprId, i64)) {
+        let (plan, tile) = (self.kernel.plan, self.tile);
+        let [lines, of_line] = plan.group;
+        let rows = lines * of_line;
+        let before = times(b, tile.first[0], of_line);
+        let first = plus(b, before, tile.first[1]);
+        let (part, all) = (times(b, first, plan.terms), b.index(rows));
+        let begin = b.binary(BinaryOp::DivEuclid, part, all);
+        let (next, zero) = (b.index(plan.width()), b.index(0));
+        let pair = Pair { column: plus(b, tile.pair.column, next), ..tile.pair };
+        let weight = self.kernel.weight_at(b, quarter, (tile.block, begin), pair, zero);
+        let Expr::Load { buf, index, .. } = b.func().exprs.get(weight).clone() else { return };
+        let Some((last, outer)) = index.split_last() else { return };
+        let vectors = self.grid.rows * plan.terms * plan.vectors / rows;
+        let each = (vectors + turns - 1) / turns;
+        for n in 0..each {
+            let (before, own) = (times(b, turn, each * plan.lanes), b.index(n * plan.lanes));
+            let ahead = plus(b, before, own);
+            let at = plus(b, *last, ahead);
+            b.push(Stmt::Prefetch { buf, index: [outer, &[at]].concat() });
+        }
+    }
+
+    /// Gives a quarter of the results the sums of this block.
+    fn results(&self, b: &mut Builder, [down, right]: Quarter, sums: BufId) {
+        let (kernel, tile) = (self.kernel, self.tile);
+        let down = b.index(down);
+        self.grid.each(b, &mut |b, i, j| {
+            let [line, row] = tile.row(b, i);
+            let half = b.index(right * kernel.plan.columns);
+            let first = plus(b, tile.pair.column, half);
+            let place = Place { down, line, row, column: plus(b, first, j) };
+            let sum = load(b, sums, &[i, j]);
+            match kernel.sums {
+                None => kernel.finished(b, tile.group, place, sum),
+                Some(all) => {
+                    let before = load(b, all, &place.index());
+                    let sum = b.add(before, sum);
+                    b.store(all, place.index(), sum);
+                }
+            }
+        });
+    }
+}
+
+fn copied(b: &mut Builder, grid: Grid, from: BufId, to: BufId) {
+    grid.each(b, &mut |b, i, j| {
+        let value = load(b, from, &[i, j]);
+        b.store(to, vec![i, j], value);
+    });
+}
+
+fn added(b: &mut Builder, grid: Grid, (x, y): (BufId, BufId), to: BufId) {
+    grid.each(b, &mut |b, i, j| {
+        let (x, y) = (load(b, x, &[i, j]), load(b, y, &[i, j]));
+        let sum = b.add(x, y);
+        b.store(to, vec![i, j], sum);
+    });
+}
