@@ -23,6 +23,8 @@ pub(super) struct Product {
     pub panel: i64,
     /// Terms of each sum, which are neighbours in the data.
     pub term: Axis,
+    /// Elements from one row of the data to the next, if that is a number.
+    pub apart: Option<i64>,
     /// An element of the data.
     pub data: ExprId,
     /// A weight.
@@ -56,8 +58,8 @@ pub(super) fn product(staged: &mut Staged) -> Option<Product> {
     let (line, row) = rows(&mut spatial, &data)?;
     let functions = epilogue(staged, &found).is_some_and(|(n, _)| !is_instructions(staged, n, false));
     let ends = Ends::of(staged, &found, column.var)?;
-    let (data, weight) = (data.load, weight.load);
-    Some(Product { dtype, outer: spatial, line, row, column, panel, term, data, weight, ends, functions })
+    let (apart, data, weight) = (data.step(row.var), data.load, weight.load);
+    Some(Product { dtype, outer: spatial, line, row, column, panel, term, apart, data, weight, ends, functions })
 }
 
 /// Lines, if their number is even, and rows: the axes along which the data has the least between neighbours, taken out

@@ -13,6 +13,9 @@ const VECTORS: i64 = 3;
 /// Sums of each operand.
 pub(super) const SUMS: i64 = 4;
 
+/// Quarters of the data that are multiplied as they are.
+pub(super) const QUARTERS: [[i64; 2]; 3] = [[0, 0], [0, 1], [1, 1]];
+
 /// Rows that are enough to make sums of weights for.
 const ENOUGH: i64 = 64;
 
@@ -41,6 +44,8 @@ pub(super) struct Plan {
     pub columns: i64,
     /// Elements from one row to the next in sums of the data.
     pub stride: i64,
+    /// Whether quarters of the data are copied to their sums: where they are, rows of a tile share cache sets.
+    pub copied: bool,
     /// Shares of the pairs of panels.
     pub shares: i64,
 }
@@ -81,6 +86,7 @@ impl Plan {
             terms,
             blocks,
             columns,
+            copied: found.apart.is_none_or(|n| rows_in_cache(n * bytes, machine) < most),
             stride: terms + if rows_in_cache(terms * bytes, machine) < most { lanes } else { 0 },
             shares: (1..=SHARES).rev().find(|n| pairs % n == 0).unwrap_or(1),
         };
@@ -90,6 +96,11 @@ impl Plan {
     /// Columns of a tile.
     pub(super) fn width(&self) -> i64 {
         self.vectors * self.lanes
+    }
+
+    /// What is made of the data.
+    pub(super) fn of_data(&self) -> i64 {
+        SUMS + if self.copied { QUARTERS.len() as i64 } else { 0 }
     }
 
     /// Pairs of panels.
@@ -112,7 +123,8 @@ impl Plan {
         // Loads, sums and stores of vectors, of which one is stored a cycle: four of the weights, four of the data; what
         // products leave for one another, and results.
         let results = 8 * rows * columns * self.blocks;
-        let sums = (4 * terms * columns + 6 * rows * terms + results) / self.lanes;
+        let copies = if self.copied { 3 } else { 0 };
+        let sums = (4 * terms * columns + (6 + copies) * rows * terms + results) / self.lanes;
         let hides_latency = self.tile[0] * self.tile[1] * self.vectors >= machine.latency * machine.fmas;
         hides_latency && OF * sums < saved
     }

@@ -2,9 +2,18 @@
 
 use tenfold_ir::tir::{Builder, ExprId, LoopKind};
 
-use super::plan::SUMS;
+use super::plan::{QUARTERS, SUMS};
 use super::written::{Group, Kernel, Pair, Quarter};
 use crate::dlight::emit::{each, load, plus, times};
+
+/// A factor of a product.
+#[derive(Clone, Copy)]
+pub(super) enum Factor {
+    /// A quarter as it is.
+    Quarter(Quarter),
+    /// One of the sums.
+    Sum(i64),
+}
 
 /// Sums of a group's data: S1 = A21 + A22, S2 = S1 - A11, S3 = A11 - A21, S4 = A12 - S2, in vectors of terms.
 pub(super) fn of_data(b: &mut Builder, kernel: &Kernel<'_>, group: Group<'_>) {
@@ -22,9 +31,10 @@ pub(super) fn of_data(b: &mut Builder, kernel: &Kernel<'_>, group: Group<'_>) {
                         let s1 = b.add(a21, a22);
                         let s2 = b.sub(s1, a11);
                         let (s3, s4) = (b.sub(a11, a21), b.sub(a12, s2));
-                        for (n, sum) in [s1, s2, s3, s4].into_iter().enumerate() {
+                        let copies: &[ExprId] = if plan.copied { &[a11, a12, a22] } else { &[] };
+                        for (n, sum) in [s1, s2, s3, s4].iter().chain(copies).enumerate() {
                             let n = b.index(n as i64);
-                            b.store(kernel.data, vec![block, n, line, row, term], sum);
+                            b.store(kernel.data, vec![block, n, line, row, term], *sum);
                         }
                     });
                 }
@@ -65,15 +75,23 @@ pub(super) fn of_weight(
     b.store(kernel.weights, index, sum);
 }
 
-/// A sum of the data that is stored.
+/// An element of what is multiplied of the data.
 pub(super) fn data_at(
     b: &mut Builder,
     kernel: &Kernel<'_>,
-    n: i64,
-    [line, row]: [ExprId; 2],
+    (group, factor): (Group<'_>, Factor),
+    row: [ExprId; 2],
     (block, term): (ExprId, ExprId),
 ) -> ExprId {
-    let n = b.index(n);
+    let copied = |quarter| QUARTERS.iter().position(|q| kernel.plan.copied && *q == quarter);
+    let n = match factor {
+        Factor::Sum(n) => n,
+        Factor::Quarter(quarter) => match copied(quarter) {
+            Some(n) => SUMS + n as i64,
+            None => return kernel.data_at(b, group, quarter, row, (block, term)),
+        },
+    };
+    let ([line, row], n) = (row, b.index(n));
     load(b, kernel.data, &[block, n, line, row, term])
 }
 

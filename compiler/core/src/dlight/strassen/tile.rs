@@ -2,23 +2,15 @@
 
 use tenfold_ir::Scalar;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, LoopKind, Scope, Stmt};
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, LoopKind, Scope, Stmt, VarId};
 
-use super::sums;
+use super::sums::{self, Factor};
 use super::written::{Group, Kernel, Pair, Place, Quarter};
-use crate::dlight::emit::{Grid, each, load, plus, times};
+use crate::dlight::emit::{Grid, at, each, load, plus, times};
+use crate::fuse::access::{loads, names};
 
 /// Terms that are written out behind one another.
 const UNROLLED: i64 = 2;
-
-/// A factor of a product.
-#[derive(Clone, Copy)]
-enum Factor {
-    /// A quarter as it is.
-    Quarter(Quarter),
-    /// One of the sums.
-    Sum(i64),
-}
 
 /// A tile of rows of a pair of panels, of which a block of terms is added up.
 pub(super) struct Tile<'a> {
@@ -31,6 +23,15 @@ pub(super) struct Tile<'a> {
     pub extent: [i64; 2],
     /// Whether it makes the sums of the pair's weights.
     pub sums: bool,
+}
+
+/// What is asked for while a product is made.
+#[derive(Clone, Copy, Default)]
+struct Asked {
+    /// Weights that the next pair has in a quarter.
+    weights: Option<Quarter>,
+    /// A quarter of the results, which this product completes.
+    results: Option<Quarter>,
 }
 
 /// A tile with its accumulators.
@@ -52,23 +53,30 @@ impl Tile<'_> {
         let [acc, p1, p5, u4] = ["acc", "p1", "p5", "u4"].map(&mut local);
         let sums = Sums { kernel, tile: self, grid, acc };
         sums.cleared(b);
-        sums.product(b, (Sum(0), Sum(0)), BinaryOp::Add, Some([0, 0]));
+        let (weights, results) =
+            (|q| Asked { weights: Some(q), ..Asked::default() }, |q| Asked { results: Some(q), ..Asked::default() });
+        sums.product(b, (Sum(0), Sum(0)), BinaryOp::Add, weights([0, 0]));
         copied(b, grid, acc, p5);
         sums.cleared(b);
-        sums.product(b, (Quarter([0, 0]), Quarter([0, 0])), BinaryOp::Add, Some([0, 1]));
+        sums.product(b, (Quarter([0, 0]), Quarter([0, 0])), BinaryOp::Add, weights([0, 1]));
         copied(b, grid, acc, p1);
-        sums.product(b, (Quarter([0, 1]), Quarter([1, 0])), BinaryOp::Add, Some([1, 0]));
+        sums.product(
+            b,
+            (Quarter([0, 1]), Quarter([1, 0])),
+            BinaryOp::Add,
+            Asked { weights: Some([1, 0]), results: Some([0, 0]) },
+        );
         sums.results(b, [0, 0], acc);
         copied(b, grid, p1, acc);
-        sums.product(b, (Sum(1), Sum(1)), BinaryOp::Add, Some([1, 1]));
+        sums.product(b, (Sum(1), Sum(1)), BinaryOp::Add, weights([1, 1]));
         added(b, grid, (acc, p5), u4);
-        sums.product(b, (Sum(2), Sum(2)), BinaryOp::Add, None);
+        sums.product(b, (Sum(2), Sum(2)), BinaryOp::Add, results([1, 1]));
         added(b, grid, (acc, p5), p1);
         sums.results(b, [1, 1], p1);
-        sums.product(b, (Quarter([1, 1]), Sum(3)), BinaryOp::Sub, None);
+        sums.product(b, (Quarter([1, 1]), Sum(3)), BinaryOp::Sub, results([1, 0]));
         sums.results(b, [1, 0], acc);
         copied(b, grid, u4, acc);
-        sums.product(b, (Sum(3), Quarter([1, 1])), BinaryOp::Add, None);
+        sums.product(b, (Sum(3), Quarter([1, 1])), BinaryOp::Add, results([0, 1]));
         sums.results(b, [0, 1], acc);
     }
 
@@ -90,13 +98,18 @@ impl Sums<'_> {
         self.grid.each(b, &mut |b, i, j| b.store(self.acc, vec![i, j], zero));
     }
 
-    /// Adds a product to the accumulators, or takes it from them, and asks for weights that the next pair has in a quarter.
-    fn product(&self, b: &mut Builder, factors: (Factor, Factor), op: BinaryOp, next: Option<Quarter>) {
+    /// Adds a product to the accumulators, or takes it from them, and asks for what comes behind it.
+    fn product(&self, b: &mut Builder, factors: (Factor, Factor), op: BinaryOp, asked: Asked) {
         let terms = self.kernel.plan.terms;
         let unrolled = if terms % UNROLLED == 0 { UNROLLED } else { 1 };
         each(b, "k", &(terms / unrolled).into(), LoopKind::Reduction, &mut |b, k| {
-            if let Some(quarter) = next.filter(|_| !self.kernel.plan.kept) {
-                self.ask(b, quarter, (k, terms / unrolled));
+            if let Some(quarter) = asked.weights.filter(|_| !self.kernel.plan.kept) {
+                self.ask_weights(b, quarter, (k, terms / unrolled));
+            }
+            // Functions take so long that nobody waits for what comes from memory meanwhile.
+            let at_once = self.kernel.sums.is_none() && !self.kernel.found.functions;
+            if let Some(quarter) = asked.results.filter(|_| at_once) {
+                self.ask_results(b, quarter, (k, terms / unrolled));
             }
             each(b, "u", &unrolled.into(), LoopKind::Unrolled, &mut |b, u| {
                 let before = times(b, k, unrolled);
@@ -116,10 +129,7 @@ impl Sums<'_> {
         }
         self.grid.each(b, &mut |b, i, j| {
             let row = tile.row(b, i);
-            let x = match x {
-                Factor::Quarter(quarter) => kernel.data_at(b, tile.group, quarter, row, term),
-                Factor::Sum(n) => sums::data_at(b, kernel, n, row, term),
-            };
+            let x = sums::data_at(b, kernel, (tile.group, x), row, term);
             let y = match y {
                 Factor::Quarter(quarter) => kernel.weight_at(b, quarter, term, tile.pair, j),
                 Factor::Sum(n) => sums::weight_at(b, kernel, n, term, tile.pair, j),
@@ -132,7 +142,7 @@ impl Sums<'_> {
 
     /// In one of so many turns, asks for what the next pair has in a quarter: for the part that the tile's rows are of all,
     /// from one cache line to the next, wherever they are.
-    fn ask(&self, b: &mut Builder, quarter: Quarter, (turn, turns): (ExprId, i64)) {
+    fn ask_weights(&self, b: &mut Builder, quarter: Quarter, (turn, turns): (ExprId, i64)) {
         let (plan, tile) = (self.kernel.plan, self.tile);
         let [lines, of_line] = plan.group;
         let rows = lines * of_line;
@@ -152,6 +162,31 @@ impl Sums<'_> {
             let ahead = plus(b, before, own);
             let at = plus(b, *last, ahead);
             b.push(Stmt::Prefetch { buf, index: [outer, &[at]].concat() });
+        }
+    }
+
+    /// In one of so many turns, asks for lines of a quarter of the results, and for what they are made of beside the sums.
+    fn ask_results(&self, b: &mut Builder, [down, right]: Quarter, (turn, turns): (ExprId, i64)) {
+        let (kernel, tile) = (self.kernel, self.tile);
+        let (found, ends) = (kernel.found, &kernel.found.ends);
+        let (before, turns, down) = (times(b, turn, self.grid.rows), b.index(turns), b.index(down));
+        let i = b.binary(BinaryOp::DivEuclid, before, turns);
+        let row = tile.row(b, i);
+        let mut places = kernel.row(b, tile.group, down, row);
+        let func = b.func();
+        let moves = |index: &[ExprId], var: VarId| index.iter().any(|i| names(func, *i, var));
+        let mut asked = vec![(ends.out.0, ends.out.1.clone())];
+        let others = loads(func, [ends.start, ends.out.2]).into_iter().filter(|a| a.buf != ends.sum);
+        asked.extend(
+            others.map(|a| (a.buf, a.index)).filter(|(_, i)| moves(i, found.row.var) && moves(i, found.column.var)),
+        );
+        for v in 0..kernel.plan.vectors {
+            let first = b.index(right * kernel.plan.columns + v * kernel.plan.lanes);
+            places.insert(found.column.var, plus(b, tile.pair.column, first));
+            for (buf, index) in &asked {
+                let index = index.iter().map(|i| at(b, *i, &places, None)).collect();
+                b.push(Stmt::Prefetch { buf: *buf, index });
+            }
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) type Quarter = [i64; 2];
 pub(super) struct Kernel<'a> {
     pub found: &'a Product,
     pub plan: &'a Plan,
-    /// Sums of a group's data: block, which, line, row, term.
+    /// Sums of a group's data, then quarters that are copied: block, which, line, row, term.
     pub data: BufId,
     /// Sums of weights: of a share's pair of panels, or of each pair and block that are kept; which, term, column.
     pub weights: BufId,
@@ -60,7 +60,7 @@ pub(super) fn written(b: &mut Builder, found: &Product, plan: &Plan) {
         let shape = shape.iter().map(|n| IntExpr::from(*n)).collect();
         b.alloc(name, found.dtype, shape, Scope::Global)
     };
-    let data = alloc("data", &[plan.blocks, SUMS, lines, rows, plan.stride]);
+    let data = alloc("data", &[plan.blocks, plan.of_data(), lines, rows, plan.stride]);
     let (slots, blocks) = if plan.kept { (plan.pairs(), plan.blocks) } else { (plan.shares, 1) };
     let weights = alloc("weights", &[slots, blocks, SUMS, plan.terms, plan.width()]);
     let sums = (plan.blocks > 1).then(|| alloc("sums", &[2, lines, rows, 2 * plan.columns]));
@@ -121,7 +121,7 @@ impl Kernel<'_> {
     /// first tile makes them while it multiplies.
     fn pair(&self, b: &mut Builder, group: Group<'_>, pair: Pair, block: ExprId) {
         let ([lines, rows], [tall, wide]) = (self.plan.group, self.plan.tile);
-        let mut tile = |b: &mut Builder, first: [ExprId; 2], extent: [i64; 2], sums: bool| {
+        let tile = |b: &mut Builder, first: [ExprId; 2], extent: [i64; 2], sums: bool| {
             Tile { group, pair, block, first, extent, sums }.written(b, self);
         };
         let begin = b.index(0);
@@ -176,7 +176,7 @@ impl Kernel<'_> {
     }
 
     /// What stands for the iterators of a row in one of the halves.
-    fn row(&self, b: &mut Builder, group: Group<'_>, down: ExprId, [line, row]: [ExprId; 2]) -> Places {
+    pub(super) fn row(&self, b: &mut Builder, group: Group<'_>, down: ExprId, [line, row]: [ExprId; 2]) -> Places {
         let mut places = group.outer.clone();
         let [lines, rows] = self.plan.half;
         let in_half = |b: &mut Builder, own: ExprId, extent: i64| {

@@ -36,16 +36,20 @@ pub(crate) fn redirected(b: &mut Builder, stmt: Stmt, to: &Redirect<'_>) -> Stmt
         }
     });
     let stmt = loads.stmt(b, stmt);
-    stores(b, stmt, to)
+    statements(b, stmt, to)
 }
 
-fn stores(b: &mut Builder, stmt: Stmt, to: &Redirect<'_>) -> Stmt {
+fn statements(b: &mut Builder, stmt: Stmt, to: &Redirect<'_>) -> Stmt {
     match stmt {
         Stmt::Store { buf, index, value, access } => {
             let (buf, index) = to(b, buf, &index).unwrap_or((buf, index));
             Stmt::Store { buf, index, value, access }
         }
-        other => other.map_children(&mut |s| stores(b, s, to)),
+        Stmt::Prefetch { buf, index } => {
+            let (buf, index) = to(b, buf, &index).unwrap_or((buf, index));
+            Stmt::Prefetch { buf, index }
+        }
+        other => other.map_children(&mut |s| statements(b, s, to)),
     }
 }
 
