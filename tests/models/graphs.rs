@@ -10,6 +10,7 @@ pub(crate) struct Graph {
     pub b: Builder,
     name: String,
     params: usize,
+    constants: Vec<ConstData>,
 }
 
 fn shape(dims: &[i64]) -> Vec<IntExpr> {
@@ -18,7 +19,7 @@ fn shape(dims: &[i64]) -> Vec<IntExpr> {
 
 impl Graph {
     pub(crate) fn new(name: &str) -> Self {
-        Graph { b: Builder::new(name), name: name.to_string(), params: 0 }
+        Graph { b: Builder::new(name), name: name.to_string(), params: 0, constants: Vec::new() }
     }
 
     pub(crate) fn param(&mut self, dims: &[i64]) -> ValueId {
@@ -26,6 +27,15 @@ impl Graph {
         self.params += 1;
         let ty = TensorType { dtype: DType::F32, shape: shape(dims) };
         self.b.param(ParamKind::Input, ty, &format!("w{position}"), position, Loc::default())
+    }
+
+    fn constant(&mut self, dims: &[i64], values: &[f32]) -> ValueId {
+        let name = format!("c{}", self.constants.len());
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let (extents, bytes) = (dims.iter().map(|n| *n as u64).collect(), ConstBytes::Inline(bytes.into()));
+        let of = ConstId(self.constants.len() as u32);
+        self.constants.push(ConstData { hash: name.clone(), name, dtype: DType::F32, shape: extents, bytes });
+        self.b.constant(of, TensorType { dtype: DType::F32, shape: shape(dims) })
     }
 
     fn emit(&mut self, op: Op, args: &[ValueId]) -> ValueId {
@@ -98,7 +108,7 @@ impl Graph {
         }
         let func = self.b.finish(&[result]);
         module.functions.insert(self.name, Function::Relax(func));
-        module
+        Module { constants: self.constants, ..module }
     }
 }
 
@@ -114,13 +124,34 @@ pub(crate) fn gemm(m: i64, n: i64, k: i64) -> Module {
 pub(crate) fn by_constant([m, n, k]: [i64; 3], weights: &[f32], function: bool) -> Module {
     let mut g = Graph::new("by_constant");
     let x = g.param(&[1, m, k]);
-    let w = g.b.constant(ConstId(0), TensorType { dtype: DType::F32, shape: shape(&[k, n]) });
+    let w = g.constant(&[k, n], weights);
     let y = g.emit(Op::MatMul, &[x, w]);
     let y = if function { g.element(ElementOp::Unary(UnaryOp::Tanh), &[y]) } else { y };
-    let bytes: Vec<u8> = weights.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let (shape, bytes) = (vec![k as u64, n as u64], ConstBytes::Inline(bytes.into()));
-    let constant = ConstData { hash: "w".into(), name: "w".into(), dtype: DType::F32, shape, bytes };
-    Module { constants: vec![constant], ..g.done(y) }
+    g.done(y)
+}
+
+/// The same with what it adds to, and a layer norm behind it.
+pub(crate) fn normed([m, n, k]: [i64; 3], weights: &[f32]) -> Module {
+    let mut g = Graph::new("normed");
+    let (x, before) = (g.param(&[1, m, k]), g.param(&[1, m, n]));
+    let w = g.constant(&[k, n], weights);
+    let y = g.emit(Op::MatMul, &[x, w]);
+    let sum = g.add(before, y);
+    let y = g.norm(sum, n);
+    g.done(y)
+}
+
+/// A convolution of single pixels of two images by constants, which is added to something.
+pub(crate) fn pointwise([lines, pixels]: [i64; 2], [channels, out]: [i64; 2], weights: &[f32]) -> Module {
+    let mut g = Graph::new("pointwise");
+    let (x, before) = (g.param(&[2, lines, pixels, channels]), g.param(&[2, lines, pixels, out]));
+    let w = g.constant(&[out, channels, 1, 1], weights);
+    let window = Window { kernel: vec![1; 2], strides: vec![1; 2], pads: vec![0; 4], dilations: vec![1; 2] };
+    let layout = ConvLayout { data: DataLayout::ChannelsLast, ..ConvLayout::default() };
+    let y = g.emit(Op::Conv { window, group: 1, layout }, &[x, w]);
+    let y = g.add(y, before);
+    let y = g.act(Activation::Relu, y);
+    g.done(y)
 }
 
 /// 784 pixels, two hidden layers, ten classes.

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use tenfold_core::pass::PassContext;
-use tenfold_ir::DType;
 use tenfold_ir::relax::{ConvLayout, Op, Window};
+use tenfold_ir::tir::BufUse;
+use tenfold_ir::{DType, Module};
 
 use crate::case::{Case, Make, fixed};
 use crate::compiled::{compiled, host_target, lowered};
@@ -143,5 +144,50 @@ fn products_of_halves_lose_little() {
             println!("{}: {ours:.3e} of {one:.3e}", backend.name());
             assert!(ours < 3.0 * one, "{}: {ours:e} is lost, one accumulator loses {one:e}", backend.name());
         }
+    }
+}
+
+/// What a module gives for noise, by products of halves or by plain sums.
+fn results(module: &Module, halves: bool) -> Vec<f32> {
+    let mut context = PassContext::new(host_target());
+    context.verify = false;
+    context.set("ApplyDefaultSchedule.strassen", halves).expect("it is a setting");
+    let (low, workspace) = lowered(module, &context);
+    let backends = native::backends();
+    let backend = backends.iter().find(|backend| backend.name() == "llvm").expect("there is LLVM");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("halves").join(format!("{}-{halves}", module.entry));
+    let code = compiled(&low, workspace, &**backend, &context.target, &folder);
+    let mut memory = code.memory();
+    let out = code.args.iter().position(|(_, usage)| *usage == BufUse::Out).expect("a result");
+    for (n, operand) in memory[..out].iter_mut().enumerate() {
+        let values = noise(n as u64 + 3, operand.floats().len());
+        operand.floats().copy_from_slice(&values);
+    }
+    code.call(&mut memory);
+    memory[out].floats().to_vec()
+}
+
+/// Rows in lines and groups, terms in blocks, panels of which a tile has a part, what is added to each element, rows that
+/// are summed behind the product, several images: results differ by rounding alone.
+#[test]
+fn products_of_halves_are_where_plain_sums_are() {
+    let pointwise = |extent: [i64; 2], channels: [i64; 2]| {
+        graphs::pointwise(extent, channels, &noise(2, (channels[0] * channels[1]) as usize))
+    };
+    let cases = [
+        ("lines, in groups, whose sums of weights are kept", pointwise([56, 56], [128, 128])),
+        ("terms in blocks, rows that share cache sets", pointwise([14, 14], [1024, 256])),
+        ("whole lines in a tile", pointwise([30, 7], [192, 192])),
+        ("an odd number of lines", pointwise([3, 196], [256, 256])),
+        ("rows that are summed", graphs::normed([130, 384, 768], &noise(2, 384 * 768))),
+    ];
+    for (what, module) in cases {
+        let (halves, plain) = (results(&module, true), results(&module, false));
+        let mean = |squares: f64| (squares / plain.len() as f64).sqrt();
+        let apart = halves.iter().zip(&plain).map(|(x, y)| f64::from(x - y).powi(2)).sum::<f64>();
+        let (apart, size) = (mean(apart), mean(plain.iter().map(|y| f64::from(*y).powi(2)).sum()));
+        println!("{what}: {apart:.3e} of {size:.3e}");
+        assert!(apart > 0.0, "{what}: no product of halves");
+        assert!(apart < 1e-6 * size, "{what}: {apart:e} apart, of {size:e}");
     }
 }

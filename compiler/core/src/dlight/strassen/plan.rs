@@ -116,7 +116,7 @@ impl Plan {
     /// Whether an eighth of the products takes clearly longer than sums and what they move.
     fn pays(&self, machine: &Machine) -> bool {
         /// Of the time that is saved, one part in so many may go for sums.
-        const OF: i64 = 3;
+        const OF: i64 = 2;
         let [lines, rows] = self.half;
         let (rows, terms, columns) = (lines * rows, self.terms * self.blocks, self.columns);
         let saved = rows * terms * columns / self.lanes / machine.fmas;

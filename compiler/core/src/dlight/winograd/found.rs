@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::DType;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{BufId, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer, substitution};
+use tenfold_ir::tir::{BufId, Expr, ExprId, IterKind, LoopKind, PrimFunc, Stmt, VarId, Viewer, substitution};
 
 use crate::dlight::kernel::{Contraction, Operand, contraction, epilogue};
 use crate::dlight::walk::{step, straight};
@@ -15,7 +15,7 @@ use crate::fuse::stage::{Iter, Stage, Staged};
 pub(super) const TAPS: i64 = 3;
 
 /// An iterator and its extent.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::dlight) struct Axis {
     pub var: VarId,
     pub extent: i64,
@@ -53,7 +53,7 @@ pub(super) struct Convolution {
 pub(in crate::dlight) struct Ends {
     /// What is added to the sum.
     pub start: ExprId,
-    /// What sums are stored into where nothing follows them: loads of it stand for the sum.
+    /// What sums are stored into where nothing follows them element by element: loads of it stand for the sum.
     pub sum: BufId,
     /// Where results are written, at which index, and what, made of the sum.
     pub out: (BufId, Vec<ExprId>, ExprId),
@@ -68,7 +68,7 @@ impl Ends {
         let (out, end) = followed(staged, found, sum)?;
         let func = staged.b.func();
         let vectors = [start, out.2].into_iter().all(|id| straight(func, id, along));
-        let around = around(staged, found, end)?;
+        let around = around(staged, found, end, out.0)?;
         let neighbours = side_by_side(staged, &out, along);
         (vectors && neighbours).then_some(Ends { start, sum: found.acc, out, around })
     }
@@ -155,11 +155,11 @@ type Written = (BufId, Vec<ExprId>, ExprId);
 
 /// Where results are written at last, and behind which stage: that of the sum, or one that follows it.
 fn followed(staged: &mut Staged, found: &Contraction, sum: ExprId) -> Option<(Written, usize)> {
-    if staged.b.func().buffers[found.acc.0 as usize].scope == Scope::Param {
+    let next = epilogue(staged, found).filter(|(n, _)| *n == found.stage + 1);
+    let Some((n, links)) = next else {
         let Stmt::Store { buf, index, .. } = &staged.stages[found.stage].body else { return None };
         return Some(((*buf, index.clone(), sum), found.stage));
-    }
-    let (n, links) = epilogue(staged, found).filter(|(n, _)| *n == found.stage + 1)?;
+    };
     let Stmt::Store { buf, index, value, .. } = staged.stages[n].body.clone() else { return None };
     let b = &mut staged.b;
     let to: BTreeMap<VarId, ExprId> = links.into_iter().map(|(own, theirs)| (theirs, b.read(own))).collect();
@@ -169,13 +169,13 @@ fn followed(staged: &mut Staged, found: &Contraction, sum: ExprId) -> Option<(Wr
     Some(((buf, index, value), n))
 }
 
-/// The stages before and after, if none of them has to do with the sum, and each of those before makes one element at a
-/// time.
-fn around(staged: &Staged, found: &Contraction, end: usize) -> Option<[Vec<Stage>; 2]> {
+/// The stages before and after, if each of those before makes one element at a time, and none has to do with the sum but
+/// by what results are written into.
+fn around(staged: &Staged, found: &Contraction, end: usize, out: BufId) -> Option<[Vec<Stage>; 2]> {
     let func = staged.b.func();
     let (before, after) = (&staged.stages[..found.stage], &staged.stages[end + 1..]);
     let other = |s: &Stage| accesses(func, s).iter().all(|a| a.buf != found.acc);
-    let fit = before.iter().all(is_plain) && before.iter().chain(after).all(other);
+    let fit = before.iter().all(is_plain) && before.iter().all(other) && (out == found.acc || after.iter().all(other));
     fit.then(|| [before.to_vec(), after.to_vec()])
 }
 

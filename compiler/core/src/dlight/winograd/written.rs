@@ -115,7 +115,7 @@ pub(in crate::dlight) fn within(
 ) -> PrimFunc {
     let Staged { mut b, mut allocs, .. } = staged;
     let [before, after] = &ends.around;
-    allocs.retain(|buf| *buf != ends.sum);
+    allocs.retain(|buf| *buf != ends.sum || *buf == ends.out.0);
     if !after.iter().all(is_plain) {
         let (body, ()) = b.scope(results);
         let products = Stage { name: "products".into(), iters: Vec::new(), init: None, body, loc: None };
