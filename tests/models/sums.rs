@@ -52,6 +52,20 @@ fn sums_in_blocks_of_one_length_of_two_and_of_any() {
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
+/// Panels that are whole, and elements that are left; sums in blocks, whose terms are written out and are left over; what
+/// follows on elements and on rows.
+#[test]
+fn the_first_tile_of_rows_copies_panels() {
+    let mut make = Make::new("copied");
+    let (a, b) = (make.input(DType::F32, &fixed(&[520, 203])), make.input(DType::F32, &fixed(&[203, 37])));
+    let y = make.emit(Op::MatMul, &[a, b]);
+    let two = make.lit(DType::F32, 2.0);
+    let y = make.element(tenfold_ir::op::ElementOp::Binary(tenfold_ir::op::BinaryOp::Max), &[y, two]);
+    let y = make.emit(Op::Softmax { axis: 1, log: false }, &[y]);
+    let errors = native::run(vec![make.done(&[y])], "copied");
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+}
+
 const ROWS: usize = 7;
 const COLUMNS: usize = 48;
 const TERMS: usize = 4608;

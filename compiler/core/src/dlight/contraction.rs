@@ -10,6 +10,7 @@ mod blocks;
 mod choice;
 mod group;
 mod pack;
+mod packing_tile;
 mod panels;
 mod parts;
 mod start;
@@ -19,44 +20,68 @@ use std::collections::BTreeSet;
 
 use tenfold_ir::Module;
 use tenfold_ir::relax::Part;
-use tenfold_ir::tir::{BufId, PrimFunc};
+use tenfold_ir::tir::{BufId, IterKind, Phase, PrimFunc, verify_bounds};
 
 use super::kernel::{Contraction, contraction};
 use super::machine::Machine;
-use super::{Chosen, Taken};
+use super::{Chosen, Taken, fallback};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::Staged;
 use crate::tune::Asked;
+use choice::Choice;
 pub(in crate::dlight) use group::is_instructions;
 
 /// The kernel in tiles; nothing where it has no contraction, or one that has no vectors.
 pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
-    let (staged, parts, chosen) = tiles(Staged::of(func)?, machine, asked)?;
+    let staged = Staged::of(func)?;
+    let (found, choice) = chosen(&staged, machine, asked)?;
+    let behind = |staged| fallback::of_stages(module, staged, machine, asked).0;
+    if let Some(func) = packing_tile::written(staged.clone(), &found, &choice, behind) {
+        let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&func) };
+        let mut chosen = choice.said(&staged, &found, machine);
+        chosen.insert(0, ("tile", format!("{} x {}", choice.tile.rows, choice.tile.width())));
+        chosen.push(("copied", "by the first tile of rows, while it multiplies".into()));
+        let reduce = staged.stages[found.stage].iters.iter().filter(|i| i.kind == IterKind::Reduce);
+        let terms = reduce.filter_map(|i| choice::extent(&staged, &staged.stages[found.stage], i.var)).product::<i64>();
+        chosen.extend((terms > choice.terms).then(|| choice.in_blocks()));
+        return verify_bounds(&func).is_empty().then_some(Taken { func, chosen });
+    }
+    let (staged, parts, chosen) = tiles(staged, &found, &choice, machine)?;
     // A refusal leaves the kernel to the next rule.
     let scheduled = steps::run(module, staged.join(), &parts).ok()?;
     Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen })
 }
 
-/// The stages cut into parts, what these are, and why.
-fn tiles(mut staged: Staged, machine: &Machine, asked: &Asked) -> Option<(Staged, Vec<parts::RowPart>, Chosen)> {
-    let found = contraction(&staged)?;
+/// The contraction of a kernel, and what is chosen for it.
+fn chosen(staged: &Staged, machine: &Machine, asked: &Asked) -> Option<(Contraction, Choice)> {
+    let found = contraction(staged)?;
+    let stage = &staged.stages[found.stage];
     // What has no elements has no tiles.
-    let iters = &staged.stages[found.stage].iters;
-    if iters.iter().any(|i| choice::extent(&staged, &staged.stages[found.stage], i.var) == Some(0)) {
+    if stage.iters.iter().any(|i| choice::extent(staged, stage, i.var) == Some(0)) {
         return None;
     }
-    let choice = choice::choose(&staged, &found, machine, &BTreeSet::new(), asked)?;
-    let mut chosen = choice.said(&staged, &found, machine);
-    pack::pack(&mut staged, &found, &choice);
+    let choice = choice::choose(staged, &found, machine, &BTreeSet::new(), asked)?;
+    Some((found, choice))
+}
+
+/// The stages cut into parts, what these are, and why.
+fn tiles(
+    mut staged: Staged,
+    found: &Contraction,
+    choice: &Choice,
+    machine: &Machine,
+) -> Option<(Staged, Vec<parts::RowPart>, Chosen)> {
+    let mut chosen = choice.said(&staged, found, machine);
+    pack::pack(&mut staged, found, choice);
     let found = contraction(&staged)?;
-    blocks::halved(&mut staged, &found, &choice);
+    blocks::halved(&mut staged, &found, choice);
     let found = contraction(&staged)?;
-    let group = group::Group::of(&mut staged, &found, &choice)?;
-    let (staged, parts) = parts::cut(staged, &group, &choice)?;
+    let group = group::Group::of(&mut staged, &found, choice)?;
+    let (staged, parts) = parts::cut(staged, &group, choice)?;
     let rows = parts.iter().map(|part| part.rows).max().unwrap_or(1);
     chosen.insert(0, ("tile", format!("{rows} x {}", choice.tile.width())));
     if parts.iter().flat_map(|part| &part.tiles).flat_map(|tile| &tile.sums).any(|sum| sum.blocks.is_some()) {
-        chosen.push(("sums", format!("in blocks of at most {} terms", choice.terms)));
+        chosen.push(choice.in_blocks());
     }
     Some((staged, parts, chosen))
 }
@@ -86,6 +111,7 @@ pub(super) fn prepacked(
     let buf = found.operands[n].buf;
     panels::read(&mut staged, &found, n, &parts);
     let packed = staged.clone().join();
-    tiles(staged, machine, &Asked::nobody())?;
+    let (found, choice) = self::chosen(&staged, machine, &Asked::nobody())?;
+    tiles(staged, &found, &choice, machine)?;
     Some((packed, buf, parts))
 }

@@ -86,6 +86,13 @@ pub(super) fn balanced(extent: i64, most: i64) -> Vec<Span> {
     all.into_iter().filter(|s| s.extent > 0).collect()
 }
 
+/// Rows of a tile that comes first: what has one tile of its height, if there is such, so that the others are alike.
+pub(super) fn alone(extent: i64, most: i64) -> i64 {
+    let spans = balanced(extent, most);
+    let single = spans.iter().find(|span| span.extent == span.tile);
+    single.or(spans.first()).map_or(extent, |span| span.tile)
+}
+
 /// Columns in whole tiles, then whole vectors, then what is left of a vector.
 pub(super) fn columns(extent: i64, tile: &Tile) -> Vec<Tile> {
     let whole = extent / tile.width();

@@ -31,7 +31,7 @@ use crate::tune::Asked;
 pub(in crate::dlight) use found::{Axis, Ends, axes_of_kind, operands};
 pub(in crate::dlight) use operands::over;
 use plan::Plan;
-pub(in crate::dlight) use products::in_spans;
+pub(in crate::dlight) use products::{after, in_spans};
 pub(in crate::dlight) use written::within;
 
 /// The kernel by transforms; nothing where it is no such convolution, or they cost more than they save.

@@ -26,12 +26,22 @@ pub(super) struct Tile<'a> {
 }
 
 /// What is asked for while a product is made.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Asked {
     /// Weights that the next pair has in a quarter.
     weights: Option<Quarter>,
     /// A quarter of the results, which this product completes.
     results: Option<Quarter>,
+}
+
+impl Asked {
+    fn weights(quarter: Quarter) -> Asked {
+        Asked { weights: Some(quarter), results: None }
+    }
+
+    fn results(quarter: Quarter) -> Asked {
+        Asked { weights: None, results: Some(quarter) }
+    }
 }
 
 /// A tile with its accumulators.
@@ -53,30 +63,24 @@ impl Tile<'_> {
         let [acc, p1, p5, u4] = ["acc", "p1", "p5", "u4"].map(&mut local);
         let sums = Sums { kernel, tile: self, grid, acc };
         sums.cleared(b);
-        let (weights, results) =
-            (|q| Asked { weights: Some(q), ..Asked::default() }, |q| Asked { results: Some(q), ..Asked::default() });
-        sums.product(b, (Sum(0), Sum(0)), BinaryOp::Add, weights([0, 0]));
+        sums.product(b, (Sum(0), Sum(0)), BinaryOp::Add, Asked::weights([0, 0]));
         copied(b, grid, acc, p5);
         sums.cleared(b);
-        sums.product(b, (Quarter([0, 0]), Quarter([0, 0])), BinaryOp::Add, weights([0, 1]));
+        sums.product(b, (Quarter([0, 0]), Quarter([0, 0])), BinaryOp::Add, Asked::weights([0, 1]));
         copied(b, grid, acc, p1);
-        sums.product(
-            b,
-            (Quarter([0, 1]), Quarter([1, 0])),
-            BinaryOp::Add,
-            Asked { weights: Some([1, 0]), results: Some([0, 0]) },
-        );
+        let both = Asked { results: Some([0, 0]), ..Asked::weights([1, 0]) };
+        sums.product(b, (Quarter([0, 1]), Quarter([1, 0])), BinaryOp::Add, both);
         sums.results(b, [0, 0], acc);
         copied(b, grid, p1, acc);
-        sums.product(b, (Sum(1), Sum(1)), BinaryOp::Add, weights([1, 1]));
+        sums.product(b, (Sum(1), Sum(1)), BinaryOp::Add, Asked::weights([1, 1]));
         added(b, grid, (acc, p5), u4);
-        sums.product(b, (Sum(2), Sum(2)), BinaryOp::Add, results([1, 1]));
+        sums.product(b, (Sum(2), Sum(2)), BinaryOp::Add, Asked::results([1, 1]));
         added(b, grid, (acc, p5), p1);
         sums.results(b, [1, 1], p1);
-        sums.product(b, (Quarter([1, 1]), Sum(3)), BinaryOp::Sub, results([1, 0]));
+        sums.product(b, (Quarter([1, 1]), Sum(3)), BinaryOp::Sub, Asked::results([1, 0]));
         sums.results(b, [1, 0], acc);
         copied(b, grid, u4, acc);
-        sums.product(b, (Sum(3), Quarter([1, 1])), BinaryOp::Add, results([0, 1]));
+        sums.product(b, (Sum(3), Quarter([1, 1])), BinaryOp::Add, Asked::results([0, 1]));
         sums.results(b, [0, 1], acc);
     }
 

@@ -9,8 +9,8 @@ use super::plan::{Plan, SUMS};
 use super::sums;
 use super::tile::Tile;
 use crate::dlight::emit::{Places, at, each, load, plus, times};
-use crate::dlight::tiles::balanced;
-use crate::dlight::winograd::{in_spans, over};
+use crate::dlight::tiles::alone;
+use crate::dlight::winograd::{after, in_spans, over};
 
 /// A quarter of a matrix: which half of its rows and which of its columns.
 pub(super) type Quarter = [i64; 2];
@@ -236,26 +236,4 @@ impl Place {
     pub(super) fn index(self) -> Vec<ExprId> {
         vec![self.down, self.line, self.row, self.column]
     }
-}
-
-/// Lines or rows of the first tile: what has one tile of its height, if there is such, so that the others are alike.
-fn alone(extent: i64, most: i64) -> i64 {
-    let spans = balanced(extent, most);
-    let single = spans.iter().find(|span| span.extent == span.tile);
-    single.or(spans.first()).map_or(extent, |span| span.tile)
-}
-
-/// An axis from a place to its end in equal parts; `f` is given where one begins, and how much it is.
-fn after(
-    b: &mut Builder,
-    name: &str,
-    (begin, end): (i64, i64),
-    most: i64,
-    f: &mut dyn FnMut(&mut Builder, ExprId, i64),
-) {
-    in_spans(b, name, end - begin, most, &mut |b, offset, extent| {
-        let begin = b.index(begin);
-        let first = plus(b, begin, offset);
-        f(b, first, extent);
-    });
 }

@@ -60,6 +60,21 @@ pub(in crate::dlight) fn in_spans(
     }
 }
 
+/// An axis from a place to its end in equal parts; `f` is given where one begins, and how much it is.
+pub(in crate::dlight) fn after(
+    b: &mut Builder,
+    name: &str,
+    (begin, end): (i64, i64),
+    most: i64,
+    f: &mut dyn FnMut(&mut Builder, ExprId, i64),
+) {
+    in_spans(b, name, end - begin, most, &mut |b, offset, extent| {
+        let begin = b.index(begin);
+        let first = plus(b, begin, offset);
+        f(b, first, extent);
+    });
+}
+
 fn tile(b: &mut Builder, kernel: &Kernel<'_>, tile: &Tile<'_>) {
     let [lines, rows] = tile.extent;
     let shape = [PRODUCTS, lines * rows, tile.strip.width()].map(IntExpr::from).to_vec();

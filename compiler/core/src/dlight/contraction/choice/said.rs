@@ -29,6 +29,11 @@ impl Choice {
         all
     }
 
+    /// Of a sum that is longer than one accumulator takes.
+    pub(in crate::dlight) fn in_blocks(&self) -> (&'static str, String) {
+        ("sums", format!("in blocks of at most {} terms", self.terms))
+    }
+
     fn rows(&self, staged: &Staged, found: &Contraction, machine: &Machine) -> String {
         let Some(row) = self.row else { return "1: no iterator gives rows".into() };
         let own = along_all(found, self.column, &beside_constants(staged, found, machine));

@@ -1,0 +1,245 @@
+//! Products of matrices one of which is copied into panels: the first tile of rows copies a panel while it multiplies.
+//!
+//! A copy before everything else waits for memory, which is all that it does. The first tile reads what it copies, so that
+//! it comes while products are made; the other tiles find the panels.
+
+use tenfold_ir::Scalar;
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt};
+
+use super::choice::{Choice, Packing};
+use super::{Contraction, Staged};
+use crate::dlight::emit::{Grid, Places, Strip, at, each, load, plus, strips, times};
+use crate::dlight::tiles::alone;
+use crate::dlight::winograd::{Axis, Ends, after, axes_of_kind, in_spans, within};
+
+/// Terms ahead of which what is copied is asked for: some hundred cycles.
+const AHEAD: i64 = 16;
+
+/// Tiles of rows from which on the first one is one of many.
+const TILES: i64 = 4;
+
+/// A product of two matrices.
+struct Product {
+    ends: Ends,
+    row: Axis,
+    column: Axis,
+    term: Axis,
+    /// An element of what gives the rows, and of what is copied.
+    factors: [ExprId; 2],
+    /// Of its accumulators.
+    acc: BufId,
+}
+
+/// What all tiles know.
+struct Kernel<'a> {
+    product: &'a Product,
+    choice: &'a Choice,
+}
+
+/// Panels of one width, with what they are copied into: panel, term, column.
+struct Panels {
+    strip: Strip,
+    packed: BufId,
+}
+
+/// A tile: its panels and which of them, its first row and how many.
+struct Tile<'a> {
+    panels: &'a Panels,
+    panel: ExprId,
+    first: ExprId,
+    rows: i64,
+    /// Whether it copies.
+    copies: bool,
+}
+
+/// The kernel, if it is such a product; `behind` makes one of what follows on rows.
+pub(super) fn written(
+    mut staged: Staged,
+    found: &Contraction,
+    choice: &Choice,
+    behind: impl FnOnce(Staged) -> PrimFunc,
+) -> Option<PrimFunc> {
+    let product = product(&mut staged, found, choice)?;
+    Some(within(staged, &product.ends, behind, |b| Kernel { product: &product, choice }.written(b)))
+}
+
+/// The product that a contraction is, if nothing else is with it than what works element by element.
+fn product(staged: &mut Staged, found: &Contraction, choice: &Choice) -> Option<Product> {
+    let stage = staged.stages[found.stage].clone();
+    let func = staged.b.func();
+    let Some((n, Packing::CopiedPanels)) = choice.packed else { return None };
+    let plain = choice.line().is_none() && choice.padded.is_none() && !choice.matrix && !choice.small;
+    let [x, y] = <&[_; 2]>::try_from(&found.operands[..]).ok()?;
+    let (rows, panels) = if n == 0 { (y, x) } else { (x, y) };
+    let (spatial, terms) =
+        (axes_of_kind(func, &stage, IterKind::Spatial)?, axes_of_kind(func, &stage, IterKind::Reduce)?);
+    let ([term], row) = (<[Axis; 1]>::try_from(terms).ok()?, choice.row?);
+    let axis = |var| spatial.iter().find(|a| a.var == var).copied();
+    let (row, column) = (axis(row)?, axis(choice.column)?);
+    let alone = spatial.len() == 2 && panels.ignores(row.var) && rows.ignores(column.var);
+    let many = row.extent >= TILES * choice.tile.rows;
+    if func.strict || found.dot.is_some() || !plain || !alone || !many {
+        return None;
+    }
+    let factors = [rows.load, panels.load];
+    let ends = Ends::of(staged, found, column.var)?;
+    Some(Product { ends, row, column, term, factors, acc: found.acc })
+}
+
+impl Kernel<'_> {
+    /// First tiles, which copy, then blocks of panels for one tile of rows after the other.
+    fn written(&self, b: &mut Builder) {
+        let (tile, product) = (self.choice.tile, self.product);
+        let (dtype, rows) = (b.buf(product.acc).dtype, product.row.extent);
+        let mut all = Vec::new();
+        for strip in strips(&product.column.extent.into(), tile.vectors, tile.lanes) {
+            let shape = vec![strip.turns.clone(), product.term.extent.into(), strip.width().into()];
+            let packed = b.alloc("packed", dtype, shape, Scope::Global);
+            all.push(Panels { strip, packed });
+        }
+        let first = alone(rows, tile.rows);
+        for panels in &all {
+            each(b, "panel", &panels.strip.turns, LoopKind::Serial, &mut |b, panel| {
+                let begin = b.index(0);
+                self.tile(b, &Tile { panels, panel, first: begin, rows: first, copies: true });
+            });
+        }
+        for panels in &all {
+            let count = panels.strip.turns.as_const().unwrap_or(1);
+            let block = if self.choice.columns_outside { self.choice.block.max(1) } else { count };
+            in_spans(b, "block", count, block, &mut |b, block, count| {
+                after(b, "rows", (first, rows), tile.rows, &mut |b, first, rows| {
+                    each(b, "panel", &count.into(), LoopKind::Serial, &mut |b, own| {
+                        let panel = plus(b, block, own);
+                        self.tile(b, &Tile { panels, panel, first, rows, copies: false });
+                    });
+                });
+            });
+        }
+    }
+
+    /// A tile of results: blocks of its sum one after another in registers, added up beside them.
+    fn tile(&self, b: &mut Builder, tile: &Tile<'_>) {
+        let grid = Grid { rows: tile.rows, vectors: tile.panels.strip.vectors, lanes: tile.panels.strip.lanes };
+        let dtype = b.buf(self.product.acc).dtype;
+        let (terms, unrolled) = (self.product.term.extent, self.choice.unroll.max(1));
+        let blocks = (terms + self.choice.terms - 1) / self.choice.terms.max(1);
+        let most = (terms + blocks - 1) / blocks;
+        let block = if blocks == 1 { terms } else { (most + unrolled - 1) / unrolled * unrolled };
+        let zero = b.scalar(Scalar::zero(dtype));
+        let sums = (blocks > 1).then(|| {
+            let sums = b.alloc("sums", dtype, grid.shape(), Scope::Local);
+            grid.each(b, &mut |b, i, j| b.store(sums, vec![i, j], zero));
+            sums
+        });
+        let sum_of = |b: &mut Builder, begin: ExprId, terms: i64| {
+            let acc = b.alloc("acc", dtype, grid.shape(), Scope::Local);
+            grid.each(b, &mut |b, i, j| b.store(acc, vec![i, j], zero));
+            self.terms(b, tile, (acc, grid), begin, terms);
+            match sums {
+                None => self.finished(b, tile, (acc, grid)),
+                Some(sums) => grid.each(b, &mut |b, i, j| {
+                    let (before, own) = (load(b, sums, &[i, j]), load(b, acc, &[i, j]));
+                    let sum = b.add(before, own);
+                    b.store(sums, vec![i, j], sum);
+                }),
+            }
+        };
+        let whole = terms / block;
+        each(b, "block", &whole.into(), LoopKind::Serial, &mut |b, n| {
+            let begin = times(b, n, block);
+            sum_of(b, begin, block);
+        });
+        if terms > whole * block {
+            let begin = b.index(whole * block);
+            sum_of(b, begin, terms - whole * block);
+        }
+        if let Some(sums) = sums {
+            self.finished(b, tile, (sums, grid));
+        }
+    }
+
+    /// Adds some terms to the accumulators, and copies what they are made of if the tile does.
+    fn terms(&self, b: &mut Builder, tile: &Tile<'_>, (acc, grid): (BufId, Grid), begin: ExprId, terms: i64) {
+        let unrolled = self.choice.unroll.max(1);
+        let whole = terms / unrolled;
+        for (first, turns, unrolled) in [(0, whole, unrolled), (whole * unrolled, terms - whole * unrolled, 1)] {
+            each(b, "k", &turns.into(), LoopKind::Reduction, &mut |b, k| {
+                each(b, "u", &unrolled.into(), LoopKind::Unrolled, &mut |b, u| {
+                    let (first, before) = (b.index(first), times(b, k, unrolled));
+                    let own = plus(b, before, u);
+                    let own = plus(b, first, own);
+                    let term = plus(b, begin, own);
+                    self.term(b, tile, (acc, grid), term);
+                });
+            });
+        }
+    }
+
+    fn term(&self, b: &mut Builder, tile: &Tile<'_>, (acc, grid): (BufId, Grid), term: ExprId) {
+        let [rows, panels] = self.product.factors;
+        let packed = tile.panels.packed;
+        if tile.copies {
+            self.ask(b, tile, term);
+            Grid { rows: 1, ..grid }.each(b, &mut |b, _, j| {
+                let places = self.places(b, tile, None, j);
+                let value = at(b, panels, &with(&places, self.product.term, term), None);
+                b.store(packed, vec![tile.panel, term, j], value);
+            });
+        }
+        grid.each(b, &mut |b, i, j| {
+            let places = self.places(b, tile, Some(i), j);
+            let x = at(b, rows, &with(&places, self.product.term, term), None);
+            let y = load(b, packed, &[tile.panel, term, j]);
+            let (old, product) = (load(b, acc, &[i, j]), b.mul(x, y));
+            let sum = b.add(old, product);
+            b.store(acc, vec![i, j], sum);
+        });
+    }
+
+    /// Asks for what is copied some terms later, and for where it goes.
+    fn ask(&self, b: &mut Builder, tile: &Tile<'_>, term: ExprId) {
+        let strip = &tile.panels.strip;
+        let ahead = b.index(AHEAD);
+        let later = plus(b, term, ahead);
+        for v in 0..strip.vectors {
+            let first = b.index(v * strip.lanes);
+            let places = self.places(b, tile, None, first);
+            let from = at(b, self.product.factors[1], &with(&places, self.product.term, later), None);
+            let Expr::Load { buf, index, .. } = b.func().exprs.get(from).clone() else { return };
+            b.push(Stmt::Prefetch { buf, index });
+            b.push(Stmt::Prefetch { buf: tile.panels.packed, index: vec![tile.panel, later, first] });
+        }
+    }
+
+    /// Writes results, made of their sums.
+    fn finished(&self, b: &mut Builder, tile: &Tile<'_>, (sums, grid): (BufId, Grid)) {
+        let ends = &self.product.ends;
+        grid.each(b, &mut |b, i, j| {
+            let places = self.places(b, tile, Some(i), j);
+            let (sum, start) = (load(b, sums, &[i, j]), at(b, ends.start, &places, None));
+            let sum = b.add(sum, start);
+            let (out, index, value) = &ends.out;
+            let value = at(b, *value, &places, Some((ends.sum, sum)));
+            let index = index.iter().map(|i| at(b, *i, &places, None)).collect();
+            b.store(*out, index, value);
+        });
+    }
+
+    /// What stands for the row and the column of an element of a tile.
+    fn places(&self, b: &mut Builder, tile: &Tile<'_>, row: Option<ExprId>, column: ExprId) -> Places {
+        let strip = &tile.panels.strip;
+        let (begin, offset) = (b.int_expr(&strip.begin), times(b, tile.panel, strip.width()));
+        let first = plus(b, begin, offset);
+        let mut places = Places::from([(self.product.column.var, plus(b, first, column))]);
+        if let Some(row) = row {
+            places.insert(self.product.row.var, plus(b, tile.first, row));
+        }
+        places
+    }
+}
+
+/// Places with that of a term.
+fn with(places: &Places, axis: Axis, term: ExprId) -> Places {
+    places.iter().map(|(var, at)| (*var, *at)).chain([(axis.var, term)]).collect()
+}
