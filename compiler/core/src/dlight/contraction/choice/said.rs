@@ -84,7 +84,7 @@ impl Packing {
             Packing::Iterators => "is laid out anew before: it has no neighbours along the columns".into(),
             Packing::Phases(step) => format!("is laid out anew before, every {step}th element beside the next"),
             Packing::Panels => "lies in panels since the program was built".into(),
-            Packing::CopiedPanels => "is copied into panels before: what a tile reads of it lies far apart".into(),
+            Packing::CopiedPanels => "is copied into panels: what a tile reads of it lies far apart".into(),
         }
     }
 }
