@@ -1,6 +1,9 @@
 //! How large the tiles of the products are, and whether sums of halves pay.
 
+use tenfold_ir::tir::{Builder, ExprId};
+
 use super::found::Product;
+use crate::dlight::emit::{plus, times};
 use crate::dlight::machine::Machine;
 use crate::dlight::tiles::{most_rows, rows_in_cache};
 
@@ -101,6 +104,14 @@ impl Plan {
     /// What is made of the data.
     pub(super) fn of_data(&self) -> i64 {
         SUMS + if self.copied { QUARTERS.len() as i64 } else { 0 }
+    }
+
+    /// A term of a half of a block.
+    pub(super) fn term(&self, b: &mut Builder, half: i64, block: ExprId, term: ExprId) -> ExprId {
+        let terms = self.terms;
+        let (before, half) = (times(b, block, 2 * terms), b.index(half * terms));
+        let first = plus(b, before, half);
+        plus(b, first, term)
     }
 
     /// Pairs of panels.

@@ -1,10 +1,11 @@
 //! The sums of halves that are multiplied.
 
-use tenfold_ir::tir::{Builder, ExprId, LoopKind};
+use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind};
 
-use super::plan::{QUARTERS, SUMS};
+use super::found::Product;
+use super::plan::{Plan, QUARTERS, SUMS};
 use super::written::{Group, Kernel, Pair, Quarter};
-use crate::dlight::emit::{each, load, plus, times};
+use crate::dlight::emit::{Places, at, each, load, plus, times};
 
 /// A factor of a product.
 #[derive(Clone, Copy)]
@@ -43,36 +44,89 @@ pub(super) fn of_data(b: &mut Builder, kernel: &Kernel<'_>, group: Group<'_>) {
     });
 }
 
-/// All sums of a block of a pair's weights.
-pub(super) fn of_weights(b: &mut Builder, kernel: &Kernel<'_>, pair: Pair, block: ExprId) {
-    let plan = kernel.plan;
-    each(b, "k", &plan.terms.into(), LoopKind::Serial, &mut |b, term| {
-        in_vectors(b, (0, plan.vectors, plan.lanes), &mut |b, column| {
-            (0..SUMS).for_each(|n| of_weight(b, kernel, n, (block, term), pair, column));
-        });
-    });
+/// Sums of weights: of a share's pair of panels, or of each pair and block that are kept.
+#[derive(Clone, Copy)]
+pub(super) struct Weights<'a> {
+    pub found: &'a Product,
+    pub plan: &'a Plan,
+    /// Share or pair, block, which, term, column.
+    pub sums: BufId,
 }
 
-/// A sum of a pair's weights: T1 = B12 - B11, T2 = B22 - T1, T3 = B22 - B12, T4 = T2 - B21. Those before it are made.
-pub(super) fn of_weight(
-    b: &mut Builder,
-    kernel: &Kernel<'_>,
-    n: i64,
-    term: (ExprId, ExprId),
-    pair: Pair,
-    column: ExprId,
-) {
-    let weight = |b: &mut Builder, quarter: Quarter| kernel.weight_at(b, quarter, term, pair, column);
-    let sum = |b: &mut Builder, n: i64| weight_at(b, kernel, n, term, pair, column);
-    let (x, y) = match n {
-        0 => (weight(b, [0, 1]), weight(b, [0, 0])),
-        1 => (weight(b, [1, 1]), sum(b, 0)),
-        2 => (weight(b, [1, 1]), weight(b, [0, 1])),
-        _ => (sum(b, 1), weight(b, [1, 0])),
-    };
-    let sum = b.sub(x, y);
-    let index = place(b, kernel, n, term, pair, column);
-    b.store(kernel.weights, index, sum);
+impl Weights<'_> {
+    /// Makes all sums of a block of a pair.
+    pub(super) fn make(&self, b: &mut Builder, pair: Pair, block: ExprId) {
+        each(b, "k", &self.plan.terms.into(), LoopKind::Serial, &mut |b, term| {
+            in_vectors(b, (0, self.plan.vectors, self.plan.lanes), &mut |b, column| {
+                (0..SUMS).for_each(|n| self.make_one(b, n, (block, term), pair, column));
+            });
+        });
+    }
+
+    /// Makes one: T1 = B12 - B11, T2 = B22 - T1, T3 = B22 - B12, T4 = T2 - B21. Those before it are made.
+    pub(super) fn make_one(&self, b: &mut Builder, n: i64, term: (ExprId, ExprId), pair: Pair, column: ExprId) {
+        let weight = |b: &mut Builder, quarter: Quarter| self.quarter(b, quarter, term, pair, column);
+        let sum = |b: &mut Builder, n: i64| self.sum(b, n, term, pair, column);
+        let (x, y) = match n {
+            0 => (weight(b, [0, 1]), weight(b, [0, 0])),
+            1 => (weight(b, [1, 1]), sum(b, 0)),
+            2 => (weight(b, [1, 1]), weight(b, [0, 1])),
+            _ => (sum(b, 1), weight(b, [1, 0])),
+        };
+        let sum = b.sub(x, y);
+        let index = self.place(b, n, term, pair, column);
+        b.store(self.sums, index, sum);
+    }
+
+    /// What is multiplied, in a column of a pair.
+    pub(super) fn at(
+        &self,
+        b: &mut Builder,
+        factor: Factor,
+        term: (ExprId, ExprId),
+        pair: Pair,
+        column: ExprId,
+    ) -> ExprId {
+        match factor {
+            Factor::Quarter(quarter) => self.quarter(b, quarter, term, pair, column),
+            Factor::Sum(n) => self.sum(b, n, term, pair, column),
+        }
+    }
+
+    /// A sum that is stored.
+    fn sum(&self, b: &mut Builder, n: i64, term: (ExprId, ExprId), pair: Pair, column: ExprId) -> ExprId {
+        let index = self.place(b, n, term, pair, column);
+        load(b, self.sums, &index)
+    }
+
+    fn place(
+        &self,
+        b: &mut Builder,
+        n: i64,
+        (block, term): (ExprId, ExprId),
+        pair: Pair,
+        column: ExprId,
+    ) -> Vec<ExprId> {
+        let block = if self.plan.kept { block } else { b.index(0) };
+        vec![pair.slot, block, b.index(n), term, column]
+    }
+
+    /// A weight of a quarter of a block.
+    fn quarter(
+        &self,
+        b: &mut Builder,
+        [down, right]: Quarter,
+        (block, term): (ExprId, ExprId),
+        pair: Pair,
+        column: ExprId,
+    ) -> ExprId {
+        let half = b.index(right * self.plan.columns);
+        let first = plus(b, pair.column, half);
+        let column = plus(b, first, column);
+        let term = self.plan.term(b, down, block, term);
+        let places = Places::from([(self.found.term.var, term), (self.found.column.var, column)]);
+        at(b, self.found.weight, &places, None)
+    }
 }
 
 /// An element of what is multiplied of the data.
@@ -93,32 +147,6 @@ pub(super) fn data_at(
     };
     let ([line, row], n) = (row, b.index(n));
     load(b, kernel.data, &[block, n, line, row, term])
-}
-
-/// A sum of a pair's weights that is stored.
-pub(super) fn weight_at(
-    b: &mut Builder,
-    kernel: &Kernel<'_>,
-    n: i64,
-    term: (ExprId, ExprId),
-    pair: Pair,
-    column: ExprId,
-) -> ExprId {
-    let index = place(b, kernel, n, term, pair, column);
-    load(b, kernel.weights, &index)
-}
-
-/// Where a sum of weights is.
-fn place(
-    b: &mut Builder,
-    kernel: &Kernel<'_>,
-    n: i64,
-    (block, term): (ExprId, ExprId),
-    pair: Pair,
-    column: ExprId,
-) -> Vec<ExprId> {
-    let block = if kernel.plan.kept { block } else { b.index(0) };
-    vec![pair.slot, block, b.index(n), term, column]
 }
 
 /// Vectors side by side from a place on.

@@ -129,15 +129,12 @@ impl Sums<'_> {
         let term = (tile.block, term);
         if let (Factor::Sum(n), true) = (y, tile.sums) {
             let row = Grid { rows: 1, ..self.grid };
-            row.each(b, &mut |b, _, j| sums::of_weight(b, kernel, n, term, tile.pair, j));
+            row.each(b, &mut |b, _, j| kernel.weights.make_one(b, n, term, tile.pair, j));
         }
         self.grid.each(b, &mut |b, i, j| {
             let row = tile.row(b, i);
             let x = sums::data_at(b, kernel, (tile.group, x), row, term);
-            let y = match y {
-                Factor::Quarter(quarter) => kernel.weight_at(b, quarter, term, tile.pair, j),
-                Factor::Sum(n) => sums::weight_at(b, kernel, n, term, tile.pair, j),
-            };
+            let y = kernel.weights.at(b, y, term, tile.pair, j);
             let (old, product) = (load(b, self.acc, &[i, j]), b.mul(x, y));
             let sum = b.binary(op, old, product);
             b.store(self.acc, vec![i, j], sum);
@@ -156,7 +153,7 @@ impl Sums<'_> {
         let begin = b.binary(BinaryOp::DivEuclid, part, all);
         let (next, zero) = (b.index(plan.width()), b.index(0));
         let pair = Pair { column: plus(b, tile.pair.column, next), ..tile.pair };
-        let weight = self.kernel.weight_at(b, quarter, (tile.block, begin), pair, zero);
+        let weight = self.kernel.weights.at(b, Factor::Quarter(quarter), (tile.block, begin), pair, zero);
         let Expr::Load { buf, index, .. } = b.func().exprs.get(weight).clone() else { return };
         let Some((last, outer)) = index.split_last() else { return };
         let vectors = self.grid.rows * plan.terms * plan.vectors / rows;
@@ -173,7 +170,7 @@ impl Sums<'_> {
     fn ask_results(&self, b: &mut Builder, [down, right]: Quarter, (turn, turns): (ExprId, i64)) {
         let (kernel, tile) = (self.kernel, self.tile);
         let (found, ends) = (kernel.found, &kernel.found.ends);
-        let (before, turns, down) = (times(b, turn, self.grid.rows), b.index(turns), b.index(down));
+        let (before, turns) = (times(b, turn, self.grid.rows), b.index(turns));
         let i = b.binary(BinaryOp::DivEuclid, before, turns);
         let row = tile.row(b, i);
         let mut places = kernel.row(b, tile.group, down, row);
@@ -197,19 +194,21 @@ impl Sums<'_> {
     /// Gives a quarter of the results the sums of this block.
     fn results(&self, b: &mut Builder, [down, right]: Quarter, sums: BufId) {
         let (kernel, tile) = (self.kernel, self.tile);
-        let down = b.index(down);
         self.grid.each(b, &mut |b, i, j| {
             let [line, row] = tile.row(b, i);
-            let half = b.index(right * kernel.plan.columns);
-            let first = plus(b, tile.pair.column, half);
-            let place = Place { down, line, row, column: plus(b, first, j) };
             let sum = load(b, sums, &[i, j]);
             match kernel.sums {
-                None => kernel.finished(b, tile.group, place, sum),
+                None => {
+                    let place = Place { down, line, row, right, column: plus(b, tile.pair.column, j) };
+                    kernel.finished(b, tile.group, place, sum);
+                }
                 Some(all) => {
-                    let before = load(b, all, &place.index());
+                    let first = times(b, tile.pair.turn, kernel.plan.width());
+                    let (share, column) = (tile.pair.share, plus(b, first, j));
+                    let index = [share, b.index(down), line, row, b.index(right), column];
+                    let before = load(b, all, &index);
                     let sum = b.add(before, sum);
-                    b.store(all, place.index(), sum);
+                    b.store(all, index.to_vec(), sum);
                 }
             }
         });

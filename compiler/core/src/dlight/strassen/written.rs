@@ -6,7 +6,7 @@ use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, Scope};
 
 use super::found::Product;
 use super::plan::{Plan, SUMS};
-use super::sums;
+use super::sums::{self, Weights};
 use super::tile::Tile;
 use crate::dlight::emit::{Places, at, each, load, plus, times};
 use crate::dlight::tiles::alone;
@@ -21,9 +21,9 @@ pub(super) struct Kernel<'a> {
     pub plan: &'a Plan,
     /// Sums of a group's data, then quarters that are copied: block, which, line, row, term.
     pub data: BufId,
-    /// Sums of weights: of a share's pair of panels, or of each pair and block that are kept; which, term, column.
-    pub weights: BufId,
-    /// Sums of the blocks that are done, where there are several: which half of the rows, line, row, column.
+    pub weights: Weights<'a>,
+    /// Sums of the blocks that are done, where there are several: share, which half of the rows, line, row, which half of
+    /// the columns, column of the share.
     pub sums: Option<BufId>,
 }
 
@@ -42,41 +42,49 @@ pub(super) struct Pair {
     pub slot: ExprId,
     /// The first column of the one in the first half.
     pub column: ExprId,
+    /// Its share, and its number in it.
+    pub share: ExprId,
+    pub turn: ExprId,
 }
 
-/// A result: which half of the rows, the line and row of a group, and the column.
+/// A result: which half of the rows, the line and row of a group, which half of the columns, the column in it.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    pub down: ExprId,
+    pub down: i64,
     pub line: ExprId,
     pub row: ExprId,
+    pub right: i64,
     pub column: ExprId,
 }
 
-/// The kernel.
+/// The kernel. What a group alone uses is its own, so that groups may run on threads.
 pub(super) fn written(b: &mut Builder, found: &Product, plan: &Plan) {
     let [lines, rows] = plan.group;
-    let mut alloc = |name: &str, shape: &[i64]| {
+    let alloc = |b: &mut Builder, name: &str, shape: &[i64]| {
         let shape = shape.iter().map(|n| IntExpr::from(*n)).collect();
         b.alloc(name, found.dtype, shape, Scope::Global)
     };
-    let data = alloc("data", &[plan.blocks, plan.of_data(), lines, rows, plan.stride]);
-    let (slots, blocks) = if plan.kept { (plan.pairs(), plan.blocks) } else { (plan.shares, 1) };
-    let weights = alloc("weights", &[slots, blocks, SUMS, plan.terms, plan.width()]);
-    let sums = (plan.blocks > 1).then(|| alloc("sums", &[2, lines, rows, 2 * plan.columns]));
-    let kernel = Kernel { found, plan, data, weights, sums };
-    if plan.kept {
+    let of_weights =
+        |b: &mut Builder, slots, blocks| alloc(b, "weights", &[slots, blocks, SUMS, plan.terms, plan.width()]);
+    let kept = plan.kept.then(|| {
+        let weights = of_weights(b, plan.pairs(), plan.blocks);
+        let weights = Weights { found, plan, sums: weights };
         each(b, "pair", &plan.pairs().into(), LoopKind::Serial, &mut |b, pair| {
             each(b, "block", &plan.blocks.into(), LoopKind::Serial, &mut |b, block| {
                 let pair = Pair::kept(b, plan, pair);
-                sums::of_weights(b, &kernel, pair, block);
+                weights.make(b, pair, block);
             });
         });
-    }
+        weights
+    });
     over(b, &found.outer, &Places::new(), &mut |b, outer| {
         each(b, "group", &plan.groups().into(), LoopKind::Serial, &mut |b, group| {
+            let data = alloc(b, "data", &[plan.blocks, plan.of_data(), lines, rows, plan.stride]);
+            let weights = kept.unwrap_or_else(|| Weights { found, plan, sums: of_weights(b, plan.shares, 1) });
+            let of_sums = [plan.shares, 2, lines, rows, 2, plan.columns / plan.shares];
+            let sums = (plan.blocks > 1).then(|| alloc(b, "sums", &of_sums));
             let first = times(b, group, if found.line.is_some() { lines } else { rows });
-            kernel.group(b, Group { outer, first });
+            Kernel { found, plan, data, weights, sums }.group(b, Group { outer, first });
         });
     });
 }
@@ -84,7 +92,8 @@ pub(super) fn written(b: &mut Builder, found: &Product, plan: &Plan) {
 impl Pair {
     /// One among all, where those of all are kept.
     fn kept(b: &mut Builder, plan: &Plan, number: ExprId) -> Pair {
-        Pair { slot: number, column: times(b, number, plan.width()) }
+        let zero = b.index(0);
+        Pair { slot: number, column: times(b, number, plan.width()), share: zero, turn: number }
     }
 }
 
@@ -96,21 +105,21 @@ impl Kernel<'_> {
         each(b, "share", &plan.shares.into(), LoopKind::Serial, &mut |b, share| {
             if let Some(sums) = self.sums {
                 let zero = b.scalar(Scalar::zero(self.found.dtype));
-                self.each_result(b, share, &mut |b, place| b.store(sums, place.index(), zero));
+                self.each_result(b, share, &mut |b, own, _| b.store(sums, own, zero));
             }
             each(b, "block", &plan.blocks.into(), LoopKind::Serial, &mut |b, block| {
                 let of_share = plan.pairs() / plan.shares;
                 each(b, "pair", &of_share.into(), LoopKind::Serial, &mut |b, turn| {
                     let before = times(b, share, of_share);
                     let number = plus(b, before, turn);
-                    let pair = Pair::kept(b, plan, number);
+                    let pair = Pair { share, turn, ..Pair::kept(b, plan, number) };
                     let pair = if plan.kept { pair } else { Pair { slot: share, ..pair } };
                     self.pair(b, group, pair, block);
                 });
             });
             if let Some(sums) = self.sums {
-                self.each_result(b, share, &mut |b, place| {
-                    let sum = load(b, sums, &place.index());
+                self.each_result(b, share, &mut |b, own, place| {
+                    let sum = load(b, sums, &own);
                     self.finished(b, group, place, sum);
                 });
             }
@@ -139,34 +148,33 @@ impl Kernel<'_> {
         });
     }
 
-    /// Does something for each result of a share, in vectors of columns.
-    fn each_result(&self, b: &mut Builder, share: ExprId, f: &mut dyn FnMut(&mut Builder, Place)) {
+    /// Does something for each result of a share, in vectors of columns: it is given the place among sums of blocks, too.
+    fn each_result(&self, b: &mut Builder, share: ExprId, f: &mut dyn FnMut(&mut Builder, Vec<ExprId>, Place)) {
         let plan = self.plan;
         let ([lines, rows], of_share) = (plan.group, plan.columns / plan.shares);
-        let both = IntExpr::from(2);
-        each(b, "down", &both, LoopKind::Serial, &mut |b, down| {
+        // Quarters are written out: that shares write elements of their own is proven of places whose halves are numbers.
+        for [down, right] in [[0, 0], [0, 1], [1, 0], [1, 1]] {
             each(b, "line", &lines.into(), LoopKind::Serial, &mut |b, line| {
                 each(b, "row", &rows.into(), LoopKind::Serial, &mut |b, row| {
-                    each(b, "right", &both, LoopKind::Serial, &mut |b, right| {
-                        each(b, "v", &(of_share / plan.lanes).into(), LoopKind::Serial, &mut |b, v| {
-                            each(b, "l", &plan.lanes.into(), LoopKind::Vectorized, &mut |b, l| {
-                                let (half, share) = (times(b, right, plan.columns), times(b, share, of_share));
-                                let (begin, vector) = (plus(b, half, share), times(b, v, plan.lanes));
-                                let first = plus(b, begin, vector);
-                                let column = plus(b, first, l);
-                                f(b, Place { down, line, row, column });
-                            });
+                    each(b, "v", &(of_share / plan.lanes).into(), LoopKind::Serial, &mut |b, v| {
+                        each(b, "l", &plan.lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+                            let (begin, vector) = (times(b, share, of_share), times(b, v, plan.lanes));
+                            let own = plus(b, vector, l);
+                            let place = Place { down, line, row, right, column: plus(b, begin, own) };
+                            let index = vec![share, b.index(down), line, row, b.index(right), own];
+                            f(b, index, place);
                         });
                     });
                 });
             });
-        });
+        }
     }
 
     /// Writes a result, made of its sum.
     pub(super) fn finished(&self, b: &mut Builder, group: Group<'_>, place: Place, sum: ExprId) {
         let mut places = self.row(b, group, place.down, [place.line, place.row]);
-        places.insert(self.found.column.var, place.column);
+        let half = b.index(place.right * self.plan.columns);
+        places.insert(self.found.column.var, plus(b, half, place.column));
         let start = at(b, self.found.ends.start, &places, None);
         let sum = b.add(sum, start);
         let (out, index, value) = &self.found.ends.out;
@@ -176,11 +184,11 @@ impl Kernel<'_> {
     }
 
     /// What stands for the iterators of a row in one of the halves.
-    pub(super) fn row(&self, b: &mut Builder, group: Group<'_>, down: ExprId, [line, row]: [ExprId; 2]) -> Places {
+    pub(super) fn row(&self, b: &mut Builder, group: Group<'_>, down: i64, [line, row]: [ExprId; 2]) -> Places {
         let mut places = group.outer.clone();
         let [lines, rows] = self.plan.half;
         let in_half = |b: &mut Builder, own: ExprId, extent: i64| {
-            let (half, own) = (times(b, down, extent), plus(b, group.first, own));
+            let (half, own) = (b.index(down * extent), plus(b, group.first, own));
             plus(b, half, own)
         };
         match self.found.line {
@@ -199,41 +207,8 @@ impl Kernel<'_> {
         row: [ExprId; 2],
         (block, term): (ExprId, ExprId),
     ) -> ExprId {
-        let down = b.index(down);
         let mut places = self.row(b, group, down, row);
-        places.insert(self.found.term.var, self.term(b, right, block, term));
+        places.insert(self.found.term.var, self.plan.term(b, right, block, term));
         at(b, self.found.data, &places, None)
-    }
-
-    /// A weight of a quarter of a block, in a column of a pair.
-    pub(super) fn weight_at(
-        &self,
-        b: &mut Builder,
-        [down, right]: Quarter,
-        (block, term): (ExprId, ExprId),
-        pair: Pair,
-        column: ExprId,
-    ) -> ExprId {
-        let half = b.index(right * self.plan.columns);
-        let first = plus(b, pair.column, half);
-        let column = plus(b, first, column);
-        let term = self.term(b, down, block, term);
-        let places = Places::from([(self.found.term.var, term), (self.found.column.var, column)]);
-        at(b, self.found.weight, &places, None)
-    }
-
-    /// A term of a half of a block.
-    fn term(&self, b: &mut Builder, half: i64, block: ExprId, term: ExprId) -> ExprId {
-        let terms = self.plan.terms;
-        let (before, half) = (times(b, block, 2 * terms), b.index(half * terms));
-        let first = plus(b, before, half);
-        plus(b, first, term)
-    }
-}
-
-impl Place {
-    /// Its place among sums of blocks.
-    pub(super) fn index(self) -> Vec<ExprId> {
-        vec![self.down, self.line, self.row, self.column]
     }
 }
