@@ -119,6 +119,14 @@ impl Plan {
         self.columns / self.width()
     }
 
+    /// Parts of the groups, each of which has memory of its own and may run on a thread.
+    pub(super) fn parts(&self) -> i64 {
+        let fit = |n: &i64| self.groups() % n == 0;
+        // An even number, if that is not as good as none.
+        let even = (4..=SHARES).rev().find(|n| n % 2 == 0 && fit(n));
+        even.or_else(|| (1..=SHARES).rev().find(fit)).unwrap_or(1)
+    }
+
     /// How many groups.
     pub(super) fn groups(&self) -> i64 {
         self.half[0] / self.group[0] * (self.half[1] / self.group[1])

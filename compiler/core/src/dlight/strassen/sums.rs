@@ -35,7 +35,7 @@ pub(super) fn of_data(b: &mut Builder, kernel: &Kernel<'_>, group: Group<'_>) {
                         let copies: &[ExprId] = if plan.copied { &[a11, a12, a22] } else { &[] };
                         for (n, sum) in [s1, s2, s3, s4].iter().chain(copies).enumerate() {
                             let n = b.index(n as i64);
-                            b.store(kernel.data, vec![block, n, line, row, term], *sum);
+                            b.store(kernel.data, vec![group.part, block, n, line, row, term], *sum);
                         }
                     });
                 }
@@ -146,7 +146,7 @@ pub(super) fn data_at(
         },
     };
     let ([line, row], n) = (row, b.index(n));
-    load(b, kernel.data, &[block, n, line, row, term])
+    load(b, kernel.data, &[group.part, block, n, line, row, term])
 }
 
 /// Vectors side by side from a place on.

@@ -205,7 +205,7 @@ impl Sums<'_> {
                 Some(all) => {
                     let first = times(b, tile.pair.turn, kernel.plan.width());
                     let (share, column) = (tile.pair.share, plus(b, first, j));
-                    let index = [share, b.index(down), line, row, b.index(right), column];
+                    let index = [tile.group.part, share, b.index(down), line, row, b.index(right), column];
                     let before = load(b, all, &index);
                     let sum = b.add(before, sum);
                     b.store(all, index.to_vec(), sum);

@@ -19,11 +19,11 @@ pub(super) type Quarter = [i64; 2];
 pub(super) struct Kernel<'a> {
     pub found: &'a Product,
     pub plan: &'a Plan,
-    /// Sums of a group's data, then quarters that are copied: block, which, line, row, term.
+    /// Sums of a group's data, then quarters that are copied: part of the groups, block, which, line, row, term.
     pub data: BufId,
     pub weights: Weights<'a>,
-    /// Sums of the blocks that are done, where there are several: share, which half of the rows, line, row, which half of
-    /// the columns, column of the share.
+    /// Sums of the blocks that are done, where there are several: part of the groups, share, which half of the rows,
+    /// line, row, which half of the columns, column of the share.
     pub sums: Option<BufId>,
 }
 
@@ -31,6 +31,8 @@ pub(super) struct Kernel<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Group<'a> {
     pub outer: &'a Places,
+    /// Which part it is of.
+    pub part: ExprId,
     /// Its first line, or row where these lie in no lines.
     pub first: ExprId,
 }
@@ -57,34 +59,36 @@ pub(super) struct Place {
     pub column: ExprId,
 }
 
-/// The kernel. What a group alone uses is its own, so that groups may run on threads.
+/// The kernel.
 pub(super) fn written(b: &mut Builder, found: &Product, plan: &Plan) {
-    let [lines, rows] = plan.group;
-    let alloc = |b: &mut Builder, name: &str, shape: &[i64]| {
+    let ([lines, rows], parts) = (plan.group, plan.parts());
+    let mut alloc = |name: &str, shape: &[i64]| {
         let shape = shape.iter().map(|n| IntExpr::from(*n)).collect();
         b.alloc(name, found.dtype, shape, Scope::Global)
     };
-    let of_weights =
-        |b: &mut Builder, slots, blocks| alloc(b, "weights", &[slots, blocks, SUMS, plan.terms, plan.width()]);
-    let kept = plan.kept.then(|| {
-        let weights = of_weights(b, plan.pairs(), plan.blocks);
-        let weights = Weights { found, plan, sums: weights };
+    let data = alloc("data", &[parts, plan.blocks, plan.of_data(), lines, rows, plan.stride]);
+    let (slots, blocks) = if plan.kept { (plan.pairs(), plan.blocks) } else { (parts * plan.shares, 1) };
+    let weights = alloc("weights", &[slots, blocks, SUMS, plan.terms, plan.width()]);
+    let of_sums = [parts, plan.shares, 2, lines, rows, 2, plan.columns / plan.shares];
+    let sums = (plan.blocks > 1).then(|| alloc("sums", &of_sums));
+    let kernel = Kernel { found, plan, data, weights: Weights { found, plan, sums: weights }, sums };
+    if plan.kept {
         each(b, "pair", &plan.pairs().into(), LoopKind::Serial, &mut |b, pair| {
             each(b, "block", &plan.blocks.into(), LoopKind::Serial, &mut |b, block| {
                 let pair = Pair::kept(b, plan, pair);
-                weights.make(b, pair, block);
+                kernel.weights.make(b, pair, block);
             });
         });
-        weights
-    });
+    }
+    let of_part = plan.groups() / parts;
     over(b, &found.outer, &Places::new(), &mut |b, outer| {
-        each(b, "group", &plan.groups().into(), LoopKind::Serial, &mut |b, group| {
-            let data = alloc(b, "data", &[plan.blocks, plan.of_data(), lines, rows, plan.stride]);
-            let weights = kept.unwrap_or_else(|| Weights { found, plan, sums: of_weights(b, plan.shares, 1) });
-            let of_sums = [plan.shares, 2, lines, rows, 2, plan.columns / plan.shares];
-            let sums = (plan.blocks > 1).then(|| alloc(b, "sums", &of_sums));
-            let first = times(b, group, if found.line.is_some() { lines } else { rows });
-            Kernel { found, plan, data, weights, sums }.group(b, Group { outer, first });
+        each(b, "part", &parts.into(), LoopKind::Serial, &mut |b, part| {
+            each(b, "group", &of_part.into(), LoopKind::Serial, &mut |b, turn| {
+                let before = times(b, part, of_part);
+                let group = plus(b, before, turn);
+                let first = times(b, group, if found.line.is_some() { lines } else { rows });
+                kernel.group(b, Group { outer, part, first });
+            });
         });
     });
 }
@@ -105,7 +109,7 @@ impl Kernel<'_> {
         each(b, "share", &plan.shares.into(), LoopKind::Serial, &mut |b, share| {
             if let Some(sums) = self.sums {
                 let zero = b.scalar(Scalar::zero(self.found.dtype));
-                self.each_result(b, share, &mut |b, own, _| b.store(sums, own, zero));
+                self.each_result(b, group, share, &mut |b, own, _| b.store(sums, own, zero));
             }
             each(b, "block", &plan.blocks.into(), LoopKind::Serial, &mut |b, block| {
                 let of_share = plan.pairs() / plan.shares;
@@ -113,12 +117,13 @@ impl Kernel<'_> {
                     let before = times(b, share, of_share);
                     let number = plus(b, before, turn);
                     let pair = Pair { share, turn, ..Pair::kept(b, plan, number) };
-                    let pair = if plan.kept { pair } else { Pair { slot: share, ..pair } };
+                    let own = times(b, group.part, plan.shares);
+                    let pair = if plan.kept { pair } else { Pair { slot: plus(b, own, share), ..pair } };
                     self.pair(b, group, pair, block);
                 });
             });
             if let Some(sums) = self.sums {
-                self.each_result(b, share, &mut |b, own, place| {
+                self.each_result(b, group, share, &mut |b, own, place| {
                     let sum = load(b, sums, &own);
                     self.finished(b, group, place, sum);
                 });
@@ -149,7 +154,13 @@ impl Kernel<'_> {
     }
 
     /// Does something for each result of a share, in vectors of columns: it is given the place among sums of blocks, too.
-    fn each_result(&self, b: &mut Builder, share: ExprId, f: &mut dyn FnMut(&mut Builder, Vec<ExprId>, Place)) {
+    fn each_result(
+        &self,
+        b: &mut Builder,
+        group: Group<'_>,
+        share: ExprId,
+        f: &mut dyn FnMut(&mut Builder, Vec<ExprId>, Place),
+    ) {
         let plan = self.plan;
         let ([lines, rows], of_share) = (plan.group, plan.columns / plan.shares);
         // Quarters are written out: that shares write elements of their own is proven of places whose halves are numbers.
@@ -161,7 +172,7 @@ impl Kernel<'_> {
                             let (begin, vector) = (times(b, share, of_share), times(b, v, plan.lanes));
                             let own = plus(b, vector, l);
                             let place = Place { down, line, row, right, column: plus(b, begin, own) };
-                            let index = vec![share, b.index(down), line, row, b.index(right), own];
+                            let index = vec![group.part, share, b.index(down), line, row, b.index(right), own];
                             f(b, index, place);
                         });
                     });
