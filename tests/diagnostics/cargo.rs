@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tenfold_tests::outside;
 use tenfold_tests::tools::root;
 
 /// The copy.
@@ -51,7 +52,9 @@ impl Workspace {
             }
         }
         let output = command
-            .args(["check", "--quiet", "--workspace", "--keep-going", "--color=never"])
+            .arg("check")
+            .args(outside::PROOFS)
+            .args(["--quiet", "--workspace", "--keep-going", "--color=never"])
             .current_dir(&self.directory)
             // the end-to-end tests' directory: dependencies are built once for both
             .env("CARGO_TARGET_DIR", target())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tenfold_tests::outside;
 
 /// The workspace that is tested.
 pub(crate) fn checkout() -> PathBuf {
@@ -186,7 +187,11 @@ impl Package {
                 command.env_remove(key);
             }
         }
+        let (name, arguments) = arguments.split_first().expect("a command of cargo");
         command
+            // Behind the command: another program, such as Clippy, does not see what stands before it.
+            .arg(name)
+            .args(outside::PROOFS)
             .args(arguments)
             .current_dir(&self.directory)
             .env("CARGO_TARGET_DIR", &self.target)

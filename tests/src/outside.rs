@@ -6,6 +6,16 @@ use std::{fs, io};
 
 use crate::tools;
 
+/// Arguments with which cargo optimises the compiler's proofs in a crate outside, as the workspace and the README have it:
+/// what those tests wait for is the compiler, and most of its work are proofs. One list for all cargos that share a target
+/// folder, which else would build the compiler again for one another.
+pub const PROOFS: [&str; 4] = [
+    "--config",
+    "profile.dev.package.tenfold-arith.opt-level=2",
+    "--config",
+    "profile.release.package.tenfold-arith.opt-level=2",
+];
+
 /// Writes the manifest of a crate that depends on this checkout, the build script of three lines, and the lock file of
 /// the workspace, so that nothing is fetched.
 ///

@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tenfold_tests::tools;
+use tenfold_tests::{outside, tools};
 
 const TARGET: &str = "thumbv7em-none-eabihf";
 /// Those that a library for C is tested on, too.
@@ -56,7 +56,7 @@ fn build(package: &str, triple: &str, core: &Core) -> PathBuf {
     // Where the end-to-end tests have built the compiler.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e/target");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--target", triple, "--target-dir"]).arg(&target);
+    cargo.arg("build").args(outside::PROOFS).args(["--release", "--target", triple, "--target-dir"]).arg(&target);
     cargo.current_dir(&source);
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy().into_owned();

@@ -142,7 +142,7 @@ fn bisecting_names_the_pass() {
 }
 
 /// The dependencies of build scripts are compiled once for all tests that build: in one folder, and under the settings of
-/// `tests/e2e`, without which cargo takes them for other crates.
+/// `tests/e2e`, without which cargo takes them for other crates; that of proofs, in the cargo that the program starts.
 fn with_script(name: &str, calls: &str) -> Package {
     let target = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e/target");
     let package = package(name).env("CARGO_TARGET_DIR", &target.display().to_string());
@@ -154,6 +154,7 @@ fn with_script(name: &str, calls: &str) -> Package {
          Build::new(){calls}.compile();\n}}\n"
     );
     package.write("build.rs", &script);
+    package.write(".cargo/config.toml", "[profile.dev.package.tenfold-arith]\nopt-level = 2\n");
     package
 }
 
