@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::relax::{self, Binding, BindingBlock, Op, ParamKind, Place, SymKind, TensorType, Type, ValueId};
-use tenfold_ir::tir::{self, BufId, BufUse, Builder, CallArg, Param, Scope, Stmt, Ty};
+use tenfold_ir::tir::{self, BufId, BufUse, Builder, CallArg, Param, Scope, Stmt};
 use tenfold_ir::{Function, Module};
 
 use super::tensor_of;
@@ -62,6 +62,8 @@ impl<'a> Entry<'a> {
         b.func_mut().exported = true;
         b.func_mut().phase = tir::Phase::Scheduled;
         b.func_mut().facts = call_facts(func);
+        // A scalar or a buffer may have the name of a symbol that the graph binds: kernels are called with the symbol's.
+        func.syms.iter().for_each(|decl| b.reserve(&decl.sym));
         Entry { func, module, b, buffers: BTreeMap::new(), copies: BTreeMap::new(), outside: BTreeMap::new() }
     }
 
@@ -214,7 +216,7 @@ impl<'a> Entry<'a> {
                 let buf = self.value(binding.args[0]);
                 let loaded = self.only_element(buf);
                 let value = self.b.to_index(loaded);
-                let var = self.b.var(&sym.to_string(), Ty::index());
+                let var = self.b.sym_var(sym);
                 self.b.bind(var, value);
             }
             Op::Const(_) | Op::Reshape { .. } | Op::TupleGet(_) => {}

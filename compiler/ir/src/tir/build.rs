@@ -144,7 +144,13 @@ impl Builder {
         var
     }
 
-    /// Keeps a name for a dim that may become a parameter later.
+    /// The variable of a symbol that is no parameter, and whose name was kept.
+    pub fn sym_var(&mut self, sym: &Sym) -> VarId {
+        self.reserved.remove(sym.as_str());
+        self.index_var(sym.as_str())
+    }
+
+    /// Keeps a name for a symbol whose variable, perhaps a parameter, is made later.
     pub fn reserve(&mut self, sym: &Sym) {
         if !self.vars.contains_key(sym) {
             self.reserved.insert(sym.to_string());

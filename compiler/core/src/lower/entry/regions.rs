@@ -3,7 +3,7 @@
 use tenfold_ir::Scalar;
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::relax::{Binding, Region, ValueId};
-use tenfold_ir::tir::{LoopKind, Stmt, Ty};
+use tenfold_ir::tir::{LoopKind, Stmt};
 
 use super::super::tensor_of;
 use super::Entry;
@@ -36,7 +36,7 @@ impl Entry<'_> {
         step: i64,
     ) -> Result<(), CompileError> {
         self.hand_on(binding.out, &binding.args);
-        let index = self.b.var(&var.to_string(), Ty::index());
+        let index = self.b.sym_var(var);
         let extent = self.b.int_expr(extent);
         let (counter, min) =
             if step == 1 { (index, self.b.int_expr(begin)) } else { (self.b.index_var("turn"), self.b.index(0)) };
