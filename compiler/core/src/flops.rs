@@ -85,7 +85,7 @@ fn expr(func: &PrimFunc, id: ExprId, seen: &mut BTreeSet<ExprId>) -> u64 {
         Expr::Call(Intrinsic::Dot(Dot::Bf16), args, _) => 3 * own + inner(args),
         // A thread's part of the products and sums of a tile: 16 of each for a lane, of a warpgroup's 64.
         Expr::Call(Intrinsic::Warp(Warp::Mma), args, _) => 32 * own + inner(args),
-        Expr::Call(Intrinsic::Warp(Warp::Wgmma(_)), args, _) => 128 * own + inner(args),
+        Expr::Call(Intrinsic::Warp(Warp::Wgmma(_) | Warp::WgmmaRegisters(_)), args, _) => 128 * own + inner(args),
         Expr::Call(
             Intrinsic::Warp(Warp::LdMatrix | Warp::LdMatrixTrans | Warp::ShuffleXor(_) | Warp::WgmmaWait(_)),
             args,

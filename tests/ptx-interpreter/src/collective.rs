@@ -6,7 +6,7 @@ use crate::matrix::{Element, Mma};
 use crate::mbarrier::Act;
 use crate::op::{Op, Shuffle, Space, Together};
 use crate::parse::Operand;
-use crate::product::Product;
+use crate::product::{Left, Product};
 use crate::tensor::Bulk;
 
 /// The instruction, and who has to come to it; nothing where a thread does it alone.
@@ -163,9 +163,16 @@ fn product(names: &Names, (shape, of): (&str, &str), types: [&str; 2], operands:
         shape.and_then(|columns| columns.parse::<usize>().ok()).filter(|n| n % 8 == 0 && (8..=256).contains(n));
     let (Some(columns), [Some(a), Some(b)]) = (columns, types.map(Element::of)) else { return Ok(None) };
     let one = Operand::Number(1);
+    // A left factor in registers has no lines.
+    let in_words = matches!(left, Operand::List(_));
     let by_term = match rest {
+        [scale_left, scale_right, Operand::Number(columns)]
+            if in_words && halves && *scale_left == one && *scale_right == one =>
+        {
+            [false, *columns == 1]
+        }
         [scale_left, scale_right, Operand::Number(rows), Operand::Number(columns)]
-            if halves && *scale_left == one && *scale_right == one =>
+            if !in_words && halves && *scale_left == one && *scale_right == one =>
         {
             [*rows == 1, *columns == 1]
         }
@@ -179,9 +186,16 @@ fn product(names: &Names, (shape, of): (&str, &str), types: [&str; 2], operands:
     if 2 * sums.len() != columns {
         return Err(format!("{} registers for {columns} columns", sums.len()));
     }
-    let tiles = [names.source(left, 64, Width::Exact)?, names.source(right, 64, Width::Exact)?];
+    let right = names.source(right, 64, Width::Exact)?;
     let added = names.source(added, 1, Width::Exact)?;
-    Ok(Some(Op::Product(Product { elements: [a, b], sums, tiles, added, by_term })))
+    let left = match in_words {
+        true => Left::Words(names.sources(left, 32, Width::Exact)?),
+        false => Left::Tile(names.source(left, 64, Width::Exact)?),
+    };
+    if matches!(&left, Left::Words(words) if words.len() != 4) {
+        return Err("another number of registers than 4".into());
+    }
+    Ok(Some(Op::Product(Product { elements: [a, b], sums, left, right, added, by_term })))
 }
 
 /// The threads of a mask, which the text has to say.

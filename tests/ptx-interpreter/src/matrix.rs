@@ -68,7 +68,7 @@ pub(crate) struct Mma {
 }
 
 /// Where an element of the left factor is: row and term of element `i` of a thread. Each word has neighbours of one row.
-fn left_place(lane: usize, i: usize, in_word: usize) -> (usize, usize) {
+pub(crate) fn left_place(lane: usize, i: usize, in_word: usize) -> (usize, usize) {
     let (word, of) = (i / in_word, i % in_word);
     (lane / 4 + 8 * (word % 2), lane % 4 * in_word + of + 4 * in_word * (word / 2))
 }

@@ -1,12 +1,12 @@
-//! Products of warpgroups (`wgmma`): of tiles in shared memory, which go on by themselves. Their factors must not change until
-//! they were waited for, nor may anybody touch their sums.
+//! Products of warpgroups (`wgmma`): of tiles in shared memory, or of what threads have in registers and such tiles, which go
+//! on by themselves. Their factors must not change until they were waited for, nor may anybody touch their sums.
 
 use std::collections::BTreeSet;
 
 use crate::fault::{Result, wrong};
 use crate::group::Group;
-use crate::matrix::{Element, sum, sum_place};
-use crate::op::{Register, Source};
+use crate::matrix::{Element, left_place, sum, sum_place};
+use crate::op::{Kernel, Register, Source};
 use crate::order::{Access, LANES, Who};
 use crate::round::Mode;
 use crate::warp::{Lanes, Warp};
@@ -20,12 +20,22 @@ const ROWS: usize = 16;
 pub(crate) struct Product {
     pub(crate) elements: [Element; 2],
     pub(crate) sums: Vec<Register>,
-    /// What says where the tiles are.
-    pub(crate) tiles: [Source; 2],
+    pub(crate) left: Left,
+    /// What says where the right tile is.
+    pub(crate) right: Source,
     /// Whether the sums are added to, else they are made anew.
     pub(crate) added: Source,
     /// Whether elements of a line of a tile are of one term.
     pub(crate) by_term: [bool; 2],
+}
+
+/// Where the left factor is.
+#[derive(Clone, Debug)]
+pub(crate) enum Left {
+    /// In a tile, of which this says where it is.
+    Tile(Source),
+    /// In words of each thread, as it has those of a product of one warp.
+    Words(Vec<Source>),
 }
 
 /// Where the elements of a tile are.
@@ -44,7 +54,8 @@ struct Tile {
 struct Pending {
     product: Product,
     added: bool,
-    tiles: [Tile; 2],
+    /// The left one, if it is a tile, and the right one.
+    tiles: (Option<Tile>, Tile),
     /// What its factors were when it began: the bytes of the terms of each row and column of the tile.
     factors: [Vec<u8>; 2],
     group: u32,
@@ -116,9 +127,20 @@ impl Group<'_> {
         Ok(all)
     }
 
-    fn factors(&mut self, warp: &Warp, tiles: [Tile; 2], columns: usize, line: u32) -> Result<[Vec<u8>; 2]> {
+    fn factors(
+        &mut self,
+        warp: &Warp,
+        product: &Product,
+        (left, right): (Option<Tile>, Tile),
+        line: u32,
+    ) -> Result<[Vec<u8>; 2]> {
         let rows = warp.number % 4 * ROWS;
-        Ok([self.factor(warp, tiles[0], rows..rows + ROWS, line)?, self.factor(warp, tiles[1], 0..columns, line)?])
+        let left = match (left, &product.left) {
+            (Some(tile), _) => self.factor(warp, tile, rows..rows + ROWS, line)?,
+            (None, Left::Words(words)) => of_words(warp, self.launch.kernel, words)?,
+            (None, Left::Tile(_)) => return wrong(0, "has no left tile"),
+        };
+        Ok([left, self.factor(warp, right, 0..2 * product.sums.len(), line)?])
     }
 
     /// Begins a product.
@@ -131,15 +153,18 @@ impl Group<'_> {
                 None => Ok(values[0]),
             }
         };
-        let [left, right] = product.tiles.map(one);
-        let (descriptors, added) = ([left?, right?], one(product.added)? == 1);
-        let tile = |n: usize| Tile::of(descriptors[n], product.by_term[n], 4 / product.elements[n].in_word());
-        let tiles = match (tile(0), tile(1)) {
-            (Ok(left), Ok(right)) => [left, right],
-            (Err(what), _) | (_, Err(what)) => return wrong(0, what),
+        let tile = |n: usize, source| -> Result<Tile> {
+            let found = Tile::of(one(source)?, product.by_term[n], 4 / product.elements[n].in_word());
+            found.or_else(|what| wrong(0, what))
         };
-        warp.ready_for_product(kernel, &product.sums)?;
-        let factors = self.factors(warp, tiles, 2 * product.sums.len(), line)?;
+        let added = one(product.added)? == 1;
+        let left = match &product.left {
+            Left::Tile(source) => Some(tile(0, *source)?),
+            Left::Words(_) => None,
+        };
+        let tiles = (left, tile(1, product.right)?);
+        warp.ready_for_product(kernel, product, added)?;
+        let factors = self.factors(warp, product, tiles, line)?;
         let group = warp.products.closed;
         warp.products.pending.push(Pending { product: product.clone(), added, tiles, factors, group, line });
         Ok(())
@@ -152,7 +177,7 @@ impl Group<'_> {
             std::mem::take(&mut warp.products.pending).into_iter().partition(|p: &Pending| p.group < end);
         warp.products.pending = left;
         for pending in done {
-            let again = self.factors(warp, pending.tiles, 2 * pending.product.sums.len(), pending.line)?;
+            let again = self.factors(warp, &pending.product, pending.tiles, pending.line)?;
             if again != pending.factors {
                 let what = "what a product multiplies was changed before it was waited for";
                 return wrong(0, format!("{what}: that of line {}", pending.line));
@@ -162,6 +187,18 @@ impl Group<'_> {
         }
         Ok(())
     }
+}
+
+/// What threads have of a left factor, as the bytes of the terms of each row.
+fn of_words(warp: &Warp, kernel: &Kernel, words: &[Source]) -> Result<Vec<u8>> {
+    let mut all = vec![0; ROWS * TERMS];
+    for (n, word) in words.iter().enumerate() {
+        for (lane, bits) in warp.read(kernel, *word, u32::MAX)?.into_iter().enumerate() {
+            let (row, term) = left_place(lane, 2 * n, 2);
+            all[row * TERMS + 2 * term..][..4].copy_from_slice(&(bits as u32).to_le_bytes());
+        }
+    }
+    Ok(all)
 }
 
 /// Puts the sums of a product into registers.

@@ -7,7 +7,7 @@ use crate::doubt::Doubt;
 use crate::fault::{Result, wrong};
 use crate::op::{Kernel, Register, Source};
 use crate::order::LANES;
-use crate::product::Products;
+use crate::product::{Left, Product, Products};
 
 /// A value for each thread.
 pub(crate) type Lanes = [u64; LANES as usize];
@@ -189,23 +189,36 @@ impl Warp {
         }
     }
 
-    /// That registers can be a product's sums: they are known, and a fence stands behind what was written to them. They are
-    /// in use from here on.
-    pub(crate) fn ready_for_product(&mut self, kernel: &Kernel, sums: &[Register]) -> Result {
-        for sum in sums.iter().filter(|sum| !self.busy.contains(&sum.number)) {
-            self.read(kernel, Source::Register(sum.number), u32::MAX)?;
-            if self.products.fenced.is_none_or(|fenced| self.written[sum.number as usize] > fenced) {
-                let name = &kernel.registers[sum.number as usize];
-                return wrong(0, format!("adds to `{name}`, which was written without `wgmma.fence` behind it"));
+    /// That registers can be a product's sums and left factor: they are known, but for sums that are made anew, and a fence
+    /// stands behind what was written to them. The sums are in use from here on.
+    pub(crate) fn ready_for_product(&mut self, kernel: &Kernel, product: &Product, added: bool) -> Result {
+        let sums = product.sums.iter().map(|sum| (sum.number, added, "adds to"));
+        let words = match &product.left {
+            Left::Words(words) => words.as_slice(),
+            Left::Tile(_) => &[],
+        };
+        let words = words.iter().filter_map(|word| match word {
+            Source::Register(number) => Some((*number, true, "multiplies")),
+            Source::Value(_) => None,
+        });
+        let unused = |(number, ..): &(u32, bool, &str)| !self.busy.contains(number);
+        for (number, known, does) in sums.filter(unused).chain(words) {
+            if known {
+                self.read(kernel, Source::Register(number), u32::MAX)?;
+            }
+            if self.products.fenced.is_none_or(|fenced| self.written[number as usize] > fenced) {
+                let name = &kernel.registers[number as usize];
+                return wrong(0, format!("{does} `{name}`, which was written without `wgmma.fence` behind it"));
             }
         }
-        self.busy.extend(sums.iter().map(|sum| sum.number));
+        self.busy.extend(product.sums.iter().map(|sum| sum.number));
         Ok(())
     }
 
     /// Writes the sums of a product that was waited for.
     pub(crate) fn finish(&mut self, to: Register, values: &Lanes) {
-        self.values[to.number as usize] = *values;
+        let number = to.number as usize;
+        (self.values[number], self.known[number], self.doubts[number]) = (*values, u32::MAX, None);
     }
 
     /// Products were waited for: who still uses registers.

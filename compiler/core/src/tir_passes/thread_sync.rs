@@ -42,7 +42,12 @@ fn multiplies(b: &Builder, kernel: &Stmt) -> bool {
     let func = b.func();
     func.exprs_in(kernel).into_iter().any(|e| match func.exprs.get(e) {
         Expr::Call(Intrinsic::Warp(f), ..) => match f {
-            Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::Wgmma(_) | Warp::WgmmaWait(_) => true,
+            Warp::LdMatrix
+            | Warp::LdMatrixTrans
+            | Warp::Mma
+            | Warp::Wgmma(_)
+            | Warp::WgmmaRegisters(_)
+            | Warp::WgmmaWait(_) => true,
             Warp::ShuffleXor(_) => false,
         },
         Expr::Call(Intrinsic::CopyAsync | Intrinsic::CopyTensor, ..) => true,

@@ -152,7 +152,7 @@ fn is_spread(f: Warp, args: &[Ty]) -> bool {
                 usize::from(a.lanes) > TILE * TILE && a.elem == b.elem && c.elem == Elem::Scalar(DType::I32)
             }
             (Warp::Mma, [a, b, c]) if is_wide(a) => bytes(a) && bytes(b) && c.elem == Elem::Scalar(DType::I32),
-            (Warp::Mma | Warp::Wgmma(_), [a, b, c]) => {
+            (Warp::Mma | Warp::Wgmma(_) | Warp::WgmmaRegisters(_), [a, b, c]) => {
                 usize::from(a.lanes) <= TILE * TILE
                     && halves(a)
                     && a.elem == b.elem
@@ -165,6 +165,7 @@ fn is_spread(f: Warp, args: &[Ty]) -> bool {
                 | Warp::LdMatrixTrans
                 | Warp::Mma
                 | Warp::Wgmma(_)
+                | Warp::WgmmaRegisters(_)
                 | Warp::WgmmaWait(_)
                 | Warp::ShuffleXor(_),
                 _,

@@ -10,6 +10,9 @@ pub const WARPGROUP: i64 = 128;
 /// Rows of a warpgroup's product, and its terms.
 pub const TILE: usize = 64;
 
+/// Elements of a left operand of 64 rows and terms that a thread has in registers.
+const OWN: u16 = 32;
+
 /// A function of a warp, or of a warpgroup: what it gives one thread is made of what all of them have. It is all that a
 /// store stores, and every thread of the warp or warpgroup reaches that store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -29,8 +32,12 @@ pub enum Warp {
     /// the warpgroup has waited for it, nobody writes what it reads, and nobody touches its sums but another product. Of
     /// integers of 8 bits, all with a sign or all without, it is of n `i32`, which wrap, and 128 deep; lines hold terms.
     Wgmma(Lines),
-    /// `wgmma_wait0(c)`, `wgmma_wait1(c)`: waits for all products of the warpgroup, or all but the last one, and gives the
-    /// sums `c`.
+    /// `wgmma_registers(a, b, c)`: as [`Warp::Wgmma`] of halves, but each thread has its part of `a` itself, 32 neighbours in
+    /// an array of its own, where it has as many sums of 64 columns. Nobody writes these before the product was waited for.
+    /// A line of `b` is 64 columns of one term if the flag says so, and else 64 terms of a column.
+    WgmmaRegisters(bool),
+    /// `wgmma_wait0(c)`, `wgmma_wait1(c)` and so on: waits for all products of the warpgroup, or all but the last so many, and
+    /// gives the sums `c`.
     WgmmaWait(u8),
     /// `shuffle_xor16(x)`: what `x` is in the thread whose number differs in that bit.
     ShuffleXor(Bit),
@@ -61,7 +68,7 @@ impl Bit {
 
 impl Warp {
     /// All with their names.
-    pub const ALL: [(&'static str, Warp); 14] = [
+    pub const ALL: [(&'static str, Warp); 17] = [
         ("ldmatrix", Warp::LdMatrix),
         ("ldmatrix_trans", Warp::LdMatrixTrans),
         ("mma", Warp::Mma),
@@ -69,8 +76,11 @@ impl Warp {
         ("wgmma_rows", Warp::Wgmma(Lines { rows: true, columns: false })),
         ("wgmma_columns", Warp::Wgmma(Lines { rows: false, columns: true })),
         ("wgmma_rows_columns", Warp::Wgmma(Lines { rows: true, columns: true })),
+        ("wgmma_registers", Warp::WgmmaRegisters(false)),
+        ("wgmma_registers_columns", Warp::WgmmaRegisters(true)),
         ("wgmma_wait0", Warp::WgmmaWait(0)),
         ("wgmma_wait1", Warp::WgmmaWait(1)),
+        ("wgmma_wait2", Warp::WgmmaWait(2)),
         ("shuffle_xor16", Warp::ShuffleXor(Bit(16))),
         ("shuffle_xor8", Warp::ShuffleXor(Bit(8))),
         ("shuffle_xor4", Warp::ShuffleXor(Bit(4))),
@@ -87,7 +97,7 @@ impl Warp {
     pub fn threads(self) -> i64 {
         match self {
             Warp::LdMatrix | Warp::LdMatrixTrans | Warp::Mma | Warp::ShuffleXor(_) => WARP,
-            Warp::Wgmma(_) | Warp::WgmmaWait(_) => WARPGROUP,
+            Warp::Wgmma(_) | Warp::WgmmaRegisters(_) | Warp::WgmmaWait(_) => WARPGROUP,
         }
     }
 
@@ -95,7 +105,7 @@ impl Warp {
     pub fn operands(self) -> usize {
         match self {
             Warp::LdMatrix | Warp::LdMatrixTrans | Warp::ShuffleXor(_) | Warp::WgmmaWait(_) => 1,
-            Warp::Mma | Warp::Wgmma(_) => 3,
+            Warp::Mma | Warp::Wgmma(_) | Warp::WgmmaRegisters(_) => 3,
         }
     }
 
@@ -111,6 +121,7 @@ impl Warp {
                 let bytes = lanes == [2 * tile, 2 * n * tile, 32 * n] && lines == Lines::default();
                 bytes || lanes == [tile, n * tile, 32 * n]
             }),
+            Warp::WgmmaRegisters(_) => (1..=4).any(|n| lanes == [OWN, n * tile, 32 * n]),
             Warp::WgmmaWait(_) => (1..=4).any(|n| lanes == [32 * n]),
         }
     }
@@ -147,6 +158,12 @@ pub fn of_right(term: usize, column: usize, each: usize) -> (usize, usize) {
 pub fn of_wide_sum(t: usize, lane: usize) -> (usize, usize) {
     let (row, column) = of_sum(t % WARP as usize, lane % 4);
     (16 * (t / WARP as usize) + row, 8 * (lane / 4) + column)
+}
+
+/// The thread of a warpgroup and the lane that hold an element of the left operand of [`Warp::WgmmaRegisters`].
+pub fn of_wide_left(row: usize, term: usize) -> (usize, usize) {
+    let (thread, lane) = of_left(row % 16, term % 16, 1);
+    (WARP as usize * (row / 16) + thread, 8 * (term / 16) + lane)
 }
 
 /// Where an element of a tile of [`Warp::Wgmma`] is: of a row or column, and of a term. Lines are of 64 halves, 128 bytes,

@@ -22,12 +22,14 @@ impl<'c> Body<'_, 'c, '_> {
                 Ok(self.shuffled(bit, value))
             }
             (Warp::Wgmma(lines), [a, b, c]) => self.wgmma(lines, [*a, *b], *c),
+            (Warp::WgmmaRegisters(columns), [a, b, c]) => self.wgmma_registers(columns, [*a, *b], *c),
             (Warp::WgmmaWait(left), [sums]) => self.wgmma_wait(left, *sums),
             (
                 Warp::LdMatrix
                 | Warp::LdMatrixTrans
                 | Warp::Mma
                 | Warp::Wgmma(_)
+                | Warp::WgmmaRegisters(_)
                 | Warp::WgmmaWait(_)
                 | Warp::ShuffleXor(_),
                 _,

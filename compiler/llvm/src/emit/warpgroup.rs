@@ -16,6 +16,9 @@ pub(super) const TILE_ALIGN: u32 = 1024;
 /// Terms of one instruction.
 const TERMS: usize = 16;
 
+/// Words of a thread that hold its part of a left factor of 64 rows and terms.
+const WORDS: usize = 16;
+
 /// What a descriptor says beside the address: the swizzle by 128 bytes, and 1,024 bytes between eight lines and the next.
 const DESCRIPTOR: i64 = 1 << 62 | 64 << 32;
 
@@ -29,7 +32,8 @@ impl<'c> Body<'_, 'c, '_> {
     /// Whether warpgroups multiply in this function.
     pub(super) fn has_warpgroups(&self) -> bool {
         let all = self.prim.exprs_in(&self.prim.body);
-        all.into_iter().any(|e| matches!(self.node(e), Expr::Call(Intrinsic::Warp(Warp::Wgmma(_)), ..)))
+        all.into_iter()
+            .any(|e| matches!(self.node(e), Expr::Call(Intrinsic::Warp(Warp::Wgmma(_) | Warp::WgmmaRegisters(_)), ..)))
     }
 
     /// Waits for the copies that this thread began, but for those behind the last barriers.
@@ -51,26 +55,54 @@ impl<'c> Body<'_, 'c, '_> {
 
     /// Begins a product: 64 terms of a tile of 64 rows.
     pub(super) fn wgmma(&mut self, lines: Lines, tiles: [ExprId; 2], sums: ExprId) -> Result<Value<'c>> {
+        let dtype = self.factor_type(tiles[0])?;
+        let factors = [self.descriptor(tiles[0], lines.rows)?, self.descriptor(tiles[1], lines.columns)?];
+        let left = Left::Tile { by_term: lines.rows };
+        self.begun(Product { left, by_term: lines.columns, dtype }, &factors, sums)
+    }
+
+    /// Likewise of what threads have in registers: four words of 16 terms each.
+    pub(super) fn wgmma_registers(
+        &mut self,
+        columns: bool,
+        [own, tile]: [ExprId; 2],
+        sums: ExprId,
+    ) -> Result<Value<'c>> {
+        let dtype = self.factor_type(own)?;
+        let ir = self.cx.ir;
+        let words = ir.bitcast(self.expr(own)?, ir.int(32).times(WORDS as u32));
+        let mut factors: Vec<Value<'c>> = (0..WORDS as u32).map(|n| ir.extract(words, n)).collect();
+        factors.push(self.descriptor(tile, columns)?);
+        self.begun(Product { left: Left::Registers, by_term: columns, dtype }, &factors, sums)
+    }
+
+    /// The product of factors, added to sums. Those that begin as zeros are no operands.
+    fn begun(&mut self, product: Product, factors: &[Value<'c>], sums: ExprId) -> Result<Value<'c>> {
         if self.cx.target.cpu != "sm_90a" {
             return Err(format!("`wgmma` for `{}`", self.cx.target.cpu));
         }
-        let of = |e: ExprId| match self.prim.exprs.ty(e).elem {
+        let (kind, count) = (self.sum_type(sums), usize::from(self.prim.exprs.ty(sums).lanes));
+        let mut given = if self.is_none(sums) { Vec::new() } else { self.sums(sums)? };
+        let text = product.text(count, !given.is_empty());
+        given.extend(factors);
+        Ok(self.through(&text, (count, kind), &given))
+    }
+
+    /// Whether sums are zeros.
+    fn is_none(&self, sums: ExprId) -> bool {
+        let Expr::Broadcast(zero, _) = *self.node(sums) else { return false };
+        matches!(self.node(zero), Expr::Const(zero) if zero.to_f64() == 0.0)
+    }
+
+    /// How the instruction names what it multiplies.
+    fn factor_type(&self, factor: ExprId) -> Result<&'static str> {
+        match self.prim.exprs.ty(factor).elem {
             Elem::Scalar(DType::BF16) => Ok("bf16"),
             Elem::Scalar(DType::F16) => Ok("f16"),
             Elem::Scalar(DType::I8) => Ok("s8"),
             Elem::Scalar(DType::U8) => Ok("u8"),
-            Elem::Scalar(_) | Elem::Index => Err("a product of what are neither halves nor bytes"),
-        };
-        let dtype = of(tiles[0])?;
-        let by_term = [lines.rows, lines.columns];
-        let kind = self.sum_type(sums);
-        let mut given = self.sums(sums)?;
-        let count = given.len();
-        for (tile, by_term) in tiles.into_iter().zip(by_term) {
-            given.push(self.descriptor(tile, by_term)?);
+            Elem::Scalar(_) | Elem::Index => Err("a product of what are neither halves nor bytes".into()),
         }
-        let text = product_text(count, dtype, by_term);
-        Ok(self.through(&text, (count, kind), &given))
     }
 
     /// Waits for products, with every sum going through, else LLVM would move what uses it before the wait.
@@ -94,13 +126,13 @@ impl<'c> Body<'_, 'c, '_> {
         Ok((0..lanes.into()).map(|lane| self.cx.ir.extract(all, lane)).collect())
     }
 
-    /// Instructions that change so many sums in place, and read the operands behind them.
+    /// Instructions that change so many sums in place, if these are given, and read the operands behind them.
     fn through(&self, text: &str, (count, kind): (usize, (&str, Type<'c>)), given: &[Value<'c>]) -> Value<'c> {
         let ir = self.cx.ir;
-        let tied = (0..count).map(|n| n.to_string());
-        let words = std::iter::repeat_n(format!("={}", kind.0), count).chain(tied);
-        let words = words.chain(std::iter::repeat_n("l".to_string(), given.len() - count)).chain(["~{memory}".into()]);
-        let constraints: Vec<String> = words.collect();
+        let tied = if given.len() < count { 0 } else { count };
+        let behind = given[tied..].iter().map(|value| if value.ty().bits() == 64 { "l" } else { "r" }.to_string());
+        let words = std::iter::repeat_n(format!("={}", kind.0), count).chain((0..tied).map(|n| n.to_string()));
+        let constraints: Vec<String> = words.chain(behind).chain(["~{memory}".into()]).collect();
         let gives = vec![kind.1; count];
         let made = ir.assembly(text, &constraints.join(","), &gives, given);
         self.vector_of(made, kind.1, count as u32)
@@ -124,29 +156,67 @@ fn apart(by_term: bool) -> (i64, i64) {
     if by_term { BY_TERM } else { OF_TERMS }
 }
 
-/// The product of 64 terms, of which one instruction takes 16, or of twice as many bytes: the sums are the first operands, descriptors the two behind.
-fn product_text(count: usize, dtype: &str, by_term: [bool; 2]) -> String {
-    let columns = 2 * count;
-    let sums: Vec<String> = (0..count).map(|n| format!("${n}")).collect();
-    let sums = sums.join(", ");
-    let [rows_lines, columns_lines] = by_term.map(u8::from);
-    // Those of bytes have no signs to choose, and lines of terms alone.
-    let (shape, more) = match dtype {
-        "s8" | "u8" => (format!("k{}.s32", 2 * TERMS), String::new()),
-        _ => (format!("k{TERMS}.f32"), format!(", 1, 1, {rows_lines}, {columns_lines}")),
-    };
-    let mut text = "{ .reg .pred added; .reg .b64 left, right; setp.eq.u32 added, 1, 1; ".to_string();
-    text += "wgmma.fence.sync.aligned; ";
-    for n in 0..TILE / TERMS {
-        for (name, operand, by_term) in [("left", 2 * count, by_term[0]), ("right", 2 * count + 1, by_term[1])] {
-            let step = apart(by_term).1 * n as i64;
-            write!(text, "add.s64 {name}, ${operand}, {step}; ").unwrap_or_default();
+/// Where the left factor is.
+#[derive(Clone, Copy)]
+enum Left {
+    /// A tile in shared memory, whose descriptor is an operand.
+    Tile { by_term: bool },
+    /// The threads' own words.
+    Registers,
+}
+
+/// The product of 64 terms, of which one instruction takes 16, or of twice as many bytes.
+struct Product {
+    left: Left,
+    /// Whether lines of the right factor are of one term.
+    by_term: bool,
+    dtype: &'static str,
+}
+
+impl Product {
+    /// The instructions: the sums are the first operands, and the next ones too where they are added to; factors stand behind.
+    fn text(&self, count: usize, added: bool) -> String {
+        let columns = 2 * count;
+        let sums: Vec<String> = (0..count).map(|n| format!("${n}")).collect();
+        let sums = sums.join(", ");
+        let factors = if added { 2 * count } else { count };
+        let right_at = factors + if matches!(self.left, Left::Registers) { WORDS } else { 1 };
+        // Those of bytes have no signs to choose, and lines of terms alone; registers have no lines.
+        let right_lines = u8::from(self.by_term);
+        let (shape, more) = match (self.dtype, self.left) {
+            ("s8" | "u8", _) => (format!("k{}.s32", 2 * TERMS), String::new()),
+            (_, Left::Tile { by_term }) => {
+                (format!("k{TERMS}.f32"), format!(", 1, 1, {}, {right_lines}", u8::from(by_term)))
+            }
+            (_, Left::Registers) => (format!("k{TERMS}.f32"), format!(", 1, 1, {right_lines}")),
+        };
+        let mut text = "{ .reg .pred added; .reg .b64 left, right; ".to_string();
+        write!(text, "setp.eq.u32 added, 1, {}; ", u8::from(added)).unwrap_or_default();
+        text += "wgmma.fence.sync.aligned; ";
+        for n in 0..TILE / TERMS {
+            if n == 1 && !added {
+                text += "setp.eq.u32 added, 1, 1; ";
+            }
+            let left = match self.left {
+                Left::Tile { by_term } => {
+                    let step = apart(by_term).1 * n as i64;
+                    write!(text, "add.s64 left, ${factors}, {step}; ").unwrap_or_default();
+                    "left".to_string()
+                }
+                Left::Registers => {
+                    let words: Vec<String> = (0..4).map(|word| format!("${}", factors + 4 * n + word)).collect();
+                    format!("{{{}}}", words.join(", "))
+                }
+            };
+            let step = apart(self.by_term).1 * n as i64;
+            write!(
+                text,
+                "add.s64 right, ${right_at}, {step}; \
+                 wgmma.mma_async.sync.aligned.m64n{columns}{shape}.{dtype}.{dtype} {{{sums}}}, {left}, right, added{more}; ",
+                dtype = self.dtype,
+            )
+            .unwrap_or_default();
         }
-        write!(
-            text,
-            "wgmma.mma_async.sync.aligned.m64n{columns}{shape}.{dtype}.{dtype} {{{sums}}}, left, right, added{more}; ",
-        )
-        .unwrap_or_default();
+        text + "wgmma.commit_group.sync.aligned; }"
     }
-    text + "wgmma.commit_group.sync.aligned; }"
 }

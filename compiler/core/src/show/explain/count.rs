@@ -290,7 +290,7 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
         }
         // A thread's part of the products and sums of a tile: 16 of each for a lane, of a warpgroup's 64.
         Expr::Call(Intrinsic::Warp(Warp::Mma), ..) => (e, 32),
-        Expr::Call(Intrinsic::Warp(Warp::Wgmma(_)), ..) => (e, 128),
+        Expr::Call(Intrinsic::Warp(Warp::Wgmma(_) | Warp::WgmmaRegisters(_)), ..) => (e, 128),
         Expr::Call(
             Intrinsic::Bitcast
             | Intrinsic::Lookup

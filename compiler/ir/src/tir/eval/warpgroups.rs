@@ -10,7 +10,7 @@ use super::threads::Thread;
 use crate::DType;
 use crate::eval::{Bounded, dot};
 use crate::tir::tensor::LINE;
-use crate::tir::warp::{Lines, TILE, of_tile, of_wide_sum};
+use crate::tir::warp::{Lines, TILE, of_tile, of_wide_left, of_wide_sum};
 use crate::tir::{BufId, Elem, Expr, ExprId, Stmt};
 
 /// A cell of a memory.
@@ -37,8 +37,29 @@ impl Run {
 struct Flying {
     /// Its warpgroup, by its first thread.
     of: Vec<Step>,
-    tiles: [Run; 2],
+    tiles: Vec<Run>,
+    /// What it reads of memory that a thread has for itself.
+    own: Vec<Run>,
     sums: Vec<Run>,
+}
+
+/// What a product multiplies with a tile: another one, or what each thread has.
+enum Left<'e> {
+    Tile(&'e [Bounded], bool),
+    Threads(&'e [Vec<Bounded>]),
+}
+
+impl Left<'_> {
+    /// The element of a row and a term, of which there are `each` for a half.
+    fn element(&self, row: usize, term: usize, each: usize) -> Option<Bounded> {
+        match self {
+            Left::Tile(tile, by_term) => tile.get(of_tile(row, term, *by_term, each)).copied(),
+            Left::Threads(all) => {
+                let (thread, lane) = of_wide_left(row, term);
+                all.get(thread)?.get(lane).copied()
+            }
+        }
+    }
 }
 
 /// What products on their way hold of a cell.
@@ -69,7 +90,7 @@ impl Products {
     }
 
     fn count(&mut self, product: &Flying, change: impl Fn(&mut usize)) {
-        let tiles = product.tiles.iter().flat_map(|run| run.places());
+        let tiles = product.tiles.iter().chain(&product.own).flat_map(|run| run.places());
         tiles.for_each(|(_, place)| change(&mut self.held.entry(place).or_default().read));
         let sums = product.sums.iter().flat_map(|run| run.places());
         sums.for_each(|(_, place)| change(&mut self.held.entry(place).or_default().summed));
@@ -120,17 +141,55 @@ impl<'m> Frame<'_, 'm> {
     ) -> Result<(), String> {
         let [a, b, sum] = args else { return Err("`wgmma` of too few operands".into()) };
         let tiles = [self.tile(stmt, *a, threads)?, self.tile(stmt, *b, threads)?];
-        let (left, right) = (tiles[0].1.as_slice(), tiles[1].1.as_slice());
+        let (left, right) = (Left::Tile(&tiles[0].1, lines.rows), (tiles[1].1.as_slice(), lines.columns));
+        let sums = self.all_added(stmt, *sum, (&left, right), threads)?;
+        let of = threads.first().map(Thread::steps).unwrap_or_default();
+        self.machine.products.begin(Flying { of, tiles: vec![tiles[0].0, tiles[1].0], own: Vec::new(), sums });
+        Ok(())
+    }
+
+    /// A warpgroup begins a product of what its threads have.
+    pub(super) fn wgmma_registers(
+        &mut self,
+        stmt: &'m Stmt,
+        columns: bool,
+        args: &'m [ExprId],
+        threads: &mut [Thread],
+    ) -> Result<(), String> {
+        let [a, b, sum] = args else { return Err("`wgmma_registers` of too few operands".into()) };
+        let (mut own, mut all) = (Vec::new(), Vec::new());
+        for thread in threads.iter_mut() {
+            let (run, elements) = self.within(thread, |frame| {
+                frame.begin(stmt);
+                let lanes = 0..frame.func.exprs.ty(*a).lanes;
+                Ok((frame.run_of(*a)?, lanes.map(|lane| frame.expr(*a, lane)).collect::<Result<_, _>>()?))
+            })?;
+            own.push(run);
+            all.push(elements);
+        }
+        let (tile, right) = self.tile(stmt, *b, threads)?;
+        let sums = self.all_added(stmt, *sum, (&Left::Threads(&all), (&right, columns)), threads)?;
+        let of = threads.first().map(Thread::steps).unwrap_or_default();
+        self.machine.products.begin(Flying { of, tiles: vec![tile], own, sums });
+        Ok(())
+    }
+
+    /// Stores the sums of all threads with what a product adds to them: where these lie.
+    fn all_added(
+        &mut self,
+        stmt: &'m Stmt,
+        sum: ExprId,
+        (left, right): (&Left<'_>, (&[Bounded], bool)),
+        threads: &mut [Thread],
+    ) -> Result<Vec<Run>, String> {
         let mut sums = Vec::new();
         for (t, thread) in threads.iter_mut().enumerate() {
-            let own = self.within(thread, |frame| frame.own_sums(stmt, *sum))?;
-            let made = (0..).zip(own).map(|(lane, sum)| added(t, lane, sum, lines, (left, right)));
+            let own = self.within(thread, |frame| frame.own_sums(stmt, sum))?;
+            let made = (0..).zip(own).map(|(lane, sum)| added(t, lane, sum, (left, right)));
             let made = made.collect::<Result<Vec<Cell>, String>>()?;
             sums.push(self.within(thread, |frame| frame.put_sums(stmt, made))?);
         }
-        let of = threads.first().map(Thread::steps).unwrap_or_default();
-        self.machine.products.begin(Flying { of, tiles: [tiles[0].0, tiles[1].0], sums });
-        Ok(())
+        Ok(sums)
     }
 
     /// A warpgroup waits for its products but for the last ones: until here they read what they read.
@@ -146,7 +205,7 @@ impl<'m> Frame<'_, 'm> {
         if let Some(first) = threads.first_mut() {
             self.within(first, |frame| {
                 frame.begin(stmt);
-                let runs = done.iter().flat_map(|product| product.tiles);
+                let runs = done.iter().flat_map(|product| product.tiles.iter().copied());
                 runs.into_iter().try_for_each(|run| {
                     run.places().try_for_each(|(at, (_, cell))| frame.touch(run.buf, &[at], (run.view, cell), false))
                 })
@@ -229,16 +288,17 @@ fn added(
     t: usize,
     lane: usize,
     own: Cell,
-    lines: Lines,
-    (left, right): (&[Bounded], &[Bounded]),
+    (left, (right, by_term)): (&Left<'_>, (&[Bounded], bool)),
 ) -> Result<Cell, String> {
     let (row, column) = of_wide_sum(t, lane);
-    let each = left.len() / (TILE * TILE);
-    let element = |tile: &[Bounded], at: usize| tile.get(at).copied().ok_or("`wgmma` of a tile that is too small");
+    let each = match left {
+        Left::Tile(tile, _) => tile.len() / (TILE * TILE),
+        Left::Threads(_) => 1,
+    };
     let mut all = Vec::new();
     for term in 0..TILE * each {
-        let (x, y) = (of_tile(row, term, lines.rows, each), of_tile(column, term, lines.columns, each));
-        all.push((element(left, x)?, element(right, y)?));
+        let (x, y) = (left.element(row, term, each), right.get(of_tile(column, term, by_term, each)).copied());
+        all.push(x.zip(y).ok_or("`wgmma` of a tile that is too small")?);
     }
     let Some(mut sum) = own.sum else { return Ok(Cell { value: dot::added(own.value, &all), sum: None }) };
     all.into_iter().for_each(|(x, y)| sum.add(dot::product(x, y)));

@@ -50,6 +50,10 @@ impl<'m> Frame<'_, 'm> {
                     self.wgmma(stmt, lines, args, warp)?;
                     continue;
                 }
+                Warp::WgmmaRegisters(columns) => {
+                    self.wgmma_registers(stmt, columns, args, warp)?;
+                    continue;
+                }
                 Warp::WgmmaWait(left) => {
                     self.wgmma_wait(stmt, left, args, warp)?;
                     continue;
@@ -77,6 +81,7 @@ impl<'m> Frame<'_, 'm> {
             | Warp::LdMatrixTrans
             | Warp::ShuffleXor(_)
             | Warp::Wgmma(_)
+            | Warp::WgmmaRegisters(_)
             | Warp::WgmmaWait(_) => (args, None),
         };
         let mut given = Given { lanes: Vec::new(), sums: Vec::new() };
@@ -167,6 +172,6 @@ fn made(f: Warp, t: usize, given: &[Given]) -> Result<Vec<Cell>, String> {
                 Ok(Cell { value: sum.total(), sum: Some(sum) })
             })
             .collect(),
-        Warp::Wgmma(_) | Warp::WgmmaWait(_) => Err(format!("`{}` of one warp", f.name())),
+        Warp::Wgmma(_) | Warp::WgmmaRegisters(_) | Warp::WgmmaWait(_) => Err(format!("`{}` of one warp", f.name())),
     }
 }

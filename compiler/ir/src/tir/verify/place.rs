@@ -90,13 +90,24 @@ impl Check<'_> {
             _ => false,
         };
         let rows = match f {
-            Warp::LdMatrix | Warp::LdMatrixTrans => 1,
-            Warp::Wgmma(_) => 2,
-            Warp::Mma | Warp::WgmmaWait(_) | Warp::ShuffleXor(_) => 0,
+            Warp::LdMatrix | Warp::LdMatrixTrans => 0..1,
+            Warp::Wgmma(_) => 0..2,
+            Warp::WgmmaRegisters(_) => 1..2,
+            Warp::Mma | Warp::WgmmaWait(_) | Warp::ShuffleXor(_) => 0..0,
         };
-        if !args.iter().take(rows).all(row) {
+        if !args.get(rows).unwrap_or_default().iter().all(row) {
             self.fail(rules::WARP, format!("`{name}` of what are no neighbours in shared memory"));
         }
+        if matches!(f, Warp::WgmmaRegisters(_)) && !args.first().is_some_and(|e| self.is_own(*e)) {
+            self.fail(rules::WARP, format!("`{name}` of what are no neighbours in an array of a thread"));
+        }
+    }
+
+    /// Whether an expression is of neighbours in memory that one thread has.
+    fn is_own(&self, e: ExprId) -> bool {
+        let Expr::Load { buf, index, .. } = self.func.exprs.get(e) else { return false };
+        let data = self.func.buffers.get(buf.0 as usize);
+        data.is_some_and(|data| data.scope == Scope::Local) && self.is_side_by_side(index.last().copied())
     }
 
     fn is_shared(&self, buf: BufId) -> bool {
