@@ -120,6 +120,8 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         name: "attention of 4096 keys, bf16",
         dtype: "bf16",
         large: &[32, 4_096, 4_096, 64],
+        // Blocks of keys that come round.
+        small: &[2, 256, 256, 64],
         tolerance: 2e-2,
         ..ATTENTION
     },

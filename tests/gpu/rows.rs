@@ -55,19 +55,22 @@ fn attention_is_what_the_interpreter_admits() {
 
 /// That each is so many kernels, whose results stay in registers and whose PTX has an instruction in it.
 fn kernels_of_each(cases: Vec<Case>, count: usize, instruction: &str) {
-    let backend = crate::backend();
     for (n, case) in cases.into_iter().enumerate() {
-        let device = crate::CHIPS[n % 2];
-        let made = interpret::prepare_with(case, &crate::context(device));
-        let case = made.unwrap_or_else(|why| panic!("{device}: {why}"));
-        let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
-        assert_eq!(kernels.len(), count, "{} for {device}", case.name);
-        let Some(backend) = &backend else { continue };
-        for kernel in kernels {
-            let (_, text) = program::kernel(&case.module, kernel, device, backend).expect("PTX");
-            assert!(text.contains(instruction), "{} for {device}: no `{instruction}`\n{text}", case.name);
-            in_registers(&case.name, device, &text);
-        }
+        kernels_of(case, crate::CHIPS[n % 2], count, instruction);
+    }
+}
+
+/// Likewise of one, for a chip.
+fn kernels_of(case: Case, device: Device, count: usize, instruction: &str) {
+    let made = interpret::prepare_with(case, &crate::context(device));
+    let case = made.unwrap_or_else(|why| panic!("{device}: {why}"));
+    let kernels: Vec<_> = case.module.prims().filter(|func| func.kind == FuncKind::Device).collect();
+    assert_eq!(kernels.len(), count, "{} for {device}", case.name);
+    let Some(backend) = crate::backend() else { return };
+    for kernel in kernels {
+        let (_, text) = program::kernel(&case.module, kernel, device, &backend).expect("PTX");
+        assert!(text.contains(instruction), "{} for {device}: no `{instruction}`\n{text}", case.name);
+        in_registers(&case.name, device, &text);
     }
 }
 
@@ -95,8 +98,18 @@ fn blocks_of_keys_are_copied() {
 /// Attentions of halves whose lengths warps multiply.
 #[test]
 fn attention_of_halves_is_one_kernel() {
-    let cases = vec![of_keys(DType::F16, 37, [70, 32, 48], false), of_keys(DType::BF16, 80, [40, 64, 64], false)];
+    let cases = vec![of_keys(DType::F16, 37, [70, 32, 48], false), of_keys(DType::BF16, 80, [40, 64, 32], false)];
     kernels_of_each(cases, 1, "mma.sync");
+}
+
+/// Those of more than 64 queries are multiplied by warpgroups where there are any: one block of keys and several, tails of
+/// queries and keys, lengths that leave a part of a line empty.
+#[test]
+fn attention_of_halves_is_made_by_warpgroups() {
+    let whole = of_keys(DType::BF16, 80, [40, 64, 64], false);
+    kernels_of(whole, Device::Sm90a, 1, "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16");
+    let empty = of_keys(DType::F16, 70, [300, 48, 96], false);
+    kernels_of(empty, Device::Sm90a, 1, "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16");
 }
 
 /// Few queries have their keys in parts, of which a second kernel makes one result.

@@ -90,7 +90,7 @@ pub(crate) fn emit<'c>(
 }
 
 /// Sums of a thread of a warpgroup with which two groups still have room on a multiprocessor.
-const FEW_SUMS: u16 = 64;
+const FEW_SUMS: i64 = 64;
 
 /// Threads of a group that have 128 registers each where two groups are on a multiprocessor.
 const THREADS: u32 = 256;
@@ -104,14 +104,17 @@ fn groups(prim: &PrimFunc, threads: u32) -> u32 {
         all.iter().any(|e| matches!(prim.exprs.get(*e), Expr::Call(Intrinsic::Warp(f), _, ty) if wanted(f, ty.lanes)))
     };
     let own: Vec<i64> = prim.buffers.iter().filter_map(own).collect();
-    let squares = threads == THREADS && own.contains(&i64::from(FEW_SUMS));
-    if any(|f, _| matches!(f, Warp::Mma)) {
+    let (by_group, many) = (any(|f, _| matches!(f, Warp::Wgmma(_))), own.iter().sum::<i64>() > FEW_SUMS);
+    let squares = threads == THREADS && own.contains(&FEW_SUMS);
+    if by_group {
+        if many { 1 } else { 2 }
+    } else if any(|f, _| matches!(f, Warp::Mma)) {
         match (threads < THREADS, own.iter().sum()) {
             (true, 65..=80) => 4,
             (true, 81..=112) => 3,
             _ => 2,
         }
-    } else if squares || any(|f, lanes| matches!(f, Warp::Wgmma(_)) && lanes <= FEW_SUMS) {
+    } else if squares {
         2
     } else {
         1

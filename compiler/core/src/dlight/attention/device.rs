@@ -10,6 +10,7 @@ mod copies;
 mod halves;
 mod online;
 mod parts;
+mod warpgroups;
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
@@ -94,6 +95,8 @@ struct Sizes {
     columns: i64,
     /// What warps multiply, if that is what there is.
     halves: Option<Halves>,
+    /// Whether four warps multiply together.
+    by_groups: bool,
     /// Whether keys and values of `f32` come in chunks as they lie, and not element by element.
     copied: bool,
     /// Queries of a group, and keys of a block.
@@ -134,6 +137,11 @@ impl Sizes {
         if comes && (self.part.is_some() || self.bytes_of(2) <= ROOMY) { 2 } else { 1 }
     }
 
+    /// Threads of a group.
+    fn threads(self) -> i64 {
+        if self.by_groups { warpgroups::THREADS } else { THREADS }
+    }
+
     /// Queries of a thread.
     fn queries(self) -> i64 {
         self.rows / DOWN
@@ -147,6 +155,7 @@ impl Sizes {
     /// Bytes in shared memory, with so many stages.
     fn bytes_of(self, stages: i64) -> i64 {
         match self.halves {
+            Some(_) if self.by_groups => warpgroups::bytes(self.depth, self.columns),
             Some(_) => halves::shared(self.depth, self.columns, stages).iter().map(|n| 2 * n).sum(),
             None => self.shared(stages).iter().map(|n| 4 * lines(*n) * THREADS).sum(),
         }
@@ -191,7 +200,13 @@ fn sizes(func: &PrimFunc, found: &Attention, device: Device) -> Result<Sizes, &'
     let groups = found.outer.iter().filter_map(number).fold(1, i64::saturating_mul);
     let few = queries.filter(|n| *n <= ROWS).unwrap_or(0);
     let most = if halves.is_none() && (1..=FEW).contains(&few) { FEW } else { ROWS };
-    let keys = if halves.is_some() { halves::KEYS } else { KEYS };
+    let wide = few == 0 && queries.is_some() && device.has_warpgroups();
+    let by_groups = wide && halves.is_some_and(|halves| warpgroups::suits(func, found, halves, [depth, columns]));
+    let (most, keys) = match halves {
+        Some(_) if by_groups => (warpgroups::ROWS, warpgroups::keys(columns)),
+        Some(_) => (most, halves::KEYS),
+        None => (most, KEYS),
+    };
     let split = device.multiprocessors().filter(|_| few > 0);
     let part = split.and_then(|count| parts::keys_of(number(&found.key), keys, groups, count));
     let copied = has_warps && halves.is_none() && of_sixteen && {
@@ -200,7 +215,8 @@ fn sizes(func: &PrimFunc, found: &Attention, device: Device) -> Result<Sizes, &'
     };
     let whole = [most, keys];
     let mut tiles = SMALL.iter().filter(|[rows, _]| *rows <= most && !has_warps).chain([&whole]);
-    let sized = |[rows, keys]: [i64; 2]| Sizes { depth, columns, halves, copied, rows, keys, has_warps, few, part };
+    let sized =
+        |[rows, keys]: [i64; 2]| Sizes { depth, columns, halves, by_groups, copied, rows, keys, has_warps, few, part };
     let fitting = tiles.find_map(|tile| Some(sized(*tile)).filter(|sizes| sizes.bytes() <= device.shared_bytes()));
     fitting.ok_or("shared memory does not hold a tile of it")
 }
@@ -232,7 +248,7 @@ fn written(mut b: Builder, found: &Attention, sizes: Sizes) -> PrimFunc {
     let (tile, thread) = (b.index_var("tile"), b.index_var("thread"));
     let count = b.int_expr(parts.as_ref().map_or(&tiles, |(_, count)| count));
     let (mut loops, places, outer) = around(&mut b, found, (tile, count));
-    let threads = b.index(THREADS);
+    let threads = b.index(sizes.threads());
     loops.push((thread, threads, ThreadAxis::Thread(0)));
     let (number, me) = (b.read(tile), b.read(thread));
     let part = parts.as_ref().zip(left).map(|((keys, _), left)| {
@@ -243,6 +259,9 @@ fn written(mut b: Builder, found: &Attention, sizes: Sizes) -> PrimFunc {
     let here = Here { places, outer, thread: me, first, rows: b.int_expr(&rows), part };
     b.open_scope();
     match sizes.halves {
+        Some(halves) if sizes.by_groups => {
+            warpgroups::Group::new(&mut b, found, (halves, sizes), here).iter().for_each(|group| group.run(&mut b));
+        }
         Some(halves) => halves::Group::new(&mut b, found, (halves, sizes), here).run(&mut b),
         None => Group::new(&mut b, found, sizes, here).run(&mut b),
     }

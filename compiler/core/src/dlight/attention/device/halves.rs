@@ -22,14 +22,14 @@ use crate::dlight::emit::{at, each, load, plus, times};
 const CHUNK: i64 = 8;
 
 /// Rows and terms of a product.
-const SIDE: i64 = 16;
+pub(super) const SIDE: i64 = 16;
 
 /// Keys of a block.
 pub(super) const KEYS: i64 = 64;
 
 /// Queries of a thread, and neighbours in a warp that have the same.
-const OWN: i64 = 2;
-const ACROSS: i64 = 4;
+pub(super) const OWN: i64 = 2;
+pub(super) const ACROSS: i64 = 4;
 
 /// An operand as the halves that it is.
 #[derive(Clone, Copy)]
@@ -64,7 +64,7 @@ fn rows(func: &PrimFunc, id: ExprId, along: VarId) -> Option<ExprId> {
 }
 
 /// An expression of `f32` without what is rounded to halves on its way: weights are, once, and that says enough.
-fn unrounded(b: &mut Builder, id: ExprId) -> ExprId {
+pub(super) fn unrounded(b: &mut Builder, id: ExprId) -> ExprId {
     let mut map = ExprMap::new(|b: &mut Builder, id: ExprId| match *b.func().exprs.get(id) {
         Expr::Cast(Ty { elem: Elem::Scalar(DType::F32), .. }, narrow) if of(b.func(), narrow).is_some() => {
             widened(b, narrow)
@@ -109,9 +109,7 @@ pub(super) struct Group<'a> {
     columns: i64,
     stages: i64,
     here: Here,
-    /// Of the thread in its warp, and of the warp.
-    lane: ExprId,
-    warp: ExprId,
+    spread: Spread,
     shared: [BufId; 3],
     left: BufId,
     right: BufId,
@@ -136,10 +134,11 @@ impl<'a> Group<'a> {
         let weights = own("weights", halves.dtype, KEYS / 2);
         let (scores, sums) = (own("scores", DType::F32, KEYS / 2), own("sums", DType::F32, columns / 2));
         let mut online = Online::new(b, DType::F32, OWN, ACROSS);
-        online.is_rounded = true;
+        online.rounded = Some(1.0);
         let score = unrounded(b, found.score);
         let lane = part(b, BinaryOp::RemEuclid, here.thread, WARP);
         let warp = part(b, BinaryOp::DivEuclid, here.thread, WARP);
+        let spread = Spread { lane, warp, first: here.first };
         Group {
             found,
             halves,
@@ -147,8 +146,7 @@ impl<'a> Group<'a> {
             columns,
             stages,
             here,
-            lane,
-            warp,
+            spread,
             shared,
             left,
             right,
@@ -254,7 +252,7 @@ impl<'a> Group<'a> {
         to: BufId,
         [line, chunk]: [ExprId; 2],
     ) {
-        let row = part(b, BinaryOp::RemEuclid, self.lane, CHUNK);
+        let row = part(b, BinaryOp::RemEuclid, self.spread.lane, CHUNK);
         let line = times(b, line, CHUNK);
         let line = plus(b, line, row);
         let far = times(b, line, pitch(length));
@@ -271,7 +269,7 @@ impl<'a> Group<'a> {
 
     /// The low and the high bit of the number of the matrix of which the thread names a row.
     fn bits(&self, b: &mut Builder) -> (ExprId, ExprId) {
-        let matrix = part(b, BinaryOp::DivEuclid, self.lane, CHUNK);
+        let matrix = part(b, BinaryOp::DivEuclid, self.spread.lane, CHUNK);
         (part(b, BinaryOp::RemEuclid, matrix, 2), part(b, BinaryOp::DivEuclid, matrix, 2))
     }
 
@@ -296,7 +294,7 @@ impl<'a> Group<'a> {
         let (low, high) = self.bits(b);
         let (begin, stage) = (b.index(0), self.stage(b, n, self.depth));
         own(b, self.depth / SIDE, &mut |b, k| {
-            let (none, lines, chunks) = (b.index(0), times(b, self.warp, 2), times(b, k, 2));
+            let (none, lines, chunks) = (b.index(0), times(b, self.spread.warp, 2), times(b, k, 2));
             let place = [plus(b, lines, low), plus(b, chunks, high)];
             self.matrices(b, Warp::LdMatrix, (self.shared[0], begin, self.depth), self.left, place);
             own(b, KEYS / SIDE, &mut |b, n| {
@@ -306,18 +304,8 @@ impl<'a> Group<'a> {
                 self.pair(b, (self.left, none), (self.scores, n));
             });
         });
-        self.each(b, KEYS, &mut |b, [row, column], _, e| {
-            let (key, least) = (plus(b, first, column), b.scalar(Scalar::least(DType::F32)));
-            let mut places = self.here.places.clone();
-            places.insert(self.found.key.var, key);
-            places.extend(self.found.row.as_ref().map(|iter| (iter.var, row)));
-            let dot = load(b, self.scores, &[e]);
-            let score = at(b, self.score, &places, Some((self.found.dot, dot)));
-            let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
-            let has_key = b.compare(CmpOp::Lt, key, self.found.key.extent);
-            let score = b.if_(has_row, score, least);
-            let score = b.if_(has_key, score, least);
-            b.store(self.scores, vec![e], score);
+        self.each(b, KEYS, &mut |b, place, _, e| {
+            scored(b, (self.found, &self.here, self.score), (place, first), (self.scores, e));
         });
     }
 
@@ -352,25 +340,8 @@ impl<'a> Group<'a> {
         });
     }
 
-    /// Something for each sum of a thread among so many columns: its query and column, the number of the query, its own.
     fn each(&self, b: &mut Builder, columns: i64, f: &mut EachSum<'_>) {
-        let (long, short) = (part(b, BinaryOp::DivEuclid, self.lane, 4), part(b, BinaryOp::RemEuclid, self.lane, 4));
-        let (top, left) = (times(b, self.warp, SIDE), times(b, short, 2));
-        let top = plus(b, self.here.first, top);
-        let top = plus(b, top, long);
-        own(b, columns / CHUNK, &mut |b, t| {
-            own(b, OWN, &mut |b, i| {
-                own(b, 2, &mut |b, l| {
-                    let (down, tile) = (times(b, i, CHUNK), times(b, t, CHUNK));
-                    let (row, column) = (plus(b, top, down), plus(b, tile, left));
-                    let column = plus(b, column, l);
-                    let (line, own) = (times(b, t, 4), times(b, i, 2));
-                    let number = plus(b, line, own);
-                    let number = plus(b, number, l);
-                    f(b, [row, column], i, number);
-                });
-            });
-        });
+        self.spread.each(b, columns, f);
     }
 
     fn written(&self, b: &mut Builder) {
@@ -386,17 +357,78 @@ impl<'a> Group<'a> {
     }
 }
 
+/// Which thread it is that has sums: its number in its warp, that of the warp, and the first query of the group.
+pub(super) struct Spread {
+    pub lane: ExprId,
+    pub warp: ExprId,
+    pub first: ExprId,
+}
+
+impl Spread {
+    /// Something for each sum of a thread among so many columns: its query and column, the number of the query, its own.
+    pub(super) fn each(&self, b: &mut Builder, columns: i64, f: &mut EachSum<'_>) {
+        let (long, short) = (part(b, BinaryOp::DivEuclid, self.lane, 4), part(b, BinaryOp::RemEuclid, self.lane, 4));
+        let (top, left) = (times(b, self.warp, SIDE), times(b, short, 2));
+        let top = plus(b, self.first, top);
+        let top = plus(b, top, long);
+        own(b, columns / CHUNK, &mut |b, t| {
+            own(b, OWN, &mut |b, i| {
+                own(b, 2, &mut |b, l| {
+                    let (down, tile) = (times(b, i, CHUNK), times(b, t, CHUNK));
+                    let (row, column) = (plus(b, top, down), plus(b, tile, left));
+                    let column = plus(b, column, l);
+                    let (line, own) = (times(b, t, 4), times(b, i, 2));
+                    let number = plus(b, line, own);
+                    let number = plus(b, number, l);
+                    f(b, [row, column], i, number);
+                });
+            });
+        });
+    }
+}
+
+/// A score is made of a product, and is the least one where there is no such query, or no such key, of a block that begins
+/// with the first one.
+pub(super) fn scored(
+    b: &mut Builder,
+    (found, here, score): (&Attention, &Here, ExprId),
+    ([row, column], first): ([ExprId; 2], ExprId),
+    (scores, e): (BufId, ExprId),
+) {
+    let (key, least) = (plus(b, first, column), b.scalar(Scalar::least(DType::F32)));
+    let mut places = here.places.clone();
+    places.insert(found.key.var, key);
+    places.extend(found.row.as_ref().map(|iter| (iter.var, row)));
+    let dot = load(b, scores, &[e]);
+    let score = at(b, score, &places, Some((found.dot, dot)));
+    // Of a query that is not there a score may be anything, unless it is made of something else in memory.
+    let score = if reads_alone(b.func(), score, scores) {
+        score
+    } else {
+        let has_row = b.compare(CmpOp::Lt, row, here.rows);
+        b.if_(has_row, score, least)
+    };
+    let has_key = b.compare(CmpOp::Lt, key, found.key.extent);
+    let score = b.if_(has_key, score, least);
+    b.store(scores, vec![e], score);
+}
+
+/// Whether an expression reads no other buffer.
+fn reads_alone(func: &PrimFunc, id: ExprId, of: BufId) -> bool {
+    func.reachable([id]).into_iter().all(|e| !matches!(func.exprs.get(e), Expr::Load { buf, .. } if *buf != of))
+}
+
 /// What is done with a sum.
-type EachSum<'f> = dyn FnMut(&mut Builder, [ExprId; 2], ExprId, ExprId) + 'f;
+pub(super) type EachSum<'f> = dyn FnMut(&mut Builder, [ExprId; 2], ExprId, ExprId) + 'f;
 
 /// What stands in a buffer at a vector of places.
-fn vector(b: &mut Builder, buf: BufId, at: ExprId) -> ExprId {
+pub(super) fn vector(b: &mut Builder, buf: BufId, at: ExprId) -> ExprId {
     let ty = Ty { lanes: b.ty(at).lanes, ..Ty::scalar(b.buf(buf).dtype) };
     b.raw(Expr::Load { buf, index: vec![at], access: Access::Proven }, ty)
 }
 
 /// What the threads of a warp make together; its type is the last operand's.
-fn together(b: &mut Builder, f: Warp, args: Vec<ExprId>) -> ExprId {
+pub(super) fn together(b: &mut Builder, f: Warp, args: Vec<ExprId>) -> ExprId {
     let ty = args.last().map_or(Ty::index(), |last| b.ty(*last));
     b.raw(Expr::Call(Intrinsic::Warp(f), args, ty), ty)
 }

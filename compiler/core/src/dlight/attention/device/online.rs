@@ -22,8 +22,9 @@ pub(super) struct Online {
     /// What earlier results are multiplied with, in the end one over the sum of weights.
     pub scale: BufId,
     other: BufId,
-    /// Whether weights are rounded to halves, so that `ex2` is near enough.
-    pub is_rounded: bool,
+    /// Where weights are rounded to halves, so that `ex2` is near enough: what scores are multiplied with, above 0, which
+    /// `ex2` does then.
+    pub rounded: Option<f64>,
     /// Where the threads of a query meet, if they are no neighbours in a warp.
     pub meeting: Option<Meeting>,
 }
@@ -45,7 +46,7 @@ impl Online {
             b.store(greatest, vec![i], least);
             b.store(total, vec![i], zero);
         });
-        Online { dtype, count, across, greatest, total, base, scale, other, is_rounded: false, meeting: None }
+        Online { dtype, count, across, greatest, total, base, scale, other, rounded: None, meeting: None }
     }
 
     /// A block begins.
@@ -81,6 +82,7 @@ impl Online {
         let scale = self.power(b, shifted);
         b.store(self.scale, vec![i], scale);
         b.store(self.greatest, vec![i], now);
+        let base = self.rounded.map_or(base, |factor| self.in_twos(b, base, factor));
         b.store(self.base, vec![i], base);
         let (total, scale) = (load(b, self.total, &[i]), load(b, self.scale, &[i]));
         let total = b.mul(total, scale);
@@ -89,19 +91,29 @@ impl Online {
 
     /// e to a number that is not above 0.
     fn power(&self, b: &mut Builder, shifted: ExprId) -> ExprId {
-        if !self.is_rounded {
-            return b.unary(UnaryOp::Exp, shifted);
-        }
-        let factor = b.scalar(Scalar::float(self.dtype, std::f64::consts::LOG2_E));
-        let shifted = b.mul(shifted, factor);
+        let Some(factor) = self.rounded else { return b.unary(UnaryOp::Exp, shifted) };
+        let shifted = self.in_twos(b, shifted, factor);
         b.call(Intrinsic::Ex2, vec![shifted], Ty::scalar(self.dtype))
+    }
+
+    /// The exponent of 2 that so many times an exponent of e is.
+    fn in_twos(&self, b: &mut Builder, exponent: ExprId, factor: f64) -> ExprId {
+        let factor = b.scalar(Scalar::float(self.dtype, factor * std::f64::consts::LOG2_E));
+        b.mul(exponent, factor)
     }
 
     /// The weight of a score, which is added to those before; where it is kept it takes the place of the score.
     pub(super) fn weigh(&self, b: &mut Builder, i: ExprId, (scores, e): (BufId, ExprId)) {
         let (score, base) = (load(b, scores, &[e]), load(b, self.base, &[i]));
-        let shifted = b.sub(score, base);
-        let power = self.power(b, shifted);
+        let power = if let Some(factor) = self.rounded {
+            // One instruction multiplies and subtracts: what is taken from all scores is in twos already.
+            let score = self.in_twos(b, score, factor);
+            let shifted = b.sub(score, base);
+            b.call(Intrinsic::Ex2, vec![shifted], Ty::scalar(self.dtype))
+        } else {
+            let shifted = b.sub(score, base);
+            self.power(b, shifted)
+        };
         b.store(scores, vec![e], power);
         let (power, total) = (load(b, scores, &[e]), load(b, self.total, &[i]));
         let total = b.add(total, power);
