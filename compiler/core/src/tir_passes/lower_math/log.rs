@@ -128,6 +128,10 @@ pub(super) fn log10(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     special(k, x, value)
 }
 
+/// From here on a number is what it is plus or minus 1, and its quotient by that is 1: devices may take quotients by numbers
+/// above 2^126 for 0.
+const LARGE: f64 = (1u128 << 100) as f64;
+
 /// log(1 + x) = log(u) x / (u - 1) with u = 1 + x as rounded (Kahan).
 pub(super) fn log1p(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let one = k.c(1.0);
@@ -136,7 +140,7 @@ pub(super) fn log1p(k: &mut Kit<'_>, x: ExprId) -> ExprId {
     let ratio = k.div(x, back);
     let value = k.mul(main, ratio);
     let value = k.where_c(u, Eq, 1.0, x, value);
-    k.where_c(x, Eq, f64::INFINITY, x, value)
+    k.where_c(x, Gt, LARGE, main, value)
 }
 
 /// log(|x|) + log(2), for |x| so large that adding 1 changes nothing.
