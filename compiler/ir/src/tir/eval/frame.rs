@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use super::memory::{Cell, Memory, View};
+use super::race::Waited;
 use super::threads::{ThreadLoop, is_shared, waits};
 use super::{Arg, Given, Machine};
 use crate::arith::{IntExpr, Sym};
@@ -85,6 +86,8 @@ pub(super) struct State {
     pub dynamic: Option<View>,
     /// How many phases of an `mbarrier` had ended when the thread last waited for it.
     pub waited: BTreeMap<(usize, i64), u64>,
+    /// What came before those ends of phases.
+    pub before: Waited,
 }
 
 impl<'a, 'm> Frame<'a, 'm> {
@@ -99,6 +102,7 @@ impl<'a, 'm> Frame<'a, 'm> {
                 allocated: HashMap::new(),
                 dynamic: None,
                 waited: BTreeMap::new(),
+                before: Waited::default(),
             },
             syms,
             workspaces: Vec::new(),
@@ -372,7 +376,8 @@ impl<'a, 'm> Frame<'a, 'm> {
         }
         let Some(stmt) = self.current else { return Ok(()) };
         let shared = is_shared(self.func.buffers[buf.0 as usize].scope);
-        let touched = self.machine.races.touch((at.0.memory, at.1), (write, shared), (self.func, stmt, self.loc));
+        let (cell, here) = ((at.0.memory, at.1), (self.func, stmt, self.loc));
+        let touched = self.machine.races.touch(cell, (write, shared), here, &self.state.before);
         touched.map_err(|both| {
             let name = &self.func.buffers[buf.0 as usize].name;
             format!("a race on `{name}`{index:?}: {both}")

@@ -74,16 +74,49 @@ impl Path {
     }
 }
 
+/// What a thread did before it arrived at an `mbarrier`: all that it touched up to some number of arrivals.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Before {
+    steps: Vec<Step>,
+    arrivals: u64,
+}
+
+impl Before {
+    /// Adds it to others, of which each thread has one.
+    pub(super) fn add_to(&self, all: &mut Vec<Before>) {
+        match all.iter_mut().find(|before| before.steps == self.steps) {
+            Some(known) => known.arrivals = known.arrivals.max(self.arrivals),
+            None => all.push(self.clone()),
+        }
+    }
+}
+
+/// What came before the ends of phases that a thread has waited for.
+#[derive(Clone, Default)]
+pub(super) struct Waited {
+    /// The thread: those that need not wait for each other have one state after the other.
+    steps: Vec<Step>,
+    before: Vec<Before>,
+}
+
 /// A statement that touched an element.
 #[derive(Clone)]
 struct Touch<'m> {
     path: Rc<Path>,
+    /// Arrivals at any `mbarrier` before it.
+    arrivals: u64,
     func: &'m PrimFunc,
     stmt: &'m Stmt,
     loc: Loc,
 }
 
 impl Touch<'_> {
+    /// Whether it came before another one, of a thread that has waited for these.
+    fn is_before(&self, other: &Touch<'_>, waited: &Waited) -> bool {
+        let known = |before: &Before| self.arrivals <= before.arrivals && before.steps == self.path.steps;
+        waited.steps == other.path.steps && waited.before.iter().any(known)
+    }
+
     fn text(&self) -> String {
         let line = super::super::print::stmt_text(self.func, self.stmt);
         let steps: Vec<String> = self.path.steps.iter().map(step_text).collect();
@@ -143,6 +176,8 @@ type Table<K, V> = HashMap<K, V, BuildHasherDefault<Numbers>>;
 pub(super) struct Races<'m> {
     path: Rc<Path>,
     runs: u64,
+    /// How often threads arrived at an `mbarrier`.
+    arrivals: u64,
     suspect: Option<String>,
     /// Elements by memory and cell; looked up alone, never walked over.
     shadows: Table<usize, Table<i64, Shadow<'m>>>,
@@ -197,6 +232,20 @@ impl<'m> Races<'m> {
         Rc::make_mut(&mut self.path).epoch += 1;
     }
 
+    /// The thread that runs arrives at an `mbarrier`.
+    pub(super) fn arrive(&mut self) -> Before {
+        self.arrivals += 1;
+        Before { steps: self.path.steps.clone(), arrivals: self.arrivals - 1 }
+    }
+
+    /// The thread that runs has waited for what came before these arrivals.
+    pub(super) fn wait(&self, waited: &mut Waited, before: &[Before]) {
+        if waited.steps != self.path.steps {
+            *waited = Waited { steps: self.path.steps.clone(), before: Vec::new() };
+        }
+        before.iter().for_each(|before| before.add_to(&mut waited.before));
+    }
+
     /// Whether an axis of threads is around.
     pub(super) fn in_threads(&self) -> bool {
         self.path.steps.iter().any(|s| matches!(s.axis, Axis::Thread(_)))
@@ -231,20 +280,23 @@ impl<'m> Races<'m> {
         self.shadows.remove(&memory);
     }
 
-    /// A statement reads or writes a cell; both statements, if no order stands between them.
+    /// A statement of a thread that has waited for some others reads or writes a cell; both statements, if no order stands
+    /// between them.
     pub(super) fn touch(
         &mut self,
         (memory, cell): (usize, i64),
         (write, shared): (bool, bool),
         (func, stmt, loc): (&'m PrimFunc, &'m Stmt, Loc),
+        waited: &Waited,
     ) -> Result<(), String> {
         if self.path.steps.is_empty() {
             return Ok(());
         }
-        let touch = Touch { path: self.path.clone(), func, stmt, loc };
+        let touch = Touch { path: self.path.clone(), arrivals: self.arrivals, func, stmt, loc };
         let shadow = self.shadows.entry(memory).or_default().entry(cell).or_default();
         let others = shadow.write.iter().chain(shadow.reads.iter().filter(|_| write));
-        if let Some(other) = others.into_iter().find(|o| !o.path.ordered(&touch.path, shared)) {
+        let mut others = others.into_iter().filter(|other| !other.is_before(&touch, waited));
+        if let Some(other) = others.find(|other| !other.path.ordered(&touch.path, shared)) {
             return Err(format!("{} and {}", other.text(), touch.text()));
         }
         if write {
@@ -253,8 +305,11 @@ impl<'m> Races<'m> {
             return Ok(());
         }
         match shadow.reads.iter().any(|r| !r.path.ordered(&touch.path, shared)) {
-            true if shadow.reads.len() < 2 => shadow.reads.push(touch),
-            true => {}
+            true => match shadow.reads.iter().position(|read| read.path.steps == touch.path.steps) {
+                Some(own) => shadow.reads[own] = touch,
+                None if shadow.reads.len() < 2 => shadow.reads.push(touch),
+                None => {}
+            },
             // In the memory of the former: most accesses come here.
             false => {
                 shadow.reads.clear();

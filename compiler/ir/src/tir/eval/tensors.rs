@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::copies::Arrival;
 use super::frame::Frame;
 use super::memory::{Cell, View};
+use super::race::{Before, Waited};
 use crate::Scalar;
 use crate::eval::Bounded;
 use crate::tir::tensor::{LINE, of_line};
@@ -18,7 +19,6 @@ type Place = (usize, i64);
 type Target<'m> = (BufId, &'m [ExprId], Access);
 
 /// An `mbarrier`.
-#[derive(Clone, Copy)]
 struct Phases {
     /// Arrivals that end a phase.
     count: i64,
@@ -28,6 +28,9 @@ struct Phases {
     bytes: i64,
     /// Phases that have ended.
     ended: u64,
+    /// What came before arrivals of the phase that goes on, and of those that have ended.
+    told: Vec<Before>,
+    before: Vec<Before>,
 }
 
 impl Phases {
@@ -35,6 +38,7 @@ impl Phases {
     fn settle(&mut self) {
         if self.left == 0 && self.bytes == 0 {
             (self.left, self.ended) = (self.count, self.ended + 1);
+            self.told.drain(..).for_each(|told| told.add_to(&mut self.before));
         }
     }
 }
@@ -63,7 +67,9 @@ impl<'m> Frame<'_, 'm> {
             if n < 1 {
                 return Err(format!("`mbarrier_init` of {n} arrivals"));
             }
-            let before = self.machine.mbarriers.known.insert(place, Phases { count: n, left: n, bytes: 0, ended: 0 });
+            let (told, before) = (Vec::new(), Vec::new());
+            let phases = Phases { count: n, left: n, bytes: 0, ended: 0, told, before };
+            let before = self.machine.mbarriers.known.insert(place, phases);
             return before.map_or(Ok(()), |_| Err(format!("`mbarrier_init` of `{name}`, which is ready")));
         }
         let phases = self.machine.mbarriers.known.get_mut(&place);
@@ -74,6 +80,7 @@ impl<'m> Frame<'_, 'm> {
                     return Err(format!("one arrival at `{name}` more than its phase takes"));
                 }
                 (phases.left, phases.bytes) = (phases.left - 1, phases.bytes + n);
+                phases.told.push(self.machine.races.arrive());
                 phases.settle();
             }
             Mbarrier::Wait => {
@@ -83,6 +90,7 @@ impl<'m> Frame<'_, 'm> {
                     return Err(text);
                 }
                 let ended = phases.ended;
+                self.machine.races.wait(&mut self.state.before, &phases.before);
                 self.machine.mbarriers.waited.insert(place, ended);
                 self.state.waited.insert(place, ended);
             }
@@ -183,6 +191,7 @@ impl<'m> Frame<'_, 'm> {
         self.machine.in_flight.retain(|_, arrival| matches!(arrival, Arrival::Barrier(_)));
         self.machine.mbarriers = Mbarriers::default();
         self.state.waited.clear();
+        self.state.before = Waited::default();
         if lost { Err("a copy of a box that nobody waits for".into()) } else { Ok(()) }
     }
 }
