@@ -2,7 +2,8 @@
 //! boxes of them copied, and weights are where their threads have them already.
 //!
 //! A turn begins the scores of the next block of keys and then the results of this one: while these are made, the scores
-//! become weights. Keys come two blocks ahead, values one.
+//! become weights. Keys come two blocks ahead, values one. Where a group is alone on its multiprocessor, no barrier keeps its
+//! warpgroups side by side: each tells when it has read keys or values, and who has others copied in their place waits for that.
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
@@ -41,8 +42,10 @@ pub(super) const ROWS: i64 = GROUPS * SIDES;
 /// Threads of a group.
 pub(super) const THREADS: i64 = GROUPS * WARPGROUP;
 
-/// What tells of copies: queries, then each stage of keys, then each of values.
-const TOLD: i64 = 1 + 2 * STAGES;
+/// What tells of copies: queries, then each stage of keys, then each of values. Behind these is what tells that all warps have
+/// read the keys of a block, then its values.
+const READ: i64 = 1 + 2 * STAGES;
+const TOLD: i64 = READ + 2;
 
 /// Lengths of keys and values as they lie in shared memory.
 fn whole(length: i64) -> i64 {
@@ -235,6 +238,7 @@ impl<'a> Group<'a> {
         self.tell(b, none, Mbarrier::Wait, none);
         self.begin_scores(b, none);
         self.wait_for(b, self.scores, 0);
+        self.have_read(b, 0);
         self.weigh(b, none);
         self.round(b);
         let later = &self.blocks - &IntExpr::from(1);
@@ -249,10 +253,9 @@ impl<'a> Group<'a> {
     /// What tells of copies is made ready, and the first ones begin.
     fn begin(&self, b: &mut Builder) {
         self.by_first(b, &mut |b| {
-            let one = b.index(1);
-            for n in 0..TOLD {
-                let n = b.index(n);
-                self.tell(b, n, Mbarrier::Init, one);
+            for n in 0..if self.is_alone() { TOLD } else { READ } {
+                let (told, count) = (b.index(n), b.index(if n < READ { 1 } else { THREADS / WARP }));
+                self.tell(b, told, Mbarrier::Init, count);
             }
             self.copy_queries(b);
             let (none, next) = (b.index(0), b.index(1));
@@ -266,22 +269,63 @@ impl<'a> Group<'a> {
 
     /// Scores of the next block, and results of this one.
     fn turn(&self, b: &mut Builder, n: ExprId) {
-        // Behind the scores of this block and the results of the one before it, whose stages are written again.
-        wait(b, Scope::SharedDyn);
         let one = b.index(1);
         let next = plus(b, n, one);
+        if !self.is_alone() {
+            // Behind the scores of this block and the results of the one before it, in whose place copies go.
+            wait(b, Scope::SharedDyn);
+            self.by_first(b, &mut |b| self.copy_values(b, next));
+        }
         self.by_first(b, &mut |b| {
-            self.copy_values(b, next);
-            super::next(b, next, &self.blocks, &mut |b, behind| self.copy_keys(b, behind));
+            super::next(b, next, &self.blocks, &mut |b, behind| {
+                self.wait_for_readers(b, 0, n);
+                self.copy_keys(b, behind);
+            });
         });
         self.begin_scores(b, next);
         self.begin_results(b, n);
         // Results are on their way behind them.
         self.wait_for(b, self.scores, (self.keys / SIDES) as u8);
+        self.have_read(b, 0);
+        if self.is_alone() {
+            // In the place of the values of the block before this one, if there is one: else nobody is waited for.
+            self.by_first(b, &mut |b| {
+                self.wait_for_readers(b, 1, next);
+                self.copy_values(b, next);
+            });
+        }
         self.weigh(b, next);
         self.wait_for(b, self.sums, 0);
+        self.have_read(b, 1);
         self.round(b);
         self.each(b, self.columns, &mut |b, _, i, e| self.online.scaled(b, i, (self.sums, e)));
+    }
+
+    /// Whether no other group is on the multiprocessor: warpgroups have only each other to compute beside their products.
+    fn is_alone(&self) -> bool {
+        self.keys == MANY
+    }
+
+    /// A warp has read the keys (0) or values (1) of a block: its first thread tells so, and announces no bytes.
+    fn have_read(&self, b: &mut Builder, of: i64) {
+        if !self.is_alone() {
+            return;
+        }
+        let (none, told) = (b.index(0), b.index(READ + of));
+        let cond = b.compare(CmpOp::Eq, self.spread.lane, none);
+        b.open_scope();
+        self.tell(b, told, Mbarrier::Expect, none);
+        let then = Box::new(b.close_scope());
+        b.push(Stmt::If { cond, then, otherwise: None });
+    }
+
+    /// Waits until all warps have read the keys of the block of that number, or the values of the one two before it.
+    fn wait_for_readers(&self, b: &mut Builder, of: i64, n: ExprId) {
+        if !self.is_alone() {
+            return;
+        }
+        let (told, parity) = (b.index(READ + of), part(b, BinaryOp::RemEuclid, n, 2));
+        self.tell(b, told, Mbarrier::Wait, parity);
     }
 
     /// What the first thread does alone.
