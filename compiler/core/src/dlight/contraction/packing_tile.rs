@@ -10,7 +10,7 @@ use super::choice::{Choice, Packing};
 use super::{Contraction, Staged};
 use crate::dlight::emit::{Grid, Places, Strip, at, each, load, plus, strips, times};
 use crate::dlight::tiles::alone;
-use crate::dlight::winograd::{Axis, Ends, after, axes_of_kind, in_spans, within};
+use crate::dlight::winograd::{Axis, Ends, after, axes_of_kind, in_spans, operands, within};
 
 /// Terms ahead of which what is copied is asked for: some hundred cycles.
 const AHEAD: i64 = 16;
@@ -69,8 +69,12 @@ fn product(staged: &mut Staged, found: &Contraction, choice: &Choice) -> Option<
     let func = staged.b.func();
     let Some((n, Packing::CopiedPanels)) = choice.packed else { return None };
     let plain = choice.line().is_none() && choice.padded.is_none() && !choice.matrix && !choice.small;
-    let [x, y] = <&[_; 2]>::try_from(&found.operands[..]).ok()?;
-    let (rows, panels) = if n == 0 { (y, x) } else { (x, y) };
+    let factors = operands(staged, found, &stage)?;
+    let (rows, panels) = match factors.each_ref().map(|o| o.load == found.operands[n].load) {
+        [true, false] => (&factors[1], &factors[0]),
+        [false, true] => (&factors[0], &factors[1]),
+        [true, true] | [false, false] => return None,
+    };
     let (spatial, terms) =
         (axes_of_kind(func, &stage, IterKind::Spatial)?, axes_of_kind(func, &stage, IterKind::Reduce)?);
     let ([term], row) = (<[Axis; 1]>::try_from(terms).ok()?, choice.row?);
