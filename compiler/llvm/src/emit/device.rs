@@ -103,8 +103,10 @@ fn groups(prim: &PrimFunc, threads: u32) -> u32 {
     let any = |wanted: fn(&Warp, u16) -> bool| {
         all.iter().any(|e| matches!(prim.exprs.get(*e), Expr::Call(Intrinsic::Warp(f), _, ty) if wanted(f, ty.lanes)))
     };
-    let own: Vec<i64> = prim.buffers.iter().filter_map(own).collect();
-    let (by_group, many) = (any(|f, _| matches!(f, Warp::Wgmma(_))), own.iter().sum::<i64>() > FEW_SUMS);
+    let own = |dtypes: &[DType]| prim.buffers.iter().filter_map(|buf| own(buf, dtypes)).collect::<Vec<i64>>();
+    // Sums of bytes are integers.
+    let many = own(&[DType::F32, DType::I32]).iter().sum::<i64>() > FEW_SUMS;
+    let (by_group, own) = (any(|f, _| matches!(f, Warp::Wgmma(_))), own(&[DType::F32]));
     let squares = threads == THREADS && own.contains(&FEW_SUMS);
     if by_group {
         if many { 1 } else { 2 }
@@ -121,10 +123,10 @@ fn groups(prim: &PrimFunc, threads: u32) -> u32 {
     }
 }
 
-/// Floats that a thread keeps in a buffer of its own.
-fn own(buf: &BufferData) -> Option<i64> {
+/// Elements of some dtypes that a thread keeps in a buffer of its own.
+fn own(buf: &BufferData, dtypes: &[DType]) -> Option<i64> {
     let count = buf.shape.iter().try_fold(1i64, |n, extent| n.checked_mul(extent.as_const()?));
-    count.filter(|_| buf.scope == Scope::Local && buf.dtype == DType::F32)
+    count.filter(|_| buf.scope == Scope::Local && dtypes.contains(&buf.dtype))
 }
 
 impl<'c> Cx<'_, 'c, '_> {
