@@ -218,15 +218,10 @@ impl Kernel<'_> {
 
     /// Writes results, made of their sums.
     fn finished(&self, b: &mut Builder, tile: &Tile<'_>, (sums, grid): (BufId, Grid)) {
-        let ends = &self.product.ends;
         grid.each(b, &mut |b, i, j| {
             let places = self.places(b, tile, Some(i), j);
-            let (sum, start) = (load(b, sums, &[i, j]), at(b, ends.start, &places, None));
-            let sum = b.add(sum, start);
-            let (out, index, value) = &ends.out;
-            let value = at(b, *value, &places, Some((ends.sum, sum)));
-            let index = index.iter().map(|i| at(b, *i, &places, None)).collect();
-            b.store(*out, index, value);
+            let sum = load(b, sums, &[i, j]);
+            self.product.ends.write(b, &places, sum);
         });
     }
 

@@ -122,7 +122,7 @@ impl Plan {
     /// Parts of the groups, each of which has memory of its own and may run on a thread.
     pub(super) fn parts(&self) -> i64 {
         let fit = |n: &i64| self.groups() % n == 0;
-        // An even number, if that is not as good as none.
+        // An even number gives two threads even shares; two parts alone would be too few for more of them.
         let even = (4..=SHARES).rev().find(|n| n % 2 == 0 && fit(n));
         even.or_else(|| (1..=SHARES).rev().find(fit)).unwrap_or(1)
     }
@@ -142,7 +142,7 @@ impl Plan {
         // Loads, sums and stores of vectors, of which one is stored a cycle: four of the weights, four of the data; what
         // products leave for one another, and results.
         let results = 8 * rows * columns * self.blocks;
-        let copies = if self.copied { 3 } else { 0 };
+        let copies = self.of_data() - SUMS;
         let sums = (4 * terms * columns + (6 + copies) * rows * terms + results) / self.lanes;
         let hides_latency = self.tile[0] * self.tile[1] * self.vectors >= machine.latency * machine.fmas;
         hides_latency && OF * sums < saved

@@ -186,12 +186,7 @@ impl Kernel<'_> {
         let mut places = self.row(b, group, place.down, [place.line, place.row]);
         let half = b.index(place.right * self.plan.columns);
         places.insert(self.found.column.var, plus(b, half, place.column));
-        let start = at(b, self.found.ends.start, &places, None);
-        let sum = b.add(sum, start);
-        let (out, index, value) = &self.found.ends.out;
-        let value = at(b, *value, &places, Some((self.found.ends.sum, sum)));
-        let index = index.iter().map(|i| at(b, *i, &places, None)).collect();
-        b.store(*out, index, value);
+        self.found.ends.write(b, &places, sum);
     }
 
     /// What stands for the iterators of a row in one of the halves.

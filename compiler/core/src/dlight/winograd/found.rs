@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use tenfold_ir::DType;
 use tenfold_ir::op::BinaryOp;
-use tenfold_ir::tir::{BufId, Expr, ExprId, IterKind, LoopKind, PrimFunc, Stmt, VarId, Viewer, substitution};
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Stmt, VarId, Viewer, substitution};
 
+use crate::dlight::emit::{Places, at};
 use crate::dlight::kernel::{Contraction, Operand, contraction, epilogue};
 use crate::dlight::walk::{step, straight};
 use crate::fuse::access::accesses;
@@ -71,6 +72,16 @@ impl Ends {
         let around = around(staged, found, end, out.0)?;
         let neighbours = side_by_side(staged, &out, along);
         (vectors && neighbours).then_some(Ends { start, sum: found.acc, out, around })
+    }
+
+    /// Writes a result, made of its sum.
+    pub(in crate::dlight) fn write(&self, b: &mut Builder, places: &Places, sum: ExprId) {
+        let start = at(b, self.start, places, None);
+        let sum = b.add(sum, start);
+        let (out, index, value) = &self.out;
+        let value = at(b, *value, places, Some((self.sum, sum)));
+        let index = index.iter().map(|i| at(b, *i, places, None)).collect();
+        b.store(*out, index, value);
     }
 }
 

@@ -9,7 +9,7 @@ use super::operands::{over, read, store};
 use super::plan::{PRODUCTS, RESULTS, SIDE};
 use super::transforms;
 use super::written::{Kernel, Panel};
-use crate::dlight::emit::{Grid, Places, Strip, at, each, load, plus, times};
+use crate::dlight::emit::{Grid, Places, Strip, each, load, plus, times};
 use crate::dlight::tiles::{Span, balanced};
 
 /// Terms that are written out behind one another.
@@ -184,12 +184,7 @@ fn results(
                     let mut places: Places = tile.image.iter().chain(places).map(|(var, at)| (*var, *at)).collect();
                     let first = plus(b, tile.panel.channel, offset);
                     places.insert(found.channel.var, plus(b, first, l));
-                    let start = at(b, found.ends.start, &places, None);
-                    let sum = b.add(sum, start);
-                    let (out, index, value) = &found.ends.out;
-                    let value = at(b, *value, &places, Some((found.ends.sum, sum)));
-                    let index = index.iter().map(|i| at(b, *i, &places, None)).collect();
-                    b.store(*out, index, value);
+                    found.ends.write(b, &places, sum);
                 });
             });
         }
