@@ -1,9 +1,11 @@
 //! Products of matrices one of which is copied into panels: the first tile of rows copies a panel while it multiplies.
 //!
 //! A copy before everything else waits for memory, which is all that it does. The first tile reads what it copies, so that
-//! it comes while products are made; the other tiles find the panels.
+//! it comes while products are made; the other tiles find the panels. Panels are copied block by block, into the same memory,
+//! as many as the second cache holds.
 
 use tenfold_ir::Scalar;
+use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt};
 
 use super::choice::{Choice, Packing};
@@ -36,16 +38,17 @@ struct Kernel<'a> {
     choice: &'a Choice,
 }
 
-/// Panels of one width, with what they are copied into: panel, term, column.
+/// Panels of one width, with what those of a block are copied into: panel of the block, term, column.
 struct Panels {
     strip: Strip,
     packed: BufId,
 }
 
-/// A tile: its panels and which of them, its first row and how many.
+/// A tile: its panels, which of all and which of the block, its first row and how many.
 struct Tile<'a> {
     panels: &'a Panels,
     panel: ExprId,
+    own: ExprId,
     first: ExprId,
     rows: i64,
     /// Whether it copies.
@@ -91,35 +94,31 @@ fn product(staged: &mut Staged, found: &Contraction, choice: &Choice) -> Option<
 }
 
 impl Kernel<'_> {
-    /// First tiles, which copy, then blocks of panels for one tile of rows after the other.
+    /// Block after block of panels: the first tile copies them, then come the others. The second cache holds a block.
     fn written(&self, b: &mut Builder) {
-        let (tile, product) = (self.choice.tile, self.product);
-        let (dtype, rows) = (b.buf(product.acc).dtype, product.row.extent);
-        let mut all = Vec::new();
-        for strip in strips(&product.column.extent.into(), tile.vectors, tile.lanes) {
-            let shape = vec![strip.turns.clone(), product.term.extent.into(), strip.width().into()];
-            let packed = b.alloc("packed", dtype, shape, Scope::Global);
-            all.push(Panels { strip, packed });
+        let tile = self.choice.tile;
+        for strip in strips(&self.product.column.extent.into(), tile.vectors, tile.lanes) {
+            let count = strip.turns.as_const().unwrap_or(1);
+            let block = if self.choice.columns_outside { self.choice.block.clamp(1, count) } else { count };
+            let shape = vec![block.into(), self.product.term.extent.into(), strip.width().into()];
+            let packed = b.alloc("packed", b.buf(self.product.acc).dtype, shape, Scope::Global);
+            let panels = Panels { strip, packed };
+            in_spans(b, "block", count, block, &mut |b, first, count| self.block(b, &panels, first, count));
         }
-        let first = alone(rows, tile.rows);
-        for panels in &all {
-            each(b, "panel", &panels.strip.turns, LoopKind::Serial, &mut |b, panel| {
-                let begin = b.index(0);
-                self.tile(b, &Tile { panels, panel, first: begin, rows: first, copies: true });
+    }
+
+    /// All results of so many panels.
+    fn block(&self, b: &mut Builder, panels: &Panels, before: ExprId, count: i64) {
+        let (most, all) = (self.choice.tile.rows, self.product.row.extent);
+        let tiles = |b: &mut Builder, first: ExprId, rows: i64, copies: bool| {
+            each(b, "panel", &count.into(), LoopKind::Serial, &mut |b, own| {
+                let panel = plus(b, before, own);
+                self.tile(b, &Tile { panels, panel, own, first, rows, copies });
             });
-        }
-        for panels in &all {
-            let count = panels.strip.turns.as_const().unwrap_or(1);
-            let block = if self.choice.columns_outside { self.choice.block.max(1) } else { count };
-            in_spans(b, "block", count, block, &mut |b, block, count| {
-                after(b, "rows", (first, rows), tile.rows, &mut |b, first, rows| {
-                    each(b, "panel", &count.into(), LoopKind::Serial, &mut |b, own| {
-                        let panel = plus(b, block, own);
-                        self.tile(b, &Tile { panels, panel, first, rows, copies: false });
-                    });
-                });
-            });
-        }
+        };
+        let (begin, first) = (b.index(0), alone(all, most));
+        tiles(b, begin, first, true);
+        after(b, "rows", (first, all), most, &mut |b, first, rows| tiles(b, first, rows, false));
     }
 
     /// A tile of results: blocks of its sum one after another in registers, added up beside them.
@@ -169,6 +168,9 @@ impl Kernel<'_> {
         let whole = terms / unrolled;
         for (first, turns, unrolled) in [(0, whole, unrolled), (whole * unrolled, terms - whole * unrolled, 1)] {
             each(b, "k", &turns.into(), LoopKind::Reduction, &mut |b, k| {
+                if first == 0 {
+                    self.ask_results(b, tile, grid, (k, turns));
+                }
                 each(b, "u", &unrolled.into(), LoopKind::Unrolled, &mut |b, u| {
                     let (first, before) = (b.index(first), times(b, k, unrolled));
                     let own = plus(b, before, u);
@@ -188,13 +190,13 @@ impl Kernel<'_> {
             Grid { rows: 1, ..grid }.each(b, &mut |b, _, j| {
                 let places = self.places(b, tile, None, j);
                 let value = at(b, panels, &with(&places, self.product.term, term), None);
-                b.store(packed, vec![tile.panel, term, j], value);
+                b.store(packed, vec![tile.own, term, j], value);
             });
         }
         grid.each(b, &mut |b, i, j| {
             let places = self.places(b, tile, Some(i), j);
             let x = at(b, rows, &with(&places, self.product.term, term), None);
-            let y = load(b, packed, &[tile.panel, term, j]);
+            let y = load(b, packed, &[tile.own, term, j]);
             let (old, product) = (load(b, acc, &[i, j]), b.mul(x, y));
             let sum = b.add(old, product);
             b.store(acc, vec![i, j], sum);
@@ -212,7 +214,20 @@ impl Kernel<'_> {
             let from = at(b, self.product.factors[1], &with(&places, self.product.term, later), None);
             let Expr::Load { buf, index, .. } = b.func().exprs.get(from).clone() else { return };
             b.push(Stmt::Prefetch { buf, index });
-            b.push(Stmt::Prefetch { buf: tile.panels.packed, index: vec![tile.panel, later, first] });
+            b.push(Stmt::Prefetch { buf: tile.panels.packed, index: vec![tile.own, later, first] });
+        }
+    }
+
+    /// In one of so many turns, asks for lines that results go to.
+    fn ask_results(&self, b: &mut Builder, tile: &Tile<'_>, grid: Grid, (turn, turns): (ExprId, i64)) {
+        let (before, turns) = (times(b, turn, grid.rows), b.index(turns));
+        let row = b.binary(BinaryOp::DivEuclid, before, turns);
+        for v in 0..grid.vectors {
+            let first = b.index(v * grid.lanes);
+            let places = self.places(b, tile, Some(row), first);
+            let (buf, index) = (self.product.ends.out.0, self.product.ends.out.1.clone());
+            let index = index.iter().map(|i| at(b, *i, &places, None)).collect();
+            b.push(Stmt::Prefetch { buf, index });
         }
     }
 
