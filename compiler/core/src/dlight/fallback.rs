@@ -21,6 +21,11 @@ use crate::tune::Asked;
 /// Bytes that the buffers of a kernel may take on the stack of a machine with vectors.
 const STACK: i64 = 8 << 10;
 
+/// The part of the second cache that they may take besides where the result is written past the caches, and the most bytes of
+/// it: a row that is as long need not go through memory and back. Some threads have stacks of 128 KB.
+const OF_SECOND: i64 = 8;
+const MOST: i64 = 64 << 10;
+
 /// Others that may be asked for.
 const STACKS: [i64; 3] = [2 << 10, 8 << 10, 32 << 10];
 
@@ -70,9 +75,15 @@ pub(super) fn scales(func: &PrimFunc) -> bool {
 
 /// Stages as they are in shared loops, and innermost ones in vectors; what was made of these.
 pub(super) fn in_shared_loops(module: &Module, staged: Staged, machine: &Machine, asked: &Asked) -> (PrimFunc, Chosen) {
-    let fused = fused_stages(staged, Room { stack: STACK, past_caches: machine.past_caches });
+    let fused = fused_stages(staged, room(STACK, machine));
     let (func, made) = vectors::in_vectors(module, fused.func, machine, asked);
     (func, chosen(&made))
+}
+
+/// Room on the stack, more of it where nobody asks for another size and the result goes past the caches.
+fn room(stack: i64, machine: &Machine) -> Room {
+    let row = if stack == STACK { MOST.min(machine.second_bytes / OF_SECOND) } else { 0 };
+    Room { stack, past_caches: machine.past_caches.map(|from| (from, stack + row)) }
 }
 
 /// What was made of the innermost loops.
@@ -97,7 +108,7 @@ fn chosen(made: &vectors::Made) -> Chosen {
 /// The stages in shared loops, rows reduced in lanes unless that takes memory, columns side by side.
 fn shared(staged: Staged, machine: &Machine, asked: &Asked) -> (PrimFunc, Chosen) {
     let stack = if staged.stages.len() > 1 { asked.number("stack", STACK, STACKS) } else { STACK };
-    let room = Room { stack, past_caches: machine.past_caches };
+    let room = room(stack, machine);
     let mut in_lanes = staged.clone();
     let plain = fused_stages(staged.clone(), room);
     if !lanes::rows(&mut in_lanes, machine, asked) {

@@ -44,8 +44,8 @@ pub(crate) struct Fused {
 pub(crate) struct Room {
     /// Bytes that the buffers of a kernel may take on the stack.
     pub stack: i64,
-    /// Bytes from which on a result is written past the caches, where the target can.
-    pub past_caches: Option<i64>,
+    /// Bytes from which on a result is written past the caches, where the target can, and what they may take on the stack then.
+    pub past_caches: Option<(i64, i64)>,
 }
 
 /// The room of every kernel on any target.

@@ -67,7 +67,8 @@ pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine, ask
             Err(_) => made.refused += 1,
         }
     }
-    made.turns = if rows.is_empty() { 0 } else { asked.number("prefetch", ahead::TURNS, [0, 1, 2, 4]) };
+    let turns = ahead::turns(&rows, machine);
+    made.turns = if rows.is_empty() { 0 } else { asked.number("prefetch", turns, [0, 1, 2, 4]) };
     // What is refused leaves the schedule as it was.
     let ask = |it: &&ahead::Rows| made.turns > 0 && ahead::ask(&mut s, it, made.turns).is_ok();
     made.ahead = rows.iter().take(MOST).filter(ask).count();

@@ -47,9 +47,13 @@ impl Fusion {
             let place = self.shrunk(*buf, paths, 0);
             self.places.insert(*buf, place);
         }
-        let mut left = room.stack;
-        if self.is_streamed(room) {
-            self.use_stack(&allocs, paths, &mut left);
+        let streamed = self.streamed(room);
+        let mut left = streamed.unwrap_or(room.stack);
+        if streamed.is_some() {
+            // The least first: of a row that does not fit beside them, what is left of its sums still does.
+            let mut least_first = allocs.clone();
+            least_first.sort_by_key(|buf| self.local_bytes(*buf, &self.shrunk(*buf, paths, i64::MAX)));
+            self.use_stack(&least_first, paths, &mut left);
         }
         self.use_result(paths);
         self.use_stack(&allocs, paths, &mut left);
@@ -65,9 +69,10 @@ impl Fusion {
         }
     }
 
-    fn is_streamed(&self, room: Room) -> bool {
-        let (Some(least), Some(out)) = (room.past_caches, self.result()) else { return false };
-        self.staged.b.func().buffers[out.0 as usize].bytes().is_some_and(|bytes| bytes >= least)
+    /// The room on the stack where the result is written past the caches.
+    fn streamed(&self, room: Room) -> Option<i64> {
+        let ((least, stack), out) = (room.past_caches?, self.result()?);
+        self.staged.b.func().buffers[out.0 as usize].bytes().filter(|bytes| *bytes >= least).map(|_| stack)
     }
 
     fn result(&self) -> Option<BufId> {
