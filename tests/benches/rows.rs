@@ -3,7 +3,8 @@
 //! `cargo bench -p tenfold-tests --bench rows -- NAME… --large --c`: in the cache against `ndarray`, and with `--large`
 //! on 16 to 256 MB against a copy of the same memory. Both sides run on one thread and are timed in turn, and what counts is
 //! the median of the ratios of runs behind one another: how fast memory is changes while others use it.
-//! `--columns=N` takes rows of N there, in place of 1,024. `--c` compiles through C, `--plain` without default schedules.
+//! `--columns=N` takes rows of N there, in place of 1,024; `--threads=N` measures there alone, both sides on N threads. `--c`
+//! compiles through C, `--plain` without default schedules.
 #![allow(unsafe_code, reason = "calls what the back end compiled, and streams")]
 
 #[path = "../models/compiled.rs"]
@@ -189,22 +190,27 @@ struct Wanted {
     c: bool,
     plain: bool,
     columns: i64,
+    threads: usize,
     dump: Option<String>,
 }
 
 fn main() {
-    // As `ndarray` and the copies do: a ratio of two threads to one says nothing.
-    tenfold::threads::set(1).expect("a number of threads");
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let flag = |name: &str| args.iter().any(|a| a == name);
     let dump = args.iter().find_map(|a| a.strip_prefix("--dump=")).map(str::to_string);
-    let columns = args.iter().find_map(|a| a.strip_prefix("--columns=")).map(|n| n.parse().ok().filter(|n| *n > 0));
-    let columns = columns.map_or(1024, |n| n.expect("--columns takes a number from 1 on"));
+    let number = |name: &str| {
+        let text = args.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('='))?;
+        Some(text.parse::<usize>().ok().filter(|n| *n > 0).unwrap_or_else(|| panic!("{name} takes a number from 1 on")))
+    };
+    let (columns, threads) = (number("--columns").unwrap_or(1024) as i64, number("--threads").unwrap_or(1));
+    // As `ndarray` and the copies do: a ratio of two threads to one says nothing.
+    tenfold::threads::set(threads).expect("a number of threads");
     let words = args.iter().filter(|a| !a.starts_with("--")).cloned().collect();
-    let wanted = Wanted { words, large: flag("--large"), c: flag("--c"), plain: flag("--plain"), columns, dump };
+    let large = flag("--large") || threads > 1;
+    let wanted = Wanted { words, large, c: flag("--c"), plain: flag("--plain"), columns, threads, dump };
     let chosen = KERNELS.iter().filter(|k| wanted.words.is_empty() || wanted.words.iter().any(|w| k.name == w));
     for kernel in chosen {
-        for (m, n) in [(64, 256), (64, 1000), (256, 1024)] {
+        for (m, n) in [(64, 256), (64, 1000), (256, 1024)].into_iter().filter(|_| threads == 1) {
             in_cache(kernel, m, n, &wanted);
         }
         if wanted.large {
@@ -317,12 +323,14 @@ fn in_memory(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
     let mut copied = |copy: fn(&[f32], &mut [f32])| {
         let [first, others @ ..] = &mut memory.borrow_mut()[..] else { return };
         let to = others.iter_mut().map(Memory::floats).rfind(|to| to.len() == size);
-        copy(first.floats(), to.unwrap_or_else(|| spare.floats()));
+        on_threads(wanted.threads, first.floats(), to.unwrap_or_else(|| spare.floats()), copy);
     };
     let mut ours = || ours.call(&mut memory.borrow_mut());
     let took = in_turn(21, [&mut ours, &mut || copied(stream)]);
-    let ([a, b], moved) = (took.seconds, kernel.moved / 2.0);
+    let copies = copies(wanted.threads) as f64;
+    let ([a, b], moved) = (took.seconds, kernel.moved / 2.0 / copies);
     let [c] = in_turn(21, [&mut || copied(|from, to| to.copy_from_slice(from))]).seconds;
+    let [b, c] = [b, c].map(|copied| copied / copies);
     let rate = |moved: f64, took: f64| moved * 4.0 * size as f64 / took / 1e9;
     println!(
         "{:>16} {m:>5} x {n:>4}: {:>6.1} GB/s, {:.2} of a streaming copy ({:.1}), {:.2} of memcpy ({:.1})",
@@ -333,6 +341,24 @@ fn in_memory(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
         rate(kernel.moved, a) / rate(2.0, c),
         rate(2.0, c)
     );
+}
+
+/// How often threads copy in one run: so often that it does not count how long they take to start.
+fn copies(threads: usize) -> usize {
+    if threads == 1 { 1 } else { 16 }
+}
+
+/// Copies, each thread a part of its own.
+fn on_threads(threads: usize, from: &[f32], to: &mut [f32], copy: fn(&[f32], &mut [f32])) {
+    if threads == 1 {
+        return copy(from, to);
+    }
+    let part = from.len().div_ceil(threads).next_multiple_of(16);
+    std::thread::scope(|scope| {
+        for (from, to) in from.chunks(part).zip(to.chunks_mut(part)) {
+            scope.spawn(move || (0..copies(threads)).for_each(|_| copy(from, to)));
+        }
+    });
 }
 
 /// A copy whose stores go past the caches, in vectors of 32 bytes where the machine has them.
