@@ -58,6 +58,8 @@ pub(super) struct Choice {
     pub along_columns: Vec<VarId>,
     /// Whether tiles follow one another along the rows, so that columns stand outside.
     pub columns_outside: bool,
+    /// Whether columns stand outside of everything, so that what windows read of some is near from line to line.
+    pub strips: bool,
     /// Tiles along the columns that are done for one row of tiles after the other, so that the second cache holds what
     /// they read along the columns, and what they read along the rows comes less often.
     pub block: i64,
@@ -513,6 +515,7 @@ fn cost(
         along_rows,
         along_columns,
         columns_outside: false,
+        strips: false,
         block: 1,
         ahead: None,
         next_panel: false,
@@ -527,6 +530,7 @@ fn cost(
     };
     if let Some(row) = row {
         choice.block = block(staged, found, row, &choice, machine);
+        choice.strips = strips(staged, found, row, &choice, machine);
         choice.columns_outside = outside(staged, found, row, &choice, machine);
     }
     (i128::from(cycles) * times(staged, found, &choice, machine), choice)
@@ -660,4 +664,16 @@ fn outside(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, ma
     let columns_first = of_columns + again(of_rows, columns);
     // Of equal ones the one that writes the result from its beginning to its end.
     columns_first < rows_first
+}
+
+/// Whether windows read an operand again and again that the second cache holds, and not the first: what they read of a strip
+/// of columns stays there from line to line.
+fn strips(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, machine: &Machine) -> bool {
+    let stage = &staged.stages[found.stage];
+    let held = machine.way_bytes * machine.ways / 2 + 1..=machine.second_bytes;
+    let by_windows = |o: &&Operand| !o.ignores(choice.column) && !o.ignores(row);
+    found.operands.iter().filter(by_windows).any(|o| {
+        let again = size(staged, o).is_some_and(|n| elements(staged, stage, o) / 2 >= n);
+        again && bytes(staged, o).is_some_and(|n| held.contains(&n))
+    })
 }

@@ -383,6 +383,10 @@ fn order(group: &Group, choice: &Choice, blocked: bool) -> Vec<Level> {
         around.extend(rows.into_iter().filter(|l| *l != Level::Rows).chain(columns));
         return around;
     }
+    if choice.strips && !blocked {
+        around.extend(columns.into_iter().chain(with_both.iter().filter_map(level)).chain(rows));
+        return around;
+    }
     around.extend(with_both.iter().filter_map(level));
     if blocked {
         around.extend([Level::Blocks, Level::Rows, Level::InBlock]);

@@ -9,7 +9,12 @@ impl Choice {
     /// Of a contraction whose operands are not laid out anew yet.
     pub(in crate::dlight) fn said(&self, staged: &Staged, found: &Contraction, machine: &Machine) -> Chosen {
         let mut all = vec![("rows", self.rows(staged, found, machine)), ("columns", self.columns(staged, found))];
-        if self.row.is_some() {
+        if self.strips {
+            all.push((
+                "order",
+                "strips of columns outside of all: what windows read of one stays in the first cache".into(),
+            ));
+        } else if self.row.is_some() {
             let (outer, read) = if self.columns_outside { ("columns", "columns") } else { ("rows", "rows") };
             all.push(("order", format!("{outer} outside: what lies along the {read} is read once")));
         }
