@@ -59,7 +59,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
         (_, _) => Annotation::User { key: key.to_string(), value: value(args.get(2))? },
     };
     let all = super::annotations_of(state, args)?;
-    if all.iter().any(|a| super::annotation_key(a) == key) {
+    if all.iter().any(|a| super::annotation_key(a) == key && a.buffer() == new.buffer()) {
         return Refusal::err(format!("`{key}` is there already"), "apply `unannotate` first");
     }
     super::edit_annotations(state, args, |all| all.push(new));
