@@ -164,17 +164,22 @@ fn products_of_halves_lose_little() {
 /// What a module gives for noise, by products of halves or by plain sums.
 fn results(module: &Module, halves: bool) -> Vec<f32> {
     let mut context = PassContext::new(host_target());
-    context.verify = false;
     context.set("ApplyDefaultSchedule.strassen", halves).expect("it is a setting");
+    given(module, context, &format!("halves-{halves}"), noise)
+}
+
+/// What a module gives for some values of each operand.
+fn given(module: &Module, mut context: PassContext, name: &str, values: fn(u64, usize) -> Vec<f32>) -> Vec<f32> {
+    context.verify = false;
     let (low, workspace) = lowered(module, &context);
     let backends = native::backends();
     let backend = backends.iter().find(|backend| backend.name() == "llvm").expect("there is LLVM");
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("halves").join(format!("{}-{halves}", module.entry));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("given").join(format!("{}-{name}", module.entry));
     let code = compiled(&low, workspace, &**backend, &context.target, &folder);
     let mut memory = code.memory();
     let out = code.args.iter().position(|(_, usage)| *usage == BufUse::Out).expect("a result");
     for (n, operand) in memory[..out].iter_mut().enumerate() {
-        let values = noise(n as u64 + 3, operand.floats().len());
+        let values = values(n as u64 + 3, operand.floats().len());
         operand.floats().copy_from_slice(&values);
     }
     code.call(&mut memory);
@@ -203,5 +208,45 @@ fn products_of_halves_are_where_plain_sums_are() {
         println!("{what}: {apart:.3e} of {size:.3e}");
         assert!(apart > 0.0, "{what}: no product of halves");
         assert!(apart < 1e-6 * size, "{what}: {apart:e} apart, of {size:e}");
+    }
+}
+
+/// Numbers of which all sums are exact, in whatever order.
+fn whole(seed: u64, count: usize) -> Vec<f32> {
+    noise(seed, count).into_iter().map(|x| (8.0 * x).round()).collect()
+}
+
+/// Blocks of panels that are copied into the same memory, strips of channels that go down all lines, results that the second
+/// cache does not hold: orders and copies of large kernels, whose sums are those of plain loops to the last bit.
+#[test]
+fn large_kernels_are_what_plain_loops_are() {
+    let blocks = {
+        let mut make = Make::new("blocks");
+        let (a, b) = (make.input(DType::F32, &fixed(&[520, 300])), make.input(DType::F32, &fixed(&[300, 585])));
+        let y = make.emit(Op::MatMul, &[a, b]);
+        make.done(&[y])
+    };
+    let strips = {
+        let mut make = Make::new("strips");
+        let x = make.input(DType::F32, &fixed(&[1, 13, 15, 400]));
+        let w = make.input(DType::F32, &fixed(&[400, 1, 3, 3]));
+        let window = Window { kernel: vec![3; 2], strides: vec![1; 2], pads: vec![1; 4], dilations: vec![1; 2] };
+        let x = make.emit(Op::Transpose { perm: vec![0, 3, 1, 2] }, &[x]);
+        let y = make.emit(Op::Conv { window, group: 400, layout: ConvLayout::default() }, &[x, w]);
+        make.done(&[y])
+    };
+    let far = {
+        let mut make = Make::new("far");
+        let (a, b) = (make.input(DType::F32, &fixed(&[4099, 16])), make.input(DType::F32, &fixed(&[16, 130])));
+        let r = make.input(DType::F32, &fixed(&[4099, 130]));
+        let y = make.emit(Op::MatMul, &[a, b]);
+        let y = make.element(tenfold_ir::op::ElementOp::Binary(tenfold_ir::op::BinaryOp::Add), &[y, r]);
+        make.done(&[y])
+    };
+    for case in [blocks, strips, far] {
+        let mut plain = PassContext::new(host_target());
+        plain.disabled = ["ApplyDefaultSchedule".to_string()].into();
+        let found = given(&case.module, PassContext::new(host_target()), "scheduled", whole);
+        assert!(found == given(&case.module, plain, "plain", whole), "{} gives other sums", case.module.entry);
     }
 }
