@@ -2,6 +2,7 @@
 
 mod decided;
 mod matrix;
+mod order;
 mod runs;
 mod said;
 
@@ -548,9 +549,9 @@ fn cost(
         wide,
     };
     if let Some(row) = row {
-        choice.block = block(staged, found, row, &choice, machine);
-        choice.strips = strips(staged, found, row, &choice, machine);
-        choice.columns_outside = outside(staged, found, row, &choice, machine);
+        choice.block = order::block(staged, found, row, &choice, machine);
+        choice.strips = order::strips(staged, found, row, &choice, machine);
+        choice.columns_outside = order::outside(staged, found, row, &choice, machine);
     }
     (i128::from(cycles) * times(staged, found, &choice, machine), choice)
 }
@@ -605,24 +606,6 @@ fn lines(
     alone(stage, found, Some(column), row).into_iter().rfind(known).filter(|_| behind == on_tile)
 }
 
-/// The most tiles along the columns whose columns half of the second cache holds, if their number is a multiple; one
-/// where it holds what is read along the rows, or where the columns have other iterators beside them.
-fn block(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, machine: &Machine) -> i64 {
-    let half = machine.second_bytes / 2;
-    let of_rows = found.operands.iter().filter(|o| !o.ignores(row)).filter_map(|o| {
-        let bytes = staged.b.buf(o.buf).dtype.size_bytes() as i64;
-        Some(size(staged, o)?.saturating_mul(bytes))
-    });
-    let alone = choice.along_columns.is_empty() && choice.along_rows.is_empty();
-    let Some(columns) = extent(staged, &staged.stages[found.stage], choice.column) else { return 1 };
-    if !alone || of_rows.sum::<i64>() <= half {
-        return 1;
-    }
-    let each = of_column(staged, found, choice.column).saturating_mul(choice.tile.width());
-    let (tiles, most) = (columns / choice.tile.width().max(1), half / each.max(1));
-    (2..=most.min(tiles)).rev().find(|n| tiles % n == 0).unwrap_or(1)
-}
-
 /// The most columns whose elements, of all terms of the sum, half of the first cache holds.
 fn near(staged: &Staged, found: &Contraction, column: VarId, machine: &Machine) -> i64 {
     machine.way_bytes * machine.ways / 2 / of_column(staged, found, column).max(1)
@@ -655,44 +638,4 @@ fn alone(stage: &Stage, found: &Contraction, ignored: Option<VarId>, but: Option
     let spatial = stage.iters.iter().filter(|i| i.kind == IterKind::Spatial && Some(i.var) != but && i.var != ignored);
     let fits = |v: &VarId| found.operands.iter().all(|o| o.ignores(ignored) || o.ignores(*v));
     spatial.map(|i| i.var).filter(fits).collect()
-}
-
-/// Whether less memory is read where columns stand outside of rows: then what is read along the columns is read once,
-/// and what is read along the rows once per tile of columns, unless the second cache holds it; or the other way round.
-fn outside(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, machine: &Machine) -> bool {
-    let stage = &staged.stages[found.stage];
-    let bytes = |ignored: VarId| -> i128 {
-        let own = found.operands.iter().filter(|o| o.ignores(ignored)).map(|o| staged.b.buf(o.buf));
-        let each = own.map(|data| {
-            let shape = data.shape.iter().map(|d| i128::from(d.as_const().unwrap_or(1 << 10)));
-            shape.product::<i128>() * data.dtype.size_bytes() as i128
-        });
-        each.sum()
-    };
-    let count = |v: VarId| i128::from(extent(staged, stage, v).unwrap_or(1 << 10));
-    let tiles = |along: VarId, width: i64, others: &[VarId]| -> i128 {
-        let width = i128::from(width.max(1));
-        let turns = |v: &VarId| extent(staged, stage, *v).map_or(count(*v), |n| i128::from(choice.tiles(*v, n)));
-        (count(along) + width - 1) / width * others.iter().map(turns).product::<i128>()
-    };
-    let (of_rows, of_columns) = (bytes(choice.column), bytes(row));
-    let stays = |bytes: i128| bytes <= i128::from(machine.second_bytes / 2);
-    let again = |bytes: i128, times: i128| if stays(bytes) { bytes } else { bytes * times };
-    let rows_first = of_rows + again(of_columns, tiles(row, choice.tile.rows / choice.tile.lines, &choice.along_rows));
-    let columns = tiles(choice.column, choice.tile.width() * choice.block, &choice.along_columns);
-    let columns_first = of_columns + again(of_rows, columns);
-    // Of equal ones the one that writes the result from its beginning to its end.
-    columns_first < rows_first
-}
-
-/// Whether windows read an operand again and again that the second cache holds, and not the first: what they read of a strip
-/// of columns stays there from line to line.
-fn strips(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, machine: &Machine) -> bool {
-    let stage = &staged.stages[found.stage];
-    let held = machine.way_bytes * machine.ways / 2 + 1..=machine.second_bytes;
-    let by_windows = |o: &&Operand| !o.ignores(choice.column) && !o.ignores(row);
-    found.operands.iter().filter(by_windows).any(|o| {
-        let again = size(staged, o).is_some_and(|n| elements(staged, stage, o) / 2 >= n);
-        again && bytes(staged, o).is_some_and(|n| held.contains(&n))
-    })
 }

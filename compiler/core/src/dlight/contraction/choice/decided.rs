@@ -113,12 +113,12 @@ fn tile(of: &Extents, choice: &mut Choice, machine: &Machine, asked: &Asked) {
 /// Which tiles follow one another.
 fn order(staged: &Staged, found: &Contraction, choice: &mut Choice, machine: &Machine, asked: &Asked) {
     let Some(row) = choice.row else { return };
-    choice.block = super::block(staged, found, row, choice, machine);
-    choice.strips = super::strips(staged, found, row, choice, machine);
+    choice.block = super::order::block(staged, found, row, choice, machine);
+    choice.strips = super::order::strips(staged, found, row, choice, machine);
     if found.operands.iter().any(|o| !o.ignores(choice.column) && !o.ignores(row)) {
         choice.strips = asked.either("strips", choice.strips, ["no", "yes"]);
     }
-    choice.columns_outside = super::outside(staged, found, row, choice, machine);
+    choice.columns_outside = super::order::outside(staged, found, row, choice, machine);
     choice.columns_outside = asked.either("outside", choice.columns_outside, ["rows", "columns"]);
     let alone = choice.along_columns.is_empty() && choice.along_rows.is_empty();
     let columns = extent(staged, &staged.stages[found.stage], choice.column);

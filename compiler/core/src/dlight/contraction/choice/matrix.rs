@@ -7,7 +7,8 @@
 use tenfold_ir::DType;
 use tenfold_ir::tir::{Dot, IterKind, VarId};
 
-use super::{Choice, Contraction, Machine, Packing, Staged, block, cost, cycle, extent, outside};
+use super::order::{block, outside};
+use super::{Choice, Contraction, Machine, Packing, Staged, cost, cycle, extent};
 use crate::dlight::kernel::Operand;
 use crate::dlight::tiles::{Tile, balanced, columns};
 
