@@ -121,7 +121,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         dtype: "bf16",
         large: &[32, 4_096, 4_096, 64],
         // Blocks of keys that come round.
-        small: &[2, 256, 256, 64],
+        small: &[2, 256, 192, 64],
         tolerance: 2e-2,
         ..ATTENTION
     },

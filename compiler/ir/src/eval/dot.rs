@@ -1,6 +1,7 @@
 //! Sums of products of neighbours, as many as a word of 32 bits holds.
 
 use super::bounded::{self, Bounded};
+use super::sum::Sum;
 use crate::op::BinaryOp;
 use crate::{DType, Scalar};
 
@@ -50,10 +51,11 @@ pub fn halves(word: Bounded) -> [Bounded; 2] {
 /// The least normal f32 and bf16.
 const LEAST: f64 = f32::MIN_POSITIVE as f64;
 
+/// Of larger products every bit is that of a normal number, and so is what sums of them leave.
+const SMALL: f64 = LEAST * (1u64 << 26) as f64;
+
 /// A product of two bf16 in f32, where the least may be taken for 0: factors, and what is left of a sum.
 pub fn product(x: Bounded, y: Bounded) -> Bounded {
-    // Of larger products every bit is that of a normal number, and so is what sums of them leave.
-    const SMALL: f64 = LEAST * (1u64 << 26) as f64;
     let [x, y] = [x, y].map(|half| bounded::cast(DType::F32, half));
     let product = bounded::binary(BinaryOp::Mul, x, y);
     let gone = |of: Bounded| of.get().abs() < LEAST + of.error && !(of.is_exact() && of.get() == 0.0);
@@ -63,6 +65,36 @@ pub fn product(x: Bounded, y: Bounded) -> Bounded {
     let lost = factors + sums;
     // Infinity times what may be 0 may be no number.
     Bounded { error: if lost.is_nan() { f64::INFINITY } else { product.error + lost }, ..product }
+}
+
+/// A half, read once for all products that it is a factor of.
+#[derive(Clone, Copy, Debug)]
+pub struct Factor {
+    /// What it is.
+    pub half: Bounded,
+    real: f64,
+    /// Whether every implementation has it, and nothing takes it for 0.
+    is_plain: bool,
+}
+
+impl Factor {
+    /// Of a half.
+    pub fn new(half: Bounded) -> Factor {
+        let real = half.get();
+        let is_normal = (LEAST..=f64::from(f32::MAX)).contains(&real.abs());
+        Factor { half, real, is_plain: half.is_exact() && (is_normal || real == 0.0) }
+    }
+}
+
+/// Adds the [`product`] of two bf16, or of two f16, to a sum of f32. Most are exact, which is soon told.
+pub fn add_product(sum: &mut Sum, x: Factor, y: Factor) {
+    let real = x.real * y.real;
+    let is_exact = (SMALL..=f64::from(f32::MAX)).contains(&real.abs()) || real == 0.0;
+    if x.is_plain && y.is_plain && is_exact {
+        sum.add_exact(real);
+    } else {
+        sum.add(product(x.half, y.half));
+    }
 }
 
 #[cfg(test)]
@@ -108,6 +140,21 @@ mod tests {
         assert!(halves(word(&[x, y.unknown()])).iter().all(|half| half.is_unknown()));
         let bytes = [-1, 2, -128, 127].map(|n| Bounded::exact(Scalar::int(DType::I8, n)));
         assert_eq!(word(&bytes).value, int(i32::from_le_bytes([255, 2, 128, 127])));
+    }
+
+    #[test]
+    fn products_are_added_as_they_are_made() {
+        let least = f64::from(f32::MIN_POSITIVE);
+        let reals = [0.0, -0.0, 1.5, -3.015625, 1e-10, 3e38, least, least / 4.0, f64::INFINITY, f64::NAN];
+        let all: Vec<Bounded> =
+            reals.into_iter().map(half).chain([Bounded::new(half(1.5).value, 0.25), half(2.0).unknown()]).collect();
+        for (x, y) in all.iter().flat_map(|x| all.iter().map(move |y| (*x, *y))) {
+            let [mut as_factors, mut as_terms] =
+                [0.75, 0.75].map(|start| Sum::new(BinaryOp::Add, Bounded::exact(Scalar::float(DType::F32, start))));
+            add_product(&mut as_factors, Factor::new(x), Factor::new(y));
+            as_terms.add(product(x, y));
+            assert_eq!(format!("{:?}", as_factors), format!("{:?}", as_terms), "{x:?} {y:?}");
+        }
     }
 
     #[test]

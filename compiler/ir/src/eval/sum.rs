@@ -58,7 +58,10 @@ impl Sum {
 
     /// Takes a term.
     pub fn add(&mut self, term: Bounded) {
-        self.bits = bounded::binary(self.op, Bounded::exact(self.bits), Bounded::exact(term.value)).value;
+        // What depends on the order is made of the reals below.
+        if !Sum::matters(self.op, self.dtype) {
+            self.bits = bounded::binary(self.op, Bounded::exact(self.bits), Bounded::exact(term.value)).value;
+        }
         let x = term.value.to_f64();
         self.terms += 1;
         self.contracted += term.contracted;
@@ -74,6 +77,14 @@ impl Sum {
             self.error += term.error + term.contracted;
             self.magnitude += finite(x);
         }
+    }
+
+    /// Takes a term of a sum of floats that every implementation has.
+    pub(super) fn add_exact(&mut self, term: f64) {
+        self.terms += 1;
+        self.whole &= term.fract() == 0.0;
+        self.real += term;
+        self.magnitude += finite(term);
     }
 
     /// The value so far and how far another order may be from it.

@@ -27,7 +27,7 @@ use crate::{ConstId, Module};
 use copies::Arrival;
 use frame::Frame;
 use memory::{Memory, View};
-use race::Races;
+use race::{Races, Table};
 use tensors::Mbarriers;
 use warpgroups::Products;
 
@@ -64,7 +64,7 @@ pub fn eval_with(module: &Module, func: &PrimFunc, args: &mut [Arg], external: &
         left: STEPS,
         depth: 0,
         races: Races::default(),
-        in_flight: BTreeMap::new(),
+        in_flight: Table::default(),
         mbarriers: Mbarriers::default(),
         barriers: 0,
         products: Products::default(),
@@ -112,7 +112,7 @@ struct Machine<'m> {
     depth: u32,
     races: Races<'m>,
     /// Cells that copies are on their way to, and what these wait for.
-    in_flight: BTreeMap<(usize, i64), Arrival>,
+    in_flight: Table<(usize, i64), Arrival>,
     mbarriers: Mbarriers,
     /// Barriers of blocks that were passed.
     barriers: u64,

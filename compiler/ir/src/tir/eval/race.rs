@@ -144,7 +144,7 @@ struct Shadow<'m> {
 /// Hashes the number of a memory or of a cell by a product: each access asks for one of each, and nobody chooses them so
 /// that they meet.
 #[derive(Default)]
-struct Numbers(u64);
+pub(super) struct Numbers(u64);
 
 impl Hasher for Numbers {
     fn write(&mut self, bytes: &[u8]) {
@@ -169,7 +169,8 @@ impl Hasher for Numbers {
     }
 }
 
-type Table<K, V> = HashMap<K, V, BuildHasherDefault<Numbers>>;
+/// By such numbers.
+pub(super) type Table<K, V> = HashMap<K, V, BuildHasherDefault<Numbers>>;
 
 /// What is known of accesses inside of loops whose iterations run at once.
 #[derive(Default)]

@@ -1,14 +1,12 @@
 //! Products of a warpgroup, which go on by themselves: nobody writes what one reads, nor touches its sums, before the
 //! warpgroup has waited for it.
 
-use std::collections::HashMap;
-
 use super::frame::Frame;
 use super::memory::{Cell, View};
-use super::race::Step;
+use super::race::{Step, Table};
 use super::threads::Thread;
 use crate::DType;
-use crate::eval::{Bounded, dot};
+use crate::eval::dot::{self, Factor};
 use crate::tir::tensor::LINE;
 use crate::tir::warp::{Lines, TILE, of_tile, of_wide_left, of_wide_sum};
 use crate::tir::{BufId, Elem, Expr, ExprId, Stmt};
@@ -45,13 +43,13 @@ struct Flying {
 
 /// What a product multiplies with a tile: another one, or what each thread has.
 enum Left<'e> {
-    Tile(&'e [Bounded], bool),
-    Threads(&'e [Vec<Bounded>]),
+    Tile(&'e [Factor], bool),
+    Threads(&'e [Vec<Factor>]),
 }
 
 impl Left<'_> {
     /// The element of a row and a term, of which there are `each` for a half.
-    fn element(&self, row: usize, term: usize, each: usize) -> Option<Bounded> {
+    fn element(&self, row: usize, term: usize, each: usize) -> Option<Factor> {
         match self {
             Left::Tile(tile, by_term) => tile.get(of_tile(row, term, *by_term, each)).copied(),
             Left::Threads(all) => {
@@ -73,7 +71,7 @@ struct Held {
 #[derive(Default)]
 pub(super) struct Products {
     flying: Vec<Flying>,
-    held: HashMap<Place, Held>,
+    held: Table<Place, Held>,
     /// Whether a product itself asks for its sums.
     asks: bool,
 }
@@ -162,7 +160,8 @@ impl<'m> Frame<'_, 'm> {
             let (run, elements) = self.within(thread, |frame| {
                 frame.begin(stmt);
                 let lanes = 0..frame.func.exprs.ty(*a).lanes;
-                Ok((frame.run_of(*a)?, lanes.map(|lane| frame.expr(*a, lane)).collect::<Result<_, _>>()?))
+                let elements = lanes.map(|lane| frame.expr(*a, lane).map(Factor::new)).collect::<Result<_, _>>()?;
+                Ok((frame.run_of(*a)?, elements))
             })?;
             own.push(run);
             all.push(elements);
@@ -179,7 +178,7 @@ impl<'m> Frame<'_, 'm> {
         &mut self,
         stmt: &'m Stmt,
         sum: ExprId,
-        (left, right): (&Left<'_>, (&[Bounded], bool)),
+        (left, right): (&Left<'_>, (&[Factor], bool)),
         threads: &mut [Thread],
     ) -> Result<Vec<Run>, String> {
         let mut sums = Vec::new();
@@ -222,7 +221,7 @@ impl<'m> Frame<'_, 'm> {
     }
 
     /// A tile, which all threads have to say alike, and its elements.
-    fn tile(&mut self, stmt: &'m Stmt, id: ExprId, threads: &mut [Thread]) -> Result<(Run, Vec<Bounded>), String> {
+    fn tile(&mut self, stmt: &'m Stmt, id: ExprId, threads: &mut [Thread]) -> Result<(Run, Vec<Factor>), String> {
         let mut known: Option<Run> = None;
         for thread in threads.iter_mut() {
             let run = self.within(thread, |frame| {
@@ -243,7 +242,8 @@ impl<'m> Frame<'_, 'm> {
         }
         let (Some(run), Some(first)) = (known, threads.first_mut()) else { return Err("no threads".into()) };
         let lanes = self.func.exprs.ty(id).lanes;
-        let elements = self.within(first, |frame| (0..lanes).map(|lane| frame.expr(id, lane)).collect());
+        let elements =
+            self.within(first, |frame| (0..lanes).map(|lane| frame.expr(id, lane).map(Factor::new)).collect());
         Ok((run, elements?))
     }
 
@@ -288,19 +288,24 @@ fn added(
     t: usize,
     lane: usize,
     own: Cell,
-    (left, (right, by_term)): (&Left<'_>, (&[Bounded], bool)),
+    (left, (right, by_term)): (&Left<'_>, (&[Factor], bool)),
 ) -> Result<Cell, String> {
     let (row, column) = of_wide_sum(t, lane);
     let each = match left {
         Left::Tile(tile, _) => tile.len() / (TILE * TILE),
         Left::Threads(_) => 1,
     };
-    let mut all = Vec::new();
-    for term in 0..TILE * each {
+    let pair = |term: usize| {
         let (x, y) = (left.element(row, term, each), right.get(of_tile(column, term, by_term, each)).copied());
-        all.push(x.zip(y).ok_or("`wgmma` of a tile that is too small")?);
+        x.zip(y).ok_or("`wgmma` of a tile that is too small")
+    };
+    let Some(mut sum) = own.sum else {
+        let all = (0..TILE * each).map(|term| pair(term).map(|(x, y)| (x.half, y.half)));
+        return Ok(Cell { value: dot::added(own.value, &all.collect::<Result<Vec<_>, _>>()?), sum: None });
+    };
+    for term in 0..TILE * each {
+        let (x, y) = pair(term)?;
+        dot::add_product(&mut sum, x, y);
     }
-    let Some(mut sum) = own.sum else { return Ok(Cell { value: dot::added(own.value, &all), sum: None }) };
-    all.into_iter().for_each(|(x, y)| sum.add(dot::product(x, y)));
     Ok(Cell { value: sum.total(), sum: Some(sum) })
 }

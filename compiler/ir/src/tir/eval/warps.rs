@@ -4,7 +4,8 @@ use super::frame::Frame;
 use super::memory::Cell;
 use super::threads::Thread;
 use crate::DType;
-use crate::eval::{Bounded, Sum, dot};
+use crate::eval::dot::{self, Factor};
+use crate::eval::{Bounded, Sum};
 use crate::op::BinaryOp;
 use crate::tir::warp::{WARP, Warp, of_left, of_right, of_sum, source};
 use crate::tir::{Elem, Expr, ExprId, Intrinsic, PrimFunc, Stmt};
@@ -167,7 +168,8 @@ fn made(f: Warp, t: usize, given: &[Given]) -> Result<Vec<Cell>, String> {
                 let (mut sum, (row, column)) = (*sum, of_sum(t, n));
                 for term in 0..DEPTH {
                     let ((x, left), (y, right)) = (of_left(row, term, 1), of_right(term, column, 1));
-                    sum.add(dot::product(lane(x, 0, left)?, lane(y, 1, right)?));
+                    let [x, y] = [lane(x, 0, left)?, lane(y, 1, right)?].map(Factor::new);
+                    dot::add_product(&mut sum, x, y);
                 }
                 Ok(Cell { value: sum.total(), sum: Some(sum) })
             })
