@@ -95,6 +95,11 @@ const FEW_SUMS: i64 = 64;
 /// Threads of a group that have 128 registers each where two groups are on a multiprocessor.
 const THREADS: u32 = 256;
 
+/// Threads of a row of which two are on a multiprocessor, so that each thread has 64 registers; with fewer numbers a thread
+/// takes no more anyway.
+const ROW: u32 = 512;
+const ROW_OF_MANY: i64 = 16;
+
 /// How many groups are to be on a multiprocessor at least: one does there while another one waits. More leave a thread
 /// fewer registers than what it keeps, fewer have ptxas take whatever it can use; where there is but one, ptxas may still not
 /// keep to so few that as many threads as can be are there, for which it spills what is a little over 32.
@@ -103,11 +108,13 @@ fn groups(prim: &PrimFunc, threads: u32) -> u32 {
     let any = |wanted: fn(&Warp, u16) -> bool| {
         all.iter().any(|e| matches!(prim.exprs.get(*e), Expr::Call(Intrinsic::Warp(f), _, ty) if wanted(f, ty.lanes)))
     };
-    let own = |dtypes: &[DType]| prim.buffers.iter().filter_map(|buf| own(buf, dtypes)).collect::<Vec<i64>>();
+    let numbers = |dtypes: &[DType]| prim.buffers.iter().filter_map(|buf| own(buf, dtypes)).collect::<Vec<i64>>();
     // Sums of bytes are integers.
-    let many = own(&[DType::F32, DType::I32]).iter().sum::<i64>() > FEW_SUMS;
-    let (by_group, own) = (any(|f, _| matches!(f, Warp::Wgmma(_))), own(&[DType::F32]));
+    let many = numbers(&[DType::F32, DType::I32]).iter().sum::<i64>() > FEW_SUMS;
+    let (by_group, own) = (any(|f, _| matches!(f, Warp::Wgmma(_))), numbers(&[DType::F32]));
     let squares = threads == THREADS && own.contains(&FEW_SUMS);
+    // Of a row, half as much as the largest group has.
+    let rows = threads == ROW && numbers(&[DType::F32, DType::F16, DType::BF16]).iter().any(|n| *n > ROW_OF_MANY);
     if by_group {
         if many { 1 } else { 2 }
     } else if any(|f, _| matches!(f, Warp::Mma)) {
@@ -116,7 +123,7 @@ fn groups(prim: &PrimFunc, threads: u32) -> u32 {
             (true, 81..=112) => 3,
             _ => 2,
         }
-    } else if squares {
+    } else if squares || rows {
         2
     } else {
         1

@@ -39,6 +39,9 @@ const WRITTEN_OUT: i64 = 32;
 /// registers each, and of others.
 const ROOM: [i64; 2] = [40, 64];
 
+/// Likewise where two groups are to have room on a multiprocessor, and a thread 64 registers.
+const OF_TWO: i64 = 40;
+
 /// Bytes that a thread reads at once.
 const BYTES: i64 = 16;
 
@@ -70,6 +73,11 @@ pub(super) struct Spread {
 impl Spread {
     /// Of so many columns.
     fn of(bind: &Bind<'_>, found: &Found, number: i64) -> Option<Spread> {
+        Spread::of_threads(bind, found, number, i64::MAX)
+    }
+
+    /// The same of no more threads than so many.
+    fn of_threads(bind: &Bind<'_>, found: &Found, number: i64, limit: i64) -> Option<Spread> {
         let (func, columns) = (bind.b.func(), found.columns?);
         let (range, most) = match bind.meeting {
             Meeting::Warps => (WARPS, BYTES),
@@ -77,7 +85,7 @@ impl Spread {
             Meeting::Group => (GROUP, 0),
         };
         let group = (number / EACH).clamp(*range.start(), *range.end()) as u64;
-        let group = group.next_power_of_two() as i64;
+        let group = (group.next_power_of_two() as i64).min(limit);
         let of_warp = bind.meeting == Meeting::Warps && number <= OF_WARP;
         let (threads, rows) = if of_warp { (WARP, THREADS / WARP) } else { (group, 1) };
         let widest = found.rows.keys().map(|(buf, _)| size(func, *buf)).max()?;
@@ -86,6 +94,17 @@ impl Spread {
         let steps = (number + threads * lanes - 1) / (threads * lanes);
         let whole = steps * threads * lanes == number;
         (number >= COLUMNS).then_some(Spread { columns, home: Home::Registers, whole, threads, rows, lanes, steps })
+    }
+
+    /// In registers of half as many threads as the largest group has, where a row would have all of these: two rows are on a
+    /// multiprocessor then, of which one is read or written while the other one waits.
+    fn of_two(bind: &Bind<'_>, found: &Found, number: i64) -> Option<Spread> {
+        let all = Spread::of(bind, found, number)?;
+        let largest = bind.meeting == Meeting::Warps && all.threads == *WARPS.end();
+        let spread = Spread::of_threads(bind, found, number, WARPS.end() / 2).filter(|_| largest)?;
+        let (kept, passing) = words(bind.b.func(), found);
+        let fits = kept * spread.each() + passing * spread.lanes <= OF_TWO;
+        (fits && spread.fits(bind, found)).then_some(spread)
     }
 
     /// With the first of the homes that takes what threads keep.
@@ -181,7 +200,8 @@ pub(super) fn kernel(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Option
     let found = Found::of(bind, loops, body)?;
     match constant(bind.b.func(), found.columns?) {
         Some(columns) => {
-            let spread = Spread::of(bind, &found, columns)?.held(bind, &found)?;
+            let two = Spread::of_two(bind, &found, columns);
+            let spread = two.or_else(|| Spread::of(bind, &found, columns)?.held(bind, &found))?;
             Some(of_rows(bind, loops, body, &found, spread))
         }
         None => lengths::kernels(bind, loops, body),
