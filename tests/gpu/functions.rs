@@ -14,6 +14,8 @@ pub(crate) struct Function {
     /// What it computes, of `v0` and those behind it; `T` is the type of the result, `T021` one of those
     /// extents, `S` that of an element.
     body: &'static str,
+    /// Kernels that it calls, where `$0` is an extent and `$S` the dtype.
+    kernels: &'static str,
     /// Floating point operations by product of the extents, where the arithmetic is what is measured; 0 where memory is.
     pub flops: f64,
     /// The extents that are measured.
@@ -42,6 +44,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1], &[1]],
         result: &[0, 1],
         body: "v2: T = add(v0, v1)\n    v3: T = relu(v2)",
+        kernels: "",
         flops: 0.0,
         large: WIDE,
         small: FEW,
@@ -55,6 +58,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1]],
         result: &[0, 1],
         body: "v2: T = tanh(v0)\n    v3: T = mul(v2, v0)",
+        kernels: "",
         flops: 0.0,
         large: WIDE,
         small: FEW,
@@ -68,6 +72,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1]],
         result: &[0, 1],
         body: "v3: T = softmax(v0, axis = 1)",
+        kernels: "",
         flops: 0.0,
         large: WIDE,
         small: FEW,
@@ -81,6 +86,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1], &[1], &[1]],
         result: &[0, 1],
         body: "v3: T = layer_normalization(v0, v1, v2, axis = 1, epsilon = 1e-5)",
+        kernels: "",
         flops: 0.0,
         large: WIDE,
         small: FEW,
@@ -94,6 +100,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1], &[1, 2]],
         result: &[0, 2],
         body: "v3: T = matmul(v0, v1)",
+        kernels: "",
         flops: 2.0,
         large: &[4_096; 3],
         small: &[128, 24, 256],
@@ -107,6 +114,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         inputs: &[&[0, 1], &[1, 2]],
         result: &[0, 2],
         body: "v3: T = matmul(v0, v1)",
+        kernels: "",
         flops: 2.0,
         large: &[8_192; 3],
         // A tile, and a ring of stages that comes round.
@@ -125,7 +133,47 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         tolerance: 2e-2,
         ..ATTENTION
     },
+    Function { name: "causal attention of 4096, f32", large: &[16, 4_096, 4_096, 64], ..CAUSAL },
+    Function {
+        name: "causal attention of 4096, bf16",
+        dtype: "bf16",
+        large: &[32, 4_096, 4_096, 64],
+        // As many keys as queries, as where it is measured.
+        small: &[2, 256, 256, 64],
+        tolerance: 2e-2,
+        ..CAUSAL
+    },
 ];
+
+/// An attention in which queries see no keys behind their own position.
+const CAUSAL: Function = Function {
+    body: "v3: T032 = transpose(v1, perm = [0, 2, 1])
+           v4: T012 = matmul(v0, v3)
+           v5: S = scalar(value = 0.125)
+           v6: T012 = mul(v4, v5)
+           v7: T012 = call_tir(v6, func = @measured.seen, syms = [], in_place = [none])
+           v8: T012 = softmax(v7, axis = 2)
+           v9: T = matmul(v8, v2)",
+    kernels: "prim @measured.seen(in x: $S[$0, $1, $2], out out: $S[$0, $1, $2]) phase blocks {
+  for h in 0 +: $0 serial {
+    for i in 0 +: $1 serial {
+      for j in 0 +: $2 serial {
+        block seen {
+          spatial head in $0 = h
+          spatial query in $1 = i
+          spatial key in $2 = j
+          do {
+            out[head, query, key] = if(le(key, query), x[head, query, key], -inf$S)
+          }
+        }
+      }
+    }
+  }
+}
+",
+    reference: causal,
+    ..ATTENTION
+};
 
 /// Of heads, queries, keys and their lengths.
 const ATTENTION: Function = Function {
@@ -139,6 +187,7 @@ const ATTENTION: Function = Function {
            v6: T012 = mul(v4, v5)
            v7: T012 = softmax(v6, axis = 2)
            v8: T = matmul(v7, v2)",
+    kernels: "",
     flops: 4.0,
     large: &[],
     small: &[1, 128, 128, 64],
@@ -170,6 +219,15 @@ fn product(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
 }
 
 fn attention(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
+    attended(x, extents, at, extents[2])
+}
+
+fn causal(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
+    attended(x, extents, at, at / extents[3] % extents[1] + 1)
+}
+
+/// Of the first keys alone.
+fn attended(x: &[Vec<f64>], extents: &[usize], at: usize, seen: usize) -> f64 {
     let [_, queries, keys, depth] = *extents else { return f64::NAN };
     let (query, column) = (at / depth, at % depth);
     let of_head = query / queries * keys;
@@ -177,7 +235,7 @@ fn attention(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
         let product = |d| x[0][query * depth + d] * x[1][(of_head + key) * depth + d];
         (0..depth).map(product).sum::<f64>() / 8.0
     };
-    let scores: Vec<f64> = (0..keys).map(score).collect();
+    let scores: Vec<f64> = (0..seen).map(score).collect();
     let most = scores.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
     let weights = || scores.iter().map(|score| (score - most).exp());
     let values = weights().enumerate().map(|(key, weight)| weight * x[2][(of_head + key) * depth + column]);
@@ -205,9 +263,13 @@ impl Function {
         };
         let lines: Vec<String> = self.body.lines().map(|line| typed(line.trim())).collect();
         let last = lines.last().and_then(|line| line.split(':').next()).unwrap_or_default();
+        let mut kernels = self.kernels.replace("$S", self.dtype);
+        for (n, extent) in extents.iter().enumerate() {
+            kernels = kernels.replace(&format!("${n}"), &extent.to_string());
+        }
         let body = lines.join("\n    ");
         let text = format!(
-            "relax @measured phase imported {{\n{params}  dataflow {{\n    {body}\n  }}\n  return {last}\n}}\n"
+            "relax @measured phase imported {{\n{params}  dataflow {{\n    {body}\n  }}\n  return {last}\n}}\n{kernels}"
         );
         let module = parse_module(&text, &[]).unwrap_or_else(|error| panic!("{}: {error:?}\n{text}", self.name));
         Module { entry: "measured".into(), ..module }

@@ -1,13 +1,13 @@
 //! Rows by the interpreter of tir: what warps and registers do, at extents that the suite of operators has not.
 
-use tenfold_core::{Device, program};
+use tenfold_core::{Device, device_pipeline, pass, program};
 use tenfold_ir::DType;
 use tenfold_ir::op::{ElementOp, Real, ReduceOp, UnaryOp};
 use tenfold_ir::relax::Op;
 use tenfold_ir::tir::FuncKind;
 
 use crate::assemble::in_registers;
-use crate::attentions::{masked, of_keys};
+use crate::attentions::{masked, of_keys, seen};
 use crate::case::{Case, Make, fixed};
 use crate::interpret;
 
@@ -112,6 +112,37 @@ fn attention_of_halves_is_made_by_warpgroups() {
     kernels_of(empty, Device::Sm90a, 1, "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16");
 }
 
+/// Blocks of keys that no query of a group sees are left out, and those that all see have no mask: with and without a window,
+/// tails of queries and keys, keys that no query sees. The loop over blocks asks how many there are.
+#[test]
+fn hidden_blocks_are_left_out() {
+    let all = [
+        (seen(DType::F32, [70, 100, 16], CAUSAL), Device::Sm80, "fma.rn"),
+        (seen(DType::F32, [130, 90, 24], NEAR), Device::Sm90a, "fma.rn"),
+        (seen(DType::F16, [80, 130, 16], NEAR), Device::Sm80, "mma.sync"),
+        (seen(DType::BF16, [140, 200, 48], NEAR), Device::Sm90a, "wgmma.mma_async"),
+    ];
+    let backend = crate::backend();
+    for (case, device, instruction) in all {
+        let case = interpret::prepare_with(case, &crate::context(device)).unwrap_or_else(|why| panic!("{why}"));
+        let Some(backend) = &backend else { continue };
+        let mut kernels = case.module.prims().filter(|func| func.kind == FuncKind::Device);
+        let (func, others) = (kernels.next().expect("a kernel"), kernels.count());
+        assert_eq!(others, 0, "{} for {device}", case.name);
+        let (_, text) = program::kernel(&case.module, func, device, backend).expect("PTX");
+        assert!(text.contains(instruction), "{} for {device}\n{text}", case.name);
+        in_registers(&case.name, device, &text);
+        let (text, _) = tenfold_ir::module_text(&case.module);
+        assert!(text.contains("let blocks"), "{} for {device} goes over all blocks\n{text}", case.name);
+    }
+    let shader = interpret::prepare_with(seen(DType::F32, [40, 70, 8], CAUSAL), &crate::context(Device::Spirv));
+    assert!(shader.is_ok(), "{}", shader.err().unwrap_or_default());
+}
+
+/// No keys behind a query's own position; nor any that are far before it.
+const CAUSAL: &str = "le(key, query)";
+const NEAR: &str = "and(le(key, query), ge(key, sub(query, 30)))";
+
 /// Few queries have their keys in parts, of which a second kernel makes one result.
 #[test]
 fn attention_of_few_queries_goes_in_parts() {
@@ -197,6 +228,23 @@ fn long_rows_are_one_kernel_each() {
             assert!(text.contains(".reqntid 1024"), "`{}` for {device} has other threads\n{text}", func.name);
             in_registers(&func.name, *device, &text);
         }
+    }
+}
+
+/// Where rows would have the largest group each, two groups of half as many threads share a multiprocessor, without spills;
+/// `layer_norm`, of which a thread keeps more, has the largest one.
+#[test]
+fn long_rows_share_a_multiprocessor() {
+    let Some(backend) = crate::backend() else { return };
+    for (dtype, device) in [(DType::F32, Device::Sm90a), (DType::F32, Device::Sm80), (DType::F16, Device::Sm90a)] {
+        let mut module = long(dtype, [2, 16_384]).module;
+        pass::run(&device_pipeline(), &mut module, &crate::context(device)).expect("it is compiled");
+        let kernels = module.prims().filter(|func| func.kind == FuncKind::Device);
+        let texts: Vec<String> =
+            kernels.map(|func| program::kernel(&module, func, device, &backend).expect("PTX").1).collect();
+        let two = texts.iter().filter(|text| text.contains(".reqntid 512") && text.contains(".minnctapersm 2"));
+        assert_eq!(two.count(), 1, "{texts:#?}");
+        texts.iter().for_each(|text| in_registers("rows of two groups", device, text));
     }
 }
 

@@ -5,7 +5,7 @@ use tenfold_ir::DType;
 use tenfold_ir::op::{BinaryOp, ElementOp, Real, ReduceOp, UnaryOp};
 use tenfold_ir::relax::Op;
 
-use crate::attentions::{attended, of_keys};
+use crate::attentions::{attended, of_keys, seen};
 use crate::case::{Case, Make, fixed};
 use crate::run::{self, Job};
 
@@ -40,6 +40,9 @@ fn attention(dtype: DType, queries: i64, [keys, depth, columns]: [i64; 3], maske
     }
     attended(m, scores, v)
 }
+
+/// No keys behind a query's own position, nor any that are far before it.
+const NEAR: &str = "and(le(key, query), ge(key, sub(query, 40)))";
 
 fn run(cases: Vec<(Case, Device)>) {
     let jobs = cases.into_iter().map(|(case, chip)| Job { large: true, ..Job::new(case, chip) });
@@ -82,6 +85,9 @@ fn attention_is_one_kernel() {
         (attention(DType::F16, 37, [70, 32, 48], false), Device::Sm80),
         (attention(DType::BF16, 80, [40, 64, 64], false), Device::Sm90a),
         (attention(DType::F16, 20, [530, 8, 24], false), Device::Sm90a),
+        (seen(DType::F32, [70, 100, 16], NEAR), Device::Sm80),
+        (seen(DType::F16, [80, 130, 16], "le(key, query)"), Device::Sm80),
+        (seen(DType::BF16, [140, 200, 48], NEAR), Device::Sm90a),
     ]);
 }
 

@@ -9,6 +9,7 @@ pub(super) mod device;
 mod found;
 mod packed;
 mod plan;
+mod seen;
 mod tile;
 
 use tenfold_ir::Module;

@@ -7,6 +7,7 @@ use super::compose::{
     transpose, unary, with,
 };
 use super::error::{At, OpError, OpErrorKind, show_tensor};
+use super::kernel::Kernel;
 use super::{AttrDef, AttrValue, OpCall, OpDef};
 use crate::arith::IntExpr;
 use crate::op::{BinaryOp, CmpOp, ReduceOp, UnaryOp};
@@ -154,25 +155,14 @@ impl Attention {
         }
     }
 
-    /// Queries end where the keys end: with a cache they begin behind what is in it.
-    fn positions(
-        &self,
-        b: &mut Builder,
-        queries: &IntExpr,
-        keys: &IntExpr,
-        past: &IntExpr,
-    ) -> Result<Positions, OpError> {
+    /// Queries end where the keys of their batch end.
+    fn positions(&self, b: &mut Builder, queries: &IntExpr, keys: &IntExpr) -> Result<Positions, OpError> {
         let i = arange(b, DType::I64, queries)?;
         let i = reshape(b, i, &[queries.clone(), dim::int(1)])?;
         let key = arange(b, DType::I64, keys)?;
-        let offset = match self.lengths {
-            Some(_) => {
-                let lengths = self.lengths_by_batch(b)?.unwrap_or(i);
-                let queries = index_value(b, DType::I64, queries)?;
-                sub(b, lengths, queries)?
-            }
-            None => index_value(b, DType::I64, past)?,
-        };
+        let lengths = self.lengths_by_batch(b)?.unwrap_or(i);
+        let queries = index_value(b, DType::I64, queries)?;
+        let offset = sub(b, lengths, queries)?;
         Ok(Positions { query: add(b, i, offset)?, key })
     }
 
@@ -214,13 +204,38 @@ impl Attention {
             let bias = mask_bias(b, mask, keys, ty.dtype)?;
             out = add(b, out, bias)?;
         }
-        let at = self.positions(b, queries, keys, past)?;
+        if self.lengths.is_none() {
+            return of_positions(b, call, out, past);
+        }
+        let at = self.positions(b, queries, keys)?;
         for allowed in self.allowed(b, call, &at)? {
             let bias = bias_of(b, allowed, ty.dtype)?;
             out = add(b, out, bias)?;
         }
         Ok(out)
     }
+}
+
+/// The scores of keys that a query sees by its position, minus infinity in the place of others: with a cache, queries begin
+/// behind what is in it. One kernel, which reads positions from its iterators: a mask as a tensor would be read for each
+/// head, and tells no schedule which keys need not be looked at.
+fn of_positions(b: &mut Builder, call: &OpCall, scores: ValueId, past: &IntExpr) -> Made {
+    let causal = bool_attr(call, "is_causal", false)?;
+    let (left, right) = (reach(call, "left_window_size")?, reach(call, "right_window_size")?);
+    if !causal && left.is_none() && right.is_none() {
+        return Ok(scores);
+    }
+    let ty = b.tensor(scores).clone();
+    let k = Kernel::new(b, "seen");
+    let (from, out) = (k.input(b, scores), k.output(ty.clone()));
+    k.block("seen", &ty.shape, |i| {
+        let (query, key) = (i[2] + k.dim(past), i[3]);
+        let all = [causal.then(|| key.le(query)), left.map(|n| key.ge(query - n)), right.map(|n| key.le(query + n))];
+        let off = k.lit(ty.dtype, f64::NEG_INFINITY);
+        let score = all.into_iter().flatten().fold(from.at(i), |score, seen| seen.select(score, off));
+        out.put(i, score);
+    });
+    k.finish(b)
 }
 
 /// A window's reach; -1 has no end.

@@ -1,34 +1,37 @@
 //! An attention on devices whose warps exchange values: a group has a tile of queries, and goes over blocks of keys.
 //!
 //! Of `f32`, queries stay in shared memory, keys and values come there block by block, by copies of one block while another
-//! one is multiplied where they lie in rows (`copies`). A thread has some queries with every eighth
-//! key, and every eighth element of their results, so that the eight threads of a query are neighbours in a warp and find
-//! its greatest score by exchanges. Weights go from the scores of a block to its values through shared memory: neither ever
-//! lies in memory as a whole. Of halves, warps multiply matrices (`halves`). Few queries have their keys in parts (`parts`).
+//! one is multiplied where they lie in rows (`copies`). A thread has some queries with every eighth key, and an eighth of the
+//! elements of their results, so that the eight threads of a query are neighbours in a warp and find its greatest score by
+//! exchanges (`elements`). Weights go from the scores of a block to its values through shared memory: neither ever lies in
+//! memory as a whole. Of halves, warps multiply matrices (`halves`). Few queries have their keys in parts (`parts`). Of keys
+//! that positions hide from all queries of a group nothing is computed (`window`).
 
 mod copies;
+mod elements;
 mod halves;
 mod online;
 mod parts;
 mod warpgroups;
+mod window;
 
+use tenfold_ir::DType;
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{
-    Barrier, BufId, Builder, ExprId, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer, verify_bounds,
+    Builder, ExprId, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer, verify_bounds,
 };
-use tenfold_ir::{DType, Scalar};
 
 use super::found::{self, Attention};
-use crate::dlight::emit::{Places, at, each, load, plus, times};
+use super::seen::Seen;
+use crate::dlight::emit::{Places, at, each, plus, times};
 use crate::dlight::{Chosen, Fit, Taken};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::{Iter, Staged};
 use crate::target::Device;
-use copies::Lines;
 use halves::Halves;
-use online::{Meeting, Online};
 use parts::{Left, Part};
+use window::Window;
 
 /// Threads of a group, and of a query.
 const THREADS: i64 = 128;
@@ -111,14 +114,20 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// From one query to the next in shared memory: neighbours are in other banks.
+    /// From one query, and from one key, to the next in shared memory: neighbours are in other banks. Chunks lie at multiples
+    /// of their length.
     fn pitch(self) -> i64 {
-        self.depth | 1
+        if self.copied { self.depth + CHUNK } else { self.depth | 1 }
     }
 
-    /// From one key to the next, likewise: chunks lie at multiples of their length.
-    fn pitch_of_keys(self) -> i64 {
-        if self.copied { self.depth + CHUNK } else { self.pitch() }
+    /// Terms of a product that a thread reads at once, as neighbours in shared memory.
+    fn terms(self) -> i64 {
+        if self.copied { CHUNK } else { 1 }
+    }
+
+    /// Elements of a result that a thread has side by side: those of values that it reads at once.
+    fn beside(self) -> i64 {
+        [CHUNK, 2].into_iter().find(|n| self.copied && self.own() % n == 0).unwrap_or(1)
     }
 
     /// Keys of a block that a thread has.
@@ -167,7 +176,7 @@ impl Sizes {
 
     /// Elements in shared memory: queries, keys, values, weights, and what threads of a query meet with.
     fn shared(self, stages: i64) -> [i64; 5] {
-        let [keys, values] = [self.pitch_of_keys(), self.own() * ACROSS].map(|line| stages * self.keys * line);
+        let [keys, values] = [self.pitch(), self.own() * ACROSS].map(|line| stages * self.keys * line);
         let met = if self.has_warps { 0 } else { self.queries() * THREADS };
         [self.rows * self.pitch(), keys, values, self.rows * self.keys, met]
     }
@@ -249,21 +258,40 @@ fn written(mut b: Builder, found: &Attention, sizes: Sizes) -> PrimFunc {
     let count = b.int_expr(parts.as_ref().map_or(&tiles, |(_, count)| count));
     let (mut loops, places, outer) = around(&mut b, found, (tile, count));
     let threads = b.index(sizes.threads());
-    loops.push((thread, threads, ThreadAxis::Thread(0)));
-    let (number, me) = (b.read(tile), b.read(thread));
+    let (mut number, me) = (b.read(tile), b.read(thread));
     let part = parts.as_ref().zip(left).map(|((keys, _), left)| {
         let first = times(&mut b, number, *keys);
         Part { left, number, first, keys: *keys }
     });
+    let (score, seen) = seen(&mut b, found, sizes);
+    let grows = seen.as_ref().is_some_and(|seen| seen.grows);
+    if grows && tiles.as_const().is_some_and(|n| n <= GROUPS) {
+        // A tile of all batches and heads comes before the next tile of one.
+        let outer = loops.len() - 1;
+        (0..)
+            .zip(&mut loops)
+            .for_each(|(n, (.., axis))| *axis = ThreadAxis::Block((n + outer as u8) % (outer as u8 + 1)));
+    }
+    if grows {
+        // Groups begin in the order of their numbers: those that have the most to do come first.
+        let one = b.index(1);
+        let last = b.sub(count, one);
+        number = b.sub(last, number);
+    }
+    loops.push((thread, threads, ThreadAxis::Thread(0)));
     let first = if part.is_some() { b.index(0) } else { times(&mut b, number, sizes.rows) };
-    let here = Here { places, outer, thread: me, first, rows: b.int_expr(&rows), part };
+    let mut here = Here { places, outer, thread: me, first, rows: b.int_expr(&rows), part, score, window: None };
     b.open_scope();
+    here.window = seen.zip(found.row.as_ref()).map(|(seen, row)| {
+        let blocks = parts::count(&b, found, sizes.keys);
+        Window::new(&mut b, (seen, row.var), (first, sizes.rows), (&blocks, sizes.keys))
+    });
     match sizes.halves {
         Some(halves) if sizes.by_groups => {
             warpgroups::Group::new(&mut b, found, (halves, sizes), here).iter().for_each(|group| group.run(&mut b));
         }
         Some(halves) => halves::Group::new(&mut b, found, (halves, sizes), here).run(&mut b),
-        None => Group::new(&mut b, found, sizes, here).run(&mut b),
+        None => elements::Group::new(&mut b, found, sizes, here).run(&mut b),
     }
     let body = b.close_scope();
     let body = parts::bound(&mut b, loops, body);
@@ -272,6 +300,16 @@ fn written(mut b: Builder, found: &Attention, sizes: Sizes) -> PrimFunc {
         parts::combine(&mut b, found, sizes, (left, &count));
     }
     b.finish()
+}
+
+/// A score as it is where no position hides the key, and what positions hide, if that is known and no group has a part of the
+/// keys.
+fn seen(b: &mut Builder, found: &Attention, sizes: Sizes) -> (ExprId, Option<Seen>) {
+    let score = if sizes.halves.is_some() { halves::unrounded(b, found.score) } else { found.score };
+    match Seen::of(b, found, score).filter(|_| sizes.part.is_none()) {
+        Some(seen) => (seen.score, Some(seen)),
+        None => (score, None),
+    }
 }
 
 /// Numbers of a thread, and what stands for batches and heads.
@@ -285,307 +323,10 @@ struct Here {
     rows: ExprId,
     /// The group's part of the keys, if it does not have all.
     part: Option<Part>,
-}
-
-/// A group with what it shares, and what each thread has for itself.
-struct Group<'a> {
-    found: &'a Attention,
-    sizes: Sizes,
-    here: Here,
-    queries: BufId,
-    keys: BufId,
-    values: BufId,
-    weights: BufId,
-    /// Of each query and key or element of a thread.
-    scores: BufId,
-    sums: BufId,
-    online: Online,
-    /// The number of the thread among those of its queries, and of these in a tile.
-    across: ExprId,
-    down: ExprId,
-}
-
-impl<'a> Group<'a> {
-    fn new(b: &mut Builder, found: &'a Attention, sizes: Sizes, here: Here) -> Self {
-        let mut shared = |name, n: i64, copied: bool| {
-            let by_threads = vec![lines(n).into(), THREADS.into()];
-            b.alloc(name, found.dtype, if copied { vec![n.into()] } else { by_threads }, sizes.scope())
-        };
-        let [q, k, v, w, met] = sizes.shared(sizes.stages());
-        let queries = shared("queries", q, false);
-        let (keys, values) = (shared("keys", k, sizes.copied), shared("values", v, sizes.copied));
-        let weights = shared("weights", w, false);
-        let meeting = (!sizes.has_warps).then(|| Meeting { thread: here.thread, values: shared("met", met, false) });
-        let mut own = |name, n: i64| b.alloc(name, found.dtype, vec![n.into()], Scope::Local);
-        let (scores, sums) =
-            (own("scores", sizes.queries() * sizes.some()), own("sums", sizes.queries() * sizes.own()));
-        let mut online = Online::new(b, found.dtype, sizes.queries(), ACROSS);
-        online.meeting = meeting;
-        let across = part(b, BinaryOp::RemEuclid, here.thread, ACROSS);
-        let down = part(b, BinaryOp::DivEuclid, here.thread, ACROSS);
-        Group { found, sizes, here, queries, keys, values, weights, scores, sums, online, across, down }
-    }
-
-    fn run(&self, b: &mut Builder) {
-        let (zero, rows) = (self.number(b, Scalar::zero), self.here.rows);
-        let (found, depth) = (self.found, self.sizes.depth);
-        own(b, self.sizes.queries() * self.sizes.own(), &mut |b, e| b.store(self.sums, vec![e], zero));
-        let row = found.row.as_ref().map(|row| row.var);
-        let queries = Fill { to: self.queries, of: found.query, own: row, along: found.depth.var };
-        self.fill(b, &queries, [self.sizes.rows, self.sizes.pitch(), depth], (self.here.first, rows));
-        let blocks = parts::blocks(b, found, &self.here, self.sizes.keys);
-        let is_staged = self.sizes.stages() == 2;
-        if is_staged {
-            let none = b.index(0);
-            self.block(b, none);
-        }
-        each(b, "block", &blocks, LoopKind::Serial, &mut |b, n| {
-            // Behind the block before this one, whose stage is the next one's.
-            wait(b, self.sizes.scope());
-            if is_staged {
-                next(b, n, &blocks, &mut |b, next| self.block(b, next));
-            } else {
-                self.block(b, n);
-                wait(b, self.sizes.scope());
-            }
-            let first = parts::first_key(b, &self.here, n, self.sizes.keys);
-            self.scores(b, n, first);
-            self.weights(b);
-            // The next block may still be on its way.
-            b.push(Stmt::Barrier(Barrier { scope: self.sizes.scope(), leaves: u8::from(is_staged) }));
-            self.results(b, n);
-        });
-        if let Some(part) = &self.here.part {
-            return self.leave(b, part);
-        }
-        let keys = Viewer::new(b.func()).int(found.key.extent);
-        let empty = is_empty(b, &keys);
-        self.online.invert(b, found.unseen, empty);
-        self.written(b);
-    }
-
-    /// Keys and values of a block come to shared memory.
-    fn block(&self, b: &mut Builder, n: ExprId) {
-        let (found, sizes) = (self.found, self.sizes);
-        let lines = (parts::first_key(b, &self.here, n, sizes.keys), found.key.extent);
-        let own = Some(found.key.var);
-        let operands = [
-            (self.keys, found.keys, found.depth.var, [sizes.pitch_of_keys(), sizes.depth]),
-            (self.values, found.values, found.column.var, [sizes.own() * ACROSS, sizes.columns]),
-        ];
-        for (to, of, along, [pitch, length]) in operands {
-            if sizes.copied {
-                let stage = self.stage(b, n, pitch);
-                Lines { to, stage, of, own, along, count: sizes.keys, length, pitch }.copy(b, &self.here, lines);
-            } else {
-                self.fill(b, &Fill { to, of, own, along }, [sizes.keys, pitch, length], lines);
-            }
-        }
-    }
-
-    /// Where the stage of a block begins, of lines so far apart.
-    fn stage(&self, b: &mut Builder, n: ExprId, pitch: i64) -> ExprId {
-        let stage = part(b, BinaryOp::RemEuclid, n, self.sizes.stages());
-        times(b, stage, self.sizes.keys * pitch)
-    }
-
-    /// An element of a block's keys or values, `along` their line.
-    fn of_block(&self, b: &mut Builder, n: ExprId, (from, pitch): (BufId, i64), [line, along]: [ExprId; 2]) -> ExprId {
-        let number = times(b, line, pitch);
-        let number = plus(b, number, along);
-        if self.sizes.copied {
-            let stage = self.stage(b, n, pitch);
-            let number = plus(b, stage, number);
-            return load(b, from, &[number]);
-        }
-        let place = slot(b, number);
-        load(b, from, &place)
-    }
-
-    /// What the group has made of its part of the keys.
-    fn leave(&self, b: &mut Builder, part: &Part) {
-        self.online.gather(b);
-        let (none, columns) = (b.index(0), b.index(self.sizes.columns));
-        let alone = b.compare(CmpOp::Eq, self.across, none);
-        own(b, self.sizes.queries(), &mut |b, i| {
-            let row = self.row(b, i);
-            let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
-            let cond = b.and(has_row, alone);
-            b.open_scope();
-            part.put_online(b, &self.here, row, (&self.online, i));
-            let then = Box::new(b.close_scope());
-            b.push(Stmt::If { cond, then, otherwise: None });
-        });
-        self.pairs(b, self.sizes.own(), &mut |b, i, j, e| {
-            let (row, column) = (self.row(b, i), self.in_block(b, j));
-            let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
-            let has_column = b.compare(CmpOp::Lt, column, columns);
-            let cond = b.and(has_row, has_column);
-            let sum = load(b, self.sums, &[e]);
-            b.open_scope();
-            part.put_sum(b, &self.here, [row, column], sum);
-            let then = Box::new(b.close_scope());
-            b.push(Stmt::If { cond, then, otherwise: None });
-        });
-    }
-
-    /// Something for each pair of a thread's queries and so many others, with its number among all.
-    fn pairs(&self, b: &mut Builder, columns: i64, f: &mut dyn FnMut(&mut Builder, ExprId, ExprId, ExprId)) {
-        own(b, self.sizes.queries(), &mut |b, i| {
-            own(b, columns, &mut |b, j| {
-                let line = times(b, i, columns);
-                let number = plus(b, line, j);
-                f(b, i, j, number);
-            });
-        });
-    }
-
-    fn number(&self, b: &mut Builder, of: fn(DType) -> Scalar) -> ExprId {
-        b.scalar(of(self.found.dtype))
-    }
-
-    /// The number of a thread's query.
-    fn row(&self, b: &mut Builder, i: ExprId) -> ExprId {
-        let own = self.in_tile(b, i);
-        plus(b, self.here.first, own)
-    }
-
-    fn in_tile(&self, b: &mut Builder, i: ExprId) -> ExprId {
-        let far = times(b, i, DOWN);
-        plus(b, self.down, far)
-    }
-
-    /// The place among all of a key, or of an element, that a thread has.
-    fn in_block(&self, b: &mut Builder, j: ExprId) -> ExprId {
-        let far = times(b, j, ACROSS);
-        plus(b, self.across, far)
-    }
-
-    /// All threads bring some lines, each of `width` elements, `pitch` apart, to shared memory; zeros where there are none.
-    fn fill(&self, b: &mut Builder, fill: &Fill, [lines, pitch, width]: [i64; 3], (first, count): (ExprId, ExprId)) {
-        let turns = IntExpr::from(self::lines(lines * pitch));
-        each(b, "turn", &turns, LoopKind::Serial, &mut |b, turn| {
-            let number = times(b, turn, THREADS);
-            let number = plus(b, number, self.here.thread);
-            let line = part(b, BinaryOp::DivEuclid, number, pitch);
-            let along = part(b, BinaryOp::RemEuclid, number, pitch);
-            let own = plus(b, first, line);
-            let mut places = self.here.places.clone();
-            places.insert(fill.along, along);
-            places.extend(fill.own.map(|var| (var, own)));
-            let value = at(b, fill.of, &places, None);
-            let (width, zero) = (b.index(width), self.number(b, Scalar::zero));
-            let (has_line, has_place) = (b.compare(CmpOp::Lt, own, count), b.compare(CmpOp::Lt, along, width));
-            let value = b.if_(has_place, value, zero);
-            let value = b.if_(has_line, value, zero);
-            b.store(fill.to, vec![turn, self.here.thread], value);
-        });
-    }
-
-    /// Products of lines of two operands, added to what each pair of a thread's has: `rows` by `columns` of them.
-    fn products(&self, b: &mut Builder, to: BufId, terms: i64, columns: i64, of: &mut Operands<'_>) {
-        each(b, "k", &terms.into(), LoopKind::Serial, &mut |b, k| {
-            let mut own = |name, n: i64| b.alloc(name, self.found.dtype, vec![n.into()], Scope::Local);
-            let (left, right) = (own("left", self.sizes.queries()), own("right", columns));
-            self::own(b, self.sizes.queries(), &mut |b, i| {
-                let value = of(b, true, i, k);
-                b.store(left, vec![i], value);
-            });
-            self::own(b, columns, &mut |b, j| {
-                let value = of(b, false, j, k);
-                b.store(right, vec![j], value);
-            });
-            self.pairs(b, columns, &mut |b, i, j, at| {
-                let (x, y, old) = (load(b, left, &[i]), load(b, right, &[j]), load(b, to, &[at]));
-                let product = b.mul(x, y);
-                let new = b.add(old, product);
-                b.store(to, vec![at], new);
-            });
-        });
-    }
-
-    /// Scores of a block of keys, and the greatest of them so far.
-    fn scores(&self, b: &mut Builder, block: ExprId, first: ExprId) {
-        let zero = self.number(b, Scalar::zero);
-        own(b, self.sizes.queries() * self.sizes.some(), &mut |b, e| b.store(self.scores, vec![e], zero));
-        self.products(b, self.scores, self.sizes.depth, self.sizes.some(), &mut |b, is_query, n, d| {
-            if !is_query {
-                let line = self.in_block(b, n);
-                return self.of_block(b, block, (self.keys, self.sizes.pitch_of_keys()), [line, d]);
-            }
-            let line = self.in_tile(b, n);
-            let number = times(b, line, self.sizes.pitch());
-            let number = plus(b, number, d);
-            let place = slot(b, number);
-            load(b, self.queries, &place)
-        });
-        let rows = self.here.rows;
-        self.pairs(b, self.sizes.some(), &mut |b, i, j, e| {
-            let (row, own) = (self.row(b, i), self.in_block(b, j));
-            let key = plus(b, first, own);
-            let mut places = self.here.places.clone();
-            places.insert(self.found.key.var, key);
-            places.extend(self.found.row.as_ref().map(|iter| (iter.var, row)));
-            let dot = load(b, self.scores, &[e]);
-            let score = at(b, self.found.score, &places, Some((self.found.dot, dot)));
-            let (has_row, has_key) =
-                (b.compare(CmpOp::Lt, row, rows), b.compare(CmpOp::Lt, key, self.found.key.extent));
-            let least = self.number(b, Scalar::least);
-            let score = b.if_(has_row, score, least);
-            let score = b.if_(has_key, score, least);
-            b.store(self.scores, vec![e], score);
-        });
-    }
-
-    /// Scores become weights, which other threads of the query find in shared memory.
-    fn weights(&self, b: &mut Builder) {
-        self.online.begin(b);
-        self.pairs(b, self.sizes.some(), &mut |b, i, _, e| {
-            let score = load(b, self.scores, &[e]);
-            self.online.score(b, i, score);
-        });
-        self.online.rescale(b);
-        self.pairs(b, self.sizes.some(), &mut |b, i, _, e| {
-            self.online.weigh(b, i, (self.scores, e));
-            let weight = load(b, self.scores, &[e]);
-            b.store(self.weights, vec![e, self.here.thread], weight);
-        });
-    }
-
-    /// Values of a block, added up with its weights.
-    fn results(&self, b: &mut Builder, block: ExprId) {
-        let each_of = self.sizes.own();
-        self.pairs(b, each_of, &mut |b, i, _, e| self.online.scaled(b, i, (self.sums, e)));
-        self.products(b, self.sums, self.sizes.keys, each_of, &mut |b, is_weight, n, key| {
-            if is_weight {
-                // Where the thread that has the query and every eighth key has put it.
-                let (j, across) =
-                    (part(b, BinaryOp::DivEuclid, key, ACROSS), part(b, BinaryOp::RemEuclid, key, ACROSS));
-                let (line, thread) = (times(b, n, self.sizes.some()), times(b, self.down, ACROSS));
-                let place = [plus(b, line, j), plus(b, thread, across)];
-                return load(b, self.weights, &place);
-            }
-            let own = self.in_block(b, n);
-            self.of_block(b, block, (self.values, each_of * ACROSS), [key, own])
-        });
-    }
-
-    /// Results divided by the sums of weights, and written.
-    fn written(&self, b: &mut Builder) {
-        let columns = b.index(self.sizes.columns);
-        self.pairs(b, self.sizes.own(), &mut |b, i, j, e| {
-            let (row, column) = (self.row(b, i), self.in_block(b, j));
-            let has_row = b.compare(CmpOp::Lt, row, self.here.rows);
-            let has_column = b.compare(CmpOp::Lt, column, columns);
-            let cond = b.and(has_row, has_column);
-            let (sum, inverse) = (load(b, self.sums, &[e]), load(b, self.online.scale, &[i]));
-            let result = b.mul(sum, inverse);
-            b.open_scope();
-            write(b, self.found, &self.here, [row, column], result);
-            let then = Box::new(b.close_scope());
-            b.push(Stmt::If { cond, then, otherwise: None });
-        });
-    }
+    /// A score, made of the product of a query and a key that it sees.
+    score: ExprId,
+    /// What of keys the queries of the tile see, if positions tell.
+    window: Option<Window>,
 }
 
 /// Writes one element of the result.
@@ -618,17 +359,6 @@ fn is_empty(b: &mut Builder, keys: &IntExpr) -> Option<ExprId> {
     })
 }
 
-/// An element of the left or right operand of a thread's pairs, by its number there and the term.
-type Operands<'f> = dyn FnMut(&mut Builder, bool, ExprId, ExprId) -> ExprId + 'f;
-
-/// What comes to shared memory, by the iterators over its lines and along them.
-struct Fill {
-    to: BufId,
-    of: ExprId,
-    own: Option<VarId>,
-    along: VarId,
-}
-
 /// All threads of the group wait for each other.
 fn wait(b: &mut Builder, scope: Scope) {
     b.push(Stmt::Barrier(scope.into()));
@@ -642,11 +372,6 @@ fn lines(elements: i64) -> i64 {
 /// Something for each of so many that a thread has.
 fn own(b: &mut Builder, n: i64, f: &mut dyn FnMut(&mut Builder, ExprId)) {
     each(b, "i", &n.into(), LoopKind::Unrolled, f);
-}
-
-/// The place of an element in shared memory that threads have filled side by side.
-fn slot(b: &mut Builder, number: ExprId) -> [ExprId; 2] {
-    [part(b, BinaryOp::DivEuclid, number, THREADS), part(b, BinaryOp::RemEuclid, number, THREADS)]
 }
 
 /// A quotient or remainder by a number.

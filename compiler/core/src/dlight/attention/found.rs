@@ -322,7 +322,7 @@ fn unless_masked(func: &PrimFunc, id: ExprId) -> Option<ExprId> {
 }
 
 /// Whether an expression is that number of its dtype.
-fn is(func: &PrimFunc, id: ExprId, number: fn(DType) -> Scalar) -> bool {
+pub(super) fn is(func: &PrimFunc, id: ExprId, number: fn(DType) -> Scalar) -> bool {
     matches!(func.exprs.get(id), Expr::Const(s) if *s == number(s.dtype))
 }
 

@@ -14,6 +14,7 @@ use tenfold_ir::{DType, Scalar};
 use super::copies::{self, Lines, ramp};
 use super::online::Online;
 use super::parts::{self, Part};
+use super::window::{self, Window};
 use super::{Here, Sizes, own, part, wait, write};
 use crate::dlight::attention::found::Attention;
 use crate::dlight::emit::{at, each, load, plus, times};
@@ -87,6 +88,10 @@ fn widened(b: &mut Builder, id: ExprId) -> ExprId {
             let (x, y) = (widened(b, x), widened(b, y));
             b.select(cond, x, y)
         }
+        Expr::If(cond, x, y) => {
+            let (x, y) = (widened(b, x), widened(b, y));
+            b.if_(cond, x, y)
+        }
         _ => b.cast(DType::F32, id),
     }
 }
@@ -117,8 +122,6 @@ pub(super) struct Group<'a> {
     weights: BufId,
     sums: BufId,
     online: Online,
-    /// A score, made of the product of a query and a key.
-    score: ExprId,
 }
 
 impl<'a> Group<'a> {
@@ -135,7 +138,6 @@ impl<'a> Group<'a> {
         let (scores, sums) = (own("scores", DType::F32, KEYS / 2), own("sums", DType::F32, columns / 2));
         let mut online = Online::new(b, DType::F32, OWN, ACROSS);
         online.rounded = Some(1.0);
-        let score = unrounded(b, found.score);
         let lane = part(b, BinaryOp::RemEuclid, here.thread, WARP);
         let warp = part(b, BinaryOp::DivEuclid, here.thread, WARP);
         let spread = Spread { lane, warp, first: here.first };
@@ -154,7 +156,6 @@ impl<'a> Group<'a> {
             weights,
             sums,
             online,
-            score,
         }
     }
 
@@ -304,8 +305,10 @@ impl<'a> Group<'a> {
                 self.pair(b, (self.left, none), (self.scores, n));
             });
         });
-        self.each(b, KEYS, &mut |b, place, _, e| {
-            scored(b, (self.found, &self.here, self.score), (place, first), (self.scores, e));
+        window::of_block(b, &self.here, (first, KEYS), &mut |b, window| {
+            self.each(b, KEYS, &mut |b, place, _, e| {
+                scored(b, (self.found, &self.here, self.here.score), (place, first), (self.scores, e), window);
+            });
         });
     }
 
@@ -388,12 +391,13 @@ impl Spread {
 }
 
 /// A score is made of a product, and is the least one where there is no such query, or no such key, of a block that begins
-/// with the first one.
+/// with the first one, and where a window hides it.
 pub(super) fn scored(
     b: &mut Builder,
     (found, here, score): (&Attention, &Here, ExprId),
     ([row, column], first): ([ExprId; 2], ExprId),
     (scores, e): (BufId, ExprId),
+    window: Option<&Window>,
 ) {
     let (key, least) = (plus(b, first, column), b.scalar(Scalar::least(DType::F32)));
     let mut places = here.places.clone();
@@ -408,6 +412,7 @@ pub(super) fn scored(
         let has_row = b.compare(CmpOp::Lt, row, here.rows);
         b.if_(has_row, score, least)
     };
+    let score = window.map_or(score, |window| window.masked(b, [row, key], score));
     let has_key = b.compare(CmpOp::Lt, key, found.key.extent);
     let score = b.if_(has_key, score, least);
     b.store(scores, vec![e], score);

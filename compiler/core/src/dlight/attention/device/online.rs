@@ -1,6 +1,6 @@
 //! What a thread knows of its queries behind some blocks of keys: an online softmax.
 
-use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
+use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{Bit, BufId, Builder, ExprId, Intrinsic, Scope, Ty, Warp};
 use tenfold_ir::{DType, Scalar};
 
@@ -91,7 +91,7 @@ impl Online {
 
     /// e to a number that is not above 0.
     fn power(&self, b: &mut Builder, shifted: ExprId) -> ExprId {
-        let Some(factor) = self.rounded else { return b.unary(UnaryOp::Exp, shifted) };
+        let Some(factor) = self.rounded else { return b.exp_nonpositive(shifted) };
         let shifted = self.in_twos(b, shifted, factor);
         b.call(Intrinsic::Ex2, vec![shifted], Ty::scalar(self.dtype))
     }

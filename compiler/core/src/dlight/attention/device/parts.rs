@@ -96,7 +96,8 @@ pub(super) fn combine(b: &mut Builder, found: &Attention, sizes: Sizes, (left, p
     loops.push((thread, threads, ThreadAxis::Thread(0)));
     let (row, column) = (b.read(row), b.read(thread));
     b.open_scope();
-    let here = Here { places, outer, thread: column, first: row, rows, part: None };
+    let (score, window) = (found.score, None);
+    let here = Here { places, outer, thread: column, first: row, rows, part: None, score, window };
     let online = Online::new(b, DType::F32, 1, 1);
     let zero = b.index(0);
     let none = b.scalar(Scalar::zero(DType::F32));
@@ -138,19 +139,21 @@ pub(super) fn bound(b: &mut Builder, loops: Vec<super::Bound>, body: Stmt) -> St
     loops.fold(body, |body, (var, extent, axis)| Stmt::loop_(var, zero, extent, LoopKind::ThreadBound(axis), body))
 }
 
-/// The first key of a block, of a part or of all.
+/// The first key of a block, of a part, of those that queries see, or of all.
 pub(super) fn first_key(b: &mut Builder, here: &Here, block: ExprId, keys: i64) -> ExprId {
     let first = times(b, block, keys);
-    match &here.part {
-        Some(part) => plus(b, part.first, first),
+    let part = here.part.as_ref().map(|part| part.first);
+    match part.or(here.window.as_ref().and_then(|window| window.first)) {
+        Some(before) => plus(b, before, first),
         None => first,
     }
 }
 
 /// How many blocks of keys a group has.
 pub(super) fn blocks(b: &Builder, found: &Attention, here: &Here, keys: i64) -> IntExpr {
-    match &here.part {
-        Some(part) => (part.keys / keys).into(),
-        None => count(b, found, keys),
+    match (&here.part, &here.window) {
+        (Some(part), _) => (part.keys / keys).into(),
+        (None, Some(window)) => window.blocks.clone(),
+        (None, None) => count(b, found, keys),
     }
 }

@@ -19,6 +19,7 @@ use super::copies::{is_row, ramp};
 use super::halves::{self, ACROSS, Halves, OWN, Spread};
 use super::online::Online;
 use super::parts;
+use super::window;
 use super::{Here, Sizes, own, part, wait, write};
 use crate::dlight::attention::found::Attention;
 use crate::dlight::emit::{at, each, load, plus, times};
@@ -199,7 +200,7 @@ impl<'a> Group<'a> {
         let weights = own("weights", halves.dtype, keys / 2);
         let (scores, sums) = (own("scores", DType::F32, keys / 2), own("sums", DType::F32, columns / 2));
         let mut online = Online::new(b, DType::F32, OWN, ACROSS);
-        let (score, factor) = scaled(b, found);
+        let (score, factor) = scaled(b, found, here.score);
         online.rounded = Some(factor);
         let lane = part(b, BinaryOp::RemEuclid, here.thread, WARP);
         let warp = part(b, BinaryOp::DivEuclid, here.thread, WARP);
@@ -261,8 +262,10 @@ impl<'a> Group<'a> {
             let (none, next) = (b.index(0), b.index(1));
             self.copy_keys(b, none);
             self.copy_values(b, none);
-            if self.blocks.as_const().is_none_or(|n| n > 1) {
-                self.copy_keys(b, next);
+            match self.blocks.as_const() {
+                Some(n) if n <= 1 => {}
+                Some(_) => self.copy_keys(b, next),
+                None => super::next(b, none, &self.blocks, &mut |b, next| self.copy_keys(b, next)),
             }
         });
     }
@@ -366,7 +369,7 @@ impl<'a> Group<'a> {
     }
 
     fn copy_keys(&self, b: &mut Builder, n: ExprId) {
-        let (told, first) = (self.told(b, 0, n), times(b, n, self.keys));
+        let (told, first) = (self.told(b, 0, n), parts::first_key(b, &self.here, n, self.keys));
         self.expect(b, told, self.keys * self.depth);
         let stage = self.stage(b, n, self.depth);
         self.copy_lines(b, (1, told), (first, self.keys), stage);
@@ -383,7 +386,7 @@ impl<'a> Group<'a> {
 
     /// Values of 64 keys, then those of the next ones: panels of 64 columns, one after the other.
     fn copy_values(&self, b: &mut Builder, n: ExprId) {
-        let (told, first) = (self.told(b, 1, n), times(b, n, self.keys));
+        let (told, first) = (self.told(b, 1, n), parts::first_key(b, &self.here, n, self.keys));
         self.expect(b, told, self.keys * self.columns);
         let stage = self.stage(b, n, self.columns);
         for keys in 0..self.keys / SIDES {
@@ -482,9 +485,11 @@ impl<'a> Group<'a> {
 
     /// Scores of a block become weights.
     fn weigh(&self, b: &mut Builder, n: ExprId) {
-        let first = times(b, n, self.keys);
-        self.each(b, self.keys, &mut |b, place, _, e| {
-            halves::scored(b, (self.found, &self.here, self.score), (place, first), (self.scores, e));
+        let first = parts::first_key(b, &self.here, n, self.keys);
+        window::of_block(b, &self.here, (first, self.keys), &mut |b, window| {
+            self.each(b, self.keys, &mut |b, place, _, e| {
+                halves::scored(b, (self.found, &self.here, self.score), (place, first), (self.scores, e), window);
+            });
         });
         self.online.begin(b);
         self.each(b, self.keys, &mut |b, _, i, e| {
@@ -526,8 +531,7 @@ impl<'a> Group<'a> {
 }
 
 /// A score and what it is multiplied with: a product of nothing but a number above 0 is taken for itself.
-fn scaled(b: &mut Builder, found: &Attention) -> (ExprId, f64) {
-    let score = halves::unrounded(b, found.score);
+fn scaled(b: &Builder, found: &Attention, score: ExprId) -> (ExprId, f64) {
     let func = b.func();
     let is_dot = |e: ExprId| matches!(func.exprs.get(e), Expr::Load { buf, .. } if *buf == found.dot);
     let known = match *func.exprs.get(score) {
