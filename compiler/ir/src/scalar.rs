@@ -1,6 +1,7 @@
 //! Scalar values of every dtype, by their bits.
 
 use crate::DType;
+use crate::eval::power_of_two;
 use crate::float8::Float8;
 
 /// A value of a dtype, as its bits in the low end of a `u64`.
@@ -177,12 +178,12 @@ impl Scalar {
 pub fn f16_to_f64(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let exponent = i32::from(bits >> 10 & 0x1f);
-    let mantissa = f64::from(bits & 0x3ff);
+    let mantissa = bits & 0x3ff;
     match exponent {
-        0 => sign * mantissa * 2f64.powi(-24),
-        31 if mantissa == 0.0 => sign * f64::INFINITY,
+        0 => sign * f64::from(mantissa) * power_of_two(-24),
+        31 if mantissa == 0 => sign * f64::INFINITY,
         31 => f64::NAN,
-        e => sign * (1.0 + mantissa / 1024.0) * 2f64.powi(e - 15),
+        e => sign * f64::from_bits(((e - 15 + 1023) as u64) << 52 | u64::from(mantissa) << 42),
     }
 }
 
@@ -194,7 +195,7 @@ fn round_to(value: f64, precision: i32, least: i32) -> f64 {
     let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);
     let shift = precision - 1 - exponent;
     // Scaling by a power of two is exact here: |shift| stays far below 1000 for the widths in use.
-    (value * 2f64.powi(shift)).round_ties_even() * 2f64.powi(-shift)
+    (value * power_of_two(shift)).round_ties_even() * power_of_two(-shift)
 }
 
 /// The nearest binary16, ties to even.
@@ -207,8 +208,8 @@ pub fn f64_to_f16(value: f64) -> u16 {
     if r >= 65520.0 {
         return sign | 0x7c00;
     }
-    if r < 2f64.powi(-14) {
-        return sign | (r * 2f64.powi(24)) as u16;
+    if r < power_of_two(-14) {
+        return sign | (r * power_of_two(24)) as u16;
     }
     let exponent = (r.to_bits() >> 52) as i32 - 1023;
     let mantissa = (r.to_bits() >> 42) as u16 & 0x3ff;

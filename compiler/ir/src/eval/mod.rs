@@ -11,5 +11,6 @@ pub mod value;
 pub use bounded::Bounded;
 pub use element::element;
 pub use sum::Sum;
+pub(crate) use ulps::power_of_two;
 pub use ulps::{binary_ulps, float_format, largest, ulp, ulps};
 pub use value::Value;

@@ -204,7 +204,11 @@ fn binary_bool(op: BinaryOp, a: bool, b: bool) -> Scalar {
 
 /// Exact results that the caller reduces modulo the width.
 fn binary_int(op: BinaryOp, dtype: DType, a: i128, b: i128) -> i128 {
-    let count = b.rem_euclid(i128::from(dtype.bits())) as u32;
+    // Modulo the width, which is a power of two.
+    let count = b as u32 & (dtype.bits() - 1);
+    if let Some(value) = divided(op, a, b) {
+        return value.into();
+    }
     match op {
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,
@@ -227,6 +231,29 @@ fn binary_int(op: BinaryOp, dtype: DType, a: i128, b: i128) -> i128 {
         BinaryOp::Shr => a >> count,
         BinaryOp::Atan2 => a,
     }
+}
+
+/// What a division of numbers of 64 bits gives, as nearly all are: processors have no instruction for more.
+fn divided(op: BinaryOp, a: i128, b: i128) -> Option<i64> {
+    let by = match op {
+        BinaryOp::Div => i64::checked_div,
+        BinaryOp::Rem => i64::checked_rem,
+        BinaryOp::DivEuclid => i64::checked_div_euclid,
+        BinaryOp::RemEuclid => i64::checked_rem_euclid,
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Pow
+        | BinaryOp::Min
+        | BinaryOp::Max
+        | BinaryOp::And
+        | BinaryOp::Or
+        | BinaryOp::Xor
+        | BinaryOp::Shl
+        | BinaryOp::Shr
+        | BinaryOp::Atan2 => return None,
+    };
+    by(i64::try_from(a).ok()?, i64::try_from(b).ok()?)
 }
 
 /// `a^b` wrapping at each product; a negative exponent divides 1 by the power, so only 1 and -1 leave anything.
@@ -362,6 +389,10 @@ mod tests {
             (BinaryOp::DivEuclid, DType::I8, -7, 2, -4),
             (BinaryOp::RemEuclid, DType::I8, -7, 2, 1),
             (BinaryOp::RemEuclid, DType::I8, -7, 0, -7),
+            (BinaryOp::Div, DType::I64, i64::MIN.into(), -1, i64::MIN.into()),
+            (BinaryOp::Rem, DType::I64, i64::MIN.into(), -1, 0),
+            (BinaryOp::DivEuclid, DType::U64, u64::MAX.into(), 2, i64::MAX.into()),
+            (BinaryOp::RemEuclid, DType::U64, u64::MAX.into(), 10, 5),
             (BinaryOp::Shl, DType::U8, 1, 9, 2),
             (BinaryOp::Shl, DType::I32, 1, -1, i32::MIN.into()),
             (BinaryOp::Shr, DType::I8, -128, 7, -1),

@@ -10,7 +10,7 @@ use crate::{DType, Scalar};
 pub struct Sum {
     op: BinaryOp,
     dtype: DType,
-    /// The value so far: for floats in `f64`, for integers as their bits.
+    /// The value so far: of floats whose order matters in `f64`, of all else its bits.
     real: f64,
     bits: Scalar,
     /// Errors of the terms, those of products relative.

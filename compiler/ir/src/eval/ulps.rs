@@ -118,8 +118,8 @@ fn exponent(x: f64) -> i32 {
     ((x.to_bits() >> 52) as i32 - 1023).max(-1022)
 }
 
-/// 2 to the `n`, for `n` of at least -1074.
-fn power_of_two(n: i32) -> f64 {
+/// 2 to the `n`, for `n` from -1074 to 1023.
+pub(crate) fn power_of_two(n: i32) -> f64 {
     if n >= -1022 { f64::from_bits(((n + 1023) as u64) << 52) } else { f64::from_bits(1 << (n + 1074).max(0)) }
 }
 

@@ -1,5 +1,6 @@
 //! What an expression gives in one lane.
 
+use super::few::Few;
 use super::frame::sums::is_of_floats;
 use super::frame::{Frame, Known};
 use super::memory::View;
@@ -9,8 +10,12 @@ use crate::op::{BinaryOp, UnaryOp};
 use crate::tir::{Access, BufId, Dot, Expr, ExprId, Intrinsic, Ty};
 
 impl Frame<'_, '_> {
-    /// The value of `id` in a lane. Within a statement an expression has one value, so shared parts are evaluated once.
+    /// The value of `id` in a lane. Within a statement an expression has one value, so shared parts are evaluated once, but
+    /// for those that are at hand.
     pub(super) fn expr(&mut self, id: ExprId, lane: u16) -> Result<Bounded, String> {
+        if matches!(self.func.exprs.get(id), Expr::Const(_) | Expr::Index(_) | Expr::Var(_)) {
+            return self.compute(id, lane);
+        }
         let lane = if self.func.exprs.ty(id).lanes == 1 { 0 } else { lane };
         let at = id.0 as usize;
         if let Some(known) = self.memo[at]
@@ -29,10 +34,8 @@ impl Frame<'_, '_> {
             Expr::Const(s) => Bounded::exact(*s),
             Expr::Index(i) => Bounded::index(*i),
             Expr::Var(v) => {
-                let lanes = &self.state.vars[v.0 as usize];
-                let value = lanes.get(usize::from(lane)).or_else(|| lanes.first());
-                *value
-                    .ok_or_else(|| format!("variable `{}` is used before it is bound", func.vars[v.0 as usize].sym))?
+                let value = self.state.vars[v.0 as usize].at(lane);
+                value.ok_or_else(|| format!("variable `{}` is used before it is bound", func.vars[v.0 as usize].sym))?
             }
             Expr::Unary(op, a) => bounded::unary(*op, self.expr(*a, lane)?),
             Expr::Binary(BinaryOp::Add, a, b) if is_of_floats(func, *b) => self.added(Some(*a), *b, lane)?,
@@ -55,8 +58,11 @@ impl Frame<'_, '_> {
             Expr::Load { buf, index, access } => self.load(*buf, index, *access, lane)?,
             Expr::Call(..) if is_of_floats(func, id) => self.added(None, id, lane)?,
             Expr::Call(f, args, ty) => {
-                let args = args.iter().map(|a| self.expr(*a, lane)).collect::<Result<Vec<_>, _>>()?;
-                intrinsic(*f, &args, *ty)?
+                let mut values = Few::of(Bounded::index(0), args.len());
+                for (value, arg) in values.iter_mut().zip(args) {
+                    *value = self.expr(*arg, lane)?;
+                }
+                intrinsic(*f, &values, *ty)?
             }
             Expr::Ramp(base, stride, _) => {
                 let (base, stride) = (self.expr(*base, 0)?, self.expr(*stride, 0)?);
@@ -117,12 +123,12 @@ impl Frame<'_, '_> {
         };
         if let Some((lo, hi)) = &data.range {
             let (lo, hi) = (i128::from(self.int(lo)?), i128::from(self.int(hi)?));
-            let value = found.value.value.to_i128();
+            let value = found.value.to_i128();
             if !(lo..hi).contains(&value) {
                 return Err(format!("`{}`{at:?} is {value}, outside its range {lo}..{hi}", data.name));
             }
         }
-        Ok(found.value)
+        Ok(found)
     }
 }
 

@@ -3,14 +3,16 @@
 mod doubt;
 mod outside;
 mod overlaid;
+mod stores;
 pub(super) mod sums;
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use super::few::{At, Few, Lanes};
 use super::memory::{Cell, Memory, View};
 use super::race::Waited;
-use super::threads::{ThreadLoop, is_shared, waits};
+use super::threads::{ThreadLoop, is_shared};
 use super::{Arg, Given, Machine};
 use crate::arith::{IntExpr, Sym};
 use crate::eval::Bounded;
@@ -71,13 +73,15 @@ pub(super) struct Frame<'a, 'm> {
     /// The statement that runs, and its place in the source.
     current: Option<&'m Stmt>,
     pub loc: Loc,
+    /// Whether threads have to go through a statement together, as far as somebody asked.
+    pub waiting: HashMap<*const Stmt, bool>,
 }
 
 /// What each thread has of its own.
 #[derive(Clone)]
 pub(super) struct State {
     /// Lanes of each variable that is bound.
-    pub vars: Vec<Vec<Bounded>>,
+    pub vars: Vec<Lanes>,
     /// Where buffers are.
     pub places: Vec<Option<Rc<Place>>>,
     /// Memories of allocations, which a loop uses again.
@@ -97,7 +101,7 @@ impl<'a, 'm> Frame<'a, 'm> {
             machine,
             func,
             state: State {
-                vars: vec![Vec::new(); func.vars.len()],
+                vars: vec![Lanes::default(); func.vars.len()],
                 places: vec![None; func.buffers.len()],
                 allocated: HashMap::new(),
                 dynamic: None,
@@ -112,10 +116,11 @@ impl<'a, 'm> Frame<'a, 'm> {
             reductions: 0,
             current: None,
             loc: func.loc,
+            waiting: HashMap::new(),
         };
         for (param, given) in func.params.iter().zip(given) {
             match (param, given) {
-                (Param::Value(var), Given::Value(value)) => frame.state.vars[var.0 as usize] = vec![*value],
+                (Param::Value(var), Given::Value(value)) => frame.state.vars[var.0 as usize] = Lanes::one(*value),
                 (Param::Workspace, Given::View(view)) => frame.workspaces.push(*view),
                 (Param::Buffer(..), Given::View(_)) => {}
                 _ => return Err(format!("`{}`: an argument of another kind for {param:?}", func.name)),
@@ -189,7 +194,7 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     fn sym(&self, sym: &Sym) -> Option<i64> {
         let var = self.syms.get(sym)?;
-        let value = self.state.vars[var.0 as usize].first()?;
+        let value = self.state.vars[var.0 as usize].at(0)?;
         i64::try_from(value.value.to_i128()).ok()
     }
 
@@ -329,7 +334,7 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     fn for_loop(&mut self, it: ThreadLoop<'m>) -> Result<(), String> {
         let ThreadLoop { var, min, extent, kind, body } = it;
-        if matches!(kind, LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread) && waits(self.func, body) {
+        if matches!(kind, LoopKind::ThreadBound(ThreadAxis::Thread(_)) | LoopKind::VThread) && self.waits(body) {
             return self.team(it);
         }
         let (first, count) = (self.expr(min, 0)?, self.expr(extent, 0)?);
@@ -337,7 +342,7 @@ impl<'a, 'm> Frame<'a, 'm> {
         self.reductions += u32::from(any_order);
         let step = self.machine.races.enter(kind);
         for i in 0..count.value.to_i128().max(0) {
-            self.state.vars[var.0 as usize] = vec![self.counter(var, (first.value.to_i128() + i) as i64)];
+            self.state.vars[var.0 as usize] = Lanes::one(self.counter(var, (first.value.to_i128() + i) as i64));
             self.machine.races.push(&step, i as i64);
             self.stmt(body)?;
             self.machine.races.pop(&step);
@@ -369,8 +374,7 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     /// A read or write of a cell by the statement that runs.
     pub(super) fn touch(&mut self, buf: BufId, index: &[i64], at: (View, i64), write: bool) -> Result<(), String> {
-        let place = self.place(buf)?;
-        if !self.is_there(&place, at, write) {
+        if !self.is_there(buf, at, write)? {
             let name = &self.func.buffers[buf.0 as usize].name;
             return Err(format!("`{name}`{index:?} is read after a result was written over it"));
         }
@@ -407,7 +411,7 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     pub(super) fn bind(&mut self, var: VarId, value: ExprId) -> Result<(), String> {
         let lanes = self.func.exprs.ty(value).lanes;
-        let values = (0..lanes).map(|lane| self.expr(value, lane)).collect::<Result<Vec<_>, _>>()?;
+        let values = (0..lanes).map(|lane| self.expr(value, lane)).collect::<Result<Lanes, _>>()?;
         self.state.vars[var.0 as usize] = values;
         Ok(())
     }
@@ -470,75 +474,18 @@ impl<'a, 'm> Frame<'a, 'm> {
         Ok(())
     }
 
-    /// A statement that threads run together begins for this one.
-    pub(super) fn begin(&mut self, stmt: &'m Stmt) {
-        self.current = Some(stmt);
-    }
-
-    /// Stores values that are there.
-    pub(super) fn put(&mut self, stmt: &'m Stmt, made: Vec<Cell>) -> Result<(), String> {
-        let Stmt::Store { buf, index, access, .. } = stmt else { return Ok(()) };
-        self.begin(stmt);
-        for (lane, new) in (0..).zip(made) {
-            let (at, sure) = self.index(index, lane)?;
-            let (view, cell) = self.cell(*buf, &at, *access)?;
-            if !sure || new.value.value.dtype != self.func.buffers[buf.0 as usize].dtype {
-                return Err(format!("what a warp makes is stored in `{}`", self.func.buffers[buf.0 as usize].name));
-            }
-            self.touch(*buf, &at, (view, cell), true)?;
-            self.machine.memories[view.memory].set(cell, new);
-        }
-        Ok(())
-    }
-
-    fn store(&mut self, buf: BufId, index: &'m [ExprId], value: ExprId, access: Access) -> Result<(), String> {
-        let lanes = self.func.exprs.ty(value).lanes;
-        match self.func.exprs.get(value) {
-            Expr::Call(Intrinsic::CopyTensor, ..) => return self.copy_tensor((buf, index, access), value),
-            Expr::Call(Intrinsic::Mbarrier(f), args, _) => return self.mbarrier(*f, args, (buf, index, access)),
-            _ => {}
-        }
-        let data = &self.func.buffers[buf.0 as usize];
-        if !self.place(buf)?.writable {
-            return Err(format!("`{}` is written, which is not writable", data.name));
-        }
-        let mut writes = Vec::with_capacity(usize::from(lanes));
-        for lane in 0..lanes {
-            let (at, sure) = self.index(index, lane)?;
-            let (view, cell) = self.cell(buf, &at, access)?;
-            let new = match self.accumulation(buf, index, value) {
-                Some((op, term)) => {
-                    self.touch(buf, &at, (view, cell), false)?;
-                    self.accumulate(op, term, (view, cell), data.dtype, lane)?
-                }
-                None => Cell { value: self.expr(value, lane)?, sum: None },
-            };
-            if new.value.value.dtype != data.dtype {
-                return Err(format!("a `{}` is stored in `{}`", new.value.value.dtype, data.name));
-            }
-            writes.push((view, cell, new, sure, at));
-        }
-        let cells: Vec<(View, i64)> = writes.iter().map(|(view, cell, ..)| (*view, *cell)).collect();
-        for (view, cell, new, sure, at) in writes {
-            self.touch(buf, &at, (view, cell), true)?;
-            self.is_settled(buf, &at, (view, cell), true)?;
-            self.machine.memories[view.memory].set(cell, new);
-            if !sure {
-                self.spoil_buffer(buf)?;
-            }
-        }
-        self.depart(value, buf, &cells)
-    }
-
     /// Binds a block's iterators: whether it starts its reductions, `None` if its predicate does not hold.
     pub(super) fn enter_block(&mut self, block: &'m Block) -> Result<Option<bool>, String> {
-        let values = block.iters.iter().map(|i| self.expr(i.value, 0)).collect::<Result<Vec<_>, _>>()?;
+        let mut values = Few::of(Bounded::index(0), block.iters.len());
+        for (value, iter) in values.iter_mut().zip(&block.iters) {
+            *value = self.expr(iter.value, 0)?;
+        }
         let mut start = true;
-        for (iter, value) in block.iters.iter().zip(values) {
+        for (iter, value) in block.iters.iter().zip(values.iter().copied()) {
             let extent = self.expr(iter.extent, 0)?.value.to_i128();
             let i = value.value.to_i128();
             start &= iter.kind != IterKind::Reduce || i == 0;
-            self.state.vars[iter.var.0 as usize] = vec![value];
+            self.state.vars[iter.var.0 as usize] = Lanes::one(value);
             if block.predicate.is_none() && !(0..extent).contains(&i) {
                 let name = &self.func.vars[iter.var.0 as usize].sym;
                 return Err(format!("iterator `{name}` of block `{}` is {i}, outside 0..{extent}", block.name));
@@ -643,13 +590,13 @@ impl<'a, 'm> Frame<'a, 'm> {
     }
 
     /// Values of indices, and whether they are surely those.
-    pub(super) fn index(&mut self, index: &[ExprId], lane: u16) -> Result<(Vec<i64>, bool), String> {
+    pub(super) fn index(&mut self, index: &[ExprId], lane: u16) -> Result<(At, bool), String> {
         let mut sure = true;
-        let mut at = Vec::with_capacity(index.len());
-        for i in index {
+        let mut at = At::of(0, index.len());
+        for (axis, i) in at.iter_mut().zip(index) {
             let value = self.expr(*i, lane)?;
             sure &= value.is_exact();
-            at.push(i64::try_from(value.value.to_i128()).map_err(|_| "an index does not fit 64 bits")?);
+            *axis = i64::try_from(value.value.to_i128()).map_err(|_| "an index does not fit 64 bits")?;
         }
         Ok((at, sure))
     }

@@ -12,7 +12,9 @@ pub(super) struct Cell {
 
 /// A run of cells: one per element, or, of a workspace, one per byte, an element standing at its first byte.
 pub(super) struct Memory {
-    cells: Vec<Option<Cell>>,
+    cells: Vec<Option<Bounded>>,
+    /// The reductions that made what stands there, once there are any: they take three times the room of a value.
+    sums: Vec<Option<Sum>>,
     bytes: bool,
 }
 
@@ -26,12 +28,11 @@ pub(super) struct View {
 
 impl Memory {
     pub(super) fn of(values: Vec<Option<Bounded>>) -> Self {
-        let cells = values.into_iter().map(|v| v.map(|value| Cell { value, sum: None })).collect();
-        Memory { cells, bytes: false }
+        Memory { cells: values, sums: Vec::new(), bytes: false }
     }
 
     pub(super) fn workspace(bytes: usize) -> Self {
-        Memory { cells: vec![None; bytes], bytes: true }
+        Memory { cells: vec![None; bytes], sums: Vec::new(), bytes: true }
     }
 
     pub(super) fn constant(data: &ConstData) -> Result<Self, String> {
@@ -49,7 +50,7 @@ impl Memory {
     }
 
     pub(super) fn values(&self) -> Vec<Option<Bounded>> {
-        self.cells.iter().map(|c| c.map(|c| c.value)).collect()
+        self.cells.clone()
     }
 
     /// How many cells there are.
@@ -62,9 +63,14 @@ impl Memory {
     }
 
     /// The element of `dtype` at a cell that lies inside.
-    pub(super) fn get(&self, at: i64, dtype: DType) -> Option<Cell> {
-        let cell = self.cells.get(at as usize).copied().flatten()?;
-        (cell.value.value.dtype == dtype).then_some(cell)
+    pub(super) fn get(&self, at: i64, dtype: DType) -> Option<Bounded> {
+        let found = self.cells.get(at as usize).copied().flatten()?;
+        (found.value.dtype == dtype).then_some(found)
+    }
+
+    /// The reduction that made the element which stands there.
+    pub(super) fn sum(&self, at: i64) -> Option<Sum> {
+        self.sums.get(at as usize).copied().flatten()
     }
 
     /// Writes an element; of a workspace, what overlaps it is lost.
@@ -73,14 +79,20 @@ impl Memory {
             let size = cell.value.value.dtype.size_bytes() as i64;
             for other in (at - 7).max(0)..(at + size).min(self.len()) {
                 let overlaps = self.cells[other as usize]
-                    .is_some_and(|c| other + c.value.value.dtype.size_bytes() as i64 > at || other >= at);
+                    .is_some_and(|c| other + c.value.dtype.size_bytes() as i64 > at || other >= at);
                 if overlaps {
                     self.cells[other as usize] = None;
                 }
             }
         }
+        if cell.sum.is_some() && self.sums.is_empty() {
+            self.sums = vec![None; self.cells.len()];
+        }
         if let Some(place) = self.cells.get_mut(at as usize) {
-            *place = Some(cell);
+            *place = Some(cell.value);
+        }
+        if let Some(place) = self.sums.get_mut(at as usize) {
+            *place = cell.sum;
         }
     }
 
@@ -94,8 +106,11 @@ impl Memory {
     /// Nothing is known of these cells any more.
     pub(super) fn spoil(&mut self, cells: std::ops::Range<i64>) {
         for at in cells.start.max(0)..cells.end.min(self.len()) {
-            if let Some(cell) = &mut self.cells[at as usize] {
-                *cell = Cell { value: cell.value.unknown(), sum: None };
+            if let Some(value) = &mut self.cells[at as usize] {
+                *value = value.unknown();
+            }
+            if let Some(sum) = self.sums.get_mut(at as usize) {
+                *sum = None;
             }
         }
     }

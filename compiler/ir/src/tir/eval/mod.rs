@@ -7,6 +7,7 @@
 
 mod copies;
 mod expr;
+mod few;
 mod frame;
 mod groups;
 mod memory;

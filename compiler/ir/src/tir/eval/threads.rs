@@ -2,6 +2,7 @@
 //!
 //! What has no barrier inside runs thread by thread, which any order of independent threads allows.
 
+use super::few::Lanes;
 use super::frame::{Frame, State};
 use super::groups::of_group;
 use super::race::Step;
@@ -32,7 +33,7 @@ impl Thread {
 }
 
 /// Whether threads have to go through a statement together.
-pub(super) fn waits(func: &crate::tir::PrimFunc, stmt: &Stmt) -> bool {
+fn waits(func: &crate::tir::PrimFunc, stmt: &Stmt) -> bool {
     let shared = |buf: &BufId| func.buffers.get(buf.0 as usize).is_some_and(|b| is_shared(b.scope));
     let meet = |s: &Stmt| of_warp(func, s).is_some() || of_group(func, s).is_some();
     stmt.any(&mut |s| matches!(s, Stmt::Barrier(_)) || s.allocates().iter().any(shared) || meet(s))
@@ -60,6 +61,18 @@ pub(super) struct ThreadLoop<'m> {
 struct Team {
     threads: Vec<Thread>,
     full: usize,
+}
+
+impl Team {
+    /// The threads that are picked, until they are merged again: all of them are taken, of some there are copies.
+    fn part(&mut self, picked: &[bool]) -> Team {
+        let threads = if picked.iter().all(|picked| *picked) {
+            std::mem::take(&mut self.threads)
+        } else {
+            self.threads.iter().zip(picked).filter(|(_, picked)| **picked).map(|(thread, _)| thread.clone()).collect()
+        };
+        Team { threads, full: self.full }
+    }
 }
 
 impl<'m> Frame<'_, 'm> {
@@ -91,7 +104,7 @@ impl<'m> Frame<'_, 'm> {
                 self.machine.races.resume(&thread.steps);
                 self.machine.races.push(&step, i - first);
                 one.steps = self.machine.races.steps();
-                one.state.vars[it.var.0 as usize] = vec![Bounded::index(i)];
+                one.state.vars[it.var.0 as usize] = Lanes::one(Bounded::index(i));
                 if it.kind == LoopKind::VThread {
                     one.group.push(i);
                 }
@@ -116,9 +129,15 @@ impl<'m> Frame<'_, 'm> {
         result
     }
 
+    /// Whether threads have to go through a statement of this function together, for which all of it is looked at once.
+    pub(super) fn waits(&mut self, stmt: &'m Stmt) -> bool {
+        let func = self.func;
+        *self.waiting.entry(std::ptr::from_ref(stmt)).or_insert_with(|| waits(func, stmt))
+    }
+
     /// Runs a statement for all threads.
     fn together(&mut self, stmt: &'m Stmt, team: &mut Team) -> Result<(), String> {
-        if !waits(self.func, stmt) {
+        if !self.waits(stmt) {
             return team.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.stmt(stmt)));
         }
         match stmt {
@@ -192,18 +211,19 @@ impl<'m> Frame<'_, 'm> {
 
     /// The threads for which a condition is so.
     fn where_(&mut self, team: &mut Team, cond: ExprId, want: bool) -> Result<Team, String> {
-        let mut picked = Vec::new();
+        let mut picked = Vec::with_capacity(team.threads.len());
         for thread in &mut team.threads {
-            let holds = self.within(thread, |f| f.sure(cond))?;
-            if holds == want {
-                picked.push(thread.clone());
-            }
+            picked.push(self.within(thread, |f| f.sure(cond))? == want);
         }
-        Ok(Team { threads: picked, full: team.full })
+        Ok(team.part(&picked))
     }
 
     /// Threads that went their own way are back.
     fn merge(&self, team: &mut Team, back: Team) {
+        if team.threads.is_empty() {
+            team.threads = back.threads;
+            return;
+        }
         for thread in back.threads {
             if let Some(old) = team.threads.iter_mut().find(|t| t.steps == thread.steps) {
                 *old = thread;
@@ -234,13 +254,13 @@ impl<'m> Frame<'_, 'm> {
         let any_order = u32::from(it.kind == LoopKind::Reduction);
         self.reductions += any_order;
         for turn in 0..turns {
-            let mut on = Team { threads: Vec::new(), full: team.full };
+            let runs: Vec<bool> = ends.iter().map(|(_, count)| turn < *count).collect();
             for (thread, (first, count)) in team.threads.iter_mut().zip(&ends) {
                 if turn < *count {
-                    thread.state.vars[it.var.0 as usize] = vec![self.counter(it.var, first + turn)];
-                    on.threads.push(thread.clone());
+                    thread.state.vars[it.var.0 as usize] = Lanes::one(self.counter(it.var, first + turn));
                 }
             }
+            let mut on = team.part(&runs);
             self.together(it.body, &mut on)?;
             self.merge(team, on);
         }
@@ -266,20 +286,17 @@ impl<'m> Frame<'_, 'm> {
     }
 
     fn team_block(&mut self, block: &'m Block, team: &mut Team) -> Result<(), String> {
-        let (mut on, mut starts) = (Team { threads: Vec::new(), full: team.full }, Vec::new());
+        let mut starts = Vec::with_capacity(team.threads.len());
         for thread in &mut team.threads {
-            if let Some(start) = self.within(thread, |f| f.enter_block(block))? {
-                on.threads.push(thread.clone());
-                starts.push(start);
-            }
+            starts.push(self.within(thread, |f| f.enter_block(block))?);
         }
+        let mut on = team.part(&starts.iter().map(Option::is_some).collect::<Vec<bool>>());
         block.allocs.iter().try_for_each(|buf| self.allocate_for(*buf, &mut on))?;
         for m in &block.matches {
             on.threads.iter_mut().try_for_each(|t| self.within(t, |f| f.match_buffer(m)))?;
         }
         if let Some(init) = &block.init {
-            let picked = on.threads.iter().zip(&starts).filter(|(_, start)| **start).map(|(t, _)| t.clone());
-            let mut first = Team { threads: picked.collect(), full: team.full };
+            let mut first = on.part(&starts.into_iter().flatten().collect::<Vec<bool>>());
             self.together(init, &mut first)?;
             self.merge(&mut on, first);
         }

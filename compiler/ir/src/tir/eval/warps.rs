@@ -113,7 +113,8 @@ impl<'m> Frame<'_, 'm> {
             Expr::Load { buf, index, access } => {
                 let (at, _) = self.index(index, lane)?;
                 let (view, cell) = self.cell(*buf, &at, *access)?;
-                self.machine.memories[view.memory].get(cell, DType::F32).and_then(|cell| cell.sum)
+                let memory = &self.machine.memories[view.memory];
+                memory.get(cell, DType::F32).and_then(|_| memory.sum(cell))
             }
             _ => None,
         };

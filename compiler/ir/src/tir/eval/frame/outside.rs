@@ -45,7 +45,7 @@ impl<'m> Frame<'_, 'm> {
             return Err(format!("`{}` has gaps, and is passed outside of the module", data.name));
         }
         let memory = &self.machine.memories[place.view.memory];
-        let at = |n: i64| memory.get(place.view.base + n * place.view.unit, data.dtype).map(|cell| cell.value);
+        let at = |n: i64| memory.get(place.view.base + n * place.view.unit, data.dtype);
         let cells: Vec<Option<Bounded>> = match usage {
             BufUse::Out => vec![None; place.elements() as usize],
             BufUse::In | BufUse::InOut => (0..place.elements()).map(at).collect(),

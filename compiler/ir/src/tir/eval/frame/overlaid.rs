@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{BufUse, Frame, Param, Place, View};
+use super::{BufId, BufUse, Frame, Param, Place, View};
 
 /// Cells of the workspace that hold such operands, and those that results have been written over.
 #[derive(Default)]
@@ -63,16 +63,18 @@ impl Frame<'_, '_> {
     }
 
     /// Notes what is written over an operand; whether what is read is still there.
-    pub(super) fn is_there(&mut self, place: &Place, (view, cell): (View, i64), write: bool) -> bool {
+    pub(super) fn is_there(&mut self, buf: BufId, (view, cell): (View, i64), write: bool) -> Result<bool, String> {
         if self.overlaid.operands.is_empty() {
-            return true;
+            return Ok(true);
         }
+        let place = self.place(buf)?;
         let overlaid = &mut self.overlaid;
         if write {
             let under = |at: i64| overlaid.operands.iter().any(|(m, cells)| *m == view.memory && cells.contains(&at));
             let lost: Vec<i64> = (cell..cell + view.unit).filter(|at| under(*at)).collect();
             overlaid.lost.extend(lost.into_iter().map(|at| (view.memory, at)));
         }
-        write || place.writable || !(cell..cell + view.unit).any(|at| overlaid.lost.contains(&(view.memory, at)))
+        let lost = |at: i64| overlaid.lost.contains(&(view.memory, at));
+        Ok(write || place.writable || !(cell..cell + view.unit).any(lost))
     }
 }

@@ -48,26 +48,30 @@ impl Frame<'_, '_> {
         dtype: DType,
         lane: u16,
     ) -> Result<Cell, String> {
-        let terms = match term {
+        let (first, more) = match term {
             Term::One(e) if op == BinaryOp::Add => self.terms(e, lane)?,
-            Term::One(e) => vec![self.expr(e, lane)?],
+            Term::One(e) => (self.expr(e, lane)?, None),
             Term::Product(a, b) => {
                 let (a, b) = (self.expr(a, lane)?, self.expr(b, lane)?);
-                vec![bounded::binary(BinaryOp::Mul, a, b)]
+                (bounded::binary(BinaryOp::Mul, a, b), None)
             }
         };
-        let old = self.machine.memories[view.memory].get(cell, dtype);
-        let old = old.ok_or("an accumulator is read before it is written")?;
-        let mut sum = old.sum.filter(|s| s.op() == op).unwrap_or_else(|| Sum::new(op, old.value));
-        terms.into_iter().for_each(|term| sum.add(term));
+        let memory = &self.machine.memories[view.memory];
+        let old = memory.get(cell, dtype).ok_or("an accumulator is read before it is written")?;
+        let mut sum = memory.sum(cell).filter(|s| s.op() == op).unwrap_or_else(|| Sum::new(op, old));
+        sum.add(first);
+        more.into_iter().for_each(|term| sum.add(term));
         Ok(Cell { value: sum.total(), sum: Some(sum) })
     }
 
-    /// What an expression adds to a sum: itself, or the products that it is a sum of.
-    fn terms(&mut self, id: ExprId, lane: u16) -> Result<Vec<Bounded>, String> {
+    /// What an expression adds to a sum: itself, or the two products that it is a sum of.
+    fn terms(&mut self, id: ExprId, lane: u16) -> Result<(Bounded, Option<Bounded>), String> {
         match self.func.exprs.get(id) {
-            Expr::Call(Intrinsic::Dot(Dot::Bf16), args, _) => self.products(args, lane),
-            _ => Ok(vec![self.expr(id, lane)?]),
+            Expr::Call(Intrinsic::Dot(Dot::Bf16), args, _) => {
+                let [first, second] = self.products(args, lane)?;
+                Ok((first, Some(second)))
+            }
+            _ => Ok((self.expr(id, lane)?, None)),
         }
     }
 
@@ -83,15 +87,17 @@ impl Frame<'_, '_> {
             None => Bounded::exact(Scalar::zero(DType::F32)),
         };
         let mut sum = Sum::new(BinaryOp::Add, start);
-        self.terms(dot, lane)?.into_iter().for_each(|term| sum.add(term));
+        let (first, more) = self.terms(dot, lane)?;
+        sum.add(first);
+        more.into_iter().for_each(|term| sum.add(term));
         Ok(sum.total())
     }
 
     /// The products of the `bf16` in two words.
-    fn products(&mut self, words: &[ExprId], lane: u16) -> Result<Vec<Bounded>, String> {
+    fn products(&mut self, words: &[ExprId], lane: u16) -> Result<[Bounded; 2], String> {
         let [x, y] = words[..] else { return Err(format!("{} words for products", words.len())) };
-        let (x, y) = (self.halves(x, lane)?, self.halves(y, lane)?);
-        Ok(x.into_iter().zip(y).map(|(x, y)| dot::product(x, y)).collect())
+        let ([a, b], [c, d]) = (self.halves(x, lane)?, self.halves(y, lane)?);
+        Ok([dot::product(a, c), dot::product(b, d)])
     }
 
     /// The `bf16` in a word: what it is made of has bounds that its bits have not.
