@@ -241,7 +241,10 @@ pub(super) fn ints_attr(call: &OpCall, name: &str) -> Result<Option<Vec<i64>>, O
     match call.attrs.get(name) {
         None => Ok(None),
         Some(AttrValue::List(items)) => items.iter().map(|item| as_int(name, item)).collect::<Result<_, _>>().map(Some),
-        Some(value) => Err(wrong_attr(name, "a list of integers", value).help(format!("write `{name} = [1, 1]`"))),
+        Some(value) => {
+            let one = as_int(name, value).unwrap_or(1);
+            Err(wrong_attr(name, "a list of integers", value).help(format!("write `{name} = [{one}, {one}]`")))
+        }
     }
 }
 

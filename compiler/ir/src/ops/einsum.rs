@@ -52,8 +52,9 @@ fn equation(call: &OpCall) -> Result<(String, Option<String>), OpError> {
 fn terms(b: &mut Builder, call: &OpCall, left: &str) -> Result<(Vec<Term>, usize), OpError> {
     let texts: Vec<&str> = left.split(',').collect();
     if texts.len() != call.args.len() {
-        let message = format!("the equation has {} terms, and there are {} operands", texts.len(), call.args.len());
-        return Err(equation_error(message));
+        let s = if texts.len() == 1 { "" } else { "s" };
+        let message = format!("expected {} operand{s}, one for each term, found {}", texts.len(), call.args.len());
+        return Err(attr_error("equation", message).help("write `einsum(a, b, equation = \"ij,jk->ik\")`"));
     }
     let (mut terms, mut most) = (Vec::new(), 0);
     for (i, text) in texts.iter().enumerate() {

@@ -240,6 +240,7 @@ static ELSEWHERE: &[(&str, &str)] = &[
     ("multiply", "a * b"),
     ("negative", "-a"),
     ("not_equal", "a != b"),
+    ("ones_like", "ones::<f32>([N])"),
     ("permute", "transpose"),
     ("pixel_shuffle", "depth_to_space"),
     ("pixel_unshuffle", "space_to_depth"),
@@ -254,12 +255,14 @@ static ELSEWHERE: &[(&str, &str)] = &[
     ("scaled_dot_product_attention", "attention"),
     ("subtract", "a - b"),
     ("swish", "silu"),
+    ("t", "transpose"),
     ("tile", "broadcast_to"),
     ("topk", "top_k"),
     ("unsqueeze", "expand_dims"),
     ("upsample", "resize"),
     ("view", "reshape"),
     ("where", "select"),
+    ("zeros_like", "zeros::<f32>([N])"),
 ];
 
 /// Emits a call of an operator: checks operands and attributes, gives literals their dtype, applies the shape rule.

@@ -502,6 +502,9 @@ impl<'a> Elaborator<'a> {
                 Value::Index(_) => {
                     (Code::IndexValue, "an index value is no element; convert it: `… as i64`".to_string())
                 }
+                Value::Array(_) => {
+                    (Code::TypeMismatch, "join a list to a tensor: `stack([x, y])`, or `concat([x, y])`".to_string())
+                }
                 _ => match ty {
                     Type::Tuple(items) => {
                         let names = ["a", "b", "c", "d", "e", "f", "g", "h"];

@@ -16,7 +16,7 @@ use crate::code::Code;
 use crate::extent;
 
 /// Methods of Rust that are looked for here, and what stands in their place.
-const OF_RUST: [(&str, &str); 14] = [
+const OF_RUST: [(&str, &str); 15] = [
     ("as_ref", "tensors are values: leave it out"),
     ("as_slice", "tensors are values: leave it out"),
     ("borrow", "tensors are values: leave it out"),
@@ -28,6 +28,7 @@ const OF_RUST: [(&str, &str); 14] = [
     ("iter_mut", "there are no iterators: write `compute(|i| …)`, or an operator on the whole tensor"),
     ("len", "an extent is a dim: name it in the type, `x: Tensor<f32, N>`, and write `N`"),
     ("map", "there are no iterators: write `compute(|i| …)`, or an operator on the whole tensor"),
+    ("shape", "an extent is a dim: name it in the type, `x: Tensor<f32, N>`, and write `N`"),
     ("to_vec", "tensors are values: leave it out"),
     ("unwrap", "nothing fails inside of a tensor function: leave it out"),
     ("zip", "there are no iterators: write `compute(|i| …)`, or an operator on the whole tensor"),

@@ -202,6 +202,7 @@ impl<'a> Elaborator<'a> {
         let message = format!("there is no `{name}` here");
         let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
+            None if matches!(name, "None" | "newaxis") => "a new axis is `expand_dims(x, axis = -1)`".to_string(),
             None if name.starts_with(char::is_uppercase) => {
                 format!(
                     "a dim is bound by a parameter; a Rust constant of this name is not seen: `const {name}: f32 = …;` inside, or `dims({name} = 8)`"

@@ -224,7 +224,9 @@ impl<'a> Elaborator<'a> {
         }
         let message = format!("expected a scalar `bool`, found {}", self.describe(value));
         let help = match value {
-            Value::Tensor(_) => "`&` and `|` go element by element; `any(x)` and `all(x)` give a scalar",
+            Value::Tensor(_) => {
+                "`select(c, x, y)`, `&` and `|` go element by element; `any(x)` and `all(x)` give a scalar"
+            }
             _ => "compare: `x != 0`",
         };
         self.fail(node, Code::TypeMismatch, message, help);

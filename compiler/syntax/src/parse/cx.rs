@@ -43,10 +43,19 @@ impl Cx {
 
     /// Reports what syn found.
     pub(super) fn syn_error(&mut self, error: syn::Error) -> NodeId {
+        self.syn_error_with(error, None)
+    }
+
+    /// Reports what syn found, with the form to write instead where that is known.
+    pub(super) fn syn_error_with(&mut self, error: syn::Error, help: Option<&str>) -> NodeId {
         let mut first = None;
         for one in error {
             let node = self.node((one.span(), one.span()));
-            self.error(node, Code::NotRust, one.to_string());
+            let diagnostic = Diagnostic::new(node, Code::NotRust, one.to_string());
+            self.diagnostics.report(match help {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            });
             first = first.or(Some(node));
         }
         first.unwrap_or(NodeId::FUNCTION)

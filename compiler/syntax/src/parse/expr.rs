@@ -45,6 +45,15 @@ impl Cx {
             E::Lit(l) => self.literal(node, &l.lit, place),
             E::Path(p) => self.path_value(node, p),
             E::Unary(u) => self.unary(node, u),
+            E::Binary(b) if is_power(b) => {
+                self.refuse(
+                    node,
+                    Code::UnsupportedExpression,
+                    "there is no operator `**`",
+                    "a power is `power(x, y)`, a square `square(x)`",
+                );
+                ExprKind::Error
+            }
             E::Binary(b) => match binary_op(&b.op) {
                 Some((op, false)) => ExprKind::Binary(op, Box::new(self.expr(&b.left)), Box::new(self.expr(&b.right))),
                 Some((_, true)) | None => self.misplaced_assignment(node),
@@ -259,4 +268,10 @@ impl Cx {
             }
         }
     }
+}
+
+/// Whether a product of what is dereferenced is a power as other languages write it, `x ** 2`.
+fn is_power(b: &syn::ExprBinary) -> bool {
+    let dereferences = matches!(&*b.right, syn::Expr::Unary(u) if matches!(u.op, syn::UnOp::Deref(_)));
+    matches!(b.op, syn::BinOp::Mul(_)) && dereferences
 }

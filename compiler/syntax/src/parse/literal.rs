@@ -15,7 +15,7 @@ impl Cx {
                     node,
                     Code::Literal,
                     "a text is not a value",
-                    "a text stands only where a file, a message or a named attribute is expected",
+                    "a text stands only where a file or a message is expected, or behind the name of an attribute: `equation = \"ij,jk->ik\"`",
                 );
                 ExprKind::Error
             }

@@ -50,7 +50,7 @@ impl Cx {
                 self.syn_error(error);
             }
         } else {
-            self.syn_error(error);
+            self.syn_error_with(error, foreign(tokens.clone()));
         }
         let kind = self.broken_let(tokens).unwrap_or(StmtKind::Error);
         Stmt { node, kind }
@@ -70,6 +70,43 @@ impl Cx {
         let pattern = self.pattern(&pattern, true);
         let value = Expr { node: self.node(place), kind: ExprKind::Error };
         Some(StmtKind::Let { pattern, ty: None, value })
+    }
+}
+
+/// What to write in the place of a form that other languages have for tensors and Rust has not.
+fn foreign(tokens: TokenStream) -> Option<&'static str> {
+    let mut before: Option<TokenTree> = None;
+    for tree in tokens {
+        let found = match &tree {
+            TokenTree::Punct(p) if p.as_char() == '@' => Some("a product of matrices is `matmul(a, b)`"),
+            TokenTree::Group(g) if g.delimiter() == Delimiter::Bracket && is_value(before.as_ref()) => {
+                let is_comma = |t: TokenTree| matches!(t, TokenTree::Punct(p) if p.as_char() == ',');
+                let several = g.stream().into_iter().any(is_comma);
+                several.then_some("an element is `x[[i, j]]`, in two brackets; `x[[i, ..]]` keeps an axis")
+            }
+            TokenTree::Ident(word) if word == "where" => {
+                Some("a choice element by element is `select(condition, x, y)`")
+            }
+            TokenTree::Group(_) | TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => None,
+        };
+        let inside = || match &tree {
+            TokenTree::Group(g) => foreign(g.stream()),
+            TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => None,
+        };
+        if let Some(help) = found.or_else(inside) {
+            return Some(help);
+        }
+        before = Some(tree);
+    }
+    None
+}
+
+/// Whether brackets behind a token index what ends there.
+fn is_value(before: Option<&TokenTree>) -> bool {
+    match before {
+        Some(TokenTree::Ident(word)) => word != "in" && word != "else" && word != "return",
+        Some(TokenTree::Group(g)) => g.delimiter() != Delimiter::Brace,
+        Some(TokenTree::Punct(_) | TokenTree::Literal(_)) | None => false,
     }
 }
 

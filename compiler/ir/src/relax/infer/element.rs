@@ -67,7 +67,9 @@ fn result_dtype(op: ElementOp, args: &[TensorType]) -> Result<DType, OpError> {
     for (i, arg) in args.iter().enumerate().skip(first) {
         if let Some(takes) = takes.filter(|takes| !takes.holds(arg.dtype)) {
             let message = format!("expected {}, found `{}`", expected(takes), show(arg));
-            return Err(OpError::new(At::Arg(i), OpErrorKind::DType, message).help(help(takes)));
+            let other = args[first..].iter().map(|arg| arg.dtype).find(|dtype| takes.holds(*dtype) && !dtype.is_bool());
+            let help = other.map_or(help(takes).to_string(), |other| format!("convert first: `x as {other}`"));
+            return Err(OpError::new(At::Arg(i), OpErrorKind::DType, message).help(help));
         }
         if op == ElementOp::QMultiplyShift && arg.dtype != DType::I32 {
             let message = format!("expected `i32`, found `{}`", show(arg));
