@@ -216,8 +216,8 @@ fn whole(seed: u64, count: usize) -> Vec<f32> {
     noise(seed, count).into_iter().map(|x| (8.0 * x).round()).collect()
 }
 
-/// Blocks of panels that are copied into the same memory, strips of channels that go down all lines, results that the second
-/// cache does not hold: orders and copies of large kernels, whose sums are those of plain loops to the last bit.
+/// Blocks of panels that are copied into the same memory, strips of channels that go down all lines, many tiles of a short
+/// sum: orders and copies of large kernels, whose sums are those of plain loops to the last bit.
 #[test]
 fn large_kernels_are_what_plain_loops_are() {
     let blocks = {
@@ -235,15 +235,15 @@ fn large_kernels_are_what_plain_loops_are() {
         let y = make.emit(Op::Conv { window, group: 400, layout: ConvLayout::default() }, &[x, w]);
         make.done(&[y])
     };
-    let far = {
-        let mut make = Make::new("far");
+    let short = {
+        let mut make = Make::new("short");
         let (a, b) = (make.input(DType::F32, &fixed(&[4099, 16])), make.input(DType::F32, &fixed(&[16, 130])));
         let r = make.input(DType::F32, &fixed(&[4099, 130]));
         let y = make.emit(Op::MatMul, &[a, b]);
         let y = make.element(tenfold_ir::op::ElementOp::Binary(tenfold_ir::op::BinaryOp::Add), &[y, r]);
         make.done(&[y])
     };
-    for case in [blocks, strips, far] {
+    for case in [blocks, strips, short] {
         let mut plain = PassContext::new(host_target());
         plain.disabled = ["ApplyDefaultSchedule".to_string()].into();
         let found = given(&case.module, PassContext::new(host_target()), "scheduled", whole);

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use tenfold_ir::DType;
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{BufId, Dot, IterKind, Scope, VarId, Viewer, accesses};
+use tenfold_ir::tir::{BufId, Dot, IterKind, VarId, Viewer};
 
 use super::blocks::most_terms;
 use super::group::{is_instructions, linked};
@@ -70,8 +70,6 @@ pub(super) struct Choice {
     pub next_panel: bool,
     /// The operand of which what the next tile along the rows reads is asked for while one sums.
     pub next_rows: Option<BufId>,
-    /// What results go to, and are made of beside the sums, that the next tile's lines are asked for of.
-    pub results: Vec<BufId>,
     /// The most terms of a block of a long sum.
     pub terms: i64,
     /// Terms that are written out behind one another.
@@ -201,8 +199,7 @@ pub(super) fn choose(
     let (ahead, next_panel) = decided::ahead(found, &best, (ahead, next_panel), asked);
     let next_rows = decided::next_rows(next_rows(staged, found, &best, machine), asked);
     let one_row = runs::one_row(staged, found, &best, machine);
-    let results = far_results(staged, found, machine);
-    Some(Choice { ahead, next_panel, next_rows, one_row, results, ..best })
+    Some(Choice { ahead, next_panel, next_rows, one_row, ..best })
 }
 
 /// The constant in panels that tiles go over so few times that waiting for it the first time would count, and in how
@@ -236,21 +233,6 @@ fn next_rows(staged: &Staged, found: &Contraction, choice: &Choice, machine: &Ma
     let far = bytes(staged, operand)? > machine.second_bytes;
     let few = tiles <= TILES && !choice.columns_outside && choice.tile.hides_latency(machine);
     (far && few).then_some(operand.buf)
-}
-
-/// What a tile of results goes to, and is made of beside the sums, that the second cache does not hold.
-fn far_results(staged: &Staged, found: &Contraction, machine: &Machine) -> Vec<BufId> {
-    let Some((n, _)) = epilogue(staged, found).filter(|(n, _)| !machine.small && is_instructions(staged, *n, false))
-    else {
-        return Vec::new();
-    };
-    let func = staged.b.func();
-    let all: BTreeSet<BufId> = accesses(func, &staged.stages[n].body).into_iter().map(|a| a.buf).collect();
-    let far = |buf: &BufId| {
-        let data = &func.buffers[buf.0 as usize];
-        data.scope == Scope::Param && data.bytes().is_some_and(|bytes| bytes > machine.second_bytes)
-    };
-    all.into_iter().filter(far).collect()
 }
 
 /// Whether tiles go over one panel after the other.
@@ -539,7 +521,6 @@ fn cost(
         ahead: None,
         next_panel: false,
         next_rows: None,
-        results: Vec::new(),
         terms: most_terms(summed, row.is_some(), lanes),
         unroll: unrolled(staged, stage, tile, machine),
         one_row: vectors,

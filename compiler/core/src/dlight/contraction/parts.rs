@@ -56,8 +56,6 @@ pub(super) struct TilePart {
     pub ahead: Option<Ahead>,
     /// What loops around the tile ask for.
     pub next: Vec<Next>,
-    /// What the next tile reads and writes of these is asked for.
-    pub results: Vec<String>,
     /// What is done on the tile, and whether each access of it must have a constant place.
     pub on_tile: Vec<(Part, bool)>,
     /// Whether the tile is kept in registers that are matrices.
@@ -219,7 +217,7 @@ impl Cutter {
         let at = |v: VarId| source.iters.iter().position(|i| i.var == v);
         let (row, line, column) = (choice.row.and_then(at), choice.line().and_then(at), at(choice.column));
         let on_tile = group.on_tile.iter();
-        let on_tile: Vec<(Part, bool)> =
+        let on_tile =
             on_tile.map(|on| (self.on_tile(on, &own, &bufs, choice), on.unrolled && !choice.matrix)).collect();
         let tiles = columns.size.as_const().map_or(0, |n| n / tile.width().max(1));
         let blocked = choice.block > 1 && tiles % choice.block == 0 && tiles > 0 && !group.rows_within();
@@ -228,24 +226,7 @@ impl Cutter {
         let around = order(group, choice, blocked);
         let (ahead, next) = self.asked_ahead(choice, &around);
         let (behind, matrix, in_order) = (choice.behind(tile), choice.matrix, choice.in_order);
-        let results = choice.results.iter().filter(|_| on_tile.iter().any(|(_, unrolled)| *unrolled));
-        let results = results.map(|buf| self.b.buf(*buf).name.clone()).collect();
-        TilePart {
-            sums,
-            around,
-            row,
-            line,
-            column,
-            tile,
-            behind,
-            block,
-            ahead,
-            next,
-            results,
-            on_tile,
-            matrix,
-            in_order,
-        }
+        TilePart { sums, around, row, line, column, tile, behind, block, ahead, next, on_tile, matrix, in_order }
     }
 
     /// What is asked for some terms before it is needed, and what in the turns of loops around the tile instead.

@@ -109,9 +109,6 @@ fn tiled(s: &mut Schedule<'_>, part: &TilePart) -> Step<Vec<LoopRV>> {
             false => in_tile(s, nest, around.len(), tile.lanes)?,
         }
     }
-    for buf in &part.results {
-        s.annotate(place, "prefetch", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(1)]))?;
-    }
     for (level, buf) in &part.next {
         s.annotate(around[*level], "prefetch_next", Arg::List(vec![Arg::Text(buf.clone()), Arg::Int(1)]))?;
     }

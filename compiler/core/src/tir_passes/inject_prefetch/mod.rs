@@ -2,7 +2,7 @@
 //!
 //! Runs on plain loops. In a loop annotated `prefetch(b, n)` each iteration begins by asking for the elements of `b` that
 //! are read `n` iterations later, of a vector for one in each cache line, and for each of them once. What inner loops
-//! read is asked for in them, unless they are written out. Of a buffer that the loop only writes it is what it writes. In a loop annotated `prefetch_next(b, n)` inner loops ask bit by
+//! read is asked for in them, unless they are written out. In a loop annotated `prefetch_next(b, n)` inner loops ask bit by
 //! bit for what is read `n` iterations later: for as many elements, from the first one on, as lie between that one and the
 //! first one of now. Elements whose index itself reads memory are left alone, since that might lie outside. Nothing else
 //! changes.
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use tenfold_ir::Module;
 use tenfold_ir::tir::copy::substitute;
 use tenfold_ir::tir::{
-    Annotation, BufId, Builder, Expr, ExprId, LoopKind, PrimFunc, Stmt, VarId, accesses, own_accesses, substitution,
+    Annotation, BufId, Builder, Expr, ExprId, LoopKind, PrimFunc, Stmt, VarId, own_accesses, substitution,
 };
 
 use super::rewrite_body;
@@ -42,8 +42,7 @@ fn stmt(b: &mut Builder, it: Stmt) -> Stmt {
             Annotation::Prefetch { buf, ahead } => {
                 let step = b.index(ahead);
                 let i = b.read(var);
-                let reads = accesses(b.func(), &body).iter().any(|a| a.buf == buf && !a.write);
-                let wanted = Wanted { buf, writes: !reads, later: BTreeMap::from([(var, b.add(i, step))]) };
+                let wanted = Wanted { buf, later: BTreeMap::from([(var, b.add(i, step))]) };
                 *body = wanted.settled(b, *body);
             }
             Annotation::PrefetchNext { buf, turns } => *body = next::spread(b, (var, min), *body, (buf, turns)),
@@ -53,10 +52,9 @@ fn stmt(b: &mut Builder, it: Stmt) -> Stmt {
     Stmt::For { var, min, extent, kind, annotations: others, body }
 }
 
-/// What is asked for: a buffer, whether what is written or what is read, and for which iteration.
+/// What is asked for: a buffer, and for which iteration.
 struct Wanted {
     buf: BufId,
-    writes: bool,
     later: BTreeMap<VarId, ExprId>,
 }
 
@@ -87,9 +85,9 @@ impl Wanted {
         }
     }
 
-    /// What a statement itself reads or writes.
+    /// What a statement itself reads.
     fn own(&self, b: &mut Builder, stmt: &Stmt, asked: &mut Vec<Stmt>) {
-        let reads = own_accesses(b.func(), stmt).into_iter().filter(|a| a.buf == self.buf && a.write == self.writes);
+        let reads = own_accesses(b.func(), stmt).into_iter().filter(|a| a.buf == self.buf && !a.write);
         for index in reads.filter_map(|a| a.index).collect::<Vec<_>>() {
             if index.iter().any(|i| b.func().loads(*i)) {
                 continue;
