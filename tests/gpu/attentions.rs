@@ -77,6 +77,6 @@ prim @{name}.seen(in x: T{scores}, out out: T{scores}) phase blocks {{
     let module = parse_module(&text, &[]).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let given = [queries, keys, keys].into_iter().zip(1..);
     let given = given.map(|(n, seed)| Given { cells: ordinary(dtype, 2 * n * size, seed), strides: Vec::new() });
-    let module = Module { entry: name.clone().into(), ..module };
+    let module = Module { entry: name.clone(), ..module };
     Case { name, module, syms: Vec::new(), given: given.collect(), wanted: Vec::new() }
 }

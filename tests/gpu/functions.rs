@@ -223,7 +223,7 @@ fn attention(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
 }
 
 fn causal(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
-    attended(x, extents, at, at / extents[3] % extents[1] + 1)
+    attended(x, extents, at, extents[2].min(at / extents[3] % extents[1] + 1))
 }
 
 /// Of the first keys alone.

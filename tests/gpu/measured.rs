@@ -31,9 +31,9 @@ fn instructions(module: &Module, device: Device, backend: &LlvmBackend) -> Vec<V
 
 /// Whether an instruction computes with integers, moves a register or goes from the end of one block to another.
 fn is_of_places(opcode: &str) -> bool {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 17] = [
         "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "mov", "cvta", "cvt", "bfe", "setp", "selp",
-        "prmt",
+        "prmt", "not",
     ];
     let (name, types) = opcode.split_once('.').unwrap_or((opcode, ""));
     opcode == "bra.uni" || (NAMES.contains(&name) && !["f32", "f16", "bf16"].iter().any(|float| types.contains(float)))
