@@ -23,7 +23,11 @@ pub fn check_call(def: &OpDef, call: &OpCall) -> Result<(), OpError> {
             format!("{least} to {}", count(most, "operand"))
         };
         let message = format!("`{}` takes {expected}, found {found}", def.name);
-        let mut help = format!("write `{}`", def.usage());
+        let mut help = match (def.name, found) {
+            // In Rust these are methods of two numbers.
+            ("max" | "min", 2) => format!("`{}imum(x, y)` compares elements; here write `{}`", def.name, def.usage()),
+            _ => format!("write `{}`", def.usage()),
+        };
         if let (true, [first, ..]) = (found > most, def.attrs) {
             help += &format!("; attributes are named: `{} = …`", first.name);
         }

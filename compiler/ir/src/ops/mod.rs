@@ -252,6 +252,7 @@ static ELSEWHERE: &[(&str, &str)] = &[
     ("reduce_mean", "mean"),
     ("reduce_min", "min"),
     ("reduce_sum", "sum"),
+    ("reverse", "flip"),
     ("scaled_dot_product_attention", "attention"),
     ("subtract", "a - b"),
     ("swish", "silu"),

@@ -75,7 +75,7 @@ impl Cx {
                 format!("`{words}` needs arguments"),
                 "write `dims(K = 8, B <= 64)`, `pool(dtcm = \"64K\")` or `params(w, b = \"fc.bias\")`",
             ),
-            Some("targets") => (format!("`{words}` needs arguments"), "write `targets(\"cpu\", \"spirv\")`"),
+            Some("target" | "targets") => (format!("`{words}` needs arguments"), "write `targets(\"cpu\", \"spirv\")`"),
             Some("workspace" | "weights" | "stack") => {
                 (format!("`{words}` is a bound"), "write `workspace <= \"64K\"`")
             }
