@@ -235,15 +235,15 @@ fn large_kernels_are_what_plain_loops_are() {
         let y = make.emit(Op::Conv { window, group: 400, layout: ConvLayout::default() }, &[x, w]);
         make.done(&[y])
     };
-    let short = {
-        let mut make = Make::new("short");
+    let tiles = {
+        let mut make = Make::new("tiles");
         let (a, b) = (make.input(DType::F32, &fixed(&[4099, 16])), make.input(DType::F32, &fixed(&[16, 130])));
         let r = make.input(DType::F32, &fixed(&[4099, 130]));
         let y = make.emit(Op::MatMul, &[a, b]);
         let y = make.element(tenfold_ir::op::ElementOp::Binary(tenfold_ir::op::BinaryOp::Add), &[y, r]);
         make.done(&[y])
     };
-    for case in [blocks, strips, short] {
+    for case in [blocks, strips, tiles] {
         let mut plain = PassContext::new(host_target());
         plain.disabled = ["ApplyDefaultSchedule".to_string()].into();
         let found = given(&case.module, PassContext::new(host_target()), "scheduled", whole);
