@@ -154,6 +154,18 @@ pub(crate) fn pointwise([lines, pixels]: [i64; 2], [channels, out]: [i64; 2], we
     g.done(y)
 }
 
+/// A convolution of images by windows of 3 by 3 with given weights, from so many channels to so many, and a rectifier.
+pub(crate) fn by_windows([images, lines, pixels]: [i64; 3], [channels, out]: [i64; 2], weights: &[f32]) -> Module {
+    let mut g = Graph::new("by_windows");
+    let x = g.param(&[images, lines, pixels, channels]);
+    let w = g.constant(&[out, channels, 3, 3], weights);
+    let window = Window { kernel: vec![3; 2], strides: vec![1; 2], pads: vec![1; 4], dilations: vec![1; 2] };
+    let layout = ConvLayout { data: DataLayout::ChannelsLast, ..ConvLayout::default() };
+    let y = g.emit(Op::Conv { window, group: 1, layout }, &[x, w]);
+    let y = g.act(Activation::Relu, y);
+    g.done(y)
+}
+
 /// 784 pixels, two hidden layers, ten classes.
 pub(crate) fn mlp() -> Module {
     let mut g = Graph::new("mlp");

@@ -161,11 +161,23 @@ fn products_of_halves_lose_little() {
     }
 }
 
-/// What a module gives for noise, by products of halves or by plain sums.
-fn results(module: &Module, halves: bool) -> Vec<f32> {
+/// What a module gives for noise, by a rule that may be switched off or by plain sums.
+fn results(module: &Module, rule: &str, on: bool) -> Vec<f32> {
     let mut context = PassContext::new(host_target());
-    context.set("ApplyDefaultSchedule.strassen", halves).expect("it is a setting");
-    given(module, context, &format!("halves-{halves}"), noise)
+    context.set(&format!("ApplyDefaultSchedule.{rule}"), on).expect("it is a setting");
+    given(module, context, &format!("{rule}-{on}"), noise)
+}
+
+/// Results by a rule are not those of plain sums, and differ from them by so much at most: the root mean square as a part of
+/// that of the results.
+fn differ(what: &str, module: &Module, rule: &str, most: f64) {
+    let (by_rule, plain) = (results(module, rule, true), results(module, rule, false));
+    let mean = |squares: f64| (squares / plain.len() as f64).sqrt();
+    let apart = by_rule.iter().zip(&plain).map(|(x, y)| f64::from(x - y).powi(2)).sum::<f64>();
+    let (apart, size) = (mean(apart), mean(plain.iter().map(|y| f64::from(*y).powi(2)).sum()));
+    println!("{what}: {apart:.3e} of {size:.3e}");
+    assert!(apart > 0.0, "{what}: not by {rule}");
+    assert!(apart < most * size, "{what}: {apart:e} apart, of {size:e}");
 }
 
 /// What a module gives for some values of each operand.
@@ -201,13 +213,25 @@ fn products_of_halves_are_where_plain_sums_are() {
         ("rows that are summed", graphs::normed([130, 384, 768], &noise(2, 384 * 768))),
     ];
     for (what, module) in cases {
-        let (halves, plain) = (results(&module, true), results(&module, false));
-        let mean = |squares: f64| (squares / plain.len() as f64).sqrt();
-        let apart = halves.iter().zip(&plain).map(|(x, y)| f64::from(x - y).powi(2)).sum::<f64>();
-        let (apart, size) = (mean(apart), mean(plain.iter().map(|y| f64::from(*y).powi(2)).sum()));
-        println!("{what}: {apart:.3e} of {size:.3e}");
-        assert!(apart > 0.0, "{what}: no product of halves");
-        assert!(apart < 1e-6 * size, "{what}: {apart:e} apart, of {size:e}");
+        differ(what, &module, "strassen", 1e-6);
+    }
+}
+
+/// Squares of both sizes, those at the end of a line, channels in several and in one width, terms in blocks, whose weights
+/// are asked for, several images: results differ by rounding alone.
+#[test]
+fn convolutions_by_transforms_are_where_plain_sums_are() {
+    let by_windows = |extent: [i64; 3], channels: [i64; 2]| {
+        graphs::by_windows(extent, channels, &noise(2, (9 * channels[0] * channels[1]) as usize))
+    };
+    let cases = [
+        ("squares of two, several images", by_windows([3, 9, 10], [64, 64])),
+        ("squares of four", by_windows([1, 28, 28], [64, 64])),
+        ("squares of four that are cut", by_windows([1, 27, 29], [48, 72])),
+        ("terms in blocks, several images", by_windows([2, 13, 15], [192, 208])),
+    ];
+    for (what, module) in cases {
+        differ(what, &module, "winograd", 2e-6);
     }
 }
 

@@ -97,7 +97,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "winograd",
-        reason: "four neighbouring results of a window of 3 by 3 take 16 products instead of 36",
+        reason: "neighbouring results of windows of 3 by 3 share products: 36 do for 144, or 16 for 36",
         apply: winograd::apply,
     },
     Rule { name: "strassen", reason: "seven products of halves do for eight", apply: strassen::apply },

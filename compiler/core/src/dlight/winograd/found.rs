@@ -50,6 +50,13 @@ pub(super) struct Convolution {
     pub ends: Ends,
 }
 
+impl Convolution {
+    /// Channels of the data in a turn of the first of their axes.
+    pub(super) fn unit(&self) -> i64 {
+        self.terms.iter().skip(1).map(|t| t.extent).product()
+    }
+}
+
 /// What sums of products begin and end with, and what runs around them.
 pub(in crate::dlight) struct Ends {
     /// What is added to the sum.

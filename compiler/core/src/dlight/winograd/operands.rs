@@ -1,12 +1,11 @@
 //! The sums of data and of weights that are multiplied.
 
+use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, Scope};
 
 use super::found::{Axis, TAPS};
-use super::plan::{RESULTS, SIDE};
-use super::transforms;
-use super::written::{Kernel, Panel};
+use super::written::{Block, Kernel, Panel};
 use crate::dlight::emit::{Places, Strip, at, each, load, plus, strips, times};
 
 /// Sums of each square's data.
@@ -63,33 +62,31 @@ fn along_terms(
 
 /// The sums of a vector of channels in a square.
 fn of_square(b: &mut Builder, kernel: &Kernel<'_>, square: [ExprId; 2], places: &Places, lanes: i64, f: &mut Sums<'_>) {
-    let found = kernel.found;
-    let half = b.alloc("half", found.dtype, vec![SIDE.into(), SIDE.into(), lanes.into()], Scope::Local);
+    let (found, size) = (kernel.found, kernel.plan.size);
+    let side = size.side();
+    let half = b.alloc("half", found.dtype, [side, side, lanes].map(IntExpr::from).to_vec(), Scope::Local);
     let last = found.terms.last().map(|a| a.var);
-    for y in 0..SIDE {
-        for product in 0..SIDE {
-            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
-                let d = [0, 1, 2, 3].map(|x| {
-                    let mut places = places.clone();
-                    if let Some(begin) = last.and_then(|var| Some((var, *places.get(&var)?))) {
-                        places.insert(begin.0, plus(b, begin.1, l));
-                    }
-                    element(b, kernel, square, [y, x], &mut places);
-                    at(b, found.data, &places, None)
-                });
-                let sum = transforms::data(b, d)[product as usize];
-                store(b, half, [y, product], l, sum);
-            });
-        }
+    for y in 0..side {
+        each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+            let mut element = |x| {
+                let mut places = places.clone();
+                if let Some(begin) = last.and_then(|var| Some((var, *places.get(&var)?))) {
+                    places.insert(begin.0, plus(b, begin.1, l));
+                }
+                element(b, kernel, square, [y, x], &mut places);
+                at(b, found.data, &places, None)
+            };
+            let d: Vec<ExprId> = (0..side).map(&mut element).collect();
+            let sums = size.data(b, found.dtype, &d);
+            (0..).zip(sums).for_each(|(x, sum)| store(b, half, [y, x], l, sum));
+        });
     }
-    for x in 0..SIDE {
-        for product in 0..SIDE {
-            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
-                let d = [0, 1, 2, 3].map(|y| read(b, half, [y, x], l));
-                let sum = transforms::data(b, d)[product as usize];
-                f(b, product * SIDE + x, l, sum);
-            });
-        }
+    for x in 0..side {
+        each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+            let d: Vec<ExprId> = (0..side).map(|y| read(b, half, [y, x], l)).collect();
+            let sums = size.data(b, found.dtype, &d);
+            (0..).zip(sums).for_each(|(y, sum)| f(b, y * side + x, l, sum));
+        });
     }
 }
 
@@ -98,9 +95,10 @@ fn of_square(b: &mut Builder, kernel: &Kernel<'_>, square: [ExprId; 2], places: 
 fn element(b: &mut Builder, kernel: &Kernel<'_>, square: [ExprId; 2], offset: [i64; 2], places: &mut Places) {
     for (n, slide) in kernel.found.slides.iter().enumerate() {
         let extent = slide.results.extent;
-        let (first, more) = (times(b, square[n], RESULTS), b.index(offset[n]));
+        let results = kernel.plan.size.results();
+        let (first, more) = (times(b, square[n], results), b.index(offset[n]));
         let mut place = plus(b, first, more);
-        if extent % RESULTS != 0 && offset[n] == SIDE - 1 {
+        if extent % results != 0 && offset[n] > extent % results + TAPS - 2 {
             let most = b.index(extent + TAPS - 2);
             place = b.binary(BinaryOp::Min, place, most);
         }
@@ -109,53 +107,53 @@ fn element(b: &mut Builder, kernel: &Kernel<'_>, square: [ExprId; 2], offset: [i
     }
 }
 
-/// Sums of the weights of a panel.
-pub(super) fn weights(b: &mut Builder, kernel: &Kernel<'_>, strip: &Strip, panel: Panel) {
-    let terms = &kernel.found.terms;
-    over(b, terms, &Places::new(), &mut |b, places| {
-        let mut term = b.index(0);
-        for axis in terms {
-            term = times(b, term, axis.extent);
-            term = plus(b, term, places[&axis.var]);
-        }
-        for v in 0..strip.vectors {
-            let offset = b.index(v * strip.lanes);
-            let channel = plus(b, panel.channel, offset);
-            of_window(b, kernel, places, channel, strip.lanes, &mut |b, product, lane, sum| {
-                let (product, place) = (b.index(product), plus(b, offset, lane));
-                b.store(kernel.weights, vec![panel.weights, product, term, place], sum);
-            });
-        }
+/// Sums of the weights of a panel that belong to a block of terms.
+pub(super) fn weights(b: &mut Builder, kernel: &Kernel<'_>, strip: &Strip, panel: Panel, block: Block) {
+    let Some((first, inner)) = kernel.found.terms.split_first() else { return };
+    each(b, "block_term", &block.extent.into(), LoopKind::Serial, &mut |b, at| {
+        let places = Places::from([(first.var, plus(b, block.begin, at))]);
+        over(b, inner, &places, &mut |b, places| {
+            let mut term = at;
+            for axis in inner {
+                term = times(b, term, axis.extent);
+                term = plus(b, term, places[&axis.var]);
+            }
+            for v in 0..strip.vectors {
+                let offset = b.index(v * strip.lanes);
+                let channel = plus(b, panel.channel, offset);
+                of_window(b, kernel, places, channel, strip.lanes, &mut |b, product, lane, sum| {
+                    let (product, place) = (b.index(product), plus(b, offset, lane));
+                    b.store(kernel.weights, vec![panel.slot, product, term, place], sum);
+                });
+            }
+        });
     });
 }
 
 /// The sums of a vector of windows.
 fn of_window(b: &mut Builder, kernel: &Kernel<'_>, places: &Places, channel: ExprId, lanes: i64, f: &mut Sums<'_>) {
-    let found = kernel.found;
+    let (found, size) = (kernel.found, kernel.plan.size);
+    let side = size.side();
     let [rows, columns] = found.slides.map(|s| s.tap);
-    let half = b.alloc("half", found.dtype, vec![TAPS.into(), SIDE.into(), lanes.into()], Scope::Local);
+    let half = b.alloc("half", found.dtype, [TAPS, side, lanes].map(IntExpr::from).to_vec(), Scope::Local);
     for y in 0..TAPS {
-        for product in 0..SIDE {
-            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
-                let g = [0, 1, 2].map(|x| {
-                    let (y, x) = (b.index(y), b.index(x));
-                    let mut places = places.clone();
-                    places.extend([(rows, y), (columns, x), (found.channel.var, plus(b, channel, l))]);
-                    at(b, found.weight, &places, None)
-                });
-                let sum = transforms::weights(b, found.dtype, g)[product as usize];
-                store(b, half, [y, product], l, sum);
+        each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+            let g = [0, 1, 2].map(|x| {
+                let (y, x) = (b.index(y), b.index(x));
+                let mut places = places.clone();
+                places.extend([(rows, y), (columns, x), (found.channel.var, plus(b, channel, l))]);
+                at(b, found.weight, &places, None)
             });
-        }
+            let sums = size.weights(b, found.dtype, g);
+            (0..).zip(sums).for_each(|(x, sum)| store(b, half, [y, x], l, sum));
+        });
     }
-    for x in 0..SIDE {
-        for product in 0..SIDE {
-            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
-                let g = [0, 1, 2].map(|y| read(b, half, [y, x], l));
-                let sum = transforms::weights(b, found.dtype, g)[product as usize];
-                f(b, product * SIDE + x, l, sum);
-            });
-        }
+    for x in 0..side {
+        each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+            let g = [0, 1, 2].map(|y| read(b, half, [y, x], l));
+            let sums = size.weights(b, found.dtype, g);
+            (0..).zip(sums).for_each(|(y, sum)| f(b, y * side + x, l, sum));
+        });
     }
 }
 

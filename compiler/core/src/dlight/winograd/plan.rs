@@ -1,15 +1,9 @@
 //! How large the tiles of the products are, and whether transforms pay.
 
 use super::found::{Convolution, TAPS};
+use super::transforms::Size;
 use crate::dlight::machine::Machine;
 use crate::dlight::tiles::{Extents, cost, lines_at_once, most_rows, rows_in_cache};
-
-/// Results of a square along each side.
-pub(super) const RESULTS: i64 = 2;
-/// Elements of the data that a square reads along each side, and so the side of what is transformed.
-pub(super) const SIDE: i64 = RESULTS + TAPS - 1;
-/// Products of matrices.
-pub(super) const PRODUCTS: i64 = SIDE * SIDE;
 
 /// Bytes of the workspace that sums of the data may take: four times what an image has.
 const WORKSPACE: i64 = 16 << 20;
@@ -17,8 +11,16 @@ const WORKSPACE: i64 = 16 << 20;
 /// Bytes that the products of a tile may take on the stack.
 const STACK: i64 = 48 << 10;
 
+/// The most shares of panels, each of which has memory of its own and may run on a thread.
+const SHARES: i64 = 8;
+
+/// Terms of a block that all sums of weights are there for at least.
+const BLOCK: i64 = 64;
+
 /// The sizes of a convolution.
 pub(super) struct Plan {
+    /// Of a square.
+    pub size: Size,
     /// Elements of a vector.
     pub lanes: i64,
     /// Vectors of channels of a tile.
@@ -31,8 +33,14 @@ pub(super) struct Plan {
     pub squares: [i64; 2],
     /// Channels of the data.
     pub terms: i64,
+    /// Those of them whose sums of weights are there at once.
+    pub block: i64,
     /// Elements from one square to the next in transformed data.
     pub stride: i64,
+    /// Squares from one product to the next there.
+    pub plane: i64,
+    /// Terms from one product to the next in transformed weights.
+    pub block_plane: i64,
     /// Whether the second cache holds all transformed weights beside what else is read.
     pub near: bool,
 }
@@ -40,9 +48,16 @@ pub(super) struct Plan {
 impl Plan {
     /// The sizes for a machine; nothing where transforms cost more than they save.
     pub(super) fn of(found: &Convolution, machine: &Machine) -> Option<Plan> {
+        let plans = [Size::Two, Size::Four].into_iter().filter_map(|size| Plan::sized(found, machine, size));
+        let (cycles, plan) = plans.map(|plan| (plan.cycles(found, machine), plan)).min_by_key(|(cycles, _)| *cycles)?;
+        (cycles * 5 < plan.plain(found, machine) * 4).then_some(plan)
+    }
+
+    /// The sizes with squares of one size.
+    fn sized(found: &Convolution, machine: &Machine, size: Size) -> Option<Plan> {
         let bytes = found.dtype.size_bytes() as i64;
-        let lanes = machine.vector_bytes / bytes;
-        let squares = found.slides.map(|s| (s.results.extent + RESULTS - 1) / RESULTS);
+        let (lanes, products) = (machine.vector_bytes / bytes, size.products());
+        let squares = found.slides.map(|s| (s.results.extent + size.results() - 1) / size.results());
         let terms: i64 = found.terms.iter().map(|t| t.extent).product();
         if machine.small || lanes < 2 {
             return None;
@@ -55,22 +70,31 @@ impl Plan {
             most: i64::MAX,
             near: machine.way_bytes * machine.ways / 2 / (terms * bytes),
         };
-        // All sums of a panel's weights are there at once.
-        let held = machine.second_bytes / 2 / (PRODUCTS * terms * lanes * bytes);
+        // Sums of a panel's weights are there at once, those of a block of terms if there are many.
+        let held = |terms: i64| machine.second_bytes / 2 / (products * terms * lanes * bytes);
         let whole = (found.channel.extent + lanes - 1) / lanes;
-        let widest = ((machine.registers - 2) / 2).min(whole).min(held).max(1);
-        let vectors = (1..=widest).min_by_key(|n| (cost(&of, *n, machine), *n)).unwrap_or(1);
-        let most = most_rows(vectors, machine).min(STACK / (PRODUCTS * vectors * lanes * bytes)).max(1);
+        let widest = ((machine.registers - 2) / 2).min(whole).min(held(terms.min(BLOCK))).max(1);
+        let costs = |n: i64| cost(&of, n, machine) * (whole + 2 * on_two_threads(whole, n));
+        let vectors = (1..=widest).min_by_key(|n| (costs(*n), *n)).unwrap_or(1);
+        let near = products * terms * found.channel.extent * bytes <= machine.second_bytes / 2;
+        // Sums of all squares stay beside a block.
+        let images: i64 = found.outer.iter().map(|a| a.extent).product();
+        let sums = images * squares[0] * squares[1] * products * vectors * lanes * bytes;
+        let whole = near || held(terms) >= vectors || sums > machine.second_bytes / 2;
+        let block = if whole { terms } else { block(found, held(1) / vectors) };
+        let most = if block < terms { i64::MAX } else { STACK / (products * vectors * lanes * bytes) };
+        let most = most_rows(vectors, machine).min(most).max(1);
         let of = Extents { most, ..of };
         let lines = lines_at_once(&of, vectors, machine);
         let rows = if lines > 1 { squares[1] } else { most.min(squares[1]) };
         // Rows so far apart that they share sets of the first cache are moved.
-        let apart = rows_in_cache(terms * bytes, machine) < lines * rows;
+        let apart = rows_in_cache(terms * bytes, machine) < (lines * rows).max(products);
         let stride = terms + if apart { lanes } else { 0 };
-        let near = PRODUCTS * terms * found.channel.extent * bytes <= machine.second_bytes / 2;
-        let plan = Plan { lanes, vectors, lines, rows, squares, terms, stride, near };
-        let fits = plan.squares(found) * PRODUCTS * plan.stride * bytes <= WORKSPACE;
-        (fits && plan.pays(found, machine)).then_some(plan)
+        // So are the products of a square and of a window, all of which are written at once.
+        let plane = spread(squares[0] * squares[1], stride * bytes, products, machine);
+        let block_plane = spread(block, vectors * lanes * bytes, products, machine);
+        let plan = Plan { size, block, block_plane, lanes, vectors, lines, rows, squares, terms, stride, plane, near };
+        (plan.of_data(found) * bytes <= WORKSPACE).then_some(plan)
     }
 
     /// Channels of a tile.
@@ -78,30 +102,70 @@ impl Plan {
         self.vectors * self.lanes
     }
 
+    /// Elements of transformed data.
+    fn of_data(&self, found: &Convolution) -> i64 {
+        let images: i64 = found.outer.iter().map(|a| a.extent).product();
+        images * self.size.products() * self.plane * self.stride
+    }
+
     /// Squares of all images.
     fn squares(&self, found: &Convolution) -> i64 {
         found.outer.iter().map(|a| a.extent).product::<i64>() * self.squares[0] * self.squares[1]
     }
 
-    /// Whether transforms and products of sums take clearly less than the products of windows.
-    fn pays(&self, found: &Convolution, machine: &Machine) -> bool {
-        /// Loads, sums and stores of a vector of squares, two of which begin per cycle: of data, of weights, of results.
-        const DATA: i64 = 32;
-        const WEIGHTS: i64 = 27;
-        const SUMS: i64 = 30;
-        /// Bytes of weights per cycle, for which nothing is computed meanwhile.
-        const STREAM: i64 = 12;
+    /// Cycles of the plain sum.
+    fn plain(&self, found: &Convolution, machine: &Machine) -> i64 {
         let images: i64 = found.outer.iter().map(|a| a.extent).product();
-        let squares = self.squares(found);
         let results: i64 = images * found.slides.iter().map(|s| s.results.extent).product::<i64>();
         let channels = (found.channel.extent + self.lanes - 1) / self.lanes;
-        let terms = (self.terms + self.lanes - 1) / self.lanes;
-        let plain = results * TAPS * TAPS * self.terms * channels / machine.fmas;
-        let products = squares * PRODUCTS * self.terms * channels / machine.fmas;
-        let transforms = squares * terms * DATA + self.terms * channels * WEIGHTS + squares * channels * SUMS;
-        let weights = TAPS * TAPS * self.terms * found.channel.extent * found.dtype.size_bytes() as i64 / STREAM;
-        (products + transforms + weights) * 5 < plain * 4
+        results * TAPS * TAPS * self.terms * channels / machine.fmas
     }
+
+    /// Cycles of transforms and products.
+    fn cycles(&self, found: &Convolution, machine: &Machine) -> i64 {
+        /// Bytes of weights per cycle, for which nothing is computed meanwhile.
+        const STREAM: i64 = 12;
+        // Loads, sums and stores of a vector of squares, two of which begin per cycle: of data, of weights, of results.
+        let [data, weights, sums] = match self.size {
+            Size::Two => [32, 27, 30],
+            Size::Four => [180, 100, 150],
+        };
+        let squares = self.squares(found);
+        let channels = (found.channel.extent + self.lanes - 1) / self.lanes;
+        let terms = (self.terms + self.lanes - 1) / self.lanes;
+        let products = squares * self.size.products() * self.terms * channels / machine.fmas;
+        let transforms = squares * terms * data + self.terms * channels * weights + squares * channels * sums;
+        let stream = TAPS * TAPS * self.terms * found.channel.extent * found.dtype.size_bytes() as i64 / STREAM;
+        products + transforms + stream
+    }
+}
+
+/// In how many shares panels are.
+pub(super) fn shares(panels: i64) -> i64 {
+    (1..=SHARES).rev().find(|n| panels % n == 0).unwrap_or(1)
+}
+
+/// Of so many vectors of channels, in panels of so many, those that the thread takes which has more than another one. What is
+/// left of a panel is a share of its own.
+fn on_two_threads(all: i64, of_panel: i64) -> i64 {
+    let (panels, rest) = (all / of_panel, all % of_panel);
+    let shares = shares(panels);
+    (shares + 1) / 2 * (panels / shares) * of_panel + rest
+}
+
+/// Rows of so many bytes from one part to the next, of so many rows at least, so that the first cache holds an element of
+/// each of so many parts.
+fn spread(rows: i64, bytes: i64, parts: i64, machine: &Machine) -> i64 {
+    /// More rows than this help no more.
+    const MOST: i64 = 8;
+    (rows..rows + MOST).find(|rows| rows_in_cache(rows * bytes, machine) >= parts).unwrap_or(rows)
+}
+
+/// The most terms of blocks that are alike, whole turns of the first of their axes.
+fn block(found: &Convolution, most: i64) -> i64 {
+    let turns = found.terms[0].extent;
+    let fits = (1..=turns).rev().find(|n| turns % n == 0 && n * found.unit() <= most);
+    fits.unwrap_or(1) * found.unit()
 }
 
 #[cfg(test)]
@@ -137,18 +201,18 @@ mod tests {
         let found = convolution(&mut Staged::of(&func).expect("it has stages")).expect("it is a convolution");
         let machine = Machine::of(&Target::from_triple("x86_64-unknown-linux-gnu", &["avx2", "avx", "fma"]));
         let plan = Plan::of(&found, &machine.expect("it has vectors"))?;
-        Some(plan.squares(&found) * PRODUCTS * plan.stride * found.dtype.size_bytes() as i64)
+        Some(plan.of_data(&found) * found.dtype.size_bytes() as i64)
     }
 
     #[test]
     fn sums_of_the_data_take_16_mb_at_most() {
-        let per_square = workspace(1, 2).expect("it is small") / 64;
-        // Two lines of results are one of squares, of which a line has 64.
-        let most = (16 << 20) / (64 * per_square);
-        assert_eq!(workspace(1, 2 * most), Some(most * 64 * per_square));
-        assert_eq!(workspace(1, 2 * most + 1), None);
+        const MOST: i64 = 16 << 20;
+        let all = |images| (4..=256).step_by(4).map(move |lines| workspace(images, lines));
+        let fits: Vec<i64> = all(1).map_while(|bytes| bytes).collect();
+        assert!(fits.is_sorted() && fits.iter().all(|bytes| *bytes <= MOST), "{fits:?}");
+        assert!(fits.last().is_some_and(|bytes| bytes + fits[0] > MOST), "{fits:?}");
+        assert!(all(1).skip(fits.len()).all(|bytes| bytes.is_none()));
         // Images count together.
-        assert_eq!(workspace(2, most / 2 * 2), Some(most / 2 * 2 * 64 * per_square));
-        assert_eq!(workspace(2, most / 2 * 2 + 2), None);
+        assert_eq!(all(2).map_while(|bytes| bytes).last(), fits.iter().map(|bytes| 2 * bytes).rfind(|b| *b <= MOST));
     }
 }

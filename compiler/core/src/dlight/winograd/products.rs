@@ -5,10 +5,9 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::CmpOp;
 use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, Scope, Stmt};
 
-use super::operands::{over, read, store};
-use super::plan::{PRODUCTS, RESULTS, SIDE};
-use super::transforms;
-use super::written::{Kernel, Panel};
+use super::ahead;
+use super::operands::{self, over, read, store};
+use super::written::{Block, Kernel, Panel, Panels};
 use crate::dlight::emit::{Grid, Places, Strip, each, load, plus, times};
 use crate::dlight::tiles::{Span, balanced};
 
@@ -29,13 +28,67 @@ struct Tile<'a> {
     extent: [i64; 2],
 }
 
+/// Where the sums of a tile's products are.
+#[derive(Clone, Copy)]
+enum Sums {
+    /// On the stack: product, square of the tile, channel.
+    Own(BufId),
+    /// With those of all tiles, to which blocks of terms are added one by one.
+    OfAll(BufId),
+}
+
 /// All results of a panel.
-pub(super) fn panel(b: &mut Builder, kernel: &Kernel<'_>, strip: &Strip, panel: Panel) {
+pub(super) fn panel(b: &mut Builder, kernel: &Kernel<'_>, panels: &Panels, panel: Panel) {
+    let (plan, strip) = (kernel.plan, &panels.strip);
+    let whole = kernel.whole(b);
+    let Some(sums) = kernel.sums.filter(|_| panels.shared) else {
+        if panels.shared {
+            operands::weights(b, kernel, strip, panel, whole);
+        }
+        return each_tile(b, kernel, strip, panel, &mut |b, tile| {
+            let sums = tile.own_sums(b, kernel);
+            each_product(b, kernel, &mut |b, n| tile.product(b, kernel, sums, n, whole));
+            tile.results(b, kernel, sums);
+        });
+    };
+    let sums = Sums::OfAll(sums);
+    each_product(b, kernel, &mut |b, n| {
+        each_tile(b, kernel, strip, panel, &mut |b, tile| tile.cleared(b, kernel, sums, n));
+    });
+    in_spans(b, "terms", whole.extent, plan.block / kernel.found.unit(), &mut |b, begin, extent| {
+        let block = Block { begin, extent };
+        operands::weights(b, kernel, strip, panel, block);
+        // A product's operands stay in the first cache while tiles are multiplied.
+        each_product(b, kernel, &mut |b, n| {
+            each_tile(b, kernel, strip, panel, &mut |b, tile| tile.product(b, kernel, sums, n, block));
+        });
+    });
+    each_tile(b, kernel, strip, panel, &mut |b, tile| tile.results(b, kernel, sums));
+}
+
+/// Of so many terms, how many are written out behind one another.
+fn unrolled(terms: i64) -> i64 {
+    if terms % UNROLLED == 0 { UNROLLED } else { 1 }
+}
+
+/// Does something for each product.
+fn each_product(b: &mut Builder, kernel: &Kernel<'_>, f: &mut dyn FnMut(&mut Builder, ExprId)) {
+    each(b, "product", &kernel.plan.size.products().into(), LoopKind::Serial, f);
+}
+
+/// Tiles of all images.
+fn each_tile(
+    b: &mut Builder,
+    kernel: &Kernel<'_>,
+    strip: &Strip,
+    panel: Panel,
+    f: &mut dyn FnMut(&mut Builder, &Tile<'_>),
+) {
     let plan = kernel.plan;
     over(b, &kernel.found.outer, &Places::new(), &mut |b, image| {
         in_spans(b, "lines", plan.squares[0], plan.lines, &mut |b, line, lines| {
             in_spans(b, "squares", plan.squares[1], plan.rows, &mut |b, row, rows| {
-                tile(b, kernel, &Tile { image, strip, panel, first: [line, row], extent: [lines, rows] });
+                f(b, &Tile { image, strip, panel, first: [line, row], extent: [lines, rows] });
             });
         });
     });
@@ -75,81 +128,144 @@ pub(in crate::dlight) fn after(
     });
 }
 
-fn tile(b: &mut Builder, kernel: &Kernel<'_>, tile: &Tile<'_>) {
-    let [lines, rows] = tile.extent;
-    let shape = [PRODUCTS, lines * rows, tile.strip.width()].map(IntExpr::from).to_vec();
-    let sums = b.alloc("sums", kernel.found.dtype, shape, Scope::Local);
-    each(b, "product", &PRODUCTS.into(), LoopKind::Serial, &mut |b, n| product(b, kernel, tile, sums, n));
-    each(b, "line", &lines.into(), LoopKind::Serial, &mut |b, line| {
-        each(b, "square", &rows.into(), LoopKind::Serial, &mut |b, row| {
-            let first = times(b, line, rows);
-            let square = plus(b, first, row);
-            let places = [plus(b, tile.first[0], line), plus(b, tile.first[1], row)];
-            for v in 0..tile.strip.vectors {
-                results(b, kernel, tile, places, (sums, square, v));
-            }
-        });
-    });
-}
+impl Tile<'_> {
+    /// Its squares and channels.
+    fn grid(&self) -> Grid {
+        let [lines, rows] = self.extent;
+        Grid { rows: lines * rows, vectors: self.strip.vectors, lanes: self.strip.lanes }
+    }
 
-/// One product of matrices on a tile: blocks of its sums are added up one by one, so that sums stay as exact as they are.
-fn product(b: &mut Builder, kernel: &Kernel<'_>, tile: &Tile<'_>, sums: BufId, n: ExprId) {
-    let [lines, rows] = tile.extent;
-    let grid = Grid { rows: lines * rows, vectors: tile.strip.vectors, lanes: tile.strip.lanes };
-    let terms = kernel.plan.terms;
-    if terms <= TERMS {
-        let first = b.index(0);
-        let acc = block(b, kernel, tile, (n, grid), first, terms);
-        return grid.each(b, &mut |b, i, j| {
-            let sum = load(b, acc, &[i, j]);
-            b.store(sums, vec![n, i, j], sum);
+    /// The number of its first square.
+    fn first(&self, b: &mut Builder, kernel: &Kernel<'_>) -> ExprId {
+        let before = times(b, self.first[0], kernel.plan.squares[1]);
+        plus(b, before, self.first[1])
+    }
+
+    /// Its image, as an index.
+    fn image(&self, kernel: &Kernel<'_>) -> Vec<ExprId> {
+        kernel.found.outer.iter().map(|a| self.image[&a.var]).collect()
+    }
+
+    /// Memory for its sums.
+    fn own_sums(&self, b: &mut Builder, kernel: &Kernel<'_>) -> Sums {
+        let grid = self.grid();
+        let shape = [kernel.plan.size.products(), grid.rows, self.strip.width()].map(IntExpr::from).to_vec();
+        Sums::Own(b.alloc("sums", kernel.found.dtype, shape, Scope::Local))
+    }
+
+    /// Where a sum is: of which product, square of the tile and channel.
+    fn sum(&self, b: &mut Builder, kernel: &Kernel<'_>, sums: Sums, own: [ExprId; 3]) -> (BufId, Vec<ExprId>) {
+        match sums {
+            Sums::Own(buf) => (buf, own.to_vec()),
+            Sums::OfAll(buf) => {
+                let first = self.first(b, kernel);
+                let [product, square, channel] = own;
+                let place = [product, plus(b, first, square), channel];
+                (buf, [&[self.panel.slot], &self.image(kernel)[..], &place].concat())
+            }
+        }
+    }
+
+    /// Begins the sums of a product.
+    fn cleared(&self, b: &mut Builder, kernel: &Kernel<'_>, sums: Sums, n: ExprId) {
+        let zero = b.scalar(Scalar::zero(kernel.found.dtype));
+        self.grid().each(b, &mut |b, i, j| {
+            let (buf, index) = self.sum(b, kernel, sums, [n, i, j]);
+            b.store(buf, index, zero);
         });
     }
-    let zero = b.scalar(Scalar::zero(kernel.found.dtype));
-    grid.each(b, &mut |b, i, j| b.store(sums, vec![n, i, j], zero));
-    in_spans(b, "block", terms, TERMS, &mut |b, first, terms| {
-        let acc = block(b, kernel, tile, (n, grid), first, terms);
-        grid.each(b, &mut |b, i, j| {
-            let (all, more) = (load(b, sums, &[n, i, j]), load(b, acc, &[i, j]));
-            let sum = b.add(all, more);
-            b.store(sums, vec![n, i, j], sum);
-        });
-    });
-}
 
-/// The sums of some terms in registers.
-fn block(
-    b: &mut Builder,
-    kernel: &Kernel<'_>,
-    tile: &Tile<'_>,
-    (n, grid): (ExprId, Grid),
-    begin: ExprId,
-    terms: i64,
-) -> BufId {
-    let found = kernel.found;
-    let before = times(b, tile.first[0], kernel.plan.squares[1]);
-    let first = plus(b, before, tile.first[1]);
-    let image: Vec<ExprId> = found.outer.iter().map(|a| tile.image[&a.var]).collect();
-    let acc = b.alloc("acc", found.dtype, grid.shape(), Scope::Local);
-    let zero = b.scalar(Scalar::zero(found.dtype));
-    grid.each(b, &mut |b, i, j| b.store(acc, vec![i, j], zero));
-    let unrolled = if terms % UNROLLED == 0 { UNROLLED } else { 1 };
-    each(b, "k", &(terms / unrolled).into(), LoopKind::Reduction, &mut |b, k| {
-        each(b, "u", &unrolled.into(), LoopKind::Unrolled, &mut |b, u| {
-            let before = times(b, k, unrolled);
-            let own = plus(b, before, u);
-            let k = plus(b, begin, own);
-            grid.each(b, &mut |b, i, j| {
-                let square = plus(b, first, i);
-                let x = load(b, kernel.data, &[&image[..], &[n, square, k]].concat());
-                let y = load(b, kernel.weights, &[tile.panel.weights, n, k, j]);
-                let (old, term) = (load(b, acc, &[i, j]), b.mul(x, y));
-                let sum = b.add(old, term);
-                b.store(acc, vec![i, j], sum);
+    /// What a block of terms gives to the sums of a product. Few terms are added up one by one, so that sums stay as exact
+    /// as they are.
+    fn product(&self, b: &mut Builder, kernel: &Kernel<'_>, sums: Sums, n: ExprId, block: Block) {
+        let terms = block.extent * kernel.found.unit();
+        let alone = terms <= TERMS && matches!(sums, Sums::Own(_));
+        if !alone && matches!(sums, Sums::Own(_)) {
+            self.cleared(b, kernel, sums, n);
+        }
+        let unrolled = unrolled(terms);
+        in_spans(b, "block", terms / unrolled, TERMS / unrolled, &mut |b, first, turns| {
+            let (first, terms) = (times(b, first, unrolled), turns * unrolled);
+            let acc = self.accumulated(b, kernel, (sums, n, block), (first, terms));
+            self.grid().each(b, &mut |b, i, j| {
+                let (buf, index) = self.sum(b, kernel, sums, [n, i, j]);
+                let mut sum = load(b, acc, &[i, j]);
+                if !alone {
+                    let all = load(b, buf, &index);
+                    sum = b.add(all, sum);
+                }
+                b.store(buf, index, sum);
             });
         });
-    });
-    acc
+    }
+
+    /// The sums of some terms of a product in registers: where in the block of terms these begin, and how many they are.
+    fn accumulated(
+        &self,
+        b: &mut Builder,
+        kernel: &Kernel<'_>,
+        (sums, n, block): (Sums, ExprId, Block),
+        (begin, terms): (ExprId, i64),
+    ) -> BufId {
+        let before = times(b, block.begin, kernel.found.unit());
+        let (found, grid) = (kernel.found, self.grid());
+        let (first, image) = (self.first(b, kernel), self.image(kernel));
+        let acc = b.alloc("acc", found.dtype, grid.shape(), Scope::Local);
+        let zero = b.scalar(Scalar::zero(found.dtype));
+        grid.each(b, &mut |b, i, j| b.store(acc, vec![i, j], zero));
+        let unrolled = unrolled(terms);
+        each(b, "k", &(terms / unrolled).into(), LoopKind::Reduction, &mut |b, k| {
+            if let Sums::OfAll(_) = sums {
+                let before = times(b, k, unrolled);
+                let first = plus(b, begin, before);
+                let next = ahead::Next::of(b, kernel, (self.panel, self.strip), block);
+                self.if_first(b, &mut |b| next.ask(b, kernel, n, (first, unrolled)));
+            }
+            each(b, "u", &unrolled.into(), LoopKind::Unrolled, &mut |b, u| {
+                let turns = times(b, k, unrolled);
+                let own = plus(b, turns, u);
+                let own = plus(b, begin, own);
+                let k = plus(b, before, own);
+                grid.each(b, &mut |b, i, j| {
+                    let square = plus(b, first, i);
+                    let x = load(b, kernel.data, &[&image[..], &[n, square, k]].concat());
+                    let y = load(b, kernel.weights, &[self.panel.slot, n, own, j]);
+                    let (old, term) = (load(b, acc, &[i, j]), b.mul(x, y));
+                    let sum = b.add(old, term);
+                    b.store(acc, vec![i, j], sum);
+                });
+            });
+        });
+        acc
+    }
+
+    /// Does something if it is the first tile of an image.
+    fn if_first(&self, b: &mut Builder, f: &mut dyn FnMut(&mut Builder)) {
+        let (mut body, ()) = b.scope(f);
+        for first in self.first {
+            if b.func().literal(first) != Some(0) {
+                let zero = b.index(0);
+                let cond = b.compare(CmpOp::Eq, first, zero);
+                body = Stmt::If { cond, then: Box::new(body), otherwise: None };
+            }
+        }
+        b.push(body);
+    }
+
+    /// All its results.
+    fn results(&self, b: &mut Builder, kernel: &Kernel<'_>, sums: Sums) {
+        let [lines, rows] = self.extent;
+        each(b, "line", &lines.into(), LoopKind::Serial, &mut |b, line| {
+            each(b, "square", &rows.into(), LoopKind::Serial, &mut |b, row| {
+                let first = times(b, line, rows);
+                let square = plus(b, first, row);
+                let places = [plus(b, self.first[0], line), plus(b, self.first[1], row)];
+                for v in 0..self.strip.vectors {
+                    results(b, kernel, self, places, (sums, square, v));
+                }
+            });
+        });
+    }
 }
 
 /// The results of a square in a vector of channels: of which sums, which square of the tile, which vector.
@@ -158,29 +274,30 @@ fn results(
     kernel: &Kernel<'_>,
     tile: &Tile<'_>,
     square: [ExprId; 2],
-    (sums, own, v): (BufId, ExprId, i64),
+    (sums, own, v): (Sums, ExprId, i64),
 ) {
-    let (found, lanes) = (kernel.found, tile.strip.lanes);
-    let half = b.alloc("half", found.dtype, [RESULTS, SIDE, lanes].map(IntExpr::from).to_vec(), Scope::Local);
+    let (found, size, lanes) = (kernel.found, kernel.plan.size, tile.strip.lanes);
+    let (results, side) = (size.results(), size.side());
+    let half = b.alloc("half", found.dtype, [results, side, lanes].map(IntExpr::from).to_vec(), Scope::Local);
     let offset = b.index(v * lanes);
-    for x in 0..SIDE {
-        for y in 0..RESULTS {
-            each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
-                let m = [0, 1, 2, 3].map(|product| {
-                    let (n, place) = (b.index(product * SIDE + x), plus(b, offset, l));
-                    load(b, sums, &[n, own, place])
-                });
-                let sum = transforms::results(b, m)[y as usize];
-                store(b, half, [y, x], l, sum);
-            });
-        }
+    for x in 0..side {
+        each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
+            let mut product = |y| {
+                let (n, place) = (b.index(y * side + x), plus(b, offset, l));
+                let (buf, index) = tile.sum(b, kernel, sums, [n, own, place]);
+                load(b, buf, &index)
+            };
+            let m: Vec<ExprId> = (0..side).map(&mut product).collect();
+            let all = size.results_of(b, found.dtype, &m);
+            (0..).zip(all).for_each(|(y, sum)| store(b, half, [y, x], l, sum));
+        });
     }
-    for y in 0..RESULTS {
-        for x in 0..RESULTS {
+    for y in 0..results {
+        for x in 0..results {
             where_it_is(b, kernel, square, [y, x], &mut |b, places| {
                 each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
-                    let m = [0, 1, 2, 3].map(|x| read(b, half, [y, x], l));
-                    let sum = transforms::results(b, m)[x as usize];
+                    let m: Vec<ExprId> = (0..side).map(|x| read(b, half, [y, x], l)).collect();
+                    let sum = size.results_of(b, found.dtype, &m)[x as usize];
                     let mut places: Places = tile.image.iter().chain(places).map(|(var, at)| (*var, *at)).collect();
                     let first = plus(b, tile.panel.channel, offset);
                     places.insert(found.channel.var, plus(b, first, l));
@@ -202,10 +319,12 @@ fn where_it_is(
     let mut places = Places::new();
     let mut conditions = Vec::new();
     for (n, slide) in kernel.found.slides.iter().enumerate() {
-        let (first, more) = (times(b, square[n], RESULTS), b.index(offset[n]));
+        let results = kernel.plan.size.results();
+        let (first, more) = (times(b, square[n], results), b.index(offset[n]));
         let place = plus(b, first, more);
         places.insert(slide.results.var, place);
-        if slide.results.extent % RESULTS != 0 && offset[n] > 0 {
+        let rest = slide.results.extent % results;
+        if rest != 0 && offset[n] >= rest {
             let extent = b.index(slide.results.extent);
             conditions.push(b.compare(CmpOp::Lt, place, extent));
         }

@@ -4,15 +4,12 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, PrimFunc, Scope, Stmt, substitution};
 
 use super::found::{Convolution, Ends, is_plain};
-use super::plan::{PRODUCTS, Plan};
+use super::plan::{Plan, shares};
 use super::{operands, products};
 use crate::dlight::emit::{self, Places, Strip, each, plus, strips, times};
 use crate::dlight::walk::straight;
 use crate::fuse::access::loads;
 use crate::fuse::stage::{Stage, Staged};
-
-/// The most shares of panels, each of which has memory of its own and may run on a thread.
-const SHARES: i64 = 8;
 
 /// What all parts of a kernel know.
 pub(super) struct Kernel<'a> {
@@ -20,8 +17,10 @@ pub(super) struct Kernel<'a> {
     pub plan: &'a Plan,
     /// Sums of the data: image, product, square, channel of the data.
     pub data: BufId,
-    /// Sums of weights: panel, product, channel of the data, channel of the panel.
+    /// Sums of weights: slot, product, channel of the data in a block, channel of the panel.
     pub weights: BufId,
+    /// Sums of the blocks that are done, where there are several: slot, image, product, square, channel of the panel.
+    pub sums: Option<BufId>,
     /// Channels of the results in panels.
     pub panels: Vec<Panels>,
 }
@@ -31,19 +30,27 @@ pub(super) struct Panels {
     pub strip: Strip,
     /// In how many shares.
     pub shares: i64,
-    /// The first one's sums of weights.
+    /// The first one's slot.
     pub first: i64,
-    /// Whether all panels of a share have the same memory for these.
+    /// Whether all panels of a share have the same slot: sums of weights are made right before they are used, block by
+    /// block.
     pub shared: bool,
 }
 
 /// A panel, at some place of the loops.
 #[derive(Clone, Copy)]
 pub(super) struct Panel {
-    /// Where its sums of weights are.
-    pub weights: ExprId,
+    /// Where its sums are.
+    pub slot: ExprId,
     /// Its first channel.
     pub channel: ExprId,
+}
+
+/// A block of terms: along the first of their axes, where it begins and how much it is.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    pub begin: ExprId,
+    pub extent: i64,
 }
 
 impl Panels {
@@ -52,7 +59,7 @@ impl Panels {
         self.strip.turns.as_const().unwrap_or(0)
     }
 
-    /// How many have sums of weights at once.
+    /// How many slots they have.
     fn at_once(&self) -> i64 {
         if self.shared { self.shares } else { self.count() }
     }
@@ -65,10 +72,10 @@ impl Panels {
                 let before = times(b, share, of_share);
                 let number = plus(b, before, turn);
                 let (first, begin) = (b.index(self.first), b.int_expr(&self.strip.begin));
-                let weights = plus(b, first, if self.shared { share } else { number });
+                let slot = plus(b, first, if self.shared { share } else { number });
                 let offset = times(b, number, self.strip.width());
                 let channel = plus(b, begin, offset);
-                f(b, Panel { weights, channel });
+                f(b, Panel { slot, channel });
             });
         });
     }
@@ -81,28 +88,37 @@ pub(super) fn written(
     plan: &Plan,
     behind: impl FnOnce(Staged) -> PrimFunc,
 ) -> PrimFunc {
-    let panels = panels(found, plan);
-    let outer = found.outer.iter().map(|a| IntExpr::from(a.extent));
-    let of_data = outer.chain([PRODUCTS, plan.squares[0] * plan.squares[1], plan.stride].map(IntExpr::from)).collect();
-    let at_once: i64 = panels.iter().map(Panels::at_once).sum();
-    let of_weights = [at_once, PRODUCTS, plan.terms, plan.width()].map(IntExpr::from).to_vec();
+    let (panels, products) = (panels(found, plan), plan.size.products());
+    let outer: Vec<i64> = found.outer.iter().map(|a| a.extent).collect();
+    let squares = plan.squares[0] * plan.squares[1];
+    let slots: i64 = panels.iter().map(Panels::at_once).sum();
+    let of_data = [&outer[..], &[products, plan.plane, plan.stride]].concat();
+    let of_sums = [&[slots], &outer[..], &[products, squares, plan.width()]].concat();
     within(staged, &found.ends, behind, |b| {
-        let data = b.alloc("data", found.dtype, of_data, Scope::Global);
-        let weights = b.alloc("weights", found.dtype, of_weights, Scope::Global);
-        let kernel = Kernel { found, plan, data, weights, panels };
+        let mut alloc = |name: &str, shape: &[i64]| {
+            let shape = shape.iter().map(|n| IntExpr::from(*n)).collect();
+            b.alloc(name, found.dtype, shape, Scope::Global)
+        };
+        let data = alloc("data", &of_data);
+        let weights = alloc("weights", &[slots, products, plan.block_plane, plan.width()]);
+        let sums = (plan.block < plan.terms).then(|| alloc("sums", &of_sums));
+        let kernel = Kernel { found, plan, data, weights, sums, panels };
         operands::data(b, &kernel);
         for panels in &kernel.panels {
             if !panels.shared {
-                panels.each(b, &mut |b, panel| operands::weights(b, &kernel, &panels.strip, panel));
+                let block = kernel.whole(b);
+                panels.each(b, &mut |b, panel| operands::weights(b, &kernel, &panels.strip, panel, block));
             }
-            panels.each(b, &mut |b, panel| {
-                if panels.shared {
-                    operands::weights(b, &kernel, &panels.strip, panel);
-                }
-                products::panel(b, &kernel, &panels.strip, panel);
-            });
+            panels.each(b, &mut |b, panel| products::panel(b, &kernel, panels, panel));
         }
     })
+}
+
+impl Kernel<'_> {
+    /// All terms.
+    pub(super) fn whole(&self, b: &mut Builder) -> Block {
+        Block { begin: b.index(0), extent: self.found.terms[0].extent }
+    }
 }
 
 /// The kernel with what makes and writes its results, and with what runs around that: stages that sum over rows of the
@@ -139,8 +155,8 @@ fn panels(found: &Convolution, plan: &Plan) -> Vec<Panels> {
     let mut all: Vec<Panels> = Vec::new();
     for strip in strips(&found.channel.extent.into(), plan.vectors, plan.lanes) {
         let count = strip.turns.as_const().unwrap_or(0);
-        let shares = if plan.near { 1 } else { (1..=SHARES).rev().find(|n| count % n == 0).unwrap_or(1) };
-        let shared = !plan.near && shares > 1;
+        let shares = if plan.near { 1 } else { shares(count) };
+        let shared = !plan.near;
         all.push(Panels { strip, shares, first: all.iter().map(Panels::at_once).sum(), shared });
     }
     all
