@@ -10,7 +10,7 @@ use crate::case::{Case, Make, fixed};
 pub(crate) fn cases() -> Vec<Case> {
     let mut all = vec![blocks(), grids(), columns(), deformed(), unpooled(), same_padding(), empty()];
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
-        all.extend([transposed(dtype), norms(dtype), adaptive(dtype)]);
+        all.extend([transposed(dtype), transposed_in_phases(dtype), norms(dtype), adaptive(dtype)]);
     }
     all.extend([places(DType::F32), places(DType::I8), adaptive_integers()]);
     all
@@ -107,10 +107,43 @@ fn transposed(dtype: DType) -> Case {
     check(&mut m, &args(&[x, w]), &asked, spread(&gx, &gw, &[2, 3, 5, 5], ([2, 2], [1, 0], [1, 1], 1)), false);
     let grouped = m.input(dtype, &fixed(&[4, 2, 2, 2]));
     let gw = Grid::of(&m, 3, &[4, 2, 2, 2]);
-    let y = spread(&gx, &gw, &[2, 4, 4, 3], ([1, 1], [0, 0], [1, 1], 2));
-    let found = m.call("conv_transpose", &args(&[x, grouped]), &[("group", int(2))]);
-    m.near(found, &y.cells, within(dtype));
-    results.push(found);
+    for (strides, extents) in [([1, 1], [4, 3]), ([2, 2], [6, 4])] {
+        let y = spread(&gx, &gw, &[2, 4, extents[0], extents[1]], (strides, [0, 0], [1, 1], 2));
+        let attrs = [("group", int(2)), ("strides", ints(&strides))];
+        let found = m.call("conv_transpose", &args(&[x, grouped]), &attrs);
+        m.near(found, &y.cells, within(dtype));
+        results.push(found);
+    }
+    m.done(&results)
+}
+
+/// Steps that share a kernel of 4 by 5 evenly and not, that are longer than it, padding beyond it and below zero.
+fn transposed_in_phases(dtype: DType) -> Case {
+    let mut m = Make::new(&format!("conv_transpose_in_phases_{}", dtype.name()));
+    let x = m.input(dtype, &fixed(&[1, 2, 3, 2]));
+    let w = m.input(dtype, &fixed(&[2, 3, 4, 5]));
+    let bias = m.input(dtype, &fixed(&[3]));
+    let (gx, gw) = (Grid::of(&m, 0, &[1, 2, 3, 2]), Grid::of(&m, 1, &[2, 3, 4, 5]));
+    let biases = numbers_of(&m, 2);
+    let asked =
+        |strides: [i64; 2], name: &'static str, list: &[i64]| vec![("strides", ints(&strides)), (name, ints(list))];
+    let cases = [
+        (asked([2, 2], "pads", &[1, 2, 1, 2]), [6, 3], [2, 2], [1, 2]),
+        (asked([3, 2], "pads", &[3, 0, 4, 1]), [3, 6], [3, 2], [3, 0]),
+        (asked([4, 5], "pads", &[5, 0, 1, 7]), [6, 3], [4, 5], [5, 0]),
+        (asked([2, 4], "output_padding", &[1, 3]), [9, 12], [2, 4], [0, 0]),
+        (asked([2, 2], "output_shape", &[14, 20]), [14, 20], [2, 2], [-3, -6]),
+        (asked([5, 2], "pads", &[0, 0, 0, 0]), [14, 7], [5, 2], [0, 0]),
+    ];
+    let mut results = Vec::new();
+    for (attrs, [lines, columns], strides, front) in cases {
+        let y = spread(&gx, &gw, &[1, 3, lines, columns], (strides, front, [1, 1], 1));
+        let channel = |at: usize| at / (lines * columns) as usize % 3;
+        let cells: Vec<f64> = y.cells.iter().enumerate().map(|(at, v)| v + biases[channel(at)]).collect();
+        let found = m.call("conv_transpose", &args(&[x, w, bias]), &attrs);
+        m.near(found, &cells, within(dtype));
+        results.push(found);
+    }
     m.done(&results)
 }
 

@@ -23,6 +23,7 @@ mod linalg;
 mod nn;
 mod norm;
 mod order;
+mod phases;
 mod pool;
 mod random;
 mod rearrange;

@@ -7,6 +7,7 @@ use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::gather::at_or_zero;
 use super::kernel::{Ex, Kernel};
 use super::nn::{AUTO_PAD, DILATIONS, GROUP, PADS, STRIDES, kernel_of, plain_window, window};
+use super::phases;
 use super::vision::{Tap, blend, kept};
 use super::{AttrDef, OpCall, OpDef};
 use crate::arith::IntExpr;
@@ -14,7 +15,7 @@ use crate::op::UnaryOp;
 use crate::relax::{Builder, ConvLayout, Op, PadMode, SliceAxis, TensorType, ValueId, Window, dim};
 use crate::{DType, Scalar};
 
-type Made = Result<ValueId, OpError>;
+pub(super) type Made = Result<ValueId, OpError>;
 
 /// How far the last element of a window is from the first.
 fn reach(w: &Window, i: usize) -> i64 {
@@ -36,13 +37,13 @@ fn check_window(w: &Window) -> Result<(), OpError> {
 }
 
 /// A transposed convolution: what is asked for.
-struct Transposed {
-    window: Window,
+pub(super) struct Transposed {
+    pub window: Window,
     /// Elements added behind.
-    extra: Vec<i64>,
-    group: i64,
+    pub extra: Vec<i64>,
+    pub group: i64,
     /// Spatial extents of x.
-    spatial: Vec<IntExpr>,
+    pub spatial: Vec<IntExpr>,
 }
 
 impl Transposed {
@@ -164,7 +165,7 @@ impl Transposed {
     }
 }
 
-/// A convolution of x with zeros between its elements, the kernel turned round.
+/// Convolutions of x for each phase of the steps, or one of x with zeros between its elements, the kernel turned round.
 fn conv_transpose(b: &mut Builder, call: &OpCall) -> Made {
     let args = values(b, call, 0)?;
     let (x, w) = (b.tensor(args[0]).clone(), b.tensor(args[1]).clone());
@@ -174,6 +175,10 @@ fn conv_transpose(b: &mut Builder, call: &OpCall) -> Made {
     rank(1, &w, x.shape.len())?;
     super::check::extent(b, 1, &w, 0, &x.shape[1])?;
     let of = Transposed::of(b, call, &x, &w)?;
+    if phases::has_phases(&of) {
+        of.spatial.iter().try_for_each(|extent| not_empty(b, 0, &x, extent))?;
+        return phases::conv(b, &of, &args);
+    }
     let (spread, kernel) = (of.spread(b, args[0])?, of.turned(b, args[1])?);
     let n = of.spatial.len();
     let Window { kernel: extents, dilations, .. } = of.window;
