@@ -228,6 +228,7 @@ fn convolutions_by_transforms_are_where_plain_sums_are() {
         ("squares of two, several images", by_windows([3, 9, 10], [64, 64])),
         ("squares of four", by_windows([1, 28, 28], [64, 64])),
         ("squares of four that are cut", by_windows([1, 27, 29], [48, 72])),
+        ("images in bands", by_windows([2, 62, 90], [48, 40])),
         ("terms in blocks, several images", by_windows([2, 13, 15], [192, 208])),
     ];
     for (what, module) in cases {

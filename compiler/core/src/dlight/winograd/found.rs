@@ -51,6 +51,11 @@ pub(super) struct Convolution {
 }
 
 impl Convolution {
+    /// How many images there are.
+    pub(super) fn images(&self) -> i64 {
+        self.outer.iter().map(|a| a.extent).product()
+    }
+
     /// Channels of the data in a turn of the first of their axes.
     pub(super) fn unit(&self) -> i64 {
         self.terms.iter().skip(1).map(|t| t.extent).product()

@@ -5,24 +5,20 @@ use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, Scope};
 
 use super::found::{Axis, TAPS};
-use super::written::{Block, Kernel, Panel};
+use super::written::{Band, Block, Kernel, Panel};
 use crate::dlight::emit::{Places, Strip, at, each, load, plus, strips, times};
 
-/// Sums of each square's data.
-pub(super) fn data(b: &mut Builder, kernel: &Kernel<'_>) {
-    let [lines, rows] = kernel.plan.squares;
-    over(b, &kernel.found.outer, &Places::new(), &mut |b, image| {
-        each(b, "line", &lines.into(), LoopKind::Serial, &mut |b, line| {
-            each(b, "square", &rows.into(), LoopKind::Serial, &mut |b, row| {
-                let first = times(b, line, rows);
-                let square = plus(b, first, row);
-                along_terms(b, kernel, image, &mut |b, places, term, lanes| {
-                    of_square(b, kernel, [line, row], places, lanes, &mut |b, product, lane, sum| {
-                        let (product, term) = (b.index(product), plus(b, term, lane));
-                        let mut index: Vec<ExprId> = kernel.found.outer.iter().map(|a| image[&a.var]).collect();
-                        index.extend([product, square, term]);
-                        b.store(kernel.data, index, sum);
-                    });
+/// Sums of the data of each square of a band.
+pub(super) fn data(b: &mut Builder, kernel: &Kernel<'_>, band: Band<'_>) {
+    let rows = kernel.plan.squares[1];
+    each(b, "line", &band.lines.into(), LoopKind::Serial, &mut |b, line| {
+        each(b, "square", &rows.into(), LoopKind::Serial, &mut |b, row| {
+            let first = times(b, line, rows);
+            let (own, line) = (plus(b, first, row), plus(b, band.first, line));
+            along_terms(b, kernel, band.image, &mut |b, places, term, lanes| {
+                of_square(b, kernel, [line, row], places, lanes, &mut |b, product, lane, sum| {
+                    let (product, term) = (b.index(product), plus(b, term, lane));
+                    b.store(kernel.data, kernel.data_at(band, [product, own, term]), sum);
                 });
             });
         });

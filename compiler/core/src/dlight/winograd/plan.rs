@@ -8,6 +8,12 @@ use crate::dlight::tiles::{Extents, cost, lines_at_once, most_rows, rows_in_cach
 /// Bytes of the workspace that sums of the data may take: four times what an image has.
 const WORKSPACE: i64 = 16 << 20;
 
+/// Bytes of the sums of all weights, which bands read one after another.
+const WEIGHTS: i64 = 4 << 20;
+
+/// Of so many second caches images are in bands.
+const BANDS: i64 = 2;
+
 /// Bytes that the products of a tile may take on the stack.
 const STACK: i64 = 48 << 10;
 
@@ -43,6 +49,17 @@ pub(super) struct Plan {
     pub block_plane: i64,
     /// Whether the second cache holds all transformed weights beside what else is read.
     pub near: bool,
+    /// How lines of squares are in bands, if they are.
+    pub bands: Option<Bands>,
+}
+
+/// Bands of lines of squares, each from its data to its results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Bands {
+    /// Lines of one.
+    pub lines: i64,
+    /// In how many shares they are, each of which has memory of its own and may run on a thread.
+    pub shares: i64,
 }
 
 impl Plan {
@@ -62,38 +79,54 @@ impl Plan {
         if machine.small || lanes < 2 {
             return None;
         }
+        // Squares so far apart that they share sets of the first cache are moved.
+        let stride = terms + if rows_in_cache(terms * bytes, machine) < products { lanes } else { 0 };
+        let (images, channels) = (found.images(), found.channel.extent);
+        let of_line = products * squares[1] * stride * bytes;
+        let of_weights = products * terms * channels * bytes;
+        let bands = Bands::of([images, squares[0]], of_line, of_weights, machine);
+        let lines = bands.map_or(squares[0], |bands| bands.lines);
         let of = Extents {
             rows: Some(squares[1]),
-            lines: Some(squares[0]),
-            columns: Some(found.channel.extent),
+            lines: Some(lines),
+            columns: Some(channels),
             lanes,
             most: i64::MAX,
             near: machine.way_bytes * machine.ways / 2 / (terms * bytes),
         };
         // Sums of a panel's weights are there at once, those of a block of terms if there are many.
         let held = |terms: i64| machine.second_bytes / 2 / (products * terms * lanes * bytes);
-        let whole = (found.channel.extent + lanes - 1) / lanes;
+        let whole = (channels + lanes - 1) / lanes;
         let widest = ((machine.registers - 2) / 2).min(whole).min(held(terms.min(BLOCK))).max(1);
         let costs = |n: i64| cost(&of, n, machine) * (whole + 2 * on_two_threads(whole, n));
         let vectors = (1..=widest).min_by_key(|n| (costs(*n), *n)).unwrap_or(1);
-        let near = products * terms * found.channel.extent * bytes <= machine.second_bytes / 2;
+        let near = bands.is_some() || of_weights <= machine.second_bytes / 2;
         // Sums of all squares stay beside a block.
-        let images: i64 = found.outer.iter().map(|a| a.extent).product();
         let sums = images * squares[0] * squares[1] * products * vectors * lanes * bytes;
         let whole = near || held(terms) >= vectors || sums > machine.second_bytes / 2;
         let block = if whole { terms } else { block(found, held(1) / vectors) };
         let most = if block < terms { i64::MAX } else { STACK / (products * vectors * lanes * bytes) };
         let most = most_rows(vectors, machine).min(most).max(1);
-        let of = Extents { most, ..of };
-        let lines = lines_at_once(&of, vectors, machine);
-        let rows = if lines > 1 { squares[1] } else { most.min(squares[1]) };
-        // Rows so far apart that they share sets of the first cache are moved.
-        let apart = rows_in_cache(terms * bytes, machine) < (lines * rows).max(products);
-        let stride = terms + if apart { lanes } else { 0 };
-        // So are the products of a square and of a window, all of which are written at once.
-        let plane = spread(squares[0] * squares[1], stride * bytes, products, machine);
+        let at_once = lines_at_once(&Extents { most, ..of }, vectors, machine);
+        let rows = if at_once > 1 { squares[1] } else { most.min(squares[1]) };
+        // The products of a square and of a window are written at once.
+        let plane = spread(lines * squares[1], stride * bytes, products, machine);
         let block_plane = spread(block, vectors * lanes * bytes, products, machine);
-        let plan = Plan { size, block, block_plane, lanes, vectors, lines, rows, squares, terms, stride, plane, near };
+        let plan = Plan {
+            size,
+            block,
+            block_plane,
+            lanes,
+            vectors,
+            lines: at_once,
+            rows,
+            squares,
+            terms,
+            stride,
+            plane,
+            near,
+            bands,
+        };
         (plan.of_data(found) * bytes <= WORKSPACE).then_some(plan)
     }
 
@@ -104,19 +137,18 @@ impl Plan {
 
     /// Elements of transformed data.
     fn of_data(&self, found: &Convolution) -> i64 {
-        let images: i64 = found.outer.iter().map(|a| a.extent).product();
-        images * self.size.products() * self.plane * self.stride
+        let planes = self.bands.map_or(found.images(), |bands| bands.shares);
+        planes * self.size.products() * self.plane * self.stride
     }
 
     /// Squares of all images.
     fn squares(&self, found: &Convolution) -> i64 {
-        found.outer.iter().map(|a| a.extent).product::<i64>() * self.squares[0] * self.squares[1]
+        found.images() * self.squares[0] * self.squares[1]
     }
 
     /// Cycles of the plain sum.
     fn plain(&self, found: &Convolution, machine: &Machine) -> i64 {
-        let images: i64 = found.outer.iter().map(|a| a.extent).product();
-        let results: i64 = images * found.slides.iter().map(|s| s.results.extent).product::<i64>();
+        let results: i64 = found.images() * found.slides.iter().map(|s| s.results.extent).product::<i64>();
         let channels = (found.channel.extent + self.lanes - 1) / self.lanes;
         results * TAPS * TAPS * self.terms * channels / machine.fmas
     }
@@ -153,6 +185,19 @@ fn on_two_threads(all: i64, of_panel: i64) -> i64 {
     (shares + 1) / 2 * (panels / shares) * of_panel + rest
 }
 
+impl Bands {
+    /// Those of images of so many lines, where sums of the data of all lines, each of which has so many bytes, are more than the
+    /// second cache holds, and those of all weights are not.
+    fn of([images, lines]: [i64; 2], of_line: i64, of_weights: i64, machine: &Machine) -> Option<Bands> {
+        if images * lines * of_line <= BANDS * machine.second_bytes || of_weights > WEIGHTS {
+            return None;
+        }
+        let most = (machine.second_bytes / 2 / of_line).max(1);
+        let of_band = (1..lines).rev().find(|n| lines % n == 0 && *n <= most)?;
+        Some(Bands { lines: of_band, shares: shares(lines / of_band) })
+    }
+}
+
 /// Rows of so many bytes from one part to the next, of so many rows at least, so that the first cache holds an element of
 /// each of so many parts.
 fn spread(rows: i64, bytes: i64, parts: i64, machine: &Machine) -> i64 {
@@ -178,12 +223,13 @@ mod tests {
     use crate::dlight::winograd::found::convolution;
     use crate::fuse::stage::Staged;
 
-    /// A convolution of so many images with so many lines of 128 results, of 64 channels each.
-    fn kernel(images: i64, lines: i64) -> String {
-        let spatial = [("n", images), ("i", lines), ("j", 128), ("o", 64)].map(|(name, n)| ("spatial", name, n));
-        let axes = [&spatial[..], &[("reduce", "p", 3), ("reduce", "q", 3), ("reduce", "r", 64)]].concat();
-        let [x, y] = [format!("f32[{images}, {}, 130, 64]", lines + 2), format!("f32[{images}, {lines}, 128, 64]")];
-        let mut text = format!("prim @f(in x: {x}, in w: f32[3, 3, 64, 64], out y: {y}) phase blocks at 0:0 {{\n");
+    /// A convolution of so many images with so many lines of 128 results, from so many channels to as many.
+    fn kernel(images: i64, lines: i64, channels: i64) -> String {
+        let spatial = [("n", images), ("i", lines), ("j", 128), ("o", channels)].map(|(name, n)| ("spatial", name, n));
+        let axes = [&spatial[..], &[("reduce", "p", 3), ("reduce", "q", 3), ("reduce", "r", channels)]].concat();
+        let x = format!("f32[{images}, {}, 130, {channels}]", lines + 2);
+        let (y, w) = (format!("f32[{images}, {lines}, 128, {channels}]"), format!("f32[3, 3, {channels}, {channels}]"));
+        let mut text = format!("prim @f(in x: {x}, in w: {w}, out y: {y}) phase blocks at 0:0 {{\n");
         for (kind, name, n) in &axes {
             let kind = if *kind == "spatial" { "serial" } else { "reduction" };
             text += &format!("for {name}_l in 0 +: {n} {kind} {{\n");
@@ -195,24 +241,37 @@ mod tests {
         text + &"}\n".repeat(axes.len() + 1)
     }
 
-    /// Bytes of the sums of its data, if transforms are taken.
-    fn workspace(images: i64, lines: i64) -> Option<i64> {
-        let func = parse(&Module::default(), &kernel(images, lines)).expect("it reads").remove(0);
+    /// Bytes of the sums of its data, if transforms are taken, and its bands.
+    fn workspace(images: i64, lines: i64, channels: i64) -> Option<(i64, Option<Bands>)> {
+        let func = parse(&Module::default(), &kernel(images, lines, channels)).expect("it reads").remove(0);
         let found = convolution(&mut Staged::of(&func).expect("it has stages")).expect("it is a convolution");
         let machine = Machine::of(&Target::from_triple("x86_64-unknown-linux-gnu", &["avx2", "avx", "fma"]));
         let plan = Plan::of(&found, &machine.expect("it has vectors"))?;
-        Some(plan.of_data(&found) * found.dtype.size_bytes() as i64)
+        Some((plan.of_data(&found) * found.dtype.size_bytes() as i64, plan.bands))
     }
 
     #[test]
     fn sums_of_the_data_take_16_mb_at_most() {
         const MOST: i64 = 16 << 20;
-        let all = |images| (4..=256).step_by(4).map(move |lines| workspace(images, lines));
-        let fits: Vec<i64> = all(1).map_while(|bytes| bytes).collect();
+        // Whose weights are too many for bands.
+        let all = |images| (4..=64).step_by(4).map(move |lines| workspace(images, lines, 320));
+        let fits: Vec<i64> = all(1).map_while(|found| found.map(|(bytes, _)| bytes)).collect();
         assert!(fits.is_sorted() && fits.iter().all(|bytes| *bytes <= MOST), "{fits:?}");
         assert!(fits.last().is_some_and(|bytes| bytes + fits[0] > MOST), "{fits:?}");
-        assert!(all(1).skip(fits.len()).all(|bytes| bytes.is_none()));
+        assert!(all(1).skip(fits.len()).all(|found| found.is_none()));
         // Images count together.
-        assert_eq!(all(2).map_while(|bytes| bytes).last(), fits.iter().map(|bytes| 2 * bytes).rfind(|b| *b <= MOST));
+        let last = all(2).map_while(|found| found.map(|(bytes, _)| bytes)).last();
+        assert_eq!(last, fits.iter().map(|bytes| 2 * bytes).rfind(|bytes| *bytes <= MOST));
+    }
+
+    #[test]
+    fn large_images_are_in_bands() {
+        assert_eq!(workspace(1, 4, 64).and_then(|(_, bands)| bands), None);
+        for (images, lines) in [(1, 128), (3, 128), (1, 4 * 31), (1, 1024)] {
+            let (bytes, bands) = workspace(images, lines, 64).expect("transforms pay");
+            let bands = bands.expect("the second cache does not hold it");
+            assert_eq!(lines.div_euclid(4) % (bands.lines * bands.shares), 0, "{bands:?}");
+            assert!(bytes <= bands.shares << 20, "{bytes} bytes in {bands:?}");
+        }
     }
 }

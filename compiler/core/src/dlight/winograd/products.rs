@@ -6,8 +6,8 @@ use tenfold_ir::op::CmpOp;
 use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, Scope, Stmt};
 
 use super::ahead;
-use super::operands::{self, over, read, store};
-use super::written::{Block, Kernel, Panel, Panels};
+use super::operands::{self, read, store};
+use super::written::{Band, Block, Kernel, Panel, Panels};
 use crate::dlight::emit::{Grid, Places, Strip, each, load, plus, times};
 use crate::dlight::tiles::{Span, balanced};
 
@@ -19,10 +19,10 @@ const TERMS: i64 = 64;
 
 /// A tile: some squares of an image, or whole lines of them, by a panel of channels.
 struct Tile<'a> {
-    image: &'a Places,
+    band: Band<'a>,
     strip: &'a Strip,
     panel: Panel,
-    /// The first line and square.
+    /// The first line in the band, and square.
     first: [ExprId; 2],
     /// Lines and squares.
     extent: [i64; 2],
@@ -37,6 +37,16 @@ enum Sums {
     OfAll(BufId),
 }
 
+/// All results of a panel, whose sums of weights are there, in a band.
+pub(super) fn in_band(b: &mut Builder, kernel: &Kernel<'_>, panels: &Panels, panel: Panel, band: Band<'_>) {
+    let whole = kernel.whole(b);
+    each_tile_of(b, kernel, &panels.strip, panel, band, &mut |b, tile| {
+        let sums = tile.own_sums(b, kernel);
+        each_product(b, kernel, &mut |b, n| tile.product(b, kernel, sums, n, whole));
+        tile.results(b, kernel, sums);
+    });
+}
+
 /// All results of a panel.
 pub(super) fn panel(b: &mut Builder, kernel: &Kernel<'_>, panels: &Panels, panel: Panel) {
     let (plan, strip) = (kernel.plan, &panels.strip);
@@ -45,11 +55,7 @@ pub(super) fn panel(b: &mut Builder, kernel: &Kernel<'_>, panels: &Panels, panel
         if panels.shared {
             operands::weights(b, kernel, strip, panel, whole);
         }
-        return each_tile(b, kernel, strip, panel, &mut |b, tile| {
-            let sums = tile.own_sums(b, kernel);
-            each_product(b, kernel, &mut |b, n| tile.product(b, kernel, sums, n, whole));
-            tile.results(b, kernel, sums);
-        });
+        return kernel.each_image(b, &mut |b, image| in_band(b, kernel, panels, panel, image));
     };
     let sums = Sums::OfAll(sums);
     each_product(b, kernel, &mut |b, n| {
@@ -84,12 +90,22 @@ fn each_tile(
     panel: Panel,
     f: &mut dyn FnMut(&mut Builder, &Tile<'_>),
 ) {
+    kernel.each_image(b, &mut |b, image| each_tile_of(b, kernel, strip, panel, image, f));
+}
+
+/// Tiles of a band.
+fn each_tile_of(
+    b: &mut Builder,
+    kernel: &Kernel<'_>,
+    strip: &Strip,
+    panel: Panel,
+    band: Band<'_>,
+    f: &mut dyn FnMut(&mut Builder, &Tile<'_>),
+) {
     let plan = kernel.plan;
-    over(b, &kernel.found.outer, &Places::new(), &mut |b, image| {
-        in_spans(b, "lines", plan.squares[0], plan.lines, &mut |b, line, lines| {
-            in_spans(b, "squares", plan.squares[1], plan.rows, &mut |b, row, rows| {
-                f(b, &Tile { image, strip, panel, first: [line, row], extent: [lines, rows] });
-            });
+    in_spans(b, "lines", band.lines, plan.lines, &mut |b, line, lines| {
+        in_spans(b, "squares", plan.squares[1], plan.rows, &mut |b, row, rows| {
+            f(b, &Tile { band, strip, panel, first: [line, row], extent: [lines, rows] });
         });
     });
 }
@@ -141,11 +157,6 @@ impl Tile<'_> {
         plus(b, before, self.first[1])
     }
 
-    /// Its image, as an index.
-    fn image(&self, kernel: &Kernel<'_>) -> Vec<ExprId> {
-        kernel.found.outer.iter().map(|a| self.image[&a.var]).collect()
-    }
-
     /// Memory for its sums.
     fn own_sums(&self, b: &mut Builder, kernel: &Kernel<'_>) -> Sums {
         let grid = self.grid();
@@ -161,7 +172,7 @@ impl Tile<'_> {
                 let first = self.first(b, kernel);
                 let [product, square, channel] = own;
                 let place = [product, plus(b, first, square), channel];
-                (buf, [&[self.panel.slot], &self.image(kernel)[..], &place].concat())
+                (buf, [&[self.panel.slot], &kernel.image(self.band)[..], &place].concat())
             }
         }
     }
@@ -209,7 +220,7 @@ impl Tile<'_> {
     ) -> BufId {
         let before = times(b, block.begin, kernel.found.unit());
         let (found, grid) = (kernel.found, self.grid());
-        let (first, image) = (self.first(b, kernel), self.image(kernel));
+        let first = self.first(b, kernel);
         let acc = b.alloc("acc", found.dtype, grid.shape(), Scope::Local);
         let zero = b.scalar(Scalar::zero(found.dtype));
         grid.each(b, &mut |b, i, j| b.store(acc, vec![i, j], zero));
@@ -228,7 +239,7 @@ impl Tile<'_> {
                 let k = plus(b, before, own);
                 grid.each(b, &mut |b, i, j| {
                     let square = plus(b, first, i);
-                    let x = load(b, kernel.data, &[&image[..], &[n, square, k]].concat());
+                    let x = load(b, kernel.data, &kernel.data_at(self.band, [n, square, k]));
                     let y = load(b, kernel.weights, &[self.panel.slot, n, own, j]);
                     let (old, term) = (load(b, acc, &[i, j]), b.mul(x, y));
                     let sum = b.add(old, term);
@@ -259,7 +270,8 @@ impl Tile<'_> {
             each(b, "square", &rows.into(), LoopKind::Serial, &mut |b, row| {
                 let first = times(b, line, rows);
                 let square = plus(b, first, row);
-                let places = [plus(b, self.first[0], line), plus(b, self.first[1], row)];
+                let line = plus(b, self.first[0], line);
+                let places = [plus(b, self.band.first, line), plus(b, self.first[1], row)];
                 for v in 0..self.strip.vectors {
                     results(b, kernel, self, places, (sums, square, v));
                 }
@@ -298,7 +310,8 @@ fn results(
                 each(b, "l", &lanes.into(), LoopKind::Vectorized, &mut |b, l| {
                     let m: Vec<ExprId> = (0..side).map(|x| read(b, half, [y, x], l)).collect();
                     let sum = size.results_of(b, found.dtype, &m)[x as usize];
-                    let mut places: Places = tile.image.iter().chain(places).map(|(var, at)| (*var, *at)).collect();
+                    let mut places: Places =
+                        tile.band.image.iter().chain(places).map(|(var, at)| (*var, *at)).collect();
                     let first = plus(b, tile.panel.channel, offset);
                     places.insert(found.channel.var, plus(b, first, l));
                     found.ends.write(b, &places, sum);

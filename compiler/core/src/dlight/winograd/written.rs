@@ -4,7 +4,8 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, PrimFunc, Scope, Stmt, substitution};
 
 use super::found::{Convolution, Ends, is_plain};
-use super::plan::{Plan, shares};
+use super::operands::over;
+use super::plan::{Bands, Plan, shares};
 use super::{operands, products};
 use crate::dlight::emit::{self, Places, Strip, each, plus, strips, times};
 use crate::dlight::walk::straight;
@@ -15,7 +16,7 @@ use crate::fuse::stage::{Stage, Staged};
 pub(super) struct Kernel<'a> {
     pub found: &'a Convolution,
     pub plan: &'a Plan,
-    /// Sums of the data: image, product, square, channel of the data.
+    /// Sums of the data: image, or share of the bands, product, square, channel of the data.
     pub data: BufId,
     /// Sums of weights: slot, product, channel of the data in a block, channel of the panel.
     pub weights: BufId,
@@ -44,6 +45,17 @@ pub(super) struct Panel {
     pub slot: ExprId,
     /// Its first channel.
     pub channel: ExprId,
+}
+
+/// Lines of squares of an image, all of them unless it is in bands.
+#[derive(Clone, Copy)]
+pub(super) struct Band<'a> {
+    pub image: &'a Places,
+    /// Where its sums of data are, if not with those of the image.
+    pub slot: Option<ExprId>,
+    /// Its first line, and how many there are.
+    pub first: ExprId,
+    pub lines: i64,
 }
 
 /// A block of terms: along the first of their axes, where it begins and how much it is.
@@ -92,7 +104,8 @@ pub(super) fn written(
     let outer: Vec<i64> = found.outer.iter().map(|a| a.extent).collect();
     let squares = plan.squares[0] * plan.squares[1];
     let slots: i64 = panels.iter().map(Panels::at_once).sum();
-    let of_data = [&outer[..], &[products, plan.plane, plan.stride]].concat();
+    let shares = plan.bands.map(|bands| vec![bands.shares]);
+    let of_data = [&shares.unwrap_or_else(|| outer.clone())[..], &[products, plan.plane, plan.stride]].concat();
     let of_sums = [&[slots], &outer[..], &[products, squares, plan.width()]].concat();
     within(staged, &found.ends, behind, |b| {
         let mut alloc = |name: &str, shape: &[i64]| {
@@ -103,7 +116,10 @@ pub(super) fn written(
         let weights = alloc("weights", &[slots, products, plan.block_plane, plan.width()]);
         let sums = (plan.block < plan.terms).then(|| alloc("sums", &of_sums));
         let kernel = Kernel { found, plan, data, weights, sums, panels };
-        operands::data(b, &kernel);
+        if let Some(bands) = plan.bands {
+            return kernel.in_bands(b, bands);
+        }
+        kernel.each_image(b, &mut |b, image| operands::data(b, &kernel, image));
         for panels in &kernel.panels {
             if !panels.shared {
                 let block = kernel.whole(b);
@@ -115,6 +131,48 @@ pub(super) fn written(
 }
 
 impl Kernel<'_> {
+    /// Bands, each from its data to its results, by weights whose sums are all made before.
+    fn in_bands(&self, b: &mut Builder, bands: Bands) {
+        let block = self.whole(b);
+        for panels in &self.panels {
+            panels.each(b, &mut |b, panel| operands::weights(b, self, &panels.strip, panel, block));
+        }
+        let of_share = self.plan.squares[0] / bands.lines / bands.shares;
+        over(b, &self.found.outer, &Places::new(), &mut |b, image| {
+            emit::each(b, "bands", &bands.shares.into(), LoopKind::Serial, &mut |b, share| {
+                emit::each(b, "band", &of_share.into(), LoopKind::Serial, &mut |b, turn| {
+                    let before = times(b, share, of_share);
+                    let number = plus(b, before, turn);
+                    let first = times(b, number, bands.lines);
+                    let band = Band { image, slot: Some(share), first, lines: bands.lines };
+                    operands::data(b, self, band);
+                    for panels in &self.panels {
+                        panels.each(b, &mut |b, panel| products::in_band(b, self, panels, panel, band));
+                    }
+                });
+            });
+        });
+    }
+
+    /// Every image as one band.
+    pub(super) fn each_image(&self, b: &mut Builder, f: &mut dyn FnMut(&mut Builder, Band<'_>)) {
+        over(b, &self.found.outer, &Places::new(), &mut |b, image| {
+            let first = b.index(0);
+            f(b, Band { image, slot: None, first, lines: self.plan.squares[0] });
+        });
+    }
+
+    /// The image of a band, as an index.
+    pub(super) fn image(&self, band: Band<'_>) -> Vec<ExprId> {
+        self.found.outer.iter().map(|a| band.image[&a.var]).collect()
+    }
+
+    /// Where a sum of the data is: of which product, square of the band and channel.
+    pub(super) fn data_at(&self, band: Band<'_>, own: [ExprId; 3]) -> Vec<ExprId> {
+        let before = band.slot.map_or_else(|| self.image(band), |slot| vec![slot]);
+        [&before[..], &own].concat()
+    }
+
     /// All terms.
     pub(super) fn whole(&self, b: &mut Builder) -> Block {
         Block { begin: b.index(0), extent: self.found.terms[0].extent }
