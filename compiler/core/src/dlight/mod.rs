@@ -8,6 +8,7 @@
 
 mod attention;
 mod body;
+mod boxed;
 mod contraction;
 mod cut;
 mod emit;

@@ -1,5 +1,5 @@
 //! The rule for kernels that only move elements from rows to columns: in tiles of which every cache line that is read is
-//! used as a whole while it is in the first cache.
+//! used as a whole while it is in the first cache. What padding writes around them is written apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +8,7 @@ use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::{BufId, Expr, IterKind, PrimFunc, Stmt, VarId, Viewer};
 
 use super::Taken;
+use super::boxed::boxed;
 use super::cut::{Range, part};
 use super::machine::Machine;
 use super::tiles::rows_in_cache;
@@ -51,11 +52,13 @@ struct Turned {
 pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
     let mut staged = Staged::of(func)?;
     let [stage] = &staged.stages[..] else { return None };
-    let (stage, turned) = (stage.clone(), turned(&staged, stage, machine, asked)?);
+    let stage = stage.clone();
+    let (stage, around) = boxed(&mut staged.b, &stage).unwrap_or((stage, Vec::new()));
+    let turned = turned(&staged, &stage, machine, asked)?;
     let Stmt::Store { buf, .. } = &stage.body else { return None };
     let bytes = staged.b.buf(*buf).dtype.size_bytes() as i64;
     let (main, stages) = rectangles(&mut staged, &stage, &turned)?;
-    staged.stages = stages;
+    staged.stages = stages.into_iter().chain(around).collect();
     let scheduled = tiled(module, staged.join(), &main, &stage, &turned).ok()?;
     let chosen = vec![("tile", format!("{} x {}", turned.rows, turned.columns)), ("bounded by", turned.bounds(bytes))];
     Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen })
