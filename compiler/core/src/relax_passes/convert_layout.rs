@@ -11,7 +11,8 @@
 //! operators that have no layouts. Transforms of constants are computed by `FoldConstant` and `LiftTransformParams`,
 //! which run behind. Phase: before the operators become kernels. Only the order of sums changes.
 //!
-//! Each converted operator is followed by its result in plain order; what nobody reads in that order goes away.
+//! Each converted operator is followed by its result in plain order; what nobody reads in that order goes away. Where an
+//! operator without layouts takes axes apart or joins them, transposes on both sides of it become one.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,7 @@ use tenfold_ir::relax::{
 };
 use tenfold_ir::{DType, Function, Module};
 
+use super::one_transpose;
 use super::rewrite::{Rewriter, Visit, rewrite_one};
 use super::simplify_inference::normalised;
 use super::widened::widened_from;
@@ -63,6 +65,7 @@ pub(crate) fn convert_layout(module: &mut Module, context: &PassContext) -> Resu
     for (name, wanted) in graphs.collect::<Vec<_>>() {
         if wanted != ConvLayout::PLAIN {
             rewrite_one(module, &name, &mut Convert { wanted, known: vec![BTreeMap::new()] });
+            one_transpose::join(module, &name);
         }
     }
     Ok(())

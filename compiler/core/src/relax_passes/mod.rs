@@ -20,6 +20,7 @@ pub(crate) mod inline_calls;
 pub(crate) mod lift_transform_params;
 pub(crate) mod materialise;
 pub(crate) mod normalize;
+mod one_transpose;
 pub(crate) mod pad_conv;
 mod pattern;
 pub(crate) mod remove_unused_functions;
