@@ -22,6 +22,7 @@ use tenfold_ir::Module;
 use tenfold_ir::relax::Part;
 use tenfold_ir::tir::{BufId, IterKind, Phase, PrimFunc, verify_bounds};
 
+use super::grouped::apart;
 use super::kernel::{Contraction, contraction};
 use super::machine::Machine;
 use super::{Chosen, Taken, fallback};
@@ -33,7 +34,7 @@ pub(in crate::dlight) use group::is_instructions;
 
 /// The kernel in tiles; nothing where it has no contraction, or one that has no vectors.
 pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
-    let staged = Staged::of(func)?;
+    let staged = apart(Staged::of(func)?, machine);
     let (found, choice) = chosen(&staged, machine, asked)?;
     let behind = |staged| fallback::of_stages(module, staged, machine, asked).0;
     if let Some(func) = packing_tile::written(staged.clone(), &found, &choice, behind) {
@@ -88,7 +89,7 @@ fn tiles(
 
 /// Whether tiles of a kernel are kept in registers that are matrices, if buffers that are `constant` may be laid out anew.
 pub(super) fn in_matrices(func: &PrimFunc, machine: &Machine, constant: &BTreeSet<BufId>) -> bool {
-    let choice = Staged::of(func).and_then(|staged| {
+    let choice = Staged::of(func).map(|staged| apart(staged, machine)).and_then(|staged| {
         let found = contraction(&staged)?;
         choice::choose(&staged, &found, machine, constant, &Asked::nobody())
     });
@@ -103,7 +104,7 @@ pub(super) fn prepacked(
     constant: &BTreeSet<BufId>,
     asked: &Asked,
 ) -> Option<(PrimFunc, BufId, Vec<Part>)> {
-    let mut staged = Staged::of(func)?;
+    let mut staged = apart(Staged::of(func)?, machine);
     let found = contraction(&staged)?;
     let choice = choice::choose(&staged, &found, machine, constant, asked)?;
     let (n, choice::Packing::Panels) = choice.packed? else { return None };

@@ -13,6 +13,7 @@ mod contraction;
 mod cut;
 mod emit;
 mod fallback;
+mod grouped;
 mod kernel;
 mod left;
 mod machine;

@@ -64,7 +64,8 @@ pub(crate) fn convert_layout(module: &mut Module, context: &PassContext) -> Resu
     });
     for (name, wanted) in graphs.collect::<Vec<_>>() {
         if wanted != ConvLayout::PLAIN {
-            rewrite_one(module, &name, &mut Convert { wanted, known: vec![BTreeMap::new()] });
+            let vector_bytes = set.is_none().then(|| i64::from(context.target.vector_bytes()));
+            rewrite_one(module, &name, &mut Convert { wanted, vector_bytes, known: vec![BTreeMap::new()] });
             one_transpose::join(module, &name);
         }
     }
@@ -140,6 +141,8 @@ struct Laid {
 
 struct Convert {
     wanted: ConvLayout,
+    /// Bytes of a vector, where nobody has asked for a layout: convolutions that it does not suit keep theirs.
+    vector_bytes: Option<i64>,
     /// What values in plain order are in another layout; what a region adds is seen in it alone.
     known: Vec<BTreeMap<ValueId, Laid>>,
 }
@@ -205,6 +208,9 @@ impl Convert {
     fn conv(&mut self, cx: &mut Rewriter<'_>, binding: &Binding, window: &Window, group: i64) -> Option<Laid> {
         let (x, w) = (binding.args[0], binding.args[1]);
         let spatial = spatial_of(cx, x)?;
+        if self.suits_rows(cx, binding, group) {
+            return None;
+        }
         let layout = self.conv_layout(cx, x, w, group)?;
         let result = layout.result()?;
         let data = match widened_from(cx, x).filter(|_| self.laid(x).is_none()) {
@@ -226,6 +232,18 @@ impl Convert {
         (args[0], args[1]) = (data, weights);
         let value = cx.emit(Op::Conv { window: window.clone(), group, layout }, &args)?;
         Some(Laid { value, layout: result })
+    }
+
+    /// Whether a convolution in groups of fewer channels than a vector has does better along the rows of images, which have
+    /// as many pixels.
+    fn suits_rows(&self, cx: &Rewriter<'_>, binding: &Binding, group: i64) -> bool {
+        let (Some(bytes), Some(dtype)) = (self.vector_bytes, cx.dtype(binding.out)) else { return false };
+        let lanes = bytes / dtype.size_bytes() as i64;
+        let extent = |v: ValueId, axis: usize| cx.shape(v).get(axis).and_then(IntExpr::as_const);
+        let (made, taken) = (extent(binding.args[1], 0), extent(binding.args[1], 1));
+        let row = cx.shape(binding.out).last().and_then(IntExpr::as_const);
+        let narrow = made.is_some_and(|made| made / group < lanes) && taken.is_some_and(|taken| taken > 1);
+        group > 1 && narrow && row.is_some_and(|row| row >= lanes)
     }
 
     /// The wanted layouts with blocks that divide the channels of this convolution.
