@@ -1,28 +1,51 @@
 //! What is known inside of a region: a branch runs only if its condition holds, a turn only if there is one.
 
-use super::{Binding, Definitions, Event, Function, Op, ValueId};
-use crate::arith::{Fact, IntExpr};
+use std::cell::OnceCell;
+
+use super::{Binding, Definitions, Event, Function, Op, ValueId, Wraps, is_free, prover};
+use crate::arith::{Fact, IntExpr, Prover};
 use crate::op::{BinaryOp, CmpOp, ElementOp, UnaryOp};
 use crate::{DType, Scalar};
 
-/// Facts that hold in region `index` of a binding. The range of a loop's variable is known from its declaration.
-pub fn region_facts(binding: &Binding, index: usize, definitions: &Definitions<'_>) -> Vec<Fact> {
+/// Facts that hold in region `index` of a binding, around which `known` is. The range of a loop's variable is known from
+/// its declaration.
+pub fn region_facts(
+    func: &Function,
+    binding: &Binding,
+    index: usize,
+    definitions: &Definitions<'_>,
+    known: &dyn Fn() -> Prover,
+) -> Vec<Fact> {
     match (&binding.op, binding.args.first()) {
-        (Op::If, Some(cond)) => consequences(*cond, index == 0, definitions),
+        (Op::If, Some(cond)) => {
+            let around = OnceCell::new();
+            let held = |e: &IntExpr| {
+                let simple = e.as_const().is_some() || e.as_var().is_some();
+                simple || !Wraps { prover: around.get_or_init(known), free: &|sym| is_free(func, sym) }.may(e)
+            };
+            consequences(*cond, index == 0, &Reader { definitions, held: &held })
+        }
         (Op::For { extent, .. }, _) if extent.as_const().is_none() => vec![Fact::ge(extent, &IntExpr::from(1))],
         _ => Vec::new(),
     }
 }
 
+/// Reads conditions.
+struct Reader<'r, 'f> {
+    definitions: &'r Definitions<'f>,
+    /// Whether 64 bits surely hold an index value, so that what is compared is what it says.
+    held: &'r dyn Fn(&IntExpr) -> bool,
+}
+
 /// What follows from a scalar bool being `holds`, as far as it compares integers that no memory holds.
-fn consequences(value: ValueId, holds: bool, definitions: &Definitions<'_>) -> Vec<Fact> {
-    let Some(binding) = definitions.binding(value) else { return Vec::new() };
-    let of = |n: usize, holds: bool| binding.args.get(n).map(|v| consequences(*v, holds, definitions));
+fn consequences(value: ValueId, holds: bool, reader: &Reader<'_, '_>) -> Vec<Fact> {
+    let Some(binding) = reader.definitions.binding(value) else { return Vec::new() };
+    let of = |n: usize, holds: bool| binding.args.get(n).map(|v| consequences(*v, holds, reader));
     let both = |holds: bool| [of(0, holds), of(1, holds)].into_iter().flatten().flatten().collect();
     match &binding.op {
         Op::Scalar(known) if (known.bits != 0) != holds => vec![never()],
         Op::Element(ElementOp::Compare(op)) => {
-            let fact = comparison(*op, binding, definitions);
+            let fact = comparison(*op, binding, reader);
             fact.map(|fact| if holds { fact } else { fact.negate() }).into_iter().collect()
         }
         Op::Element(ElementOp::Unary(UnaryOp::Not)) => of(0, !holds).unwrap_or_default(),
@@ -43,9 +66,10 @@ fn never() -> Fact {
     Fact::ge(&IntExpr::from(0), &IntExpr::from(1))
 }
 
-fn comparison(op: CmpOp, binding: &Binding, definitions: &Definitions<'_>) -> Option<Fact> {
+fn comparison(op: CmpOp, binding: &Binding, reader: &Reader<'_, '_>) -> Option<Fact> {
     let [a, b] = binding.args.as_slice() else { return None };
-    let (a, b) = (&integer(*a, definitions)?, &integer(*b, definitions)?);
+    let held = |value: ValueId| integer(value, reader.definitions).filter(reader.held);
+    let (a, b) = (&held(*a)?, &held(*b)?);
     Some(match op {
         CmpOp::Eq => Fact::eq(a, b),
         CmpOp::Ne => Fact::ne(a, b),
@@ -79,7 +103,13 @@ pub fn known_at<'f>(func: &'f Function, f: &mut impl FnMut(&'f Binding, &[Fact])
         Event::Enter(binding) => f(binding, &facts),
         Event::Begin(binding, index, _) => {
             marks.push(facts.len());
-            facts.extend(region_facts(binding, index, &definitions));
+            let known = || {
+                let mut known = prover(func);
+                facts.iter().for_each(|fact: &Fact| known.assume(fact.clone()));
+                known
+            };
+            let more = region_facts(func, binding, index, &definitions, &known);
+            facts.extend(more);
         }
         Event::End(..) => facts.truncate(marks.pop().unwrap_or(0)),
         Event::Leave(binding) => {

@@ -21,6 +21,7 @@ mod rewrite;
 mod symbols;
 mod verify;
 mod walk;
+mod wraps;
 
 pub use build::{Builder, binding_kind, block_kind, literal_scalar};
 pub use eval::{CallExternal, CallPrim, Callees, Inputs, Outputs, ROUNDED_INDEX, eval, eval_with};
@@ -40,3 +41,4 @@ pub use rewrite::renumbered;
 pub use symbols::{call_facts, dims, known_facts, natural, range_facts, ranges};
 pub use verify::{RULES, Rule, Violation, prover, verify, violations};
 pub use walk::{Bindings, Definition, Definitions, Event, User, Uses, bindings_mut, bindings_of, bodies_mut, walk};
+pub use wraps::{Wraps, is_free};

@@ -192,7 +192,7 @@ impl<'a> Elaborator<'a> {
         let message =
             format!("{}, and axis {axis} of `{}` has {has}: indices 0..{dim}", self.lies_in(&text, i), of.text);
         let mut error = Diagnostic::new(index.node, Code::IndexNotProven, message);
-        error = self.with_origins(error, &format!("{dim} {i}"));
+        error = self.with_doubts(self.with_origins(error, &format!("{dim} {i}")), i);
         let help = if of.store {
             "put an `if` with the condition around it, or state a fact in `dims(…)` or `assert!`".to_string()
         } else if self.inside {
@@ -310,6 +310,7 @@ impl<'a> Elaborator<'a> {
         };
         let error = Diagnostic::new(at, Code::SliceNotProven, message);
         let error = self.with_origins(error, &format!("{dim} {start} {end}"));
+        let error = self.with_doubts(error, &(start + end));
         self.report(error.help("state a fact in `dims(…)` or `assert!`"));
     }
 

@@ -168,6 +168,10 @@ impl<'a> Elaborator<'a> {
                 return Value::Fixed(Scalar::bool(known));
             }
             let result = self.compare_index(node, comparison(op), a, b);
+            if !self.inside && (self.wraps(a) || self.wraps(b)) {
+                self.says_nothing(node, &fact);
+                return result;
+            }
             self.doubt(&fact, [a, b]);
             self.set_cond(&result, Cond::exactly(fact));
             return result;

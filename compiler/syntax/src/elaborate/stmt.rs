@@ -574,6 +574,10 @@ impl<'a> Elaborator<'a> {
                 continue;
             }
             let Some(expected) = self.written_extent(dim) else { return Value::Unknown };
+            if self.meets_an_axis_by_wrapping(&expected) {
+                let message = format!("`{expected}` may wrap, so that an axis which is equal to it says nothing of it");
+                return self.fail(dim.node, Code::Limit, message, "bound what it is made of: `assert!(n <= N);`");
+            }
             if let Some((a, b)) = expected.as_const().zip(extent.as_const()).filter(|(a, b)| a != b) {
                 let message = format!("this axis has {b} elements, expected {a}");
                 return self.fail(dim.node, Code::DimMismatch, message, "the two never agree");

@@ -145,6 +145,11 @@ impl<'a> Elaborator<'a> {
         (first, grown): (Vec<Value<'a>>, &[Grown]),
         turn: &mut Turn<'_, 'a>,
     ) -> Option<Vec<Value<'a>>> {
+        if self.turns_by_wrapping(&span.raw) {
+            let message = format!("there are `{}` turns, which 64 bits need not hold", span.raw);
+            self.fail(span.node, Code::Limit, message, "bound the ends of the range: `assert!(a >= 0 && b >= 0);`");
+            return None;
+        }
         let args = self.tensors_of(node, &first)?;
         let region = self.region(node, &args, (&first, grown), turn)?;
         let op = Op::For { var: sym.clone(), begin: IntExpr::from(0), extent: span.raw.clone(), step: 1 };

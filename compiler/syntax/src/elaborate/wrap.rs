@@ -2,13 +2,14 @@
 //! an access under it are redone later, where the same arithmetic wraps in both. What the access need not say because
 //! of such a condition, that nothing lies outside, is left out for good; so it has to hold whatever wraps.
 
-use tenfold_ir::arith::{Fact, IntExpr, Prover, Sym, View};
-use tenfold_ir::relax::SymKind;
+use std::collections::BTreeSet;
+
+use tenfold_ir::arith::{Fact, IntExpr, Prover, Sym};
+use tenfold_ir::relax::{self, Wraps};
 
 use super::cx::Elaborator;
-
-/// From here on a bound is that of a dtype, and sums leave 64 bits.
-const FAR: u64 = 1 << 62;
+use crate::ast::NodeId;
+use crate::diagnostic::Diagnostic;
 
 /// Conditions on arithmetic that may wrap.
 #[derive(Default)]
@@ -17,6 +18,8 @@ pub(super) struct Doubts {
     said: Vec<Fact>,
     /// Where the prover has it, and what follows from it: from this fact up to that one.
     known: Vec<(usize, usize)>,
+    /// Conditions of the graph of which nothing is concluded, in which source they stand, and what they are about.
+    silent: Vec<(u32, NodeId, BTreeSet<Sym>)>,
 }
 
 impl Elaborator<'_> {
@@ -29,6 +32,25 @@ impl Elaborator<'_> {
             if !self.doubts.said.contains(&fact) {
                 self.doubts.said.push(fact);
             }
+        }
+    }
+
+    /// Notes that nothing is concluded from a condition of the graph: no kernel compares the same values again.
+    pub(super) fn says_nothing(&mut self, node: NodeId, fact: &Fact) {
+        self.doubts.silent.push((self.frame.source, node, fact.vars()));
+    }
+
+    /// Points to the last condition that would say something of an index if it could not wrap.
+    pub(super) fn with_doubts(&self, error: Diagnostic, index: &IntExpr) -> Diagnostic {
+        let vars = index.vars();
+        let met = |(source, _, about): &&(u32, NodeId, BTreeSet<Sym>)| {
+            *source == self.frame.source && !vars.is_disjoint(about)
+        };
+        match self.doubts.silent.iter().rev().find(met) {
+            Some((_, node, _)) => {
+                error.label(*node, "arithmetic in this condition may wrap, so nothing is concluded from it")
+            }
+            None => error,
         }
     }
 
@@ -77,40 +99,26 @@ impl Elaborator<'_> {
     }
 
     /// Whether 64 bits may not hold a value, or what it is made of.
-    fn wraps(&self, e: &IntExpr) -> bool {
-        match e.view() {
-            View::Const(_) | View::Var(_) => false,
-            View::Add(parts) => parts.iter().any(|it| self.wraps(it)) || self.is_far(e),
-            View::Mul(parts) => {
-                let values = parts.iter().filter(|it| it.as_const().is_none()).count();
-                values > 1 || parts.iter().any(|it| self.wraps(it)) || self.is_far(e)
-            }
-            View::FloorDiv(a, b)
-            | View::FloorMod(a, b)
-            | View::TruncDiv(a, b)
-            | View::TruncRem(a, b)
-            | View::Min(a, b)
-            | View::Max(a, b) => self.wraps(&a) || self.wraps(&b),
-        }
+    pub(super) fn wraps(&self, e: &IntExpr) -> bool {
+        self.ask_wraps(|it| it.may(e))
     }
 
-    /// Whether a sum has a term that may be anything: data or a parameter that nothing bounds.
-    fn is_far(&self, e: &IntExpr) -> bool {
-        let near = |end: Option<IntExpr>| {
-            end.is_some_and(|end| match end.as_const() {
-                Some(n) => n.unsigned_abs() < FAR,
-                None => !end.vars().iter().any(|sym| self.may_be_anything(sym)),
-            })
-        };
-        e.vars().into_iter().filter(|sym| self.may_be_anything(sym)).any(|sym| {
-            let (lo, hi) = self.prover().bounds(&IntExpr::var(sym));
-            !(near(lo) && near(hi))
-        })
+    /// Whether an axis may be equal to what is computed of a value that is another one.
+    pub(super) fn meets_an_axis_by_wrapping(&self, e: &IntExpr) -> bool {
+        self.ask_wraps(|it| it.may_meet_an_axis(e))
+    }
+
+    /// Whether a loop may turn though its count is negative.
+    pub(super) fn turns_by_wrapping(&self, count: &IntExpr) -> bool {
+        self.ask_wraps(|it| it.may_rise(count))
+    }
+
+    fn ask_wraps(&self, ask: impl Fn(&Wraps<'_>) -> bool) -> bool {
+        ask(&Wraps { prover: self.prover(), free: &|sym| self.may_be_anything(sym) })
     }
 
     /// Whether a symbol stands for data or for a parameter.
     fn may_be_anything(&self, sym: &Sym) -> bool {
-        let given = |kind: &SymKind| matches!(kind, SymKind::IndexParam { .. } | SymKind::Bound(_));
-        self.kernel.is_atom(sym) || self.graph.function().syms.iter().any(|decl| decl.sym == *sym && given(&decl.kind))
+        self.kernel.is_atom(sym) || relax::is_free(self.graph.function(), sym)
     }
 }

@@ -140,7 +140,7 @@ impl<'m> Verifier<'m> {
         }
         let Some(expected) = self.ty(binding.out) else { return };
         self.scoped(|inner| {
-            let known = region_facts(binding, index, &inner.definitions);
+            let known = region_facts(inner.func, binding, index, &inner.definitions, &|| inner.prover.clone());
             known.into_iter().for_each(|fact| inner.prover.assume(fact));
             inner.inside(binding, region);
             let found = one_or_tuple_of(inner.types(&region.results));
