@@ -28,7 +28,7 @@ impl<'a> Elaborator<'a> {
     ) -> Value<'a> {
         let value = self.expr(condition, None);
         let cond = self.cond_of(&value);
-        let truth = self.truth(condition.node, &value);
+        let truth = self.truth(condition.node, &self.decided(value));
         if let Some(Truth::Known(known)) = truth
             && !self.rehearsing
         {

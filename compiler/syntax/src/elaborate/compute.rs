@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::arith::{Fact, IntExpr, Sym};
 use tenfold_ir::ops::Literal;
 use tenfold_ir::relax::{self, Op, SymKind, TensorType, Type, ValueId};
 use tenfold_ir::tir::{self, BufId, BufUse, Elem, ExprId, IterKind, Param, Stmt, VarId};
@@ -421,19 +421,10 @@ impl<'a> Elaborator<'a> {
         }
         syms.extend(b.func().params.iter().filter_map(|p| value_sym(b.func(), p)));
         let computed = self.computed_extents();
-        let facts: Vec<tenfold_ir::arith::Fact> = graph.facts.iter().map(|f| f.fact.clone()).chain(computed).collect();
-        loop {
-            let before = syms.len();
-            for fact in &facts {
-                let vars = fact.vars();
-                if vars.iter().any(|v| syms.contains(v)) {
-                    syms.extend(vars);
-                }
-            }
-            if syms.len() == before {
-                break;
-            }
-        }
+        let facts: Vec<Fact> = graph.facts.iter().map(|f| f.fact.clone()).chain(computed).collect();
+        // What holds around the call: it stands in a branch or in a loop.
+        let around: Vec<Fact> = self.prover().facts().iter().skip(self.given).cloned().collect();
+        tie(graph, facts.iter().chain(&around), &mut syms);
         for sym in &syms {
             b.dim_param(sym);
         }
@@ -445,12 +436,10 @@ impl<'a> Elaborator<'a> {
             SymKind::IndexParam { unsigned, .. } => unsigned,
             SymKind::Bound(_) | SymKind::Loop(_) => false,
         });
-        let mut known: Vec<tenfold_ir::arith::Fact> = natural
+        let mut known: Vec<Fact> = natural
             .filter(|decl| syms.contains(&decl.sym))
             .map(|decl| extent::at_least_zero(IntExpr::var(decl.sym.clone())))
             .collect();
-        // What holds around the call: it stands in a branch or in a loop.
-        let around = self.prover().facts().iter().skip(self.given).cloned();
         for fact in facts.into_iter().chain(around) {
             if fact.vars().is_subset(&syms) && !known.contains(&fact) {
                 known.push(fact);
@@ -460,7 +449,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Extents of parameters that are computed are not negative.
-    fn computed_extents(&self) -> Vec<tenfold_ir::arith::Fact> {
+    fn computed_extents(&self) -> Vec<Fact> {
         let graph = self.graph.function();
         let dims = graph.params.iter().flat_map(|p| match &graph.values[p.value.0 as usize].ty {
             relax::Type::Tensor(t) => t.shape.as_slice(),
@@ -531,6 +520,21 @@ impl<'a> Elaborator<'a> {
         let result = f(self);
         self.block = before;
         result
+    }
+}
+
+/// Adds the symbols of the graph that facts tie to those already there.
+fn tie<'f>(graph: &relax::Function, facts: impl Iterator<Item = &'f Fact>, syms: &mut BTreeSet<Sym>) {
+    let declared: BTreeSet<Sym> = graph.syms.iter().map(|decl| decl.sym.clone()).collect();
+    let tying: Vec<BTreeSet<Sym>> = facts.map(Fact::vars).filter(|vars| vars.is_subset(&declared)).collect();
+    loop {
+        let before = syms.len();
+        for vars in tying.iter().filter(|vars| !vars.is_disjoint(syms)).collect::<Vec<_>>() {
+            syms.extend(vars.iter().cloned());
+        }
+        if syms.len() == before {
+            return;
+        }
     }
 }
 

@@ -57,6 +57,9 @@ impl<'a> Elaborator<'a> {
             }
             return;
         }
+        if self.never_turns(&span.raw) {
+            return;
+        }
         if self.inside {
             return self.kernel_for(variable, &span, body);
         }

@@ -255,7 +255,9 @@ impl<'a> Elaborator<'a> {
     fn while_turn(&mut self, condition: &'a Expr, body: &'a Block, go: tenfold_ir::tir::BufId) {
         let value = self.expr(condition, None);
         let known = self.cond_of(&value);
-        let cond = match self.truth(condition.node, &value) {
+        let truth = self.truth(condition.node, &self.decided(value));
+        let never = matches!(truth, Some(Truth::Known(false))) && !self.rehearsing;
+        let cond = match truth {
             Some(Truth::Known(t)) => self.kernel.scalar(Scalar::bool(t)),
             Some(Truth::Element(e)) => e,
             Some(Truth::Graph(_)) | None => self.kernel.scalar(Scalar::bool(false)),
@@ -263,7 +265,9 @@ impl<'a> Elaborator<'a> {
         self.enter();
         known.yes.into_iter().for_each(|fact| self.assume(fact));
         let (then, ()) = self.capture(|me| {
-            me.block(body, None);
+            if !never {
+                me.block(body, None);
+            }
         });
         self.leave();
         let no = self.kernel.scalar(Scalar::bool(false));

@@ -582,14 +582,16 @@ impl<'a> Elaborator<'a> {
                 let message = format!("this axis has {b} elements, expected {a}");
                 return self.fail(dim.node, Code::DimMismatch, message, "the two never agree");
             }
+            if self.prover().prove_ne(&expected, extent) {
+                let message = format!("this axis has `{extent}` elements, expected `{expected}`");
+                return self.fail(dim.node, Code::DimMismatch, message, "the two never agree");
+            }
             checked |= !self.prover().prove_eq(&expected, extent);
+            self.graph.prover.assume_eq(&expected, extent);
             all.push(expected);
         }
         if !checked {
             return found;
-        }
-        for (a, b) in all.iter().zip(&shape) {
-            self.graph.prover.assume_eq(a, b);
         }
         match self.emit(node, Op::MatchShape { shape: all }, &[v], &[value.node]) {
             Some(v) => Value::Tensor(v),

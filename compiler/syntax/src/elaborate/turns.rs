@@ -150,6 +150,9 @@ impl<'a> Elaborator<'a> {
             self.fail(span.node, Code::Limit, message, "bound the ends of the range: `assert!(a >= 0 && b >= 0);`");
             return None;
         }
+        if self.never_turns(&span.raw) {
+            return Some(first);
+        }
         let args = self.tensors_of(node, &first)?;
         let region = self.region(node, &args, (&first, grown), turn)?;
         let op = Op::For { var: sym.clone(), begin: IntExpr::from(0), extent: span.raw.clone(), step: 1 };
@@ -184,8 +187,7 @@ impl<'a> Elaborator<'a> {
         let cond = holds(self, now);
         let cond = self.close_region(node, params, cond, &like)?;
         let mut guarded = |me: &mut Self, now: Vec<Value<'a>>| {
-            me.know_condition(condition, vars, &now);
-            turn(me, now)
+            if me.know_condition(condition, vars, &now) { turn(me, now) } else { Some(now) }
         };
         let body = self.region(node, &args, (&first, grown), &mut guarded)?;
         let out = self.emit_loop(node, Op::While, &args, vec![cond, body]);
@@ -193,15 +195,18 @@ impl<'a> Elaborator<'a> {
     }
 
     /// What the condition of a loop says of index values that a turn is handed: it holds wherever they are known, so it
-    /// is part of their ranges.
-    fn know_condition(&mut self, condition: &'a Expr, vars: &[usize], now: &[Value<'a>]) {
+    /// is part of their ranges. Whether it may hold at all.
+    fn know_condition(&mut self, condition: &'a Expr, vars: &[usize], now: &[Value<'a>]) -> bool {
         let said = self.rehearse_graph(|me| {
             for (var, value) in vars.iter().zip(now) {
                 me.vars[*var].value = value.clone();
             }
             let value = me.expr(condition, None);
-            me.cond_of(&value).yes
+            let said = me.cond_of(&value).yes;
+            let never = matches!(me.decided(value), Value::Fixed(known) if known.bits == 0);
+            (!never).then_some(said)
         });
+        let Some(said) = said else { return false };
         let symbol = |value: &Value<'a>| match value {
             Value::Index(e) => e.as_var().cloned(),
             _ => None,
@@ -215,6 +220,7 @@ impl<'a> Elaborator<'a> {
                 self.assume(fact);
             }
         }
+        true
     }
 
     /// Takes an upper bound, over symbols of outside, into the range of a bound symbol.

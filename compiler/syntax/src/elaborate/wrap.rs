@@ -4,10 +4,12 @@
 
 use std::collections::BTreeSet;
 
+use tenfold_ir::Scalar;
 use tenfold_ir::arith::{Fact, IntExpr, Prover, Sym};
 use tenfold_ir::relax::{self, Wraps};
 
 use super::cx::Elaborator;
+use super::value::Value;
 use crate::ast::NodeId;
 use crate::diagnostic::Diagnostic;
 
@@ -22,7 +24,7 @@ pub(super) struct Doubts {
     silent: Vec<(u32, NodeId, BTreeSet<Sym>)>,
 }
 
-impl Elaborator<'_> {
+impl<'a> Elaborator<'a> {
     /// Notes that a condition on these values says this, or the contrary.
     pub(super) fn doubt(&mut self, fact: &Fact, sides: [&IntExpr; 2]) {
         if !sides.into_iter().any(|side| self.wraps(side)) {
@@ -96,6 +98,28 @@ impl Elaborator<'_> {
         let held = self.prover().facts().iter().enumerate().filter(|(at, _)| !doubted(*at));
         held.for_each(|(_, fact)| sure.assume(fact.clone()));
         ask(&sure)
+    }
+
+    /// A condition, as a constant where what is known decides it. What only runs where facts contradict each other is not
+    /// compiled: they prove everything, and whoever proves it again knows some of them alone.
+    pub(super) fn decided(&self, value: Value<'a>) -> Value<'a> {
+        if self.rehearsing {
+            return value;
+        }
+        let cond = self.cond_of(&value);
+        let never = |fact: &Option<Fact>| {
+            let fact = fact.as_ref().filter(|fact| !self.is_doubtful(fact));
+            fact.is_some_and(|fact| self.surely(|prover| prover.prove(&fact.negate())))
+        };
+        if never(&cond.yes) {
+            return Value::Fixed(Scalar::bool(false));
+        }
+        if never(&cond.no) { Value::Fixed(Scalar::bool(true)) } else { value }
+    }
+
+    /// Whether a loop surely has no turn.
+    pub(super) fn never_turns(&self, count: &IntExpr) -> bool {
+        !self.rehearsing && !self.wraps(count) && self.surely(|prover| prover.prove_ge0(&-count))
     }
 
     /// Whether 64 bits may not hold a value, or what it is made of.

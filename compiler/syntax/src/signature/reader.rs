@@ -223,7 +223,19 @@ impl<'a> Reader<'a> {
                 format!("{x} {} {y}", op.symbol())
             }
         });
+        let known = self.prover.clone();
         self.prover.assume(fact.clone());
+        if self.prover.contradictory() {
+            self.prover = known;
+            let why = match self.signature.facts.is_empty() {
+                true => "extents and parameters of type `usize` are 0 or more",
+                false => "the facts before it exclude that",
+            };
+            let message = format!("`{x} {} {y}` never holds: {why}", op.symbol());
+            return self.report(
+                Diagnostic::new(condition.node, Code::DimConflict, message).help("change the fact or the dims"),
+            );
+        }
         self.signature.facts.push(SigFact { fact, text, node: condition.node });
     }
 
