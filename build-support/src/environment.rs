@@ -135,6 +135,11 @@ impl Environment {
         environment
     }
 
+    /// What is never there: cargo runs a build script that watches it in every build.
+    pub(crate) fn never(&self) -> PathBuf {
+        self.out.join("tenfold/again")
+    }
+
     /// Whether workers print something that the user has asked for.
     pub(crate) fn prints(&self) -> bool {
         let prints = |name: &str| VARIABLES.iter().any(|variable| variable.name == name && variable.prints);

@@ -116,16 +116,12 @@ impl Hashes {
         used.map(|(name, (length, time, hash))| format!("{length} {time} {hash} {name}\n")).collect()
     }
 
-    /// The hash of a file's content, or of why there is none; it is watched from now on.
+    /// The hash of a file's content, or of why there is none; it is watched from now on. One that is refused is not: the
+    /// build script runs again in any case while a function that reads it has errors.
     pub(crate) fn of(&mut self, package: &Path, name: &str) -> String {
         let path = match locate(package, name) {
             Ok(path) => path,
-            Err(refusal) => {
-                if refusal == Refusal::Missing && !name.starts_with(OUT_DIR) {
-                    self.watch.insert(package.join(name));
-                }
-                return format!("{refusal:?}");
-            }
+            Err(refusal) => return format!("{refusal:?}"),
         };
         self.watch(package, &path);
         self.used.insert(name.to_string());

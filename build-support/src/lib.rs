@@ -314,5 +314,5 @@ fn give_up(environment: &Environment, fault: String) {
     if let Err(error) = run::write_index(&environment.out, &index) {
         println!("cargo::warning=tenfold cannot write its index: {error}");
     }
-    println!("cargo::rerun-if-changed={}", environment.package.display());
+    println!("cargo::rerun-if-changed={}", environment.never().display());
 }

@@ -1,5 +1,6 @@
 //! One run of the build script: find, resolve, look up, compile, write down.
 
+mod again;
 pub mod look;
 mod system;
 
@@ -115,6 +116,7 @@ pub(crate) fn run(environment: &Environment) -> io::Result<Done> {
     watch.insert(environment.package.join("Cargo.toml"));
     watch.extend(hashes.watch);
     watch.retain(|path| !path.starts_with(&environment.out));
+    watch.extend(run.is_unsettled(&outcomes).then(|| environment.never()));
     Ok(Done { watch, warnings: run.warnings(&outcomes), search: run.directory })
 }
 
@@ -416,7 +418,7 @@ impl<'a> Run<'a> {
                 self.archive_objects(&self.archive(item), request, compiled)?;
                 false
             }
-            Answer::Refused(diagnostics) => diagnostics.iter().any(|d| is_passing(d.code)),
+            Answer::Refused(diagnostics) => diagnostics.iter().any(|d| again::is_passing(d.code)),
         };
         let _ = fs::remove_file(&request.object);
         if !passing {
@@ -668,11 +670,6 @@ pub(crate) fn write_index(out: &Path, index: &Index) -> io::Result<()> {
         fs::create_dir_all(parent)?;
     }
     out::write_if_changed(&path, index.print().as_bytes())
-}
-
-/// Whether the same function may fare better in the next run.
-fn is_passing(code: Code) -> bool {
-    matches!(code, Code::Environment | Code::CodeGeneratorDied | Code::TimeLimit | Code::Internal)
 }
 
 fn keep_time() -> Duration {

@@ -1,7 +1,9 @@
 //! What is compiled again, and what is not.
 
-use crate::package::{Package, doubles};
+use crate::package::{BUILD_SCRIPT, Package, doubles};
 use std::fmt::Write as _;
+use std::fs;
+use std::time::SystemTime;
 
 /// Twenty functions in twenty files, of which the second calls the first.
 fn twenty(name: &str) -> Package {
@@ -29,7 +31,7 @@ fn only_what_changed_is_compiled() {
     assert_eq!(package.report().compiled, 20);
 
     let index = package.out_dir("debug").join("tenfold/index");
-    let time = || std::fs::metadata(&index).unwrap().modified().unwrap();
+    let time = || fs::metadata(&index).unwrap().modified().unwrap();
     let before = time();
     // the best of a few, as other tests run at the same time
     let mut best = f64::MAX;
@@ -74,4 +76,56 @@ fn records_of_tuned_schedules_are_a_part_of_the_source() {
     let said = package.cargo(&["build"]).ok();
     said.says("`tenfold-tune.txt`: line 2: expected 32 hexadecimal digits, found `12`");
     assert_eq!((package.report().compiled, package.report().cached), (0, 1));
+}
+
+/// Four numbers as NumPy writes them.
+fn npy() -> Vec<u8> {
+    let header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n";
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header);
+    bytes.resize(bytes.len() + 16, 0);
+    bytes
+}
+
+/// Each file is refused, and mended by one that is older than the build: cargo sees no newer time.
+#[test]
+fn files_that_were_refused_are_looked_at_again() {
+    let package = Package::new("e2e-refused-files", "");
+    package.write("build.rs", &BUILD_SCRIPT.replace("    tenfold", "    made();\n    tenfold"));
+    let copy = "fn made() {\n    let out = std::env::var(\"OUT_DIR\").unwrap();\n    \
+                let _ = std::fs::copy(\"made.npy\", out + \"/made.npy\");\n}\n";
+    package.write("build.rs", &(package.read("build.rs") + copy));
+    let path = |name: &str| package.directory.join(name);
+    let elsewhere = package.directory.with_extension("npy");
+    fs::write(&elsewhere, npy()).expect("a file beside the package");
+    fs::create_dir(path("folder.npy")).expect("a folder");
+    fs::write(path("damaged.npy"), "no array").expect("a file");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&elsewhere, path("linked.npy")).expect("a link");
+    let cases = [
+        ("missing.npy", "[T0502] there is no file"),
+        ("linked.npy", "[T0501] `linked.npy` leads out of the package through a link"),
+        ("folder.npy", "[T0503] `folder.npy` cannot be read: it is not a file"),
+        ("damaged.npy", "[T0503] `damaged.npy` cannot be read: it is no npy file"),
+        ("$OUT_DIR/made.npy", "[T0502] there is no file"),
+    ];
+    for (name, error) in cases.into_iter().filter(|(name, _)| cfg!(unix) || *name != "linked.npy") {
+        package.write(
+            "src/lib.rs",
+            &format!(
+                "//! One.\nuse tenfold::prelude::*;\n/// Adds.\n#[tensor_fn]\n\
+                 pub fn add(x: Tensor<f32, 4>) -> Tensor<f32, 4> {{\n    \
+                 const W: Tensor<f32, 4> = npy!(\"{name}\");\n    x + W\n}}\n"
+            ),
+        );
+        let refused = package.cargo(&["check"]).err();
+        assert_eq!(refused.errors(error), 1, "{name}: {}", refused.stderr);
+        let place = path(name.trim_start_matches("$OUT_DIR/"));
+        let _ = fs::remove_file(&place).or_else(|_| fs::remove_dir(&place));
+        fs::write(&place, npy()).expect("the file is mended");
+        let file = fs::File::options().write(true).open(&place).expect("the file is there");
+        file.set_modified(SystemTime::UNIX_EPOCH).expect("it has a time");
+        package.cargo(&["check"]).ok();
+    }
 }
