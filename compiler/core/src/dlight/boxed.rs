@@ -28,7 +28,7 @@ pub(super) fn boxed(b: &mut Builder, stage: &Stage) -> Option<(Stage, Vec<Stage>
         return None;
     }
     let of = |value: ExprId| {
-        let body = Stmt::Store { buf: *buf, index: index.clone(), value, access: access.clone() };
+        let body = Stmt::Store { buf: *buf, index: index.clone(), value, access: *access };
         Stage { body, ..stage.clone() }
     };
     let (inside, outside) = (of(inside), of(outside));

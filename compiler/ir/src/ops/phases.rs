@@ -102,14 +102,14 @@ fn some(b: &mut Builder, of: &Transposed, axes: &[Axis], args: &[ValueId], chose
     let n = axes.len();
     let (groups, channels) = (dim::int(of.group), b.tensor(args[1]).shape[1].clone());
     let counts: Vec<IntExpr> = chosen.iter().map(|p| dim::int(p.count)).collect();
-    let all = dim::product(&[&[groups.clone()], &counts[..], &[channels.clone()]].concat());
+    let shape: Vec<IntExpr> = [groups.clone()].into_iter().chain(counts.clone()).chain([channels.clone()]).collect();
+    let all = dim::product(&shape);
     let kernel = kernel(b, of, axes, args[1], chosen)?;
     let mut args = vec![args[0], kernel].into_iter().chain(args.get(2).copied()).collect::<Vec<_>>();
     if let Some(bias) = args.get_mut(2) {
-        let ones = vec![dim::int(1); n];
-        let of_group = reshape(b, *bias, &[&[groups.clone()], &ones[..], &[channels.clone()]].concat())?;
-        let shape = [&[groups.clone()], &counts[..], &[channels.clone()]].concat();
-        let wide = b.emit(Op::BroadcastTo { shape }, &[of_group])?;
+        let of_group = [groups.clone()].into_iter().chain(vec![dim::int(1); n]).chain([channels]).collect::<Vec<_>>();
+        let of_group = reshape(b, *bias, &of_group)?;
+        let wide = b.emit(Op::BroadcastTo { shape: shape.clone() }, &[of_group])?;
         *bias = reshape(b, wide, std::slice::from_ref(&all))?;
     }
     let before = axes.iter().zip(chosen).map(|(axis, phases)| axis.before + phases.taps - 1);
@@ -117,9 +117,9 @@ fn some(b: &mut Builder, of: &Transposed, axes: &[Axis], args: &[ValueId], chose
     let taps = chosen.iter().map(|p| p.taps).collect();
     let window = Window { kernel: taps, strides: vec![1; n], pads, dilations: vec![1; n] };
     let y = b.emit(Op::Conv { window, group: of.group, layout: ConvLayout::default() }, &args)?;
-    let turns: Vec<IntExpr> = axes.iter().map(|axis| axis.turns.clone()).collect();
     let images = b.tensor(y).shape[0].clone();
-    reshape(b, y, &[&[images, groups], &counts[..], &[channels], &turns].concat())
+    let turns = axes.iter().map(|axis| axis.turns.clone());
+    reshape(b, y, &[images].into_iter().chain(shape).chain(turns).collect::<Vec<_>>())
 }
 
 /// Of `[C, M / group, kernel…]`, what some phases are made with: `[group · phases · M / group, C / group, taps…]`, the last tap
