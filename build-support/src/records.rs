@@ -4,6 +4,7 @@ use crate::files::Hashes;
 use std::fs;
 use std::path::Path;
 use tenfold_core::tune::{RECORDS, Records};
+use tenfold_ir::content::Hasher;
 
 /// What the package has, and a line for each entry that cannot be read.
 pub(crate) fn of(package: &Path) -> (Records, Vec<String>) {
@@ -15,9 +16,15 @@ pub(crate) fn of(package: &Path) -> (Records, Vec<String>) {
 }
 
 /// The hash of the file, which is watched from now on. One that is not there is not watched: cargo would run the build
-/// script in every build. `cargo tenfold tune`, which makes it, has the script run once.
+/// script in every build. `cargo tenfold tune`, which makes it, has the script run once. Several packages may share one by
+/// links that lead out of them.
 pub(crate) fn hash(package: &Path, hashes: &mut Hashes) -> Option<String> {
-    package.join(RECORDS).is_file().then(|| hashes.of(package, RECORDS))
+    let path = package.join(RECORDS);
+    path.is_file().then(|| {
+        let text = fs::read(&path).unwrap_or_default();
+        hashes.watch.insert(path);
+        Hasher::new().field(&text).finish()
+    })
 }
 
 /// What the user must act on: entries that cannot be read, and those that do not fit their kernels.
@@ -30,4 +37,25 @@ pub(crate) fn warnings<'a>(package: &Path, refused: impl Iterator<Item = &'a Str
     refused.dedup();
     all.extend(refused);
     all
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_behind_a_link_are_read_again() {
+        let directory = std::env::temp_dir().join(format!("tenfold-records-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(directory.join("package")).unwrap();
+        fs::write(directory.join("shared"), "# One.").unwrap();
+        std::os::unix::fs::symlink("../shared", directory.join("package").join(RECORDS)).unwrap();
+        let mut hashes = Hashes::default();
+        let mut hash = || hash(&directory.join("package"), &mut hashes);
+        let before = hash();
+        assert!(before.is_some() && before == hash());
+        fs::write(directory.join("shared"), "# Two.").unwrap();
+        assert_ne!(before, hash());
+        fs::remove_dir_all(directory).unwrap();
+    }
 }
