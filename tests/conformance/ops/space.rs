@@ -114,6 +114,13 @@ fn transposed(dtype: DType) -> Case {
         m.near(found, &y.cells, within(dtype));
         results.push(found);
     }
+    // A group for each channel.
+    let single = m.input(dtype, &fixed(&[4, 1, 3, 2]));
+    let y = spread(&gx, &Grid::of(&m, 4, &[4, 1, 3, 2]), &[2, 4, 7, 4], ([2, 2], [0, 0], [1, 1], 4));
+    let attrs = [("group", int(4)), ("strides", ints(&[2, 2]))];
+    let found = m.call("conv_transpose", &args(&[x, single]), &attrs);
+    m.near(found, &y.cells, within(dtype));
+    results.push(found);
     m.done(&results)
 }
 

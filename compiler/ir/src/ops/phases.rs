@@ -44,10 +44,14 @@ impl Axis {
         let (stride, kernel, n) = (w.strides[i], w.kernel[i], of.spatial.len());
         let (front, back) = (w.pads[i], w.pads[i + n]);
         let (least, more) = (kernel / stride, kernel % stride);
-        let all = [
-            Phases { first: 0, count: more, taps: least + 1 },
-            Phases { first: more, count: stride - more, taps: least },
-        ];
+        let all = if of.is_depthwise() {
+            // Each is a depthwise convolution, too.
+            let one = |first| Phases { first, count: 1, taps: least + i64::from(first < more) };
+            (0..stride).map(one).collect()
+        } else {
+            let longer = Phases { first: 0, count: more, taps: least + 1 };
+            vec![longer, Phases { first: more, count: stride - more, taps: least }]
+        };
         // Padding below 0 asks for results before the first element, and more of it than a turn leaves turns away.
         let added = ((-front).max(0) + stride - 1) / stride;
         let place = front + stride * added;

@@ -44,6 +44,8 @@ pub(super) struct Transposed {
     pub group: i64,
     /// Spatial extents of x.
     pub spatial: Vec<IntExpr>,
+    /// Channels of a group, of x and of the result.
+    pub channels: [IntExpr; 2],
 }
 
 impl Transposed {
@@ -62,7 +64,8 @@ impl Transposed {
         if !even {
             return Err(attr_error("group", format!("{group} groups are not proven to divide `{channels}` channels")));
         }
-        let mut of = Transposed { window: window.clone(), extra, group, spatial };
+        let channels = [dim::div_floor(channels, group), w.shape[1].clone()];
+        let mut of = Transposed { window: window.clone(), extra, group, spatial, channels };
         if let Some(total) = of.total_pads(call)? {
             let upper = word_attr(call, "auto_pad", AUTO_PADS)? == 1;
             for (i, total) in total.into_iter().enumerate() {
@@ -96,6 +99,11 @@ impl Transposed {
             })
         };
         (0..n).map(total).collect::<Result<Vec<_>, _>>().map(Some)
+    }
+
+    /// Whether each channel of x makes one of the result.
+    pub(super) fn is_depthwise(&self) -> bool {
+        self.channels.iter().all(|channels| channels.as_const() == Some(1))
     }
 
     /// x with zeros between its elements and around them, so that a plain convolution gives the result.
