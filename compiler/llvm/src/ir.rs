@@ -422,6 +422,11 @@ impl<'c, 'm> Ir<'c, 'm> {
         self.intrinsic(name, &[ty, a.ty()], &[a])
     }
 
+    /// The float `a` as the integer `ty`, towards zero: poison where that has no room for it, and for NaN.
+    pub(crate) fn float_to_int_inside(&self, signed: bool, a: Value<'c>, ty: Type<'c>) -> Value<'c> {
+        self.cast(if signed { LLVMOpcode::LLVMFPToSI } else { LLVMOpcode::LLVMFPToUI }, a, ty)
+    }
+
     // Both.
 
     fn cast(&self, opcode: LLVMOpcode, a: Value<'c>, ty: Type<'c>) -> Value<'c> {

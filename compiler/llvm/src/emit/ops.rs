@@ -580,7 +580,10 @@ impl<'c> Ops<'_, 'c, '_> {
                 self.round_half(brain, self.narrow_to_odd(exact))
             }
             (Kind::Float { .. }, Kind::Bool) => ir.fcmp(Real::LLVMRealUNE, a, ir.const_float(a.ty(), 0.0)),
-            (Kind::Float { .. }, Kind::Int { signed, .. }) => ir.float_to_int(signed, a, ty),
+            (Kind::Float { .. }, Kind::Int { signed, bits }) => {
+                let apart = lanes > 1 && self.has_unit(a.ty()) && !self.unit.saturates;
+                if apart { self.saturated(signed, bits, a, ty) } else { ir.float_to_int(signed, a, ty) }
+            }
             (Kind::Float { .. }, Kind::Float { .. }) => ir.fresize(a, ty),
             (Kind::Float { bits: 64 }, Kind::Half { brain }) => self.round_half(brain, self.narrow_to_odd(a)),
             (Kind::Float { .. }, Kind::Half { brain }) => self.round_half(brain, a),
@@ -590,6 +593,26 @@ impl<'c> Ops<'_, 'c, '_> {
                 self.cast(Kind::Float { bits: 32 }, to, self.extend(brain, a))
             }
         }
+    }
+
+    /// A vector of floats as integers of so many bits: towards zero, saturating, 0 for NaN. LLVM takes the intrinsic apart
+    /// into lanes where no instruction does all of that.
+    fn saturated(&self, signed: bool, bits: u32, a: Value<'c>, ty: Type<'c>) -> Value<'c> {
+        let ir = self.ir;
+        let (least, past) = if signed { (-f64::from(bits - 1).exp2(), bits - 1) } else { (0.0, bits) };
+        let (least, past) = (ir.const_float(a.ty(), least), ir.const_float(a.ty(), f64::from(past).exp2()));
+        let low = ir.fcmp(Real::LLVMRealOGE, a, least);
+        let high = ir.fcmp(Real::LLVMRealOLT, a, past);
+        let inside = ir.select(ir.and(low, high), a, ir.const_float(a.ty(), 0.0));
+        let whole = ir.float_to_int_inside(signed, inside, ty);
+        let most = if signed { (1_u64 << (bits - 1)) - 1 } else { u64::MAX >> (64 - bits) };
+        let above = ir.fcmp(Real::LLVMRealOGE, a, past);
+        let whole = ir.select(above, ir.const_int(ty, most as i64), whole);
+        if !signed {
+            return whole;
+        }
+        let below = ir.fcmp(Real::LLVMRealOLT, a, least);
+        ir.select(below, ir.const_int(ty, i64::MIN >> (64 - bits)), whole)
     }
 
     /// A 64-bit integer whose low bits are folded into one where `f64` could not hold them, so

@@ -114,6 +114,8 @@ pub(crate) struct FloatUnit {
     pub(crate) half: bool,
     /// Conversion of `f32` to `bf16`.
     pub(crate) brain: bool,
+    /// Conversion of vectors to integers that saturates.
+    pub(crate) saturates: bool,
     /// `llvm.minimum` and `llvm.maximum` of the types above.
     pub(crate) minimum: Minimum,
 }
@@ -140,6 +142,7 @@ impl FloatUnit {
             fma: true,
             half: true,
             brain: true,
+            saturates: true,
             minimum: Minimum::Instruction,
         }
     }
@@ -164,6 +167,7 @@ impl FloatUnit {
                 fma: has("f") || has("d"),
                 half: has("zfhmin") || has("zfh"),
                 brain: false,
+                saturates: true,
                 minimum: Minimum::Absent,
             },
             // Its fused form is not in every engine.
@@ -190,6 +194,7 @@ fn x86(cpu: &str, has: impl Fn(&str) -> bool) -> FloatUnit {
         fma: hard && (has("fma") || avx512 || level >= 3),
         half: hard && (has("f16c") || avx512 || level >= 3),
         brain: false,
+        saturates: false,
         minimum: if hard { Minimum::Sequence } else { Minimum::Absent },
     }
 }
@@ -210,6 +215,7 @@ fn arm(features: &[String], has: impl Fn(&str) -> bool) -> FloatUnit {
         fma: vfp4,
         half: vfp4,
         brain: false,
+        saturates: true,
         minimum: Minimum::Absent,
     }
 }
