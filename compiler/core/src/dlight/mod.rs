@@ -40,6 +40,7 @@ use crate::pass::{ConfigKey, FlagKey, Pass, PassContext, PassPhase, Remark, Text
 use crate::target::{Device, Target};
 use crate::tune::{Answers, Asked, Decisions, Point};
 use machine::Machine;
+pub(crate) use movement::computes_turned;
 
 /// Decisions for people who try some.
 const DECISIONS: TextKey = TextKey {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{BufId, Expr, IterKind, PrimFunc, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{BufId, Expr, ExprId, IterKind, PrimFunc, Stmt, VarId, Viewer};
 
 use super::Taken;
 use super::boxed::boxed;
@@ -13,7 +13,9 @@ use super::cut::{Range, part};
 use super::machine::Machine;
 use super::tiles::rows_in_cache;
 use super::walk::step;
+use crate::fuse::access::loads;
 use crate::fuse::import::cleaned;
+use crate::fuse::pattern::moves;
 use crate::fuse::stage::{Stage, Staged};
 use crate::schedule::{Arg, LoopRV, Schedule, ScheduleError};
 use crate::tune::Asked;
@@ -62,6 +64,49 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: 
     let scheduled = tiled(module, staged.join(), &main, &stage, &turned).ok()?;
     let chosen = vec![("tile", format!("{} x {}", turned.rows, turned.columns)), ("bounded by", turned.bounds(bytes))];
     Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen })
+}
+
+/// Elements of which a kernel that computes is better two, one that computes along rows and one that moves.
+const MANY: i64 = 4096;
+
+/// Elements of a row from which on vectors go along it.
+const ROW: i64 = 8;
+
+/// Whether a kernel computes many elements from rows and writes them as columns: neither its loads nor its stores are vectors
+/// then.
+pub(crate) fn computes_turned(func: &PrimFunc) -> bool {
+    computes(func).unwrap_or(false)
+}
+
+fn computes(func: &PrimFunc) -> Option<bool> {
+    let mut staged = Staged::of(func)?;
+    let [stage] = &staged.stages[..] else { return None };
+    let stage = stage.clone();
+    let stage = boxed(&mut staged.b, &stage).map_or(stage, |(inside, _)| inside);
+    let Stmt::Store { buf, index, value, .. } = &stage.body else { return None };
+    let func = staged.b.func();
+    let mut viewer = Viewer::new(func);
+    let mut extents = Vec::new();
+    for iter in &stage.iters {
+        extents.push((iter.var, viewer.int(iter.extent).as_const()?));
+    }
+    let plain = stage.init.is_none() && stage.iters.iter().all(|i| i.kind == IterKind::Spatial);
+    let many = extents.iter().map(|(_, extent)| extent).product::<i64>() >= MANY;
+    if !plain || !many || moves(func, *value) {
+        return Some(false);
+    }
+    let mut along = |buf: BufId, index: &[ExprId]| {
+        let mut steps = extents.iter().map(|(var, extent)| {
+            let sym = viewer.sym(*var);
+            (*var, *extent, step(&mut viewer, buf, index, &sym))
+        });
+        steps.find(|(_, extent, step)| *step == Some(1) && *extent > 1).map(|(var, extent, _)| (var, extent))
+    };
+    let (column, _) = along(*buf, index)?;
+    let mut reads = loads(func, [*value]).into_iter().filter(|a| func.buffers[a.buf.0 as usize].shape.len() > 1);
+    let turned = |(row, extent): (VarId, i64)| row != column && extent >= ROW;
+    let first = reads.next()?;
+    Some(std::iter::once(first).chain(reads).all(|a| along(a.buf, &a.index).is_some_and(turned)))
 }
 
 fn turned(staged: &Staged, stage: &Stage, machine: &Machine, asked: &Asked) -> Option<Turned> {

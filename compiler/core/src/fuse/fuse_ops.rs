@@ -25,7 +25,7 @@ use super::ops::partition::{Limits, Partition, Trials};
 use super::pattern::Kind;
 use super::weights::few_rows;
 use crate::CompileError;
-use crate::dlight::{Fit, attention, has_vectors};
+use crate::dlight::{Fit, attention, computes_turned, has_vectors};
 use crate::pass::{ConfigKey, FlagKey, IntKey, Pass, PassContext, PassPhase, Remark};
 
 /// Kernels that may become one.
@@ -182,8 +182,8 @@ impl Fuse<'_> {
         if let Some(known) = self.trials.borrow().get(&key) {
             return *known;
         }
-        let fused = merge(self.module, &grouped.func).and_then(|merged| fused(&merged.prim));
-        let fits = fused.is_some_and(|f| f.spilled == 0 && !f.strided);
+        let merged = merge(self.module, &grouped.func).filter(|m| !self.vectors() || !computes_turned(&m.prim));
+        let fits = merged.and_then(|m| fused(&m.prim)).is_some_and(|f| f.spilled == 0 && !f.strided);
         self.trials.borrow_mut().insert(key, fits);
         fits
     }
@@ -191,7 +191,11 @@ impl Fuse<'_> {
     /// Whether the kernels are a product that reads weights of 8 bits, of which the target has vectors, a few times.
     fn reads_weights(&self, members: &[&Binding]) -> bool {
         let merged = group(self.module, &self.func, "trial", members).and_then(|g| merge(self.module, &g.func));
-        has_vectors(&self.context.target) && merged.is_some_and(|merged| few_rows(&merged.prim))
+        self.vectors() && merged.is_some_and(|merged| few_rows(&merged.prim))
+    }
+
+    fn vectors(&self) -> bool {
+        has_vectors(&self.context.target)
     }
 
     /// Whether the kernels are an attention that the target has a schedule for.

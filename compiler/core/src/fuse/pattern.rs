@@ -22,6 +22,8 @@ pub(crate) struct Kind {
     pub widens: bool,
     /// Whether it reads numbers of 8 bits and makes floats of them.
     pub of_bytes: bool,
+    /// Whether it makes larger elements of numbers of 8 bits, and reads nothing else.
+    pub grows: bool,
 }
 
 /// A function that fuses with nothing.
@@ -34,6 +36,7 @@ fn opaque(func: &PrimFunc) -> Kind {
         inlinable: false,
         widens: false,
         of_bytes: false,
+        grows: false,
     }
 }
 
@@ -59,7 +62,15 @@ pub(crate) fn kind_of(func: &PrimFunc) -> Kind {
     let movement = value.is_some_and(|value| moves(func, value));
     let widens = value.is_some_and(|value| widens(func, value));
     let of_bytes = value.is_some_and(|value| of_bytes(func, value));
-    Kind { pattern, operands, movement, inlinable: value.is_some(), widens, of_bytes }
+    let grows = value.is_some_and(|value| grows(func, value));
+    Kind { pattern, operands, movement, inlinable: value.is_some(), widens, of_bytes, grows }
+}
+
+/// Whether a value is larger than all that it is made of, which is numbers of 8 bits.
+fn grows(func: &PrimFunc, value: ExprId) -> bool {
+    let loads = loads(func, [value]);
+    let larger = matches!(func.exprs.ty(value).elem, Elem::Scalar(dtype) if dtype.size_bytes() > 1);
+    larger && !loads.is_empty() && loads.iter().all(|a| is_byte(func.buffers[a.buf.0 as usize].dtype))
 }
 
 /// Whether a value is a float that is made of numbers of 8 bits.

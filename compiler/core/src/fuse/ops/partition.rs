@@ -46,6 +46,8 @@ struct Side {
     widens: bool,
     /// Whether it makes floats of numbers of 8 bits.
     of_bytes: bool,
+    /// Whether it makes larger elements of numbers of 8 bits.
+    grows: bool,
 }
 
 use OpPattern::{Broadcast, CommReduce, ElementWise, Injective, Opaque, OutEWiseFusable};
@@ -58,7 +60,7 @@ const RULES: &[Rule] = &[
         from: |s| matches!(s.pattern, CommReduce | OutEWiseFusable),
         read: ElementWise,
         way: Broadcast,
-        into: |s| s.pattern <= Broadcast,
+        into: |s| s.pattern <= Broadcast && !s.grows,
         trial: Trial::Memory,
     },
     // Elementwise functions of each other, and in front of a reduction.
@@ -99,6 +101,25 @@ const RULES: &[Rule] = &[
         way: Injective,
         into: |s| s.pattern == OutEWiseFusable,
         trial: Trial::Weights,
+    },
+    // Numbers of 8 bits are made larger where they are read, beside the result of a contraction too: what is in memory
+    // stays small.
+    Rule {
+        phase: 3,
+        from: |s| s.grows && s.pattern <= Broadcast && s.inlinable,
+        read: ElementWise,
+        way: Broadcast,
+        into: |s| s.pattern == OutEWiseFusable,
+        trial: Trial::Memory,
+    },
+    // What no reader took up is made larger by the contraction that it is the result of.
+    Rule {
+        phase: 4,
+        from: |s| matches!(s.pattern, CommReduce | OutEWiseFusable),
+        read: ElementWise,
+        way: Broadcast,
+        into: |s| s.pattern <= Broadcast && s.grows,
+        trial: Trial::Memory,
     },
     // What works on the same rows, and a padding or a permutation of what was computed: softmax and normalisations
     // with what comes before and after them, where rows hold what lies between.
@@ -302,6 +323,7 @@ impl<'p, 'b> Partition<'p, 'b> {
             inlinable: a.inlinable && b.inlinable,
             widens: a.widens || b.widens,
             of_bytes: a.of_bytes || b.of_bytes,
+            grows: a.grows || b.grows,
         });
         let root = roots[0];
         roots.iter().for_each(|r| self.groups[*r].parent = root);
@@ -320,7 +342,10 @@ fn side(node: &Node<'_>) -> Side {
             inlinable: kind.inlinable,
             widens: kind.widens,
             of_bytes: kind.of_bytes,
+            grows: kind.grows,
         },
-        None => Side { pattern: Opaque, movement: false, inlinable: false, widens: false, of_bytes: false },
+        None => {
+            Side { pattern: Opaque, movement: false, inlinable: false, widens: false, of_bytes: false, grows: false }
+        }
     }
 }
