@@ -19,6 +19,8 @@ pub static PIPELINE: &[Pass] = &[
     graph::dead_code::PASS,
     // Before anything looks at extents.
     graph::dynamic_to_static::PASS,
+    // On fixed point as models are read, before rules make something else of it.
+    graph::scale_in_floats::PASS,
     // One form first: rules match what is written in it.
     graph::canonicalize_cast::PASS,
     graph::canonicalize_ops::PASS,
@@ -35,6 +37,8 @@ pub static PIPELINE: &[Pass] = &[
     graph::fast_math::PASS,
     // Behind passes that ask for the plain layout, before those that lay out constants.
     graph::convert_layout::PASS,
+    // Once channels lie last, before constants are what they will be.
+    graph::pad_channels::PASS,
     // After rules that bring constants together.
     graph::fold_constant::PASS,
     graph::lift_transform_params::PASS,
@@ -194,6 +198,7 @@ pub static PASSES: &[Pass] = &[
     tir::narrow_data_type::PASS,
     graph::normalize::PASS,
     tir::pack_nibbles::PASS,
+    graph::pad_channels::PASS,
     graph::pad_conv::PASS,
     tir::parallelize_loops::PASS,
     tir::plan_and_update_buffer_allocation_location::PASS,
@@ -204,6 +209,7 @@ pub static PASSES: &[Pass] = &[
     tir::reverse_loops::PASS,
     rewrite_dataflow_reshape::PASS,
     tir::rewrite_unsafe_select::PASS,
+    graph::scale_in_floats::PASS,
     tir::simplify::PASS,
     graph::simplify_expr::PASS,
     graph::simplify_inference::PASS,

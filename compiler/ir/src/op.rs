@@ -206,6 +206,9 @@ pub enum ElementOp {
     /// `q_multiply_shift(x, multiplier, shift)` of i32: `x * multiplier * 2^(shift - 31)`, rounded to nearest with
     /// ties up, saturating.
     QMultiplyShift,
+    /// `nearest_int(x)` of floats: the nearest integer in `i32`, ties to even, where it lies within ±2^30 of an `f64` and ±2^22 of
+    /// an `f32`. Of others nothing is said: passes make it where they know that there are none.
+    NearestInt,
 }
 
 impl ElementOp {
@@ -214,7 +217,13 @@ impl ElementOp {
         let unary = UnaryOp::ALL.iter().copied().map(Self::Unary);
         let binary = BinaryOp::ALL.iter().copied().map(Self::Binary);
         let compare = CmpOp::ALL.iter().copied().map(Self::Compare);
-        unary.chain(binary).chain(compare).chain([Self::Select, Self::Clip, Self::Prelu, Self::QMultiplyShift])
+        unary.chain(binary).chain(compare).chain([
+            Self::Select,
+            Self::Clip,
+            Self::Prelu,
+            Self::QMultiplyShift,
+            Self::NearestInt,
+        ])
     }
 }
 

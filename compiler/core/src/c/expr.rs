@@ -216,9 +216,10 @@ impl Body<'_> {
                 format!("tf_{name}({})", args.join(", "))
             }
             Expr::If(..) => self.value(id),
-            // `LowerMath` has expanded the first two; vectors are for back ends that have them.
+            // `LowerMath` has expanded the first three; vectors are for back ends that have them.
             Expr::Call(
                 Intrinsic::QMultiplyShift
+                | Intrinsic::NearestInt
                 | Intrinsic::ExpNonpositive
                 | Intrinsic::Ex2
                 | Intrinsic::Warp(_)

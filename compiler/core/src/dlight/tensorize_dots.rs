@@ -72,8 +72,11 @@ fn run(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     pass_packed(module, &packed)
 }
 
+/// Terms of a sum of products of bytes.
+pub(crate) const TERMS: i64 = 4;
+
 /// Whether four products of bytes are fewer instructions than four times one.
-fn has_dots(target: &Target) -> bool {
+pub(crate) fn has_dots(target: &Target) -> bool {
     match target.arch {
         Arch::X86_64 => true,
         Arch::Aarch64 => target.has("dotprod"),
@@ -224,9 +227,11 @@ fn along(
 ) -> Option<(VarId, i64)> {
     let step = dot.terms();
     let terms = stage.iters.iter().filter(|i| i.kind == IterKind::Reduce && walked.contains_key(&i.var));
+    let count: i64 = terms.clone().filter_map(|i| extent(staged.b.func(), stage, i.var)).product();
     let mut steps = terms.filter(|i| operand.along(i.var)).filter_map(|i| {
         let whole = extent(staged.b.func(), stage, i.var)?;
-        let enough = if dot.is_wide() { operand.in_whole(step, i.var) } else { whole > step };
+        // Not where a word is all of the sum.
+        let enough = if dot.is_wide() { operand.in_whole(step, i.var) } else { count > step };
         (whole % step == 0 && enough).then_some((i.var, whole))
     });
     steps.next()

@@ -125,6 +125,11 @@ pub fn exp_nonpositive(x: Bounded) -> Bounded {
     unary(UnaryOp::Exp, Bounded { error: x.error + doubt, ..x })
 }
 
+/// The nearest integer in i32 of a float, ties to even.
+pub fn nearest_int(x: Bounded) -> Bounded {
+    cast(DType::I32, unary(UnaryOp::Round, x))
+}
+
 /// Whether an expansion gives this value to the bit: 0, ±1 and infinities at 0, at 1 and at the infinities.
 fn is_limit(a: Bounded, value: Scalar) -> bool {
     let (x, y) = (a.real(), value.to_f64());

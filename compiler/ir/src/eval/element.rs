@@ -47,6 +47,7 @@ pub fn element(op: ElementOp, args: &[Bounded]) -> Bounded {
             let zero = Composition.real(x, 0.0);
             bounded::select(bounded::compare(CmpOp::Ge, x, zero), x, below)
         }
+        ElementOp::NearestInt => bounded::nearest_int(x),
         ElementOp::QMultiplyShift => {
             let value = Bounded::exact(scalar_ops::q_multiply_shift(x.value, args[1].value, args[2].value));
             if args.iter().all(|arg| arg.is_exact()) { value } else { value.unknown() }

@@ -363,6 +363,7 @@ pub fn element(op: ElementOp, args: &[Scalar]) -> Scalar {
         ElementOp::Clip => binary(BinaryOp::Min, binary(BinaryOp::Max, x, args[1]), args[2]),
         ElementOp::Prelu if x.to_f64() >= 0.0 => x,
         ElementOp::Prelu => binary(BinaryOp::Mul, args[1], x),
+        ElementOp::NearestInt => cast(DType::I32, unary(UnaryOp::Round, x)),
         ElementOp::QMultiplyShift => q_multiply_shift(x, args[1], args[2]),
     }
 }

@@ -361,7 +361,8 @@ impl Builder {
             | ElementOp::Compare(_)
             | ElementOp::Activation(_)
             | ElementOp::Prelu
-            | ElementOp::QMultiplyShift => None,
+            | ElementOp::QMultiplyShift
+            | ElementOp::NearestInt => None,
         }
     }
 }

@@ -75,6 +75,7 @@ pub fn element_name(op: ElementOp) -> &'static str {
         ElementOp::Clip => "clip",
         ElementOp::Prelu => "prelu",
         ElementOp::QMultiplyShift => "q_multiply_shift",
+        ElementOp::NearestInt => "nearest_int",
     }
 }
 

@@ -369,6 +369,7 @@ fn element_attributes(op: ElementOp) -> Vec<(&'static str, String)> {
         | ElementOp::Select
         | ElementOp::Clip
         | ElementOp::Prelu
-        | ElementOp::QMultiplyShift => Vec::new(),
+        | ElementOp::QMultiplyShift
+        | ElementOp::NearestInt => Vec::new(),
     }
 }

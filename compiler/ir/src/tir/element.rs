@@ -27,6 +27,7 @@ impl Builder {
             (ElementOp::QMultiplyShift, [x, m, s]) => {
                 self.call(Intrinsic::QMultiplyShift, vec![*x, *m, *s], Ty::scalar(DType::I32))
             }
+            (ElementOp::NearestInt, [x]) => self.call(Intrinsic::NearestInt, vec![*x], Ty::scalar(DType::I32)),
             // The front ends check the number of operands; a wrong one is a bug that the verifier reports.
             _ => args.first().copied().unwrap_or_else(|| self.index(0)),
         }

@@ -169,6 +169,9 @@ pub enum Intrinsic {
     Fma,
     /// `q_multiply_shift(x, multiplier, shift)` of i32.
     QMultiplyShift,
+    /// `nearest_int(x)` of floats of 32 or 64 bits: the nearest integer in i32, ties to even, where it lies within ±2^22 or
+    /// ±2^30. Of others nothing is said.
+    NearestInt,
     /// The bits of a float as an integer of its width, or back; the target dtype is the expression's type.
     Bitcast,
     /// `lookup(i, x0, …)` of an i32 and eight or sixteen i32 or f32: the one whose number the low bits of `i` are.

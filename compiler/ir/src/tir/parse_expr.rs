@@ -188,6 +188,10 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                 let ty = self.parser.func.exprs.ty(*first);
                 Expr::Call(Intrinsic::Scalef, args, ty)
             }
+            ("nearest_int", None, [x]) => {
+                let ty = Ty { elem: Elem::Scalar(DType::I32), ..self.parser.func.exprs.ty(*x) };
+                Expr::Call(Intrinsic::NearestInt, args, ty)
+            }
             ("exp_nonpositive", None, [x]) => {
                 let ty = self.parser.func.exprs.ty(*x);
                 Expr::Call(Intrinsic::ExpNonpositive, args, ty)

@@ -446,6 +446,7 @@ impl Printer<'_> {
             Expr::Call(Intrinsic::Ex2, args, _) => format!("ex2({})", list(args)),
             Expr::Call(Intrinsic::Word, args, _) => format!("word{}({})", args.len(), list(args)),
             Expr::Call(Intrinsic::QMultiplyShift, args, _) => format!("q_multiply_shift({})", list(args)),
+            Expr::Call(Intrinsic::NearestInt, args, _) => format!("nearest_int({})", list(args)),
             Expr::Call(Intrinsic::Bitcast, args, ty) => format!("bitcast<{ty}>({})", list(args)),
             Expr::Call(Intrinsic::Dot(dot), args, _) => {
                 let name = Dot::ALL.iter().find(|(_, known)| known == dot).map_or("", |(name, _)| *name);

@@ -204,6 +204,9 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
     match (f, args) {
         (Intrinsic::Fma, [a, b, c]) if a == b && b == c => Ok(*a),
         (Intrinsic::QMultiplyShift, [a, b, c]) if i32s(a) && a == b && b == c => Ok(*a),
+        (Intrinsic::NearestInt, [x]) if matches!(x.elem, Elem::Scalar(DType::F32 | DType::F64)) => {
+            Ok(Ty { elem: Elem::Scalar(DType::I32), ..*x })
+        }
         (Intrinsic::Bitcast, [a]) if width(*a) == width(to) => Ok(to),
         (Intrinsic::Lookup, [i, all @ ..]) if i32s(i) && is_table(*i, all) => Ok(all[0]),
         (Intrinsic::Scalef, [x, n]) if x == n && x.elem == Elem::Scalar(DType::F32) => Ok(*x),
@@ -225,6 +228,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
         (
             Intrinsic::Fma
             | Intrinsic::QMultiplyShift
+            | Intrinsic::NearestInt
             | Intrinsic::Bitcast
             | Intrinsic::Lookup
             | Intrinsic::Scalef

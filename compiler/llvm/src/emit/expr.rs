@@ -154,6 +154,7 @@ impl<'c> Body<'_, 'c, '_> {
             (Intrinsic::Ex2, _) => Err("only NVIDIA's GPUs have `ex2`".into()),
             (Intrinsic::ExpNonpositive, _) => Err(unexpanded("`exp_nonpositive`")),
             (Intrinsic::QMultiplyShift, _) => Err(unexpanded("`q_multiply_shift`")),
+            (Intrinsic::NearestInt, _) => Err(unexpanded("`nearest_int`")),
             (Intrinsic::Bitcast, [a]) => {
                 let to = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));
                 Ok(self.cx.ir.bitcast(*a, to))

@@ -106,7 +106,8 @@ fn rescaled<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>, x: ValueId, to: Elem) -> O
         return Ok(None);
     };
     let Some((terms, axis)) = cx.terms(x, *scale)? else { return Ok(None) };
-    let Some(y) = rounded(cx, &terms, axis)? else { return Ok(None) };
+    let most = (low - zero).abs().max((high - zero).abs());
+    let Some(y) = rounded(cx, &terms, axis, most)? else { return Ok(None) };
     let bound = |cx: &mut Cx<'m>, n: i64| cx.b.scalar(Scalar::int(DType::I64, i128::from(n)));
     let (low, high, zero) = (bound(cx, low - zero), bound(cx, high - zero), bound(cx, *zero));
     let y = cx.binary(BinaryOp::Max, y, low)?;

@@ -273,6 +273,7 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
         Expr::Compare(_, a, _) => (*a, 1),
         Expr::Call(Intrinsic::QMultiplyShift, ..) => (e, 4),
         Expr::Call(Intrinsic::ExpNonpositive, ..) => (e, work::unary(UnaryOp::Exp) as u64),
+        Expr::Call(Intrinsic::NearestInt, args, _) => (args[0], 2),
         Expr::Call(Intrinsic::Scalef | Intrinsic::Ex2, ..) => (e, 1),
         // Four products and three sums, as where they are no words: roofs know how many a core does at once.
         Expr::Call(Intrinsic::Dot(Dot::Bytes { .. }), ..) => {

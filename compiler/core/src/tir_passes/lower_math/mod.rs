@@ -68,6 +68,7 @@ fn expand(b: &mut Builder, id: ExprId, tables: Tables) -> ExprId {
         Expr::Call(Intrinsic::ExpNonpositive, args, _) => {
             exp::exp_nonpositive(&mut Kit { tables, ..Kit::new(b, dtype) }, args[0])
         }
+        Expr::Call(Intrinsic::NearestInt, args, _) => quant::nearest_int(b, args[0]),
         Expr::Call(Intrinsic::QMultiplyShift, args, _) if args.len() == 3 => {
             quant::multiply_shift(b, args[0], args[1], args[2])
         }

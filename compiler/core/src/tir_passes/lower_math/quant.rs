@@ -1,8 +1,10 @@
-//! Fixed-point multiplication.
+//! Fixed-point multiplication, and integers next to floats.
 
 use tenfold_ir::op::{BinaryOp, CmpOp};
-use tenfold_ir::tir::{Builder, ExprId};
+use tenfold_ir::tir::{Builder, Elem, ExprId};
 use tenfold_ir::{DType, Scalar};
+
+use super::kit::Kit;
 
 /// x * multiplier * 2^(shift - 31) of i32, rounded to nearest with ties up, saturating.
 pub(super) fn multiply_shift(b: &mut Builder, x: ExprId, multiplier: ExprId, shift: ExprId) -> ExprId {
@@ -21,6 +23,21 @@ pub(super) fn multiply_shift(b: &mut Builder, x: ExprId, multiplier: ExprId, shi
     let value = b.select(is_left, left, value);
     let value = saturate(b, value);
     b.cast(DType::I32, value)
+}
+
+/// The integer next to a float: one and a half times the power of two from which on floats are whole numbers is added, which
+/// rounds it to one with ties to even, and the low bits of the sum are that one.
+pub(super) fn nearest_int(b: &mut Builder, x: ExprId) -> ExprId {
+    let Elem::Scalar(dtype) = b.ty(x).elem else { return x };
+    let mut k = Kit::new(b, dtype);
+    let whole = k.c2(1.5 * f64::from(1 << 23), 1.5 * 2f64.powi(52));
+    let sum = k.add(x, whole);
+    let bits = k.bits(sum);
+    if k.double() {
+        return b.cast(DType::I32, bits);
+    }
+    let first = k.int(i64::from(1.5f32.to_bits()) + (23 << 23));
+    k.sub(bits, first)
 }
 
 fn long(b: &mut Builder, value: i64) -> ExprId {

@@ -29,7 +29,7 @@ fn help(takes: Takes) -> &'static str {
 /// Number of operands of an elementwise operator.
 pub(crate) fn arity(op: ElementOp) -> usize {
     match op {
-        ElementOp::Unary(_) | ElementOp::Activation(_) | ElementOp::Cast(_) => 1,
+        ElementOp::Unary(_) | ElementOp::Activation(_) | ElementOp::Cast(_) | ElementOp::NearestInt => 1,
         ElementOp::Binary(_) | ElementOp::Compare(_) | ElementOp::Prelu => 2,
         ElementOp::Select | ElementOp::Clip | ElementOp::QMultiplyShift => 3,
     }
@@ -41,7 +41,7 @@ fn takes(op: ElementOp) -> Option<Takes> {
         ElementOp::Unary(op) => Some(op.takes()),
         ElementOp::Binary(op) => Some(op.takes()),
         ElementOp::Activation(Activation::Relu | Activation::Relu6) | ElementOp::Clip => Some(Takes::Number),
-        ElementOp::Activation(_) | ElementOp::Prelu => Some(Takes::Float),
+        ElementOp::Activation(_) | ElementOp::Prelu | ElementOp::NearestInt => Some(Takes::Float),
         ElementOp::Compare(_) | ElementOp::Cast(_) | ElementOp::Select => None,
         ElementOp::QMultiplyShift => Some(Takes::Integer),
     }
@@ -75,12 +75,17 @@ fn result_dtype(op: ElementOp, args: &[TensorType]) -> Result<DType, OpError> {
             let message = format!("expected `i32`, found `{}`", show(arg));
             return Err(OpError::new(At::Arg(i), OpErrorKind::DType, message).help("convert first: `x as i32`"));
         }
+        if op == ElementOp::NearestInt && !matches!(arg.dtype, DType::F32 | DType::F64) {
+            let message = format!("expected `f32` or `f64`, found `{}`", show(arg));
+            return Err(OpError::new(At::Arg(i), OpErrorKind::DType, message).help("convert first: `x as f32`"));
+        }
         same_dtype(first, i, args)?;
     }
     let dtype = args[first].dtype;
     Ok(match op {
         ElementOp::Compare(_) | ElementOp::Unary(UnaryOp::IsNan | UnaryOp::IsInf | UnaryOp::IsFinite) => DType::Bool,
         ElementOp::Cast(to) => cast(dtype, to)?,
+        ElementOp::NearestInt => DType::I32,
         ElementOp::Unary(_)
         | ElementOp::Binary(_)
         | ElementOp::Activation(_)

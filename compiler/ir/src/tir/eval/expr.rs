@@ -146,6 +146,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             let value = Bounded::exact(scalar_ops::q_multiply_shift(x.value, m.value, s.value));
             Ok(if args.iter().all(|a| a.is_exact()) { value } else { value.unknown() })
         }
+        (Intrinsic::NearestInt, [x]) => Ok(bounded::nearest_int(*x)),
         (Intrinsic::Bitcast, [x]) => {
             let dtype = Frame::elem_dtype(ty.elem);
             if dtype.size_bytes() != x.value.dtype.size_bytes() {
@@ -180,6 +181,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
         (
             Intrinsic::Fma
             | Intrinsic::QMultiplyShift
+            | Intrinsic::NearestInt
             | Intrinsic::Bitcast
             | Intrinsic::Lookup
             | Intrinsic::Scalef

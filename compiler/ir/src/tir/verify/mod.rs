@@ -588,7 +588,7 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
     match expr {
         Expr::Unary(op, x) => float(*x) && crate::eval::ulps(*op) > 0.5 || *op == UnaryOp::Square,
         Expr::Binary(BinaryOp::Pow | BinaryOp::Atan2, ..)
-        | Expr::Call(Intrinsic::QMultiplyShift | Intrinsic::ExpNonpositive, ..) => true,
+        | Expr::Call(Intrinsic::QMultiplyShift | Intrinsic::NearestInt | Intrinsic::ExpNonpositive, ..) => true,
         Expr::Const(_)
         | Expr::Index(_)
         | Expr::Var(_)
