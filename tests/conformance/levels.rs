@@ -16,6 +16,7 @@ use crate::element::signs_of_zeros;
 use crate::interpret::{self, Actual, Prepared};
 use crate::kinds;
 use crate::native;
+use crate::ops::{args, int};
 use crate::program::{self, AARCH64, Machine};
 
 /// Levels that only products of bytes have code for.
@@ -38,7 +39,8 @@ pub(crate) fn cases(level: &str) -> Vec<Case> {
             let floats =
                 [products(dtype), windows(dtype), squares(), rows(dtype), elements(dtype), symbolic(), halves()];
             let floats = floats.into_iter().chain([signs_of_zeros(dtype), spoilt_rows()]);
-            floats.chain(attentions()).chain(bytes()).chain(words_of_halves()).chain(kinds::cases()).collect()
+            let integers = bytes().into_iter().chain([tables(), conversions()]);
+            floats.chain(attentions()).chain(integers).chain(words_of_halves()).chain(kinds::cases()).collect()
         }
     }
 }
@@ -245,6 +247,40 @@ fn elements(dtype: DType) -> Case {
     let turned = m.emit(Op::Transpose { perm: vec![1, 0] }, &[x]);
     let twice = m.emit(Op::Concat { axis: 1 }, &[turned, turned]);
     results.extend([turned, m.element(ElementOp::Binary(BinaryOp::Mul), &[twice, twice])]);
+    m.done(&results)
+}
+
+/// Functions of bytes, which are tables of 256: rows in whole vectors, in vectors of several lengths, and on their tiles.
+fn tables() -> Case {
+    let mut m = Make::new("levels_tables");
+    let table = m.constant(DType::U8, &[256]);
+    let mut results = Vec::new();
+    for columns in [64, 96, 48, 37] {
+        let x = m.input(DType::U8, &fixed(&[3, columns]));
+        let y = m.call("take", &args(&[table, x]), &[("axis", int(0))]);
+        let [x, y] = [wide(&mut m, x), wide(&mut m, y)];
+        results.extend([y, m.element(ElementOp::Binary(BinaryOp::Mul), &[x, y])]);
+    }
+    m.done(&results)
+}
+
+/// Floats that become integers: the nearest ones, and what has no room or is no number.
+fn conversions() -> Case {
+    const SPOILT: [f64; 12] =
+        [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 127.5, 255.9, -0.9, 3e9, -3e9, 5e9, 65535.5, 1e19, -1e19];
+    let mut m = Make::new("levels_conversions");
+    let mut results = Vec::new();
+    for dtype in [DType::F32, DType::F64] {
+        let x = m.input(dtype, &fixed(&[7, 20]));
+        let scale = m.lit(dtype, 1000.0);
+        let large = m.element(ElementOp::Binary(BinaryOp::Mul), &[x, scale]);
+        results.push(m.element(ElementOp::NearestInt, &[large]));
+        let cells: Vec<Scalar> = SPOILT.iter().cycle().take(48).map(|x| Scalar::float(dtype, *x)).collect();
+        let spoilt = m.values(dtype, &[48], &cells);
+        for to in [DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::U64] {
+            results.push(m.element(ElementOp::Cast(to), &[spoilt]));
+        }
+    }
     m.done(&results)
 }
 

@@ -18,6 +18,7 @@ mod parts;
 mod place;
 mod scalef;
 mod streams;
+mod table;
 mod tensors;
 mod warp;
 mod warpgroup;

@@ -50,6 +50,8 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: 
     let (staged, parts, chosen) = tiles(staged, &found, &choice, machine)?;
     // A refusal leaves the kernel to the next rule.
     let scheduled = steps::run(module, staged.join(), &parts).ok()?;
+    let on_rows = parts.iter().flat_map(|part| &part.on_rows).map(|part| part.name.as_str()).collect();
+    let scheduled = fallback::with_tables(module, scheduled, machine, &on_rows);
     Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen })
 }
 

@@ -17,6 +17,7 @@ use super::{Chosen, Taken};
 use crate::fuse::fuse_loops::{Fused, Room, by_elements, fused_stages};
 use crate::fuse::stage::{Stage, Staged};
 use crate::tune::Asked;
+pub(super) use vectors::with_tables;
 
 /// Bytes that the buffers of a kernel may take on the stack of a machine with vectors.
 const STACK: i64 = 8 << 10;

@@ -144,6 +144,8 @@ pub(super) struct Machine {
     pub matrices: Matrices,
     /// Whether the greater of two floats takes several operations, unless it does not matter what becomes of NaN.
     pub max_is_several: bool,
+    /// Whether vectors of bytes read tables of 256 bytes: by instructions that permute some.
+    pub tables: bool,
     /// Bytes from which on results are written past all caches.
     pub past_caches: Option<i64>,
     /// Whether it is a microcontroller whose core adds several products at once: then contractions of integers alone are
@@ -192,6 +194,7 @@ impl Machine {
             dots: Dots::of(target),
             matrices: Matrices::of(target),
             max_is_several: target.arch == Arch::X86_64,
+            tables: large,
             past_caches: target.past_caches(),
             small: false,
             helium: false,
@@ -245,6 +248,7 @@ impl Machine {
             dots: Dots::NONE,
             matrices: Matrices { bytes: false, bf16: false },
             max_is_several: false,
+            tables: false,
             past_caches: None,
             small: true,
             helium: false,

@@ -271,6 +271,9 @@ impl<'c> Body<'_, 'c, '_> {
                 self.picked(ty, first, by, &mut |at| ir.load(memory, ir.element(memory.lane(), base, at), align))
             );
         }
+        if let Some(found) = self.from_table(buf, *index, base)? {
+            return Ok(self.loaded(ty, found));
+        }
         let places = self.places(*index, base, memory)?;
         let loaded = places.into_iter().map(|place| ir.load(memory.lane(), place, align));
         let all = loaded.zip(0..).fold(ir.poison(memory), |all, (element, lane)| ir.insert(all, element, lane));

@@ -32,6 +32,8 @@ struct Found {
     lanes: i64,
     /// Vectors that run side by side.
     vectors: i64,
+    /// Whether its blocks read a table of bytes.
+    reads_table: bool,
 }
 
 /// What became of the loops of a kernel.
@@ -75,6 +77,25 @@ pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine, ask
     (s.finish(), made)
 }
 
+/// The kernel with the innermost loops around some blocks in vectors where they read tables of bytes: what else they do, LLVM
+/// makes vectors of.
+pub(in crate::dlight) fn with_tables(
+    module: &Module,
+    func: PrimFunc,
+    machine: &Machine,
+    blocks: &BTreeSet<&str>,
+) -> PrimFunc {
+    let all = found(&func, machine);
+    let mut s = Schedule::new(module, func);
+    for it in all.into_iter().filter(|it| it.reads_table && blocks.contains(it.block.as_str())).take(MOST) {
+        let mut tried = s.clone();
+        if vectorised(&mut tried, &it).is_ok() {
+            s = tried;
+        }
+    }
+    s.finish()
+}
+
 impl Found {
     /// Elements that a turn takes: of a loop that is no longer all of them.
     fn width(&self) -> i64 {
@@ -104,7 +125,8 @@ fn found(func: &PrimFunc, machine: &Machine) -> Vec<Found> {
             let extent = if short { Some(1) } else { extent.as_const() };
             let size: usize = blocks.iter().map(|b| func.exprs_in(&b.body).len()).sum();
             let vectors = if size <= CHEAP * blocks.len() { machine.latency } else { 1 };
-            all.push(Found { block: blocks[0].name.clone(), extent, lanes, vectors });
+            let reads_table = blocks.iter().any(|block| reads_table(viewer.func(), block));
+            all.push(Found { block: blocks[0].name.clone(), extent, lanes, vectors, reads_table });
         }
     });
     all.retain(|it| it.extent.is_none_or(|n| n > 1));
@@ -160,6 +182,7 @@ pub(super) fn lanes(
                 Some(1) => {}
                 Some(0) if !write => {}
                 _ if write => return None,
+                None if machine.tables && is_table(func, buf, &index) => {}
                 _ => strided = true,
             }
         }
@@ -188,6 +211,20 @@ fn allocated(body: &Stmt) -> BTreeSet<BufId> {
     let mut all = BTreeSet::new();
     body.walk(&mut |s| all.extend(s.allocates()));
     all
+}
+
+/// Whether an access reads a table of a function of bytes, by a byte.
+fn is_table(func: &PrimFunc, buf: BufId, index: &[ExprId]) -> bool {
+    let table = &func.buffers[buf.0 as usize];
+    let bytes = |id: ExprId| func.exprs.ty(id).elem == Elem::Scalar(DType::U8);
+    let of_byte = |e: ExprId| matches!(func.exprs.get(e), Expr::Cast(_, x) if bytes(*x));
+    let by_byte = |id: &ExprId| func.reachable([*id]).into_iter().any(of_byte);
+    table.dtype.size_bytes() == 1 && table.shape == [IntExpr::from(256)] && index.iter().all(by_byte)
+}
+
+fn reads_table(func: &PrimFunc, block: &Block) -> bool {
+    let is = |id| matches!(func.exprs.get(id), Expr::Load { buf, index, .. } if is_table(func, *buf, index));
+    func.exprs_in(&block.body).into_iter().any(is)
 }
 
 /// Whether an operator is many instructions.
