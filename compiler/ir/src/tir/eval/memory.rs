@@ -75,8 +75,10 @@ impl Memory {
 
     /// Writes an element; of a workspace, what overlaps it is lost.
     pub(super) fn set(&mut self, at: i64, cell: Cell) {
-        if self.bytes {
-            let size = cell.value.value.dtype.size_bytes() as i64;
+        let size = cell.value.value.dtype.size_bytes() as i64;
+        // What stands there and is as large overlaps nothing else.
+        let stands = self.cells.get(at as usize).copied().flatten().map(|old| old.value.dtype.size_bytes() as i64);
+        if self.bytes && stands != Some(size) {
             for other in (at - 7).max(0)..(at + size).min(self.len()) {
                 let overlaps = self.cells[other as usize]
                     .is_some_and(|c| other + c.value.dtype.size_bytes() as i64 > at || other >= at);

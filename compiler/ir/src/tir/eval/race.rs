@@ -47,19 +47,17 @@ impl Axis {
     }
 }
 
-/// Where an access stands among the iterations around it.
-#[derive(Clone, Debug, Default)]
-struct Path {
-    steps: Vec<Step>,
-    /// How many barriers were passed before.
-    epoch: u64,
-}
+/// The iterations around, one for all accesses between their begin and their end.
+pub(super) type Steps = Rc<Vec<Step>>;
 
-impl Path {
+impl Touch<'_> {
     /// Whether the one that came first surely came first.
     /// What is shared by the threads of a block is another one in another block.
-    fn ordered(&self, other: &Path, shared: bool) -> bool {
-        let parted = self.steps.iter().zip(&other.steps).find(|(a, b)| a != b);
+    fn ordered(&self, other: &Touch<'_>, shared: bool) -> bool {
+        if Rc::ptr_eq(&self.steps, &other.steps) {
+            return true;
+        }
+        let parted = self.steps.iter().zip(&*other.steps).find(|(a, b)| a != b);
         match parted {
             Some((a, b)) if a.run != b.run => true,
             Some((a, _)) if shared && matches!(a.axis, Axis::Thread(ThreadAxis::Block(_))) => true,
@@ -77,7 +75,7 @@ impl Path {
 /// What a thread did before it arrived at an `mbarrier`: all that it touched up to some number of arrivals.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Before {
-    steps: Vec<Step>,
+    steps: Steps,
     arrivals: u64,
 }
 
@@ -95,14 +93,17 @@ impl Before {
 #[derive(Clone, Default)]
 pub(super) struct Waited {
     /// The thread: those that need not wait for each other have one state after the other.
-    steps: Vec<Step>,
+    steps: Steps,
     before: Vec<Before>,
 }
 
 /// A statement that touched an element.
 #[derive(Clone)]
 struct Touch<'m> {
-    path: Rc<Path>,
+    /// Where it stands among the iterations around it.
+    steps: Steps,
+    /// How many barriers were passed before.
+    epoch: u64,
     /// Arrivals at any `mbarrier` before it.
     arrivals: u64,
     func: &'m PrimFunc,
@@ -113,13 +114,13 @@ struct Touch<'m> {
 impl Touch<'_> {
     /// Whether it came before another one, of a thread that has waited for these.
     fn is_before(&self, other: &Touch<'_>, waited: &Waited) -> bool {
-        let known = |before: &Before| self.arrivals <= before.arrivals && before.steps == self.path.steps;
-        waited.steps == other.path.steps && waited.before.iter().any(known)
+        let known = |before: &Before| self.arrivals <= before.arrivals && before.steps == self.steps;
+        waited.steps == other.steps && waited.before.iter().any(known)
     }
 
     fn text(&self) -> String {
         let line = super::super::print::stmt_text(self.func, self.stmt);
-        let steps: Vec<String> = self.path.steps.iter().map(step_text).collect();
+        let steps: Vec<String> = self.steps.iter().map(step_text).collect();
         format!("`{line}` at {} ({})", self.loc, steps.join(", "))
     }
 }
@@ -138,7 +139,49 @@ fn step_text(step: &Step) -> String {
 struct Shadow<'m> {
     write: Option<Touch<'m>>,
     /// Two that are not ordered stand for all.
-    reads: Vec<Touch<'m>>,
+    reads: [Option<Touch<'m>>; 2],
+}
+
+impl<'m> Shadow<'m> {
+    /// One more read.
+    fn read(&mut self, touch: Touch<'m>, shared: bool) {
+        if self.reads.iter().flatten().all(|read| read.ordered(&touch, shared)) {
+            self.reads = [Some(touch), None];
+            return;
+        }
+        let own = self.reads.iter().position(|read| read.as_ref().is_some_and(|read| read.steps == touch.steps));
+        if let Some(place) = own.or_else(|| self.reads.iter().position(Option::is_none)) {
+            self.reads[place] = Some(touch);
+        }
+    }
+}
+
+/// The shadows of a memory.
+#[derive(Default)]
+struct Shadows<'m> {
+    /// Of each cell up to the last one that was touched, the number of its shadow, from 1 on.
+    numbers: Vec<u32>,
+    known: Vec<Shadow<'m>>,
+}
+
+impl<'m> Shadows<'m> {
+    fn of(&mut self, cell: usize) -> &mut Shadow<'m> {
+        if self.numbers.len() <= cell {
+            self.numbers.resize(cell + 1, 0);
+        }
+        let number = &mut self.numbers[cell];
+        if *number == 0 {
+            self.known.push(Shadow::default());
+            *number = self.known.len() as u32;
+        }
+        &mut self.known[*number as usize - 1]
+    }
+
+    fn forget(&mut self, cell: usize) {
+        if self.numbers.get(cell).is_some_and(|number| *number != 0) {
+            *self.of(cell) = Shadow::default();
+        }
+    }
 }
 
 /// Hashes the number of a memory or of a cell by a product: each access asks for one of each, and nobody chooses them so
@@ -175,13 +218,15 @@ pub(super) type Table<K, V> = HashMap<K, V, BuildHasherDefault<Numbers>>;
 /// What is known of accesses inside of loops whose iterations run at once.
 #[derive(Default)]
 pub(super) struct Races<'m> {
-    path: Rc<Path>,
+    steps: Steps,
+    /// How many barriers were passed.
+    epoch: u64,
     runs: u64,
     /// How often threads arrived at an `mbarrier`.
     arrivals: u64,
     suspect: Option<String>,
-    /// Elements by memory and cell; looked up alone, never walked over.
-    shadows: Table<usize, Table<i64, Shadow<'m>>>,
+    /// By the numbers of memories.
+    shadows: Vec<Shadows<'m>>,
 }
 
 impl<'m> Races<'m> {
@@ -193,11 +238,11 @@ impl<'m> Races<'m> {
             LoopKind::ThreadBound(axis) => Axis::Thread(axis),
             LoopKind::VThread => Axis::Virtual,
         };
-        if self.path.steps.is_empty() {
+        if self.steps.is_empty() {
             self.shadows.clear();
         }
         self.runs += 1;
-        let around = self.path.steps.iter().find(|s| matches!(s.axis, Axis::Thread(_))).map(|s| s.run);
+        let around = self.steps.iter().find(|s| matches!(s.axis, Axis::Thread(_))).map(|s| s.run);
         let run = around.filter(|_| matches!(axis, Axis::Thread(_))).unwrap_or(self.runs);
         Some(Step { run, axis, at: 0 })
     }
@@ -205,56 +250,54 @@ impl<'m> Races<'m> {
     /// One iteration of it begins.
     pub(super) fn push(&mut self, step: &Option<Step>, at: i64) {
         if let Some(step) = step {
-            Rc::make_mut(&mut self.path).steps.push(Step { at, ..step.clone() });
+            Rc::make_mut(&mut self.steps).push(Step { at, ..step.clone() });
         }
     }
 
     /// It ends.
     pub(super) fn pop(&mut self, step: &Option<Step>) {
         if step.is_some() {
-            Rc::make_mut(&mut self.path).steps.pop();
+            Rc::make_mut(&mut self.steps).pop();
         }
     }
 
     /// The iterations around, to be taken up again by [`Races::resume`].
-    pub(super) fn steps(&self) -> Vec<Step> {
-        self.path.steps.clone()
+    pub(super) fn steps(&self) -> Steps {
+        self.steps.clone()
     }
 
     /// Goes on in these iterations.
-    pub(super) fn resume(&mut self, steps: &[Step]) {
-        if self.path.steps != steps {
-            Rc::make_mut(&mut self.path).steps = steps.to_vec();
-        }
+    pub(super) fn resume(&mut self, steps: &Steps) {
+        self.steps.clone_from(steps);
     }
 
     /// All threads have come to one place.
     pub(super) fn barrier(&mut self) {
-        Rc::make_mut(&mut self.path).epoch += 1;
+        self.epoch += 1;
     }
 
     /// The thread that runs arrives at an `mbarrier`.
     pub(super) fn arrive(&mut self) -> Before {
         self.arrivals += 1;
-        Before { steps: self.path.steps.clone(), arrivals: self.arrivals - 1 }
+        Before { steps: self.steps.clone(), arrivals: self.arrivals - 1 }
     }
 
     /// The thread that runs has waited for what came before these arrivals.
     pub(super) fn wait(&self, waited: &mut Waited, before: &[Before]) {
-        if waited.steps != self.path.steps {
-            *waited = Waited { steps: self.path.steps.clone(), before: Vec::new() };
+        if waited.steps != self.steps {
+            *waited = Waited { steps: self.steps.clone(), before: Vec::new() };
         }
         before.iter().for_each(|before| before.add_to(&mut waited.before));
     }
 
     /// Whether an axis of threads is around.
     pub(super) fn in_threads(&self) -> bool {
-        self.path.steps.iter().any(|s| matches!(s.axis, Axis::Thread(_)))
+        self.steps.iter().any(|s| matches!(s.axis, Axis::Thread(_)))
     }
 
     /// An error that a race explains, if one is found before the loops end.
     pub(super) fn suspect(&mut self, error: String) -> Result<(), String> {
-        if self.path.steps.is_empty() {
+        if self.steps.is_empty() {
             return Err(error);
         }
         self.suspect.get_or_insert(error);
@@ -263,7 +306,7 @@ impl<'m> Races<'m> {
 
     /// What was suspected, once no loop is around whose iterations run at once.
     pub(super) fn settle(&mut self) -> Result<(), String> {
-        if !self.path.steps.is_empty() {
+        if !self.steps.is_empty() {
             return Ok(());
         }
         self.suspect.take().map_or(Ok(()), Err)
@@ -271,14 +314,16 @@ impl<'m> Races<'m> {
 
     /// What stands between accesses of a cell so far and those to come is known otherwise.
     pub(super) fn order(&mut self, memory: usize, cell: i64) {
-        if let Some(shadows) = self.shadows.get_mut(&memory) {
-            shadows.remove(&cell);
+        if let Some(shadows) = self.shadows.get_mut(memory) {
+            shadows.forget(cell as usize);
         }
     }
 
     /// A memory is another one from now on.
     pub(super) fn forget(&mut self, memory: usize) {
-        self.shadows.remove(&memory);
+        if let Some(shadows) = self.shadows.get_mut(memory) {
+            *shadows = Shadows::default();
+        }
     }
 
     /// A statement of a thread that has waited for some others reads or writes a cell; both statements, if no order stands
@@ -290,32 +335,24 @@ impl<'m> Races<'m> {
         (func, stmt, loc): (&'m PrimFunc, &'m Stmt, Loc),
         waited: &Waited,
     ) -> Result<(), String> {
-        if self.path.steps.is_empty() {
+        if self.steps.is_empty() {
             return Ok(());
         }
-        let touch = Touch { path: self.path.clone(), arrivals: self.arrivals, func, stmt, loc };
-        let shadow = self.shadows.entry(memory).or_default().entry(cell).or_default();
-        let others = shadow.write.iter().chain(shadow.reads.iter().filter(|_| write));
-        let mut others = others.into_iter().filter(|other| !other.is_before(&touch, waited));
-        if let Some(other) = others.find(|other| !other.path.ordered(&touch.path, shared)) {
+        let (steps, epoch, arrivals) = (self.steps.clone(), self.epoch, self.arrivals);
+        let touch = Touch { steps, epoch, arrivals, func, stmt, loc };
+        if self.shadows.len() <= memory {
+            self.shadows.resize_with(memory + 1, Shadows::default);
+        }
+        let shadow = self.shadows[memory].of(cell as usize);
+        let others = shadow.write.iter().chain(shadow.reads.iter().flatten().filter(|_| write));
+        let mut others = others.into_iter().filter(|other| !other.ordered(&touch, shared));
+        if let Some(other) = others.find(|other| !other.is_before(&touch, waited)) {
             return Err(format!("{} and {}", other.text(), touch.text()));
         }
         if write {
-            shadow.write = Some(touch);
-            shadow.reads.clear();
-            return Ok(());
-        }
-        match shadow.reads.iter().any(|r| !r.path.ordered(&touch.path, shared)) {
-            true => match shadow.reads.iter().position(|read| read.path.steps == touch.path.steps) {
-                Some(own) => shadow.reads[own] = touch,
-                None if shadow.reads.len() < 2 => shadow.reads.push(touch),
-                None => {}
-            },
-            // In the memory of the former: most accesses come here.
-            false => {
-                shadow.reads.clear();
-                shadow.reads.push(touch);
-            }
+            *shadow = Shadow { write: Some(touch), reads: [None, None] };
+        } else {
+            shadow.read(touch, shared);
         }
         Ok(())
     }

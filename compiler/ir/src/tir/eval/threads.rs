@@ -2,10 +2,12 @@
 //!
 //! What has no barrier inside runs thread by thread, which any order of independent threads allows.
 
+use std::rc::Rc;
+
 use super::few::Lanes;
-use super::frame::{Frame, State};
+use super::frame::{Frame, Place, State};
 use super::groups::of_group;
-use super::race::Step;
+use super::race::{Step, Steps};
 use super::warps::of_warp;
 use crate::Scalar;
 use crate::eval::Bounded;
@@ -15,14 +17,16 @@ use crate::tir::{Barrier, Block, BufId, ExprId, LoopKind, Scope, Stmt, ThreadAxi
 #[derive(Clone)]
 pub(super) struct Thread {
     state: State,
-    steps: Vec<Step>,
+    steps: Steps,
+    /// Its place among those that its loop made.
+    number: usize,
     /// The virtual threads around, which share no memory that is allocated inside of them.
     group: Vec<i64>,
 }
 
 impl Thread {
     /// The iterations around it.
-    pub(super) fn steps(&self) -> Vec<Step> {
+    pub(super) fn steps(&self) -> Steps {
         self.steps.clone()
     }
 
@@ -64,14 +68,29 @@ struct Team {
 }
 
 impl Team {
-    /// The threads that are picked, until they are merged again: all of them are taken, of some there are copies.
+    /// Takes the threads that are picked, until they are merged again.
     fn part(&mut self, picked: &[bool]) -> Team {
-        let threads = if picked.iter().all(|picked| *picked) {
-            std::mem::take(&mut self.threads)
-        } else {
-            self.threads.iter().zip(picked).filter(|(_, picked)| **picked).map(|(thread, _)| thread.clone()).collect()
-        };
-        Team { threads, full: self.full }
+        if picked.iter().all(|picked| *picked) {
+            return Team { threads: std::mem::take(&mut self.threads), full: self.full };
+        }
+        let mut part = Team { threads: Vec::new(), full: self.full };
+        let mut rest = Vec::with_capacity(self.threads.len());
+        for (thread, picked) in self.threads.drain(..).zip(picked) {
+            if *picked { &mut part.threads } else { &mut rest }.push(thread);
+        }
+        self.threads = rest;
+        part
+    }
+
+    /// Threads that went their own way are back.
+    fn merge(&mut self, mut back: Team) {
+        if self.threads.is_empty() {
+            self.threads = back.threads;
+        } else if !back.threads.is_empty() {
+            self.threads.append(&mut back.threads);
+            // Of two runs in order.
+            self.threads.sort_by_key(|thread| thread.number);
+        }
     }
 }
 
@@ -79,8 +98,8 @@ impl<'m> Frame<'_, 'm> {
     /// Runs a loop over threads that wait for each other.
     pub(super) fn team(&mut self, it: ThreadLoop<'m>) -> Result<(), String> {
         let steps = self.machine.races.steps();
-        let one = Team { threads: vec![Thread { state: self.state.clone(), steps, group: Vec::new() }], full: 1 };
-        let mut one = one;
+        let one = Thread { state: self.state.clone(), steps, number: 0, group: Vec::new() };
+        let mut one = Team { threads: vec![one], full: 1 };
         self.spread(it, &mut one)?;
         let first = one.threads.swap_remove(0);
         self.machine.races.resume(&first.steps);
@@ -103,7 +122,7 @@ impl<'m> Frame<'_, 'm> {
                 let mut one = thread.clone();
                 self.machine.races.resume(&thread.steps);
                 self.machine.races.push(&step, i - first);
-                one.steps = self.machine.races.steps();
+                (one.steps, one.number) = (self.machine.races.steps(), all.len());
                 one.state.vars[it.var.0 as usize] = Lanes::one(Bounded::index(i));
                 if it.kind == LoopKind::VThread {
                     one.group.push(i);
@@ -146,23 +165,22 @@ impl<'m> Frame<'_, 'm> {
                 self.team_loop(ThreadLoop { var: *var, min: *min, extent: *extent, kind: *kind, body }, team)
             }
             Stmt::While { cond, body } => loop {
-                let mut on = self.where_(team, *cond, true)?;
+                let mut on = self.where_(team, *cond)?;
                 if on.threads.is_empty() {
                     return Ok(());
                 }
                 self.together(body, &mut on)?;
-                self.merge(team, on);
+                team.merge(on);
             },
             Stmt::If { cond, then, otherwise } => {
-                let (mut yes, mut no) = (self.where_(team, *cond, true)?, self.where_(team, *cond, false)?);
+                let mut yes = self.where_(team, *cond)?;
                 if !yes.threads.is_empty() {
                     self.together(then, &mut yes)?;
                 }
-                if let Some(other) = otherwise.as_deref().filter(|_| !no.threads.is_empty()) {
-                    self.together(other, &mut no)?;
+                if let Some(other) = otherwise.as_deref().filter(|_| !team.threads.is_empty()) {
+                    self.together(other, team)?;
                 }
-                self.merge(team, yes);
-                self.merge(team, no);
+                team.merge(yes);
                 Ok(())
             }
             Stmt::Let { var, value, body } => {
@@ -209,26 +227,13 @@ impl<'m> Frame<'_, 'm> {
         if here == all { Ok(()) } else { Err(format!("{what} that {here} of {all} threads reach")) }
     }
 
-    /// The threads for which a condition is so.
-    fn where_(&mut self, team: &mut Team, cond: ExprId, want: bool) -> Result<Team, String> {
+    /// Takes the threads for which a condition holds.
+    fn where_(&mut self, team: &mut Team, cond: ExprId) -> Result<Team, String> {
         let mut picked = Vec::with_capacity(team.threads.len());
         for thread in &mut team.threads {
-            picked.push(self.within(thread, |f| f.sure(cond))? == want);
+            picked.push(self.within(thread, |f| f.sure(cond))?);
         }
         Ok(team.part(&picked))
-    }
-
-    /// Threads that went their own way are back.
-    fn merge(&self, team: &mut Team, back: Team) {
-        if team.threads.is_empty() {
-            team.threads = back.threads;
-            return;
-        }
-        for thread in back.threads {
-            if let Some(old) = team.threads.iter_mut().find(|t| t.steps == thread.steps) {
-                *old = thread;
-            }
-        }
     }
 
     /// A value of a loop's variable, in the type that the loop counts in.
@@ -262,7 +267,7 @@ impl<'m> Frame<'_, 'm> {
             }
             let mut on = team.part(&runs);
             self.together(it.body, &mut on)?;
-            self.merge(team, on);
+            team.merge(on);
         }
         self.reductions -= any_order;
         Ok(())
@@ -271,15 +276,15 @@ impl<'m> Frame<'_, 'm> {
     /// Shared memory is one for all threads of a group, other memory each thread's own.
     fn allocate_for(&mut self, buf: BufId, team: &mut Team) -> Result<(), String> {
         let shared = is_shared(self.func.buffers[buf.0 as usize].scope);
-        let mut made: Vec<(Vec<i64>, Thread)> = Vec::new();
+        let mut made: Vec<(Vec<i64>, Option<Rc<Place>>)> = Vec::new();
         for thread in &mut team.threads {
-            if let Some((_, first)) = made.iter().find(|(group, _)| shared && *group == thread.group) {
-                thread.state.places[buf.0 as usize] = first.state.places[buf.0 as usize].clone();
+            if let Some((_, place)) = made.iter().find(|(group, _)| shared && *group == thread.group) {
+                thread.state.places[buf.0 as usize].clone_from(place);
                 continue;
             }
             self.within(thread, |f| f.allocate(buf))?;
             if shared {
-                made.push((thread.group.clone(), thread.clone()));
+                made.push((thread.group.clone(), thread.state.places[buf.0 as usize].clone()));
             }
         }
         Ok(())
@@ -298,7 +303,7 @@ impl<'m> Frame<'_, 'm> {
         if let Some(init) = &block.init {
             let mut first = on.part(&starts.into_iter().flatten().collect::<Vec<bool>>());
             self.together(init, &mut first)?;
-            self.merge(&mut on, first);
+            on.merge(first);
         }
         let any_order = u32::from(block.iters.iter().any(|i| i.kind == crate::tir::IterKind::Reduce));
         self.reductions += any_order;
@@ -307,7 +312,7 @@ impl<'m> Frame<'_, 'm> {
         for buf in Stmt::allocates_of(block) {
             on.threads.iter_mut().for_each(|t| t.state.places[buf.0 as usize] = None);
         }
-        self.merge(team, on);
+        team.merge(on);
         Ok(())
     }
 }

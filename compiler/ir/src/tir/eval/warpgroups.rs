@@ -3,7 +3,7 @@
 
 use super::frame::Frame;
 use super::memory::{Cell, View};
-use super::race::{Step, Table};
+use super::race::{Steps, Table};
 use super::threads::Thread;
 use crate::DType;
 use crate::eval::dot::{self, Factor};
@@ -34,7 +34,7 @@ impl Run {
 /// A product on its way.
 struct Flying {
     /// Its warpgroup, by its first thread.
-    of: Vec<Step>,
+    of: Steps,
     tiles: Vec<Run>,
     /// What it reads of memory that a thread has for itself.
     own: Vec<Run>,
@@ -95,11 +95,11 @@ impl Products {
     }
 
     /// The products of a warpgroup but for so many, which are done.
-    fn end(&mut self, of: &[Step], left: usize) -> Vec<Flying> {
-        let mut own = self.flying.iter().filter(|product| product.of == of).count();
+    fn end(&mut self, of: &Steps, left: usize) -> Vec<Flying> {
+        let mut own = self.flying.iter().filter(|product| product.of == *of).count();
         let mut done = Vec::new();
         for product in std::mem::take(&mut self.flying) {
-            if product.of == of && own > left {
+            if product.of == *of && own > left {
                 own -= 1;
                 self.count(&product, |n| *n -= 1);
                 done.push(product);
