@@ -236,7 +236,9 @@ fn distance(function: &Function, extents: &[usize], values: &[Vec<f64>], found: 
     for n in 0..PLACES {
         let at = (count - 1) / (PLACES - 1) * n;
         let bytes = &found[at * dtype.size_bytes()..][..dtype.size_bytes()];
-        pairs.push((Scalar::from_le_bytes(dtype, bytes).to_f64(), (function.reference)(values, extents, at)));
+        let (row, column) = (at / function.width(extents), at % function.width(extents));
+        let expected = (function.reference)(values, extents, row, column..column + 1)[0];
+        pairs.push((Scalar::from_le_bytes(dtype, bytes).to_f64(), expected));
     }
     let most = pairs.iter().fold(0.0_f64, |most, (_, expected)| most.max(expected.abs()));
     let far =

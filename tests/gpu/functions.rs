@@ -1,5 +1,7 @@
 //! What is measured on a GPU: functions, their sizes, and what they give by f64.
 
+use std::ops::Range;
+
 use tenfold_ir::{Module, parse_module};
 
 /// A function of tensors of one dtype.
@@ -23,8 +25,9 @@ pub(crate) struct Function {
     /// Extents for interpreters, and the settings under which they have the kernels that are measured.
     pub small: &'static [usize],
     pub settings: &'static [(&'static str, &'static str)],
-    /// An element of the result by f64, from the inputs, the extents and its place.
-    pub reference: fn(&[Vec<f64>], &[usize], usize) -> f64,
+    /// Some columns of a row of the result by f64, from the inputs, the extents and the row: of an attention all share most
+    /// of the work.
+    pub reference: fn(&[Vec<f64>], &[usize], usize, Range<usize>) -> Vec<f64>,
     /// How far off a result may be, relative to the largest one near it.
     pub tolerance: f64,
 }
@@ -49,7 +52,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         large: WIDE,
         small: FEW,
         settings: FEWER,
-        reference: |x, extents, at| (x[0][at] + x[1][at % extents[1]]).max(0.0),
+        reference: |x, extents, at, columns| columns.map(|n| (row(x, extents, at)[n] + x[1][n]).max(0.0)).collect(),
         tolerance: 1e-6,
     },
     Function {
@@ -63,7 +66,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         large: WIDE,
         small: FEW,
         settings: FEWER,
-        reference: |x, _, at| x[0][at].tanh() * x[0][at],
+        reference: |x, extents, at, columns| row(x, extents, at)[columns].iter().map(|x| x.tanh() * x).collect(),
         tolerance: 2e-6,
     },
     Function {
@@ -196,40 +199,40 @@ const ATTENTION: Function = Function {
     tolerance: 1e-4,
 };
 
-fn row<'x>(x: &'x [f64], extents: &[usize], at: usize) -> &'x [f64] {
-    &x[at / extents[1] * extents[1]..][..extents[1]]
+fn row<'x>(x: &'x [Vec<f64>], extents: &[usize], row: usize) -> &'x [f64] {
+    &x[0][row * extents[1]..][..extents[1]]
 }
 
-fn softmax(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
-    let row = row(&x[0], extents, at);
+fn softmax(x: &[Vec<f64>], extents: &[usize], at: usize, columns: Range<usize>) -> Vec<f64> {
+    let row = row(x, extents, at);
     let most = row.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
-    (x[0][at] - most).exp() / row.iter().map(|x| (x - most).exp()).sum::<f64>()
+    let sum = row.iter().map(|x| (x - most).exp()).sum::<f64>();
+    row[columns].iter().map(|x| (x - most).exp() / sum).collect()
 }
 
-fn layer_norm(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
-    let (row, columns) = (row(&x[0], extents, at), extents[1]);
-    let mean = row.iter().sum::<f64>() / columns as f64;
-    let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / columns as f64;
-    (x[0][at] - mean) / (variance + 1e-5).sqrt() * x[1][at % columns] + x[2][at % columns]
+fn layer_norm(x: &[Vec<f64>], extents: &[usize], at: usize, columns: Range<usize>) -> Vec<f64> {
+    let row = row(x, extents, at);
+    let mean = row.iter().sum::<f64>() / row.len() as f64;
+    let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / row.len() as f64;
+    columns.map(|n| (row[n] - mean) / (variance + 1e-5).sqrt() * x[1][n] + x[2][n]).collect()
 }
 
-fn product(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
-    let (row, column) = (at / extents[2], at % extents[2]);
-    (0..extents[1]).map(|k| x[0][row * extents[1] + k] * x[1][k * extents[2] + column]).sum()
+fn product(x: &[Vec<f64>], extents: &[usize], at: usize, columns: Range<usize>) -> Vec<f64> {
+    let row = row(x, extents, at);
+    columns.map(|n| row.iter().enumerate().map(|(k, left)| left * x[1][k * extents[2] + n]).sum()).collect()
 }
 
-fn attention(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
-    attended(x, extents, at, extents[2])
+fn attention(x: &[Vec<f64>], extents: &[usize], query: usize, columns: Range<usize>) -> Vec<f64> {
+    attended(x, extents, query, columns, extents[2])
 }
 
-fn causal(x: &[Vec<f64>], extents: &[usize], at: usize) -> f64 {
-    attended(x, extents, at, extents[2].min(at / extents[3] % extents[1] + 1))
+fn causal(x: &[Vec<f64>], extents: &[usize], query: usize, columns: Range<usize>) -> Vec<f64> {
+    attended(x, extents, query, columns, extents[2].min(query % extents[1] + 1))
 }
 
 /// Of the first keys alone.
-fn attended(x: &[Vec<f64>], extents: &[usize], at: usize, seen: usize) -> f64 {
-    let [_, queries, keys, depth] = *extents else { return f64::NAN };
-    let (query, column) = (at / depth, at % depth);
+fn attended(x: &[Vec<f64>], extents: &[usize], query: usize, columns: Range<usize>, seen: usize) -> Vec<f64> {
+    let [_, queries, keys, depth] = *extents else { return Vec::new() };
     let of_head = query / queries * keys;
     let score = |key: usize| -> f64 {
         let product = |d| x[0][query * depth + d] * x[1][(of_head + key) * depth + d];
@@ -237,9 +240,11 @@ fn attended(x: &[Vec<f64>], extents: &[usize], at: usize, seen: usize) -> f64 {
     };
     let scores: Vec<f64> = (0..seen).map(score).collect();
     let most = scores.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
-    let weights = || scores.iter().map(|score| (score - most).exp());
-    let values = weights().enumerate().map(|(key, weight)| weight * x[2][(of_head + key) * depth + column]);
-    values.sum::<f64>() / weights().sum::<f64>()
+    let weights: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
+    let sum: f64 = weights.iter().sum();
+    let value = |key: usize, column: usize| x[2][(of_head + key) * depth + column];
+    let values = |column| weights.iter().enumerate().map(move |(key, weight)| weight * value(key, column));
+    columns.map(|column| values(column).sum::<f64>() / sum).collect()
 }
 
 impl Function {
@@ -283,6 +288,11 @@ impl Function {
     /// Elements of the result.
     pub(crate) fn result(&self, extents: &[usize]) -> usize {
         self.result.iter().map(|axis| extents[*axis]).product()
+    }
+
+    /// Elements of a row of the result.
+    pub(crate) fn width(&self, extents: &[usize]) -> usize {
+        self.result.last().map_or(1, |axis| extents[*axis])
     }
 
     /// Floating point operations in 10^9; 0 where memory is what is measured.

@@ -44,10 +44,12 @@ fn is_the_definition(function: &Function, case: &Case, found: &Prepared) {
     let inputs: Vec<Vec<f64>> = case.given.iter().map(|of| of.cells.iter().map(|x| x.to_f64()).collect()).collect();
     let result = found.expected.values().next_back().expect("a result");
     assert_eq!(result.len(), function.result(function.small), "{}", function.name);
-    let pairs = result.iter().enumerate().map(|(at, cell)| {
-        (cell.expect("it is written").value.to_f64(), (function.reference)(&inputs, function.small, at))
-    });
-    let pairs: Vec<(f64, f64)> = pairs.collect();
+    let width = function.width(function.small);
+    let expected =
+        (0..result.len() / width).flat_map(|row| (function.reference)(&inputs, function.small, row, 0..width));
+    let found = result.iter().map(|cell| cell.expect("it is written").value.to_f64());
+    let pairs: Vec<(f64, f64)> = found.zip(expected).collect();
+    assert_eq!(pairs.len(), result.len(), "{}", function.name);
     let most = pairs.iter().fold(0.0_f64, |most, (_, expected)| most.max(expected.abs()));
     for (at, (found, expected)) in pairs.into_iter().enumerate() {
         let far = (found - expected).abs();
