@@ -159,9 +159,10 @@ impl<'m> Shadow<'m> {
 /// The shadows of a memory.
 #[derive(Default)]
 struct Shadows<'m> {
-    /// Of each cell up to the last one that was touched, the number of its shadow, from 1 on.
+    /// Of each cell up to the last one that was ever touched, the number of its shadow, from 1 on.
     numbers: Vec<u32>,
-    known: Vec<Shadow<'m>>,
+    /// Shadows and their cells.
+    known: Vec<(usize, Shadow<'m>)>,
 }
 
 impl<'m> Shadows<'m> {
@@ -171,15 +172,22 @@ impl<'m> Shadows<'m> {
         }
         let number = &mut self.numbers[cell];
         if *number == 0 {
-            self.known.push(Shadow::default());
+            self.known.push((cell, Shadow::default()));
             *number = self.known.len() as u32;
         }
-        &mut self.known[*number as usize - 1]
+        &mut self.known[*number as usize - 1].1
     }
 
     fn forget(&mut self, cell: usize) {
         if self.numbers.get(cell).is_some_and(|number| *number != 0) {
             *self.of(cell) = Shadow::default();
+        }
+    }
+
+    /// Forgets all, in time that what was touched asks for: a vector of a large memory is a loop of its own.
+    fn clear(&mut self) {
+        for (cell, _) in self.known.drain(..) {
+            self.numbers[cell] = 0;
         }
     }
 }
@@ -227,6 +235,8 @@ pub(super) struct Races<'m> {
     suspect: Option<String>,
     /// By the numbers of memories.
     shadows: Vec<Shadows<'m>>,
+    /// Memories that have shadows.
+    touched: Vec<usize>,
 }
 
 impl<'m> Races<'m> {
@@ -239,7 +249,7 @@ impl<'m> Races<'m> {
             LoopKind::VThread => Axis::Virtual,
         };
         if self.steps.is_empty() {
-            self.shadows.clear();
+            self.touched.drain(..).for_each(|memory| self.shadows[memory].clear());
         }
         self.runs += 1;
         let around = self.steps.iter().find(|s| matches!(s.axis, Axis::Thread(_))).map(|s| s.run);
@@ -322,7 +332,7 @@ impl<'m> Races<'m> {
     /// A memory is another one from now on.
     pub(super) fn forget(&mut self, memory: usize) {
         if let Some(shadows) = self.shadows.get_mut(memory) {
-            *shadows = Shadows::default();
+            shadows.clear();
         }
     }
 
@@ -343,7 +353,11 @@ impl<'m> Races<'m> {
         if self.shadows.len() <= memory {
             self.shadows.resize_with(memory + 1, Shadows::default);
         }
-        let shadow = self.shadows[memory].of(cell as usize);
+        let shadows = &mut self.shadows[memory];
+        if shadows.known.is_empty() {
+            self.touched.push(memory);
+        }
+        let shadow = shadows.of(cell as usize);
         let others = shadow.write.iter().chain(shadow.reads.iter().flatten().filter(|_| write));
         let mut others = others.into_iter().filter(|other| !other.ordered(&touch, shared));
         if let Some(other) = others.find(|other| !other.is_before(&touch, waited)) {
