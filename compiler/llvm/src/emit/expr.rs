@@ -271,7 +271,7 @@ impl<'c> Body<'_, 'c, '_> {
                 self.picked(ty, first, by, &mut |at| ir.load(memory, ir.element(memory.lane(), base, at), align))
             );
         }
-        if let Some(found) = self.from_table(buf, *index, base)? {
+        if let Some(found) = self.of_table(buf, *index, base)? {
             return Ok(self.loaded(ty, found));
         }
         let places = self.places(*index, base, memory)?;

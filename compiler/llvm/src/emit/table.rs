@@ -28,7 +28,7 @@ enum Permute {
 impl<'c> Body<'_, 'c, '_> {
     /// The elements of a buffer at places that are numbers of 8 bits; nothing where it is no such table, or the target
     /// permutes no vectors of so many lanes.
-    pub(super) fn from_table(&mut self, buf: BufId, index: ExprId, base: Value<'c>) -> Result<Option<Value<'c>>> {
+    pub(super) fn of_table(&mut self, buf: BufId, index: ExprId, base: Value<'c>) -> Result<Option<Value<'c>>> {
         let table = &self.prim.buffers[buf.0 as usize];
         let is_table = table.dtype.size_bytes() == 1 && table.shape == [IntExpr::from(ELEMENTS)];
         let Some(byte) = self.widened(index) else { return Ok(None) };
