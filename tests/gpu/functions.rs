@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use tenfold_ir::{Module, parse_module};
 
+/// Some columns of a row of a result, from the inputs, the extents, the row and the columns.
+pub(crate) type Reference = fn(&[Vec<f64>], &[usize], usize, Range<usize>) -> Vec<f64>;
+
 /// A function of tensors of one dtype.
 pub(crate) struct Function {
     /// Its name in reports.
@@ -27,7 +30,7 @@ pub(crate) struct Function {
     pub settings: &'static [(&'static str, &'static str)],
     /// Some columns of a row of the result by f64, from the inputs, the extents and the row: of an attention all share most
     /// of the work.
-    pub reference: fn(&[Vec<f64>], &[usize], usize, Range<usize>) -> Vec<f64>,
+    pub reference: Reference,
     /// How far off a result may be, relative to the largest one near it.
     pub tolerance: f64,
 }
