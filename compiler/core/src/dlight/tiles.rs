@@ -212,6 +212,7 @@ mod tests {
         small: false,
         helium: false,
         max_is_several: true,
+        tables: true,
         past_caches: None,
     };
 
