@@ -103,10 +103,10 @@ fn computes(func: &PrimFunc) -> Option<bool> {
         steps.find(|(_, extent, step)| *step == Some(1) && *extent > 1).map(|(var, extent, _)| (var, extent))
     };
     let (column, _) = along(*buf, index)?;
-    let mut reads = loads(func, [*value]).into_iter().filter(|a| func.buffers[a.buf.0 as usize].shape.len() > 1);
+    let mut reads = loads(func, [*value]);
+    reads.retain(|a| func.buffers[a.buf.0 as usize].shape.len() > 1);
     let turned = |(row, extent): (VarId, i64)| row != column && extent >= ROW;
-    let first = reads.next()?;
-    Some(std::iter::once(first).chain(reads).all(|a| along(a.buf, &a.index).is_some_and(turned)))
+    Some(!reads.is_empty() && reads.iter().all(|a| along(a.buf, &a.index).is_some_and(turned)))
 }
 
 fn turned(staged: &Staged, stage: &Stage, machine: &Machine, asked: &Asked) -> Option<Turned> {

@@ -175,7 +175,8 @@ impl Fuse<'_> {
         }
     }
 
-    /// Whether the kernels can be one that keeps what lies between them in registers, on the stack or in the result.
+    /// Whether the kernels can be one that keeps what lies between them in registers, on the stack or in the result, and is not
+    /// better two for the sake of vectors.
     fn needs_no_memory(&self, members: &[&Binding]) -> bool {
         let Some(grouped) = group(self.module, &self.func, "trial", members) else { return false };
         let key = relax::structural_hash(self.module, &grouped.func);

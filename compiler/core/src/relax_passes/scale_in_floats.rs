@@ -62,7 +62,8 @@ fn binding(cx: &mut Rewriter<'_>, binding: &Binding) -> Option<ValueId> {
     let caught = patterns().iter().find_map(|pattern| pattern.catch_root(cx, &word, &binding.args))?;
     let scaling = Scaling::of(cx, &caught).filter(Scaling::is_exact)?;
     let y = scaling.in_floats(cx)?;
-    cast(cx, y, to)
+    let y = cast(cx, y, to)?;
+    cx.same_type(y, binding.out).then_some(y)
 }
 
 /// An integer of 32 bits, and what it is multiplied by.
@@ -85,6 +86,7 @@ impl Numbers {
     }
 }
 
+/// What a pattern caught.
 struct Scaling {
     terms: Vec<Term>,
     places: Numbers,
@@ -108,6 +110,10 @@ impl Scaling {
         let is_half = |n: usize| (1..63).contains(&places.at(n)) && halves.at(n) == (1 << (places.at(n) - 1)) - 1;
         let count = places.all.len().max(halves.all.len());
         if !(0..count).all(is_half) {
+            return None;
+        }
+        let all: Vec<&Numbers> = terms.iter().map(|term| &term.factors).chain([&places, &halves]).collect();
+        if !are_pairs(cx, &all) {
             return None;
         }
         let mut bound = |name: &str| cx.splat(*caught.get(name)?).map(|s| s.to_i128() as i64);
@@ -183,6 +189,12 @@ impl Scaling {
         }
         cx.constant("scale", DType::F64, &shape, all.flat_map(f64::to_le_bytes).collect())
     }
+}
+
+/// Whether constants of several numbers go along one axis, and have as many.
+fn are_pairs(cx: &Rewriter<'_>, all: &[&Numbers]) -> bool {
+    let mut several = all.iter().filter(|numbers| numbers.all.len() > 1).map(|numbers| cx.shape(numbers.of));
+    several.next().is_none_or(|first| several.all(|shape| shape == first))
 }
 
 fn bits(n: u64) -> u32 {

@@ -10,6 +10,7 @@ use tenfold_ir::{DType, Module};
 use super::ahead;
 use crate::dlight::machine::Machine;
 use crate::dlight::walk::step;
+use crate::fuse::pattern::is_byte;
 use crate::schedule::{Arg, Schedule, ScheduleError};
 use crate::tune::Asked;
 
@@ -85,6 +86,9 @@ pub(in crate::dlight) fn with_tables(
     machine: &Machine,
     blocks: &BTreeSet<&str>,
 ) -> PrimFunc {
+    if blocks.is_empty() {
+        return func;
+    }
     let all = found(&func, machine);
     let mut s = Schedule::new(module, func);
     for it in all.into_iter().filter(|it| it.reads_table && blocks.contains(it.block.as_str())).take(MOST) {
@@ -219,7 +223,7 @@ fn is_table(func: &PrimFunc, buf: BufId, index: &[ExprId]) -> bool {
     let bytes = |id: ExprId| func.exprs.ty(id).elem == Elem::Scalar(DType::U8);
     let of_byte = |e: ExprId| matches!(func.exprs.get(e), Expr::Cast(_, x) if bytes(*x));
     let by_byte = |id: &ExprId| func.reachable([*id]).into_iter().any(of_byte);
-    table.dtype.size_bytes() == 1 && table.shape == [IntExpr::from(256)] && index.iter().all(by_byte)
+    is_byte(table.dtype) && table.shape == [IntExpr::from(256)] && index.iter().all(by_byte)
 }
 
 fn reads_table(func: &PrimFunc, block: &Block) -> bool {
