@@ -9,7 +9,7 @@ use crate::case::{Case, Make, fixed};
 
 pub(crate) fn cases() -> Vec<Case> {
     let mut all: Vec<Case> = [DType::F32, DType::F64, DType::F16, DType::BF16].into_iter().map(images).collect();
-    all.extend([vectors(), whole_numbers(), crops(), symbolic(), affine()]);
+    all.extend([vectors(), repeated(), whole_numbers(), crops(), symbolic(), affine()]);
     all
 }
 
@@ -160,6 +160,33 @@ fn vectors() -> Case {
     check(&mut m, PLAIN, 2, Some(0.6));
     check(&mut m, How { transform: "half_pixel_symmetric", ..PLAIN }, 2, Some(0.6));
     check(&mut m, How { transform: "align_corners", ..PLAIN }, 9, Some(2.3));
+    m.done(&results)
+}
+
+/// Images whole numbers of times as large, by vectors and what is left of them.
+fn repeated() -> Case {
+    let mut m = Make::new("resize_repeated");
+    let x = m.input(DType::F32, &fixed(&[1, 2, 2, 20]));
+    let cells = numbers_of(&m, 0);
+    let mut results: Vec<ValueId> = Vec::new();
+    let mut check = |m: &mut Make, how: How, (rows, columns): (usize, usize)| {
+        let out = (2 * rows, 20 * columns);
+        let operands = [Arg::Value(x), Arg::Shape(fixed(&[1, 2, out.0 as i64, out.1 as i64]))];
+        let y = m.call("resize", &operands, &how.attrs());
+        m.near(y, &how.image(&cells, (2, 20), out, (rows as f64, columns as f64)), 0.0);
+        results.push(y);
+    };
+    let nearest = How { mode: "nearest", ..PLAIN };
+    for transform in ["half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "asymmetric"] {
+        for nearest in ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"] {
+            let how = How { mode: "nearest", transform, nearest, ..PLAIN };
+            check(&mut m, how, (3, 2));
+        }
+    }
+    for times in [(1, 3), (1, 4), (2, 8), (5, 1)] {
+        check(&mut m, nearest, times);
+        check(&mut m, How { transform: "asymmetric", ..nearest }, times);
+    }
     m.done(&results)
 }
 

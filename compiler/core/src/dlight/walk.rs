@@ -14,6 +14,19 @@ pub(super) fn step(viewer: &mut Viewer<'_>, buf: BufId, index: &[ExprId], sym: &
 
 /// The same as an expression, which may differ from value to value.
 pub(super) fn moved(viewer: &mut Viewer<'_>, buf: BufId, index: &[ExprId], sym: &Sym) -> Option<IntExpr> {
+    let own = IntExpr::var(sym.clone());
+    let index: Vec<IntExpr> = index.iter().map(|i| viewer.int(*i)).collect();
+    between(viewer, buf, &index, sym, (&own, &(&own + 1)))
+}
+
+/// Elements between those that an access touches at two values of a symbol.
+pub(super) fn between(
+    viewer: &Viewer<'_>,
+    buf: BufId,
+    index: &[IntExpr],
+    sym: &Sym,
+    (from, to): (&IntExpr, &IntExpr),
+) -> Option<IntExpr> {
     let data = &viewer.func().buffers[buf.0 as usize];
     let mut distance = IntExpr::from(1);
     let mut moved = IntExpr::from(0);
@@ -22,8 +35,8 @@ pub(super) fn moved(viewer: &mut Viewer<'_>, buf: BufId, index: &[ExprId], sym: 
             Some(strides) => strides.get(axis)?.clone(),
             None => distance.clone(),
         };
-        let here = viewer.int(*at);
-        let next = here.substitute(&|s| (s == sym).then(|| &IntExpr::var(sym.clone()) + 1));
+        let here = at.substitute(&|s| (s == sym).then(|| from.clone()));
+        let next = at.substitute(&|s| (s == sym).then(|| to.clone()));
         let by = viewer.prover.simplify(&(&next - &here));
         moved = &moved + &(&by * &apart);
         distance = &distance * data.shape.get(axis)?;

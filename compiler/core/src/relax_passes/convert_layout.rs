@@ -6,7 +6,7 @@
 //! convolution takes the layout; blocks are the largest divisor of the channels that is no larger. Weights of floats
 //! have the channels of the operand in blocks then, each with its whole window: what one accumulator sums is short, and
 //! begins anew with the next block.
-//! Elementwise operators, pools, batch norms, reductions, concatenations and padding go on in the layout that they are
+//! Elementwise operators, pools, batch norms, reductions, concatenations, padding and repetitions go on in the layout that they are
 //! given, so that data is laid out anew (a `reshape` and a `transpose`) only where it comes in and goes out, and before
 //! operators that have no layouts. Transforms of constants are computed by `FoldConstant` and `LiftTransformParams`,
 //! which run behind. Phase: before the operators become kernels. Only the order of sums changes.
@@ -158,6 +158,7 @@ impl Visit for Convert {
             Op::BatchNorm { axis: 1, epsilon } => self.batch_norm(cx, binding, epsilon.get()),
             Op::Concat { axis } => self.concat(cx, binding, *axis),
             Op::Pad { .. } => self.pad(cx, binding),
+            Op::Reshape { .. } => self.repeat(cx, binding),
             Op::Reduce { axes, keepdims, .. } => return self.reduce(cx, binding, axes, *keepdims),
             _ => None,
         }?;
@@ -352,6 +353,36 @@ impl Convert {
         Some(Laid { value, layout })
     }
 
+    /// Elements repeated along axes (of a `resize`): a reshape that gives each axis one of one element, which becomes longer,
+    /// and a reshape that joins them again.
+    fn repeat(&mut self, cx: &mut Rewriter<'_>, binding: &Binding) -> Option<Laid> {
+        let wide = *binding.args.first()?;
+        let Op::BroadcastTo { shape: spread } = cx.def(wide)?.op.clone() else { return None };
+        let apart = *cx.def(wide)?.args.first()?;
+        let reshape = cx.def(apart).filter(|def| matches!(def.op, Op::Reshape { .. }))?;
+        let x = *reshape.args.first()?;
+        let Laid { value, layout } = self.laid(x)?;
+        let times = repeated(cx.shape(x), cx.shape(apart), &spread)?;
+        let parts = layout.parts(spatial_of(cx, x)?);
+        let (mut apart, mut spread, mut out) = (Vec::new(), Vec::new(), Vec::new());
+        for (part, extent) in parts.iter().zip(cx.shape(value)) {
+            let times = &times[part.axis()];
+            let own = match part {
+                Part::Whole(_) => times.clone(),
+                Part::Outer(..) | Part::Inner(..) if times.as_const() == Some(1) => times.clone(),
+                Part::Outer(..) | Part::Inner(..) => return None,
+            };
+            apart.extend([extent.clone(), IntExpr::from(1)]);
+            spread.extend([extent.clone(), own.clone()]);
+            out.push(extent * &own);
+        }
+        let value = cx.emit(Op::Reshape { shape: apart }, &[value])?;
+        let value = cx.emit(Op::BroadcastTo { shape: spread }, &[value])?;
+        let value = cx.emit(Op::Reshape { shape: out }, &[value])?;
+        let same = plain_shape(&parts, cx.shape(value)) == cx.shape(binding.out);
+        same.then_some(Laid { value, layout })
+    }
+
     /// The result in plain order; in its layout it is known only where channels are left.
     fn reduce(&mut self, cx: &mut Rewriter<'_>, binding: &Binding, axes: &[usize], keepdims: bool) -> Option<ValueId> {
         let Op::Reduce { op, .. } = binding.op else { return None };
@@ -389,6 +420,18 @@ fn input_blocked(cx: &Rewriter<'_>, w: ValueId, most: i64) -> KernelLayout {
 fn widened(cx: &mut Rewriter<'_>, v: ValueId, like: ValueId) -> Option<ValueId> {
     let dtype = cx.dtype(like)?;
     cx.emit(Op::Element(ElementOp::Cast(dtype)), &[v])
+}
+
+/// How often each axis of `shape` is repeated by axes of one element behind some in `apart`, which are longer in `spread`.
+fn repeated(shape: &[IntExpr], apart: &[IntExpr], spread: &[IntExpr]) -> Option<Vec<IntExpr>> {
+    let mut rest = apart.iter().zip(spread).peekable();
+    let mut all = Vec::new();
+    for extent in shape {
+        rest.next().filter(|(own, wide)| *own == extent && *wide == extent)?;
+        let one = |(own, wide): &(&IntExpr, &IntExpr)| own.as_const() == Some(1) && wide.as_const() != Some(1);
+        all.push(rest.next_if(one).map_or(IntExpr::from(1), |(_, wide)| wide.clone()));
+    }
+    rest.next().is_none().then_some(all)
 }
 
 /// The largest divisor of `n` that is at most `most`.

@@ -77,11 +77,12 @@ fn flat_index(b: &mut Builder, strides: &[Vec<IntExpr>], buf: BufId, index: &[Ex
         let one = b.to_index(one);
         return b.raw(Expr::Ramp(flat, one, lanes), Ty { lanes, ..Ty::index() });
     }
-    if let Some(number) = number(b, buf, index) {
-        return b.to_index(number);
-    }
+    let (number, axes) = number(b, buf, index).map_or((None, 0), |(number, axes)| (Some(number), axes));
+    let outer = index.len() - axes;
+    let one = IntExpr::from(1);
+    let outer = index[..outer].iter().zip(&strides[buf.0 as usize]);
     let mut flat = None;
-    for (i, stride) in index.iter().zip(&strides[buf.0 as usize]) {
+    for (i, stride) in outer.chain(number.iter().map(|number| (number, &one))) {
         let i = b.to_index(*i);
         let term = if stride.as_const() == Some(1) {
             i
@@ -97,20 +98,24 @@ fn flat_index(b: &mut Builder, strides: &[Vec<IntExpr>], buf: BufId, index: &[Ex
     flat.unwrap_or_else(|| b.index(0))
 }
 
-/// The number whose places in a buffer without gaps indices are, written as `number / (m n), number / n % m, number % n`.
-fn number(b: &mut Builder, buf: BufId, index: &[ExprId]) -> Option<ExprId> {
+/// The number whose places along the last axes of a buffer without gaps indices are, written as `number / (m n), number / n % m,
+/// number % n`, and how many axes these are.
+fn number(b: &mut Builder, buf: BufId, index: &[ExprId]) -> Option<(ExprId, usize)> {
     let data = b.buf(buf).clone();
-    let (last, _) = index.split_last().filter(|(_, outer)| !outer.is_empty() && data.strides.is_none())?;
+    let last = index.last().filter(|_| data.strides.is_none())?;
     let Expr::Binary(BinaryOp::RemEuclid, number, _) = *b.func().exprs.get(*last) else { return None };
     let mut rest = number;
-    for (i, extent) in index.iter().zip(&data.shape).skip(1).rev() {
+    for (n, (i, extent)) in index.iter().zip(&data.shape).rev().enumerate() {
+        if *i == rest {
+            return Some((number, n + 1));
+        }
         let extent = b.int_expr(extent);
         if *i != b.binary(BinaryOp::RemEuclid, rest, extent) {
             return None;
         }
         rest = b.binary(BinaryOp::DivEuclid, rest, extent);
     }
-    (index[0] == rest).then_some(number)
+    None
 }
 
 fn stores(b: &mut Builder, strides: &[Vec<IntExpr>], stmt: Stmt) -> Stmt {

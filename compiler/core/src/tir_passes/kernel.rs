@@ -76,7 +76,7 @@ pub(super) fn constant(func: &PrimFunc, e: ExprId) -> Option<i64> {
 }
 
 /// A statement behind places in the source.
-pub(super) fn bare(stmt: &Stmt) -> &Stmt {
+pub(crate) fn bare(stmt: &Stmt) -> &Stmt {
     match stmt {
         Stmt::At(_, body) => bare(body),
         Stmt::Seq(all) if all.len() == 1 => bare(&all[0]),

@@ -14,7 +14,7 @@ pub(crate) mod inject_software_pipeline;
 pub(crate) mod inject_virtual_thread;
 pub(crate) mod instrument_bound_checkers;
 pub(crate) mod interleave_rows;
-mod kernel;
+pub(crate) mod kernel;
 pub(crate) mod lift_thread_binding;
 pub(crate) mod loop_distribution;
 pub(crate) mod loop_partition;

@@ -1,6 +1,8 @@
 //! Images in another size, and grids of places. Places and weights of neighbours are computed in f64 along each axis, by
 //! operators over constants, which are folded where the extents are known.
 
+mod repeat;
+
 use super::call::{bool_attr, float_attr, floats_attr, shape, tensor, word_attr};
 use super::check::{attr_error, floats, not_empty, numbers, rank};
 use super::compose::{
@@ -49,11 +51,27 @@ const TRANSFORMS: [(&str, Transform); 6] = [
     ("tf_crop_and_resize", Transform::TfCropAndResize),
 ];
 
+/// Which element is the nearest one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nearest {
+    RoundPreferFloor,
+    RoundPreferCeil,
+    Floor,
+    Ceil,
+}
+
+const NEAREST: [(&str, Nearest); 4] = [
+    ("round_prefer_floor", Nearest::RoundPreferFloor),
+    ("round_prefer_ceil", Nearest::RoundPreferCeil),
+    ("floor", Nearest::Floor),
+    ("ceil", Nearest::Ceil),
+];
+
 /// What the attributes say.
 struct Method {
     mode: Mode,
     transform: Transform,
-    nearest: usize,
+    nearest: Nearest,
     cubic: f64,
     antialias: bool,
     exclude_outside: bool,
@@ -66,7 +84,7 @@ impl Method {
         Ok(Method {
             mode: [Mode::Nearest, Mode::Linear, Mode::Cubic][word_attr(call, "mode", &["nearest", "linear", "cubic"])?],
             transform: TRANSFORMS[transform].1,
-            nearest: word_attr(call, "nearest_mode", &["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])?,
+            nearest: NEAREST[word_attr(call, "nearest_mode", &NEAREST.map(|(name, _)| name))?].1,
             cubic: float_attr(call, "cubic_coeff_a", -0.75)?.get(),
             antialias: bool_attr(call, "antialias", false)?,
             exclude_outside: bool_attr(call, "exclude_outside", false)?,
@@ -194,16 +212,16 @@ impl<'a> Places<'a> {
         let part = sub(b, x, floor)?;
         let (half, next) = (b.scalar(Scalar::float(DType::F64, 0.5)), with(b, BinaryOp::Add, floor, 1.0)?);
         match self.method.nearest {
-            0 => {
+            Nearest::RoundPreferFloor => {
                 let up = compare(b, CmpOp::Gt, part, half)?;
                 select(b, up, next, floor)
             }
-            1 => {
+            Nearest::RoundPreferCeil => {
                 let up = compare(b, CmpOp::Ge, part, half)?;
                 select(b, up, next, floor)
             }
-            2 => Ok(floor),
-            _ => unary(b, UnaryOp::Ceil, x),
+            Nearest::Floor => Ok(floor),
+            Nearest::Ceil => unary(b, UnaryOp::Ceil, x),
         }
     }
 
@@ -494,8 +512,9 @@ fn resize(b: &mut Builder, call: &OpCall) -> Made {
         own if method.mode == Mode::Nearest || own == DType::F64 => own,
         _ => DType::F32,
     };
-    let mut y = cast(b, wide, x)?;
-    for axis in axes {
+    let y = cast(b, wide, x)?;
+    let (mut y, rest) = repeat::repeated(b, y, axes, &method)?;
+    for axis in rest {
         let same = match axis.scale {
             Scale::Known(scale) => (scale - 1.0).abs() < 1e-9 && axis.extent == axis.out,
             Scale::Quotient => dim::equal(&b.prover, &axis.extent, &axis.out),

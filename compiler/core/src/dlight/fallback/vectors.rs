@@ -1,6 +1,6 @@
 //! Innermost loops in vectors, where their turns are neighbours in memory.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::UnaryOp;
@@ -9,9 +9,10 @@ use tenfold_ir::{DType, Module};
 
 use super::ahead;
 use crate::dlight::machine::Machine;
-use crate::dlight::walk::step;
+use crate::dlight::walk::between;
 use crate::fuse::pattern::is_byte;
 use crate::schedule::{Arg, Schedule, ScheduleError};
+use crate::tir_passes::kernel::bare;
 use crate::tune::Asked;
 
 /// Expressions of a loop's blocks up to which one vector of them does not keep the machine busy.
@@ -22,6 +23,9 @@ const VECTORS: [i64; 4] = [1, 2, 4, 8];
 
 /// Loops of one kernel that are looked at: each step of a schedule checks all of it.
 const MOST: usize = 32;
+
+/// How often elements may be read one after another for vectors of them to be a part of a vector.
+const REPEATS: [i64; 3] = [2, 4, 8];
 
 /// A loop that pays as vectors.
 struct Found {
@@ -54,6 +58,7 @@ pub(super) struct Made {
 
 /// The kernel with its innermost loops in vectors. What a primitive refuses stays as it is.
 pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine, asked: &Asked) -> (PrimFunc, Made) {
+    let func = longer(module, func, machine);
     let (all, rows) = (found(&func, machine), ahead::rows(&func));
     let mut s = Schedule::new(module, func);
     let mut made = Made::default();
@@ -76,6 +81,48 @@ pub(super) fn in_vectors(module: &Module, func: PrimFunc, machine: &Machine, ask
     let ask = |it: &&ahead::Rows| made.turns > 0 && ahead::ask(&mut s, it, made.turns).is_ok();
     made.ahead = rows.iter().take(MOST).filter(ask).count();
     (s.finish(), made)
+}
+
+/// The kernel with innermost loops of a few turns as one with the loops around them, where whole vectors come of it: elements
+/// that are repeated, or the last axis of what lies in order.
+fn longer(module: &Module, func: PrimFunc, machine: &Machine) -> PrimFunc {
+    let short = short(&func);
+    if short.is_empty() {
+        return func;
+    }
+    let mut s = Schedule::new(module, func);
+    for block in short.into_iter().take(MOST) {
+        let mut tried = s.clone();
+        if joined(&mut tried, &block).is_ok() {
+            let made = tried.clone().finish();
+            if found(&made, machine).iter().any(|it| it.block == block) {
+                s = tried;
+            }
+        }
+    }
+    s.finish()
+}
+
+fn joined(s: &mut Schedule<'_>, block: &str) -> Result<(), ScheduleError> {
+    let loops = s.get_loops(block)?;
+    let inner = &loops[loops.len().saturating_sub(2)..];
+    s.fuse(inner)?;
+    Ok(())
+}
+
+/// The blocks alone in innermost loops of few turns, which are alone in another.
+fn short(func: &PrimFunc) -> Vec<String> {
+    let mut all = Vec::new();
+    func.body.walk(&mut |stmt| {
+        if let Stmt::For { body, .. } = stmt
+            && let Stmt::For { extent, body, .. } = bare(body)
+            && func.literal(*extent).is_some_and(|n| REPEATS.contains(&n))
+            && let Stmt::Block(block) = bare(body)
+        {
+            all.push(block.name.clone());
+        }
+    });
+    all
 }
 
 /// The kernel with the innermost loops around some blocks in vectors where they read tables of bytes: what else they do, LLVM
@@ -182,11 +229,14 @@ pub(super) fn lanes(
         }
         for (buf, index, write) in touches.into_iter().filter(|(buf, ..)| !own.contains(buf)) {
             widest = widest.max(func.buffers[buf.0 as usize].dtype.size_bytes() as i64);
-            match along(viewer, buf, &index, &syms) {
+            let place = place(viewer, block, var, &index);
+            let place = place.as_deref();
+            match place.and_then(|place| along(viewer, buf, place, &syms)) {
                 Some(1) => {}
                 Some(0) if !write => {}
                 _ if write => return None,
                 None if machine.tables && is_table(func, buf, &index) => {}
+                None if place.is_some_and(|place| repeats(viewer, buf, place, &syms)) => {}
                 _ => strided = true,
             }
         }
@@ -201,8 +251,39 @@ pub(super) fn lanes(
 }
 
 /// Elements that an access moves by from one turn of a loop to the next: it drives these iterators.
-fn along(viewer: &mut Viewer<'_>, buf: BufId, index: &[ExprId], syms: &[Sym]) -> Option<i64> {
-    syms.iter().map(|sym| step(viewer, buf, index, sym)).sum()
+fn along(viewer: &Viewer<'_>, buf: BufId, place: &[IntExpr], syms: &[Sym]) -> Option<i64> {
+    let own = |sym: &Sym| IntExpr::var(sym.clone());
+    syms.iter().map(|sym| between(viewer, buf, place, sym, (&own(sym), &(&own(sym) + 1)))?.as_const()).sum()
+}
+
+/// Whether a read is of neighbours each of which so many turns read, a power of two: a vector of turns reads a part of one.
+fn repeats(viewer: &Viewer<'_>, buf: BufId, place: &[IntExpr], syms: &[Sym]) -> bool {
+    let mut driven = syms.iter().filter(|sym| place.iter().any(|i| i.vars().contains(sym)));
+    let (Some(sym), None) = (driven.next(), driven.next()) else { return false };
+    let own = IntExpr::var(sym.clone());
+    REPEATS.into_iter().any(|times| {
+        let (first, last) = (&own * times, &(&own * times) + (times - 1));
+        let by = |to: &IntExpr| between(viewer, buf, place, sym, (&first, to))?.as_const();
+        by(&last) == Some(0) && by(&(&last + 1)) == Some(1)
+    })
+}
+
+/// The index of an access, with the iterators that a loop drives in parts written as these; nothing where data decides.
+fn place(viewer: &mut Viewer<'_>, block: &Block, var: VarId, index: &[ExprId]) -> Option<Vec<IntExpr>> {
+    if index.iter().any(|i| viewer.func().loads(*i)) {
+        return None;
+    }
+    let own = |func: &PrimFunc, e: ExprId| *func.exprs.get(e) == Expr::Var(var);
+    let mut parts: BTreeMap<Sym, IntExpr> = BTreeMap::new();
+    for it in &block.iters {
+        if !own(viewer.func(), it.value) {
+            let value = viewer.int(it.value);
+            if value.vars().contains(&viewer.sym(var)) {
+                parts.insert(viewer.sym(it.var), value);
+            }
+        }
+    }
+    Some(index.iter().map(|i| viewer.int(*i).substitute(&|sym| parts.get(sym).cloned())).collect())
 }
 
 /// The iterators of a block that a loop drives one to one.

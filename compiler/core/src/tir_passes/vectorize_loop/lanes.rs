@@ -8,6 +8,7 @@ use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{Access, BufId, Builder, Elem, Expr, ExprId, ExprMap, Stmt, Ty, VarId};
 
+use super::repeated::{quotient, repeats};
 use super::{Reason, one_by_one};
 use tenfold_ir::tir::copy::{copy, size, stem};
 
@@ -199,8 +200,10 @@ impl Lanes<'_> {
                 let [at] = index[..] else { return Err(Reason::Expression("an access of several indices")) };
                 let own = self.bufs.get(&buf).copied();
                 let at = if own.is_some() { self.place(buf, at)? } else { self.expr(at)? };
+                let (at, picked) = repeats(self.b, at).map_or((at, None), |(at, picked)| (at, Some(picked)));
                 let ty = Ty { lanes: self.b.ty(at).lanes, ..ty };
-                self.b.raw(Expr::Load { buf: own.unwrap_or(buf), index: vec![at], access }, ty)
+                let all = self.b.raw(Expr::Load { buf: own.unwrap_or(buf), index: vec![at], access }, ty);
+                picked.map_or(all, |picked| self.b.shuffle(vec![all], picked))
             }
             Expr::Call(f, args, to) => {
                 let args = args.into_iter().map(|a| self.expr(a)).collect::<Result<_, _>>()?;
@@ -263,8 +266,22 @@ fn stores(b: &mut Builder, stmt: Stmt, bufs: &BTreeMap<BufId, BufId>, place: &Pl
     }
 }
 
-/// An operation that keeps a ramp one.
+/// An operation that keeps a ramp one, and repeated numbers such.
 fn binary(b: &mut Builder, op: BinaryOp, x: ExprId, y: ExprId) -> ExprId {
+    if op == BinaryOp::DivEuclid
+        && let Some(repeated) = quotient(b, x, y)
+    {
+        return repeated;
+    }
+    for (one, other) in [(x, y), (y, x)] {
+        if op == BinaryOp::Add
+            && b.ty(other).lanes == 1
+            && let Some((few, picked)) = repeats(b, one)
+        {
+            let few = binary(b, op, few, other);
+            return b.shuffle(vec![few], picked);
+        }
+    }
     let ramp = |b: &Builder, e: ExprId| match *b.func().exprs.get(e) {
         Expr::Ramp(base, stride, lanes) if b.ty(e).elem == Elem::Index => Some((base, stride, lanes)),
         _ => None,

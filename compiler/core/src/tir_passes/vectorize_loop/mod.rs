@@ -8,6 +8,7 @@
 
 mod lanes;
 mod legal;
+mod repeated;
 
 pub(super) use legal::dependence;
 
