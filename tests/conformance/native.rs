@@ -339,7 +339,7 @@ pub(crate) fn run(cases: Vec<Case>, topic: &str) -> Vec<String> {
     assert_eq!(names.len(), cases.len(), "two cases of {topic} have one name");
     let mut errors = Vec::new();
     for level in levels.all() {
-        let has = |n: &usize| levels.of_case(*n).iter().any(|of| of.name == level.name);
+        let has = |n: &usize| levels.of_many(*n).iter().any(|of| of.name == level.name);
         let of: Vec<Case> = (0..cases.len()).filter(has).map(|n| cases[n].clone()).collect();
         if !of.is_empty() {
             errors.extend(run_at(level, levels.layout(level), of, topic));

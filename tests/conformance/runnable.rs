@@ -1,7 +1,7 @@
 //! The codes of this machine that cases are compiled for: the baseline, and every level above it that runs here.
 //!
 //! `TENFOLD_LEVELS` names some with commas between them, `baseline` among them, or is `all`. Where it is not set, a case
-//! has the baseline and one level above it, which the cases take in turn.
+//! has the baseline and one level above it, which the cases take in turn; of a suite of many, every second case.
 
 use tenfold::Variant;
 use tenfold_abi::BASELINE;
@@ -51,6 +51,12 @@ impl Levels {
             [baseline, above @ ..] if !self.asked && !above.is_empty() => vec![baseline, &above[n % above.len()]],
             all => all.iter().collect(),
         }
+    }
+
+    /// The codes of case number `n` of many, in which every operator and dtype has several cases.
+    pub(crate) fn of_many(&self, n: usize) -> Vec<&Level> {
+        let all = self.of_case(n / 2);
+        if self.asked || n.is_multiple_of(2) { all } else { all.into_iter().take(1).collect() }
     }
 
     /// The one code of case number `n`.
