@@ -12,7 +12,8 @@
 //! which run behind. Phase: before the operators become kernels. Only the order of sums changes.
 //!
 //! Each converted operator is followed by its result in plain order; what nobody reads in that order goes away. Where an
-//! operator without layouts takes axes apart or joins them, transposes on both sides of it become one.
+//! operator without layouts takes axes apart or joins them, transposes on both sides of it become one. Reductions over axes at
+//! the end, which then lie as they will, are over one.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +25,10 @@ use tenfold_ir::relax::{
 };
 use tenfold_ir::{DType, Function, Module};
 
-use super::one_transpose;
 use super::rewrite::{Rewriter, Visit, rewrite_one};
 use super::simplify_inference::normalised;
 use super::widened::widened_from;
+use super::{one_axis, one_transpose};
 use crate::pass::{ConfigKey, Pass, PassContext, PassPhase, TextKey, wrong};
 use crate::{CompileError, Target};
 
@@ -67,6 +68,9 @@ pub(crate) fn convert_layout(module: &mut Module, context: &PassContext) -> Resu
             let vector_bytes = set.is_none().then(|| i64::from(context.target.vector_bytes()));
             rewrite_one(module, &name, &mut Convert { wanted, vector_bytes, known: vec![BTreeMap::new()] });
             one_transpose::join(module, &name);
+        }
+        if context.target.hosted && context.target.vector_bytes() > 0 {
+            one_axis::join(module, &name);
         }
     }
     Ok(())

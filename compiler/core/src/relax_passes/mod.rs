@@ -20,6 +20,7 @@ pub(crate) mod inline_calls;
 pub(crate) mod lift_transform_params;
 pub(crate) mod materialise;
 pub(crate) mod normalize;
+mod one_axis;
 mod one_transpose;
 pub(crate) mod pad_channels;
 pub(crate) mod pad_conv;
