@@ -6,10 +6,10 @@
 //! convolution takes the layout; blocks are the largest divisor of the channels that is no larger. Weights of floats
 //! have the channels of the operand in blocks then, each with its whole window: what one accumulator sums is short, and
 //! begins anew with the next block.
-//! Elementwise operators, pools, batch norms, reductions, concatenations, padding and repetitions go on in the layout that they are
-//! given, so that data is laid out anew (a `reshape` and a `transpose`) only where it comes in and goes out, and before
-//! operators that have no layouts. Transforms of constants are computed by `FoldConstant` and `LiftTransformParams`,
-//! which run behind. Phase: before the operators become kernels. Only the order of sums changes.
+//! Elementwise operators, pools, batch norms, reductions, concatenations, padding and repetitions go on in the layout that
+//! they are given, so that data is laid out anew (a `reshape` and a `transpose`) only where it comes in and goes out, and
+//! before operators that have no layouts. Transforms of constants are computed by `FoldConstant` and
+//! `LiftTransformParams`, which run behind. Phase: before the operators become kernels. Only the order of sums changes.
 //!
 //! Each converted operator is followed by its result in plain order; what nobody reads in that order goes away. Where an
 //! operator without layouts takes axes apart or joins them, transposes on both sides of it become one. Reductions over axes at
