@@ -3,8 +3,8 @@
 use super::call::{bool_attr, float_attr, int_attr, optional, tensor, word_attr};
 use super::check::{attr_error, extent, floats, integers, rank, same_dtype, shape};
 use super::compose::{
-    add, arange, binary, call_of, cast, compare, concat, div, index_value, mul, part, reduce, reshape, select, sub,
-    transpose, unary, with,
+    add, arange, binary, call_of, cast, compare, concat, div, index_value, mul, part, reduce, repeat, reshape, select,
+    sub, transpose, unary, with,
 };
 use super::error::{At, OpError, OpErrorKind, show_tensor};
 use super::kernel::Kernel;
@@ -60,10 +60,9 @@ fn shared(b: &mut Builder, i: usize, x: ValueId, q_heads: &IntExpr) -> Made {
         let message = format!("`{q_heads}` heads of queries do not share the `{own}` heads of `{}`", show_tensor(&ty));
         return Err(OpError::new(At::Arg(i), OpErrorKind::Dims, message).help("fix both dims; one divides the other"));
     };
-    let x = reshape(b, x, &[batch.clone(), own.clone(), dim::int(1), length.clone(), size.clone()])?;
+    let apart = [batch.clone(), own.clone(), dim::int(1), length.clone(), size.clone()];
     let wide = vec![batch.clone(), own, group, length.clone(), size.clone()];
-    let x = b.emit(Op::BroadcastTo { shape: wide }, &[x])?;
-    reshape(b, x, &[batch, q_heads.clone(), length, size])
+    repeat(b, x, &apart, wide, &[batch, q_heads.clone(), length, size])
 }
 
 /// `0` where `allowed` holds, else minus infinity.

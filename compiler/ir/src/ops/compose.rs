@@ -133,6 +133,14 @@ pub(super) fn concat(b: &mut Builder, axis: usize, parts: &[ValueId]) -> Made {
     b.emit(Op::Concat { axis }, parts)
 }
 
+/// Elements repeated: `apart` has an axis of one element for each axis that is longer in `wide`, and belongs to the axis before it
+/// in `out`.
+pub(super) fn repeat(b: &mut Builder, x: ValueId, apart: &[IntExpr], wide: Vec<IntExpr>, out: &[IntExpr]) -> Made {
+    let x = reshape(b, x, apart)?;
+    let x = b.emit(Op::BroadcastTo { shape: wide }, &[x])?;
+    reshape(b, x, out)
+}
+
 /// One number all over.
 pub(super) fn full(b: &mut Builder, shape: &[IntExpr], value: Scalar) -> Made {
     let value = b.scalar(value);

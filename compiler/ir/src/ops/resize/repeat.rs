@@ -1,8 +1,7 @@
 //! Images so many times as large, whose elements are those next to them: each is repeated, and no place is computed.
 
-use super::{
-    Axis, Builder, IntExpr, Made, Method, Mode, Nearest, Op, OpError, Scale, Transform, ValueId, dim, reshape,
-};
+use super::super::compose::repeat;
+use super::{Axis, Builder, Method, Mode, Nearest, OpError, Scale, Transform, ValueId, dim};
 
 /// Times up to which elements are repeated.
 const MOST: i64 = 64;
@@ -35,27 +34,21 @@ pub(super) fn repeated(
     axes: Vec<Axis>,
     method: &Method,
 ) -> Result<(ValueId, Vec<Axis>), OpError> {
-    let (repeated, rest): (Vec<_>, Vec<_>) = axes.into_iter().partition(|axis| times(axis, method).is_some());
-    if repeated.is_empty() {
-        return Ok((x, rest));
+    let all: Vec<(usize, i64)> = axes.iter().filter_map(|axis| Some((axis.axis, times(axis, method)?))).collect();
+    if all.is_empty() {
+        return Ok((x, axes));
     }
     let (mut apart, mut wide, mut out) = (Vec::new(), Vec::new(), Vec::new());
     for (n, extent) in b.tensor(x).shape.clone().into_iter().enumerate() {
         apart.push(extent.clone());
         wide.push(extent.clone());
-        let times = repeated.iter().find(|axis| axis.axis == n).and_then(|axis| times(axis, method));
+        let times = all.iter().find(|(axis, _)| *axis == n).map(|(_, times)| *times);
         if let Some(times) = times {
             apart.push(dim::int(1));
             wide.push(dim::int(times));
         }
         out.push(&extent * &dim::int(times.unwrap_or(1)));
     }
-    Ok((spread(b, x, &apart, wide, &out)?, rest))
-}
-
-/// Axes of one element as longer ones, which then belong to those before them.
-fn spread(b: &mut Builder, x: ValueId, apart: &[IntExpr], wide: Vec<IntExpr>, out: &[IntExpr]) -> Made {
-    let x = reshape(b, x, apart)?;
-    let x = b.emit(Op::BroadcastTo { shape: wide }, &[x])?;
-    reshape(b, x, out)
+    let rest = axes.into_iter().filter(|axis| all.iter().all(|(own, _)| *own != axis.axis)).collect();
+    Ok((repeat(b, x, &apart, wide, &out)?, rest))
 }
