@@ -7,7 +7,7 @@ use super::memory::View;
 use crate::Scalar;
 use crate::eval::{Bounded, bounded, dot, scalar_ops};
 use crate::op::{BinaryOp, UnaryOp};
-use crate::tir::{Access, BufId, Dot, Expr, ExprId, Intrinsic, Ty};
+use crate::tir::{Access, BufId, Dot, Elem, Expr, ExprId, Intrinsic, PrimFunc, Ty, operands};
 
 impl Frame<'_, '_> {
     /// The value of `id` in a lane. Within a statement an expression has one value, so shared parts are evaluated once, but
@@ -16,15 +16,23 @@ impl Frame<'_, '_> {
         if matches!(self.func.exprs.get(id), Expr::Const(_) | Expr::Index(_) | Expr::Var(_)) {
             return self.compute(id, lane);
         }
-        let lane = if self.func.exprs.ty(id).lanes == 1 { 0 } else { lane };
-        let at = id.0 as usize;
-        if let Some(known) = self.memo[at]
-            && (known.when, known.lane) == (self.now, lane)
+        let ty = self.func.exprs.ty(id);
+        if ty.elem == Elem::Index
+            && let Some(index) = self.known_index(id, lane)
         {
+            return Ok(Bounded::index(index));
+        }
+        let at = id.0 as usize;
+        if !self.shared[at] {
+            return self.compute(id, lane);
+        }
+        let lane = if ty.lanes == 1 { 0 } else { lane };
+        let known = &self.memo[at];
+        if (known.when, known.lane) == (self.now, lane) {
             return Ok(known.value);
         }
         let value = self.compute(id, lane)?;
-        self.memo[at] = Some(Known { when: self.now, lane, value });
+        self.memo[at] = Known { when: self.now, lane, value };
         Ok(value)
     }
 
@@ -130,6 +138,19 @@ impl Frame<'_, '_> {
         }
         Ok(found)
     }
+}
+
+/// Which expressions a statement may ask for again: operands of several, and scalars that each lane asks for.
+pub(super) fn shared(func: &PrimFunc) -> Vec<bool> {
+    let (exprs, mut asked) = (&func.exprs, vec![0_u8; func.exprs.len()]);
+    for id in (0..exprs.len() as u32).map(ExprId) {
+        for operand in operands(exprs.get(id)) {
+            let of_lanes = exprs.ty(operand).lanes == 1 && exprs.ty(id).lanes > 1;
+            let asked = &mut asked[operand.0 as usize];
+            *asked = asked.saturating_add(if of_lanes { 2 } else { 1 });
+        }
+    }
+    asked.into_iter().map(|times| times > 1).collect()
 }
 
 fn agree(a: Bounded, b: Bounded) -> Result<(), String> {

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+use crate::DType;
 use crate::eval::Bounded;
 
 /// How many need no memory of their own.
@@ -68,6 +69,12 @@ impl Lanes {
     pub(super) fn at(&self, lane: u16) -> Option<Bounded> {
         let more = usize::from(lane).checked_sub(1).and_then(|lane| self.more.get(lane));
         more.copied().or(self.first)
+    }
+
+    /// An index in a lane, if it is one that every implementation has.
+    pub(super) fn index_at(&self, lane: u16) -> Option<i64> {
+        let value = self.at(lane).filter(|value| value.is_exact() && value.value.dtype == DType::I64)?;
+        Some(value.value.bits as i64)
     }
 }
 

@@ -9,13 +9,16 @@ pub(super) mod sums;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use super::expr::shared;
 use super::few::{At, Few, Lanes};
+use super::forms::Forms;
 use super::memory::{Cell, Memory, View};
 use super::race::Waited;
 use super::threads::{ThreadLoop, is_shared};
 use super::{Arg, Given, Machine};
 use crate::arith::{IntExpr, Sym};
 use crate::eval::Bounded;
+
 use crate::tir::{
     Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind, Launch,
     LoopKind, MatchBuffer, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
@@ -47,12 +50,21 @@ impl Place {
     }
 }
 
-/// The value of an expression in a statement, by its number, and in a lane.
+/// The value of an expression in a statement, by its number, of which there is none 0, and in a lane.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub when: u64,
     pub lane: u16,
     pub value: Bounded,
+}
+
+impl Known {
+    /// Nothing.
+    const NOTHING: Known = Known {
+        when: 0,
+        lane: 0,
+        value: Bounded { value: Scalar { dtype: DType::Bool, bits: 0 }, error: 0.0, contracted: 0.0 },
+    };
 }
 
 pub(super) struct Frame<'a, 'm> {
@@ -63,9 +75,14 @@ pub(super) struct Frame<'a, 'm> {
     syms: HashMap<Sym, VarId>,
     /// The workspace, or its memories.
     workspaces: Vec<View>,
-    /// The last value of each expression.
-    pub memo: Vec<Option<Known>>,
+    /// The last value of each expression that is asked for more than once.
+    pub memo: Vec<Known>,
+    /// Which these are.
+    pub shared: Vec<bool>,
+    pub forms: Forms,
     pub now: u64,
+    /// The lanes of a store, between stores empty.
+    writes: Vec<stores::Write>,
     /// Operands that results of this call lie over.
     overlaid: overlaid::Overlaid,
     /// How many loops around accumulate in any order.
@@ -110,8 +127,11 @@ impl<'a, 'm> Frame<'a, 'm> {
             },
             syms,
             workspaces: Vec::new(),
-            memo: vec![None; func.exprs.len()],
-            now: 0,
+            memo: vec![Known::NOTHING; func.exprs.len()],
+            shared: shared(func),
+            forms: Forms::new(func),
+            now: 1,
+            writes: Vec::new(),
             overlaid: overlaid::Overlaid::default(),
             reductions: 0,
             current: None,
@@ -258,8 +278,13 @@ impl<'a, 'm> Frame<'a, 'm> {
 
     /// The cell of an element, once its index is known to lie inside.
     pub(super) fn cell(&mut self, buf: BufId, index: &[i64], access: Access) -> Result<(View, i64), String> {
-        let place = self.place(buf)?;
+        if self.state.places[buf.0 as usize].is_none() {
+            self.place(buf)?;
+        }
         let name = &self.func.buffers[buf.0 as usize].name;
+        let Some(place) = self.state.places[buf.0 as usize].as_deref() else {
+            return Err(format!("`{name}` has no place"));
+        };
         if index.len() != place.shape.len() {
             return Err(format!("{} indices for `{name}` of rank {}", index.len(), place.shape.len()));
         }
@@ -447,6 +472,9 @@ impl<'a, 'm> Frame<'a, 'm> {
             }
             None => self.machine.add(memory),
         };
+        if !is_shared(self.func.buffers[buf.0 as usize].scope) {
+            self.machine.races.allocated(view.memory);
+        }
         self.state.allocated.insert(buf, view);
         self.state.places[buf.0 as usize] = Some(Rc::new(Place { view, ..place }));
         Ok(())
@@ -589,11 +617,20 @@ impl<'a, 'm> Frame<'a, 'm> {
         self.machine.call(callee, &given)
     }
 
+    /// The value of an index that is found without walking it.
+    pub(super) fn known_index(&mut self, id: ExprId, lane: u16) -> Option<i64> {
+        self.forms.value(self.func, &self.state.vars, id, lane)
+    }
+
     /// Values of indices, and whether they are surely those.
     pub(super) fn index(&mut self, index: &[ExprId], lane: u16) -> Result<(At, bool), String> {
         let mut sure = true;
         let mut at = At::of(0, index.len());
         for (axis, i) in at.iter_mut().zip(index) {
+            if let Some(known) = self.known_index(*i, lane) {
+                *axis = known;
+                continue;
+            }
             let value = self.expr(*i, lane)?;
             sure &= value.is_exact();
             *axis = i64::try_from(value.value.to_i128()).map_err(|_| "an index does not fit 64 bits")?;

@@ -8,6 +8,7 @@
 mod copies;
 mod expr;
 mod few;
+mod forms;
 mod frame;
 mod groups;
 mod memory;

@@ -237,6 +237,8 @@ pub(super) struct Races<'m> {
     shadows: Vec<Shadows<'m>>,
     /// Memories that have shadows.
     touched: Vec<usize>,
+    /// How many iterations were around where a memory was allocated that each of them has of its own; 0 of others.
+    own: Vec<usize>,
 }
 
 impl<'m> Races<'m> {
@@ -334,6 +336,17 @@ impl<'m> Races<'m> {
         if let Some(shadows) = self.shadows.get_mut(memory) {
             shadows.clear();
         }
+        if let Some(own) = self.own.get_mut(memory) {
+            *own = 0;
+        }
+    }
+
+    /// A memory is made that the iterations around share with no others.
+    pub(super) fn allocated(&mut self, memory: usize) {
+        if self.own.len() <= memory {
+            self.own.resize(memory + 1, 0);
+        }
+        self.own[memory] = self.steps.len();
     }
 
     /// A statement of a thread that has waited for some others reads or writes a cell; both statements, if no order stands
@@ -345,7 +358,8 @@ impl<'m> Races<'m> {
         (func, stmt, loc): (&'m PrimFunc, &'m Stmt, Loc),
         waited: &Waited,
     ) -> Result<(), String> {
-        if self.steps.is_empty() {
+        // What was made here is touched by others in loops inside of this one, which come in order with what is done here.
+        if self.steps.is_empty() || self.own.get(memory) == Some(&self.steps.len()) {
             return Ok(());
         }
         let (steps, epoch, arrivals) = (self.steps.clone(), self.epoch, self.arrivals);

@@ -1,10 +1,11 @@
 //! Stores: all lanes are computed before one is written.
 
 use super::{Access, BufId, Cell, Expr, ExprId, Frame, Intrinsic, Stmt, View};
+use crate::tir::eval::copies::of_copy;
 use crate::tir::eval::few::At;
 
 /// What a lane writes, once all lanes are computed.
-struct Write {
+pub(super) struct Write {
     place: (View, i64),
     new: Cell,
     sure: bool,
@@ -56,10 +57,17 @@ impl<'m> Frame<'_, 'm> {
             self.write(buf, write)?;
             return self.depart(value, buf, &[place]);
         }
-        let made = (0..lanes).map(|lane| self.made((buf, index, access), value, lane));
-        let writes = made.collect::<Result<Vec<Write>, String>>()?;
-        let cells: Vec<(View, i64)> = writes.iter().map(|write| write.place).collect();
-        writes.into_iter().try_for_each(|write| self.write(buf, write))?;
+        let mut writes = std::mem::take(&mut self.writes);
+        writes.clear();
+        for lane in 0..lanes {
+            writes.push(self.made((buf, index, access), value, lane)?);
+        }
+        let cells: Vec<(View, i64)> = match of_copy(self.func, value) {
+            Some(_) => writes.iter().map(|write| write.place).collect(),
+            None => Vec::new(),
+        };
+        writes.drain(..).try_for_each(|write| self.write(buf, write))?;
+        self.writes = writes;
         self.depart(value, buf, &cells)
     }
 
