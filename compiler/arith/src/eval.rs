@@ -7,7 +7,7 @@ use super::sym::Sym;
 impl IntExpr {
     /// The value under `env`; `None` if a variable has none or the value of a part leaves 64 bits.
     pub fn eval(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<i64> {
-        i64::try_from(self.wide(env)?).ok()
+        i64::try_from(self.polynomial(&|atom| eval_atom(atom, env).map(i128::from))?).ok()
     }
 
     /// The value under `env` where every sum, difference and product wraps, as a machine computes it; `None` if a variable
@@ -34,13 +34,22 @@ impl IntExpr {
         Some(sum)
     }
 
-    /// The value under `env`, of which 64 bits may hold parts alone.
+    /// The value under `env`, where 64 bits hold what is divided and compared, and neither sums nor products.
     pub(super) fn wide(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<i128> {
+        self.polynomial(&|atom| match atom {
+            Atom::Sum(a, b) => a.wide(env)?.checked_add(b.wide(env)?),
+            Atom::Product(a, b) => a.wide(env)?.checked_mul(b.wide(env)?),
+            _ => eval_atom(atom, env).map(i128::from),
+        })
+    }
+
+    /// The value where atoms have these.
+    fn polynomial(&self, value: &impl Fn(&Atom) -> Option<i128>) -> Option<i128> {
         let mut sum = i128::from(self.constant_term());
         for (monomial, coefficient) in self.terms() {
             let mut product = i128::from(*coefficient);
             for atom in monomial.atoms() {
-                product = product.checked_mul(i128::from(eval_atom(atom, env)?))?;
+                product = product.checked_mul(value(atom)?)?;
             }
             sum = sum.checked_add(product)?;
         }

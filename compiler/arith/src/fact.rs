@@ -140,6 +140,18 @@ impl Fact {
         }
     }
 
+    /// The same where sums and products may be too large for 64 bits.
+    pub(super) fn wide(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<bool> {
+        match self {
+            Fact::NonNegative(e) => Some(e.wide(env)? >= 0),
+            Fact::Zero(e) => Some(e.wide(env)? == 0),
+            Fact::NonZero(e) => Some(e.wide(env)? != 0),
+            Fact::Divisible(..) => self.eval(env),
+            Fact::And(all) => all.iter().try_fold(true, |held, fact| Some(fact.wide(env)? && held)),
+            Fact::Or(any) => any.iter().try_fold(false, |held, fact| Some(fact.wide(env)? || held)),
+        }
+    }
+
     /// The fact with variables replaced.
     pub fn substitute(&self, map: &impl Fn(&Sym) -> Option<IntExpr>) -> Fact {
         self.map(&mut |e| e.substitute(map))

@@ -116,7 +116,7 @@ impl<'f> Variables<'f> {
             let mut tried = (0..TRIES).filter_map(|n| from.checked_add(n * step));
             tried.find(|value| {
                 point.insert(sym.clone(), *value);
-                facts.iter().all(|fact| fact.eval(&|it| point.get(it).copied()) == Some(true))
+                facts.iter().all(|fact| fact.wide(&|it| point.get(it).copied()) == Some(true))
             })?;
         }
         Some(point)

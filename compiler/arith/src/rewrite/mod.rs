@@ -14,7 +14,7 @@ use super::fact::Fact;
 use super::modular_set::ModularSet;
 use super::prover::Prover;
 use super::rules::{Find, RULES};
-use super::{bounds, congruence, eval, limits, linear};
+use super::{bounds, congruence, eval, limits, linear, points};
 use matching::{Caught, atom_fits, sum_fits};
 #[cfg(test)]
 pub(super) use pattern::is_constant;
@@ -210,8 +210,10 @@ fn ground(fact: &Fact) -> Option<bool> {
     }
 }
 
+/// Conditions are asked for wherever a pattern fits, and most of them do not hold.
 fn decide(prover: &Prover, e: &IntExpr) -> bool {
-    bounds::nonnegative_within(prover, e, &mut { limits::BOUND_STEPS / 2 }) || linear::nonnegative(prover, e)
+    !points::negative(prover, e)
+        && (bounds::nonnegative_within(prover, e, &mut { limits::BOUND_STEPS / 2 }) || linear::nonnegative(prover, e))
 }
 
 impl Atom {

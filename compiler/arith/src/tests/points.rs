@@ -52,7 +52,7 @@ fn all_facts_hold_at_each_point() {
         for point in prover.points().iter() {
             let value = |sym: &Sym| point.get(sym).copied();
             assert!(
-                prover.facts().iter().all(|fact| fact.eval(&value) == Some(true)),
+                prover.facts().iter().all(|fact| fact.wide(&value) == Some(true)),
                 "{point:?}: {:?}",
                 prover.facts()
             );
@@ -60,4 +60,13 @@ fn all_facts_hold_at_each_point() {
         }
     }
     assert!(points > 1000, "only {points} points");
+}
+
+/// Ranges of dtypes say what 64 bits do not hold: the distance from their least number.
+#[test]
+fn a_sum_too_large_for_64_bits_has_a_value_at_a_point() {
+    let mut prover = given(&["x <= 9223372036854775807", "x <= 4"]);
+    prover.assume_ge(&e("x"), &i64::MIN.into());
+    assert!(!prover.points().is_empty(), "{:?}", prover.facts());
+    assert!(prover.refutes_ge0(&e("x - 5")) && !prover.refutes_ge0(&e("4 - x")));
 }

@@ -355,7 +355,8 @@ impl<'f> Viewer<'f> {
             && !dtype.is_float()
         {
             let bounds = [Scalar::least(dtype).to_i128(), Scalar::greatest(dtype).to_i128()];
-            if let Ok(lo) = i64::try_from(bounds[0]) {
+            // What is above the least number of 64 bits by so much no constant says.
+            if let Some(lo) = i64::try_from(bounds[0]).ok().filter(|lo| *lo > i64::MIN) {
                 self.prover.assume_ge(&atom, &IntExpr::from(lo));
             }
             if let Ok(hi) = i64::try_from(bounds[1]) {
