@@ -94,7 +94,7 @@ pub(crate) fn manifest(name: &str, edition: &str) -> String {
 pub(crate) const BUILD_SCRIPT: &str = "fn main() {\n    tenfold_build::compile();\n}\n";
 
 /// Arguments of a release. All have the same `lto`: cargo builds the compiler again for another one. A release without
-/// is an example's (`tests/tests/examples.rs`).
+/// is what `.ci/run` makes of the first command of the README.
 const RELEASE: [&str; 3] = ["--release", "--config", "profile.release.lto=\"fat\""];
 
 /// A function that doubles four elements.

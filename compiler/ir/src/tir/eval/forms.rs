@@ -120,7 +120,7 @@ impl Forms {
             Expr::Broadcast(a, _) => self.ask(func, *a),
             Expr::Ramp(base, stride, _) => {
                 let (base, stride) = (self.ask(func, *base)?, self.ask(func, *stride)?);
-                stride.is_number().then(|| Form { per_lane: stride.constant, ..base })
+                stride.is_number().then_some(Form { per_lane: stride.constant, ..base })
             }
             Expr::Binary(op, a, b) => {
                 let (x, y) = (self.ask(func, *a)?, self.ask(func, *b)?);
