@@ -2,7 +2,6 @@
 
 use super::atom::Atom;
 use super::divide::gcd;
-use super::eval;
 use super::expr::IntExpr;
 use super::sym::Sym;
 use std::collections::BTreeSet;
@@ -130,25 +129,26 @@ impl Fact {
 
     /// Whether the fact holds under `env`; `None` where a value is missing or too large.
     pub fn eval(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<bool> {
-        match self {
-            Fact::NonNegative(e) => Some(e.eval(env)? >= 0),
-            Fact::Zero(e) => Some(e.eval(env)? == 0),
-            Fact::NonZero(e) => Some(e.eval(env)? != 0),
-            Fact::Divisible(e, c) => Some(eval::floor_mod(e.eval(env)?, *c)? == 0),
-            Fact::And(all) => all.iter().try_fold(true, |held, fact| Some(fact.eval(env)? && held)),
-            Fact::Or(any) => any.iter().try_fold(false, |held, fact| Some(fact.eval(env)? || held)),
-        }
+        self.holds(&|e| e.eval(env).map(i128::from))
     }
 
     /// The same where sums and products may be too large for 64 bits.
     pub(super) fn wide(&self, env: &impl Fn(&Sym) -> Option<i64>) -> Option<bool> {
+        self.holds(&|e| e.wide(env))
+    }
+
+    /// Whether the fact holds where expressions have these values. Of zero only zero is a multiple.
+    fn holds(&self, value: &impl Fn(&IntExpr) -> Option<i128>) -> Option<bool> {
         match self {
-            Fact::NonNegative(e) => Some(e.wide(env)? >= 0),
-            Fact::Zero(e) => Some(e.wide(env)? == 0),
-            Fact::NonZero(e) => Some(e.wide(env)? != 0),
-            Fact::Divisible(..) => self.eval(env),
-            Fact::And(all) => all.iter().try_fold(true, |held, fact| Some(fact.wide(env)? && held)),
-            Fact::Or(any) => any.iter().try_fold(false, |held, fact| Some(fact.wide(env)? || held)),
+            Fact::NonNegative(e) => Some(value(e)? >= 0),
+            Fact::Zero(e) => Some(value(e)? == 0),
+            Fact::NonZero(e) => Some(value(e)? != 0),
+            Fact::Divisible(e, c) => {
+                let dividend = value(e)?;
+                Some(dividend.checked_rem(i128::from(*c)).unwrap_or(dividend) == 0)
+            }
+            Fact::And(all) => all.iter().try_fold(true, |held, fact| Some(fact.holds(value)? && held)),
+            Fact::Or(any) => any.iter().try_fold(false, |held, fact| Some(fact.holds(value)? || held)),
         }
     }
 

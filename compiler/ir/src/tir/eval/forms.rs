@@ -60,7 +60,7 @@ const MOST: usize = 16;
 
 /// What is known of an expression.
 #[derive(Clone, Default)]
-enum Known {
+enum Answer {
     #[default]
     NotAsked,
     NoForm,
@@ -68,23 +68,23 @@ enum Known {
 }
 
 /// The forms of a function's indices.
-pub(super) struct Forms(Vec<Known>);
+pub(super) struct Forms(Vec<Answer>);
 
 impl Forms {
     pub(super) fn new(func: &PrimFunc) -> Self {
-        Forms(vec![Known::default(); func.exprs.len()])
+        Forms(vec![Answer::default(); func.exprs.len()])
     }
 
     /// The value of an index in a lane, if it is such a sum of variables that are bound and known for sure.
     pub(super) fn value(&mut self, func: &PrimFunc, vars: &[Lanes], id: ExprId, lane: u16) -> Option<i64> {
-        if matches!(self.0.get(id.0 as usize)?, Known::NotAsked) {
+        if matches!(self.0.get(id.0 as usize)?, Answer::NotAsked) {
             self.ask(func, id);
         }
         self.of(vars, id, lane)
     }
 
     fn of(&self, vars: &[Lanes], id: ExprId, lane: u16) -> Option<i64> {
-        let Known::Form(form) = &self.0[id.0 as usize] else { return None };
+        let Answer::Form(form) = &self.0[id.0 as usize] else { return None };
         let mut value = form.constant.wrapping_add(form.per_lane.wrapping_mul(i64::from(lane)));
         for (atom, times) in &form.terms {
             let of = match *atom {
@@ -100,12 +100,12 @@ impl Forms {
     /// Finds the form of an expression, and those of its parts.
     fn ask(&mut self, func: &PrimFunc, id: ExprId) -> Option<Form> {
         match &self.0[id.0 as usize] {
-            Known::Form(form) => return Some(form.clone()),
-            Known::NoForm => return None,
-            Known::NotAsked => {}
+            Answer::Form(form) => return Some(form.clone()),
+            Answer::NoForm => return None,
+            Answer::NotAsked => {}
         }
         let found = self.found(func, id).filter(|form| form.size <= MOST);
-        self.0[id.0 as usize] = found.clone().map_or(Known::NoForm, Known::Form);
+        self.0[id.0 as usize] = found.clone().map_or(Answer::NoForm, Answer::Form);
         found
     }
 
@@ -140,5 +140,49 @@ impl Forms {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::Bounded;
+    use crate::tir::{Builder, Ty};
+
+    /// `9 * (x + lane) - 2 * y + floordiv(x + lane, 4) + floormod(x + lane, 4)` in vectors of 3, with what each needs.
+    #[test]
+    fn sums_have_the_values_that_walking_gives() {
+        let mut b = Builder::new("f");
+        let (x, y) = (b.index_var("x"), b.index_var("y"));
+        let (rx, ry) = (b.read(x), b.read(y));
+        let [one, two, four, nine] = [1, 2, 4, 9].map(|n| b.index(n));
+        let vector = Ty { lanes: 3, ..Ty::index() };
+        let ramp = b.raw(Expr::Ramp(rx, one, 3), vector);
+        let all = |b: &mut Builder, id| b.raw(Expr::Broadcast(id, 3), vector);
+        let [y3, two3, four3, nine3] = [ry, two, four, nine].map(|id| all(&mut b, id));
+        let mut op = |op, l, r| b.binary(op, l, r);
+        let (first, second) = (op(BinaryOp::Mul, ramp, nine3), op(BinaryOp::Mul, two3, y3));
+        let sum = op(BinaryOp::Sub, first, second);
+        let (quotient, rest) = (op(BinaryOp::DivEuclid, ramp, four3), op(BinaryOp::RemEuclid, ramp, four3));
+        let both = op(BinaryOp::Add, quotient, rest);
+        let whole = op(BinaryOp::Add, sum, both);
+        let product = op(BinaryOp::Mul, ramp, y3);
+        let func = b.finish();
+        let mut forms = Forms::new(&func);
+        let mut vars = vec![Lanes::default(); func.vars.len()];
+        assert_eq!(forms.value(&func, &vars, whole, 0), None);
+        for (at_x, at_y) in [(0, 0), (7, 3), (-6, 5), (i64::MAX, i64::MIN)] {
+            vars[x.0 as usize] = Lanes::one(Bounded::index(at_x));
+            vars[y.0 as usize] = Lanes::one(Bounded::index(at_y));
+            for lane in 0..3 {
+                let n = at_x.wrapping_add(i64::from(lane));
+                let wanted = n.wrapping_mul(9).wrapping_sub(at_y.wrapping_mul(2));
+                let wanted = wanted.wrapping_add(n.div_euclid(4)).wrapping_add(n.rem_euclid(4));
+                assert_eq!(forms.value(&func, &vars, whole, lane), Some(wanted), "{at_x} {at_y} {lane}");
+            }
+        }
+        assert_eq!(forms.value(&func, &vars, product, 0), None);
+        vars[y.0 as usize] = Lanes::one(Bounded::index(1).unknown());
+        assert_eq!(forms.value(&func, &vars, whole, 0), None);
     }
 }

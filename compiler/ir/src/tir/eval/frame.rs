@@ -18,7 +18,6 @@ use super::threads::{ThreadLoop, is_shared};
 use super::{Arg, Given, Machine};
 use crate::arith::{IntExpr, Sym};
 use crate::eval::Bounded;
-
 use crate::tir::{
     Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind, Launch,
     LoopKind, MatchBuffer, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
@@ -50,21 +49,12 @@ impl Place {
     }
 }
 
-/// The value of an expression in a statement, by its number, of which there is none 0, and in a lane.
+/// The value of an expression in a statement, by its number, and in a lane. No statement has the number 0.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub when: u64,
     pub lane: u16,
     pub value: Bounded,
-}
-
-impl Known {
-    /// Nothing.
-    const NOTHING: Known = Known {
-        when: 0,
-        lane: 0,
-        value: Bounded { value: Scalar { dtype: DType::Bool, bits: 0 }, error: 0.0, contracted: 0.0 },
-    };
 }
 
 pub(super) struct Frame<'a, 'm> {
@@ -79,6 +69,7 @@ pub(super) struct Frame<'a, 'm> {
     pub memo: Vec<Known>,
     /// Which these are.
     pub shared: Vec<bool>,
+    /// What indices are sums of.
     pub forms: Forms,
     pub now: u64,
     /// The lanes of a store, between stores empty.
@@ -127,7 +118,7 @@ impl<'a, 'm> Frame<'a, 'm> {
             },
             syms,
             workspaces: Vec::new(),
-            memo: vec![Known::NOTHING; func.exprs.len()],
+            memo: vec![Known { when: 0, lane: 0, value: Bounded::index(0) }; func.exprs.len()],
             shared: shared(func),
             forms: Forms::new(func),
             now: 1,

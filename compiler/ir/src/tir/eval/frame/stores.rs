@@ -58,7 +58,6 @@ impl<'m> Frame<'_, 'm> {
             return self.depart(value, buf, &[place]);
         }
         let mut writes = std::mem::take(&mut self.writes);
-        writes.clear();
         for lane in 0..lanes {
             writes.push(self.made((buf, index, access), value, lane)?);
         }
