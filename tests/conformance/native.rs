@@ -14,6 +14,7 @@ use tenfold_core::pass::PassContext;
 use tenfold_core::{Backend, CodegenOptions, Target, constant_symbol};
 use tenfold_ir::tir::{BufUse, Elem, Param, PrimFunc, Scope};
 use tenfold_ir::{ConstBytes, DType, Function, Module, Scalar};
+use tenfold_tests::in_c;
 
 use crate::case::Case;
 use crate::interpret::outside::IN_C;
@@ -128,13 +129,7 @@ pub(crate) fn shim_source(module: &Module, entries: &[&PrimFunc]) -> String {
     let mut out = format!("#include <stdint.h>\n#include <stddef.h>\n{IN_C}");
     for constant in &module.constants {
         let ConstBytes::Inline(bytes) = &constant.bytes else { continue };
-        let list: Vec<String> = bytes.iter().map(u8::to_string).collect();
-        let symbol = constant_symbol(&constant.hash);
-        let _ = writeln!(
-            out,
-            "__attribute__((visibility(\"hidden\"), aligned(64))) const unsigned char {symbol}[] = {{{}}};",
-            if list.is_empty() { "0".into() } else { list.join(",") }
-        );
+        out += &in_c::constant(&constant_symbol(&constant.hash), bytes);
     }
     for (index, entry) in entries.iter().enumerate() {
         let again = index > 0 && entries[index - 1].name == entry.name;
