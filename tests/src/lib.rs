@@ -1,7 +1,6 @@
 //! Tests that span crates, and what they share.
 
 pub mod elf;
-pub mod in_c;
 pub mod outside;
 pub mod ptxas;
 pub mod tools;
