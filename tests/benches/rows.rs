@@ -325,12 +325,12 @@ fn in_memory(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
         let to = others.iter_mut().map(Memory::floats).rfind(|to| to.len() == size);
         on_threads(wanted.threads, first.floats(), to.unwrap_or_else(|| spare.floats()), copy);
     };
-    let mut ours = || ours.call(&mut memory.borrow_mut());
+    let times = times(wanted.threads);
+    let mut ours = || (0..times).for_each(|_| ours.call(&mut memory.borrow_mut()));
     let took = in_turn(21, [&mut ours, &mut || copied(stream)]);
-    let copies = copies(wanted.threads) as f64;
-    let ([a, b], moved) = (took.seconds, kernel.moved / 2.0 / copies);
     let [c] = in_turn(21, [&mut || copied(|from, to| to.copy_from_slice(from))]).seconds;
-    let [b, c] = [b, c].map(|copied| copied / copies);
+    let [a, b, c] = [took.seconds[0], took.seconds[1], c].map(|took| took / times as f64);
+    let moved = kernel.moved / 2.0;
     let rate = |moved: f64, took: f64| moved * 4.0 * size as f64 / took / 1e9;
     println!(
         "{:>16} {m:>5} x {n:>4}: {:>6.1} GB/s, {:.2} of a streaming copy ({:.1}), {:.2} of memcpy ({:.1})",
@@ -343,9 +343,9 @@ fn in_memory(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
     );
 }
 
-/// How often threads copy in one run: so often that it does not count how long they take to start.
-fn copies(threads: usize) -> usize {
-    if threads == 1 { 1 } else { 16 }
+/// How often a run does what it measures: with threads so often that it does not count how long they take to start.
+fn times(threads: usize) -> usize {
+    if threads == 1 { 1 } else { 8 }
 }
 
 /// Copies, each thread a part of its own.
@@ -356,7 +356,7 @@ fn on_threads(threads: usize, from: &[f32], to: &mut [f32], copy: fn(&[f32], &mu
     let part = from.len().div_ceil(threads).next_multiple_of(16);
     std::thread::scope(|scope| {
         for (from, to) in from.chunks(part).zip(to.chunks_mut(part)) {
-            scope.spawn(move || (0..copies(threads)).for_each(|_| copy(from, to)));
+            scope.spawn(move || (0..times(threads)).for_each(|_| copy(from, to)));
         }
     });
 }

@@ -16,6 +16,7 @@ mod narrow;
 mod ops;
 mod parts;
 mod place;
+mod rows;
 mod scalef;
 mod streams;
 mod table;

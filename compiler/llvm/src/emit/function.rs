@@ -17,6 +17,7 @@ use super::{
     Cx, Declared, high,
     ops::{Kind, Ops},
     place::Places,
+    rows,
     streams::{self, Streamed},
 };
 use crate::ir::{Block, Int, Metadata, Type, Value};
@@ -51,6 +52,8 @@ pub(super) struct Body<'a, 'c, 'm> {
     pub(super) sized: bool,
     /// Buffers of sums of products of vectors, which are read element by element.
     pub(super) summed: BTreeSet<BufId>,
+    /// Loops along long rows that the loops beside them read as well: they keep their turns.
+    rows: BTreeSet<VarId>,
     /// Buffers that are written past the caches.
     pub(super) streamed: Streamed,
     place: Option<Metadata<'c>>,
@@ -81,6 +84,7 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             in_reduction: false,
             sized: false,
             summed: high::summed(prim, cx.target),
+            rows: rows::read_again(prim, cx.target.vector_bytes()),
             streamed: Streamed::default(),
             place: None,
             counters: Counters::default(),
@@ -449,7 +453,8 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             | LoopKind::ThreadBound(_)
             | LoopKind::VThread => {
                 // Written out, a loop whose threads wait in it would begin several turns at once, and spill what they take.
-                if around_turns(body) || body.any(&mut |s| matches!(s, Stmt::Barrier(_))) {
+                let waits = || body.any(&mut |s| matches!(s, Stmt::Barrier(_)));
+                if self.rows.contains(&var) || around_turns(body) || waits() {
                     ir.loop_property(back, "llvm.loop.unroll.disable", false);
                 }
             }

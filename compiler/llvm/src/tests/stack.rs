@@ -73,3 +73,31 @@ fn loops_around_loops_keep_their_turns() {
     assert!(turns > 0);
     assert_eq!(copies, 2 * turns);
 }
+
+/// Written out, two loops over a long row are one piece, for which the row waits on the stack; a short one stays in registers.
+#[test]
+fn loops_over_a_long_row_that_another_one_reads_keep_their_turns() {
+    let loads = |turns: usize, more: &str| {
+        let (row, all) = (turns * 16, turns * 32);
+        let text = format!(
+            "entry @f\nsource \"stack\"\n\
+             prim @f(in x: f32[{all}], out y: f32[{all}], out z: f32[{all}]) phase target exported at 0:0 {{\n\
+             for i in 0 +: 2 serial {{\n\
+             for j in 0 +: {turns} serial {{\ny[ramp(add(mul(i, {row}), mul(j, 16)), 1, 16)] = \
+             sqrt(x[ramp(add(mul(i, {row}), mul(j, 16)), 1, 16)])\n}}\n\
+             for k in 0 +: {turns} serial {{\nz[ramp(add(mul(i, {row}), mul(k, 16)), 1, 16)] = \
+             neg(x[ramp(add(mul(i, {row}), mul(k, 16)), 1, 16)])\n{more}}}\n}}\n}}\n"
+        );
+        let module = tenfold_ir::parse_module(&text, &[]).unwrap_or_else(|e| panic!("{text}\n{e:?}"));
+        let target = Target::from_triple("x86_64-unknown-linux-gnu", &["avx", "avx2", "avx512f", "fma"]);
+        let machine = Machine::of(&target).expect("the target is in the table");
+        let options = CodegenOptions { texts: vec![Stage::Llvm], ..CodegenOptions::default() };
+        let artefact = backend::build(llvm()?, &machine, &module, &target, &options);
+        Some(artefact.unwrap_or_else(|error| panic!("{error}")).texts[&Stage::Llvm].matches(" = load <").count())
+    };
+    let Some(long) = loads(33, "") else { return };
+    assert_eq!(long, 2, "33 vectors");
+    assert!(loads(32, "").is_some_and(|short| short > 8), "32 vectors");
+    let other = "y[ramp(add(mul(i, 528), mul(k, 16)), 1, 16)] = broadcast(0.0f32, 16)\n";
+    assert!(loads(33, other).is_some_and(|other| other > 2), "no other loop with one store");
+}

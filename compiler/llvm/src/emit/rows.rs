@@ -1,0 +1,80 @@
+//! Loops along rows that the loops beside them read as well: a norm, a softmax.
+//!
+//! Of such loops, written out, LLVM makes one piece: what the first one reads is kept for the next one, on the stack where
+//! registers do not hold it, and what is read first is what takes the fewest registers, not what lies first in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenfold_ir::tir::{BufAccess, BufId, Expr, LoopKind, Param, PrimFunc, Stmt, VarId, own_accesses};
+
+/// Vectors that a processor has registers for, at most.
+const REGISTERS: i64 = 32;
+
+/// The variables of the loops along a row of a parameter that is longer than all registers and that several loops of one
+/// turn of the loop around them read, each of which makes one vector, or several side by side, of what it reads.
+pub(super) fn read_again(prim: &PrimFunc, vector_bytes: u32) -> BTreeSet<VarId> {
+    let mut rows = Rows { prim, least: i64::from(vector_bytes) * REGISTERS, of: BTreeMap::new() };
+    if vector_bytes > 0 {
+        rows.visit(&prim.body, None);
+    }
+    rows.of.into_values().filter(|loops| loops.len() > 1).flatten().collect()
+}
+
+struct Rows<'f> {
+    prim: &'f PrimFunc,
+    /// Bytes that a row has more than.
+    least: i64,
+    /// The loops that read a row of a buffer in a turn of a loop.
+    of: BTreeMap<(Option<VarId>, BufId), BTreeSet<VarId>>,
+}
+
+impl Rows<'_> {
+    fn visit(&mut self, stmt: &Stmt, around: Option<VarId>) {
+        match stmt {
+            Stmt::For { var, extent, kind: LoopKind::Serial | LoopKind::Reduction, body, .. }
+                if let (Expr::Index(turns), Some(store)) = (self.prim.exprs.get(*extent), alone(body)) =>
+            {
+                for buf in self.long(store, *turns) {
+                    self.of.entry((around, buf)).or_default().insert(*var);
+                }
+            }
+            Stmt::For { var, body, .. } => self.visit(body, Some(*var)),
+            other => other.children().into_iter().for_each(|s| self.visit(s, around)),
+        }
+    }
+
+    /// The parameters of which a statement reads more vectors, in so many turns, than there are registers.
+    fn long(&self, store: &Stmt, turns: i64) -> BTreeSet<BufId> {
+        let read = own_accesses(self.prim, store).into_iter().filter(|a| !a.write && self.is_parameter(a.buf));
+        read.filter(|a| self.bytes(a).saturating_mul(turns) > self.least).map(|a| a.buf).collect()
+    }
+
+    /// Bytes of a vector, or of several side by side, that an access reads.
+    fn bytes(&self, access: &BufAccess) -> i64 {
+        let [at] = access.index.as_deref().unwrap_or_default() else { return 0 };
+        match self.prim.exprs.get(*at) {
+            Expr::Ramp(..) => {
+                let element = self.prim.buffers[access.buf.0 as usize].dtype.size_bytes();
+                i64::from(self.prim.exprs.ty(*at).lanes) * element as i64
+            }
+            _ => 0,
+        }
+    }
+
+    fn is_parameter(&self, buf: BufId) -> bool {
+        self.prim.params.iter().any(|p| matches!(p, Param::Buffer(of, _) if *of == buf))
+    }
+}
+
+/// The store that a loop's turn is.
+fn alone(body: &Stmt) -> Option<&Stmt> {
+    match body {
+        Stmt::At(_, inner) => alone(inner),
+        Stmt::Seq(all) => match &all[..] {
+            [one] => alone(one),
+            _ => None,
+        },
+        Stmt::Store { .. } => Some(body),
+        _ => None,
+    }
+}
