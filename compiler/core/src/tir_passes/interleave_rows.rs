@@ -3,9 +3,12 @@
 //! A kernel that goes over a row several times (a softmax) reads memory, computes, and writes memory, each in a loop of
 //! its own, so that memory waits while it computes. Where a result is written past the caches, and made of nothing but
 //! what stands on the stack by then, the loop that writes it moves into a loop over the next row, turn by turn, before
-//! that one's own turns: they leave the elements that are read now, and may put others in their place.
+//! that one's own turns: they leave the elements that are read now, and may put others in their place. Meanwhile the loop
+//! asks for what it reads of the rows to come.
 //!
 //! Runs on plain loops, and changes neither what is computed nor in which order sums are added.
+
+mod ahead;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,6 +121,7 @@ impl Rows {
         let before = b.sub(row, one);
         let body = with_nth(body, &mut place, &mut |own| {
             let alone = copy(b, &own, &BTreeMap::new());
+            let own = ahead::asking(b, own, var);
             let both = in_turn(b, own, &last, (var, before));
             let cond = b.compare(CmpOp::Gt, row, min);
             Stmt::If { cond, then: Box::new(both), otherwise: Some(Box::new(alone)) }

@@ -52,6 +52,11 @@ fn stmt(b: &mut Builder, it: Stmt) -> Stmt {
     Stmt::For { var, min, extent, kind, annotations: others, body }
 }
 
+/// A statement behind what is asked for in it: the elements of a buffer that it reads where a variable is another one.
+pub(super) fn asked(b: &mut Builder, stmt: Stmt, buf: BufId, (var, later): (VarId, ExprId)) -> Stmt {
+    Wanted { buf, later: BTreeMap::from([(var, later)]) }.settled(b, stmt)
+}
+
 /// What is asked for: a buffer, and for which iteration.
 struct Wanted {
     buf: BufId,
