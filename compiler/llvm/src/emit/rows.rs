@@ -30,16 +30,16 @@ struct Rows<'f> {
 
 impl Rows<'_> {
     fn visit(&mut self, stmt: &Stmt, around: Option<VarId>) {
-        match stmt {
-            Stmt::For { var, extent, kind: LoopKind::Serial | LoopKind::Reduction, body, .. }
-                if let (Expr::Index(turns), Some(store)) = (self.prim.exprs.get(*extent), alone(body)) =>
-            {
+        let Stmt::For { var, extent, kind, body, .. } = stmt else {
+            return stmt.children().into_iter().for_each(|s| self.visit(s, around));
+        };
+        match (kind, self.prim.exprs.get(*extent), alone(body)) {
+            (LoopKind::Serial | LoopKind::Reduction, Expr::Index(turns), Some(store)) => {
                 for buf in self.long(store, *turns) {
                     self.of.entry((around, buf)).or_default().insert(*var);
                 }
             }
-            Stmt::For { var, body, .. } => self.visit(body, Some(*var)),
-            other => other.children().into_iter().for_each(|s| self.visit(s, around)),
+            _ => self.visit(body, Some(*var)),
         }
     }
 
