@@ -210,7 +210,7 @@ fn main() {
     let wanted = Wanted { words, large, c: flag("--c"), plain: flag("--plain"), columns, threads, dump };
     let chosen = KERNELS.iter().filter(|k| wanted.words.is_empty() || wanted.words.iter().any(|w| k.name == w));
     for kernel in chosen {
-        for (m, n) in [(64, 256), (64, 1000), (256, 1024)].into_iter().filter(|_| threads == 1) {
+        for (m, n) in [(8, 256), (64, 256), (64, 1000), (256, 1024)].into_iter().filter(|_| threads == 1) {
             in_cache(kernel, m, n, &wanted);
         }
         if wanted.large {
