@@ -24,7 +24,7 @@ pub(super) fn one_store(state: &mut State<'_>, block: &Block) -> Result<OneStore
     let mut lets = BTreeMap::new();
     let mut stmt = &block.body;
     loop {
-        match tree::bare(stmt) {
+        match stmt.bare() {
             Stmt::Let { var, value, body } => {
                 let value = substitute_expr(&mut state.b, &lets, *value);
                 lets.insert(*var, value);

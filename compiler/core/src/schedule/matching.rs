@@ -7,7 +7,6 @@ use tenfold_ir::tir::{Block, BufId, Elem, Expr, ExprId, PrimFunc, Stmt, Viewer};
 
 use super::edit::State;
 use super::error::Refusal;
-use super::tree;
 
 /// For each buffer of the description: the buffer that stands for it, and where its part begins, axis by axis.
 pub(super) type Parts = BTreeMap<BufId, (BufId, Vec<IntExpr>)>;
@@ -65,7 +64,7 @@ impl Matcher<'_> {
     }
 
     fn stmt(&mut self, ours: &Stmt, theirs: &Stmt) -> Result<(), Refusal> {
-        match (tree::bare(ours), tree::bare(theirs)) {
+        match (ours.bare(), theirs.bare()) {
             (Stmt::Seq(a), Stmt::Seq(b)) if a.len() == b.len() => {
                 a.iter().zip(b).try_for_each(|(a, b)| self.stmt(a, b))
             }

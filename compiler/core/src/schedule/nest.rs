@@ -51,7 +51,7 @@ pub(super) fn nest_of(state: &State<'_>, name: &str) -> Result<Nest, Refusal> {
                 if !goes_round(state, &block, driven.get(var), *extent) {
                     return no(format!("a loop around block `{name}` runs for a part of an iterator alone"));
                 }
-                here = tree::bare(body);
+                here = body.bare();
             }
             Stmt::Block(inner) if inner.name == name => break,
             _ => return no(format!("the loops around block `{name}` hold something else, too")),

@@ -81,15 +81,6 @@ pub(super) fn only_blocks(stmt: &Stmt) -> bool {
     }
 }
 
-/// The statement behind places and sequences of one.
-pub(super) fn bare(stmt: &Stmt) -> &Stmt {
-    match stmt {
-        Stmt::At(_, body) => bare(body),
-        Stmt::Seq(all) if all.len() == 1 => bare(&all[0]),
-        stmt => stmt,
-    }
-}
-
 /// Whether a statement does nothing.
 pub(super) fn is_empty(stmt: &Stmt) -> bool {
     match stmt {

@@ -80,8 +80,7 @@ impl Found {
         let turns = turns(func, last)?;
         let (reads, writes) = (read(func, last), written(func, last));
         let far = |buf: &BufId| func.buffers[buf.0 as usize].bytes().is_some_and(|bytes| bytes >= least);
-        let result = |buf: &BufId| func.params.iter().any(|p| matches!(p, Param::Buffer(of, _) if of == buf));
-        if !reads.is_subset(&allocated(body)) || !writes.iter().all(|buf| far(buf) && result(buf)) {
+        if !reads.is_subset(&allocated(body)) || !writes.iter().all(|buf| far(buf) && is_parameter(func, *buf)) {
             return None;
         }
         let apart = |stmt: &Stmt| {
@@ -196,6 +195,10 @@ fn turns(func: &PrimFunc, stmt: &Stmt) -> Option<i64> {
         }
         _ => None,
     }
+}
+
+fn is_parameter(func: &PrimFunc, buf: BufId) -> bool {
+    func.params.iter().any(|p| matches!(p, Param::Buffer(of, _) if *of == buf))
 }
 
 /// Whether a statement is a loop that only stores.

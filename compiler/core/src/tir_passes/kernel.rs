@@ -75,18 +75,9 @@ pub(super) fn constant(func: &PrimFunc, e: ExprId) -> Option<i64> {
     }
 }
 
-/// A statement behind places in the source.
-pub(crate) fn bare(stmt: &Stmt) -> &Stmt {
-    match stmt {
-        Stmt::At(_, body) => bare(body),
-        Stmt::Seq(all) if all.len() == 1 => bare(&all[0]),
-        other => other,
-    }
-}
-
 /// The block that a statement is, behind places in the source.
 pub(super) fn block_of(stmt: &Stmt) -> Option<&Block> {
-    match bare(stmt) {
+    match stmt.bare() {
         Stmt::Block(block) => Some(block),
         _ => None,
     }

@@ -75,21 +75,12 @@ struct Loop {
 impl Loop {
     fn of(func: &PrimFunc, stmt: &Stmt) -> Option<Loop> {
         let Stmt::For { min, extent, kind: LoopKind::Serial, annotations, body, .. } = stmt else { return None };
-        let Stmt::Store { buf, index, value, .. } = only(body) else { return None };
+        let Stmt::Store { buf, index, value, .. } = body.bare() else { return None };
         let turns = func.literal(*extent).filter(|n| *n >= TURNS && func.literal(*min) == Some(0))?;
         // What a later turn reads may be what an earlier one has stored.
         let other = |e: &ExprId| matches!(func.exprs.get(*e), Expr::Load { buf: from, index: at, .. } if from == buf && at != index);
         let plain = annotations.is_empty() && func.exprs.ty(*value).lanes > 1;
         (plain && !func.reachable([*value]).iter().any(other)).then_some(Loop { turns, value: *value })
-    }
-}
-
-/// The only statement of a body.
-fn only(stmt: &Stmt) -> &Stmt {
-    match stmt {
-        Stmt::At(_, body) => only(body),
-        Stmt::Seq(all) if all.len() == 1 => only(&all[0]),
-        other => other,
     }
 }
 

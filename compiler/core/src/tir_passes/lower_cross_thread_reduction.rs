@@ -18,7 +18,7 @@ use tenfold_ir::tir::{
 };
 
 use super::butterfly::{Meeting, Threads};
-use super::kernel::{Made, bare, block_of, constant, is_thread, refuse, try_body, try_children, with_alloc};
+use super::kernel::{Made, block_of, constant, is_thread, refuse, try_body, try_children, with_alloc};
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
 
@@ -126,10 +126,10 @@ impl Lower<'_> {
 
     /// The loops down to the block, and the block.
     fn nest(&self, body: &Stmt) -> Result<(Vec<Stmt>, Block), CompileError> {
-        let (mut loops, mut at) = (Vec::new(), bare(body));
+        let (mut loops, mut at) = (Vec::new(), body.bare());
         while let Stmt::For { body, .. } = at {
             loops.push(at.clone());
-            at = bare(body);
+            at = body.bare();
         }
         let block = block_of(at).filter(|b| b.allocs.is_empty() && b.matches.is_empty());
         let block = block
@@ -162,8 +162,8 @@ impl Lower<'_> {
     }
 
     fn find_update(&self, block: &Block) -> Option<Update> {
-        let Stmt::Store { buf, index, value, .. } = bare(&block.body) else { return None };
-        let Stmt::Store { buf: from, index: at, value: init, .. } = bare(block.init.as_ref()?) else { return None };
+        let Stmt::Store { buf, index, value, .. } = block.body.bare() else { return None };
+        let Stmt::Store { buf: from, index: at, value: init, .. } = block.init.as_ref()?.bare() else { return None };
         let func = self.b.func();
         let Expr::Binary(op, x, y) = func.exprs.get(*value) else { return None };
         let old =

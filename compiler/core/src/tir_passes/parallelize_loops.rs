@@ -150,7 +150,7 @@ impl Answers {
 
     /// The loop that could become one with a parallel one of so many turns.
     fn follow(&mut self, head: VarId, body: &Stmt, turns: i64) {
-        if let Some(inner @ Stmt::For { var, kind: LoopKind::Serial, .. }) = only(body)
+        if let inner @ Stmt::For { var, kind: LoopKind::Serial, .. } = body.bare()
             && turns < EVEN
             && !is_matrix(inner)
         {
@@ -162,18 +162,6 @@ impl Answers {
 /// Whether a loop is over the rows of a product that is computed as one.
 fn is_matrix(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::For { annotations, .. } if annotations.contains(&Annotation::MatrixTile))
-}
-
-/// The one statement that there is.
-fn only(stmt: &Stmt) -> Option<&Stmt> {
-    match stmt {
-        Stmt::At(_, body) => only(body),
-        Stmt::Seq(all) => match &all[..] {
-            [one] => only(one),
-            _ => None,
-        },
-        other => Some(other),
-    }
 }
 
 /// The body with the loops that were found made parallel, and nothing asked any more.

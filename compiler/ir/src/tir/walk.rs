@@ -32,6 +32,15 @@ impl Stmt {
         if all.len() == 1 { all.remove(0) } else { Stmt::Seq(all) }
     }
 
+    /// The statement behind places in the source and sequences of one.
+    pub fn bare(&self) -> &Stmt {
+        match self {
+            Stmt::At(_, body) => body.bare(),
+            Stmt::Seq(all) if all.len() == 1 => all[0].bare(),
+            other => other,
+        }
+    }
+
     /// The statements directly inside, in the order in which they run.
     pub fn children(&self) -> Vec<&Stmt> {
         match self {

@@ -33,8 +33,8 @@ impl Rows<'_> {
         let Stmt::For { var, extent, kind, body, .. } = stmt else {
             return stmt.children().into_iter().for_each(|s| self.visit(s, around));
         };
-        match (kind, self.prim.exprs.get(*extent), alone(body)) {
-            (LoopKind::Serial | LoopKind::Reduction, Expr::Index(turns), Some(store)) => {
+        match (kind, self.prim.exprs.get(*extent), body.bare()) {
+            (LoopKind::Serial | LoopKind::Reduction, Expr::Index(turns), store @ Stmt::Store { .. }) => {
                 for buf in self.long(store, *turns) {
                     self.of.entry((around, buf)).or_default().insert(*var);
                 }
@@ -63,18 +63,5 @@ impl Rows<'_> {
 
     fn is_parameter(&self, buf: BufId) -> bool {
         self.prim.params.iter().any(|p| matches!(p, Param::Buffer(of, _) if *of == buf))
-    }
-}
-
-/// The store that a loop's turn is.
-fn alone(body: &Stmt) -> Option<&Stmt> {
-    match body {
-        Stmt::At(_, inner) => alone(inner),
-        Stmt::Seq(all) => match &all[..] {
-            [one] => alone(one),
-            _ => None,
-        },
-        Stmt::Store { .. } => Some(body),
-        _ => None,
     }
 }

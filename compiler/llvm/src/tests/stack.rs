@@ -5,27 +5,32 @@ use tenfold_core::{CodegenOptions, Stage, Target};
 use super::llvm;
 use crate::{backend, machine::Machine};
 
+/// The LLVM IR of a module of x86-64 with these features.
+fn written(text: &str, features: &[&str]) -> Option<String> {
+    let module = tenfold_ir::parse_module(text, &[]).unwrap_or_else(|e| panic!("{text}\n{e:?}"));
+    let target = Target::from_triple("x86_64-unknown-linux-gnu", features);
+    let machine = Machine::of(&target).expect("the target is in the table");
+    let options = CodegenOptions { texts: vec![Stage::Llvm], ..CodegenOptions::default() };
+    let artefact = backend::build(llvm()?, &machine, &module, &target, &options);
+    Some(artefact.unwrap_or_else(|error| panic!("{error}")).texts[&Stage::Llvm].clone())
+}
+
 /// A vector that is in two cache lines takes two accesses.
 #[test]
 fn buffers_with_room_for_vectors_begin_where_vectors_do() {
     // Read in another order than written, so that it stays in memory.
     let turned = |elements: usize| {
-        let text = format!(
+        format!(
             "entry @f\nsource \"stack\"\n\
              prim @f(in x: f32[{elements}], out y: f32[{elements}]) phase target exported at 0:0 {{\n\
              buffer t: f32[{elements}] local\nalloc t {{\n\
              for i in 0 +: {elements} serial {{\nt[i] = x[i]\n}}\n\
              for j in 0 +: {elements} serial {{\ny[j] = t[sub({}, j)]\n}}\n}}\n}}\n",
             elements - 1
-        );
-        tenfold_ir::parse_module(&text, &[]).unwrap_or_else(|e| panic!("{text}\n{e:?}"))
+        )
     };
     let aligned = |elements: usize, features: &[&str], align: u32| {
-        let target = Target::from_triple("x86_64-unknown-linux-gnu", features);
-        let machine = Machine::of(&target).expect("the target is in the table");
-        let options = CodegenOptions { texts: vec![Stage::Llvm], ..CodegenOptions::default() };
-        let artefact = backend::build(llvm()?, &machine, &turned(elements), &target, &options);
-        let text = artefact.unwrap_or_else(|error| panic!("{error}")).texts[&Stage::Llvm].clone();
+        let text = written(&turned(elements), features)?;
         let alloca = format!("alloca [{elements} x float], align {align}\n");
         assert!(text.contains(&alloca), "{alloca}{text}");
         Some(())
@@ -48,12 +53,7 @@ fn nested(features: &[&str], outer: &str) -> Option<String> {
          prim @f(in x: f32[4096], out y: f32[8192]) phase target exported at 0:0 {{\n\
          call @inner(&x, &y)\n}}\n"
     );
-    let module = tenfold_ir::parse_module(&text, &[]).unwrap_or_else(|e| panic!("{text}\n{e:?}"));
-    let target = Target::from_triple("x86_64-unknown-linux-gnu", features);
-    let machine = Machine::of(&target).expect("the target is in the table");
-    let options = CodegenOptions { texts: vec![Stage::Llvm], ..CodegenOptions::default() };
-    let artefact = backend::build(llvm()?, &machine, &module, &target, &options);
-    Some(artefact.unwrap_or_else(|error| panic!("{error}")).texts[&Stage::Llvm].clone())
+    written(&text, features)
 }
 
 /// Where a frame can begin at a multiple of a vector only with a pointer of its own, kernels have one.
@@ -68,8 +68,8 @@ fn frames_of_kernels_with_wide_vectors_have_a_pointer() {
 /// Written out twice, the tiles of two turns are held at once.
 #[test]
 fn loops_around_loops_keep_their_turns() {
-    let written = |outer: &str| nested(&[], outer).map(|text| text.matches(" = fmul ").count());
-    let (Some(turns), Some(copies)) = (written("serial"), written("unrolled")) else { return };
+    let products = |outer: &str| nested(&[], outer).map(|text| text.matches(" = fmul ").count());
+    let (Some(turns), Some(copies)) = (products("serial"), products("unrolled")) else { return };
     assert!(turns > 0);
     assert_eq!(copies, 2 * turns);
 }
@@ -88,12 +88,8 @@ fn loops_over_a_long_row_that_another_one_reads_keep_their_turns() {
              for k in 0 +: {turns} serial {{\nz[ramp(add(mul(i, {row}), mul(k, 16)), 1, 16)] = \
              neg(x[ramp(add(mul(i, {row}), mul(k, 16)), 1, 16)])\n{more}}}\n}}\n}}\n"
         );
-        let module = tenfold_ir::parse_module(&text, &[]).unwrap_or_else(|e| panic!("{text}\n{e:?}"));
-        let target = Target::from_triple("x86_64-unknown-linux-gnu", &["avx", "avx2", "avx512f", "fma"]);
-        let machine = Machine::of(&target).expect("the target is in the table");
-        let options = CodegenOptions { texts: vec![Stage::Llvm], ..CodegenOptions::default() };
-        let artefact = backend::build(llvm()?, &machine, &module, &target, &options);
-        Some(artefact.unwrap_or_else(|error| panic!("{error}")).texts[&Stage::Llvm].matches(" = load <").count())
+        let text = written(&text, &["avx", "avx2", "avx512f", "fma"])?;
+        Some(text.matches(" = load <").count())
     };
     let Some(long) = loads(33, "") else { return };
     assert_eq!(long, 2, "33 vectors");

@@ -12,7 +12,6 @@ use crate::dlight::machine::Machine;
 use crate::dlight::walk::between;
 use crate::fuse::pattern::is_byte;
 use crate::schedule::{Arg, Schedule, ScheduleError};
-use crate::tir_passes::kernel::bare;
 use crate::tune::Asked;
 
 /// Expressions of a loop's blocks up to which one vector of them does not keep the machine busy.
@@ -115,9 +114,9 @@ fn short(func: &PrimFunc) -> Vec<String> {
     let mut all = Vec::new();
     func.body.walk(&mut |stmt| {
         if let Stmt::For { body, .. } = stmt
-            && let Stmt::For { extent, body, .. } = bare(body)
+            && let Stmt::For { extent, body, .. } = body.bare()
             && func.literal(*extent).is_some_and(|n| REPEATS.contains(&n))
-            && let Stmt::Block(block) = bare(body)
+            && let Stmt::Block(block) = body.bare()
         {
             all.push(block.name.clone());
         }

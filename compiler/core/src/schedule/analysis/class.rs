@@ -87,7 +87,7 @@ fn accumulates(state: &State<'_>, block: &Block) -> Result<Class, Refusal> {
         let text = format!("block `{name}` {what}");
         Refusal::err(text, "a reduction block is `init { t[i] = unit } do { t[i] = op(t[i], value) }`")
     };
-    let Stmt::Store { buf, index, value, .. } = tree::bare(&block.body) else {
+    let Stmt::Store { buf, index, value, .. } = block.body.bare() else {
         return no("has a reduce iterator or an init, and does more than accumulate");
     };
     let exprs = &state.b.func().exprs;
@@ -101,7 +101,7 @@ fn accumulates(state: &State<'_>, block: &Block) -> Result<Class, Refusal> {
         return no(&format!("reads elements of `{}` other than the one it accumulates", state.buf_name(*buf)));
     }
     let Some(init) = &block.init else { return Ok(Class::Update) };
-    match tree::bare(init) {
+    match init.bare() {
         Stmt::Store { buf: b, index: i, value: v, .. } if b == buf && i == index => {
             let of_reduce = |it: &&tenfold_ir::tir::IterVar| it.kind == IterKind::Reduce && uses_var(exprs, *v, it.var);
             match block.iters.iter().find(of_reduce) {

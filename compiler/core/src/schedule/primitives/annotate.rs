@@ -6,7 +6,6 @@ use crate::schedule::args::{Arg, Args, Value};
 use crate::schedule::edit::State;
 use crate::schedule::error::Refusal;
 use crate::schedule::table::{Gives, Kind, Outcome, Primitive, required};
-use crate::schedule::tree;
 use crate::schedule::{Schedule, ScheduleError};
 
 pub(super) const PRIMITIVE: Primitive = Primitive {
@@ -127,7 +126,7 @@ fn pipeline(body: &Stmt, value: &Value) -> Result<Annotation, Refusal> {
 }
 
 fn statements(body: &Stmt) -> usize {
-    match tree::bare(body) {
+    match body.bare() {
         Stmt::Alloc { body, .. } => statements(body),
         Stmt::Seq(all) => all.len(),
         _ => 1,

@@ -9,7 +9,7 @@ use crate::schedule::args::Args;
 use crate::schedule::edit::{State, substitute, substitute_expr};
 use crate::schedule::error::Refusal;
 use crate::schedule::table::{Gives, Kind, Out, Outcome, Primitive, required};
-use crate::schedule::{BlockRV, Schedule, ScheduleError, nest, stage, tree};
+use crate::schedule::{BlockRV, Schedule, ScheduleError, nest, stage};
 
 pub(super) const PRIMITIVE: Primitive = Primitive {
     name: "decompose_padding",
@@ -53,7 +53,7 @@ fn padding(state: &State<'_>, block: &Block) -> Result<Padding, Refusal> {
         let text = format!("block `{}` is not `y[i] = if(inside, x[…], pad)`", block.name);
         Refusal::new(text, "only a block that stores one of a value and a padding can be taken apart")
     };
-    let Stmt::Store { buf, index, value, .. } = tree::bare(&block.body) else { return Err(no()) };
+    let Stmt::Store { buf, index, value, .. } = block.body.bare() else { return Err(no()) };
     let exprs = &state.b.func().exprs;
     let (Expr::If(cond, value, pad) | Expr::Select(cond, value, pad)) = exprs.get(*value) else { return Err(no()) };
     if block.init.is_some() || block.iters.iter().any(|i| i.kind != IterKind::Spatial) || state.b.func().loads(*pad) {

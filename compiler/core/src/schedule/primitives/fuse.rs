@@ -47,7 +47,7 @@ fn chain(state: &State<'_>, vars: &[VarId]) -> Result<Vec<Loop>, Refusal> {
         super::require_plain(state, &here, "fused")?;
         if let Some(above) = loops.last() {
             let (outer, inner) = (state.name(above.var), state.name(*var));
-            if !tree::is_loop(*var)(tree::bare(&above.body)) {
+            if !tree::is_loop(*var)(above.body.bare()) {
                 let text = format!("`{inner}` is not the only thing directly inside `{outer}`");
                 return Refusal::err(text, "give loops that are directly inside each other, outermost first");
             }

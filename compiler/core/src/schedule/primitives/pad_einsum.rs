@@ -13,7 +13,7 @@ use crate::schedule::args::Args;
 use crate::schedule::edit::State;
 use crate::schedule::error::Refusal;
 use crate::schedule::table::{Gives, Kind, Outcome, Primitive, required};
-use crate::schedule::{BlockRV, Schedule, ScheduleError, nest, stage, tree};
+use crate::schedule::{BlockRV, Schedule, ScheduleError, nest, stage};
 
 pub(super) const PRIMITIVE: Primitive = Primitive {
     name: "pad_einsum",
@@ -83,11 +83,11 @@ fn einsum(state: &State<'_>, block: &Block) -> Result<(Tensor, Vec<Tensor>), Ref
         let text = format!("block `{}` is no sum of products, `c[i, j] += a[i, k] * b[k, j]`", block.name);
         Refusal::new(text, "only sums of products over iterators, starting at 0, can be padded")
     };
-    let Stmt::Store { buf, index, value, .. } = tree::bare(&block.body) else { return Err(no()) };
+    let Stmt::Store { buf, index, value, .. } = block.body.bare() else { return Err(no()) };
     let exprs = &state.b.func().exprs;
     let Expr::Binary(BinaryOp::Add, old, term) = exprs.get(*value) else { return Err(no()) };
     let starts =
-        matches!(block.init.as_ref().map(tree::bare), Some(Stmt::Store { value, .. }) if is_zero(state, *value));
+        matches!(block.init.as_ref().map(Stmt::bare), Some(Stmt::Store { value, .. }) if is_zero(state, *value));
     let adds = matches!(exprs.get(*old), Expr::Load { buf: b, index: i, .. } if b == buf && i == index);
     if !starts || !adds {
         return Err(no());

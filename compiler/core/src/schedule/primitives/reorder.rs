@@ -75,7 +75,7 @@ fn nest(state: &State<'_>, wanted: &[VarId]) -> Result<Vec<Loop>, Refusal> {
     let mut missing: Vec<VarId> = wanted.iter().copied().filter(|v| *v != outermost).collect();
     while !missing.is_empty() {
         let above = &nest[nest.len() - 1];
-        let Stmt::For { var, .. } = tree::bare(&above.body) else {
+        let Stmt::For { var, .. } = above.body.bare() else {
             let (outer, inner) = (state.name(above.var), state.name(missing[0]));
             let text = format!("`{outer}` holds more than the loop that leads to `{inner}`");
             return Refusal::err(text, "reorder only loops between which nothing stands");

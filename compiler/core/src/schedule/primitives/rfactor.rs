@@ -95,7 +95,7 @@ fn parts(state: &mut State<'_>, block: Block) -> Result<Sum, Refusal> {
         Refusal::new(text, "write it as `t[i] = op(t[i], value)`")
     };
     let (Stmt::Store { buf, index, value, .. }, Some(Stmt::Store { value: start, .. })) =
-        (tree::bare(&block.body), block.init.as_ref().map(tree::bare))
+        (block.body.bare(), block.init.as_ref().map(Stmt::bare))
     else {
         return Err(unknown());
     };

@@ -10,15 +10,14 @@ use tenfold_ir::tir::{
 };
 
 use super::{Bind, Loop};
-use crate::tir_passes::kernel::bare;
 
 /// Reads of an element's makers that the rest may have.
 const READS: usize = 16;
 
 /// The kernel, if a turn is of this kind.
 pub(super) fn kernel(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Option<Stmt> {
-    let Stmt::Alloc { buf, body } = bare(body) else { return None };
-    let Stmt::Seq(parts) = bare(body) else { return None };
+    let Stmt::Alloc { buf, body } = body.bare() else { return None };
+    let Stmt::Seq(parts) = body.bare() else { return None };
     let (first, rest) = parts.split_first()?;
     let own = matches!(bind.b.buf(*buf).scope, Scope::Local | Scope::Global);
     let made = Made::of(bind.b.func(), first, *buf).filter(|_| own && !loops.is_empty())?;
@@ -41,11 +40,11 @@ struct Made {
 impl Made {
     /// Of a nest of loops that does nothing but store them.
     fn of(func: &PrimFunc, stmt: &Stmt, buf: BufId) -> Option<Made> {
-        let (mut loops, mut inner) = (Vec::new(), bare(stmt));
+        let (mut loops, mut inner) = (Vec::new(), stmt.bare());
         while let Stmt::For { var, min, kind: LoopKind::Serial, body, .. } = inner {
             (func.literal(*min) == Some(0)).then_some(())?;
             loops.push(*var);
-            inner = bare(body);
+            inner = body.bare();
         }
         let Stmt::Store { buf: to, index, value, .. } = inner else { return None };
         let var = |at: &ExprId| match func.exprs.get(*at) {

@@ -44,7 +44,7 @@ use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{Builder, ExprId, FuncKind, LoopKind, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId, Viewer};
 
 use super::butterfly::Meeting;
-use super::kernel::{bare, constant, is_bound};
+use super::kernel::{constant, is_bound};
 use super::vectorize_loop::dependence;
 use super::{rewrite_body, thread_sync};
 use crate::CompileError;
@@ -263,7 +263,7 @@ impl Bind<'_> {
     fn peeled(&self, stmt: Stmt) -> (Vec<Loop>, Stmt) {
         let mut loops = Vec::new();
         let mut inner = stmt;
-        while let Stmt::For { var, min, extent, body, .. } = bare(&inner)
+        while let Stmt::For { var, min, extent, body, .. } = inner.bare()
             && self.free.contains(var)
             && self.is_host(&[*min, *extent], &loops)
         {

@@ -171,7 +171,7 @@ fn nest(stmt: &Stmt) -> Nest<'_> {
 
 /// One loop further in.
 fn deeper(nest: Nest<'_>) -> Option<Nest<'_>> {
-    match super::bare(nest.body) {
+    match nest.body.bare() {
         Stmt::For { var, min, extent, kind: LoopKind::Serial | LoopKind::Reduction, body, .. } => {
             let mut loops = nest.loops;
             loops.push(Loop { var: *var, min: *min, extent: *extent });
@@ -182,7 +182,7 @@ fn deeper(nest: Nest<'_>) -> Option<Nest<'_>> {
 }
 
 fn stored(stmt: &Stmt) -> Option<Stored> {
-    match super::bare(stmt) {
+    match stmt.bare() {
         Stmt::Store { buf, index, value, .. } => Some(Stored { buf: *buf, index: index.clone(), value: *value }),
         _ => None,
     }

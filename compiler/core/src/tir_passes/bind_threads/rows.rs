@@ -8,7 +8,7 @@ use tenfold_ir::tir::{Access, BufId, Expr, ExprId, LoopKind, PrimFunc, Scope, St
 
 use super::{Bind, Loop, THREADS};
 use crate::tir_passes::butterfly::Threads;
-use crate::tir_passes::kernel::{bare, constant, with_alloc};
+use crate::tir_passes::kernel::{constant, with_alloc};
 
 /// Bytes of local buffers that threads of a group may share: with what reductions take half of what every device has.
 const SHARED: i64 = 8 << 10;
@@ -126,7 +126,7 @@ impl Bind<'_> {
     /// What a reduction's loop does, if that is one update of one element in any order.
     fn update(&self, var: VarId, body: &Stmt) -> Option<Update> {
         let func = self.b.func();
-        let Stmt::Store { buf, index, value, .. } = bare(body) else { return None };
+        let Stmt::Store { buf, index, value, .. } = body.bare() else { return None };
         let dtype = func.buffers[buf.0 as usize].dtype;
         let Expr::Binary(op, old, term) = func.exprs.get(*value) else { return None };
         let own =
@@ -250,7 +250,7 @@ impl Together<'_, '_> {
     /// move with it.
     fn keeps(&self, var: VarId, body: &Stmt) -> bool {
         let func = self.bind.b.func();
-        let columns = matches!(self.bind.share(bare(body)), Some(Share::Turns(l, _))
+        let columns = matches!(self.bind.share(body.bare()), Some(Share::Turns(l, _))
             if [l.min, l.extent].iter().all(|e| !expr_vars(func, *e).contains(&var)));
         let stays = |index: &[ExprId]| index.iter().all(|i| !expr_vars(func, *i).contains(&var) && !func.loads(*i));
         columns

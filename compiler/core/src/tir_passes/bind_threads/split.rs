@@ -9,13 +9,12 @@ use std::collections::BTreeMap;
 use tenfold_ir::tir::{LoopKind, Stmt, substitution};
 
 use super::{Bind, Loop, PRODUCTS};
-use crate::tir_passes::kernel::bare;
 
 /// The kernels, if a turn begins with such a product and goes on.
 pub(super) fn kernels(bind: &mut Bind<'_>, loops: &[Loop], body: &Stmt) -> Option<Stmt> {
-    let Stmt::Seq(parts) = bare(body) else { return None };
+    let Stmt::Seq(parts) = body.bare() else { return None };
     let (first, rest) = parts.split_first()?;
-    if loops.is_empty() || rest.is_empty() || !matches!(bare(first), Stmt::For { .. }) {
+    if loops.is_empty() || rest.is_empty() || !matches!(first.bare(), Stmt::For { .. }) {
         return None;
     }
     let (nest, inner) = renamed(bind, loops, first.clone());

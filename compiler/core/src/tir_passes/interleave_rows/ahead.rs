@@ -1,13 +1,13 @@
 //! What a loop reads of the next rows, asked for while it computes and a result is written.
 
 use tenfold_ir::arith::{IntExpr, Sym};
-use tenfold_ir::tir::{BufId, Builder, Expr, Param, PrimFunc, Stmt, VarId, Viewer, accesses, read};
+use tenfold_ir::tir::{BufId, Builder, PrimFunc, Stmt, VarId, Viewer, read};
 
 use super::super::inject_prefetch;
-use super::super::kernel::constant;
+use super::{is_parameter, runs, turns};
 
-/// Bytes behind what is read that are asked for, unless a row has more. A multiple of a page would be in the way: a core takes
-/// addresses that are equal up to the page for one at first.
+/// Bytes behind what is read that are asked for, unless a row has more: one and a half of 4 KB. One or two whole ones, and
+/// so pages, are worse (`schedules.md`).
 const AHEAD: i64 = 6 << 10;
 
 /// Bytes of the longest row of which this is: two of them are in a first cache at once.
@@ -17,30 +17,26 @@ const ROW: i64 = 16 << 10;
 /// later, but not before the next row. All lines of a row are asked for: with every second one, the core's own asking ahead
 /// goes astray.
 pub(super) fn asking(b: &mut Builder, own: Stmt, row: VarId) -> Stmt {
+    let all: Vec<BufId> = read(b.func(), &own).into_iter().filter(|buf| is_parameter(b.func(), *buf)).collect();
+    let ahead = all.into_iter().filter_map(|buf| Some((buf, turns_ahead(b.func(), &own, buf, row)?)));
+    let ahead: Vec<(BufId, i64)> = ahead.collect();
     let Stmt::For { var, min, extent, kind, annotations, mut body } = own else { return own };
-    let turns = constant(b.func(), extent).unwrap_or(0);
-    let parameter = |buf: &BufId| b.func().params.iter().any(|p| matches!(p, Param::Buffer(of, _) if of == buf));
-    let read: Vec<BufId> = read(b.func(), &body).into_iter().filter(parameter).collect();
-    for buf in read {
-        let Some(bytes) = in_order(b.func(), &body, buf, (row, var, turns)) else { continue };
-        if bytes.saturating_mul(turns) <= ROW {
-            let (here, ahead) = (b.read(var), b.index(turns.max((AHEAD + bytes - 1) / bytes)));
-            let later = b.add(here, ahead);
-            *body = inject_prefetch::asked(b, *body, buf, (var, later));
-        }
+    for (buf, turns) in ahead {
+        let (here, turns) = (b.read(var), b.index(turns));
+        let later = b.add(here, turns);
+        *body = inject_prefetch::asked(b, *body, buf, (var, later));
     }
     Stmt::For { var, min, extent, kind, annotations, body }
 }
 
-/// The bytes of a buffer that a turn reads, at one place, if those of the turns and of the rows lie one behind the other.
-fn in_order(func: &PrimFunc, body: &Stmt, buf: BufId, (row, turn, turns): (VarId, VarId, i64)) -> Option<i64> {
+/// How many turns later what is asked for of a buffer is read, if a turn reads vectors at one place, and those of the turns
+/// and of the rows lie one behind the other.
+fn turns_ahead(func: &PrimFunc, own: &Stmt, buf: BufId, row: VarId) -> Option<i64> {
+    let (Stmt::For { var, .. }, turns) = (own, turns(func, own)?) else { return None };
     let mut viewer = Viewer::new(func);
-    let [row, turn] = [row, turn].map(|var| viewer.sym(var));
-    let mut all = accesses(func, body).into_iter().filter(|a| a.buf == buf);
-    let at = all.next()?.index?;
-    let ([at], None) = (&at[..], all.next()) else { return None };
-    let (begin, lanes) = match *func.exprs.get(*at) {
-        Expr::Ramp(base, stride, lanes) if func.literal(stride) == Some(1) => (viewer.int(base), i64::from(lanes)),
+    let [row, turn] = [row, *var].map(|var| viewer.sym(var));
+    let (begin, lanes) = match &runs(&mut viewer, own, buf, &turn)?[..] {
+        [(begin, lanes)] if *lanes > 1 => (begin.clone(), *lanes),
         _ => return None,
     };
     let step = |sym: &Sym| {
@@ -48,5 +44,6 @@ fn in_order(func: &PrimFunc, body: &Stmt, buf: BufId, (row, turn, turns): (VarId
         (&begin.substitute(&|s| (s == sym).then(|| next.clone())) - &begin).as_const()
     };
     let dense = step(&turn)? == lanes && step(&row)? == lanes.checked_mul(turns)?;
-    dense.then_some(lanes * func.buffers[buf.0 as usize].dtype.size_bytes() as i64)
+    let bytes = lanes * func.buffers[buf.0 as usize].dtype.size_bytes() as i64;
+    (dense && bytes.saturating_mul(turns) <= ROW).then(|| turns.max((AHEAD + bytes - 1) / bytes))
 }
