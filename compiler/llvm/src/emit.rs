@@ -15,6 +15,7 @@ mod matrix;
 mod narrow;
 mod ops;
 mod parts;
+mod pieces;
 mod place;
 mod rows;
 mod scalef;
@@ -36,6 +37,7 @@ use crate::{
 };
 use function::Body;
 use narrow::Narrow;
+use pieces::Far;
 use place::Places;
 
 /// What every function of a module is written with.
@@ -46,6 +48,8 @@ struct Cx<'a, 'c, 'm> {
     module: &'a tenfold_ir::Module,
     aliases: &'a Aliases,
     narrow: &'a Narrow<'a>,
+    /// What comes from memory.
+    far: Far<'a>,
     functions: BTreeMap<&'a str, Declared<'a, 'c>>,
     /// The functions that take the context behind their parameters.
     with_context: BTreeSet<&'a str>,
@@ -84,6 +88,7 @@ pub(crate) fn emit<'c>(
         module,
         aliases: &aliases,
         narrow: &narrow,
+        far: Far::of(module, target),
         functions: BTreeMap::new(),
         with_context: tenfold_core::with_context(module),
     };

@@ -7,6 +7,7 @@ mod lookups;
 mod math;
 mod networks;
 mod objects;
+mod pieces;
 mod random;
 mod stack;
 mod statements;

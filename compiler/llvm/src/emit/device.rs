@@ -14,6 +14,7 @@ use tenfold_ir::tir::{
 use super::function::{Body, Result};
 use super::narrow::Narrow;
 use super::ops::Kind;
+use super::pieces::Far;
 use super::place::Places;
 use super::tensors::MAP;
 use super::warpgroup::TILE_ALIGN;
@@ -80,7 +81,8 @@ pub(crate) fn emit<'c>(
     let prims: Vec<&PrimFunc> = module.prims().collect();
     let (aliases, narrow) = (Aliases::of(&prims), Narrow::of(&prims, target));
     let (functions, with_context) = Default::default();
-    let cx = Cx { ir: &ir, machine, target, module, aliases: &aliases, narrow: &narrow, functions, with_context };
+    let far = Far::default();
+    let cx = Cx { ir: &ir, machine, target, module, aliases: &aliases, narrow: &narrow, far, functions, with_context };
     let value = cx.declare_kernel(prim, name)?;
     let options = CodegenOptions::default();
     let places = Places::new(&ir, &options);

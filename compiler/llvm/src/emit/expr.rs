@@ -10,7 +10,7 @@ use tenfold_ir::{
 use super::{
     function::{Body, Result},
     ops::Kind,
-    streams,
+    pieces, streams,
 };
 use crate::ir::{Type, Value};
 
@@ -262,7 +262,12 @@ impl<'c> Body<'_, 'c, '_> {
             }
             let place = ir.element(memory.lane(), base, at);
             let align = self.alignment(buf, self.contiguous(*index).unwrap_or(*index));
-            let loaded = ir.load(memory, place, align);
+            let piece = pieces::PIECE / self.prim.buffers[buf.0 as usize].dtype.size_bytes() as u32;
+            let in_pieces = self.in_pieces.contains(&buf) && memory.lanes().is_power_of_two();
+            let loaded = match in_pieces && memory.lanes() > piece {
+                true => ir.load_in_pieces(memory, place, align, piece),
+                false => ir.load(memory, place, align),
+            };
             return Ok(self.loaded(ty, loaded));
         }
         if let Some((first, by)) = strided(self.prim, *index) {

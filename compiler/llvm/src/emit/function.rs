@@ -16,6 +16,7 @@ use tenfold_ir::{
 use super::{
     Cx, Declared, high,
     ops::{Kind, Ops},
+    pieces,
     place::Places,
     rows,
     streams::{self, Streamed},
@@ -54,6 +55,10 @@ pub(super) struct Body<'a, 'c, 'm> {
     pub(super) summed: BTreeSet<BufId>,
     /// Loops along long rows that the loops beside them read as well: they keep their turns.
     rows: BTreeSet<VarId>,
+    /// Buffers that loops read in pieces.
+    pieces: BTreeMap<VarId, BTreeSet<BufId>>,
+    /// Those of the loop that is being written.
+    pub(super) in_pieces: BTreeSet<BufId>,
     /// Buffers that are written past the caches.
     pub(super) streamed: Streamed,
     place: Option<Metadata<'c>>,
@@ -85,6 +90,8 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
             sized: false,
             summed: high::summed(prim, cx.target),
             rows: rows::read_again(prim, cx.target.vector_bytes()),
+            pieces: pieces::in_pieces(prim, &cx.far, cx.target),
+            in_pieces: BTreeSet::new(),
             streamed: Streamed::default(),
             place: None,
             counters: Counters::default(),
@@ -344,6 +351,10 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
     fn prefetch(&mut self, buf: BufId, index: &[ExprId]) -> Result<()> {
         self.known = vec![BTreeMap::new()];
         let [index] = index else { return Ok(()) };
+        // What is read in pieces the core asks for itself.
+        if self.in_pieces.contains(&buf) {
+            return Ok(());
+        }
         let (base, at) = (self.base(buf)?, self.as_index(*index)?);
         let dtype = self.prim.buffers[buf.0 as usize].dtype;
         let memory = self.memory_type(Ty::scalar(dtype));
@@ -436,7 +447,9 @@ impl<'a, 'c, 'm> Body<'a, 'c, 'm> {
         ir.incoming(at, start, before);
         self.vars[var.0 as usize] = Some(ir.resize(true, at, own));
         self.streamed.asked.clear();
+        let around = std::mem::replace(&mut self.in_pieces, self.pieces.get(&var).cloned().unwrap_or_default());
         self.stmt(body)?;
+        self.in_pieces = around;
         let next = ir.add_exact(at, ir.const_int(counter, 1));
         let more = ir.icmp(Int::LLVMIntSLT, next, end);
         let last = ir.here();

@@ -3,7 +3,7 @@
 use inkwell::llvm_sys::core::{
     LLVMAddGlobalInAddressSpace, LLVMBuildAlloca, LLVMBuildGEP2, LLVMBuildInBoundsGEP2, LLVMBuildLoad2,
     LLVMBuildPtrToInt, LLVMBuildStore, LLVMGetNamedGlobal, LLVMGetUndef, LLVMMDNodeInContext2, LLVMSetAlignment,
-    LLVMSetInitializer, LLVMValueAsMetadata,
+    LLVMSetInitializer, LLVMSetVolatile, LLVMValueAsMetadata,
 };
 
 use super::{Ir, Seen, Type, Value, c_string};
@@ -77,6 +77,24 @@ impl<'c> Ir<'c, '_> {
         let value = Value::new(llvm!(LLVMBuildLoad2(self.builder, ty.0, at.0, c"".as_ptr())));
         llvm!(LLVMSetAlignment(value.0, align));
         value
+    }
+
+    /// A read of a vector in pieces of so many lanes, each an instruction of its own; there are as many as a power of two.
+    pub(crate) fn load_in_pieces(&self, ty: Type<'c>, at: Value<'c>, align: u32, lanes: u32) -> Value<'c> {
+        let piece = |n: u32| {
+            let from = self.const_int(self.int(64), i64::from(n * lanes));
+            let loaded = self.load(ty.lane().times(lanes), self.element(ty.lane(), at, from), align);
+            // What is volatile stays as it is; neighbours would become one.
+            llvm!(LLVMSetVolatile(loaded.0, 1));
+            loaded
+        };
+        let mut all: Vec<Value<'c>> = (0..ty.lanes() / lanes).map(piece).collect();
+        let mut width = lanes;
+        while all.len() > 1 {
+            width *= 2;
+            all = all.chunks(2).map(|pair| self.shuffle(pair[0], pair[1], 0..width)).collect();
+        }
+        all[0]
     }
 
     /// A write.
