@@ -15,7 +15,7 @@ use super::contraction;
 use super::machine::Machine;
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase, Remark};
-use crate::relax_passes::const_data::{LARGEST, Moving, bytes_of, gather, padded, strides};
+use crate::relax_passes::const_data::{LAID_OUT, Moving, bytes_of, gather, padded, strides};
 use crate::relax_passes::dead_code::clean;
 use crate::relax_passes::rewrite::uses;
 use crate::tune::{Asked, Point};
@@ -112,7 +112,7 @@ pub(super) fn constant_operands(module: &Module) -> BTreeMap<String, BTreeSet<us
         let constants = constants(func);
         let large = |id: &ConstId| {
             let data = module.constant(*id);
-            data.shape.iter().product::<u64>() > (LARGEST / data.dtype.size_bytes()) as u64
+            data.shape.iter().product::<u64>() > (LAID_OUT / data.dtype.size_bytes()) as u64
         };
         for binding in func.bindings() {
             let Op::CallTir { func: callee, .. } = &binding.op else { continue };

@@ -12,6 +12,10 @@ use tenfold_ir::{ConstBytes, ConstData};
 /// The greatest constant that a build makes of smaller ones, in bytes.
 pub(crate) const LARGEST: usize = 64 << 20;
 
+/// The greatest constant that a build lays out anew, with as many elements as before, in bytes: its old and its new bytes
+/// are in memory at once.
+pub(crate) const LAID_OUT: usize = 1 << 30;
+
 /// How many times the bytes of its operands a greater one may have.
 pub(crate) const GROWTH: usize = 16;
 

@@ -14,7 +14,7 @@ use tenfold_ir::op::ElementOp;
 use tenfold_ir::relax::{Binding, Op, ValueId};
 use tenfold_ir::{DType, Module, Scalar};
 
-use super::const_data::{LARGEST, Moving, bytes_of, elements, moved};
+use super::const_data::{LAID_OUT, LARGEST, Moving, bytes_of, elements, moved};
 use super::fold_constant::constant;
 use super::rewrite::{Rewriter, rewrite};
 use super::widened;
@@ -52,11 +52,19 @@ pub(super) fn relaid(cx: &Rewriter<'_>, binding: &Binding) -> Option<Vec<u8>> {
     }
     let shape = extents(cx, binding.out)?;
     let size = cx.tensor(binding.out)?.dtype.size_bytes();
-    elements(&shape)?.checked_mul(size).filter(|n| *n <= LARGEST)?;
+    elements(&shape)?.checked_mul(size).filter(|n| *n <= greatest(&binding.op))?;
     let args: Option<Vec<Moving<'_>>> = binding.args.iter().map(|arg| operand(cx, *arg)).collect();
     match &binding.op {
         Op::Element(ElementOp::Cast(to)) => converted(&args?, cx.dtype(binding.args[0])?, *to),
         op => moved(op, &args?, &shape, size),
+    }
+}
+
+/// The greatest constant that is made: more bytes where elements only change places than where they are more, or others.
+fn greatest(op: &Op) -> usize {
+    match op {
+        Op::Transpose { .. } => LAID_OUT,
+        _ => LARGEST,
     }
 }
 
