@@ -14,7 +14,7 @@ use tenfold_ir::{DType, Module};
 
 use super::machine::Machine;
 use super::{Chosen, Taken};
-use crate::fuse::fuse_loops::{Fused, Room, by_elements, fused_stages};
+use crate::fuse::fuse_loops::{Fused, Room, along_rows, by_elements, fused_stages};
 use crate::fuse::stage::{Stage, Staged};
 use crate::tune::Asked;
 pub(super) use vectors::with_tables;
@@ -113,14 +113,43 @@ fn shared(staged: Staged, machine: &Machine, asked: &Asked) -> (PrimFunc, Chosen
     let mut in_lanes = staged.clone();
     let plain = fused_stages(staged.clone(), room);
     if !lanes::rows(&mut in_lanes, machine, asked) {
-        let columns = (plain.strided || plain.spilled > 0).then(|| columns(staged, room, machine, asked)).flatten();
-        return columns.unwrap_or((plain.func, Chosen::new()));
+        return strided(staged, plain, room, machine, asked);
     }
     let Fused { func, spilled, .. } = fused_stages(in_lanes, room);
     // Every index is proven once more: where a symbolic extent is in the way, the rows stay whole.
     let good = spilled <= plain.spilled && verify_bounds(&func).is_empty();
     let func = if good && asked.either("lanes", true, ["no", "yes"]) { func } else { plain.func };
     (func, Chosen::new())
+}
+
+/// The stages where those that share loops may leave the rows: a tile of columns at a time, or in more loops that walk along
+/// rows. What is too large for the caches is read in whole rows, more often, sooner than a few neighbours of each row.
+fn strided(staged: Staged, plain: Fused, room: Room, machine: &Machine, asked: &Asked) -> (PrimFunc, Chosen) {
+    if !plain.strided && plain.spilled == 0 {
+        return (plain.func, Chosen::new());
+    }
+    let by_rows = || {
+        let rows = along_rows(staged.clone(), room);
+        let fits = rows.spilled <= plain.spilled || rows.memory <= machine.second_bytes;
+        let better = plain.strided && !rows.strided && fits;
+        better.then(|| (rows.func, vec![("rows", "one after the other, in more loops".into())]))
+    };
+    let by_columns = || columns(staged.clone(), room, machine, asked);
+    let found = match is_far(staged.b.func(), machine) {
+        true => by_rows().or_else(by_columns),
+        false => by_columns().or_else(by_rows),
+    };
+    found.unwrap_or((plain.func, Chosen::new()))
+}
+
+/// Whether a kernel is passed more than a core's share of the last cache leaves room for beside other data.
+fn is_far(func: &PrimFunc, machine: &Machine) -> bool {
+    let bytes = |param: &Param| match param {
+        Param::Buffer(buf, _) => func.buffers[buf.0 as usize].bytes(),
+        Param::Value(_) | Param::Workspace => None,
+    };
+    let most = func.params.iter().filter_map(bytes).max();
+    most.zip(machine.past_caches).is_some_and(|(bytes, from)| bytes >= from / 2)
 }
 
 /// Stages that share the loop over the columns of what they read and write, a tile of columns at a time.

@@ -35,6 +35,8 @@ pub(crate) struct Fused {
     pub func: PrimFunc,
     /// How many buffers are left that need memory of their own.
     pub spilled: usize,
+    /// Bytes of these; as many as there can be where nobody knows.
+    pub memory: i64,
     /// Whether a stage's innermost loop leaves the rows of what it writes, since others share its loops.
     pub strided: bool,
 }
@@ -64,6 +66,11 @@ pub(crate) fn fused_stages(staged: Staged, room: Room) -> Fused {
     }
     let by_elements = by_elements(staged, room);
     if by_elements.spilled == 0 { by_elements } else { by_rows }
+}
+
+/// Stages with shared loops, all of which but those of columns walk along rows.
+pub(crate) fn along_rows(staged: Staged, room: Room) -> Fused {
+    Fusion::along_rows(staged).run(room)
 }
 
 /// Stages in as few loops as can be, whichever way these walk.

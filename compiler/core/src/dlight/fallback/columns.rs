@@ -21,6 +21,9 @@ use crate::tune::Asked;
 /// Bytes of what the columns of a tile keep, which stays in the first cache beside what is read.
 const KEPT: i64 = 4 << 10;
 
+/// Bytes of what the columns of the narrowest tile keep, up to which it is on the stack.
+const MOST_KEPT: i64 = 256 << 10;
+
 /// Others that may be asked for.
 const ASKED: [i64; 4] = [1 << 10, 2 << 10, 4 << 10, 8 << 10];
 
@@ -74,6 +77,9 @@ impl Columns<'_> {
         if loops_inside(body, &apart, &mut all).is_none_or(|n| n == 0) {
             return false;
         }
+        if self.kept_by_one(body).saturating_mul(self.lanes()) > MOST_KEPT {
+            return false;
+        }
         let own = |block: &&Block| {
             let drives = |e: ExprId| *func.exprs.get(e) == Expr::Var(column);
             let plain = block.predicate.is_none() && block.matches.is_empty() && block.allocs.is_empty();
@@ -85,17 +91,23 @@ impl Columns<'_> {
         all.iter().all(own) && vectors::lanes(&mut Viewer::new(func), column, body, &all, self.machine).is_some()
     }
 
-    fn tiled(&mut self, column: VarId, extent: ExprId, body: &Stmt) -> Stmt {
+    /// Bytes of what a column keeps.
+    fn kept_by_one(&self, body: &Stmt) -> i64 {
         let mut locals = BTreeSet::new();
         body.walk(&mut |s| locals.extend(s.allocates()));
-        let viewer = &mut Viewer::new(self.b.func());
-        let bytes = |buf: &BufId| {
-            let data = &viewer.func().buffers[buf.0 as usize];
-            data.bytes().unwrap_or(self.kept)
-        };
-        let each = locals.iter().map(bytes).sum::<i64>().max(4);
-        let extent = viewer.int(extent);
-        let lanes = self.machine.vector_bytes / 4;
+        let bytes = |buf: &BufId| self.b.buf(*buf).bytes().unwrap_or(self.kept);
+        locals.iter().map(bytes).fold(0, i64::saturating_add).max(4)
+    }
+
+    /// Columns of the narrowest tile.
+    fn lanes(&self) -> i64 {
+        self.machine.vector_bytes / 4
+    }
+
+    fn tiled(&mut self, column: VarId, extent: ExprId, body: &Stmt) -> Stmt {
+        let each = self.kept_by_one(body);
+        let extent = Viewer::new(self.b.func()).int(extent);
+        let lanes = self.lanes();
         let width = even(&extent, (self.kept / each / lanes * lanes).max(lanes), lanes);
         self.widest = self.widest.max(width);
         let all: Vec<(Part, Stmt)> = parts(&extent, width)

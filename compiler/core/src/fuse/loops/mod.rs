@@ -24,6 +24,8 @@ pub(crate) struct Fusion {
     staged: Staged,
     /// Of each stage, the variable that runs innermost, if it is a spatial one of a reduction.
     columns: BTreeMap<usize, VarId>,
+    /// Whether stages that compute element by element keep their innermost loop along a row.
+    along_rows: bool,
     /// Of each stage.
     accesses: Vec<Vec<Access>>,
     classes: Classes,
@@ -38,7 +40,12 @@ impl Fusion {
         let columns = prepare::own_accumulators(&mut staged, columns);
         let accesses: Vec<_> = staged.stages.iter().map(|s| accesses(staged.b.func(), s)).collect();
         let classes = Classes::of(&staged, &accesses);
-        Fusion { staged, columns, accesses, classes, places: BTreeMap::new() }
+        Fusion { staged, columns, along_rows: false, accesses, classes, places: BTreeMap::new() }
+    }
+
+    /// The same, but stages that compute element by element share no loop along a row unless it is their innermost one.
+    pub(crate) fn along_rows(staged: Staged) -> Fusion {
+        Fusion { along_rows: true, ..Fusion::new(staged, true) }
     }
 
     /// Shares loops, places buffers, and puts the function together.
@@ -47,8 +54,10 @@ impl Fusion {
         let tree: Vec<Node> = self.tree(&all, &BTreeSet::new());
         let paths = tree::paths(&tree, all.len());
         self.place(&paths, room);
-        let spilled = self.places.values().filter(|p| **p == Place::Memory).count();
+        let spilled: Vec<BufId> = self.places.iter().filter(|(_, p)| **p == Place::Memory).map(|(b, _)| *b).collect();
+        let bytes = |buf: &BufId| self.staged.b.buf(*buf).bytes().unwrap_or(i64::MAX);
+        let memory = spilled.iter().map(bytes).fold(0, i64::saturating_add);
         let strided = self.strided(&paths);
-        Fused { func: self.write(&tree), spilled, strided }
+        Fused { func: self.write(&tree), spilled: spilled.len(), memory, strided }
     }
 }

@@ -66,8 +66,12 @@ impl Fusion {
         let class = |i: &Iter| self.classes.find(i.var);
         let once = |i: &&Iter| iters.iter().filter(|j| class(j) == class(i)).count() == 1;
         let column = self.columns.get(&stage);
-        let fits =
-            |i: &&Iter| i.kind == IterKind::Spatial && Some(&i.var) != column && !open.contains(&class(i)) && once(i);
+        let left = iters.iter().filter(|i| !open.contains(&class(i))).count();
+        let row = if self.along_rows && left > 1 { self.row(stage) } else { None };
+        let fits = |i: &&Iter| {
+            let free = Some(&i.var) != column && Some(class(i)) != row && !open.contains(&class(i));
+            i.kind == IterKind::Spatial && free && once(i)
+        };
         iters.iter().filter(fits).collect()
     }
 
@@ -140,17 +144,21 @@ impl Fusion {
 impl Fusion {
     /// Whether the innermost loop of a stage that computes element by element does not walk along a row.
     pub(super) fn strided(&self, paths: &[Vec<Step>]) -> bool {
-        let func = self.staged.b.func();
         (0..paths.len()).any(|n| {
-            let stage = &self.staged.stages[n];
-            let Stmt::Store { index, .. } = &stage.body else { return false };
-            let last = axes(func, index).into_iter().rev().find_map(|a| match a {
-                Axis::Iter(v, _) => Some(self.classes.find(v)),
-                Axis::Fixed(_) | Axis::Other => None,
-            });
             let inner = paths[n].last().map(|(_, class)| *class);
-            !super::prepare::reduces(stage) && stage.iters.len() > 1 && last.is_some() && inner != last
+            self.staged.stages[n].iters.len() > 1 && self.row(n).is_some_and(|row| inner != Some(row))
         })
+    }
+
+    /// The class along the rows that a stage writes, if it computes element by element.
+    fn row(&self, stage: usize) -> Option<VarId> {
+        let stage = &self.staged.stages[stage];
+        let Stmt::Store { index, .. } = &stage.body else { return None };
+        let last = axes(self.staged.b.func(), index).into_iter().rev().find_map(|a| match a {
+            Axis::Iter(v, _) => Some(self.classes.find(v)),
+            Axis::Fixed(_) | Axis::Other => None,
+        });
+        last.filter(|_| !super::prepare::reduces(stage))
     }
 }
 
