@@ -6,6 +6,7 @@
 mod ahead;
 mod columns;
 mod lanes;
+mod partial;
 mod vectors;
 
 use tenfold_ir::op::BinaryOp;
@@ -106,20 +107,27 @@ fn chosen(made: &vectors::Made) -> Chosen {
     all
 }
 
-/// The stages in shared loops, rows reduced in lanes unless that takes memory, columns side by side.
-fn shared(staged: Staged, machine: &Machine, asked: &Asked) -> (PrimFunc, Chosen) {
+/// The stages in shared loops, reductions of much in parts, rows reduced in lanes unless that takes memory, columns side by
+/// side.
+fn shared(mut staged: Staged, machine: &Machine, asked: &Asked) -> (PrimFunc, Chosen) {
     let stack = if staged.stages.len() > 1 { asked.number("stack", STACK, STACKS) } else { STACK };
     let room = room(stack, machine);
+    let parts = partial::in_parts(&mut staged, asked);
+    let said: Chosen = parts.map(|n| ("parts", format!("{n}, each with results of its own"))).into_iter().collect();
     let mut in_lanes = staged.clone();
     let plain = fused_stages(staged.clone(), room);
     if !lanes::rows(&mut in_lanes, machine, asked) {
-        return strided(staged, plain, room, machine, asked);
+        return match parts {
+            // Results of parts go through memory: a loop over columns around all of it would leave the rows.
+            Some(_) => (along_rows(staged, room).func, said),
+            None => strided(staged, plain, room, machine, asked),
+        };
     }
     let Fused { func, spilled, .. } = fused_stages(in_lanes, room);
     // Every index is proven once more: where a symbolic extent is in the way, the rows stay whole.
     let good = spilled <= plain.spilled && verify_bounds(&func).is_empty();
     let func = if good && asked.either("lanes", true, ["no", "yes"]) { func } else { plain.func };
-    (func, Chosen::new())
+    (func, said)
 }
 
 /// The stages where those that share loops may leave the rows: a tile of columns at a time, or in more loops that walk along

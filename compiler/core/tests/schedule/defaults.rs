@@ -39,6 +39,17 @@ fn check_decided(case: &Case, features: &[&str], decisions: &str) -> bool {
     true
 }
 
+/// Sums, products and greatest elements, of all or along rows and columns, in as many parts as may be.
+#[test]
+fn reductions_in_parts_compute_the_same() {
+    let cases = crate::cases();
+    for decisions in ["parts-0=2", "parts-0=4"] {
+        let taken =
+            cases.iter().filter(|case| FEATURES.iter().all(|features| check_decided(case, features, decisions)));
+        assert!(taken.count() >= 6, "{decisions}");
+    }
+}
+
 #[test]
 fn kernels_compute_the_same() {
     let cases = crate::cases();
@@ -125,8 +136,18 @@ fn decisions(rng: &mut Rng) -> String {
             all.push(format!("{name}={}", values[rng.below(values.len())]));
         }
     }
-    for name in ["vectors", "rows", "columns", "block", "unroll", "row-vectors-0", "vectors-0", "vectors-1", "prefetch"]
-    {
+    for name in [
+        "vectors",
+        "rows",
+        "columns",
+        "block",
+        "unroll",
+        "row-vectors-0",
+        "vectors-0",
+        "vectors-1",
+        "prefetch",
+        "parts-0",
+    ] {
         if rng.below(2) == 0 {
             all.push(format!("{name}={}", 1 + rng.below(8)));
         }

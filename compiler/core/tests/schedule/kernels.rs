@@ -400,6 +400,25 @@ fn reductions() -> Vec<Kernel> {
             &[block("s", &[("i", "4", 'r'), ("k", "12", 'r')], "y[] = 0i32", "y[] = add(y[], x[si, sk])")],
         ),
         kernel(
+            "columns",
+            &[],
+            "in x: i32[8, 12], out y: i32[12]",
+            &[],
+            &[block("s", &[("j", "12", 's'), ("i", "8", 'r')], "y[sj] = 0i32", "y[sj] = add(y[sj], x[si, sj])")],
+        ),
+        kernel(
+            "between",
+            &[],
+            "in x: i32[2, 8, 6], out y: i32[2, 6]",
+            &[],
+            &[block(
+                "s",
+                &[("b", "2", 's'), ("j", "6", 's'), ("i", "8", 'r')],
+                "y[sb, sj] = 7i32",
+                "y[sb, sj] = maximum(y[sb, sj], x[sb, si, sj])",
+            )],
+        ),
+        kernel(
             "column_max",
             &[("N", 5)],
             "in x: i32[N, 6], out y: i32[6]",

@@ -22,7 +22,7 @@ use crate::tune::Asked;
 const KEPT: i64 = 4 << 10;
 
 /// Bytes of what the columns of the narrowest tile keep, up to which it is on the stack.
-const MOST_KEPT: i64 = 256 << 10;
+const MOST_KEPT: i64 = 64 << 10;
 
 /// Others that may be asked for.
 const ASKED: [i64; 4] = [1 << 10, 2 << 10, 4 << 10, 8 << 10];

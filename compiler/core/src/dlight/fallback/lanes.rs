@@ -258,7 +258,7 @@ struct Part {
     lanes: ExprId,
 }
 
-fn spatial(stage: &Stage) -> impl Iterator<Item = &Iter> {
+pub(super) fn spatial(stage: &Stage) -> impl Iterator<Item = &Iter> {
     stage.iters.iter().filter(|i| i.kind == IterKind::Spatial)
 }
 
@@ -291,7 +291,7 @@ fn same_elements(func: &PrimFunc, maker: &Stage, stage: &Stage, row: &Row) -> Op
 }
 
 /// The operation by which a value is accumulated into its own place, and what is.
-fn accumulated(func: &PrimFunc, acc: BufId, index: &[ExprId], value: ExprId) -> Option<(BinaryOp, ExprId)> {
+pub(super) fn accumulated(func: &PrimFunc, acc: BufId, index: &[ExprId], value: ExprId) -> Option<(BinaryOp, ExprId)> {
     let Expr::Binary(op, a, b) = *func.exprs.get(value) else { return None };
     let own = |e: ExprId| matches!(func.exprs.get(e), Expr::Load { buf, index: at, .. } if *buf == acc && at == index);
     let term = if own(a) { b } else { a };
