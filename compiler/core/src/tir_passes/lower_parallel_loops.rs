@@ -3,7 +3,7 @@
 //! Runs on flat tir, for targets that have threads; elsewhere such a loop runs where it stands. The function takes what
 //! the loop uses of what is around it, then the first turn of a part and how many there are. The call says how many
 //! turns there are and about how long one takes: who runs them decides how many threads are worth it. Loops inside of a
-//! parallel one run where they stand, and so does one whose turns check something.
+//! parallel one run where they stand, and so does one whose turns check something or share memory of the stack.
 
 use std::collections::BTreeSet;
 
@@ -130,9 +130,9 @@ fn refusal(func: &PrimFunc, it: &Stmt) -> Option<&'static str> {
     inside.collect(it);
     let shared = |buf: &BufId| {
         let scope = func.buffers[buf.0 as usize].scope;
-        !inside.bufs.contains(buf) && !matches!(scope, Scope::Param | Scope::Workspace | Scope::Local)
+        !inside.bufs.contains(buf) && !matches!(scope, Scope::Param | Scope::Workspace)
     };
-    written(func, it).iter().any(shared).then_some("its turns write to memory that no other thread may")
+    written(func, it).iter().any(shared).then_some("its turns write to memory that only one thread has")
 }
 
 /// The function that runs a part of a loop.

@@ -1,7 +1,9 @@
-//! Reductions of much to little in parts, for threads: each part has results of its own, and those are reduced at the end.
+//! Reductions of much along columns in parts, for threads: each part has results of its own, and those are reduced at the
+//! end.
 //!
 //! How many parts there are follows from the shape alone, and so does the order in which terms are added, however many
-//! threads there are. Floats of strict functions keep their order.
+//! threads there are. Floats of strict functions keep their order. A sum of all stays one piece: the few results
+//! that its parts would have stand on the stack, to which threads do not write.
 
 use tenfold_ir::Scalar;
 use tenfold_ir::op::BinaryOp;
@@ -73,8 +75,8 @@ impl Parts {
         let product = |of: &dyn Fn(&Iter) -> bool| {
             stage.iters.iter().filter(|i| of(i)).try_fold(1i64, |n, i| n.checked_mul(extent(i)?))
         };
-        let column = column(func, term, stage);
-        let shared_out = product(&|i| i.kind == IterKind::Spatial && Some(i.var) != column)?;
+        let column = column(func, term, stage)?;
+        let shared_out = product(&|i| i.kind == IterKind::Spatial && i.var != column)?;
         let outer = stage.iters.iter().find(|i| i.kind == IterKind::Reduce)?;
         let all = extent(outer)?;
         let much = product(&|_| true)?.saturating_mul(bytes) >= MUCH;
