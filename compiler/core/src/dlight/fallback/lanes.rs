@@ -68,13 +68,8 @@ struct Row {
 
 impl Row {
     fn of(func: &PrimFunc, stage: &Stage, machine: &Machine) -> Option<Row> {
-        let Some(Stmt::Store { value: start, .. }) = &stage.init else { return None };
-        let Stmt::Store { buf: acc, index, value, .. } = &stage.body else { return None };
-        let (op, term) = accumulated(func, *acc, index, *value)?;
+        let Reduction { acc, index, op, term, start } = Reduction::of(func, stage)?;
         let dtype = func.buffers[acc.0 as usize].dtype;
-        if func.strict && dtype.is_float() || stage.iters.iter().any(|i| i.kind == IterKind::Ordered) {
-            return None;
-        }
         let along = stage.iters.iter().rfind(|i| i.kind == IterKind::Reduce)?;
         if !neighbours(func, term, along.var) {
             return None;
@@ -84,7 +79,6 @@ impl Row {
         let most = if func.reachable([term]).len() <= CHEAP { machine.latency } else { 1 };
         let vectors = extent.as_const().map_or(most, |n| (n / lanes).min(most));
         let pays = lanes > 1 && extent.as_const().is_none_or(|n| n >= 2 * lanes);
-        let (acc, index, start) = (*acc, index.clone(), *start);
         pays.then_some(Row {
             acc,
             index,
@@ -170,16 +164,6 @@ impl Row {
         some.enumerate().map(part).collect()
     }
 
-    /// What starts a partial result: nothing but the operation's unit, or, where repeating it changes nothing, the start.
-    fn unit(&self, b: &mut Builder) -> ExprId {
-        let dtype = b.buf(self.acc).dtype;
-        match self.op {
-            BinaryOp::Add => b.scalar(Scalar::zero(dtype)),
-            BinaryOp::Mul => b.scalar(Scalar::one(dtype)),
-            _ => self.start,
-        }
-    }
-
     /// A result with a term more.
     fn pair(&self, b: &mut Builder, old: ExprId, term: ExprId) -> ExprId {
         if self.numbers { greater(b, old, term) } else { b.binary(self.op, old, term) }
@@ -197,7 +181,7 @@ impl Row {
         let here = b.add(begin, lane);
         to.insert(self.along, here);
         let at: Vec<ExprId> = spatial(stage).map(|i| to[&i.var]).chain([lane]).collect();
-        let unit = self.unit(b);
+        let unit = unit(b, self.acc, self.op, self.start);
         let mut here = substitution(&to);
         let [term, unit] = [self.term, unit].map(|e| here.expr(b, e));
         let old = b.load(all, at.clone(), Access::Proven);
@@ -290,8 +274,42 @@ fn same_elements(func: &PrimFunc, maker: &Stage, stage: &Stage, row: &Row) -> Op
     (all && distinct && neighbours(func, *value, along)).then_some(to)
 }
 
+/// What a stage reduces, whose terms may be added in another order.
+pub(super) struct Reduction {
+    /// Where to.
+    pub acc: BufId,
+    pub index: Vec<ExprId>,
+    pub op: BinaryOp,
+    /// What is accumulated.
+    pub term: ExprId,
+    /// What the result starts with.
+    pub start: ExprId,
+}
+
+impl Reduction {
+    pub(super) fn of(func: &PrimFunc, stage: &Stage) -> Option<Reduction> {
+        let Some(Stmt::Store { value: start, .. }) = &stage.init else { return None };
+        let Stmt::Store { buf: acc, index, value, .. } = &stage.body else { return None };
+        let (op, term) = accumulated(func, *acc, index, *value)?;
+        let dtype = func.buffers[acc.0 as usize].dtype;
+        let ordered = stage.iters.iter().any(|i| i.kind == IterKind::Ordered);
+        let kept = ordered || func.strict && dtype.is_float();
+        (!kept).then(|| Reduction { acc: *acc, index: index.clone(), op, term, start: *start })
+    }
+}
+
+/// What starts a partial result: nothing but the operation's unit, or, where repeating it changes nothing, the start.
+pub(super) fn unit(b: &mut Builder, acc: BufId, op: BinaryOp, start: ExprId) -> ExprId {
+    let dtype = b.buf(acc).dtype;
+    match op {
+        BinaryOp::Add => b.scalar(Scalar::zero(dtype)),
+        BinaryOp::Mul => b.scalar(Scalar::one(dtype)),
+        _ => start,
+    }
+}
+
 /// The operation by which a value is accumulated into its own place, and what is.
-pub(super) fn accumulated(func: &PrimFunc, acc: BufId, index: &[ExprId], value: ExprId) -> Option<(BinaryOp, ExprId)> {
+fn accumulated(func: &PrimFunc, acc: BufId, index: &[ExprId], value: ExprId) -> Option<(BinaryOp, ExprId)> {
     let Expr::Binary(op, a, b) = *func.exprs.get(value) else { return None };
     let own = |e: ExprId| matches!(func.exprs.get(e), Expr::Load { buf, index: at, .. } if *buf == acc && at == index);
     let term = if own(a) { b } else { a };

@@ -5,13 +5,12 @@
 //! threads there are. Floats of strict functions keep their order. A sum of all stays one piece: the few results
 //! that its parts would have stand on the stack, to which threads do not write.
 
-use tenfold_ir::Scalar;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{
     Access, BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer, substitution,
 };
 
-use super::lanes::{accumulated, spatial};
+use super::lanes::{Reduction, spatial, unit};
 use crate::dlight::walk::step;
 use crate::fuse::stage::{Iter, Stage, Staged, renamed};
 use crate::tune::Asked;
@@ -63,15 +62,9 @@ struct Parts {
 
 impl Parts {
     fn of(func: &PrimFunc, stage: &Stage) -> Option<Parts> {
-        let Some(Stmt::Store { value: start, .. }) = &stage.init else { return None };
-        let Stmt::Store { buf: acc, index, value, .. } = &stage.body else { return None };
-        let (op, term) = accumulated(func, *acc, index, *value)?;
-        let dtype = func.buffers[acc.0 as usize].dtype;
-        if func.strict && dtype.is_float() || stage.iters.iter().any(|i| i.kind == IterKind::Ordered) {
-            return None;
-        }
+        let Reduction { acc, op, term, start, .. } = Reduction::of(func, stage)?;
         let extent = |i: &Iter| func.literal(i.extent);
-        let bytes = dtype.size_bytes() as i64;
+        let bytes = func.buffers[acc.0 as usize].dtype.size_bytes() as i64;
         let product = |of: &dyn Fn(&Iter) -> bool| {
             stage.iters.iter().filter(|i| of(i)).try_fold(1i64, |n, i| n.checked_mul(extent(i)?))
         };
@@ -83,8 +76,7 @@ impl Parts {
         let results = product(&|i| i.kind == IterKind::Spatial)?.saturating_mul(bytes);
         let fits = |n: &i64| all % n == 0 && results.saturating_mul(*n) <= LITTLE;
         let count = if much { PARTS.into_iter().rev().find(fits)? } else { 1 };
-        let (acc, start, outer) = (*acc, *start, outer.var);
-        (shared_out < SHARED_OUT).then_some(Parts { acc, op, term, start, outer, all, count })
+        (shared_out < SHARED_OUT).then_some(Parts { acc, op, term, start, outer: outer.var, all, count })
     }
 
     /// The reduction of that number in as many parts as are asked for.
@@ -122,7 +114,7 @@ impl Parts {
         let here = b.add(begin, to[&self.outer]);
         to.insert(self.outer, here);
         let at: Vec<ExprId> = std::iter::once(number).chain(spatial(stage).map(|i| to[&i.var])).collect();
-        let unit = self.unit(b);
+        let unit = unit(b, self.acc, self.op, self.start);
         let mut here = substitution(&to);
         let [term, unit] = [self.term, unit].map(|e| here.expr(b, e));
         let old = b.load(all, at.clone(), Access::Proven);
@@ -145,22 +137,12 @@ impl Parts {
         let value = b.binary(self.op, old, term);
         Stage { iters, body: Stmt::Store { buf, index, value, access }, ..stage.clone() }
     }
-
-    /// What starts a part: nothing but the operation's unit, or, where repeating it changes nothing, the start.
-    fn unit(&self, b: &mut Builder) -> ExprId {
-        let dtype = b.buf(self.acc).dtype;
-        match self.op {
-            BinaryOp::Add => b.scalar(Scalar::zero(dtype)),
-            BinaryOp::Mul => b.scalar(Scalar::one(dtype)),
-            _ => self.start,
-        }
-    }
 }
 
 /// The iterator over results along which terms are neighbours: loops over it run inside of those over what is reduced.
 fn column(func: &PrimFunc, term: ExprId, stage: &Stage) -> Option<VarId> {
     let viewer = &mut Viewer::new(func);
-    let loads: Vec<_> = func.reachable([term]).into_iter().collect();
+    let loads = func.reachable([term]);
     spatial(stage).map(|i| i.var).find(|var| {
         let sym = viewer.sym(*var);
         loads.iter().any(|id| match func.exprs.get(*id) {
