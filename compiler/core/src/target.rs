@@ -164,6 +164,12 @@ impl Target {
         self.arch == Arch::X86_64 && self.has("avx512bf16") && self.has("avx512vl") && !self.has("amx-bf16")
     }
 
+    /// Whether sums of vectors begin beside multiplications, on units of their own: so on AMD's processors, the only ones
+    /// with `sse4a`. Elsewhere a sum takes the place of a multiplication.
+    pub fn adds_beside(&self) -> bool {
+        self.arch == Arch::X86_64 && self.has("sse4a")
+    }
+
     /// Whether it is a microcontroller whose core multiplies two pairs of 16 bits at once, or has vectors besides.
     pub fn adds_products(&self) -> bool {
         self.arch == Arch::Arm && self.has("dsp") && !self.hosted && !self.has("neon")

@@ -146,6 +146,8 @@ pub(super) struct Machine {
     pub max_is_several: bool,
     /// Whether vectors of bytes read tables of 256 bytes: by instructions that permute some.
     pub tables: bool,
+    /// Whether sums of vectors begin beside multiplications, so that products of halves pay.
+    pub adds_beside: bool,
     /// Bytes from which on results are written past all caches.
     pub past_caches: Option<i64>,
     /// Whether it is a microcontroller whose core adds several products at once: then contractions of integers alone are
@@ -195,6 +197,7 @@ impl Machine {
             matrices: Matrices::of(target),
             max_is_several: target.arch == Arch::X86_64,
             tables: large,
+            adds_beside: target.adds_beside(),
             past_caches: target.past_caches(),
             small: false,
             helium: false,
@@ -249,6 +252,7 @@ impl Machine {
             matrices: Matrices { bytes: false, bf16: false },
             max_is_several: false,
             tables: false,
+            adds_beside: false,
             past_caches: None,
             small: true,
             helium: false,

@@ -60,7 +60,8 @@ const WINOGRAD: FlagKey = FlagKey {
 const STRASSEN: FlagKey = FlagKey {
     name: "ApplyDefaultSchedule.strassen",
     default: true,
-    doc: "large products by constants may be computed by seven of their halves; precision.md says what that does to results",
+    doc: "large products by constants may be computed by seven of their halves; precision.md says what that does to \
+          results. Not set, they are on processors that add beside their multiplications, which are AMD's",
 };
 
 /// The pass.
@@ -139,6 +140,7 @@ fn run(func: PrimFunc, module: &Module, context: &PassContext) -> Result<PrimFun
         return Ok(on_device(func, device, context));
     }
     let Some(machine) = Machine::of(&context.target) else { return Ok(func) };
+    let machine = Machine { adds_beside: context.set_flag(&STRASSEN).unwrap_or(machine.adds_beside), ..machine };
     let mut asked = context.asked(Point::Schedule, &func, || hash(module, &func))?;
     let is_on = |rule: &&Rule| match rule.name {
         "strassen" => context.flag(&STRASSEN),
@@ -196,6 +198,7 @@ fn scheduled<'r>(
     let taken = |n: &usize| match rules[*n].name {
         "contraction" => true,
         "fallback" if machine.helium => fallback::scales(func),
+        "strassen" => machine.adds_beside,
         _ => !machine.small,
     };
     let apply = |n: usize| {

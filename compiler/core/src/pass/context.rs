@@ -118,9 +118,14 @@ impl PassContext {
 
     /// The value of a flag.
     pub fn flag(&self, key: &FlagKey) -> bool {
+        self.set_flag(key).unwrap_or(key.default)
+    }
+
+    /// The value of a flag, if it is set.
+    pub fn set_flag(&self, key: &FlagKey) -> Option<bool> {
         match self.config.get(key.name) {
-            Some(ConfigValue::Flag(flag)) => *flag,
-            Some(ConfigValue::Int(_) | ConfigValue::Text(_)) | None => key.default,
+            Some(ConfigValue::Flag(flag)) => Some(*flag),
+            Some(ConfigValue::Int(_) | ConfigValue::Text(_)) | None => None,
         }
     }
 

@@ -3,7 +3,8 @@
 //! Runs on flat tir, for targets that have threads; elsewhere such a loop runs where it stands. The function takes what
 //! the loop uses of what is around it, then the first turn of a part and how many there are. The call says how many
 //! turns there are and about how long one takes: who runs them decides how many threads are worth it. Loops inside of a
-//! parallel one run where they stand, and so does one whose turns check something or share memory of the stack.
+//! parallel one run where they stand, and so does one whose turns check something or share memory of the stack. Where
+//! threads share lines inside of the loop, its function takes the first line of a part and how many there are.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +13,8 @@ use tenfold_ir::arith::{Fact, IntExpr, Sym};
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::copy::Bound;
 use tenfold_ir::tir::{
-    BufId, Builder, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, Ty, Viewer, free_vars,
-    written,
+    Annotation, BufId, Builder, ExprId, FuncKind, Launch, LoopKind, Param, Phase, PrimFunc, Scope, Stmt, Ty, Viewer,
+    free_vars, own_accesses, written,
 };
 
 use super::outline::{Captured, insert};
@@ -63,7 +64,7 @@ impl Outlined<'_> {
             Some(why) => Remark::missed(PASS.info.name, name, place, why),
             None => Remark::applied(PASS.info.name, name, place, "its turns are split among threads"),
         });
-        if refusal.is_some() { it } else { self.outline(b, it) }
+        if refusal.is_some() { unshared(it) } else { self.outline(b, it) }
     }
 
     /// The call in place of a loop, whose function is added to the others.
@@ -72,22 +73,76 @@ impl Outlined<'_> {
         // A loop of less than no turns has none; a call has to say so.
         let extent = counted(b, extent);
         let whole = Stmt::For { var, min, extent, kind, annotations, body };
-        let work = self.work(b, &whole, extent);
+        let lines = lines(b.func(), &whole);
+        let whole = if lines.is_none() { unshared(whole) } else { whole };
+        let turns = lines.map_or(extent, |lines| b.index(lines));
+        let work = self.work(b, &whole, lines);
         let captured = Captured::of(b.func(), &whole);
         let name = self.module.unique_name(&format!("{}_parallel", b.func().name));
         let args = captured.args(b);
-        insert(self.module, part(b.func(), name.clone(), whole, &captured));
-        Stmt::Call { func: name, args, launch: Some(Launch::Threads { turns: extent, work }) }
+        insert(self.module, part(b.func(), name.clone(), whole, &captured, lines));
+        Stmt::Call { func: name, args, launch: Some(Launch::Threads { turns, work }) }
     }
 
-    /// About how many cycles a turn takes, of what is known outside of the loop.
-    fn work(&self, b: &mut Builder, it: &Stmt, extent: ExprId) -> ExprId {
+    /// About how many cycles a turn takes, or one of so many lines, of what is known outside of the loop.
+    fn work(&self, b: &mut Builder, it: &Stmt, lines: Option<i64>) -> ExprId {
         let known = free_vars(b.func(), it);
         let outside: BTreeSet<Sym> = known.into_iter().map(|v| b.sym(v).clone()).collect();
-        let Stmt::For { body, .. } = it else { return extent };
-        let cycles = Work::new(b.func(), self.context.target.vector_bytes(), outside).cycles(body);
+        let mut work = Work::new(b.func(), self.context.target.vector_bytes(), outside);
+        let cycles = match (lines, it) {
+            (Some(lines), _) => &work.cycles(it).floor_div(&IntExpr::from(lines)) + 1,
+            (None, Stmt::For { body, .. }) => work.cycles(body),
+            (None, other) => work.cycles(other),
+        };
         b.int_expr(&cycles)
     }
+}
+
+/// How many lines threads share inside of a loop, if they do: all loops of lines are still as they were, and nothing is
+/// written outside of them but what a part has for itself.
+fn lines(func: &PrimFunc, it: &Stmt) -> Option<i64> {
+    let mut inside = Bound::default();
+    inside.collect(it);
+    let mut extents = BTreeSet::new();
+    lines_inside(func, it, &inside, &mut extents)?;
+    extents.pop_first().filter(|_| extents.is_empty())
+}
+
+/// Collects how many turns loops of lines have; nothing where they cannot be shared.
+fn lines_inside(func: &PrimFunc, stmt: &Stmt, inside: &Bound, extents: &mut BTreeSet<i64>) -> Option<()> {
+    if let Stmt::For { min, extent, annotations, .. } = stmt
+        && annotations.contains(&Annotation::Shared)
+    {
+        extents.insert(func.literal(*extent).filter(|_| func.literal(*min) == Some(0))?);
+        return Some(());
+    }
+    let writes = own_accesses(func, stmt).into_iter().any(|it| it.write && !inside.bufs.contains(&it.buf));
+    if writes {
+        return None;
+    }
+    stmt.children().into_iter().try_for_each(|child| lines_inside(func, child, inside, extents))
+}
+
+/// The statement without loops that are shared.
+fn unshared(stmt: Stmt) -> Stmt {
+    stmt.map(&mut |s| match s {
+        Stmt::For { var, min, extent, kind, mut annotations, body } => {
+            annotations.retain(|it| *it != Annotation::Shared);
+            Stmt::For { var, min, extent, kind, annotations, body }
+        }
+        other => other,
+    })
+}
+
+/// The statement for some of the lines.
+fn of_lines(stmt: Stmt, begin: ExprId, count: ExprId) -> Stmt {
+    let shared = stmt.map(&mut |s| match s {
+        Stmt::For { var, kind, annotations, body, .. } if annotations.contains(&Annotation::Shared) => {
+            Stmt::For { var, min: begin, extent: count, kind, annotations, body }
+        }
+        other => other,
+    });
+    unshared(shared)
 }
 
 /// How many turns a loop has, which is no negative number.
@@ -135,20 +190,24 @@ fn refusal(func: &PrimFunc, it: &Stmt) -> Option<&'static str> {
     written(func, it).iter().any(shared).then_some("its turns write to memory that only one thread has")
 }
 
-/// The function that runs a part of a loop.
-fn part(func: &PrimFunc, name: String, it: Stmt, captured: &Captured) -> PrimFunc {
+/// The function that runs a part of a loop, or of so many lines inside of it.
+fn part(func: &PrimFunc, name: String, it: Stmt, captured: &Captured, lines: Option<i64>) -> PrimFunc {
     let Stmt::For { var, min, extent, kind, annotations, body } = it else { return func.clone() };
     let known = captured.known(func);
     let mut b = Builder::resume(captured.function(func, name, Stmt::nop()));
     let (begin, count) = (b.index_var("begin"), b.index_var("count"));
     b.func_mut().params.extend([Param::Value(begin), Param::Value(count)]);
     let (from, turns) = (IntExpr::var(b.sym(begin).clone()), IntExpr::var(b.sym(count).clone()));
-    let all = Viewer::new(func).int(extent);
+    let all = lines.map_or_else(|| Viewer::new(func).int(extent), IntExpr::from);
     b.func_mut().facts.extend([Fact::ge(&from, &IntExpr::from(0)), Fact::ge(&turns, &IntExpr::from(0))]);
     if all.vars().iter().all(|sym| known.contains(sym)) {
         b.func_mut().facts.push(Fact::le(&(&from + &turns), &all));
     }
     let (begin, count) = (b.read(begin), b.read(count));
+    if lines.is_some() {
+        b.push(of_lines(Stmt::For { var, min, extent, kind, annotations, body }, begin, count));
+        return b.finish();
+    }
     let min = if b.func().literal(min) == Some(0) { begin } else { b.add(min, begin) };
     b.push(Stmt::For { var, min, extent: count, kind, annotations, body });
     b.finish()

@@ -5,6 +5,8 @@
 //! become one while there are few turns, so that threads get even shares. A loop that has too little to do on threads
 //! stays as it is. No turn depends on how many threads there are, so neither do results.
 
+mod shared;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::Module;
@@ -38,6 +40,8 @@ enum Answer {
     Dependent,
     /// It runs on threads, with so many loops directly inside.
     Parallel(usize),
+    /// It runs on threads, which share the lines that each turn goes over.
+    Shared,
 }
 
 impl Answer {
@@ -47,6 +51,7 @@ impl Answer {
             Answer::TooLittle => "it has too little to do for threads",
             Answer::Dependent => "its turns are not proven to touch elements of their own",
             Answer::Parallel(_) => "its turns run on threads",
+            Answer::Shared => "the lines inside of it run on threads",
         }
     }
 }
@@ -62,7 +67,7 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
     for (var, answer) in &answers.found {
         let (name, place) = (&func.name, format!("loop `{}`", func.vars[var.0 as usize].sym));
         context.remark(|| match answer {
-            Answer::Parallel(_) => Remark::applied(PASS.info.name, name, place, answer.reason()),
+            Answer::Parallel(_) | Answer::Shared => Remark::applied(PASS.info.name, name, place, answer.reason()),
             _ => Remark::missed(PASS.info.name, name, place, answer.reason()),
         });
     }
@@ -126,13 +131,15 @@ impl Answers {
             Answer::TooLittle
         } else if dependence(viewer, stmt).is_some() {
             Answer::Dependent
+        } else if shared::shares_lines(viewer.func(), stmt) {
+            Answer::Shared
         } else {
             Answer::Parallel(0)
         };
         self.found.insert(*var, answer);
         match answer {
             Answer::OneTurn | Answer::Dependent => self.open(body),
-            Answer::TooLittle => {}
+            Answer::TooLittle | Answer::Shared => {}
             Answer::Parallel(_) => turns.into_iter().for_each(|turns| self.follow(*var, body, turns)),
         }
     }
@@ -172,6 +179,10 @@ fn marked(b: &mut Builder, stmt: Stmt, found: &BTreeMap<VarId, Answer>) -> Stmt 
     annotations.retain(|a| *a != Annotation::AutoParallel);
     match found.get(&var) {
         Some(Answer::Parallel(0)) => Stmt::For { var, min, extent, kind: LoopKind::Parallel, annotations, body },
+        Some(Answer::Shared) => {
+            let body = Box::new(shared::with_shared_lines(*body));
+            Stmt::For { var, min, extent, kind: LoopKind::Parallel, annotations, body }
+        }
         Some(Answer::Parallel(more)) => fused(b, (var, min, extent), *more, *body, annotations),
         Some(Answer::OneTurn | Answer::TooLittle | Answer::Dependent) | None => {
             let body = Box::new(marked(b, *body, found));

@@ -56,6 +56,10 @@ pub enum Annotation {
     CrossThread,
     /// Of a loop: its iterations run on threads where they are independent and that pays (`ParallelizeLoops`).
     AutoParallel,
+    /// Of a loop inside of a parallel one: threads share its iterations, and those of all others that are annotated so inside
+    /// of the same one, in the place of the parallel loop's (`ParallelizeLoops`, `LowerParallelLoops`). All have as many,
+    /// and none touches what another one does, whichever iteration of the parallel loop either belongs to.
+    Shared,
     /// Of a block that copies: its loops are made by `LowerAutoCopy`.
     AutoCopy,
     /// Of the loop over the rows of a product of matrices, whose columns and then terms are the loops inside: back ends
@@ -92,6 +96,7 @@ impl Annotation {
             | Annotation::LoopPartition
             | Annotation::CrossThread
             | Annotation::AutoParallel
+            | Annotation::Shared
             | Annotation::AutoCopy
             | Annotation::MatrixTile
             | Annotation::User { .. } => None,
@@ -110,6 +115,7 @@ impl Annotation {
             | Annotation::LoopPartition
             | Annotation::CrossThread
             | Annotation::AutoParallel
+            | Annotation::Shared
             | Annotation::AutoCopy
             | Annotation::MatrixTile
             | Annotation::User { .. } => {}

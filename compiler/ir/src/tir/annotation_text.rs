@@ -57,6 +57,7 @@ pub(super) fn print_annotation(annotation: &Annotation, name: &impl Fn(BufId) ->
         Annotation::PrefetchNext { buf, turns } => format!("prefetch_next({}, {turns})", name(*buf)),
         Annotation::CrossThread => "cross_thread".into(),
         Annotation::AutoParallel => "auto_parallel".into(),
+        Annotation::Shared => "shared".into(),
         Annotation::AutoCopy => "auto_copy".into(),
         Annotation::MatrixTile => "matrix_tile".into(),
         Annotation::User { key, value } => match value {
@@ -98,6 +99,7 @@ fn annotation(parser: &Parser, text: &str) -> Parsed<Annotation> {
         ("prefetch_next", [buf, turns]) => Annotation::PrefetchNext { buf: parser.buf(buf)?, turns: number(turns)? },
         ("cross_thread", []) => Annotation::CrossThread,
         ("auto_parallel", []) => Annotation::AutoParallel,
+        ("shared", []) => Annotation::Shared,
         ("auto_copy", []) => Annotation::AutoCopy,
         ("matrix_tile", []) => Annotation::MatrixTile,
         ("user", [key, value]) => Annotation::User { key: string(key)?, value: value_of(value)? },

@@ -445,6 +445,7 @@ impl Gen {
             Annotation::PrefetchNext { buf, turns: 1 },
             Annotation::CrossThread,
             Annotation::AutoParallel,
+            Annotation::Shared,
             Annotation::AutoCopy,
             Annotation::MatrixTile,
             Annotation::User { key: "my.key".into(), value: text },

@@ -221,6 +221,7 @@ fn annotation_key(it: &Annotation) -> &str {
         Annotation::PrefetchNext { .. } => "prefetch_next",
         Annotation::CrossThread => "cross_thread",
         Annotation::AutoParallel => "auto_parallel",
+        Annotation::Shared => "shared",
         Annotation::AutoCopy => "auto_copy",
         Annotation::MatrixTile => "matrix_tile",
         Annotation::User { key, .. } => key,

@@ -1,0 +1,144 @@
+//! Which turns threads share: those of a loop, or those of the lines that each of its turns goes over.
+//!
+//! A tile of channels goes down all lines of an image before the next one does, so that what windows read of it stays in
+//! the first cache. If threads shared tiles of channels, each would read what the others have written: the kernels before
+//! and behind it go line by line. So they share lines, and each goes over its own for one tile after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenfold_ir::arith::IntExpr;
+use tenfold_ir::tir::copy::Bound;
+use tenfold_ir::tir::{
+    Annotation, BufId, Builder, Expr, LoopKind, PrimFunc, Stmt, VarId, Viewer, own_accesses,
+};
+
+use crate::tir_passes::vectorize_loop::dependence;
+
+/// Lines that are enough for even shares: with as many, the longest of two, four, seven or eight has a seventh more than
+/// the others at most.
+const LINES: i64 = 7;
+
+/// Whether threads share the lines inside of a loop in the place of its turns: there are enough, no two touch the same
+/// elements, and what each thread then reads for itself is less than what it would read of the others.
+pub(super) fn shares_lines(func: &PrimFunc, stmt: &Stmt) -> bool {
+    let Some(all) = lines(func, stmt) else { return false };
+    let vars: BTreeSet<VarId> = all.iter().map(|(var, _)| *var).collect();
+    let Stmt::For { var, .. } = stmt else { return false };
+    all.iter().all(|(_, extent)| *extent == all[0].1 && *extent >= LINES)
+        && further_out(func, stmt, (&vars, *var))
+        && nearer(func, stmt, &vars)
+        && independent(func, stmt)
+}
+
+/// Whether lines are further apart in all results than what the turns of the loop around write.
+fn further_out(func: &PrimFunc, stmt: &Stmt, (lines, around): (&BTreeSet<VarId>, VarId)) -> bool {
+    let mut inside = Bound::default();
+    inside.collect(stmt);
+    let mut all = true;
+    stmt.walk(&mut |s| {
+        let Stmt::Store { buf, index, .. } = s else { return };
+        let axis = |of: &dyn Fn(VarId) -> bool| {
+            index.iter().position(|i| func.reachable([*i]).into_iter().any(|id| variable(func.exprs.get(id)).is_some_and(of)))
+        };
+        let apart = axis(&|var| lines.contains(&var)).zip(axis(&|var| var == around));
+        all &= inside.bufs.contains(buf) || apart.is_some_and(|(line, around)| line < around);
+    });
+    all
+}
+
+fn variable(expr: &Expr) -> Option<VarId> {
+    match expr {
+        Expr::Var(var) => Some(*var),
+        _ => None,
+    }
+}
+
+/// The loop with the lines inside annotated.
+pub(super) fn with_shared_lines(stmt: Stmt) -> Stmt {
+    match stmt {
+        Stmt::At(loc, body) => Stmt::At(loc, Box::new(with_shared_lines(*body))),
+        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(with_shared_lines).collect()),
+        Stmt::For { var, min, extent, kind, mut annotations, body } => {
+            annotations.push(Annotation::Shared);
+            Stmt::For { var, min, extent, kind, annotations, body }
+        }
+        other => other,
+    }
+}
+
+/// The loops that are all that a loop does, with how many turns they have.
+fn lines(func: &PrimFunc, stmt: &Stmt) -> Option<Vec<(VarId, i64)>> {
+    let Stmt::For { body, .. } = stmt else { return None };
+    let all = match body.bare() {
+        Stmt::Seq(all) => all.iter().map(Stmt::bare).collect(),
+        one => vec![one],
+    };
+    let line = |it: &Stmt| match it {
+        Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, .. } if annotations.is_empty() => {
+            (func.literal(*min) == Some(0)).then_some((*var, func.literal(*extent)?))
+        }
+        _ => None,
+    };
+    all.into_iter().map(line).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+}
+
+/// Whether what all lines read, which each thread would read, is at most half of what lines read and write, of which each
+/// thread would read a part that others have written.
+fn nearer(func: &PrimFunc, stmt: &Stmt, lines: &BTreeSet<VarId>) -> bool {
+    let mut of_lines = lines.clone();
+    let mut inside = Bound::default();
+    inside.collect(stmt);
+    let mut touched: BTreeMap<BufId, bool> = BTreeMap::new();
+    let mut moves = |stmt: &Stmt, of_lines: &BTreeSet<VarId>| {
+        for access in own_accesses(func, stmt).into_iter().filter(|it| !inside.bufs.contains(&it.buf)) {
+            let mut index = func.reachable(access.index.into_iter().flatten()).into_iter();
+            let along = index.any(|id| variable(func.exprs.get(id)).is_some_and(|var| of_lines.contains(&var)));
+            *touched.entry(access.buf).or_insert(false) |= along;
+        }
+    };
+    stmt.walk(&mut |s| {
+        if let Stmt::Let { var, value, .. } = s
+            && func.reachable([*value]).into_iter().any(|id| variable(func.exprs.get(id)).is_some_and(|v| of_lines.contains(&v)))
+        {
+            of_lines.insert(*var);
+        }
+        moves(s, &of_lines);
+    });
+    let bytes = |along: bool| -> i64 {
+        let of = touched.iter().filter(|(_, it)| **it == along);
+        of.map(|(buf, _)| size(func, *buf)).fold(0, i64::saturating_add)
+    };
+    bytes(false).saturating_mul(2) <= bytes(true)
+}
+
+/// Bytes of a buffer; very many where an extent is no number.
+fn size(func: &PrimFunc, buf: BufId) -> i64 {
+    let data = &func.buffers[buf.0 as usize];
+    let extents = data.shape.iter().map(|d: &IntExpr| d.as_const().unwrap_or(i64::MAX));
+    extents.fold(data.dtype.size_bytes() as i64, i64::saturating_mul)
+}
+
+/// Whether a line touches nothing that another one does, for whichever turns of the loop around.
+fn independent(func: &PrimFunc, stmt: &Stmt) -> bool {
+    let Stmt::For { var, min, extent, kind, annotations, body } = stmt.clone() else { return false };
+    let Some(turns) = lines(func, stmt).map(|all| all[0].1) else { return false };
+    let mut b = Builder::resume(PrimFunc { body: Stmt::nop(), ..func.clone() });
+    let line = b.index_var("line");
+    let body = Box::new(one_line(&mut b, *body, line));
+    let around = Stmt::For { var, min, extent, kind, annotations, body };
+    let (first, turns) = (b.index(0), b.index(turns));
+    let swapped =
+        Stmt::For { var: line, min: first, extent: turns, kind: LoopKind::Serial, annotations: Vec::new(), body: Box::new(around) };
+    let func = b.finish();
+    dependence(&mut Viewer::new(&func), &swapped).is_none()
+}
+
+/// What a loop does in one line.
+fn one_line(b: &mut Builder, stmt: Stmt, line: VarId) -> Stmt {
+    match stmt {
+        Stmt::At(loc, body) => Stmt::At(loc, Box::new(one_line(b, *body, line))),
+        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(|s| one_line(b, s, line)).collect()),
+        Stmt::For { var, body, .. } => Stmt::Let { var, value: b.read(line), body },
+        other => other,
+    }
+}
