@@ -213,6 +213,7 @@ mod tests {
         helium: false,
         max_is_several: true,
         tables: true,
+        adds_beside: false,
         past_caches: None,
     };
 

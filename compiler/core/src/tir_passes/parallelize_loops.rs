@@ -5,6 +5,7 @@
 //! become one while there are few turns, so that threads get even shares. A loop that has too little to do on threads
 //! stays as it is. No turn depends on how many threads there are, so neither do results.
 
+mod little;
 mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +72,8 @@ fn run(func: PrimFunc, _: &Module, context: &PassContext) -> Result<PrimFunc, Co
             _ => Remark::missed(PASS.info.name, name, place, answer.reason()),
         });
     }
-    Ok(rewrite_body(func, |b, body| marked(b, body, &answers.found)))
+    let func = rewrite_body(func, |b, body| marked(b, body, &answers.found));
+    Ok(little::taken_in(func, context.target.vector_bytes()))
 }
 
 /// What was found out, in the order of the loops.

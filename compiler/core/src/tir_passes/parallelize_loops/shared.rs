@@ -8,14 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::copy::Bound;
-use tenfold_ir::tir::{
-    Annotation, BufId, Builder, Expr, LoopKind, PrimFunc, Stmt, VarId, Viewer, own_accesses,
-};
+use tenfold_ir::tir::{Annotation, BufId, Builder, Expr, LoopKind, PrimFunc, Stmt, VarId, Viewer, own_accesses};
 
 use crate::tir_passes::vectorize_loop::dependence;
 
-/// Lines that are enough for even shares: with as many, the longest of two, four, seven or eight has a seventh more than
-/// the others at most.
+/// Lines that are enough for even shares: with as many, the longest of two, four or seven has a seventh more than a mean one
+/// at most.
 const LINES: i64 = 7;
 
 /// Whether threads share the lines inside of a loop in the place of its turns: there are enough, no two touch the same
@@ -38,7 +36,9 @@ fn further_out(func: &PrimFunc, stmt: &Stmt, (lines, around): (&BTreeSet<VarId>,
     stmt.walk(&mut |s| {
         let Stmt::Store { buf, index, .. } = s else { return };
         let axis = |of: &dyn Fn(VarId) -> bool| {
-            index.iter().position(|i| func.reachable([*i]).into_iter().any(|id| variable(func.exprs.get(id)).is_some_and(of)))
+            index
+                .iter()
+                .position(|i| func.reachable([*i]).into_iter().any(|id| variable(func.exprs.get(id)).is_some_and(of)))
         };
         let apart = axis(&|var| lines.contains(&var)).zip(axis(&|var| var == around));
         all &= inside.bufs.contains(buf) || apart.is_some_and(|(line, around)| line < around);
@@ -98,7 +98,10 @@ fn nearer(func: &PrimFunc, stmt: &Stmt, lines: &BTreeSet<VarId>) -> bool {
     };
     stmt.walk(&mut |s| {
         if let Stmt::Let { var, value, .. } = s
-            && func.reachable([*value]).into_iter().any(|id| variable(func.exprs.get(id)).is_some_and(|v| of_lines.contains(&v)))
+            && func
+                .reachable([*value])
+                .into_iter()
+                .any(|id| variable(func.exprs.get(id)).is_some_and(|v| of_lines.contains(&v)))
         {
             of_lines.insert(*var);
         }
@@ -127,8 +130,14 @@ fn independent(func: &PrimFunc, stmt: &Stmt) -> bool {
     let body = Box::new(one_line(&mut b, *body, line));
     let around = Stmt::For { var, min, extent, kind, annotations, body };
     let (first, turns) = (b.index(0), b.index(turns));
-    let swapped =
-        Stmt::For { var: line, min: first, extent: turns, kind: LoopKind::Serial, annotations: Vec::new(), body: Box::new(around) };
+    let swapped = Stmt::For {
+        var: line,
+        min: first,
+        extent: turns,
+        kind: LoopKind::Serial,
+        annotations: Vec::new(),
+        body: Box::new(around),
+    };
     let func = b.finish();
     dependence(&mut Viewer::new(&func), &swapped).is_none()
 }
