@@ -22,7 +22,7 @@ pub(crate) fn host_target() -> Target {
             ($($name:tt)*) => { $(if std::is_x86_feature_detected!($name) { features.push($name); })* };
         }
         found!("sse3" "ssse3" "sse4.1" "sse4.2" "avx" "avx2" "fma" "f16c" "bmi1" "bmi2" "avx512f" "avx512bw"
-            "avx512cd" "avx512dq" "avx512vl");
+            "avx512cd" "avx512dq" "avx512vl" "avx512fp16" "sse4a");
     }
     let host = Target::host();
     Target::from_triple(&host.triple, &features)

@@ -170,6 +170,13 @@ impl Target {
         self.arch == Arch::X86_64 && self.has("sse4a")
     }
 
+    /// Whether what comes from memory comes fastest in whole lines, and rows if the next ones are asked for while one is
+    /// gone over: so on Intel's servers, which are told by `avx512fp16`. Other cores have room for more reads than lines that
+    /// wait, and ask for lines behind each other without being told.
+    pub fn reads_lines(&self) -> bool {
+        self.arch == Arch::X86_64 && self.has("avx512fp16") && !self.has("sse4a")
+    }
+
     /// Whether it is a microcontroller whose core multiplies two pairs of 16 bits at once, or has vectors besides.
     pub fn adds_products(&self) -> bool {
         self.arch == Arch::Arm && self.has("dsp") && !self.hosted && !self.has("neon")

@@ -148,6 +148,8 @@ pub(super) struct Machine {
     pub tables: bool,
     /// Whether sums of vectors begin beside multiplications, so that products of halves pay.
     pub adds_beside: bool,
+    /// Whether rows of any length come faster from memory if they are asked for a row ahead.
+    pub reads_lines: bool,
     /// Bytes from which on results are written past all caches.
     pub past_caches: Option<i64>,
     /// Whether it is a microcontroller whose core adds several products at once: then contractions of integers alone are
@@ -198,6 +200,7 @@ impl Machine {
             max_is_several: target.arch == Arch::X86_64,
             tables: large,
             adds_beside: target.adds_beside(),
+            reads_lines: target.reads_lines(),
             past_caches: target.past_caches(),
             small: false,
             helium: false,
@@ -253,6 +256,7 @@ impl Machine {
             max_is_several: false,
             tables: false,
             adds_beside: false,
+            reads_lines: false,
             past_caches: None,
             small: true,
             helium: false,

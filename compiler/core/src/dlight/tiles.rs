@@ -214,6 +214,7 @@ mod tests {
         max_is_several: true,
         tables: true,
         adds_beside: false,
+        reads_lines: false,
         past_caches: None,
     };
 

@@ -32,7 +32,7 @@ impl<'m> Far<'m> {
     /// The functions of a module by name, and by its number the parameter.
     pub(super) fn of(module: &'m Module, target: &Target) -> Self {
         let mut far = Far::default();
-        if target.past_caches().is_none_or(|share| bytes_of_constants(module) < LAST * share) {
+        if share(target).is_none_or(|share| bytes_of_constants(module) < LAST * share) {
             return far;
         }
         let mut known = usize::MAX;
@@ -75,7 +75,7 @@ fn bytes_of_constants(module: &Module) -> i64 {
 /// is done with them. Of loops along one row the first one finds it in memory.
 pub(super) fn in_pieces(prim: &PrimFunc, far: &Far<'_>, target: &Target) -> BTreeMap<VarId, BTreeSet<BufId>> {
     let mut all: BTreeMap<VarId, BTreeSet<BufId>> = BTreeMap::new();
-    let Some(share) = target.past_caches() else { return all };
+    let Some(share) = share(target) else { return all };
     let much = bytes_of_parameters(prim) >= LAST * share;
     let mut reads = Reads { viewer: Viewer::new(prim), around: Vec::new(), first: BTreeMap::new() };
     reads.visit(&prim.body);
@@ -85,6 +85,11 @@ pub(super) fn in_pieces(prim: &PrimFunc, far: &Far<'_>, target: &Target) -> BTre
         }
     }
     all
+}
+
+/// What a core has of the last cache, where reads in pieces are faster than reads of lines.
+fn share(target: &Target) -> Option<i64> {
+    target.past_caches().filter(|_| !target.reads_lines())
 }
 
 fn bytes_of_parameters(prim: &PrimFunc) -> i64 {

@@ -74,6 +74,8 @@ fn what_comes_from_memory_once_is_read_in_pieces() {
     not(module(LARGE, copied), "what is only moved");
     let other = Target::from_triple("aarch64-unknown-linux-gnu", &[]);
     assert_eq!(is(summed(LARGE, run, "X", 1), &other), Some(false), "vectors that are no wider");
+    let lines = Target::from_triple("x86_64-unknown-linux-gnu", &["avx512f", "avx512fp16", "avx2", "avx", "fma"]);
+    assert_eq!(is(summed(LARGE, run, "X", 1), &lines), Some(false), "a processor that reads lines as fast");
 }
 
 /// Of two loops along a row the second one finds it in a cache; if that one does more with it, other code asks for rows.

@@ -59,7 +59,7 @@ pub(super) fn rows(func: &PrimFunc) -> Vec<Rows> {
 /// How many turns ahead, where nobody asks for others.
 pub(super) fn turns(rows: &[Rows], machine: &Machine) -> i64 {
     let long = |it: &Rows| it.bytes > machine.way_bytes * machine.ways / LONG;
-    i64::from(!rows.is_empty() && rows.iter().all(long))
+    i64::from(!rows.is_empty() && (machine.reads_lines || rows.iter().all(long)))
 }
 
 /// Asks for the rows so many turns ahead.
