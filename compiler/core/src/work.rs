@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
-use tenfold_ir::op::{BinaryOp, UnaryOp};
+use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
 use tenfold_ir::tir::{BufId, Elem, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer};
 
 /// Cycles below which a loop on threads is no faster: handing parts over, and waiting for the last one, each about
@@ -93,6 +93,9 @@ impl<'f> Work<'f> {
 
     fn stmt(&mut self, stmt: &Stmt) -> IntExpr {
         let own = IntExpr::from(self.own(stmt));
+        if self.is_rare(stmt) {
+            return own;
+        }
         let inside = stmt.children().into_iter().fold(IntExpr::from(0), |sum, s| &sum + &self.stmt(s));
         let all = &own + &inside;
         match stmt {
@@ -103,6 +106,12 @@ impl<'f> Work<'f> {
             Stmt::While { .. } => &all * UNKNOWN,
             _ => all,
         }
+    }
+
+    /// Whether a statement does something in few turns of the loops around: where two numbers are equal.
+    fn is_rare(&self, stmt: &Stmt) -> bool {
+        let Stmt::If { cond, otherwise: None, .. } = stmt else { return false };
+        matches!(self.viewer.func().exprs.get(*cond), Expr::Compare(CmpOp::Eq, ..))
     }
 
     /// How often a loop's body runs: vectors of it, where it becomes vectors.

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::copy::Bound;
-use tenfold_ir::tir::{Annotation, BufId, Builder, Expr, LoopKind, PrimFunc, Stmt, VarId, Viewer, own_accesses};
+use tenfold_ir::tir::{
+    Annotation, BufId, Builder, Expr, ExprId, LoopKind, PrimFunc, Stmt, VarId, Viewer, own_accesses,
+};
 
 use crate::tir_passes::vectorize_loop::dependence;
 
@@ -35,22 +37,16 @@ fn further_out(func: &PrimFunc, stmt: &Stmt, (lines, around): (&BTreeSet<VarId>,
     let mut all = true;
     stmt.walk(&mut |s| {
         let Stmt::Store { buf, index, .. } = s else { return };
-        let axis = |of: &dyn Fn(VarId) -> bool| {
-            index
-                .iter()
-                .position(|i| func.reachable([*i]).into_iter().any(|id| variable(func.exprs.get(id)).is_some_and(of)))
-        };
-        let apart = axis(&|var| lines.contains(&var)).zip(axis(&|var| var == around));
+        let axis = |of: &BTreeSet<VarId>| index.iter().position(|at| depends(func, [*at], of));
+        let apart = axis(lines).zip(axis(&BTreeSet::from([around])));
         all &= inside.bufs.contains(buf) || apart.is_some_and(|(line, around)| line < around);
     });
     all
 }
 
-fn variable(expr: &Expr) -> Option<VarId> {
-    match expr {
-        Expr::Var(var) => Some(*var),
-        _ => None,
-    }
+/// Whether expressions depend on one of some variables.
+fn depends(func: &PrimFunc, on: impl IntoIterator<Item = ExprId>, vars: &BTreeSet<VarId>) -> bool {
+    func.reachable(on).into_iter().any(|id| matches!(func.exprs.get(id), Expr::Var(var) if vars.contains(var)))
 }
 
 /// The loop with the lines inside annotated.
@@ -89,23 +85,16 @@ fn nearer(func: &PrimFunc, stmt: &Stmt, lines: &BTreeSet<VarId>) -> bool {
     let mut inside = Bound::default();
     inside.collect(stmt);
     let mut touched: BTreeMap<BufId, bool> = BTreeMap::new();
-    let mut moves = |stmt: &Stmt, of_lines: &BTreeSet<VarId>| {
-        for access in own_accesses(func, stmt).into_iter().filter(|it| !inside.bufs.contains(&it.buf)) {
-            let mut index = func.reachable(access.index.into_iter().flatten()).into_iter();
-            let along = index.any(|id| variable(func.exprs.get(id)).is_some_and(|var| of_lines.contains(&var)));
-            *touched.entry(access.buf).or_insert(false) |= along;
-        }
-    };
     stmt.walk(&mut |s| {
         if let Stmt::Let { var, value, .. } = s
-            && func
-                .reachable([*value])
-                .into_iter()
-                .any(|id| variable(func.exprs.get(id)).is_some_and(|v| of_lines.contains(&v)))
+            && depends(func, [*value], &of_lines)
         {
             of_lines.insert(*var);
         }
-        moves(s, &of_lines);
+        for access in own_accesses(func, s).into_iter().filter(|it| !inside.bufs.contains(&it.buf)) {
+            let along = depends(func, access.index.into_iter().flatten(), &of_lines);
+            *touched.entry(access.buf).or_insert(false) |= along;
+        }
     });
     let bytes = |along: bool| -> i64 {
         let of = touched.iter().filter(|(_, it)| **it == along);
