@@ -61,7 +61,7 @@ const STRASSEN: FlagKey = FlagKey {
     name: "ApplyDefaultSchedule.strassen",
     default: true,
     doc: "large products by constants may be computed by seven of their halves; precision.md says what that does to \
-          results. Not set, they are on processors that add beside their multiplications, which are AMD's",
+          results. Not set, they are for targets that add beside their multiplications, which are AMD's (`sse4a`)",
 };
 
 /// The pass.

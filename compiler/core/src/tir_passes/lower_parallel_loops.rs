@@ -136,13 +136,13 @@ fn unshared(stmt: Stmt) -> Stmt {
 
 /// The statement for some of the lines.
 fn of_lines(stmt: Stmt, begin: ExprId, count: ExprId) -> Stmt {
-    let shared = stmt.map(&mut |s| match s {
+    let some = stmt.map(&mut |s| match s {
         Stmt::For { var, kind, annotations, body, .. } if annotations.contains(&Annotation::Shared) => {
             Stmt::For { var, min: begin, extent: count, kind, annotations, body }
         }
         other => other,
     });
-    unshared(shared)
+    unshared(some)
 }
 
 /// How many turns a loop has, which is no negative number.

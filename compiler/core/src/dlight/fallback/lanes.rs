@@ -321,7 +321,7 @@ fn accumulated(func: &PrimFunc, acc: BufId, index: &[ExprId], value: ExprId) -> 
 
 /// Whether what a term reads are neighbours along an iterator, or one element for all of it, and never depends on a
 /// condition.
-fn neighbours(func: &PrimFunc, term: ExprId, along: VarId) -> bool {
+pub(super) fn neighbours(func: &PrimFunc, term: ExprId, along: VarId) -> bool {
     let viewer = &mut Viewer::new(func);
     let sym = viewer.sym(along);
     let mut any = false;

@@ -10,7 +10,7 @@ use tenfold_ir::tir::{
     Access, BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer, substitution,
 };
 
-use super::lanes::{Reduction, spatial, unit};
+use super::lanes::{Reduction, neighbours, spatial, unit};
 use crate::dlight::walk::step;
 use crate::fuse::stage::{Iter, Stage, Staged, renamed};
 use crate::tune::Asked;
@@ -142,16 +142,16 @@ impl Parts {
 /// The iterator over results along which terms are neighbours, where they are none along what is reduced: loops over it run
 /// inside of those over what is reduced.
 fn column(func: &PrimFunc, term: ExprId, stage: &Stage) -> Option<VarId> {
+    if stage.iters.iter().any(|i| i.kind == IterKind::Reduce && neighbours(func, term, i.var)) {
+        return None;
+    }
     let viewer = &mut Viewer::new(func);
     let loads = func.reachable([term]);
-    let mut neighbours = |var: VarId| {
-        let sym = viewer.sym(var);
+    spatial(stage).map(|i| i.var).find(|var| {
+        let sym = viewer.sym(*var);
         loads.iter().any(|id| match func.exprs.get(*id) {
             Expr::Load { buf, index, .. } => step(viewer, *buf, index, &sym) == Some(1),
             _ => false,
         })
-    };
-    let in_rows = stage.iters.iter().any(|i| i.kind == IterKind::Reduce && neighbours(i.var));
-    let mut columns = spatial(stage).map(|i| i.var).filter(|_| !in_rows);
-    columns.find(|var| neighbours(*var))
+    })
 }

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenfold_ir::arith::IntExpr;
 use tenfold_ir::tir::copy::Bound;
 use tenfold_ir::tir::{
     Annotation, BufId, Builder, Expr, ExprId, LoopKind, PrimFunc, Stmt, VarId, Viewer, own_accesses,
@@ -49,16 +48,23 @@ fn depends(func: &PrimFunc, on: impl IntoIterator<Item = ExprId>, vars: &BTreeSe
     func.reachable(on).into_iter().any(|id| matches!(func.exprs.get(id), Expr::Var(var) if vars.contains(var)))
 }
 
-/// The loop with the lines inside annotated.
-pub(super) fn with_shared_lines(stmt: Stmt) -> Stmt {
-    match stmt {
-        Stmt::At(loc, body) => Stmt::At(loc, Box::new(with_shared_lines(*body))),
-        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(with_shared_lines).collect()),
+/// What a loop does, with its lines annotated.
+pub(super) fn with_shared_lines(body: Stmt) -> Stmt {
+    each_line(body, &mut |line| match line {
         Stmt::For { var, min, extent, kind, mut annotations, body } => {
             annotations.push(Annotation::Shared);
             Stmt::For { var, min, extent, kind, annotations, body }
         }
         other => other,
+    })
+}
+
+/// What a loop does, with something else in the place of each loop of lines.
+fn each_line(body: Stmt, f: &mut dyn FnMut(Stmt) -> Stmt) -> Stmt {
+    match body {
+        Stmt::At(loc, body) => Stmt::At(loc, Box::new(each_line(*body, f))),
+        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(|s| each_line(s, f)).collect()),
+        line => f(line),
     }
 }
 
@@ -98,16 +104,9 @@ fn nearer(func: &PrimFunc, stmt: &Stmt, lines: &BTreeSet<VarId>) -> bool {
     });
     let bytes = |along: bool| -> i64 {
         let of = touched.iter().filter(|(_, it)| **it == along);
-        of.map(|(buf, _)| size(func, *buf)).fold(0, i64::saturating_add)
+        of.map(|(buf, _)| func.buffers[buf.0 as usize].bytes().unwrap_or(i64::MAX)).fold(0, i64::saturating_add)
     };
     bytes(false).saturating_mul(2) <= bytes(true)
-}
-
-/// Bytes of a buffer; very many where an extent is no number.
-fn size(func: &PrimFunc, buf: BufId) -> i64 {
-    let data = &func.buffers[buf.0 as usize];
-    let extents = data.shape.iter().map(|d: &IntExpr| d.as_const().unwrap_or(i64::MAX));
-    extents.fold(data.dtype.size_bytes() as i64, i64::saturating_mul)
 }
 
 /// Whether a line touches nothing that another one does, for whichever turns of the loop around.
@@ -116,7 +115,10 @@ fn independent(func: &PrimFunc, stmt: &Stmt) -> bool {
     let Some(turns) = lines(func, stmt).map(|all| all[0].1) else { return false };
     let mut b = Builder::resume(PrimFunc { body: Stmt::nop(), ..func.clone() });
     let line = b.index_var("line");
-    let body = Box::new(one_line(&mut b, *body, line));
+    let body = Box::new(each_line(*body, &mut |s| match s {
+        Stmt::For { var, body, .. } => Stmt::Let { var, value: b.read(line), body },
+        other => other,
+    }));
     let around = Stmt::For { var, min, extent, kind, annotations, body };
     let (first, turns) = (b.index(0), b.index(turns));
     let swapped = Stmt::For {
@@ -129,14 +131,4 @@ fn independent(func: &PrimFunc, stmt: &Stmt) -> bool {
     };
     let func = b.finish();
     dependence(&mut Viewer::new(&func), &swapped).is_none()
-}
-
-/// What a loop does in one line.
-fn one_line(b: &mut Builder, stmt: Stmt, line: VarId) -> Stmt {
-    match stmt {
-        Stmt::At(loc, body) => Stmt::At(loc, Box::new(one_line(b, *body, line))),
-        Stmt::Seq(all) => Stmt::Seq(all.into_iter().map(|s| one_line(b, s, line)).collect()),
-        Stmt::For { var, body, .. } => Stmt::Let { var, value: b.read(line), body },
-        other => other,
-    }
 }
