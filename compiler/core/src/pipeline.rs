@@ -109,7 +109,9 @@ pub static PIPELINE: &[Pass] = &[
     tir::hoist_if_then_else::PASS,
     // Behind what knows the turns of a loop as numbers, before memory is shared: turns on threads have their own.
     tir::lower_parallel_loops::PASS,
-    // Behind what makes functions of the shares of threads, before memory is shared: rows hand something on to the next.
+    // Behind what makes functions of the shares of threads, before memory is shared: each of several rows has its own.
+    tir::unroll_and_jam::PASS,
+    // Behind what makes one row of several, before memory is shared: rows hand something on to the next.
     tir::interleave_rows::PASS,
     // Behind what makes copies of allocations and drops those without readers.
     tir::storage_rewrite::PASS,
@@ -219,6 +221,7 @@ pub static PASSES: &[Pass] = &[
     tir::thread_sync::PASS,
     graph::to_mixed_precision::PASS,
     tir::unify_thread_binding::PASS,
+    tir::unroll_and_jam::PASS,
     tir::unroll_loop::PASS,
     tir::vectorize_loop::PASS,
     tir::verify_bounds::PASS,

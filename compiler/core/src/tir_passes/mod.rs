@@ -39,6 +39,7 @@ pub(crate) mod storage_rewrite;
 mod thread_binding;
 pub(crate) mod thread_sync;
 pub(crate) mod unify_thread_binding;
+pub(crate) mod unroll_and_jam;
 pub(crate) mod unroll_loop;
 pub(crate) mod vectorize_loop;
 pub(crate) mod verify_bounds;

@@ -366,7 +366,7 @@ impl<'c> Body<'_, 'c, '_> {
     /// Asks, once in a turn, for the first line of a page that stores past the caches come to soon. The line is of no use,
     /// but where its page lies is found out meanwhile: such stores wait for nothing else.
     fn ask_for_page(&mut self, buf: BufId, place: Value<'c>) {
-        if self.streamed.asked.insert(buf) {
+        if self.streamed.asks && self.streamed.asked.insert(buf) {
             let word = self.cx.ir.int(self.cx.target.pointer_bits);
             self.cx.ir.prefetch_multiple(place, word, streams::AHEAD, streams::PAGE);
         }
@@ -376,7 +376,7 @@ impl<'c> Body<'_, 'c, '_> {
     /// computed that a core waits for nothing else.
     pub(super) fn ask_for_operands(&mut self, buf: BufId, index: &[ExprId], value: ExprId) -> Result<()> {
         let all = self.prim.reachable([value]);
-        if !self.streamed.of.contains(&buf) || !streams::is_little(self.prim, &all) {
+        if !self.streamed.asks || !self.streamed.of.contains(&buf) || !streams::is_little(self.prim, &all) {
             return Ok(());
         }
         let word = self.cx.ir.int(self.cx.target.pointer_bits);

@@ -25,6 +25,9 @@ pub(super) struct Streamed {
     pub of: BTreeSet<BufId>,
     /// Large parameters that nothing is made of but these.
     pub from: BTreeSet<BufId>,
+    /// Whether pages are asked for ahead of stores. Where several rows are gone over at once, the next page of one is that of
+    /// another, and where what comes from memory comes in lines, nothing is gained.
+    pub asks: bool,
     /// Buffers of which the turn of a loop that is being written has asked for a line.
     pub asked: BTreeSet<BufId>,
 }
@@ -43,9 +46,9 @@ pub(super) fn streamed(prim: &PrimFunc, target: &Target) -> Vec<Streamed> {
         return Vec::new();
     }
     let vectors = wide > WORD && aligned(prim, target, wide) == of;
-    let from = read_once(prim, target, &of);
-    let ways = vectors.then(|| Streamed { align: wide, of: of.clone(), from: from.clone(), ..Streamed::default() });
-    ways.into_iter().chain([Streamed { align: WORD, of, from, ..Streamed::default() }]).collect()
+    let (from, asks) = (read_once(prim, target, &of), !target.reads_lines());
+    let way = |align| Streamed { align, of: of.clone(), from: from.clone(), asks, asked: BTreeSet::new() };
+    vectors.then_some(wide).into_iter().chain([WORD]).map(way).collect()
 }
 
 /// The large parameters that are read where one of these buffers is written, and nowhere else: they come from memory, too.
@@ -115,7 +118,7 @@ fn is_large(prim: &PrimFunc, buf: BufId, least: i64) -> bool {
 enum Run {
     /// Not in vectors.
     None,
-    /// The turns of loops write what lies behind what the turn before wrote.
+    /// The turns of loops write what lies behind what the turn before wrote, of one row or of each of several.
     Whole,
     /// Elsewhere too.
     Broken,
@@ -168,20 +171,22 @@ impl Runs<'_> {
         }
     }
 
-    /// A turn begins where the one before ended, and every store at a multiple.
+    /// Every store begins at a multiple, and turns write one run, or several in different rows: each begins where that of the
+    /// turn before ended.
     fn looped(&mut self, var: VarId, buf: BufId, writes: &[(IntExpr, u16)]) {
         let size = self.viewer.func().buffers[buf.0 as usize].dtype.size_bytes() as i64;
         let unit = (self.align / size).max(1);
-        let total: i64 = writes.iter().map(|(_, lanes)| i64::from(*lanes)).sum();
         let sym = self.viewer.sym(var);
         let next = IntExpr::var(sym.clone()) + IntExpr::from(1);
-        let whole = writes.iter().all(|(begin, lanes)| {
-            let later = begin.substitute(&|s| (*s == sym).then(|| next.clone()));
-            let step = (&later - begin).as_const();
-            step == Some(total)
-                && i64::from(*lanes) % unit == 0
-                && self.viewer.prover.modular_set(begin).is_multiple_of(unit)
-        });
+        let step = |begin: &IntExpr| (&begin.substitute(&|s| (*s == sym).then(|| next.clone())) - begin).as_const();
+        let total = |run: &[(IntExpr, u16)]| run.iter().map(|(_, lanes)| i64::from(*lanes)).sum::<i64>();
+        let follows = |one: &(IntExpr, u16), other: &(IntExpr, u16)| {
+            (&other.0 - &one.0).as_const() == Some(i64::from(one.1))
+        };
+        let whole = writes.chunk_by(follows).all(|run| run.iter().all(|(begin, _)| step(begin) == Some(total(run))))
+            && writes.iter().all(|(begin, lanes)| {
+                i64::from(*lanes) % unit == 0 && self.viewer.prover.modular_set(begin).is_multiple_of(unit)
+            });
         self.mark(buf, if whole { Run::Whole } else { Run::Broken });
     }
 

@@ -51,6 +51,10 @@ fn what_fits_the_caches_or_is_no_run_is_not_streamed() {
     not(LARGE, "mul(i, 8)", "", &target);
     not(LARGE, "add(mul(i, 16), 1)", "", &target);
     not(LARGE, run, "y[0] = add(y[1], 1.0f32)", &target);
+    // A second row, whose runs are as long, and one with gaps.
+    let second = |index: &str| format!("y[ramp(add({index}, {}), 1, 16)] = x[ramp({index}, 1, 16)]", LARGE / 2);
+    assert_eq!(streams(LARGE, run, &second(run), &target), Some(true), "two rows");
+    assert_eq!(streams(LARGE, run, &second("mul(i, 32)"), &target), Some(false), "a second row with gaps");
     not(LARGE, run, "assert lt(i, 5), \"a text\"", &target);
     not(LARGE, run, "", &Target::from_triple("aarch64-unknown-linux-gnu", &[]));
 }
@@ -67,17 +71,21 @@ fn what_is_streamed_is_as_wide_as_its_beginning_allows() {
 }
 
 /// A turn of a loop that streams asks for one line of a page to come, and one of what it moves if nothing else reads that;
-/// no other loop asks for any.
+/// no other loop asks for any, nor does one for Intel's servers.
 #[test]
 fn a_page_of_what_is_streamed_is_asked_for_once_a_turn() {
     let more = "y[ramp(add(mul(i, 32), 16), 1, 16)] = x[ramp(add(mul(i, 32), 16), 1, 16)]";
-    let text = |elements: usize| assembly(&doubled(elements, elements / 32, "mul(i, 32)", more), &wide());
+    let of = |elements: usize, target: &Target| assembly(&doubled(elements, elements / 32, "mul(i, 32)", more), target);
+    let text = |elements: usize| of(elements, &wide());
     let Some(once) = text(LARGE) else { return };
     let count = |asm: &str, words: [&str; 2]| asm.lines().filter(|l| words.iter().all(|w| l.contains(w))).count();
     // Four stores of half a vector are a turn, and eight words.
     let turns = |asm: &str| count(asm, ["movntps", "%ymm"]) / 4 + count(asm, ["movntps", "%xmm"]) / 8;
     assert!(turns(&once) >= 2 && count(&once, ["prefetch", ""]) == 2 * turns(&once), "{once}");
     assert_eq!(count(&text(LARGE / 2).unwrap_or_default(), ["prefetch", ""]), 0);
+    let lines = Target::from_triple("x86_64-unknown-linux-gnu", &["avx2", "avx", "fma", "avx512f", "avx512fp16"]);
+    let asm = of(LARGE, &lines).unwrap_or_default();
+    assert!(count(&asm, ["movntps", ""]) > 0 && count(&asm, ["prefetch", ""]) == 0, "{asm}");
 }
 
 /// A result that begins anywhere has the same elements.

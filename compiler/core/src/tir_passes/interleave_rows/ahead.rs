@@ -17,7 +17,9 @@ const ROW: i64 = 16 << 10;
 /// later, but not before the next row. All lines of a row are asked for: with every second one, the core's own asking ahead
 /// goes astray.
 pub(super) fn asking(b: &mut Builder, own: Stmt, row: VarId) -> Stmt {
-    let all: Vec<BufId> = read(b.func(), &own).into_iter().filter(|buf| is_parameter(b.func(), *buf)).collect();
+    let asked = |of: &BufId| own.any(&mut |s| matches!(s, Stmt::Prefetch { buf, .. } if buf == of));
+    let wanted = |buf: &BufId| is_parameter(b.func(), *buf) && !asked(buf);
+    let all: Vec<BufId> = read(b.func(), &own).into_iter().filter(wanted).collect();
     let ahead = all.into_iter().filter_map(|buf| Some((buf, turns_ahead(b.func(), &own, buf, row)?)));
     let ahead: Vec<(BufId, i64)> = ahead.collect();
     let Stmt::For { var, min, extent, kind, annotations, mut body } = own else { return own };
