@@ -20,6 +20,7 @@ mod long_graphs;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/native.rs"]
 mod native;
+mod rows;
 mod sums;
 mod whole;
 

@@ -71,7 +71,7 @@ const COLUMNS: usize = 48;
 const TERMS: usize = 4608;
 
 /// Values between -1 and 1.
-fn noise(seed: u64, count: usize) -> Vec<f32> {
+pub(crate) fn noise(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -181,7 +181,7 @@ fn differ(what: &str, module: &Module, rule: &str, most: f64) {
 }
 
 /// What a module gives for some values of each operand.
-fn given(module: &Module, mut context: PassContext, name: &str, values: fn(u64, usize) -> Vec<f32>) -> Vec<f32> {
+pub(crate) fn given(module: &Module, mut context: PassContext, name: &str, values: fn(u64, usize) -> Vec<f32>) -> Vec<f32> {
     context.verify = false;
     let (low, workspace) = lowered(module, &context);
     let backends = native::backends();
