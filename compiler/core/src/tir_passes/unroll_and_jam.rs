@@ -49,7 +49,7 @@ fn unroll_and_jam(func: PrimFunc, _: &Module, context: &PassContext) -> Result<P
     let set = |key: &IntKey| Some(context.int(key)).filter(|n| *n > 0);
     let far = Far { at_once: set(&AT_ONCE), least: set(&LEAST).or(context.target.past_caches()).unwrap_or(i64::MAX) };
     let wanted = far.at_once.map_or(context.target.reads_lines(), |rows| rows > 1);
-    Ok(if wanted { rewrite_body(func, |b, body| everywhere(b, body, &far)) } else { func })
+    Ok(if wanted && far.is_read(&func) { rewrite_body(func, |b, body| everywhere(b, body, &far)) } else { func })
 }
 
 /// The outermost loops over such rows, jammed.

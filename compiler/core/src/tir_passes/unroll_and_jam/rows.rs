@@ -41,6 +41,11 @@ pub(super) struct Far {
 }
 
 impl Far {
+    /// Whether a function has such a parameter.
+    pub(super) fn is_read(&self, func: &PrimFunc) -> bool {
+        func.params.iter().any(|p| matches!(p, Param::Buffer(buf, _) if is_far(func, *buf, self.least)))
+    }
+
     /// How many rows of parameters of so many bytes are gone over at once at most.
     fn most(&self, bytes: i64) -> Option<Most> {
         let fits = |(times, _): &&(i64, Most)| bytes / times >= self.least;
