@@ -181,7 +181,12 @@ fn differ(what: &str, module: &Module, rule: &str, most: f64) {
 }
 
 /// What a module gives for some values of each operand.
-pub(crate) fn given(module: &Module, mut context: PassContext, name: &str, values: fn(u64, usize) -> Vec<f32>) -> Vec<f32> {
+pub(crate) fn given(
+    module: &Module,
+    mut context: PassContext,
+    name: &str,
+    values: fn(u64, usize) -> Vec<f32>,
+) -> Vec<f32> {
     context.verify = false;
     let (low, workspace) = lowered(module, &context);
     let backends = native::backends();

@@ -16,11 +16,9 @@ use tenfold_ir::Module;
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::CmpOp;
 use tenfold_ir::tir::copy::copy;
-use tenfold_ir::tir::{
-    BufId, Builder, Expr, ExprId, LoopKind, Param, PrimFunc, Stmt, VarId, Viewer, accesses, read, written,
-};
+use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, PrimFunc, Stmt, VarId, Viewer, accesses, read, written};
 
-use super::kernel::{constant, with_alloc};
+use super::kernel::{constant, is_parameter, run, with_alloc};
 use super::rewrite_body;
 use crate::CompileError;
 use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase};
@@ -197,10 +195,6 @@ fn turns(func: &PrimFunc, stmt: &Stmt) -> Option<i64> {
     }
 }
 
-fn is_parameter(func: &PrimFunc, buf: BufId) -> bool {
-    func.params.iter().any(|p| matches!(p, Param::Buffer(of, _) if *of == buf))
-}
-
 /// Whether a statement is a loop that only stores.
 fn stores_alone(stmt: &Stmt) -> bool {
     let stores = |s: &Stmt| matches!(s, Stmt::Store { .. } | Stmt::Seq(_) | Stmt::At(..));
@@ -241,11 +235,7 @@ fn runs(viewer: &mut Viewer<'_>, stmt: &Stmt, buf: BufId, turn: &Sym) -> Option<
     let mut all = Vec::new();
     for access in accesses(func, body).into_iter().filter(|a| a.buf == buf) {
         let [at] = access.index?[..] else { return None };
-        let (begin, lanes) = match *func.exprs.get(at) {
-            Expr::Ramp(base, stride, lanes) if func.literal(stride) == Some(1) => (base, i64::from(lanes)),
-            _ if func.exprs.ty(at).lanes == 1 => (at, 1),
-            _ => return None,
-        };
+        let (begin, lanes) = run(func, at)?;
         let begin = viewer.int(begin).substitute(&|s| (*s == own).then(|| IntExpr::var(turn.clone())));
         all.push((begin, lanes));
     }

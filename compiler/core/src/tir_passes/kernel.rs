@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tenfold_ir::tir::{
-    Block, BufId, Builder, Expr, ExprId, LoopKind, PrimFunc, Scope, Stmt, ThreadAxis, VarId, expr_vars,
+    Block, BufId, Builder, Expr, ExprId, LoopKind, Param, PrimFunc, Scope, Stmt, ThreadAxis, VarId, expr_vars,
 };
 
 use crate::{CompileError, ErrorKind};
@@ -73,6 +73,19 @@ pub(super) fn constant(func: &PrimFunc, e: ExprId) -> Option<i64> {
         Expr::Index(n) => Some(*n),
         _ => None,
     }
+}
+
+/// Where neighbours begin that an index names, and how many they are.
+pub(super) fn run(func: &PrimFunc, at: ExprId) -> Option<(ExprId, i64)> {
+    match *func.exprs.get(at) {
+        Expr::Ramp(base, stride, lanes) if func.literal(stride) == Some(1) => Some((base, i64::from(lanes))),
+        _ => (func.exprs.ty(at).lanes == 1).then_some((at, 1)),
+    }
+}
+
+/// Whether a buffer is a parameter.
+pub(super) fn is_parameter(func: &PrimFunc, buf: BufId) -> bool {
+    func.params.iter().any(|p| matches!(p, Param::Buffer(of, _) if *of == buf))
 }
 
 /// The block that a statement is, behind places in the source.

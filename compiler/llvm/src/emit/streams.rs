@@ -180,9 +180,8 @@ impl Runs<'_> {
         let next = IntExpr::var(sym.clone()) + IntExpr::from(1);
         let step = |begin: &IntExpr| (&begin.substitute(&|s| (*s == sym).then(|| next.clone())) - begin).as_const();
         let total = |run: &[(IntExpr, u16)]| run.iter().map(|(_, lanes)| i64::from(*lanes)).sum::<i64>();
-        let follows = |one: &(IntExpr, u16), other: &(IntExpr, u16)| {
-            (&other.0 - &one.0).as_const() == Some(i64::from(one.1))
-        };
+        let follows =
+            |one: &(IntExpr, u16), other: &(IntExpr, u16)| (&other.0 - &one.0).as_const() == Some(i64::from(one.1));
         let whole = writes.chunk_by(follows).all(|run| run.iter().all(|(begin, _)| step(begin) == Some(total(run))))
             && writes.iter().all(|(begin, lanes)| {
                 i64::from(*lanes) % unit == 0 && self.viewer.prover.modular_set(begin).is_multiple_of(unit)

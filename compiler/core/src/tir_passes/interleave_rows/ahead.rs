@@ -4,7 +4,8 @@ use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::tir::{BufId, Builder, PrimFunc, Stmt, VarId, Viewer, read};
 
 use super::super::inject_prefetch;
-use super::{is_parameter, runs, turns};
+use super::super::kernel::is_parameter;
+use super::{runs, turns};
 
 /// Bytes behind what is read that are asked for, unless a row has more: one and a half of 4 KB. One or two whole ones, and
 /// so pages, are worse (`schedules.md`).

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::tir::copy::Bound;
-use tenfold_ir::tir::{
-    BufId, Builder, Expr, ExprId, LoopKind, Param, PrimFunc, Stmt, VarId, Viewer, own_accesses, read,
-};
+use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, Param, PrimFunc, Stmt, VarId, Viewer, own_accesses, read};
 
 use crate::tir_passes::inject_prefetch;
+use crate::tir_passes::kernel::{is_parameter, run};
 
 /// Bytes of the pages that a core asks for one by one.
 const PAGE: i64 = 4 << 10;
@@ -26,11 +25,8 @@ struct Most {
 
 /// What is measured on a Granite Rapids, by how many times the least bytes there are from which on results are written past
 /// the caches: a part of what is less is still in the last cache, and rows that leave the first one lose more than they gain.
-const MEASURED: [(i64, Most); 3] = [
-    (8, Most { rows: 4, room: 1 << 20 }),
-    (2, Most { rows: 2, room: 1 << 20 }),
-    (1, Most { rows: 2, room: 24 << 10 }),
-];
+const MEASURED: [(i64, Most); 3] =
+    [(8, Most { rows: 4, room: 1 << 20 }), (2, Most { rows: 2, room: 1 << 20 }), (1, Most { rows: 2, room: 24 << 10 })];
 
 /// What is asked for.
 pub(super) struct Far {
@@ -74,7 +70,7 @@ impl Found {
         let all = Touches::of(func, stmt)?;
         let (reads, writes) = all.parts();
         let far: BTreeSet<BufId> = reads.iter().copied().filter(|buf| is_far(func, *buf, wanted.least)).collect();
-        if far.is_empty() || !reads.is_disjoint(&writes) || !writes.iter().all(|buf| all.keeps_apart(*buf)) {
+        if far.is_empty() || !writes.iter().all(|buf| all.keeps_apart(*buf)) {
             return None;
         }
         let rows = far.iter().map(|buf| all.row(*buf)).collect::<Option<Vec<i64>>>()?;
@@ -132,8 +128,8 @@ impl<'f> Touches<'f> {
             });
             v.walk(body, &mut |v, s| {
                 for access in own_accesses(func, s).into_iter().filter(|a| !inside.bufs.contains(&a.buf)) {
-                    let index = access.index.as_deref();
-                    let Some((at, lanes)) = index.and_then(|index| run(func, index)) else {
+                    let at = access.index.and_then(|index| <[ExprId; 1]>::try_from(index).ok());
+                    let Some((at, lanes)) = at.and_then(|[at]| run(func, at)) else {
                         readable = false;
                         continue;
                     };
@@ -179,7 +175,7 @@ impl<'f> Touches<'f> {
                 let others = all.iter().filter(|other| other.along == t.along);
                 let turns = self::step(&t.begin, self.along.get(&along)?);
                 let one = others.into_iter().all(|other| other.begin == t.begin && other.lanes == t.lanes);
-                Some(one && t.lanes > 1 && turns == Some(t.lanes))
+                Some(one && turns == Some(t.lanes))
             }
             None => Some(true),
         };
@@ -247,15 +243,6 @@ fn in_loops(b: &mut Builder, stmt: Stmt, f: &mut dyn FnMut(&mut Builder, Stmt) -
     }
 }
 
-/// Where neighbours begin that an index names, and how many they are.
-fn run(func: &PrimFunc, index: &[ExprId]) -> Option<(ExprId, i64)> {
-    let [at] = *index else { return None };
-    match *func.exprs.get(at) {
-        Expr::Ramp(base, stride, lanes) if func.literal(stride) == Some(1) => Some((base, i64::from(lanes))),
-        _ => (func.exprs.ty(at).lanes == 1).then_some((at, 1)),
-    }
-}
-
 /// By how much an expression grows with a variable.
 fn step(e: &IntExpr, var: &Sym) -> Option<i64> {
     let next = IntExpr::var(var.clone()) + IntExpr::from(1);
@@ -264,17 +251,13 @@ fn step(e: &IntExpr, var: &Sym) -> Option<i64> {
 
 /// Whether a buffer is a parameter of at least so many bytes.
 fn is_far(func: &PrimFunc, buf: BufId, least: i64) -> bool {
-    let param = func.params.iter().any(|p| matches!(p, Param::Buffer(of, _) if *of == buf));
-    param && func.buffers[buf.0 as usize].bytes().is_some_and(|bytes| bytes >= least)
+    is_parameter(func, buf) && func.buffers[buf.0 as usize].bytes().is_some_and(|bytes| bytes >= least)
 }
 
 /// Whether nothing is done but to compute, to store and to ask for something.
 fn is_plain(stmt: &Stmt) -> bool {
     !stmt.any(&mut |s| {
-        matches!(
-            s,
-            Stmt::Call { .. } | Stmt::Assert { .. } | Stmt::Barrier(_) | Stmt::While { .. } | Stmt::Block(_)
-        )
+        matches!(s, Stmt::Call { .. } | Stmt::Assert { .. } | Stmt::Barrier(_) | Stmt::While { .. } | Stmt::Block(_))
     })
 }
 
