@@ -50,7 +50,9 @@ fn interleave_rows(func: PrimFunc, _: &Module, context: &PassContext) -> Result<
 fn interleaved(b: &mut Builder, stmt: Stmt, least: i64) -> Stmt {
     match stmt {
         Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body } => {
-            let found = annotations.is_empty().then(|| Found::of(b.func(), &body, least)).flatten();
+            // Both ends are asked for again behind rows, which may have written what they are read of.
+            let stays = !b.func().loads(min) && !b.func().loads(extent);
+            let found = (annotations.is_empty() && stays).then(|| Found::of(b.func(), &body, least)).flatten();
             match found {
                 Some(found) => Rows { var, min, extent, found }.interleaved(b, *body),
                 None => Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body },

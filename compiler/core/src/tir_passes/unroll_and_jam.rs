@@ -20,6 +20,7 @@ use tenfold_ir::tir::{Builder, ExprId, LoopKind, PrimFunc, Stmt, VarId};
 use super::rewrite_body;
 use crate::CompileError;
 use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase};
+use crate::plan::overlaps::in_turn;
 use rows::{Far, Found};
 
 const AT_ONCE: IntKey = IntKey {
@@ -49,7 +50,9 @@ fn unroll_and_jam(func: PrimFunc, _: &Module, context: &PassContext) -> Result<P
     let set = |key: &IntKey| Some(context.int(key)).filter(|n| *n > 0);
     let far = Far { at_once: set(&AT_ONCE), least: set(&LEAST).or(context.target.past_caches()).unwrap_or(i64::MAX) };
     let wanted = far.at_once.map_or(context.target.reads_lines(), |rows| rows > 1);
-    Ok(if wanted && far.is_read(&func) { rewrite_body(func, |b, body| everywhere(b, body, &far)) } else { func })
+    // Where turns run in their order, a result may lie over an operand and follow it.
+    let wanted = wanted && !in_turn(&context.target) && far.is_parameter_of(&func);
+    Ok(if wanted { rewrite_body(func, |b, body| everywhere(b, body, &far)) } else { func })
 }
 
 /// The outermost loops over such rows, jammed.

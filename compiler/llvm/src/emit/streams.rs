@@ -25,8 +25,7 @@ pub(super) struct Streamed {
     pub of: BTreeSet<BufId>,
     /// Large parameters that nothing is made of but these.
     pub from: BTreeSet<BufId>,
-    /// Whether pages are asked for ahead of stores. Where several rows are gone over at once, the next page of one is that of
-    /// another, and where what comes from memory comes in lines, nothing is gained.
+    /// Whether pages are asked for ahead of stores: it gains nothing where what comes from memory comes in lines.
     pub asks: bool,
     /// Buffers of which the turn of a loop that is being written has asked for a line.
     pub asked: BTreeSet<BufId>,
@@ -182,6 +181,10 @@ impl Runs<'_> {
         let total = |run: &[(IntExpr, u16)]| run.iter().map(|(_, lanes)| i64::from(*lanes)).sum::<i64>();
         let follows =
             |one: &(IntExpr, u16), other: &(IntExpr, u16)| (&other.0 - &one.0).as_const() == Some(i64::from(one.1));
+        let mut writes = writes.to_vec();
+        if let Some((first, _)) = writes.first().cloned() {
+            writes.sort_by_key(|(begin, _)| (begin - &first).as_const());
+        }
         let whole = writes.chunk_by(follows).all(|run| run.iter().all(|(begin, _)| step(begin) == Some(total(run))))
             && writes.iter().all(|(begin, lanes)| {
                 i64::from(*lanes) % unit == 0 && self.viewer.prover.modular_set(begin).is_multiple_of(unit)

@@ -55,6 +55,11 @@ fn what_fits_the_caches_or_is_no_run_is_not_streamed() {
     let second = |index: &str| format!("y[ramp(add({index}, {}), 1, 16)] = x[ramp({index}, 1, 16)]", LARGE / 2);
     assert_eq!(streams(LARGE, run, &second(run), &target), Some(true), "two rows");
     assert_eq!(streams(LARGE, run, &second("mul(i, 32)"), &target), Some(false), "a second row with gaps");
+    // Two vectors of each of two rows, those of one row behind one another in memory alone.
+    let both = "mul(i, 32)";
+    let behind = format!("{}\n{}", second(both), second(&format!("add({both}, 16)")));
+    let behind = format!("{behind}\ny[ramp(add({both}, 16), 1, 16)] = x[ramp({both}, 1, 16)]");
+    assert_eq!(streams(LARGE, both, &behind, &target), Some(true), "in another order");
     not(LARGE, run, "assert lt(i, 5), \"a text\"", &target);
     not(LARGE, run, "", &Target::from_triple("aarch64-unknown-linux-gnu", &[]));
 }

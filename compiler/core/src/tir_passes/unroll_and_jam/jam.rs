@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use tenfold_ir::Loc;
 use tenfold_ir::tir::copy::substitute;
 use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, Stmt, VarId};
 
-/// Statements of one shape as one: their loops with as many turns become one, each turn of which has those of all; what is
+/// Copies of one statement as one: their loops with as many turns become one, each turn of which has those of all; what is
 /// no loop stands one behind the other.
 pub(super) fn jammed(b: &mut Builder, all: Vec<Stmt>) -> Stmt {
     if let Some((bufs, bodies)) = each(&all, allocation) {
         let body = jammed(b, bodies);
         return bufs.into_iter().rev().fold(body, |body, buf: BufId| Stmt::Alloc { buf, body: Box::new(body) });
     }
-    if let Some((_, bodies)) = each(&all, placed) {
-        return jammed(b, bodies);
+    if let Some((places, bodies)) = each(&all, placed) {
+        return Stmt::At(places[0], Box::new(jammed(b, bodies)));
     }
-    if let Some((lengths, _)) = each(&all, sequence)
-        && lengths.iter().all(|n| *n == lengths[0])
-    {
+    if let Some(Stmt::Seq(first)) = all.first() {
+        let length = first.len();
         let mut all: Vec<_> = all.into_iter().map(statements).collect();
         let columns: Vec<Vec<Stmt>> =
-            (0..lengths[0]).map(|_| all.iter_mut().filter_map(Iterator::next).collect()).collect();
+            (0..length).map(|_| all.iter_mut().filter_map(Iterator::next).collect()).collect();
         return Stmt::seq(columns.into_iter().map(|column| jammed(b, column)).collect::<Vec<_>>());
     }
     match each(&all, plain) {
@@ -48,16 +48,9 @@ fn allocation(stmt: &Stmt) -> Option<(BufId, Stmt)> {
     }
 }
 
-fn placed(stmt: &Stmt) -> Option<((), Stmt)> {
+fn placed(stmt: &Stmt) -> Option<(Loc, Stmt)> {
     match stmt {
-        Stmt::At(_, body) => Some(((), (**body).clone())),
-        _ => None,
-    }
-}
-
-fn sequence(stmt: &Stmt) -> Option<(usize, Stmt)> {
-    match stmt {
-        Stmt::Seq(all) => Some((all.len(), Stmt::nop())),
+        Stmt::At(loc, body) => Some((*loc, (**body).clone())),
         _ => None,
     }
 }

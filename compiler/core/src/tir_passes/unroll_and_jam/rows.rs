@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::tir::copy::Bound;
-use tenfold_ir::tir::{BufId, Builder, ExprId, LoopKind, Param, PrimFunc, Stmt, VarId, Viewer, own_accesses, read};
+use tenfold_ir::tir::{
+    BufId, Builder, ExprId, LoopKind, Param, PrimFunc, Scope, Stmt, Ty, VarId, Viewer, own_accesses, read,
+};
 
 use crate::tir_passes::inject_prefetch;
 use crate::tir_passes::kernel::{is_parameter, run};
@@ -38,7 +40,7 @@ pub(super) struct Far {
 
 impl Far {
     /// Whether a function has such a parameter.
-    pub(super) fn is_read(&self, func: &PrimFunc) -> bool {
+    pub(super) fn is_parameter_of(&self, func: &PrimFunc) -> bool {
         func.params.iter().any(|p| matches!(p, Param::Buffer(buf, _) if is_far(func, *buf, self.least)))
     }
 
@@ -63,21 +65,28 @@ pub(super) struct Found {
 impl Found {
     /// What a loop over rows reads, if it is one.
     pub(super) fn of(func: &PrimFunc, stmt: &Stmt, wanted: &Far) -> Option<Found> {
-        let Stmt::For { extent, kind: LoopKind::Serial, annotations, body, .. } = stmt else { return None };
-        if !annotations.is_empty() || !is_plain(body) || !has_flat_loops(body) {
+        let Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body } = stmt else { return None };
+        // Both ends are asked for again behind rows, which may have written what they are read of.
+        let ends = func.vars[var.0 as usize].ty == Ty::index() && !func.loads(*min) && !func.loads(*extent);
+        if !ends || !annotations.is_empty() || !is_plain(body) || !has_flat_loops(body) {
             return None;
         }
         let all = Touches::of(func, stmt)?;
         let (reads, writes) = all.parts();
+        // Parts of the workspace may lie over one another.
+        let shares = |buf: &BufId| func.buffers[buf.0 as usize].scope == Scope::Workspace;
+        if reads.union(&writes).any(shares) {
+            return None;
+        }
         let far: BTreeSet<BufId> = reads.iter().copied().filter(|buf| is_far(func, *buf, wanted.least)).collect();
         if far.is_empty() || !writes.iter().all(|buf| all.keeps_apart(*buf)) {
             return None;
         }
         let rows = far.iter().map(|buf| all.row(*buf)).collect::<Option<Vec<i64>>>()?;
         let bytes = far.iter().filter_map(|buf| func.buffers[buf.0 as usize].bytes()).max()?;
-        let at_once = all.at_once(body, &far, rows.iter().sum(), wanted.most(bytes)?)?;
-        let longest = rows.into_iter().max()?;
-        let apart = ((PAGE + longest - 1) / longest).max(1);
+        let row = rows.iter().copied().fold(0, i64::saturating_add);
+        let at_once = all.at_once(body, &far, row, wanted.most(bytes)?)?;
+        let apart = 1 + (PAGE - 1) / rows.into_iter().max()?;
         let mut viewer = Viewer::new(func);
         let extent = viewer.int(*extent);
         let (least, most) = viewer.prover.const_bounds(&extent);
@@ -170,16 +179,14 @@ impl<'f> Touches<'f> {
     fn row(&self, buf: BufId) -> Option<i64> {
         let all: Vec<&Touch> = self.all.iter().filter(|t| t.buf == buf).collect();
         let step = all.first()?.step.filter(|step| *step > 0)?;
-        let dense = |t: &&Touch| match t.along {
-            Some(along) => {
-                let others = all.iter().filter(|other| other.along == t.along);
-                let turns = self::step(&t.begin, self.along.get(&along)?);
-                let one = others.into_iter().all(|other| other.begin == t.begin && other.lanes == t.lanes);
-                Some(one && turns == Some(t.lanes))
-            }
-            None => Some(true),
+        let dense = |t: &Touch| {
+            t.along.is_none_or(|along| {
+                let turn = self.along.get(&along).and_then(|sym| self::step(&t.begin, sym));
+                let mut others = all.iter().filter(|other| other.along == t.along);
+                turn == Some(t.lanes) && others.all(|other| other.begin == t.begin && other.lanes == t.lanes)
+            })
         };
-        let whole = all.iter().all(|t| t.step == Some(step) && dense(t) == Some(true));
+        let whole = all.iter().all(|t| t.step == Some(step) && dense(t));
         let bytes = self.func.buffers[buf.0 as usize].dtype.size_bytes() as i64;
         (whole && all.iter().any(|t| t.lanes > 1)).then(|| step.saturating_mul(bytes))
     }
@@ -189,8 +196,11 @@ impl<'f> Touches<'f> {
         let mut own = Bound::default();
         own.collect(body);
         let own = own.bufs.iter().map(|buf| self.func.buffers[buf.0 as usize].bytes()).sum::<Option<i64>>()?;
-        let of_far = self.all.iter().filter(|t| far.contains(&t.buf));
-        let again = of_far.filter_map(|t| t.along).collect::<BTreeSet<VarId>>().len() > 1;
+        let loops = |buf: &BufId| {
+            let of = self.all.iter().filter(|t| t.buf == *buf && !t.writes);
+            of.filter_map(|t| t.along).collect::<BTreeSet<VarId>>().len()
+        };
+        let again = far.iter().any(|buf| loops(buf) > 1);
         let near = if again { own.saturating_add(row) } else { own };
         let fits = |n: &i64| n.saturating_mul(near) <= most.room && n.saturating_mul(own) <= STACK;
         std::iter::successors(Some(most.rows), |n| Some(n / 2)).take_while(|n| *n > 1).find(fits)
