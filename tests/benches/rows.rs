@@ -3,7 +3,8 @@
 //! `cargo bench -p tenfold-tests --bench rows -- NAME… --large --c`: in the cache against `ndarray`, and with `--large`
 //! on 16 to 256 MB against a copy of the same memory. Both sides run on one thread and are timed in turn, and what counts is
 //! the median of the ratios of runs behind one another: how fast memory is changes while others use it.
-//! `--columns=N` takes rows of N there, in place of 1,024; `--threads=N` measures there alone, both sides on N threads. `--c`
+//! `--columns=N` takes rows of N there, in place of 1,024; `--threads=N` measures there alone, both sides on N threads.
+//! `--behind-line=N` lets memory begin N words behind a cache line, where large memory of an allocator begins by 4. `--c`
 //! compiles through C, `--plain` without default schedules.
 #![allow(unsafe_code, reason = "calls what the back end compiled, and streams")]
 
@@ -191,6 +192,8 @@ struct Wanted {
     plain: bool,
     columns: i64,
     threads: usize,
+    /// How many words behind a cache line memory begins.
+    behind: usize,
     dump: Option<String>,
 }
 
@@ -207,7 +210,8 @@ fn main() {
     tenfold::threads::set(threads).expect("a number of threads");
     let words = args.iter().filter(|a| !a.starts_with("--")).cloned().collect();
     let large = flag("--large") || threads > 1;
-    let wanted = Wanted { words, large, c: flag("--c"), plain: flag("--plain"), columns, threads, dump };
+    let behind = number("--behind-line").unwrap_or(0);
+    let wanted = Wanted { words, large, c: flag("--c"), plain: flag("--plain"), columns, threads, behind, dump };
     let chosen = KERNELS.iter().filter(|k| wanted.words.is_empty() || wanted.words.iter().any(|w| k.name == w));
     for kernel in chosen {
         for (m, n) in [(8, 256), (64, 256), (64, 1000), (256, 1024)].into_iter().filter(|_| threads == 1) {
@@ -244,8 +248,8 @@ fn build(module: &Module, wanted: &Wanted, name: &str) -> Compiled {
     compiled(&low, workspace, &*backend(wanted, folder.join("c")), &context.target, &folder)
 }
 
-fn filled(compiled: &Compiled) -> Vec<Memory> {
-    let mut memory = compiled.memory();
+fn filled(compiled: &Compiled, wanted: &Wanted) -> Vec<Memory> {
+    let mut memory = compiled.memory_behind_line(wanted.behind);
     for (n, m) in memory.iter_mut().enumerate() {
         m.floats().iter_mut().enumerate().for_each(|(i, x)| *x = ((i * 7 + n * 3) % 17) as f32 / 4.0 - 2.0);
     }
@@ -291,7 +295,7 @@ fn median(mut all: Vec<f64>) -> f64 {
 
 fn in_cache(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
     let ours = build(&module(kernel, m, n), wanted, kernel.name);
-    let mut memory = filled(&ours);
+    let mut memory = filled(&ours, wanted);
     let shape = (m as usize, n as usize);
     let x = memory[0].floats().to_vec();
     let bias: Vec<f32> = (0..n).map(|i| (i % 5) as f32 / 4.0).collect();
@@ -315,11 +319,11 @@ fn in_cache(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
 
 fn in_memory(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
     let ours = build(&module(kernel, m, n), wanted, kernel.name);
-    let memory = filled(&ours);
+    let memory = filled(&ours, wanted);
     let size = (m * n) as usize;
     let memory = RefCell::new(memory);
     // From the first argument to a result as large, as the kernel goes: other memory may lie better or worse.
-    let mut spare = Memory::new(4 * size);
+    let mut spare = Memory::new(4 * size, 0);
     let mut copied = |copy: fn(&[f32], &mut [f32])| {
         let [first, others @ ..] = &mut memory.borrow_mut()[..] else { return };
         let to = others.iter_mut().map(Memory::floats).rfind(|to| to.len() == size);

@@ -108,7 +108,7 @@ fn shim_source(module: &Module, entry: &PrimFunc) -> String {
     out
 }
 
-/// Memory that begins at a cache line.
+/// Memory that begins at a cache line, or so many words behind one.
 pub(crate) struct Memory {
     words: Vec<f32>,
     start: usize,
@@ -116,12 +116,19 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Zeros.
-    pub(crate) fn new(bytes: usize) -> Memory {
+    /// Zeros, so many words behind a line.
+    pub(crate) fn new(bytes: usize, behind: usize) -> Memory {
         let len = bytes.div_ceil(4);
-        let words = vec![0.0; len + 16];
-        let start = words.as_ptr().align_offset(64);
+        let words = vec![0.0; len + 16 + behind];
+        let start = words.as_ptr().align_offset(64) + behind;
         Memory { words, start, len }
+    }
+
+    /// Whether what lies beside it is what it was.
+    #[allow(dead_code, reason = "a benchmark does not ask")]
+    pub(crate) fn is_alone(&self) -> bool {
+        let (before, rest) = self.words.split_at(self.start);
+        before.iter().chain(&rest[self.len..]).all(|word| word.to_bits() == 0)
     }
 
     pub(crate) fn floats(&mut self) -> &mut [f32] {
@@ -158,7 +165,12 @@ impl Compiled {
 impl Compiled {
     /// Memory for every argument.
     pub(crate) fn memory(&self) -> Vec<Memory> {
-        self.args.iter().map(|(bytes, _)| Memory::new(*bytes)).collect()
+        self.memory_behind_line(0)
+    }
+
+    /// Memory for every argument, so many words behind a line.
+    pub(crate) fn memory_behind_line(&self, behind: usize) -> Vec<Memory> {
+        self.args.iter().map(|(bytes, _)| Memory::new(*bytes, behind)).collect()
     }
 
     /// Calls the entry on memory of [`Compiled::memory`].

@@ -2,6 +2,7 @@
 //! says.
 #![allow(unsafe_code, reason = "calls what the back ends compiled")]
 
+mod aligned;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/case.rs"]
 mod case;

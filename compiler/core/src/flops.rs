@@ -91,7 +91,7 @@ fn expr(func: &PrimFunc, id: ExprId, seen: &mut BTreeSet<ExprId>) -> u64 {
             args,
             _,
         ) => inner(args),
-        Expr::Call(Intrinsic::CopyTensor | Intrinsic::Mbarrier(_), ..) => 0,
+        Expr::Call(Intrinsic::CopyTensor | Intrinsic::Mbarrier(_) | Intrinsic::UntilAligned, ..) => 0,
         Expr::Call(Intrinsic::CopyAsync | Intrinsic::Group(_), args, _) => inner(args),
         Expr::Call(_, args, _) => own + inner(args),
         Expr::Shuffle(vectors, _) => inner(vectors),

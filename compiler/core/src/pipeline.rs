@@ -113,6 +113,8 @@ pub static PIPELINE: &[Pass] = &[
     tir::unroll_and_jam::PASS,
     // Behind what makes one row of several, before memory is shared: rows hand something on to the next.
     tir::interleave_rows::PASS,
+    // Behind what goes past the caches, which loops in parts would not.
+    tir::align_stores::PASS,
     // Behind what makes copies of allocations and drops those without readers.
     tir::storage_rewrite::PASS,
     // Last of those that move expressions, and before math is expanded: what it has to look at is small.
@@ -149,6 +151,7 @@ pub fn device_pipeline() -> Vec<Pass> {
 
 /// Every pass once, whether the pipeline has it or not: the registry. In the order of the alphabet.
 pub static PASSES: &[Pass] = &[
+    tir::align_stores::PASS,
     plan::allocate_workspace::PASS,
     annotate_tir_op_pattern::PASS,
     dlight::PASS,

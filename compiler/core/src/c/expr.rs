@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
-use tenfold_ir::tir::{Dot, Elem, Expr, ExprId, Intrinsic, PrimFunc, operands};
+use tenfold_ir::tir::{BufId, Dot, Elem, Expr, ExprId, Intrinsic, PrimFunc, operands};
 use tenfold_ir::{DType, Scalar};
 
 use super::emit::Body;
@@ -174,8 +174,7 @@ impl Body<'_> {
                 cast(from, elem, &a)
             }
             Expr::Load { buf, index, .. } => {
-                let index: Vec<String> = index.iter().map(|i| self.value(*i)).collect();
-                let at = format!("{}[{}]", self.buffer(*buf), index.join("]["));
+                let at = self.place(*buf, index);
                 match elem {
                     Elem::Scalar(DType::F16) => format!("tf_f16_to({at})"),
                     Elem::Scalar(DType::BF16) => format!("tf_bf16_to({at})"),
@@ -215,6 +214,16 @@ impl Body<'_> {
                 let args: Vec<String> = args.iter().map(|a| self.value(*a)).collect();
                 format!("tf_{name}({})", args.join(", "))
             }
+            Expr::Call(Intrinsic::UntilAligned, args, _) => match (self.func.exprs.get(args[0]), self.value(args[1])) {
+                (Expr::Load { buf, index, .. }, bytes) => {
+                    let place = self.place(*buf, index);
+                    format!("(int64_t)((0u - (uintptr_t)&{place}) % {bytes}u / sizeof {place})")
+                }
+                _ => {
+                    self.unsupported(expr);
+                    "0".to_string()
+                }
+            },
             Expr::If(..) => self.value(id),
             // `LowerMath` has expanded the first three; vectors are for back ends that have them.
             Expr::Call(
@@ -236,6 +245,12 @@ impl Body<'_> {
                 "0".to_string()
             }
         }
+    }
+
+    /// An element in memory.
+    fn place(&mut self, buf: BufId, index: &[ExprId]) -> String {
+        let index: Vec<String> = index.iter().map(|i| self.value(*i)).collect();
+        format!("{}[{}]", self.buffer(buf), index.join("]["))
     }
 }
 

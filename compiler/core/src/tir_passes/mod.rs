@@ -1,5 +1,6 @@
 //! Passes over tir. One pass is one file.
 
+pub(crate) mod align_stores;
 pub(crate) mod bf16_compute_legalize;
 pub(crate) mod bind_threads;
 mod butterfly;

@@ -39,6 +39,10 @@ pub enum Intrinsic {
     /// the order of [`of_line`](super::tensor::of_line). What lies outside of the tensor is 0. One thread begins it; it is
     /// there for who has waited ([`Mbarrier::Wait`]) for the phase of `full[n]` in which it was begun, and nobody touches it before.
     CopyTensor,
+    /// `until_aligned(x[i], n)`: how many elements lie between `x[i]`, which is not read, and the first one from there on
+    /// whose address is a multiple of n bytes, a power of two. It depends on where memory is: what a program computes must
+    /// be the same for any number from 0 to below n over the size of an element.
+    UntilAligned,
     /// `mbarrier_init(n)` and its kin.
     Mbarrier(Mbarrier),
 }

@@ -211,6 +211,7 @@ impl<'p, 't, 's> Exprs<'p, 't, 's> {
                     Expr::Call(Intrinsic::Dot(dot), args, Ty { elem: Elem::Scalar(dot.dtype()), ..ty })
                 })
             }
+            ("until_aligned", None, [_, _]) => Expr::Call(Intrinsic::UntilAligned, args, Ty::index()),
             ("copy_async", None, [x]) => {
                 let ty = self.parser.func.exprs.ty(*x);
                 Expr::Call(Intrinsic::CopyAsync, args, ty)

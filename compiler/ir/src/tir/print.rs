@@ -452,6 +452,7 @@ impl Printer<'_> {
                 let name = Dot::ALL.iter().find(|(_, known)| known == dot).map_or("", |(name, _)| *name);
                 format!("{name}({})", list(args))
             }
+            Expr::Call(Intrinsic::UntilAligned, args, _) => format!("until_aligned({})", list(args)),
             Expr::Call(Intrinsic::CopyAsync, args, _) => format!("copy_async({})", list(args)),
             Expr::Call(Intrinsic::CopyTensor, args, ty) => format!("copy_tensor<{ty}>({})", list(args)),
             Expr::Call(Intrinsic::Mbarrier(f), args, _) => format!("{}({})", f.name(), list(args)),

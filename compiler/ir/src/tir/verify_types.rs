@@ -220,6 +220,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
         {
             Ok(Ty { elem: Elem::Scalar(dot.dtype()), ..*a })
         }
+        (Intrinsic::UntilAligned, [x, n]) if x.lanes == 1 && *n == Ty::index() => Ok(Ty::index()),
         (Intrinsic::CopyAsync, [x]) if width(*x).0 * usize::from(x.lanes) == 16 => Ok(*x),
         (Intrinsic::CopyTensor, [full, x, axes @ ..]) if is_box(*full, *x, axes, to) => Ok(to),
         (Intrinsic::Mbarrier(_), [n]) if is_number(n) => Ok(Ty::scalar(DType::U64)),
@@ -238,6 +239,7 @@ fn call(f: Intrinsic, args: &[Ty], to: Ty) -> Result<Ty, String> {
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)
             | Intrinsic::Group(_)
+            | Intrinsic::UntilAligned
             | Intrinsic::CopyAsync
             | Intrinsic::CopyTensor
             | Intrinsic::Mbarrier(_),

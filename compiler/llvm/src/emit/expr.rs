@@ -77,6 +77,7 @@ impl<'c> Body<'_, 'c, '_> {
             Expr::Call(Intrinsic::CopyTensor | Intrinsic::Mbarrier(_), ..) => {
                 Err("a copy of a box, or what tells of one, that is not stored".into())
             }
+            Expr::Call(Intrinsic::UntilAligned, args, _) => self.until_aligned(args),
             Expr::Call(Intrinsic::CopyAsync, ..) => Err("a copy that goes on by itself, but is not stored".into()),
             Expr::Call(function, args, ty) => self.intrinsic(*function, args, *ty),
             Expr::Ramp(base, stride, lanes) => self.ramp(*base, *stride, *lanes),
@@ -168,12 +169,31 @@ impl<'c> Body<'_, 'c, '_> {
                 | Intrinsic::Dot(_)
                 | Intrinsic::Warp(_)
                 | Intrinsic::Group(_)
+                | Intrinsic::UntilAligned
                 | Intrinsic::CopyAsync
                 | Intrinsic::CopyTensor
                 | Intrinsic::Mbarrier(_),
                 _,
             ) => Err(format!("`{function:?}` has {} operands", values.len())),
         }
+    }
+
+    /// The elements from one on until the first one whose address is a multiple.
+    fn until_aligned(&mut self, args: &[ExprId]) -> Result<Value<'c>> {
+        let ir = self.cx.ir;
+        let [place, bytes] = args else { return Err(format!("`until_aligned` of {} operands", args.len())) };
+        let (Expr::Load { buf, index, .. }, Expr::Index(bytes)) = (self.node(*place), self.node(*bytes)) else {
+            return Err("`until_aligned` of what is no element, or of no literal".into());
+        };
+        let [index] = index[..] else { return Err("`until_aligned` of an element with several indices".into()) };
+        let (base, at) = (self.base(*buf)?, self.as_index(index)?);
+        let dtype = self.prim.buffers[buf.0 as usize].dtype;
+        let word = ir.int(self.cx.target.pointer_bits);
+        let place = ir.element(self.memory_type(Ty::scalar(dtype)), base, at);
+        let behind = ir.sub(ir.const_int(word, 0), ir.address(place, word));
+        let rest = ir.and(behind, ir.const_int(word, bytes - 1));
+        let size = i64::from((dtype.size_bytes() as u32).trailing_zeros());
+        Ok(ir.resize(false, ir.shr(false, rest, ir.const_int(word, size)), self.ops.ty(Kind::of(Elem::Index), 1)))
     }
 
     fn ramp(&mut self, base: ExprId, stride: ExprId, lanes: u16) -> Result<Value<'c>> {

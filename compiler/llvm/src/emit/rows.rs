@@ -17,29 +17,54 @@ pub(super) fn read_again(prim: &PrimFunc, vector_bytes: u32) -> BTreeSet<VarId> 
     if vector_bytes > 0 {
         rows.visit(&prim.body, None);
     }
-    rows.of.into_values().filter(|loops| loops.len() > 1).flatten().collect()
+    rows.of.into_values().filter(|read| read.times > 1).flat_map(|read| read.loops).collect()
 }
 
 struct Rows<'f> {
     prim: &'f PrimFunc,
     /// Bytes that a row has more than.
     least: i64,
-    /// The loops that read a row of a buffer in a turn of a loop.
-    of: BTreeMap<(Option<VarId>, BufId), BTreeSet<VarId>>,
+    /// Who reads a row of a buffer in a turn of a loop.
+    of: BTreeMap<(Option<VarId>, BufId), Read>,
+}
+
+/// Who reads a row.
+#[derive(Clone, Default)]
+struct Read {
+    loops: BTreeSet<VarId>,
+    /// How many of them a turn runs at most: of two branches it takes one.
+    times: usize,
 }
 
 impl Rows<'_> {
     fn visit(&mut self, stmt: &Stmt, around: Option<VarId>) {
+        if let Stmt::If { then, otherwise: Some(otherwise), .. } = stmt {
+            return self.either(then, otherwise, around);
+        }
         let Stmt::For { var, extent, kind, body, .. } = stmt else {
             return stmt.children().into_iter().for_each(|s| self.visit(s, around));
         };
         match (kind, self.prim.exprs.get(*extent), body.bare()) {
             (LoopKind::Serial | LoopKind::Reduction, Expr::Index(turns), store @ Stmt::Store { .. }) => {
                 for buf in self.long(store, *turns) {
-                    self.of.entry((around, buf)).or_default().insert(*var);
+                    let read = self.of.entry((around, buf)).or_default();
+                    read.times += usize::from(read.loops.insert(*var));
                 }
             }
             _ => self.visit(body, Some(*var)),
+        }
+    }
+
+    /// Two branches, of which one runs.
+    fn either(&mut self, then: &Stmt, otherwise: &Stmt, around: Option<VarId>) {
+        let before = self.of.clone();
+        self.visit(then, around);
+        let one = std::mem::replace(&mut self.of, before);
+        self.visit(otherwise, around);
+        for (row, read) in one {
+            let other = self.of.entry(row).or_default();
+            other.loops.extend(read.loops);
+            other.times = other.times.max(read.times);
         }
     }
 

@@ -298,6 +298,7 @@ fn cost(func: &PrimFunc, e: ExprId) -> Cost {
             | Intrinsic::Word
             | Intrinsic::Warp(_)
             | Intrinsic::Group(_)
+            | Intrinsic::UntilAligned
             | Intrinsic::CopyAsync
             | Intrinsic::CopyTensor
             | Intrinsic::Mbarrier(_),

@@ -65,6 +65,7 @@ impl Frame<'_, '_> {
             Expr::Cast(ty, a) => bounded::cast(Frame::elem_dtype(ty.elem), self.expr(*a, lane)?),
             Expr::Load { buf, index, access } => self.load(*buf, index, *access, lane)?,
             Expr::Call(..) if is_of_floats(func, id) => self.added(None, id, lane)?,
+            Expr::Call(Intrinsic::UntilAligned, args, _) => self.until_aligned(args)?,
             Expr::Call(f, args, ty) => {
                 let mut values = Few::of(Bounded::index(0), args.len());
                 for (value, arg) in values.iter_mut().zip(args) {
@@ -108,6 +109,21 @@ impl Frame<'_, '_> {
             Ok(other) => bounded::select(c, other, value),
             Err(_) => value.unknown(),
         })
+    }
+
+    /// Here every buffer begins 16 bytes behind a multiple, as large memory of an allocator does.
+    fn until_aligned(&mut self, args: &[ExprId]) -> Result<Bounded, String> {
+        const BEGIN: i64 = 16;
+        let [place, bytes] = args else { return Err(format!("{} arguments for `until_aligned`", args.len())) };
+        let Expr::Load { buf, index, access } = self.func.exprs.get(*place) else {
+            return Err("`until_aligned` of what is no element".into());
+        };
+        let (at, _) = self.index(index, 0)?;
+        let (view, cell) = self.cell(*buf, &at, *access)?;
+        let size = self.func.buffers[buf.0 as usize].dtype.size_bytes() as i64;
+        let bytes = self.expr(*bytes, 0)?.value.to_i128() as i64;
+        let address = BEGIN + cell / view.unit * size;
+        Ok(Bounded::index((-address).rem_euclid(bytes.max(1)) / size))
     }
 
     fn load(&mut self, buf: BufId, index: &[ExprId], access: Access, lane: u16) -> Result<Bounded, String> {
@@ -210,6 +226,7 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
             | Intrinsic::Ex2
             | Intrinsic::Word
             | Intrinsic::Dot(_)
+            | Intrinsic::UntilAligned
             | Intrinsic::CopyAsync,
             _,
         ) => Err(format!("{} arguments for {f:?}", args.len())),

@@ -271,6 +271,7 @@ impl<'f> Check<'f> {
             Expr::Call(Intrinsic::Group(f), ..) => self.group(*f, id),
             Expr::Call(Intrinsic::CopyAsync, args, _) => self.copy_async(id, args),
             Expr::Call(Intrinsic::CopyTensor, ..) => self.copy_tensor(id),
+            Expr::Call(Intrinsic::UntilAligned, args, _) => self.until_aligned(args),
             Expr::Call(Intrinsic::Mbarrier(f), ..) => self.mbarrier(*f, id),
             Expr::Const(_)
             | Expr::Index(_)
@@ -608,6 +609,7 @@ fn must_be_expanded(func: &PrimFunc, expr: &Expr) -> bool {
             | Intrinsic::Dot(_)
             | Intrinsic::Warp(_)
             | Intrinsic::Group(_)
+            | Intrinsic::UntilAligned
             | Intrinsic::CopyAsync
             | Intrinsic::CopyTensor
             | Intrinsic::Mbarrier(_),

@@ -173,6 +173,19 @@ impl Check<'_> {
         }
     }
 
+    /// How far it is from an element to one at a multiple of bytes.
+    pub(super) fn until_aligned(&mut self, args: &[ExprId]) {
+        let [place, bytes] = args else { return };
+        let of = match (self.func.exprs.get(*place), self.func.literal(*bytes)) {
+            (Expr::Load { buf, .. }, Some(bytes)) => self.func.buffers.get(buf.0 as usize).zip(u64::try_from(bytes).ok()),
+            _ => None,
+        };
+        if !of.is_some_and(|(data, bytes)| bytes.is_power_of_two() && bytes >= data.dtype.size_bytes() as u64) {
+            let text = "`until_aligned` that is not of an element and a power of two from its size on";
+            self.fail(rules::UNTIL_ALIGNED, text);
+        }
+    }
+
     /// What is done with an `mbarrier`, which gives the value `id`.
     pub(super) fn mbarrier(&mut self, f: Mbarrier, id: ExprId) {
         let (value, buf, _) = self.stored.unwrap_or((ExprId(u32::MAX), BufId(0), None));

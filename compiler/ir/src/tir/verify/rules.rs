@@ -43,6 +43,7 @@ rules! {
     COPY_ASYNC "copy_async" "A copy that goes on by itself is all that is stored, of neighbours in global memory to such in shared memory, by a thread of a block."
     COPY_TENSOR "copy_tensor" "A copy of a box is all that is stored, of a tensor in global memory to neighbours in shared memory, by a thread of a block."
     MBARRIER "mbarrier" "What is done with an `mbarrier` is all that is stored, to an element of shared memory, by a thread of a block."
+    UNTIL_ALIGNED "until_aligned" "What is asked how far it is from a multiple of bytes is an element, and the multiple a power of two from its size on."
     ASSERT "assert_exported" "A check stands in a function that is exported, which has a status."
     CALLEE "callee" "What is called is a prim-func of the module."
     ARGUMENTS "arguments" "Arguments agree with the parameters of the callee."
