@@ -142,11 +142,6 @@ impl Found {
         let skip = b.index_var("skip");
         let skipped = b.read(skip);
         let before = parts::minus(b, self.extent, one);
-        let mut cond = b.compare(CmpOp::Gt, skipped, zero);
-        if b.func().literal(self.extent).is_none() {
-            let any = b.compare(CmpOp::Gt, self.extent, zero);
-            cond = b.and(any, cond);
-        }
         let shifted = self.shifted(b, skipped, before);
         let plain = match plain {
             Stmt::For { var, min, extent, kind, annotations, body } => {
@@ -155,9 +150,15 @@ impl Found {
             }
             other => other,
         };
+        let cond = b.compare(CmpOp::Gt, skipped, zero);
         let body = Box::new(Stmt::If { cond, then: Box::new(shifted), otherwise: Some(Box::new(plain)) });
         let value = b.call(Intrinsic::UntilAligned, vec![place, bytes], Ty::index());
-        let all = Stmt::Let { var: skip, value, body };
+        let mut all = Stmt::Let { var: skip, value, body };
+        // Without a turn there may be no element to ask for.
+        if b.func().literal(self.extent).is_none() {
+            let cond = b.compare(CmpOp::Gt, self.extent, zero);
+            all = Stmt::If { cond, then: Box::new(all), otherwise: None };
+        }
         match self.loc {
             Some(loc) => Stmt::At(loc, Box::new(all)),
             None => all,
