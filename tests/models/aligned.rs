@@ -40,7 +40,9 @@ fn results(kernel: &Compiled, behind: usize) -> Option<Vec<Vec<u32>>> {
     }
     kernel.call(&mut memory);
     let written = memory.iter_mut().zip(&kernel.args).filter(|(_, (_, usage))| *usage != BufUse::In);
-    written.map(|(memory, _)| memory.is_alone().then(|| memory.floats().iter().map(|x| x.to_bits()).collect())).collect()
+    written
+        .map(|(memory, _)| memory.is_alone().then(|| memory.floats().iter().map(|x| x.to_bits()).collect()))
+        .collect()
 }
 
 /// Rows of whole vectors, of others, and of so few that nothing is to be gained.

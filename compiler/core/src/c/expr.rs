@@ -217,7 +217,7 @@ impl Body<'_> {
             Expr::Call(Intrinsic::UntilAligned, args, _) => match (self.func.exprs.get(args[0]), self.value(args[1])) {
                 (Expr::Load { buf, index, .. }, bytes) => {
                     let place = self.place(*buf, index);
-                    format!("(int64_t)((0u - (uintptr_t)&{place}) % {bytes}u / sizeof {place})")
+                    format!("(int64_t)((0u - (uintptr_t)&{place}) % (uintptr_t){bytes} / sizeof {place})")
                 }
                 _ => {
                     self.unsupported(expr);

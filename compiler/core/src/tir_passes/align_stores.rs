@@ -6,23 +6,23 @@
 //! with one vector where the result ends: what vectors share is computed twice, and is the same. Where the result begins
 //! with a whole vector the loop is what it was.
 //!
-//! Runs on flat tir behind `LowerParallelLoops`, on x86, whose vectors are wider than what an allocator aligns to.
+//! Runs on flat tir behind `LowerParallelLoops`, where vectors are wider than what an allocator aligns to: on x86.
 
 mod parts;
 mod passed;
 
-use tenfold_ir::arith::{IntExpr, Sym};
+use std::collections::BTreeSet;
+
 use tenfold_ir::op::{BinaryOp, CmpOp, UnaryOp};
 use tenfold_ir::tir::{
     Access, BufId, Builder, Expr, ExprId, Intrinsic, LoopKind, PrimFunc, Stmt, Ty, VarId, Viewer, expr_vars,
 };
 use tenfold_ir::{Loc, Module};
 
-use super::kernel::run;
+use super::kernel::{plus, run};
 use super::{each_prim, rewrite_body};
 use crate::CompileError;
 use crate::pass::{Pass, PassContext, PassPhase};
-use crate::target::Arch;
 use parts::Part;
 use passed::Passed;
 
@@ -35,8 +35,15 @@ const TURNS: i64 = 4;
 /// Operations on a vector up to which one vector more takes less than stores into two lines.
 const LITTLE: i64 = 8;
 
+/// Operations that take a cycle or less.
+const CHEAP: [BinaryOp; 7] =
+    [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Min, BinaryOp::Max, BinaryOp::And, BinaryOp::Or];
+
 /// Vectors that a loop has at least for each operation: it has one more where memory begins elsewhere.
 const VECTORS: i64 = 8;
+
+/// Loops of a function that are written so at most: each becomes five parts.
+const LOOPS: usize = 16;
 
 /// How far ahead of a store the line lies that is asked for, where stores wait for lines of the second cache.
 const AHEAD: i64 = 512;
@@ -53,7 +60,7 @@ pub(crate) const PASS: Pass = Pass::on_module("AlignStores", &align_stores)
 fn align_stores(module: &mut Module, context: &PassContext) -> Result<(), CompileError> {
     let target = &context.target;
     let bytes = i64::from(target.vector_bytes());
-    if target.arch == Arch::X86_64 && target.device.is_none() && bytes > ALLOCATED {
+    if bytes > ALLOCATED {
         let passed = Passed::of(module);
         let most = target.past_caches().unwrap_or(i64::MAX);
         each_prim(module, |func| {
@@ -61,7 +68,8 @@ fn align_stores(module: &mut Module, context: &PassContext) -> Result<(), Compil
             let near = |buf: &BufId| func.buffers[buf.0 as usize].bytes().is_none_or(|size| size < most);
             let bufs = passed.to(&func).into_iter().filter(near).collect();
             let wanted = Wanted { bufs, bytes, asks: target.reads_lines() };
-            if wanted.bufs.is_empty() { func } else { rewrite_body(func, |b, body| everywhere(b, body, &wanted)) }
+            let other = wanted.bufs.is_empty() || wanted.count(&func, &func.body) > LOOPS;
+            if other { func } else { rewrite_body(func, |b, body| everywhere(b, body, &wanted)) }
         });
     }
     Ok(())
@@ -73,6 +81,16 @@ struct Wanted {
     bytes: i64,
     /// Whether lines of the second cache are asked for.
     asks: bool,
+}
+
+impl Wanted {
+    /// How many loops write such a result in such vectors.
+    fn count(&self, func: &PrimFunc, stmt: &Stmt) -> usize {
+        match Found::of(func, stmt, self) {
+            Some(_) => 1,
+            None => stmt.children().into_iter().map(|s| self.count(func, s)).sum(),
+        }
+    }
 }
 
 fn everywhere(b: &mut Builder, stmt: Stmt, wanted: &Wanted) -> Stmt {
@@ -118,11 +136,20 @@ impl Found {
         // Of wide elements a vector may become one of narrow ones.
         let vector = lanes.min(wanted.bytes / data.dtype.size_bytes() as i64);
         let bytes = vector * data.dtype.size_bytes() as i64;
-        let plain = annotations.is_empty() && ![*min, *extent].iter().any(|e| func.loads(*e));
-        if !plain || bytes <= ALLOCATED || bytes.count_ones() != 1 || lanes % vector != 0 || func.vars[var.0 as usize].ty != Ty::index() {
+        if bytes <= ALLOCATED || bytes.count_ones() != 1 || lanes % vector != 0 {
             return None;
         }
-        let mut look = Look { viewer: Viewer::new(func), var: *var, lanes, buf: *buf, operations: 0 };
+        let index = func.vars[var.0 as usize].ty == Ty::index();
+        if !index || !annotations.is_empty() || func.loads(*min) || func.loads(*extent) {
+            return None;
+        }
+        // What vectors share is computed twice, of what must be the same, and the bits of a stored type are made later.
+        let own = |e: ExprId| matches!(func.exprs.get(e), Expr::Load { buf: of, .. } if of == buf);
+        if data.dtype.is_stored() || func.reachable([*at, *value]).into_iter().any(own) {
+            return None;
+        }
+        let viewer = Viewer::new(func);
+        let mut look = Look { viewer, var: *var, lanes, seen: BTreeSet::new(), operations: 0 };
         let moves = look.moves(*at) && look.moves(*value) && look.operations <= LITTLE;
         let most = look.operations.saturating_mul(VECTORS);
         let many = |turns: i64| turns >= TURNS && turns.saturating_mul(lanes / vector) >= most;
@@ -131,7 +158,20 @@ impl Found {
         }
         let asks = wanted.asks && data.bytes().is_some_and(|bytes| bytes >= SECOND);
         let (buf, value, access) = (*buf, *value, *access);
-        Some(Found { var: *var, min: *min, extent: *extent, buf, begin, value, access, lanes, vector, bytes, asks, loc })
+        Some(Found {
+            var: *var,
+            min: *min,
+            extent: *extent,
+            buf,
+            begin,
+            value,
+            access,
+            lanes,
+            vector,
+            bytes,
+            asks,
+            loc,
+        })
     }
 
     /// The loop from the first whole vector of memory on, and one vector at each end; as it was where that is the first one.
@@ -168,13 +208,14 @@ impl Found {
     /// The turns but the last one from so many elements on, between one vector at the beginning and what is left behind.
     fn shifted(&self, b: &mut Builder, skipped: ExprId, before: ExprId) -> Stmt {
         let (zero, end) = (b.index(0), b.index(self.lanes - self.vector));
-        let last = parts::plus(b, self.min, before);
+        let last = plus(b, self.min, before);
         let turn = b.index_var("turn");
         let here = b.read(turn);
         let head = self.store(b, self.part(self.min, zero, self.vector));
         let body = self.store(b, self.part(here, skipped, self.lanes));
         let body = self.asking(b, here, body);
-        let rest = (self.lanes > self.vector).then(|| self.store(b, self.part(last, skipped, self.lanes - self.vector)));
+        let rest =
+            (self.lanes > self.vector).then(|| self.store(b, self.part(last, skipped, self.lanes - self.vector)));
         let tail = self.store(b, self.part(last, end, self.vector));
         let turns = Stmt::loop_(turn, self.min, before, LoopKind::Serial, body);
         Stmt::seq([head, turns].into_iter().chain(rest).chain([tail]))
@@ -213,8 +254,8 @@ struct Look<'f> {
     viewer: Viewer<'f>,
     var: VarId,
     lanes: i64,
-    /// What is written.
-    buf: BufId,
+    seen: BTreeSet<ExprId>,
+    /// Operations on vectors.
     operations: i64,
 }
 
@@ -223,21 +264,23 @@ impl Look<'_> {
     fn moves(&mut self, id: ExprId) -> bool {
         let func = self.viewer.func();
         if func.exprs.ty(id).lanes == 1 {
-            return !expr_vars(func, id).contains(&self.var) && !self.reads_written(id);
+            return !expr_vars(func, id).contains(&self.var);
+        }
+        if self.operations > LITTLE || !self.seen.insert(id) {
+            return true;
         }
         match func.exprs.get(id) {
             Expr::Ramp(base, stride, _) => func.literal(*stride) == Some(1) && self.step(*base) == Some(self.lanes),
             Expr::Broadcast(x, _) => self.moves(*x),
-            Expr::Load { buf, index, .. } => *buf != self.buf && index.iter().all(|at| self.moves(*at)),
+            // Elements of less than a byte are taken apart by where they begin.
+            Expr::Load { buf, index, .. } => {
+                !func.buffers[buf.0 as usize].dtype.is_stored() && index.iter().all(|at| self.moves(*at))
+            }
             Expr::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Square | UnaryOp::Not, x) | Expr::Cast(_, x) => {
                 self.computes(&[*x])
             }
-            Expr::Binary(
-                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max | BinaryOp::And | BinaryOp::Or,
-                x,
-                y,
-            )
-            | Expr::Compare(_, x, y) => self.computes(&[*x, *y]),
+            Expr::Binary(op, x, y) if CHEAP.contains(op) => self.computes(&[*x, *y]),
+            Expr::Compare(_, x, y) => self.computes(&[*x, *y]),
             Expr::Select(c, x, y) => self.computes(&[*c, *x, *y]),
             Expr::Call(Intrinsic::Fma, args, _) => self.computes(args),
             Expr::Const(_)
@@ -256,15 +299,9 @@ impl Look<'_> {
         operands.iter().all(|e| self.moves(*e))
     }
 
-    fn reads_written(&self, id: ExprId) -> bool {
-        let func = self.viewer.func();
-        func.reachable([id]).into_iter().any(|e| matches!(func.exprs.get(e), Expr::Load { buf, .. } if *buf == self.buf))
-    }
-
     /// By how much an index grows with a turn.
     fn step(&mut self, index: ExprId) -> Option<i64> {
-        let (index, var): (IntExpr, Sym) = (self.viewer.int(index), self.viewer.sym(self.var));
-        let next = IntExpr::var(var.clone()) + IntExpr::from(1);
-        (&index.substitute(&|s| (*s == var).then(|| next.clone())) - &index).as_const()
+        let (index, var) = (self.viewer.int(index), self.viewer.sym(self.var));
+        self.viewer.step(&index, &var)
     }
 }

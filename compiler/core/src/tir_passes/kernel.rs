@@ -100,3 +100,13 @@ pub(super) fn block_of(stmt: &Stmt) -> Option<&Block> {
 pub(super) fn with_alloc(buf: BufId, body: Stmt) -> Stmt {
     Stmt::Alloc { buf, body: Box::new(body) }
 }
+
+/// A sum of what need not be written out: nothing makes it shorter behind this.
+pub(super) fn plus(b: &mut Builder, one: ExprId, other: ExprId) -> ExprId {
+    match [one, other].map(|e| b.func().literal(e)) {
+        [Some(0), _] => other,
+        [_, Some(0)] => one,
+        [Some(x), Some(y)] => b.index(x + y),
+        _ => b.add(one, other),
+    }
+}

@@ -17,6 +17,7 @@ use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::copy::copy;
 use tenfold_ir::tir::{Builder, ExprId, LoopKind, PrimFunc, Stmt, VarId};
 
+use super::kernel::plus;
 use super::rewrite_body;
 use crate::CompileError;
 use crate::pass::{ConfigKey, IntKey, Pass, PassContext, PassPhase};
@@ -88,11 +89,11 @@ impl Rows {
         let asking = rows::asking(b, body.clone(), &far, (var, block));
         let (turn, size) = (b.read(nth), b.index(block));
         let before = b.mul(turn, size);
-        let first = sum(b, min, before);
+        let first = plus(b, min, before);
         let copies: Vec<Stmt> = (0..at_once)
             .map(|k| {
                 let (offset, within) = (b.index(k * apart), b.read(own));
-                let row = sum(b, first, offset);
+                let row = plus(b, first, offset);
                 let row = if apart > 1 { b.add(row, within) } else { row };
                 copy(b, &asking, &BTreeMap::from([(var, row)]))
             })
@@ -105,7 +106,7 @@ impl Rows {
         }
         let mut all = vec![Stmt::loop_(nth, zero, blocks, LoopKind::Serial, jammed)];
         if b.func().literal(left) != Some(0) {
-            let rest = sum(b, min, done);
+            let rest = plus(b, min, done);
             all.push(Stmt::loop_(var, rest, left, LoopKind::Serial, body));
         }
         Stmt::seq(all)
@@ -121,14 +122,4 @@ fn whole(b: &mut Builder, extent: ExprId, block: i64) -> [ExprId; 3] {
     let blocks = b.binary(BinaryOp::DivEuclid, extent, size);
     let done = b.mul(blocks, size);
     [blocks, done, b.sub(extent, done)]
-}
-
-/// A sum of what need not be written out: nothing makes it shorter behind this.
-fn sum(b: &mut Builder, one: ExprId, other: ExprId) -> ExprId {
-    match [one, other].map(|e| b.func().literal(e)) {
-        [Some(0), _] => other,
-        [_, Some(0)] => one,
-        [Some(x), Some(y)] => b.index(x + y),
-        _ => b.add(one, other),
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::arith::{Fact, IntExpr, Prover, Sym, View};
 use crate::op::{BinaryOp, CmpOp, UnaryOp};
-use crate::tir::{BufId, BufUse, Elem, Expr, ExprId, Param, PrimFunc, Scope, VarId, operands};
+use crate::tir::{BufId, BufUse, Elem, Expr, ExprId, Param, PrimFunc, Scope, VarId, expr_vars, operands};
 use crate::{DType, Scalar};
 
 /// What only the range of a dtype is as great as.
@@ -364,6 +364,23 @@ impl<'f> Viewer<'f> {
             }
         }
         atom
+    }
+
+    /// By how much a value grows with a symbol, if by a number: nobody knows where a part of it that is not looked into depends
+    /// on that.
+    pub fn step(&self, e: &IntExpr, sym: &Sym) -> Option<i64> {
+        if e.vars().iter().any(|part| self.is_hidden_in(sym, part)) {
+            return None;
+        }
+        let next = IntExpr::var(sym.clone()) + IntExpr::from(1);
+        (&e.substitute(&|s| (s == sym).then(|| next.clone())) - e).as_const()
+    }
+
+    /// Whether a name stands for a value that depends on a symbol.
+    fn is_hidden_in(&self, sym: &Sym, name: &Sym) -> bool {
+        let number = name.as_str().strip_prefix('%').and_then(|text| text.split('.').next());
+        let Some(id) = number.and_then(|text| text.parse().ok()) else { return false };
+        expr_vars(self.func, ExprId(id)).into_iter().any(|var| self.func.vars[var.0 as usize].sym == *sym)
     }
 
     /// What a condition says, if it is one over integers. Both it and its negation may be assumed.

@@ -176,8 +176,7 @@ impl Runs<'_> {
         let size = self.viewer.func().buffers[buf.0 as usize].dtype.size_bytes() as i64;
         let unit = (self.align / size).max(1);
         let sym = self.viewer.sym(var);
-        let next = IntExpr::var(sym.clone()) + IntExpr::from(1);
-        let step = |begin: &IntExpr| (&begin.substitute(&|s| (*s == sym).then(|| next.clone())) - begin).as_const();
+        let step = |begin: &IntExpr| self.viewer.step(begin, &sym);
         let total = |run: &[(IntExpr, u16)]| run.iter().map(|(_, lanes)| i64::from(*lanes)).sum::<i64>();
         let follows =
             |one: &(IntExpr, u16), other: &(IntExpr, u16)| (&other.0 - &one.0).as_const() == Some(i64::from(one.1));

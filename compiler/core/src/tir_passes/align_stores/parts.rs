@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tenfold_ir::tir::{Builder, Expr, ExprId, Ty, VarId, substitution};
+use tenfold_ir::tir::{Builder, Expr, ExprId, Ty, VarId, map_operands, substitution};
+
+use crate::tir_passes::kernel::plus;
 
 /// So many lanes of a turn, from one of its elements on.
 pub(super) struct Part {
@@ -47,21 +49,11 @@ impl Part {
                 let args = args.into_iter().map(|x| self.built(b, x, known)).collect();
                 Expr::Call(f, args, Ty { lanes, ..to })
             }
-            other => tenfold_ir::tir::map_operands(other, &mut |x| self.built(b, x, known)),
+            other => map_operands(other, &mut |x| self.built(b, x, known)),
         };
         let new = b.raw(new, Ty { lanes, ..ty });
         known.insert(id, new);
         new
-    }
-}
-
-/// A sum of what need not be written out.
-pub(super) fn plus(b: &mut Builder, one: ExprId, other: ExprId) -> ExprId {
-    match [one, other].map(|e| b.func().literal(e)) {
-        [Some(0), _] => other,
-        [_, Some(0)] => one,
-        [Some(x), Some(y)] => b.index(x + y),
-        _ => b.add(one, other),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_ir::tir::{BufId, BufUse, CallArg, FuncKind, Param, PrimFunc};
+use tenfold_ir::tir::{BufId, CallArg, FuncKind, Param, PrimFunc};
 use tenfold_ir::{Function, Module};
 
 use crate::aliases::{Aliases, each_call};
@@ -32,7 +32,8 @@ impl Passed {
         for caller in prims {
             let own = self.params(caller);
             each_call(&caller.body, &mut |callee, args| {
-                let passed = args.iter().enumerate().filter(|(_, arg)| matches!(arg, CallArg::Buffer(b) if own.contains(b)));
+                let passed =
+                    args.iter().enumerate().filter(|(_, arg)| matches!(arg, CallArg::Buffer(b) if own.contains(b)));
                 self.of.extend(passed.map(|(n, _)| (callee.to_string(), n)));
             });
         }
@@ -48,11 +49,11 @@ impl Passed {
         all.filter_map(|(_, param)| buf(param)).collect()
     }
 
-    /// The parameters of a function that are memory of the caller, that it writes, and that share no memory with others.
+    /// The parameters of a function that are memory of the caller and share none with others.
     pub(super) fn to(&self, prim: &PrimFunc) -> BTreeSet<BufId> {
         let passed = self.params(prim);
         let all = prim.params.iter().enumerate().filter_map(|(n, param)| match param {
-            Param::Buffer(buf, usage) => (*usage != BufUse::In && !self.aliases.shared(&prim.name, n as u32)).then_some(*buf),
+            Param::Buffer(buf, _) => (!self.aliases.shared(&prim.name, n as u32)).then_some(*buf),
             Param::Value(_) | Param::Workspace => None,
         });
         all.filter(|buf| passed.contains(buf)).collect()

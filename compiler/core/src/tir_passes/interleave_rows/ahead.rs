@@ -1,6 +1,6 @@
 //! What a loop reads of the next rows, asked for while it computes and a result is written.
 
-use tenfold_ir::arith::{IntExpr, Sym};
+use tenfold_ir::arith::Sym;
 use tenfold_ir::tir::{BufId, Builder, PrimFunc, Stmt, VarId, Viewer, read};
 
 use super::super::inject_prefetch;
@@ -42,10 +42,7 @@ fn turns_ahead(func: &PrimFunc, own: &Stmt, buf: BufId, row: VarId) -> Option<i6
         [(begin, lanes)] if *lanes > 1 => (begin.clone(), *lanes),
         _ => return None,
     };
-    let step = |sym: &Sym| {
-        let next = IntExpr::var(sym.clone()) + IntExpr::from(1);
-        (&begin.substitute(&|s| (s == sym).then(|| next.clone())) - &begin).as_const()
-    };
+    let step = |sym: &Sym| viewer.step(&begin, sym);
     let dense = step(&turn)? == lanes && step(&row)? == lanes.checked_mul(turns)?;
     let bytes = lanes * func.buffers[buf.0 as usize].dtype.size_bytes() as i64;
     (dense && bytes.saturating_mul(turns) <= ROW).then(|| turns.max((AHEAD + bytes - 1) / bytes))

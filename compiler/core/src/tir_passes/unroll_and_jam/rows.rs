@@ -144,7 +144,7 @@ impl<'f> Touches<'f> {
                     };
                     let along = loops.iter().find(|(_, ids)| ids.contains(&at)).map(|(var, _)| *var);
                     let begin = v.int(at);
-                    let step = step(&begin, &row);
+                    let step = v.step(&begin, &row);
                     let first = step.map(|step| &begin - &(IntExpr::var(row.clone()) * IntExpr::from(step)));
                     let within = first.map_or((None, None), |first| v.prover.const_bounds(&first));
                     if let Some(along) = along {
@@ -181,7 +181,7 @@ impl<'f> Touches<'f> {
         let step = all.first()?.step.filter(|step| *step > 0)?;
         let dense = |t: &Touch| {
             t.along.is_none_or(|along| {
-                let turn = self.along.get(&along).and_then(|sym| self::step(&t.begin, sym));
+                let turn = self.along.get(&along).and_then(|sym| Viewer::new(self.func).step(&t.begin, sym));
                 let mut others = all.iter().filter(|other| other.along == t.along);
                 turn == Some(t.lanes) && others.all(|other| other.begin == t.begin && other.lanes == t.lanes)
             })
@@ -251,12 +251,6 @@ fn in_loops(b: &mut Builder, stmt: Stmt, f: &mut dyn FnMut(&mut Builder, Stmt) -
         }
         other => other,
     }
-}
-
-/// By how much an expression grows with a variable.
-fn step(e: &IntExpr, var: &Sym) -> Option<i64> {
-    let next = IntExpr::var(var.clone()) + IntExpr::from(1);
-    (&e.substitute(&|s| (s == var).then(|| next.clone())) - e).as_const()
 }
 
 /// Whether a buffer is a parameter of at least so many bytes.

@@ -177,7 +177,9 @@ impl Check<'_> {
     pub(super) fn until_aligned(&mut self, args: &[ExprId]) {
         let [place, bytes] = args else { return };
         let of = match (self.func.exprs.get(*place), self.func.literal(*bytes)) {
-            (Expr::Load { buf, .. }, Some(bytes)) => self.func.buffers.get(buf.0 as usize).zip(u64::try_from(bytes).ok()),
+            (Expr::Load { buf, .. }, Some(bytes)) => {
+                self.func.buffers.get(buf.0 as usize).zip(u64::try_from(bytes).ok())
+            }
             _ => None,
         };
         if !of.is_some_and(|(data, bytes)| bytes.is_power_of_two() && bytes >= data.dtype.size_bytes() as u64) {
