@@ -90,3 +90,32 @@ impl Rows<'_> {
         self.prim.params.iter().any(|p| matches!(p, Param::Buffer(of, _) if *of == buf))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::read_again;
+
+    /// How many loops of a body read again what others do.
+    fn again(body: &str) -> usize {
+        let text = format!(
+            "entry @f\nprim @f(in x: f32[1024], n: index, out y: f32[1024]) phase target exported at 0:0 {{\n{body}\n}}\n"
+        );
+        let module = tenfold_ir::parse_module(&text, &[]).unwrap_or_else(|e| panic!("{text}\n{e:?}"));
+        read_again(module.prim("f").expect("it is there"), 64).len()
+    }
+
+    /// A loop along the row.
+    fn along(var: &str) -> String {
+        let at = format!("ramp(mul({var}, 16), 1, 16)");
+        format!("for {var} in 0 +: 64 serial {{\ny[{at}] = x[{at}]\n}}\n")
+    }
+
+    #[test]
+    fn of_two_branches_one_reads() {
+        let [a, b, c] = ["a", "b", "c"].map(along);
+        let either = format!("if gt(n, 0) {{\n{a}}}\nelse {{\n{b}}}\n");
+        assert_eq!(again(&format!("{a}{b}")), 2, "one behind the other");
+        assert_eq!(again(&either), 0, "one or the other");
+        assert_eq!(again(&format!("{c}{either}")), 3, "one behind another");
+    }
+}

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use tenfold_ir::tir::{BufId, CallArg, FuncKind, Param, PrimFunc};
-use tenfold_ir::{Function, Module};
+use tenfold_ir::Module;
+use tenfold_ir::tir::{BufId, CallArg, Param, PrimFunc};
 
 use crate::aliases::{Aliases, each_call};
 
@@ -16,7 +16,7 @@ pub(super) struct Passed {
 
 impl Passed {
     pub(super) fn of(module: &Module) -> Passed {
-        let prims: Vec<&PrimFunc> = module.functions.values().filter_map(own).collect();
+        let prims: Vec<&PrimFunc> = module.prims().collect();
         let entries = prims.iter().filter(|prim| prim.exported);
         let mut passed = Passed {
             of: entries.flat_map(|p| (0..p.params.len()).map(|n| (p.name.clone(), n))).collect(),
@@ -57,12 +57,5 @@ impl Passed {
             Param::Value(_) | Param::Workspace => None,
         });
         all.filter(|buf| passed.contains(buf)).collect()
-    }
-}
-
-fn own(function: &Function) -> Option<&PrimFunc> {
-    match function {
-        Function::Prim(prim) if prim.kind != FuncKind::Extern => Some(prim),
-        Function::Prim(_) | Function::Relax(_) => None,
     }
 }
