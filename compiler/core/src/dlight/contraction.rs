@@ -15,6 +15,7 @@ mod panels;
 mod parts;
 mod start;
 mod steps;
+mod terms_outside;
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ pub(in crate::dlight) use group::is_instructions;
 
 /// The kernel in tiles; nothing where it has no contraction, or one that has no vectors.
 pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: &Asked) -> Option<Taken> {
-    let staged = apart(Staged::of(func)?, machine);
+    let mut staged = apart(Staged::of(func)?, machine);
     let (found, choice) = chosen(&staged, machine, asked)?;
     let behind = |staged| fallback::of_stages(module, staged, machine, asked).0;
     if let Some(func) = packing_tile::written(staged.clone(), &found, &choice, behind) {
@@ -46,6 +47,20 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: 
         let terms = reduce.filter_map(|i| choice::extent(&staged, &staged.stages[found.stage], i.var)).product::<i64>();
         chosen.extend((terms > choice.terms).then(|| choice.in_blocks()));
         return verify_bounds(&func).is_empty().then_some(Taken { func, chosen });
+    }
+    let product = terms_outside::product(&mut staged, &found, &choice, machine);
+    if let Some(product) = product.filter(|_| asked.either("terms-outside", true, ["no", "yes"])) {
+        let choice = Choice { block: 1, ..choice.clone() };
+        let mut chosen = choice.said(&staged, &found, machine);
+        chosen.insert(0, ("tile", format!("{} x {}", choice.tile.rows, choice.tile.width())));
+        chosen.push(choice.in_blocks());
+        let text = "outside of rows: what lies along the columns stays in the first cache, block by block";
+        chosen.push(("terms", text.into()));
+        let func = product.written(staged.clone(), &choice, behind);
+        let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&func) };
+        if verify_bounds(&func).is_empty() {
+            return Some(Taken { func, chosen });
+        }
     }
     let (staged, parts, chosen) = tiles(staged, &found, &choice, machine)?;
     // A refusal leaves the kernel to the next rule.

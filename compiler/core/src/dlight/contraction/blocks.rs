@@ -44,6 +44,15 @@ pub(super) fn most_terms(iters: usize, rows: bool, lanes: i64) -> i64 {
     }
 }
 
+/// Terms of each block of at most `most`, but for the last one: as even as can be, whole turns of those that are written
+/// out behind one another.
+pub(super) fn block_of(terms: i64, most: i64, unrolled: i64) -> i64 {
+    let (most, unrolled) = (most.max(1), unrolled.max(1));
+    let blocks = (terms + most - 1) / most;
+    let even = (terms + blocks - 1) / blocks.max(1);
+    if blocks <= 1 { terms } else { (even + unrolled - 1) / unrolled * unrolled }
+}
+
 /// Whether a sum is in blocks of at most so many terms.
 pub(super) fn is_long(b: &Builder, stage: &Stage, most: i64) -> bool {
     cut(b, stage, most).is_some()
@@ -292,6 +301,16 @@ mod tests {
         for n in (193..5_000).chain([100_003]) {
             let (count, length) = uneven(n, 192);
             assert!(count > 1 && length <= 192 && (0..=192).contains(&(n - count * length)), "{n}: {count} x {length}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_even_and_whole_turns() {
+        assert_eq!(block_of(601, 192, 2), 152);
+        assert_eq!((block_of(192, 192, 4), block_of(100, 192, 4)), (192, 100));
+        for (n, unrolled) in (193..2_000).flat_map(|n| [(n, 1), (n, 2), (n, 4)]) {
+            let block = block_of(n, 192, unrolled);
+            assert!(block % unrolled == 0 && block <= 192 && n <= block * ((n + 191) / 192), "{n}: {block}");
         }
     }
 }

@@ -8,6 +8,7 @@ use tenfold_ir::Scalar;
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt};
 
+use super::blocks::block_of;
 use super::choice::{Choice, Packing};
 use super::{Contraction, Staged};
 use crate::dlight::emit::{Grid, Places, Strip, at, each, load, plus, strips, times};
@@ -125,12 +126,10 @@ impl Kernel<'_> {
     fn tile(&self, b: &mut Builder, tile: &Tile<'_>) {
         let grid = Grid { rows: tile.rows, vectors: tile.panels.strip.vectors, lanes: tile.panels.strip.lanes };
         let dtype = b.buf(self.product.acc).dtype;
-        let (terms, unrolled) = (self.product.term.extent, self.choice.unroll.max(1));
-        let blocks = (terms + self.choice.terms - 1) / self.choice.terms.max(1);
-        let most = (terms + blocks - 1) / blocks;
-        let block = if blocks == 1 { terms } else { (most + unrolled - 1) / unrolled * unrolled };
+        let terms = self.product.term.extent;
+        let block = block_of(terms, self.choice.terms, self.choice.unroll);
         let zero = b.scalar(Scalar::zero(dtype));
-        let sums = (blocks > 1).then(|| {
+        let sums = (block < terms).then(|| {
             let sums = b.alloc("sums", dtype, grid.shape(), Scope::Local);
             grid.each(b, &mut |b, i, j| b.store(sums, vec![i, j], zero));
             sums

@@ -6,21 +6,26 @@ use super::{Choice, Contraction, Machine, Staged, bytes, elements, extent, of_co
 use crate::dlight::kernel::Operand;
 
 /// The most tiles along the columns whose columns half of the second cache holds, if their number is a multiple; one
-/// where it holds what is read along the rows, or where the columns have other iterators beside them.
+/// where the cache holds what is read along the rows beside a tile's columns, or where the columns have other iterators
+/// beside them.
 pub(super) fn block(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, machine: &Machine) -> i64 {
     let half = machine.second_bytes / 2;
-    let of_rows = found.operands.iter().filter(|o| !o.ignores(row)).filter_map(|o| {
-        let bytes = staged.b.buf(o.buf).dtype.size_bytes() as i64;
-        Some(size(staged, o)?.saturating_mul(bytes))
-    });
+    let of_rows = found.operands.iter().filter(|o| !o.ignores(row)).filter_map(|o| read(staged, found, o));
     let alone = choice.along_columns.is_empty() && choice.along_rows.is_empty();
     let Some(columns) = extent(staged, &staged.stages[found.stage], choice.column) else { return 1 };
-    if !alone || of_rows.sum::<i64>() <= half {
+    let each = of_column(staged, found, choice.column).saturating_mul(choice.tile.width());
+    if !alone || of_rows.sum::<i64>().saturating_add(each) <= machine.second_bytes {
         return 1;
     }
-    let each = of_column(staged, found, choice.column).saturating_mul(choice.tile.width());
     let (tiles, most) = (columns / choice.tile.width().max(1), half / each.max(1));
     (2..=most.min(tiles)).rev().find(|n| tiles % n == 0).unwrap_or(1)
+}
+
+/// Bytes of an operand that are read: steps leave some out.
+fn read(staged: &Staged, found: &Contraction, operand: &Operand) -> Option<i64> {
+    let bytes = staged.b.buf(operand.buf).dtype.size_bytes() as i64;
+    let own = elements(staged, &staged.stages[found.stage], operand);
+    Some(size(staged, operand)?.min(own).saturating_mul(bytes))
 }
 
 /// Whether less memory is read where columns stand outside of rows: then what is read along the columns is read once,
@@ -28,10 +33,14 @@ pub(super) fn block(staged: &Staged, found: &Contraction, row: VarId, choice: &C
 pub(super) fn outside(staged: &Staged, found: &Contraction, row: VarId, choice: &Choice, machine: &Machine) -> bool {
     let stage = &staged.stages[found.stage];
     let bytes = |ignored: VarId| -> i128 {
-        let own = found.operands.iter().filter(|o| o.ignores(ignored)).map(|o| staged.b.buf(o.buf));
-        let each = own.map(|data| {
-            let shape = data.shape.iter().map(|d| i128::from(d.as_const().unwrap_or(1 << 10)));
-            shape.product::<i128>() * data.dtype.size_bytes() as i128
+        let own = found.operands.iter().filter(|o| o.ignores(ignored));
+        let each = own.map(|o| match read(staged, found, o) {
+            Some(bytes) => i128::from(bytes),
+            None => {
+                let data = staged.b.buf(o.buf);
+                let shape = data.shape.iter().map(|d| i128::from(d.as_const().unwrap_or(1 << 10)));
+                shape.product::<i128>() * data.dtype.size_bytes() as i128
+            }
         });
         each.sum()
     };
