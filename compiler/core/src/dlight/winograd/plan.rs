@@ -92,7 +92,8 @@ impl Plan {
             columns: Some(channels),
             lanes,
             most: i64::MAX,
-            near: machine.way_bytes * machine.ways / 2 / (terms * bytes),
+            // Sums of weights come from the second cache, however wide a panel is.
+            near: 0,
         };
         // Sums of a panel's weights are there at once, those of a block of terms if there are many.
         let held = |terms: i64| machine.second_bytes / 2 / (products * terms * lanes * bytes);
