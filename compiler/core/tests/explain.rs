@@ -8,7 +8,7 @@ use tenfold_core::pass::PassContext;
 use tenfold_core::show::explain::{Explained, Measured, Report, explain};
 
 /// The files under `explain/`, with dims.
-const FILES: [(&str, &[(&str, i64)]); 8] = [
+const FILES: [(&str, &[(&str, i64)]); 9] = [
     ("matmul", &[("B", 8)]),
     ("static", &[]),
     ("conv", &[]),
@@ -17,6 +17,7 @@ const FILES: [(&str, &[(&str, i64)]); 8] = [
     ("strided", &[]),
     ("gather", &[]),
     ("net", &[]),
+    ("late", &[]),
 ];
 
 fn path(name: &str) -> PathBuf {

@@ -41,7 +41,7 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: 
     if let Some(func) = packing_tile::written(staged.clone(), &found, &choice, behind) {
         let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&func) };
         let mut chosen = choice.said(&staged, &found, machine);
-        chosen.insert(0, ("tile", format!("{} x {}", choice.tile.rows, choice.tile.width())));
+        chosen.insert(0, choice.tile());
         chosen.push(("copied", "by the first tile of rows, while it multiplies".into()));
         let reduce = staged.stages[found.stage].iters.iter().filter(|i| i.kind == IterKind::Reduce);
         let terms = reduce.filter_map(|i| choice::extent(&staged, &staged.stages[found.stage], i.var)).product::<i64>();
@@ -52,7 +52,7 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: 
     if let Some(product) = product.filter(|_| asked.either("terms-outside", true, ["no", "yes"])) {
         let choice = Choice { block: 1, ..choice.clone() };
         let mut chosen = choice.said(&staged, &found, machine);
-        chosen.insert(0, ("tile", format!("{} x {}", choice.tile.rows, choice.tile.width())));
+        chosen.insert(0, choice.tile());
         chosen.push(choice.in_blocks());
         let text = "outside of rows: what lies along the columns stays in the first cache, block by block";
         chosen.push(("terms", text.into()));

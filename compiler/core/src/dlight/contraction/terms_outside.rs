@@ -6,6 +6,7 @@
 //! that a panel comes once, block by block, each asked for while the one before is multiplied: what waits for memory then are
 //! these requests alone. Sums of all rows lie beside it meanwhile.
 
+use tenfold_ir::arith::IntExpr;
 use tenfold_ir::op::{BinaryOp, CmpOp};
 use tenfold_ir::tir::{Annotation, BufId, Builder, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt};
 use tenfold_ir::{DType, Scalar};
@@ -109,10 +110,10 @@ pub(super) fn product(staged: &mut Staged, found: &Contraction, choice: &Choice,
     if !alone || !fits || !many || !dtype.is_float() || terms.of_block() >= terms.all() {
         return None;
     }
-    let (of_panels, factors) = (panels.buf, [rows.load, panels.load]);
     let short = epilogue(staged, found).is_none_or(|(n, _)| is_instructions(staged, n, choice.small));
     let ends = Ends::of(staged, found, column.var)?;
-    Some(Product { ends, column, outer, line, row, terms, factors, panels: of_panels, dtype, short })
+    let factors = [rows.load, panels.load];
+    Some(Product { ends, column, outer, line, row, terms, factors, panels: panels.buf, dtype, short })
 }
 
 impl Terms {
@@ -177,10 +178,10 @@ impl Product {
 
     /// All results of a panel.
     fn panel(&self, b: &mut Builder, choice: &Choice, strip: &Strip, column: ExprId) {
-        let extents = self.outer.iter().chain(&self.line).chain([&self.row]).map(|a| a.extent.into());
-        let sums = b.alloc("sums", self.dtype, extents.chain([strip.width().into()]).collect(), Scope::Local);
-        let zero = b.scalar(Scalar::zero(self.dtype));
         let axes: Vec<Axis> = self.outer.iter().chain(&self.line).chain([&self.row]).copied().collect();
+        let extents = axes.iter().map(|a| a.extent).chain([strip.width()]);
+        let sums = b.alloc("sums", self.dtype, extents.map(IntExpr::from).collect(), Scope::Local);
+        let zero = b.scalar(Scalar::zero(self.dtype));
         over(b, &axes, &Places::new(), &mut |b, rows| {
             Grid { rows: 1, vectors: strip.vectors, lanes: strip.lanes }.each(b, &mut |b, _, j| {
                 let index = axes.iter().map(|a| rows[&a.var]).chain([j]).collect();
@@ -338,14 +339,10 @@ impl Product {
 
     /// The line and the row of one of a tile's rows.
     fn within_tile(&self, b: &mut Builder, tile: &Tile<'_>, i: ExprId) -> (ExprId, ExprId) {
-        let [_, rows] = tile.extent;
-        let (line, row) = match b.func().literal(i) {
-            Some(i) => (b.index(i / rows), b.index(i % rows)),
-            None if tile.extent[0] == 1 => (b.index(0), i),
-            None => {
-                let rows = b.index(rows);
-                (b.binary(BinaryOp::DivEuclid, i, rows), b.binary(BinaryOp::RemEuclid, i, rows))
-            }
+        let rows = b.index(tile.extent[1]);
+        let (line, row) = match tile.extent[0] {
+            1 => (b.index(0), i),
+            _ => (b.binary(BinaryOp::DivEuclid, i, rows), b.binary(BinaryOp::RemEuclid, i, rows)),
         };
         (plus(b, tile.first[0], line), plus(b, tile.first[1], row))
     }

@@ -224,12 +224,14 @@ mod tests {
     use crate::dlight::winograd::found::convolution;
     use crate::fuse::stage::Staged;
 
-    /// A convolution of so many images with so many lines of 128 results, from so many channels to as many.
-    fn kernel(images: i64, lines: i64, channels: i64) -> String {
-        let spatial = [("n", images), ("i", lines), ("j", 128), ("o", channels)].map(|(name, n)| ("spatial", name, n));
+    /// A convolution of so many images with so many lines of so many results, from so many channels to as many.
+    fn kernel(images: i64, [lines, results]: [i64; 2], channels: i64) -> String {
+        let spatial = [("n", images), ("i", lines), ("j", results), ("o", channels)];
+        let spatial = spatial.map(|(name, n)| ("spatial", name, n));
         let axes = [&spatial[..], &[("reduce", "p", 3), ("reduce", "q", 3), ("reduce", "r", channels)]].concat();
-        let x = format!("f32[{images}, {}, 130, {channels}]", lines + 2);
-        let (y, w) = (format!("f32[{images}, {lines}, 128, {channels}]"), format!("f32[3, 3, {channels}, {channels}]"));
+        let x = format!("f32[{images}, {}, {}, {channels}]", lines + 2, results + 2);
+        let (y, w) =
+            (format!("f32[{images}, {lines}, {results}, {channels}]"), format!("f32[3, 3, {channels}, {channels}]"));
         let mut text = format!("prim @f(in x: {x}, in w: {w}, out y: {y}) phase blocks at 0:0 {{\n");
         for (kind, name, n) in &axes {
             let kind = if *kind == "spatial" { "serial" } else { "reduction" };
@@ -242,13 +244,26 @@ mod tests {
         text + &"}\n".repeat(axes.len() + 1)
     }
 
-    /// Bytes of the sums of its data, if transforms are taken, and its bands.
-    fn workspace(images: i64, lines: i64, channels: i64) -> Option<(i64, Option<Bands>)> {
-        let func = parse(&Module::default(), &kernel(images, lines, channels)).expect("it reads").remove(0);
+    /// The plan for a processor with some features, and what it is for, if transforms are taken.
+    fn plan(kernel: &str, features: &[&str]) -> Option<(Plan, Convolution)> {
+        let func = parse(&Module::default(), kernel).expect("it reads").remove(0);
         let found = convolution(&mut Staged::of(&func).expect("it has stages")).expect("it is a convolution");
-        let machine = Machine::of(&Target::from_triple("x86_64-unknown-linux-gnu", &["avx2", "avx", "fma"]));
+        let machine = Machine::of(&Target::from_triple("x86_64-unknown-linux-gnu", features));
         let plan = Plan::of(&found, &machine.expect("it has vectors"))?;
+        Some((plan, found))
+    }
+
+    /// Bytes of the sums of the data of lines of 128 results, if transforms are taken, and their bands.
+    fn workspace(images: i64, lines: i64, channels: i64) -> Option<(i64, Option<Bands>)> {
+        let (plan, found) = plan(&kernel(images, [lines, 128], channels), &["avx2", "avx", "fma"])?;
         Some((plan.of_data(&found) * found.dtype.size_bytes() as i64, plan.bands))
+    }
+
+    #[test]
+    fn few_squares_go_in_tiles_that_load_less_than_they_multiply() {
+        let (plan, _) = plan(&kernel(1, [14, 14], 256), &["avx", "avx2", "avx512f", "fma"]).expect("transforms pay");
+        let rows = plan.lines * plan.rows;
+        assert!(plan.vectors + rows < plan.vectors * rows, "{rows} x {}", plan.vectors);
     }
 
     #[test]

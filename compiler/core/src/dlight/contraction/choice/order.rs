@@ -23,9 +23,9 @@ pub(super) fn block(staged: &Staged, found: &Contraction, row: VarId, choice: &C
 
 /// Bytes of an operand that are read: steps leave some out.
 fn read(staged: &Staged, found: &Contraction, operand: &Operand) -> Option<i64> {
-    let bytes = staged.b.buf(operand.buf).dtype.size_bytes() as i64;
-    let own = elements(staged, &staged.stages[found.stage], operand);
-    Some(size(staged, operand)?.min(own).saturating_mul(bytes))
+    let each = staged.b.buf(operand.buf).dtype.size_bytes() as i64;
+    let walked = elements(staged, &staged.stages[found.stage], operand);
+    Some(bytes(staged, operand)?.min(walked.saturating_mul(each)))
 }
 
 /// Whether less memory is read where columns stand outside of rows: then what is read along the columns is read once,

@@ -34,6 +34,11 @@ impl Choice {
         all
     }
 
+    /// The largest tile.
+    pub(in crate::dlight) fn tile(&self) -> (&'static str, String) {
+        ("tile", format!("{} x {}", self.tile.rows, self.tile.width()))
+    }
+
     /// Of a sum that is longer than one accumulator takes.
     pub(in crate::dlight) fn in_blocks(&self) -> (&'static str, String) {
         ("sums", format!("in blocks of at most {} terms", self.terms))
