@@ -369,3 +369,57 @@ fn annotated(
     }
     b.push(body);
 }
+
+#[cfg(test)]
+mod tests {
+    use tenfold_ir::Module;
+    use tenfold_ir::tir::parse;
+
+    use super::*;
+    use crate::Target;
+    use crate::dlight::contraction::chosen;
+    use crate::tune::Asked;
+
+    /// Whether blocks go outside of so many rows, in a product by 640 columns whose sums have such iterators.
+    fn goes_outside(rows: i64, terms: &[i64], strict: bool) -> bool {
+        let name = |n: usize| format!("k{n}");
+        let axes = [("spatial", "i".to_owned(), rows), ("spatial", "j".to_owned(), 640)].into_iter();
+        let axes: Vec<_> = axes.chain(terms.iter().enumerate().map(|(n, t)| ("reduce", name(n), *t))).collect();
+        let shape = terms.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        let at = (0..terms.len()).map(name).collect::<Vec<_>>().join(", ");
+        let mut text =
+            format!("prim @f(in x: f32[{rows}, {shape}], in w: f32[20, {shape}, 32], out y: f32[{rows}, 640]) ");
+        text += "phase blocks at 0:0 {\n";
+        for (kind, name, n) in &axes {
+            let kind = if *kind == "spatial" { "serial" } else { "reduction" };
+            text += &format!("for {name}_l in 0 +: {n} {kind} {{\n");
+        }
+        text += "block product {\n";
+        text.extend(axes.iter().map(|(kind, name, n)| format!("{kind} {name} in {n} = {name}_l\n")));
+        text += "init {\ny[i, j] = 0.0f32\n}\ndo {\n";
+        text += &format!(
+            "y[i, j] = add(y[i, j], mul(x[i, {at}], w[div_euclid(j, 32), {at}, rem_euclid(j, 32)]))\n}}\n}}\n"
+        );
+        text += &"}\n".repeat(axes.len() + 1);
+        let mut func = parse(&Module::default(), &text).expect("it reads").remove(0);
+        func.strict = strict;
+        let target = Target::from_triple("x86_64-unknown-linux-gnu", &["avx", "avx2", "avx512f", "fma"]);
+        let machine = Machine::of(&target).expect("it has vectors");
+        let mut staged = Staged::of(&func).expect("it has stages");
+        let (found, choice) = chosen(&staged, &machine, &Asked::nobody()).expect("it is a contraction");
+        product(&mut staged, &found, &choice, &machine).is_some()
+    }
+
+    #[test]
+    fn blocks_go_outside_where_they_pay() {
+        assert!(goes_outside(30, &[640], false));
+        assert!(goes_outside(256, &[640], false));
+        assert!(!goes_outside(28, &[640], false), "two tiles of rows");
+        assert!(!goes_outside(257, &[640], false), "sums of more than 32 KB");
+        assert!(goes_outside(128, &[260], false));
+        assert!(!goes_outside(128, &[256], false), "a panel that the first cache holds");
+        assert!(goes_outside(128, &[8, 3, 96], false));
+        assert!(!goes_outside(128, &[8, 3, 80], false), "blocks of few terms");
+        assert!(!goes_outside(30, &[640], true), "strict sums keep their order");
+    }
+}
