@@ -1,7 +1,7 @@
 //! How fast kernels without products run: element by element, along rows and columns, moved and in windows.
 //!
-//! `cargo bench -p tenfold-tests --bench rows -- NAME… --large --c`: in the cache against `ndarray`, and with `--large`
-//! on 16 to 256 MB against a copy of the same memory. Both sides run on one thread and are timed in turn, and what counts is
+//! `cargo bench -p tenfold-tests --bench rows -- NAME… --large --c`: in the cache against `ndarray` and a copy of `v0`, and with
+//! `--large` on 16 to 256 MB against a copy of the same memory. Both sides run on one thread and are timed in turn, and what counts is
 //! the median of the ratios of runs behind one another: how fast memory is changes while others use it.
 //! `--columns=N` takes rows of N there, in place of 1,024; `--threads=N` measures there alone, both sides on N threads.
 //! `--behind-line=N` lets memory begin N words behind a cache line, where large memory of an allocator begins by 4. `--c`
@@ -37,6 +37,12 @@ const KERNELS: &[Kernel] = &[
         body: "v2: f32[M, N] = add(v0, v1)\nv3: f32[M, N] = relu(v2)",
         moved: 2.0,
         peer: relu,
+    },
+    Kernel {
+        name: "add_bias_relu_operators",
+        body: "v2: f32[M, N] = add(v0, v1)\nv3: f32[M, N] = relu(v2)",
+        moved: 2.0,
+        peer: relu_operators,
     },
     Kernel { name: "gelu", body: "v2: f32[M, N] = gelu(v0)", moved: 2.0, peer: gelu },
     Kernel { name: "softmax", body: "v2: f32[M, N] = softmax(v0, axis = 1)", moved: 2.0, peer: softmax },
@@ -83,6 +89,11 @@ const KERNELS: &[Kernel] = &[
 
 fn relu(x: ArrayView2<'_, f32>, b: ArrayView1<'_, f32>, mut y: ArrayViewMut2<'_, f32>) {
     Zip::from(&mut y).and(&x).and_broadcast(&b).for_each(|y, x, b| *y = (x + b).max(0.0));
+}
+
+/// As `ndarray` is mostly written: an operator for each step, and a result of its own.
+fn relu_operators(x: ArrayView2<'_, f32>, b: ArrayView1<'_, f32>, _: ArrayViewMut2<'_, f32>) {
+    std::hint::black_box((&x + &b).mapv_into(|v| v.max(0.0)));
 }
 
 /// By the polynomial that Abramowitz and Stegun give as 7.1.26.
@@ -304,15 +315,18 @@ fn in_cache(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
         let (x, y) = (ArrayView2::from_shape(shape, &x), ArrayViewMut2::from_shape(shape, &mut y));
         (kernel.peer)(x.expect("a view"), ArrayView1::from(&bias), y.expect("a view"));
     };
-    let took = in_turn(40, [&mut || ours.call(&mut memory), &mut theirs]);
-    let [a, b] = took.seconds;
+    let mut copied = vec![0f32; x.len()];
+    let mut copy = || std::hint::black_box(&mut copied).copy_from_slice(&x);
+    let took = in_turn(40, [&mut || ours.call(&mut memory), &mut theirs, &mut copy]);
+    let [a, b, _] = took.seconds;
     let rate = kernel.moved * 4.0 * (m * n) as f64 / a / 1e9;
     println!(
-        "{:>16} {m:>5} x {n:>4}: {:>9.2} us {rate:>6.1} GB/s, ndarray {:>9.2} us, {:.2} times; object {}",
+        "{:>16} {m:>5} x {n:>4}: {:>9.2} us {rate:>6.1} GB/s, ndarray {:>9.2} us, {:.2} times, memcpy {:.2} times; object {}",
         kernel.name,
         a * 1e6,
         b * 1e6,
         took.times[1],
+        took.times[2],
         ours.object
     );
 }

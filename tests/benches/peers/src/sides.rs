@@ -4,8 +4,6 @@
 use std::ffi::{c_int, c_long};
 use std::path::PathBuf;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
 use libloading::Library;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
@@ -57,7 +55,9 @@ pub fn all(shape: Shape) -> Vec<Side> {
         let compiled = product(shape);
         Side { name, ours: true, run: Box::new(move |o| compiled.call_with(o.of(&compiled))) }
     };
-    let mut all = vec![ours("tenfold"), ours("again"), gemm(shape), matrixmultiply(shape), faer(shape), ndarray(shape)];
+    let mut all = vec![ours("tenfold"), ours("again"), gemm(shape), matrixmultiply(shape), ndarray(shape)];
+    #[cfg(feature = "faer")]
+    all.push(faer(shape));
     all.extend(openblas(shape));
     all
 }
@@ -135,7 +135,10 @@ fn matrixmultiply(Shape { m, k, n }: Shape) -> Side {
     Side { name: "matrixmultiply", ours: false, run: Box::new(run) }
 }
 
+#[cfg(feature = "faer")]
 fn faer(Shape { m, k, n }: Shape) -> Side {
+    use faer::linalg::matmul::matmul;
+    use faer::{Accum, MatMut, MatRef, Par};
     let run = move |o: &mut Operands| {
         let (a, b) = (MatRef::from_row_major_slice(&o.a, m, k), MatRef::from_row_major_slice(&o.b, k, n));
         let c = MatMut::from_row_major_slice_mut(&mut o.c, m, n);
