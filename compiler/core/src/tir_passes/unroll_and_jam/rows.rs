@@ -23,12 +23,17 @@ struct Most {
     rows: i64,
     /// Bytes of what they read again and leave, all together.
     room: i64,
+    /// Whether rows are, too, that leave as much as they read: they are computed with for as long as memory takes.
+    leaving: bool,
 }
 
 /// What is measured on a Granite Rapids, by how many times the least bytes there are from which on results are written past
 /// the caches: a part of what is less is still in the last cache, and rows that leave the first one lose more than they gain.
-const MEASURED: [(i64, Most); 3] =
-    [(8, Most { rows: 4, room: 1 << 20 }), (2, Most { rows: 2, room: 1 << 20 }), (1, Most { rows: 2, room: 24 << 10 })];
+const MEASURED: [(i64, Most); 3] = [
+    (8, Most { rows: 4, room: 1 << 20, leaving: true }),
+    (2, Most { rows: 2, room: 1 << 20, leaving: false }),
+    (1, Most { rows: 2, room: 12 << 10, leaving: false }),
+];
 
 /// What is asked for.
 pub(super) struct Far {
@@ -48,7 +53,8 @@ impl Far {
     fn most(&self, bytes: i64) -> Option<Most> {
         let fits = |(times, _): &&(i64, Most)| bytes / times >= self.least;
         let (_, most) = MEASURED.iter().find(fits)?;
-        Some(Most { rows: self.at_once.unwrap_or(most.rows), ..*most })
+        let asked = self.at_once.map(|rows| Most { rows, leaving: true, ..*most });
+        Some(asked.unwrap_or(*most))
     }
 }
 
@@ -201,6 +207,9 @@ impl<'f> Touches<'f> {
             of.filter_map(|t| t.along).collect::<BTreeSet<VarId>>().len()
         };
         let again = far.iter().any(|buf| loops(buf) > 1);
+        if own >= row && !most.leaving {
+            return None;
+        }
         let near = if again { own.saturating_add(row) } else { own };
         let fits = |n: &i64| n.saturating_mul(near) <= most.room && n.saturating_mul(own) <= STACK;
         std::iter::successors(Some(most.rows), |n| Some(n / 2)).take_while(|n| *n > 1).find(fits)
