@@ -45,3 +45,17 @@ pub fn bits(x: Tensor<i64, 8>, n: usize, m: isize) -> (Tensor<i64, 8>, i64, i64)
     let mixed = (n ^ 5) + (n << 2) - (m >> 1);
     (compute(|i| x.get_clamped([i ^ 1]) + ((n & i) as i64)), mixed as i64, ((m | 6) & 12) as i64)
 }
+
+/// What a condition says of an index is known, though a side of it goes over elements.
+#[tensor_fn(dims(N >= 1, M >= 1))]
+pub fn guarded(v: Tensor<u16, M>, q: Tensor<i8, N>, b: Tensor<u8, N>, s: u16) -> Tensor<u8, N> {
+    let mut y = b;
+    for i in 0..N {
+        let last = q[[N - 1 - i]] as isize;
+        let n = if s > 5u16 { last - i } else { last };
+        if !(n < 0 || any(0..M, |k| v[[k]] < s) && v.get_or([n], 3u16) > 2u16 || n >= N) {
+            y[[i]] += b[[n]];
+        }
+    }
+    y
+}

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use tenfold_ir::Scalar;
 use tenfold_ir::op::{BinaryOp, ElementOp, UnaryOp};
 use tenfold_ir::relax::{Binding, Op, TensorType, Type, bindings_of};
-use tenfold_ir::tir::{self, Access, BufId, ExprId, Stmt, VarId};
+use tenfold_ir::tir::{self, Access, BufId, Builder, ExprId, Stmt, VarId};
 
 use super::cx::Elaborator;
 use super::number::{Truth, is_empty};
@@ -79,15 +79,21 @@ impl<'a> Elaborator<'a> {
         let cond = if is_and { p } else { self.kernel.b.unary(UnaryOp::Not, p) };
         let then = Box::new(super::compute::flat(vec![stmt, store]));
         self.push(Stmt::If { cond, then, otherwise: None });
-        let mut both = self.kernel.b.read_local(local);
+        let both = self.kernel.b.read_local(local);
         // A local says nothing of index values, so what was known of them stands beside it.
-        if let Some(enough) = known.no.as_ref().and_then(|_| self.around_both(is_and, (p, q), false, &hidden)) {
-            both = self.kernel.b.or(enough, both);
+        let enough = known.no.as_ref().and_then(|_| self.around_both(is_and, (p, q), false, &hidden));
+        let needed = known.yes.as_ref().and_then(|_| self.around_both(is_and, (p, q), true, &hidden));
+        let b = &mut self.kernel.b;
+        let or_enough = |b: &mut Builder, both| enough.map_or(both, |enough| b.or(enough, both));
+        let and_needed = |b: &mut Builder, both| needed.map_or(both, |needed| b.and(needed, both));
+        // Of a conjunction that does not hold nothing is known, nor of a disjunction that does: the other one stands inside.
+        if is_and {
+            let both = or_enough(b, both);
+            and_needed(b, both)
+        } else {
+            let both = and_needed(b, both);
+            or_enough(b, both)
         }
-        if let Some(needed) = known.yes.as_ref().and_then(|_| self.around_both(is_and, (p, q), true, &hidden)) {
-            both = self.kernel.b.and(needed, both);
-        }
-        both
     }
 
     /// An expression that may be read anywhere, without what `hidden` binds and without memory that changes: one that
