@@ -1,9 +1,9 @@
 //! How fast kernels without products run: element by element, along rows and columns, moved and in windows.
 //!
-//! `cargo bench -p tenfold-tests --bench rows -- NAME… --large --c`: in the cache against `ndarray` and a copy of `v0`, and with
-//! `--large` on 16 to 256 MB against a copy of the same memory. Both sides run on one thread and are timed in turn, and what counts is
-//! the median of the ratios of runs behind one another: how fast memory is changes while others use it.
-//! `--columns=N` takes rows of N there, in place of 1,024; `--threads=N` measures there alone, both sides on N threads.
+//! `cargo bench -p tenfold-tests --bench rows -- NAME… --large --c`: in the cache against `ndarray` and a copy of `v0`, and
+//! with `--large` on 16 to 256 MB against a copy of the same memory. All sides run on one thread and are timed in turn, and
+//! what counts is the median of the ratios of runs behind one another: how fast memory is changes while others use it.
+//! `--columns=N` takes rows of N there, in place of 1,024; `--threads=N` measures there alone, all sides on N threads.
 //! `--behind-line=N` lets memory begin N words behind a cache line, where large memory of an allocator begins by 4. `--c`
 //! compiles through C, `--plain` without default schedules.
 #![allow(unsafe_code, reason = "calls what the back end compiled, and streams")]
@@ -321,7 +321,7 @@ fn in_cache(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
     let [a, b, _] = took.seconds;
     let rate = kernel.moved * 4.0 * (m * n) as f64 / a / 1e9;
     println!(
-        "{:>16} {m:>5} x {n:>4}: {:>9.2} us {rate:>6.1} GB/s, ndarray {:>9.2} us, {:.2} times, memcpy {:.2} times; object {}",
+        "{:>23} {m:>5} x {n:>4}: {:>9.2} us {rate:>6.1} GB/s, ndarray {:>9.2} us, {:.2} times, memcpy {:.2} times; object {}",
         kernel.name,
         a * 1e6,
         b * 1e6,
@@ -351,7 +351,7 @@ fn in_memory(kernel: &Kernel, m: i64, n: i64, wanted: &Wanted) {
     let moved = kernel.moved / 2.0;
     let rate = |moved: f64, took: f64| moved * 4.0 * size as f64 / took / 1e9;
     println!(
-        "{:>16} {m:>5} x {n:>4}: {:>6.1} GB/s, {:.2} of a streaming copy ({:.1}), {:.2} of memcpy ({:.1})",
+        "{:>23} {m:>5} x {n:>4}: {:>6.1} GB/s, {:.2} of a streaming copy ({:.1}), {:.2} of memcpy ({:.1})",
         kernel.name,
         rate(kernel.moved, a),
         moved * took.times[1],
