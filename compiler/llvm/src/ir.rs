@@ -32,6 +32,7 @@ macro_rules! llvm {
 mod attributes;
 mod indirect;
 mod memory;
+mod opaque;
 mod warp;
 
 /// A value: constant, parameter or result of an instruction.

@@ -14,3 +14,7 @@ pub use sum::Sum;
 pub(crate) use ulps::power_of_two;
 pub use ulps::{binary_ulps, float_format, largest, ulp, ulps};
 pub use value::Value;
+
+/// How the errors of both interpreters end where results of different roundings would have different extents or run
+/// something else.
+pub const ROUNDED: &str = "depends on rounding";

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::{Binding, BindingBlock, Function, Op, ParamKind, SymKind, TensorType, Type, ValueId, op_name};
 use super::{eval_layout, eval_ops};
 use crate::arith::{IntExpr, Sym};
-use crate::eval::{Bounded, Value};
+use crate::eval::{Bounded, ROUNDED, Value};
 use crate::{ConstBytes, ConstData, Module, Scalar};
 
 /// What a function is called with.
@@ -54,9 +54,6 @@ impl std::fmt::Debug for Callees<'_> {
         f.write_str("Callees")
     }
 }
-
-/// The error of [`eval`] where results of different roundings would have different extents.
-pub const ROUNDED_INDEX: &str = "an index depends on rounding";
 
 /// Evaluates a function. An error is a mismatch of inputs, a fact or check that does not hold, an index that depends on
 /// rounding, or an op that the interpreter lacks.
@@ -245,7 +242,7 @@ impl Machine<'_> {
         };
         if let (Op::BindIndex(sym), Slot::Tensor(value)) = (&binding.op, &slot) {
             if !value.data[0].is_exact() {
-                return Err(ROUNDED_INDEX.into());
+                return Err(format!("an index {ROUNDED}"));
             }
             let index = i64::try_from(value.data[0].value.to_i128()).map_err(|_| "does not fit an index")?;
             self.syms.insert(sym.clone(), index);

@@ -24,7 +24,7 @@ mod walk;
 mod wraps;
 
 pub use build::{Builder, binding_kind, block_kind, literal_scalar};
-pub use eval::{CallExternal, CallPrim, Callees, Inputs, Outputs, ROUNDED_INDEX, eval, eval_with};
+pub use eval::{CallExternal, CallPrim, Callees, Inputs, Outputs, eval, eval_with};
 pub use hash::{fnv1a, structural_hash, structurally_equal};
 pub use infer::{broadcast, element_dtype, infer};
 pub use ir::*;

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenfold_core::Arch;
 use tenfold_ir::{
+    DType,
     op::BinaryOp,
     tir::{BufId, Elem, Expr, ExprId, Intrinsic, PrimFunc, Ty},
 };
@@ -225,10 +227,19 @@ impl<'c> Body<'_, 'c, '_> {
                 for (lane, value) in (0..).zip(many) {
                     out = ir.insert(out, *value, lane);
                 }
-                Ok(out)
+                Ok(if self.cycles(lanes, ty) { ir.opaque(out) } else { out })
             }
             None => Err("a shuffle picks a lane that is not there".into()),
         }
+    }
+
+    /// Whether LLVM may never end where lanes of a vector that are picked like that are doubled: 22.1 takes bytes of 64 lanes
+    /// of which some are picked again apart and puts them together again for ever (llvm-project 224266).
+    fn cycles(&self, lanes: &[u16], ty: Ty) -> bool {
+        let target = self.cx.target;
+        let bytes = lanes.len() == 64 && matches!(ty.elem, Elem::Scalar(DType::I8 | DType::U8));
+        let again = lanes.iter().enumerate().any(|(n, lane)| lanes[..n].contains(lane));
+        target.arch == Arch::X86_64 && target.has("avx512bw") && bytes && again
     }
 
     // Memory.

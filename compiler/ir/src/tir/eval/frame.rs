@@ -17,7 +17,7 @@ use super::race::Waited;
 use super::threads::{ThreadLoop, is_shared};
 use super::{Arg, Given, Machine};
 use crate::arith::{IntExpr, Sym};
-use crate::eval::Bounded;
+use crate::eval::{Bounded, ROUNDED};
 use crate::tir::{
     Access, Annotation, Block, BufId, BufUse, CallArg, Elem, Expr, ExprId, FuncKind, Intrinsic, IterKind, Launch,
     LoopKind, MatchBuffer, Param, Phase, PrimFunc, Scope, Stmt, ThreadAxis, VarId,
@@ -372,7 +372,7 @@ impl<'a, 'm> Frame<'a, 'm> {
     pub(super) fn int_of(&mut self, e: ExprId) -> Result<i64, String> {
         let value = self.expr(e, 0)?;
         if !self.is_told(value) {
-            return Err("a number of iterations depends on rounding".into());
+            return Err(format!("a number of iterations {ROUNDED}"));
         }
         i64::try_from(value.value.to_i128()).map_err(|_| "a value does not fit 64 bits".into())
     }
@@ -380,7 +380,7 @@ impl<'a, 'm> Frame<'a, 'm> {
     /// The value of a condition that does not depend on rounding.
     pub(super) fn sure(&mut self, cond: ExprId) -> Result<bool, String> {
         let cond = self.expr(cond, 0)?;
-        if self.is_told(cond) { Ok(cond.value.bits != 0) } else { Err("a condition depends on rounding".into()) }
+        if self.is_told(cond) { Ok(cond.value.bits != 0) } else { Err(format!("a condition {ROUNDED}")) }
     }
 
     /// Whether a value may decide what happens: every implementation has it, or errors do not count.
@@ -407,7 +407,7 @@ impl<'a, 'm> Frame<'a, 'm> {
     fn check(&mut self, cond: ExprId, text: &str) -> Result<(), String> {
         let cond = self.expr(cond, 0)?;
         if !self.is_told(cond) {
-            return Err(format!("whether `{text}` holds depends on rounding"));
+            return Err(format!("whether `{text}` holds {ROUNDED}"));
         }
         if cond.value.bits == 0 { Err(format!("the check `{text}` does not hold")) } else { Ok(()) }
     }
