@@ -9,7 +9,7 @@ use inkwell::{
 use tenfold_core::{Artefact, Backend, BackendError, CodegenOptions, Stage, Target};
 use tenfold_ir::{Module, tir::PrimFunc};
 
-use crate::{Found, Llvm, diagnostics::Diagnostics, emit, machine::Machine, stack};
+use crate::{Found, Llvm, diagnostics::Diagnostics, emit, machine::Machine, stack, transpose::transpose};
 
 /// Compiles through the loaded LLVM.
 #[derive(Clone, Debug)]
@@ -94,6 +94,7 @@ pub(crate) fn build(
     let opened = machine.open(llvm)?;
     let context = Context::create();
     let diagnostics = Diagnostics::listen(&context);
+    let module = &*transpose(module, target);
     let out = emit::emit(&context, machine, &opened, module, target, options)?;
     verify(&out)?;
     out.run_passes(pipeline(target), &opened, passes()).map_err(|error| error.to_string())?;

@@ -14,6 +14,7 @@ mod machine;
 mod stack;
 #[cfg(test)]
 mod tests;
+mod transpose;
 
 pub use backend::LlvmBackend;
 pub use load::{Env, Found, Llvm, LoadError, OLDEST_MAJOR, Rung, Version, find, load};

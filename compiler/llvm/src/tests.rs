@@ -12,6 +12,7 @@ mod random;
 mod stack;
 mod statements;
 mod streams;
+mod transpose;
 mod variants;
 
 use std::{

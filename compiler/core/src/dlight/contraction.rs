@@ -26,7 +26,7 @@ use tenfold_ir::tir::{BufId, IterKind, Phase, PrimFunc, verify_bounds};
 use super::grouped::apart;
 use super::kernel::{Contraction, contraction};
 use super::machine::Machine;
-use super::{Chosen, Taken, fallback};
+use super::{Chosen, Taken, fallback, movement};
 use crate::fuse::import::cleaned;
 use crate::fuse::stage::Staged;
 use crate::tune::Asked;
@@ -42,7 +42,7 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: 
         let func = PrimFunc { phase: Phase::Scheduled, ..cleaned(&func) };
         let mut chosen = choice.said(&staged, &found, machine);
         chosen.insert(0, choice.tile());
-        chosen.push(("copied", "by the first tile of rows, while it multiplies".into()));
+        chosen.push(("copied", packing_tile::said(&found, &choice).into()));
         let reduce = staged.stages[found.stage].iters.iter().filter(|i| i.kind == IterKind::Reduce);
         let terms = reduce.filter_map(|i| choice::extent(&staged, &staged.stages[found.stage], i.var)).product::<i64>();
         chosen.extend((terms > choice.terms).then(|| choice.in_blocks()));
@@ -62,9 +62,12 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: 
             return Some(Taken { func, chosen });
         }
     }
-    let (staged, parts, chosen) = tiles(staged, &found, &choice, machine)?;
+    let Tiled { staged, parts, copies, chosen } = tiles(staged, &found, &choice, machine)?;
     // A refusal leaves the kernel to the next rule.
-    let scheduled = steps::run(module, staged.join(), &parts).ok()?;
+    let mut scheduled = steps::run(module, staged.join(), &parts).ok()?;
+    for copy in &copies {
+        scheduled = movement::tiled(module, scheduled, copy).ok()?;
+    }
     let on_rows = parts.iter().flat_map(|part| &part.on_rows).map(|part| part.name.as_str()).collect();
     let scheduled = fallback::with_tables(module, scheduled, machine, &on_rows);
     Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen })
@@ -83,14 +86,17 @@ fn chosen(staged: &Staged, machine: &Machine, asked: &Asked) -> Option<(Contract
 }
 
 /// The stages cut into parts, what these are, and why.
-fn tiles(
-    mut staged: Staged,
-    found: &Contraction,
-    choice: &Choice,
-    machine: &Machine,
-) -> Option<(Staged, Vec<parts::RowPart>, Chosen)> {
+struct Tiled {
+    staged: Staged,
+    parts: Vec<parts::RowPart>,
+    /// Copies of operands from rows to columns.
+    copies: Vec<movement::Tiles>,
+    chosen: Chosen,
+}
+
+fn tiles(mut staged: Staged, found: &Contraction, choice: &Choice, machine: &Machine) -> Option<Tiled> {
     let mut chosen = choice.said(&staged, found, machine);
-    pack::pack(&mut staged, found, choice);
+    let copies = pack::pack(&mut staged, found, choice, machine);
     let found = contraction(&staged)?;
     blocks::halved(&mut staged, &found, choice);
     let found = contraction(&staged)?;
@@ -101,7 +107,7 @@ fn tiles(
     if parts.iter().flat_map(|part| &part.tiles).flat_map(|tile| &tile.sums).any(|sum| sum.blocks.is_some()) {
         chosen.push(choice.in_blocks());
     }
-    Some((staged, parts, chosen))
+    Some(Tiled { staged, parts, copies, chosen })
 }
 
 /// Whether tiles of a kernel are kept in registers that are matrices, if buffers that are `constant` may be laid out anew.

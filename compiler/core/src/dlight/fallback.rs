@@ -5,6 +5,7 @@
 
 mod ahead;
 mod columns;
+mod interchange;
 mod lanes;
 mod partial;
 mod vectors;
@@ -112,6 +113,7 @@ fn chosen(made: &vectors::Made) -> Chosen {
 fn shared(mut staged: Staged, machine: &Machine, asked: &Asked) -> (PrimFunc, Chosen) {
     let stack = if staged.stages.len() > 1 { asked.number("stack", STACK, STACKS) } else { STACK };
     let room = room(stack, machine);
+    interchange::interchange(&mut staged, machine);
     let parts = partial::in_parts(&mut staged, asked);
     let said: Chosen = parts.map(|n| ("parts", format!("{n}, each with results of its own"))).into_iter().collect();
     let mut in_lanes = staged.clone();

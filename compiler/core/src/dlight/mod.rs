@@ -19,6 +19,7 @@ mod left;
 mod machine;
 mod movement;
 pub(crate) mod narrow_constants;
+mod one_axis;
 mod parts;
 pub(crate) mod pooling;
 pub(crate) mod prepack_weights;

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::Module;
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::tir::{BufId, Expr, ExprId, IterKind, PrimFunc, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{BufId, Builder, Expr, ExprId, IterKind, PrimFunc, Stmt, VarId, Viewer};
 
-use super::Taken;
 use super::boxed::boxed;
 use super::cut::{Range, part};
 use super::machine::Machine;
+use super::one_axis::one_axis;
 use super::tiles::rows_in_cache;
 use super::walk::step;
+use super::{Chosen, Taken};
 use crate::fuse::access::loads;
 use crate::fuse::import::cleaned;
 use crate::fuse::pattern::moves;
@@ -23,8 +24,7 @@ use crate::tune::Asked;
 /// Bytes of a cache line.
 const LINE: i64 = 64;
 
-/// Bytes that are put together from elements in one step; wider vectors are put together from such ones, which takes
-/// longer than to store them one by one.
+/// The least bytes that are put together from elements in one step.
 pub(super) const STEP: i64 = 16;
 
 /// Edges of tiles that may be asked for.
@@ -46,8 +46,12 @@ struct Turned {
     rows: i64,
     /// Values of `column` in a tile.
     columns: i64,
+    /// The least columns that are put together in one step.
+    step: i64,
     /// The most values of each in a block of tiles.
     block: i64,
+    /// Bytes of an element.
+    bytes: i64,
 }
 
 /// The kernel in tiles; nothing where it is more than a movement, or one along rows.
@@ -56,14 +60,32 @@ pub(super) fn apply(module: &Module, func: &PrimFunc, machine: &Machine, asked: 
     let [stage] = &staged.stages[..] else { return None };
     let stage = stage.clone();
     let (stage, around) = boxed(&mut staged.b, &stage).unwrap_or((stage, Vec::new()));
-    let turned = turned(&staged, &stage, machine, asked)?;
-    let Stmt::Store { buf, .. } = &stage.body else { return None };
-    let bytes = staged.b.buf(*buf).dtype.size_bytes() as i64;
-    let (main, stages) = rectangles(&mut staged, &stage, &turned)?;
+    let (stages, tiles) = in_tiles(&mut staged.b, stage, machine, asked)?;
     staged.stages = stages.into_iter().chain(around).collect();
-    let scheduled = tiled(module, staged.join(), &main, &stage, &turned).ok()?;
-    let chosen = vec![("tile", format!("{} x {}", turned.rows, turned.columns)), ("bounded by", turned.bounds(bytes))];
-    Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen })
+    let scheduled = tiled(module, staged.join(), &tiles).ok()?;
+    Some(Taken { func: PrimFunc { phase: scheduled.phase, ..cleaned(&scheduled) }, chosen: tiles.turned.said() })
+}
+
+/// The stages that a movement is cut into, and how they run in tiles; nothing where it is none, or one along rows.
+pub(super) fn in_tiles(b: &mut Builder, stage: Stage, machine: &Machine, asked: &Asked) -> Option<(Vec<Stage>, Tiles)> {
+    let mut turned = turned(b.func(), &stage, machine, asked)?;
+    let mut stage = stage;
+    for var in [&mut turned.row, &mut turned.column] {
+        (stage, *var) = one_axis(b, stage, *var);
+    }
+    let (parts, stages) = rectangles(b, &stage, &turned)?;
+    let at = |var: VarId| stage.iters.iter().position(|i| i.var == var);
+    let (row, column) = (at(turned.row)?, at(turned.column)?);
+    Some((stages, Tiles { parts, row, column, turned }))
+}
+
+/// How stages run in tiles.
+pub(super) struct Tiles {
+    parts: Vec<Part>,
+    /// The places of both loops among those of a stage.
+    row: usize,
+    column: usize,
+    turned: Turned,
 }
 
 /// Elements of which a kernel that computes is better two, one that computes along rows and one that moves.
@@ -109,8 +131,7 @@ fn computes(func: &PrimFunc) -> Option<bool> {
     Some(!reads.is_empty() && reads.iter().all(|a| along(a.buf, &a.index).is_some_and(turned)))
 }
 
-fn turned(staged: &Staged, stage: &Stage, machine: &Machine, asked: &Asked) -> Option<Turned> {
-    let func = staged.b.func();
+fn turned(func: &PrimFunc, stage: &Stage, machine: &Machine, asked: &Asked) -> Option<Turned> {
     let Stmt::Store { buf, index, value, .. } = &stage.body else { return None };
     let plain = stage.init.is_none() && stage.iters.iter().all(|i| i.kind == IterKind::Spatial);
     let Expr::Load { buf: from, index: at, .. } = func.exprs.get(*value) else { return None };
@@ -126,93 +147,113 @@ fn turned(staged: &Staged, stage: &Stage, machine: &Machine, asked: &Asked) -> O
     let (read, written) = (steps(*from, at, column)?, steps(*buf, index, row)?);
     // A power of two divides the elements of a line.
     let lines = |apart: i64| 1 << rows_in_cache(apart.abs() * bytes, machine).clamp(1, LINE / bytes).ilog2();
-    let (rows, columns) = (lines(written), lines(read).min((STEP / bytes).max(2)));
+    let step = (STEP / bytes).max(2);
+    // Rows that are no whole lines begin anywhere in one, and long stores would lie in two of them.
+    let whole = written * bytes % LINE == 0;
+    let wide = if whole { (machine.vector_bytes / bytes).max(step) } else { step };
+    let (rows, columns) = match wide * bytes == LINE {
+        // Lines that are written as a whole need not stay.
+        true => (lines(written).max(LINE / bytes / 2), wide),
+        false => (lines(written), lines(read).min(wide)),
+    };
     if !plain || rows < 2 || columns < 2 {
         return None;
     }
     let edge = |name: &str, own: i64| asked.number(name, own, TILES.into_iter().filter(|n| n * bytes <= 2 * LINE));
     let (rows, columns) = (edge("rows", rows), edge("columns", columns));
-    Some(Turned { row, column, rows, columns, block: asked.number("block", BLOCK, BLOCKS) })
+    let block = asked.number("block", BLOCK, BLOCKS);
+    Some(Turned { row, column, rows, columns, step, block, bytes })
 }
 
 impl Turned {
-    /// What decided how large a tile is, of elements of so many bytes.
-    fn bounds(&self, bytes: i64) -> String {
-        match self.rows * bytes == LINE {
-            true => format!(
-                "a cache line of what is read, {LINE} bytes, and what is put together for a store, {STEP} bytes"
-            ),
+    /// How large a tile is, and what decided it.
+    fn said(&self) -> Chosen {
+        let read = match self.rows * self.bytes == LINE {
+            true => format!("a cache line of what is read, {LINE} bytes"),
             false => "the first cache: lines of rows that lie so far apart share its sets".into(),
-        }
+        };
+        let bounds = format!("{read}; what is put together for a store, {} bytes", self.columns * self.bytes);
+        vec![("tile", format!("{} x {}", self.rows, self.columns)), ("bounded by", bounds)]
     }
 }
 
-/// The part of a kernel that is whole tiles.
-struct Main {
-    name: String,
-    rows: i64,
-    columns: i64,
+/// What runs over so many values of an axis in tiles.
+struct Strip {
+    range: Range,
+    size: i64,
+    /// Values in a tile.
+    tile: i64,
 }
 
-/// Whole tiles first, then what is left of both axes.
-fn rectangles(staged: &mut Staged, stage: &Stage, turned: &Turned) -> Option<(Main, Vec<Stage>)> {
-    let rows = cut(staged, stage, turned.row, turned.rows)?;
-    let columns = cut(staged, stage, turned.column, turned.columns)?;
-    let mut stages = Vec::new();
+/// A part of a kernel that is whole tiles.
+struct Part {
+    name: String,
+    /// How many rows, and of them in a tile.
+    rows: (i64, i64),
+    /// How many columns, and of them in a tile.
+    columns: (i64, i64),
+}
+
+/// Whole tiles of the size that was chosen first, then smaller ones of what is left of both axes.
+fn rectangles(b: &mut Builder, stage: &Stage, turned: &Turned) -> Option<(Vec<Part>, Vec<Stage>)> {
+    let rows = strips(b, stage, turned.row, (turned.rows, 1))?;
+    let columns = strips(b, stage, turned.column, (turned.columns, turned.step))?;
+    let (mut parts, mut stages) = (Vec::new(), Vec::new());
     for (n, row) in rows.iter().enumerate() {
         for (m, column) in columns.iter().enumerate() {
-            let ranges = BTreeMap::from([(turned.row, row.clone()), (turned.column, column.clone())]);
+            let ranges = BTreeMap::from([(turned.row, row.range.clone()), (turned.column, column.range.clone())]);
             let first = (n, m) == (0, 0);
-            let name = if first { stage.name.clone() } else { staged.b.fresh_name(&format!("{}_rest", stage.name)) };
-            stages.push(part(&mut staged.b, stage, &name, &ranges, &BTreeMap::new()));
+            let name = if first { stage.name.clone() } else { b.fresh_name(&format!("{}_rest", stage.name)) };
+            stages.push(part(b, stage, &name, &ranges, &BTreeMap::new()));
+            parts.push(Part { name, rows: (row.size, row.tile), columns: (column.size, column.tile) });
         }
     }
-    let size = |all: &[Range]| all.first()?.size.as_const();
-    let main = Main { name: stage.name.clone(), rows: size(&rows)?, columns: size(&columns)? };
-    Some((main, stages))
+    Some((parts, stages))
 }
 
-/// As many whole tiles as an axis has, and the rest.
-fn cut(staged: &mut Staged, stage: &Stage, var: VarId, tile: i64) -> Option<Vec<Range>> {
+/// As many whole tiles as an axis has, and one for the rest of no less than so many values. It ends where the axis does,
+/// and moves some elements again where its values are more than are left.
+fn strips(b: &mut Builder, stage: &Stage, var: VarId, (tile, least): (i64, i64)) -> Option<Vec<Strip>> {
     let iter = stage.iters.iter().find(|i| i.var == var)?;
-    let extent = Viewer::new(staged.b.func()).int(iter.extent).as_const()?;
-    let whole = extent / tile * tile;
-    let mut range = |begin: i64, size: i64| Range {
-        begin: staged.b.index(begin),
-        extent: staged.b.index(size),
-        size: IntExpr::from(size),
+    let extent = Viewer::new(b.func()).int(iter.extent).as_const()?;
+    if extent < tile {
+        return None;
+    }
+    let rest = extent % tile;
+    let last = u64::try_from(rest).ok()?.next_power_of_two() as i64;
+    let last = last.max(least).min(tile);
+    let mut strip = |begin: i64, size: i64, tile: i64| Strip {
+        range: Range { begin: b.index(begin), extent: b.index(size), size: IntExpr::from(size) },
+        size,
+        tile,
     };
-    let all = [(0, whole), (whole, extent - whole)].map(|(begin, size)| range(begin, size));
-    (whole >= tile).then(|| all.into_iter().filter(|r| r.size.as_const() != Some(0)).collect())
+    let mut all = vec![strip(0, extent - rest, tile)];
+    if rest > 0 {
+        all.push(strip(extent - last, last, last));
+    }
+    Some(all)
 }
 
 /// How many tiles in a row make a block: the most that divide them, of no more than so many values.
-fn block(whole: i64, tile: i64, most: i64) -> i64 {
-    let tiles = whole / tile;
+fn block((size, tile): (i64, i64), most: i64) -> i64 {
+    let tiles = size / tile;
     (1..=(most / tile).min(tiles)).rev().find(|n| tiles % n == 0).unwrap_or(1)
 }
 
-/// The whole tiles, block after block, in each of them tile after tile.
-fn tiled(
-    module: &Module,
-    func: PrimFunc,
-    main: &Main,
-    stage: &Stage,
-    turned: &Turned,
-) -> Result<PrimFunc, ScheduleError> {
+/// The parts one after another, each block after block, in each block tile after tile.
+pub(super) fn tiled(module: &Module, func: PrimFunc, tiles: &Tiles) -> Result<PrimFunc, ScheduleError> {
     let mut s = Schedule::new(module, func);
-    let loops = s.get_loops(main.name.as_str())?;
-    let extents = (main.rows, main.columns);
-    let at = |var: VarId| stage.iters.iter().position(|i| i.var == var).unwrap_or(0);
-    let (row, column) = (at(turned.row), at(turned.column));
-    let of = |block: i64, tile: i64| [Arg::Infer, Arg::Int(block), Arg::Int(tile)];
-    let rows = s.split(loops[row], &of(block(extents.0, turned.rows, turned.block), turned.rows))?;
-    let columns = s.split(loops[column], &of(block(extents.1, turned.columns, turned.block), turned.columns))?;
-    let taken = BTreeSet::from([row, column]);
-    let mut order: Vec<LoopRV> = (0..loops.len()).filter(|n| !taken.contains(n)).map(|n| loops[n]).collect();
-    order.extend([rows[0], columns[0], rows[1], columns[1], rows[2], columns[2]]);
-    s.reorder(&order)?;
-    // Else back ends gather what is not side by side, which takes longer than to load it one by one.
-    s.vectorize(columns[2])?;
+    for part in &tiles.parts {
+        let loops = s.get_loops(part.name.as_str())?;
+        let of = |of: (i64, i64)| [Arg::Infer, Arg::Int(block(of, tiles.turned.block)), Arg::Int(of.1)];
+        let rows = s.split(loops[tiles.row], &of(part.rows))?;
+        let columns = s.split(loops[tiles.column], &of(part.columns))?;
+        let taken = BTreeSet::from([tiles.row, tiles.column]);
+        let mut order: Vec<LoopRV> = (0..loops.len()).filter(|n| !taken.contains(n)).map(|n| loops[n]).collect();
+        order.extend([rows[0], columns[0], rows[1], columns[1], rows[2], columns[2]]);
+        s.reorder(&order)?;
+        // Else back ends gather what is not side by side, which takes longer than to load it one by one.
+        s.vectorize(columns[2])?;
+    }
     Ok(s.finish())
 }

@@ -210,27 +210,41 @@ impl<'c> Body<'_, 'c, '_> {
     /// Lanes picked from those of all vectors.
     fn shuffle(&mut self, vectors: &[ExprId], lanes: &[u16], ty: Ty) -> Result<Value<'c>> {
         let ir = self.cx.ir;
-        let mut all = Vec::new();
+        let mut values = Vec::new();
         for vector in vectors {
-            let value = self.expr(*vector)?;
-            match self.prim.exprs.ty(*vector).lanes {
-                1 => all.push(value),
-                n => all.extend((0..u32::from(n)).map(|lane| ir.extract(value, lane))),
+            values.push(self.expr(*vector)?);
+        }
+        let widths: Vec<u16> = vectors.iter().map(|vector| self.prim.exprs.ty(*vector).lanes).collect();
+        if lanes.iter().any(|lane| *lane >= widths.iter().sum()) {
+            return Err("a shuffle picks a lane that is not there".into());
+        }
+        let picked = lanes.iter().map(|lane| u32::from(*lane));
+        let out = match (&values[..], &widths[..]) {
+            ([one], [width]) if *width > 1 && ty.lanes > 1 => ir.shuffle(*one, *one, picked),
+            ([first, second], [width, other]) if *width > 1 && width == other && ty.lanes > 1 => {
+                ir.shuffle(*first, *second, picked)
+            }
+            _ => self.picked_lanes(&values, &widths, lanes, ty),
+        };
+        Ok(if self.cycles(lanes, ty) { ir.opaque(out) } else { out })
+    }
+
+    /// The same one by one, from vectors of any length.
+    fn picked_lanes(&self, values: &[Value<'c>], widths: &[u16], lanes: &[u16], ty: Ty) -> Value<'c> {
+        let ir = self.cx.ir;
+        let mut all = Vec::new();
+        for (value, width) in values.iter().zip(widths) {
+            match width {
+                1 => all.push(*value),
+                n => all.extend((0..u32::from(*n)).map(|lane| ir.extract(*value, lane))),
             }
         }
-        let picked: Option<Vec<Value<'c>>> = lanes.iter().map(|lane| all.get(usize::from(*lane)).copied()).collect();
-        match picked.as_deref() {
-            Some([one]) => Ok(*one),
-            Some(many) => {
-                let vector = self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes));
-                let mut out = ir.poison(vector);
-                for (lane, value) in (0..).zip(many) {
-                    out = ir.insert(out, *value, lane);
-                }
-                Ok(if self.cycles(lanes, ty) { ir.opaque(out) } else { out })
-            }
-            None => Err("a shuffle picks a lane that is not there".into()),
+        let picked = lanes.iter().map(|lane| all[usize::from(*lane)]);
+        if ty.lanes == 1 {
+            return picked.fold(all[0], |_, one| one);
         }
+        let none = ir.poison(self.ops.ty(Kind::of(ty.elem), u32::from(ty.lanes)));
+        picked.zip(0..).fold(none, |out, (value, lane)| ir.insert(out, value, lane))
     }
 
     /// Whether LLVM may never end where lanes of a vector that are picked like that are doubled: 22.1 takes bytes of 64 lanes

@@ -58,6 +58,7 @@ pub(super) fn keys(b: &mut Builder, found: &Attention, plan: &Plan) -> ExprId {
                 };
                 let steps = keys.as_const().filter(|n| !along && plan.lanes >= step && n % step == 0);
                 if let Some(n) = steps {
+                    let step = if n % plan.lanes == 0 { plan.lanes } else { step };
                     return turned(b, (n, step), plan.depth, &mut copy);
                 }
                 let kind = if along { LoopKind::Vectorized } else { LoopKind::Serial };

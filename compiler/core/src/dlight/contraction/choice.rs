@@ -258,7 +258,11 @@ fn ways(
     let copied = |n: usize| copied(staged, &found.operands[n], lanes, machine);
     cycles += padded.map_or(0, copied);
     if let Some(packed) = packed {
-        let all = cycles + i128::from(moved(staged, found, packed)) * PACKING;
+        let all = cycles
+            + match packed {
+                (n, Packing::CopiedPanels) => TRANSPOSING * copied(n),
+                _ => i128::from(moved(staged, found, packed)) * PACKING,
+            };
         let better = all < plain(staged, found, lanes);
         return better.then_some((all, Choice { packed: Some(packed), ..choice })).into_iter().collect();
     }
@@ -322,6 +326,9 @@ const PAGE: i64 = 4 << 10;
 /// What laying out one element anew costs, in the measure of [`cost`].
 const PACKING: i128 = 8 * tiles::PARTS as i128;
 
+/// How many times a copy takes that transposes.
+const TRANSPOSING: i128 = 2;
+
 /// What the contraction costs, in the measure of [`cost`], where back ends make what they can of plain loops: each sum
 /// in vectors along its own terms, if these are neighbours in every operand, with the lanes added up at the end; else
 /// a term at a time.
@@ -335,7 +342,8 @@ fn plain(staged: &Staged, found: &Contraction, lanes: i64) -> i128 {
     let inner = stage.iters.iter().rfind(|i| i.kind == IterKind::Reduce);
     let neighbours = inner.is_some_and(|i| found.operands.iter().all(|o| o.along(i.var)));
     let terms = product(IterKind::Reduce);
-    let each = if neighbours { terms / i128::from(lanes) + ADDING_UP } else { terms };
+    // Each vector takes two loads.
+    let each = if neighbours { (terms / i128::from(lanes) + ADDING_UP) * 5 / 2 } else { terms };
     4 * i128::from(tiles::PARTS) * product(IterKind::Spatial) * each
 }
 
@@ -370,6 +378,9 @@ fn packing(staged: &Staged, found: &Contraction, n: usize, var: VarId) -> Option
     let (stage, operand) = (&staged.stages[found.stage], &found.operands[n]);
     if let Some(step) = operand.rows_by_steps(staged.b.func(), var) {
         return Some(Packing::Phases(step));
+    }
+    if in_panels(staged, found, n, var).is_some() {
+        return Some(Packing::CopiedPanels);
     }
     (elements(staged, stage, operand) <= size(staged, operand)?).then_some(Packing::Iterators)
 }

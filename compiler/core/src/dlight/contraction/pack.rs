@@ -12,7 +12,10 @@ use super::choice::{Choice, Packing};
 use super::{Contraction, Staged, panels};
 use crate::dlight::cut::part;
 use crate::dlight::kernel::{Operand, contraction, viewer};
+use crate::dlight::machine::Machine;
+use crate::dlight::movement::{Tiles, in_tiles};
 use crate::fuse::stage::{Iter, Stage};
+use crate::tune::Asked;
 
 /// What is copied where, and how the contraction reads it there.
 struct Packed {
@@ -31,19 +34,21 @@ struct Copy {
     from: ExprId,
 }
 
-/// Adds the copies that the choice asks for, and lets the contraction read them.
-pub(super) fn pack(staged: &mut Staged, found: &Contraction, choice: &Choice) {
-    along_columns(staged, found, choice);
+/// Adds the copies that the choice asks for, and lets the contraction read them. Those that go from rows to columns run in
+/// tiles.
+pub(super) fn pack(staged: &mut Staged, found: &Contraction, choice: &Choice, machine: &Machine) -> Vec<Tiles> {
+    let tiles = along_columns(staged, found, choice, machine);
     if let (Some(buf), Some(found)) = (choice.padded, contraction(staged)) {
         let rows = found.operands.iter().find(|o| o.buf == buf);
         if let Some((operand, packed)) = rows.and_then(|o| Some((o, with_room(staged, o)?))) {
-            insert(staged, found.stage, operand, packed);
+            insert(staged, found.stage, operand, packed, machine);
         }
     }
+    tiles
 }
 
-fn along_columns(staged: &mut Staged, found: &Contraction, choice: &Choice) {
-    let Some((n, packing)) = choice.packed else { return };
+fn along_columns(staged: &mut Staged, found: &Contraction, choice: &Choice, machine: &Machine) -> Vec<Tiles> {
+    let Some((n, packing)) = choice.packed else { return Vec::new() };
     let operand = &found.operands[n];
     let source = staged.stages[found.stage].clone();
     let packed = match packing {
@@ -52,17 +57,16 @@ fn along_columns(staged: &mut Staged, found: &Contraction, choice: &Choice) {
         Packing::Panels => None,
         Packing::CopiedPanels => in_panels(staged, found, n, choice),
     };
-    if let Some(packed) = packed {
-        insert(staged, found.stage, operand, packed);
-    }
+    packed.map_or(Vec::new(), |packed| insert(staged, found.stage, operand, packed, machine))
 }
 
 /// Lets the contraction read what was copied of an operand, and the copy come first.
-fn insert(staged: &mut Staged, stage: usize, operand: &Operand, packed: Packed) {
+fn insert(staged: &mut Staged, stage: usize, operand: &Operand, packed: Packed, machine: &Machine) -> Vec<Tiles> {
     let source = staged.stages[stage].clone();
     let of = staged.b.buf(operand.buf).name.clone();
     staged.allocs.push(packed.buf);
     read_instead(staged, stage, operand.load, (packed.buf, packed.read));
+    let (mut copies, mut tiles) = (Vec::new(), Vec::new());
     for (n, copy) in packed.copies.into_iter().enumerate() {
         let b = &mut staged.b;
         let body = Stmt::Store { buf: packed.buf, index: copy.at, value: copy.from, access: Access::Proven };
@@ -72,8 +76,16 @@ fn insert(staged: &mut Staged, stage: usize, operand: &Operand, packed: Packed) 
             if n == 0 { format!("{}_{of}_packed", source.name) } else { format!("{}_{of}_packed_{n}", source.name) };
         let copy = Stage { name, iters, init: None, body, loc: source.loc };
         let fresh = part(b, &copy, &copy.name, &BTreeMap::new(), &BTreeMap::new());
-        staged.stages.insert(stage + n, fresh);
+        match in_tiles(b, fresh.clone(), machine, &Asked::nobody()) {
+            Some((parts, of)) => {
+                copies.extend(parts);
+                tiles.push(of);
+            }
+            None => copies.push(fresh),
+        }
     }
+    staged.stages.splice(stage..stage, copies);
+    tiles
 }
 
 /// Lets a stage read an element of another buffer, or of another place.

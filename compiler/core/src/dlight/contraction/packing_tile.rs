@@ -3,6 +3,9 @@
 //! A copy before everything else waits for memory, which is all that it does. The first tile reads what it copies, so that
 //! it comes while products are made; the other tiles find the panels. Panels are copied block by block, into the same memory,
 //! as many as the second cache holds.
+//!
+//! A matrix that has no neighbours along the columns is transposed on the way, which takes several terms at once: its
+//! panels are copied before a tile reads them, block by block as well.
 
 use tenfold_ir::Scalar;
 use tenfold_ir::op::BinaryOp;
@@ -12,6 +15,7 @@ use super::blocks::block_of;
 use super::choice::{Choice, Packing};
 use super::{Contraction, Staged};
 use crate::dlight::emit::{Grid, Places, Strip, at, each, load, plus, strips, times};
+use crate::dlight::movement::STEP;
 use crate::dlight::tiles::alone;
 use crate::dlight::winograd::{Axis, Ends, after, axes_of_kind, in_spans, operands, within};
 
@@ -29,6 +33,8 @@ struct Product {
     term: Axis,
     /// An element of what gives the rows, and of what is copied.
     factors: [ExprId; 2],
+    /// Whether what is copied is transposed.
+    turned: bool,
     /// Of its accumulators.
     acc: BufId,
 }
@@ -85,13 +91,20 @@ fn product(staged: &mut Staged, found: &Contraction, choice: &Choice) -> Option<
     let axis = |var| spatial.iter().find(|a| a.var == var).copied();
     let (row, column) = (axis(row)?, axis(choice.column)?);
     let alone = spatial.len() == 2 && panels.ignores(row.var) && rows.ignores(column.var);
-    let many = row.extent >= TILES * choice.tile.rows;
+    let turned = !panels.along(column.var);
+    let many = turned || row.extent >= TILES * choice.tile.rows;
     if func.strict || found.dot.is_some() || !plain || !alone || !many {
         return None;
     }
     let factors = [rows.load, panels.load];
     let ends = Ends::of(staged, found, column.var)?;
-    Some(Product { ends, row, column, term, factors, acc: found.acc })
+    Some(Product { ends, row, column, term, factors, turned, acc: found.acc })
+}
+
+/// When panels are copied.
+pub(super) fn said(found: &Contraction, choice: &Choice) -> &'static str {
+    let turned = choice.packed.is_some_and(|(n, _)| !found.operands[n].along(choice.column));
+    if turned { "block by block, before tiles read it" } else { "by the first tile of rows, while it multiplies" }
 }
 
 impl Kernel<'_> {
@@ -100,7 +113,8 @@ impl Kernel<'_> {
         let tile = self.choice.tile;
         for strip in strips(&self.product.column.extent.into(), tile.vectors, tile.lanes) {
             let count = strip.turns.as_const().unwrap_or(1);
-            let block = if self.choice.columns_outside { self.choice.block.clamp(1, count) } else { count };
+            let blocks = self.choice.columns_outside || self.product.turned;
+            let block = if blocks { self.choice.block.clamp(1, count) } else { count };
             let shape = vec![block.into(), self.product.term.extent.into(), strip.width().into()];
             let packed = b.alloc("packed", b.buf(self.product.acc).dtype, shape, Scope::Global);
             let panels = Panels { strip, packed };
@@ -117,9 +131,40 @@ impl Kernel<'_> {
                 self.tile(b, &Tile { panels, panel, own, first, rows, copies });
             });
         };
-        let (begin, first) = (b.index(0), alone(all, most));
-        tiles(b, begin, first, true);
+        let begin = b.index(0);
+        let first = if self.product.turned { 0 } else { alone(all, most) };
+        if self.product.turned {
+            each(b, "panel", &count.into(), LoopKind::Serial, &mut |b, own| {
+                let panel = plus(b, before, own);
+                self.transpose(b, &Tile { panels, panel, own, first: begin, rows: 0, copies: true });
+            });
+        } else {
+            tiles(b, begin, first, true);
+        }
         after(b, "rows", (first, all), most, &mut |b, first, rows| tiles(b, first, rows, false));
+    }
+
+    /// Copies a panel of what has no neighbours along the columns: all terms of a vector of columns, then of the next one.
+    fn transpose(&self, b: &mut Builder, tile: &Tile<'_>) {
+        let strip = &tile.panels.strip;
+        // As many terms as are transposed at once, again and again, and what is left of them.
+        let (all, step) = (self.product.term.extent, STEP / b.buf(self.product.acc).dtype.size_bytes() as i64);
+        let whole = all / step * step;
+        each(b, "v", &strip.vectors.into(), LoopKind::Serial, &mut |b, v| {
+            let column = times(b, v, strip.lanes);
+            for (begin, terms) in [(0, whole), (whole, all - whole)].into_iter().filter(|(_, terms)| *terms > 0) {
+                each(b, "k", &terms.into(), LoopKind::Serial, &mut |b, k| {
+                    let begin = b.index(begin);
+                    let term = plus(b, begin, k);
+                    each(b, "l", &strip.lanes.into(), LoopKind::Vectorized, &mut |b, lane| {
+                        let j = plus(b, column, lane);
+                        let places = self.places(b, tile, None, j);
+                        let value = at(b, self.product.factors[1], &with(&places, self.product.term, term), None);
+                        b.store(tile.panels.packed, vec![tile.own, term, j], value);
+                    });
+                });
+            }
+        });
     }
 
     /// A tile of results: blocks of its sum one after another in registers, added up beside them.

@@ -28,8 +28,9 @@ impl Choice {
             all.push(("padded", format!("`{name}` is copied with room between its rows: they would share cache sets")));
         }
         if let Some((n, packing)) = self.packed {
-            let name = &staged.b.buf(found.operands[n].buf).name;
-            all.push(("packed", format!("`{name}` {}", packing.said())));
+            let operand = &found.operands[n];
+            let name = &staged.b.buf(operand.buf).name;
+            all.push(("packed", format!("`{name}` {}", packing.said(operand.along(self.column)))));
         }
         all
     }
@@ -89,12 +90,14 @@ impl Choice {
 }
 
 impl Packing {
-    fn said(self) -> String {
+    /// What is done with an operand, which has neighbours along the columns or none.
+    fn said(self, along: bool) -> String {
         match self {
             Packing::Iterators => "is laid out anew before: it has no neighbours along the columns".into(),
             Packing::Phases(step) => format!("is laid out anew before, every {step}th element beside the next"),
             Packing::Panels => "lies in panels since the program was built".into(),
-            Packing::CopiedPanels => "is copied into panels: what a tile reads of it lies far apart".into(),
+            Packing::CopiedPanels if along => "is copied into panels: what a tile reads of it lies far apart".into(),
+            Packing::CopiedPanels => "is transposed into panels: it has no neighbours along the columns".into(),
         }
     }
 }
