@@ -1,26 +1,30 @@
 //! Case splits: minimum, maximum, signs of dividends, alternatives, inequalities, small ranges.
 
+use std::collections::BTreeSet;
+
 use super::atom::Atom;
 use super::expr::IntExpr;
 use super::fact::{Fact, tighten};
 use super::limits;
 use super::prover::Prover;
+use super::sym::Sym;
 use super::{bounds, linear, simplify};
 
 /// Whether `e >= 0` in every case of the first split that offers itself; `leaves` bounds the work.
 pub(super) fn nonnegative(prover: &Prover, e: &IntExpr, leaves: &mut u32) -> bool {
-    if let Some((rest, cases)) = of_facts(prover, e) {
+    if let Some((rest, cases)) = of_facts(prover, e, false) {
         return cases.into_iter().all(|case| under(&rest, case, e, leaves));
     }
     if let Some(case) = of_atoms(e).or_else(|| of_related(prover, e)) {
         return under(prover, case.clone(), e, leaves) && under(prover, case.negate(), e, leaves);
     }
-    small_range(prover, e).is_some_and(|(atom, low, high)| {
-        (low..=high).all(|value| {
+    if let Some((atom, low, high)) = small_range(prover, e) {
+        return (low..=high).all(|value| {
             let case = Fact::Zero(atom.clone() - value);
             under(prover, case, e, leaves)
-        })
-    })
+        });
+    }
+    of_facts(prover, e, true).is_some_and(|(rest, cases)| cases.into_iter().all(|case| under(&rest, case, e, leaves)))
 }
 
 fn under(prover: &Prover, case: Fact, e: &IntExpr, leaves: &mut u32) -> bool {
@@ -37,8 +41,8 @@ fn under(prover: &Prover, case: Fact, e: &IntExpr, leaves: &mut u32) -> bool {
     bounds::nonnegative(&inner, &e) || linear::nonnegative(&inner, &e) || nonnegative(&inner, &e, leaves)
 }
 
-/// A stated alternative that shares a variable with `e`, and the prover without it.
-fn of_facts(prover: &Prover, e: &IntExpr) -> Option<(Prover, Vec<Fact>)> {
+/// A stated alternative that shares a variable with `e`, and the prover without it; one that stands `aside` or another one.
+fn of_facts(prover: &Prover, e: &IntExpr, aside: bool) -> Option<(Prover, Vec<Fact>)> {
     let vars = e.vars();
     for (at, fact) in prover.facts().iter().enumerate() {
         let cases = match fact {
@@ -46,11 +50,22 @@ fn of_facts(prover: &Prover, e: &IntExpr) -> Option<(Prover, Vec<Fact>)> {
             Fact::NonZero(e) => vec![Fact::NonNegative(e - 1), Fact::NonNegative(-e - 1)],
             Fact::NonNegative(_) | Fact::Zero(_) | Fact::Divisible(..) | Fact::And(_) => continue,
         };
-        if !fact.vars().is_disjoint(&vars) {
+        if !fact.vars().is_disjoint(&vars) && stands_aside(prover, at, &vars) == aside {
             return Some((prover.without(at), cases));
         }
     }
     None
+}
+
+/// Whether alternatives say something of a variable that nothing else links with these, as the two values of a choice do:
+/// they seldom say anything of the others.
+fn stands_aside(prover: &Prover, at: usize, vars: &BTreeSet<Sym>) -> bool {
+    let fact = &prover.facts()[at];
+    let links = |own: &Sym| {
+        let mut others = prover.facts().iter().enumerate().filter(|(n, other)| *n != at && other.vars().contains(own));
+        others.any(|(_, other)| !other.vars().is_disjoint(vars))
+    };
+    matches!(fact, Fact::Or(_)) && fact.vars().iter().any(|own| !vars.contains(own) && !links(own))
 }
 
 /// The condition that decides a minimum, a maximum or a sign in `e`.

@@ -46,6 +46,15 @@ pub fn bits(x: Tensor<i64, 8>, n: usize, m: isize) -> (Tensor<i64, 8>, i64, i64)
     (compute(|i| x.get_clamped([i ^ 1]) + ((n & i) as i64)), mixed as i64, ((m | 6) & 12) as i64)
 }
 
+/// What a condition says of an index is known beside a choice that is about the same iterator.
+#[tensor_fn(dims(N >= 1, M >= 1))]
+pub fn beside_a_choice(x: Tensor<u16, N, M>) -> Tensor<u16, 3, N> {
+    compute([3, N], |i, j| {
+        let a = if i < M { 1u16 } else { 2u16 };
+        a + if i % 2 == 0 { 1u16 } else { x.get_or([j, (j - i) / 2], 2u16) }
+    })
+}
+
 /// What a condition says of an index is known, though a side of it goes over elements.
 #[tensor_fn(dims(N >= 1, M >= 1))]
 pub fn guarded(v: Tensor<u16, M>, q: Tensor<i8, N>, b: Tensor<u8, N>, s: u16) -> Tensor<u8, N> {

@@ -53,6 +53,8 @@ fn index_values_have_bits() {
 
 #[test]
 fn a_condition_with_a_loop_says_what_it_says_of_an_index() {
+    let beside = corners::beside_a_choice(&[[7], [9]]).expect("the dims agree").into_vec();
+    assert_eq!(beside, [2, 2, 9, 11, 3, 3]);
     let guarded =
         |s| corners::guarded(&[1, 4], &[0, 3, -1, 5], &[10, 20, 30, 40], s).expect("the dims agree").into_vec();
     assert_eq!([1, 2, 6].map(guarded), [[10, 20, 70, 50], [10, 20, 30, 50], [10, 20, 30, 40]]);

@@ -175,7 +175,9 @@ pub(super) fn choose(
             let apart = row.map_or(0, |r| rows_apart(found, r));
             let of = matrix::way(staged, found, (column, row), packed, machine);
             choices.extend(of.map(|(cycles, choice)| Costed { cycles, apart, choice }));
-            let conflicting = conflicting(staged, found, row, machine);
+            // What is transposed block by block leaves nothing to be copied before.
+            let by_blocks = packed.is_some_and(|(_, packing)| packing == Packing::CopiedPanels);
+            let conflicting = conflicting(staged, found, row, machine).filter(|_| !by_blocks);
             for padded in [None].into_iter().chain(conflicting.map(Some)) {
                 let of = ways(staged, found, (column, row), (packed, padded), machine);
                 choices.extend(of.into_iter().map(|(cycles, choice)| Costed { cycles, apart, choice }));
