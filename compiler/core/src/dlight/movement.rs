@@ -196,8 +196,8 @@ struct Part {
 
 /// Whole tiles of the size that was chosen first, then smaller ones of what is left of both axes.
 fn rectangles(b: &mut Builder, stage: &Stage, turned: &Turned) -> Option<(Vec<Part>, Vec<Stage>)> {
-    let rows = strips(b, stage, turned.row, (turned.rows, 1))?;
-    let columns = strips(b, stage, turned.column, (turned.columns, turned.step))?;
+    let rows = strips(b, stage, turned.row, turned.rows, [turned.step, 1])?;
+    let columns = strips(b, stage, turned.column, turned.columns, [turned.step, turned.step])?;
     let (mut parts, mut stages) = (Vec::new(), Vec::new());
     for (n, row) in rows.iter().enumerate() {
         for (m, column) in columns.iter().enumerate() {
@@ -211,17 +211,20 @@ fn rectangles(b: &mut Builder, stage: &Stage, turned: &Turned) -> Option<(Vec<Pa
     Some((parts, stages))
 }
 
-/// As many whole tiles as an axis has, and one for the rest of no less than so many values. It ends where the axis does,
-/// and moves some elements again where its values are more than are left.
-fn strips(b: &mut Builder, stage: &Stage, var: VarId, (tile, least): (i64, i64)) -> Option<Vec<Strip>> {
+/// As many whole tiles as an axis has, and one for the rest; they have no fewer values than `least` says. The rest ends
+/// where the axis does, and moves some elements again where its tile has more values than are left.
+fn strips(b: &mut Builder, stage: &Stage, var: VarId, tile: i64, least: [i64; 2]) -> Option<Vec<Strip>> {
     let iter = stage.iters.iter().find(|i| i.var == var)?;
     let extent = Viewer::new(b.func()).int(iter.extent).as_const()?;
-    if extent < tile {
+    let fits = 1 << u64::try_from(extent).ok()?.checked_ilog2()?;
+    let least = least.map(|n| n.min(tile));
+    let tile = tile.min(fits);
+    if tile < least[0] {
         return None;
     }
     let rest = extent % tile;
     let last = u64::try_from(rest).ok()?.next_power_of_two() as i64;
-    let last = last.max(least).min(tile);
+    let last = last.max(least[1]).min(tile);
     let mut strip = |begin: i64, size: i64, tile: i64| Strip {
         range: Range { begin: b.index(begin), extent: b.index(size), size: IntExpr::from(size) },
         size,

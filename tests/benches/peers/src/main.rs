@@ -1,7 +1,7 @@
 //! Products of matrices of f32 on one thread, beside those of other libraries.
 //!
 //! `cargo run --release --manifest-path tests/benches/peers/Cargo.toml -- [SHAPE…]`, where a shape is `64` or `3x5x7`
-//! (rows, terms, columns). All sides are timed in turn, slice by slice, and what counts are ratios of medians. Tenfold
+//! (rows, terms, columns), with a `t` behind it where the second matrix is transposed. All sides are timed in turn, slice by slice, and what counts are ratios of medians. Tenfold
 //! stands in each turn twice: what the two differ by is what the machine's noise makes of one and the same code.
 //!
 //! OpenBLAS is a peer where `TENFOLD_OPENBLAS` names its library, or the system has one.
@@ -22,6 +22,20 @@ pub struct Shape {
     pub m: usize,
     pub k: usize,
     pub n: usize,
+    /// Whether the second matrix lies column by column.
+    pub transposed: bool,
+}
+
+impl Shape {
+    pub fn name(self) -> String {
+        let Shape { m, k, n, transposed } = self;
+        format!("{m}x{k}x{n}{}", if transposed { "t" } else { "" })
+    }
+
+    /// Elements from row to row of the second matrix, and from column to column.
+    pub fn steps(self) -> [usize; 2] {
+        if self.transposed { [1, self.k] } else { [self.n, 1] }
+    }
 }
 
 /// The square ones, then tall, flat and thin ones, one column, and primes.
@@ -56,6 +70,20 @@ const SHAPES: &[(usize, usize, usize)] = &[
     (509, 503, 499),
 ];
 
+/// Those with a transposed matrix: as layers of networks have them, of few rows and of many.
+const TRANSPOSED: &[(usize, usize, usize)] = &[
+    (1, 768, 768),
+    (4, 768, 768),
+    (8, 768, 3072),
+    (16, 2048, 1000),
+    (32, 64, 64),
+    (64, 512, 1000),
+    (128, 768, 768),
+    (512, 512, 512),
+    (1024, 1024, 1024),
+    (97, 101, 103),
+];
+
 /// Slices of time that each side gets.
 const ROUNDS: usize = 15;
 /// Seconds of a slice, at least.
@@ -63,7 +91,10 @@ const SLICE: f64 = 2e-3;
 
 fn main() {
     let asked: Vec<Shape> = std::env::args().skip(1).map(|text| shape(&text)).collect();
-    let all = SHAPES.iter().map(|(m, k, n)| Shape { m: *m, k: *k, n: *n });
+    let of = |all: &'static [(usize, usize, usize)], transposed: bool| {
+        all.iter().map(move |(m, k, n)| Shape { m: *m, k: *k, n: *n, transposed })
+    };
+    let all = of(SHAPES, false).chain(of(TRANSPOSED, true));
     let shapes = if asked.is_empty() { all.collect() } else { asked };
     tenfold::threads::set(1).expect("one is a number of threads");
     println!("GFLOP/s on one thread; the best peer is what a ratio above 1 is faster than");
@@ -73,12 +104,13 @@ fn main() {
 }
 
 fn shape(text: &str) -> Shape {
-    let numbers: Option<Vec<usize>> = text.split('x').map(|n| n.parse().ok().filter(|n| *n > 0)).collect();
+    let (extents, transposed) = text.strip_suffix('t').map_or((text, false), |extents| (extents, true));
+    let numbers: Option<Vec<usize>> = extents.split('x').map(|n| n.parse().ok().filter(|n| *n > 0)).collect();
     match numbers.as_deref() {
-        Some([n]) => Shape { m: *n, k: *n, n: *n },
-        Some([m, k, n]) => Shape { m: *m, k: *k, n: *n },
+        Some([n]) => Shape { m: *n, k: *n, n: *n, transposed },
+        Some([m, k, n]) => Shape { m: *m, k: *k, n: *n, transposed },
         _ => {
-            eprintln!("expected a shape as `64` or `3x5x7`, found `{text}`");
+            eprintln!("expected a shape as `64`, `3x5x7` or `3x5x7t`, found `{text}`");
             std::process::exit(2);
         }
     }
@@ -102,7 +134,6 @@ fn compare(shape: Shape) {
     let named: Vec<String> =
         sides.iter().zip(&speed).map(|(side, speed)| format!("{} {speed:.1}", side.name)).collect();
     let best = speed[2..].iter().copied().fold(0.0, f64::max);
-    let Shape { m, k, n } = shape;
     let of_peak = if peak.is_empty() {
         String::new()
     } else {
@@ -110,7 +141,7 @@ fn compare(shape: Shape) {
     };
     println!(
         "{:>14}: {}; {:.2} times the best peer, {:.2} times itself{of_peak}",
-        format!("{m}x{k}x{n}"),
+        shape.name(),
         named.join(", "),
         speed[0] / best,
         speed[1] / speed[0]

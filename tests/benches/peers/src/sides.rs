@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use libloading::Library;
 use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2};
+use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
 use tenfold_core::pass::PassContext;
 
 use crate::Shape;
@@ -30,7 +30,7 @@ pub struct Side {
 }
 
 impl Operands {
-    pub fn new(Shape { m, k, n }: Shape) -> Operands {
+    pub fn new(Shape { m, k, n, .. }: Shape) -> Operands {
         let filled = |count: usize, by: usize| (0..count).map(|i| ((i * by) % 23) as f32 / 8.0 - 1.25).collect();
         Operands { a: filled(m * k, 7), b: filled(k * n, 5), c: vec![0.0; m * n], ours: None }
     }
@@ -62,10 +62,15 @@ pub fn all(shape: Shape) -> Vec<Side> {
     all
 }
 
-fn product(Shape { m, k, n }: Shape) -> Compiled {
+fn product(shape: Shape) -> Compiled {
+    let Shape { m, k, n, transposed } = shape;
+    let (rows, columns) = if transposed { (n, k) } else { (k, n) };
+    let b = if transposed { format!("v3: f32[{k}, {n}] = transpose(v1, perm = [1, 0])\n") } else { String::new() };
+    let factor = if transposed { "v3" } else { "v1" };
     let text = format!(
         "entry @product\nsource \"product\"\nrelax @product phase imported {{\nparam v0: f32[{m}, {k}] = input 0 \"a\"\n\
-         param v1: f32[{k}, {n}] = input 1 \"b\"\ndataflow {{\nv2: f32[{m}, {n}] = matmul(v0, v1)\n}}\nreturn v2\n}}\n"
+         param v1: f32[{rows}, {columns}] = input 1 \"b\"\ndataflow {{\n{b}v2: f32[{m}, {n}] = matmul(v0, {factor})\n}}\n\
+         return v2\n}}\n"
     );
     let module = tenfold_ir::parse_module(&text, &[]).unwrap_or_else(|e| panic!("{text}\n{e:?}"));
     let mut context = PassContext::new(host_target());
@@ -74,14 +79,15 @@ fn product(Shape { m, k, n }: Shape) -> Compiled {
     let found = tenfold_llvm::find(&tenfold_llvm::Env::from_process());
     let llvm = tenfold_llvm::load(&found).expect("LLVM is there");
     let backend = tenfold_llvm::LlvmBackend::new(llvm, &found);
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/products").join(format!("{m}x{k}x{n}"));
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/products").join(shape.name());
     compiled(&low, workspace, &backend, &context.target, &folder)
 }
 
-fn gemm(Shape { m, k, n }: Shape) -> Side {
+fn gemm(shape: Shape) -> Side {
+    let (Shape { m, k, n, .. }, [down, along]) = (shape, shape.steps());
     let run = move |o: &mut Operands| {
         let (rows, columns) = (n as isize, 1);
-        // SAFETY: the matrices have these extents and lie row by row.
+        // SAFETY: the matrices have these extents and lie so.
         unsafe {
             gemm::gemm(
                 m,
@@ -95,8 +101,8 @@ fn gemm(Shape { m, k, n }: Shape) -> Side {
                 1,
                 k as isize,
                 o.b.as_ptr(),
-                columns,
-                rows,
+                along as isize,
+                down as isize,
                 0.0,
                 1.0,
                 false,
@@ -109,10 +115,11 @@ fn gemm(Shape { m, k, n }: Shape) -> Side {
     Side { name: "gemm", ours: false, run: Box::new(run) }
 }
 
-fn matrixmultiply(Shape { m, k, n }: Shape) -> Side {
+fn matrixmultiply(shape: Shape) -> Side {
+    let (Shape { m, k, n, .. }, [down, along]) = (shape, shape.steps());
     let run = move |o: &mut Operands| {
         let (inner, rows) = (k as isize, n as isize);
-        // SAFETY: the matrices have these extents and lie row by row.
+        // SAFETY: the matrices have these extents and lie so.
         unsafe {
             matrixmultiply::sgemm(
                 m,
@@ -123,8 +130,8 @@ fn matrixmultiply(Shape { m, k, n }: Shape) -> Side {
                 inner,
                 1,
                 o.b.as_ptr(),
-                rows,
-                1,
+                down as isize,
+                along as isize,
                 0.0,
                 o.c.as_mut_ptr(),
                 rows,
@@ -136,21 +143,26 @@ fn matrixmultiply(Shape { m, k, n }: Shape) -> Side {
 }
 
 #[cfg(feature = "faer")]
-fn faer(Shape { m, k, n }: Shape) -> Side {
+fn faer(Shape { m, k, n, transposed }: Shape) -> Side {
     use faer::linalg::matmul::matmul;
     use faer::{Accum, MatMut, MatRef, Par};
     let run = move |o: &mut Operands| {
-        let (a, b) = (MatRef::from_row_major_slice(&o.a, m, k), MatRef::from_row_major_slice(&o.b, k, n));
+        let a = MatRef::from_row_major_slice(&o.a, m, k);
+        let b = match transposed {
+            true => MatRef::from_column_major_slice(&o.b, k, n),
+            false => MatRef::from_row_major_slice(&o.b, k, n),
+        };
         let c = MatMut::from_row_major_slice_mut(&mut o.c, m, n);
         matmul(c, Accum::Replace, a, b, 1.0, Par::Seq);
     };
     Side { name: "faer", ours: false, run: Box::new(run) }
 }
 
-fn ndarray(Shape { m, k, n }: Shape) -> Side {
+fn ndarray(shape: Shape) -> Side {
+    let (Shape { m, k, n, .. }, [down, along]) = (shape, shape.steps());
     let run = move |o: &mut Operands| {
         let a = ArrayView2::from_shape((m, k), &o.a).expect("as many elements");
-        let b = ArrayView2::from_shape((k, n), &o.b).expect("as many elements");
+        let b = ArrayView2::from_shape((k, n).strides((down, along)), &o.b).expect("as many elements");
         let mut c = ArrayViewMut2::from_shape((m, n), &mut o.c).expect("as many elements");
         general_mat_mul(1.0, &a, &b, 0.0, &mut c);
     };
@@ -184,15 +196,17 @@ fn openblas(shape: Shape) -> Option<Side> {
     narrow.or(wide)
 }
 
-fn blas<I: TryFrom<usize> + Copy + 'static>(sgemm: Sgemm<I>, Shape { m, k, n }: Shape) -> Side {
-    let int = |x: usize| I::try_from(x).ok().expect("an extent that C can say");
-    let (m, k, n) = (int(m), int(k), int(n));
+fn blas<I: TryFrom<usize> + Copy + 'static>(sgemm: Sgemm<I>, Shape { m, k, n, transposed }: Shape) -> Side {
     const ROW_MAJOR: c_int = 101;
     const AS_IT_IS: c_int = 111;
+    const TRANSPOSED: c_int = 112;
+    let int = |x: usize| I::try_from(x).ok().expect("an extent that C can say");
+    let (m, k, n) = (int(m), int(k), int(n));
+    let (other, apart) = if transposed { (TRANSPOSED, k) } else { (AS_IT_IS, n) };
     let run = move |o: &mut Operands| {
         let (a, b, c) = (o.a.as_ptr(), o.b.as_ptr(), o.c.as_mut_ptr());
-        // SAFETY: the matrices have these extents and lie row by row.
-        unsafe { sgemm(ROW_MAJOR, AS_IT_IS, AS_IT_IS, m, n, k, 1.0, a, k, b, n, 0.0, c, n) }
+        // SAFETY: the matrices have these extents and lie so.
+        unsafe { sgemm(ROW_MAJOR, AS_IT_IS, other, m, n, k, 1.0, a, k, b, apart, 0.0, c, n) }
     };
     Side { name: "OpenBLAS", ours: false, run: Box::new(run) }
 }
