@@ -162,7 +162,8 @@ fn beside(func: &PrimFunc, var: VarId, read: ExprId, apart: ExprId) -> bool {
     let mut viewer = Viewer::new(func);
     let (sym, read) = (viewer.sym(var), viewer.int(read));
     let next = read.substitute(&|s| (*s == sym).then(|| &IntExpr::var(sym.clone()) + 1));
-    !viewer.int(apart).vars().contains(&sym) && viewer.prover.simplify(&(&next - &read)).as_const() == Some(1)
+    let same = !func.loads(apart) && !viewer.int(apart).vars().contains(&sym);
+    same && viewer.prover.simplify(&(&next - &read)).as_const() == Some(1)
 }
 
 /// What the vectors have at the first place of each part of so many elements, what they have at the second one, and so on;

@@ -85,7 +85,7 @@ fn chosen(staged: &Staged, machine: &Machine, asked: &Asked) -> Option<(Contract
     Some((found, choice))
 }
 
-/// The stages cut into parts, what these are, and why.
+/// Stages cut into parts, what these are, and why.
 struct Tiled {
     staged: Staged,
     parts: Vec<parts::RowPart>,
@@ -94,6 +94,7 @@ struct Tiled {
     chosen: Chosen,
 }
 
+/// Cuts the stages as the choice says.
 fn tiles(mut staged: Staged, found: &Contraction, choice: &Choice, machine: &Machine) -> Option<Tiled> {
     let mut chosen = choice.said(&staged, found, machine);
     let copies = pack::pack(&mut staged, found, choice, machine);

@@ -1,7 +1,7 @@
 //! Sums of products of which one factor is too large for the first cache: it is gone over once, with the rows of the other
 //! one inside. (LLVM: loop interchange.)
 
-use tenfold_ir::tir::{BufId, ExprId, IterKind, PrimFunc, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{BufId, ExprId, IterKind, PrimFunc, VarId, Viewer, written};
 
 use crate::dlight::machine::Machine;
 use crate::fuse::access::{loads, names};
@@ -45,7 +45,8 @@ fn read_anew(func: &PrimFunc, sum: &Stage, machine: &Machine) -> bool {
         let Some(bytes) = bytes(load.buf) else { return false };
         all.push((bytes, walks(func, &load.index, outer), load.buf));
     }
-    all.retain(|(.., buf)| !written(sum, *buf));
+    let own = written(func, &sum.body);
+    all.retain(|(.., buf)| !own.contains(buf));
     let large = all.iter().max().filter(|(bytes, walked, _)| !walked && *bytes > machine.way_bytes * machine.ways);
     let small: i64 = all.iter().filter(|(_, walked, _)| *walked).map(|(bytes, ..)| bytes).sum();
     let inner = sum.iters.iter().any(|i| i.kind == IterKind::Spatial && i.var != outer);
@@ -54,10 +55,4 @@ fn read_anew(func: &PrimFunc, sum: &Stage, machine: &Machine) -> bool {
 
 fn walks(func: &PrimFunc, index: &[ExprId], var: VarId) -> bool {
     index.iter().any(|i| names(func, *i, var))
-}
-
-fn written(stage: &Stage, buf: BufId) -> bool {
-    let mut found = false;
-    stage.body.walk(&mut |s| found |= matches!(s, Stmt::Store { buf: to, .. } if *to == buf));
-    found
 }
