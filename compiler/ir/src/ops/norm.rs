@@ -120,14 +120,6 @@ fn standardised(b: &mut Builder, x: ValueId, axes: &[usize], epsilon: f64) -> Re
     div(b, distance, root)
 }
 
-/// One number per channel, beside a tensor whose axis 1 are the channels.
-fn per_channel(b: &mut Builder, v: ValueId, ty: &TensorType) -> Result<ValueId, OpError> {
-    let v = cast(b, working(ty.dtype), v)?;
-    let mut shape = vec![dim::int(1); ty.shape.len() - 1];
-    shape[0] = ty.shape[1].clone();
-    reshape(b, v, &shape)
-}
-
 /// Channels in groups, each normalised with its spatial axes, then scaled and moved per channel.
 fn group_normalization(b: &mut Builder, call: &OpCall, groups: Option<i64>) -> Result<ValueId, OpError> {
     let args = values(b, call, 0)?;
@@ -139,9 +131,10 @@ fn group_normalization(b: &mut Builder, call: &OpCall, groups: Option<i64>) -> R
         shape(b, i, &found, &ty.shape[1..2])?;
     }
     let epsilon = float_attr(call, "epsilon", 1e-5)?.get();
-    let rank = ty.shape.len();
-    let value = match groups {
-        None => standardised(b, x, &(2..rank).collect::<Vec<_>>(), epsilon)?,
+    // Where the spatial axes are one, a channel is a row, as vectors have it.
+    let plane = ty.shape[2..].iter().fold(dim::int(1), |n, extent| &n * extent);
+    let split = match groups {
+        None => vec![ty.shape[0].clone(), ty.shape[1].clone(), plane],
         Some(groups) => {
             let channels = dim::as_int(&ty.shape[1]).filter(|n| groups > 0 && n % groups == 0);
             let Some(channels) = channels else {
@@ -149,15 +142,23 @@ fn group_normalization(b: &mut Builder, call: &OpCall, groups: Option<i64>) -> R
                     format!("expected a divisor of the {} channels for `num_groups`, found {groups}", ty.shape[1]);
                 return Err(attr_error("num_groups", message));
             };
-            let split = [&ty.shape[..1], &[dim::int(groups), dim::int(channels / groups)], &ty.shape[2..]].concat();
-            let grouped = reshape(b, x, &split)?;
-            let value = standardised(b, grouped, &(2..rank + 1).collect::<Vec<_>>(), epsilon)?;
-            reshape(b, value, &ty.shape)?
+            vec![ty.shape[0].clone(), dim::int(groups), dim::int(channels / groups), plane]
         }
     };
-    let (scale, bias) = (per_channel(b, args[1], &ty)?, per_channel(b, args[2], &ty)?);
+    let rows = reshape(b, x, &split)?;
+    let value = standardised(b, rows, &(2..split.len()).collect::<Vec<_>>(), epsilon)?;
+    // One number per channel, beside rows.
+    let mut channels = split[1..].to_vec();
+    channels.pop();
+    channels.push(dim::int(1));
+    let per_channel = |b: &mut Builder, v: ValueId| {
+        let v = cast(b, working(ty.dtype), v)?;
+        reshape(b, v, &channels)
+    };
+    let (scale, bias) = (per_channel(b, args[1])?, per_channel(b, args[2])?);
     let value = mul(b, value, scale)?;
     let value = add(b, value, bias)?;
+    let value = reshape(b, value, &ty.shape)?;
     cast(b, ty.dtype, value)
 }
 

@@ -199,12 +199,15 @@ fn rms_norm<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
 
 fn instance_norm<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let (x, scale, bias) = (call.x(cx, 0)?, call.x(cx, 1)?, call.x(cx, 2)?);
-    let rank = cx.rank(x);
-    let axes: Vec<usize> = (2..rank).collect();
-    let (y, _, _) = normalised(cx, x, &axes, call.float_or("epsilon", 1e-5)?)?;
-    let (scale, bias) = (cx.per_channel(scale, rank)?, cx.per_channel(bias, rank)?);
+    let dims = cx.dims(x);
+    let [n, channels, spatial @ ..] = dims.as_slice() else { return fault("expected batch and channels") };
+    // A channel of an image is a row.
+    let rows = cx.reshape(x, &[n.clone(), channels.clone(), product(spatial)])?;
+    let (y, _, _) = normalised(cx, rows, &[2], call.float_or("epsilon", 1e-5)?)?;
+    let (scale, bias) = (cx.per_channel(scale, 3)?, cx.per_channel(bias, 3)?);
     let y = cx.binary(BinaryOp::Mul, y, scale)?;
     let y = cx.binary(BinaryOp::Add, y, bias)?;
+    let y = cx.reshape(y, &dims)?;
     cx.one(y)
 }
 
@@ -220,20 +223,17 @@ fn group_norm<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
     let own = cx.dtype(x);
     let wide = if own == DType::F64 { own } else { DType::F32 };
     let x = cx.cast(x, wide)?;
-    let grouped = cx.reshape(x, &[n.clone(), int(groups), product(&dims[1..]).floor_div(&int(groups))])?;
-    let (y, _, _) = normalised(cx, grouped, &[2], call.float_or("epsilon", 1e-5)?)?;
+    // Where the spatial axes are one, a channel is a row, as vectors have it.
+    let each = channels.floor_div(&int(groups));
+    let grouped = cx.reshape(x, &[n.clone(), int(groups), each.clone(), product(&dims[2..])])?;
+    let (y, _, _) = normalised(cx, grouped, &[2, 3], call.float_or("epsilon", 1e-5)?)?;
     let mut y = cx.cast(y, own)?;
-    if cx.dims(scale) == [int(groups)] && call.version < 21 {
-        let (scale, bias) = (cx.per_channel(scale, 3)?, cx.per_channel(bias, 3)?);
-        y = cx.binary(BinaryOp::Mul, y, scale)?;
-        y = cx.binary(BinaryOp::Add, y, bias)?;
-        y = cx.reshape(y, &dims)?;
-    } else {
-        y = cx.reshape(y, &dims)?;
-        let (scale, bias) = (cx.per_channel(scale, dims.len())?, cx.per_channel(bias, dims.len())?);
-        y = cx.binary(BinaryOp::Mul, y, scale)?;
-        y = cx.binary(BinaryOp::Add, y, bias)?;
-    }
+    let per_group = cx.dims(scale) == [int(groups)] && call.version < 21;
+    let shape = [int(groups), if per_group { int(1) } else { each }, int(1)];
+    let (scale, bias) = (cx.reshape(scale, &shape)?, cx.reshape(bias, &shape)?);
+    y = cx.binary(BinaryOp::Mul, y, scale)?;
+    y = cx.binary(BinaryOp::Add, y, bias)?;
+    y = cx.reshape(y, &dims)?;
     cx.one(y)
 }
 

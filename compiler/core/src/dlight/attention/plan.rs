@@ -10,11 +10,15 @@ use crate::dlight::tiles::{Extents, Span, balanced, cost, most_rows, rows_in_cac
 use crate::dlight::walk::{step, straight};
 use crate::fuse::stage::Iter;
 
-/// The most keys of a block, and terms of a sum: what a contraction allows one accumulator.
-pub(super) const TERMS: i64 = 192;
+/// The most keys of a block, and terms of a sum. A contraction allows one accumulator about as many; these are as many panels of
+/// 32 as hold the 197 keys of a vision transformer, for which a second block would take a sixth of the time.
+pub(super) const TERMS: i64 = 224;
 
 /// Bytes that a tile of queries may take on the stack.
 const STACK: i64 = 48 << 10;
+
+/// The least queries of a tile: fewer wait for keys and values, which each tile reads.
+const LEAST: i64 = 8;
 
 /// Queries that make up for laying out all keys anew.
 const FEW: i64 = 8;
@@ -90,18 +94,19 @@ pub(super) fn plan(func: &PrimFunc, found: &Attention, machine: &Machine) -> Res
     };
     let once = keys.unwrap_or(TERMS).min(TERMS);
     let (of_keys, of_columns) = vectors((&of(once, depth), depth), (&of(columns, once), once), machine);
-    let most = most_rows(of_keys, machine).min(most_rows(of_columns, machine));
-    let rows_in_tile = rows.map_or(left::whole(most), |n| balanced(n, most).first().map_or(1, |span| span.tile));
     let panel = of_keys * lanes;
-    let block = (TERMS / panel).max(1) * panel;
+    let block = block(keys, panel);
     let whole = keys.filter(|n| *n <= block);
+    let held = whole.unwrap_or(block) + depth + columns + 4 * lanes;
+    // Rows of large heads are as few as the stack has room for.
+    let most = most_rows(of_keys, machine).min(most_rows(of_columns, machine)).min(STACK / (held * bytes));
+    if most < LEAST.min(rows.unwrap_or(LEAST)) {
+        return Err("what a tile of queries needs is too large for the stack");
+    }
+    let rows_in_tile = rows.map_or(left::whole(most), |n| balanced(n, most).first().map_or(1, |span| span.tile));
     let pack_keys = !(straight_from(func, found.keys, found.key.var) && rows.is_some_and(|n| n <= most));
     if pack_keys && rows.is_some_and(|n| n < FEW) {
         return Err("so few queries do not make up for laying out keys");
-    }
-    let held = whole.unwrap_or(block) + depth + columns + 4 * lanes;
-    if rows_in_tile * held * bytes > STACK {
-        return Err("what a tile of queries needs is too large for the stack");
     }
     let pack_values = !straight_from(func, found.values, found.column.var)
         || rows.is_none_or(|n| n > most) && scattered(func, found, keys.map_or(block, |n| n.min(block)), machine);
@@ -109,9 +114,21 @@ pub(super) fn plan(func: &PrimFunc, found: &Attention, machine: &Machine) -> Res
     Ok(Plan { lanes, rows, of_keys, of_columns, block, whole, depth, columns, pack_keys, pack_values })
 }
 
+/// Keys of a block, in whole panels: of blocks that are about as large as each other, where the number of keys is known. A small
+/// last one would have all that is done once per block done for few keys.
+fn block(keys: Option<i64>, panel: i64) -> i64 {
+    let most = (TERMS / panel).max(1);
+    let panels = keys.map_or(most, |n| {
+        let up = |n: i64, of: i64| (n + of - 1) / of;
+        let all = up(n.max(1), panel);
+        up(all, up(all, most))
+    });
+    panels * panel
+}
+
 /// Vectors of tiles of scores and of results, which have the same rows, that together cost the least, each as often as
-/// its sum has terms. Of those that cost about as much the narrowest, whose tiles have the most rows: keys and values
-/// are read once per tile.
+/// its sum has terms. Of those that cost about as much those that leave a quarter of all loads to others, and of
+/// these the narrowest, whose tiles have the most rows: keys and values are read once per tile.
 fn vectors(scores: (&Extents, i64), results: (&Extents, i64), machine: &Machine) -> (i64, i64) {
     const ABOUT: i64 = 16;
     let widest = |of: &Extents| {
@@ -126,7 +143,11 @@ fn vectors(scores: (&Extents, i64), results: (&Extents, i64), machine: &Machine)
     };
     let least = all.iter().map(|pair| costs(*pair)).min().unwrap_or(0);
     let good = all.into_iter().filter(|pair| costs(*pair) <= least + least / ABOUT);
-    good.min_by_key(|(x, y)| (*x.max(y), x + y, *x)).unwrap_or((1, 1))
+    let waits = |vectors: i64| {
+        let rows = most_rows(vectors, machine);
+        4 * (rows + vectors) * machine.fmas > 3 * rows * vectors * machine.loads
+    };
+    good.min_by_key(|(x, y)| (waits(*x) || waits(*y), *x.max(y), x + y, *x)).unwrap_or((1, 1))
 }
 
 /// Whether a value is an element of a row that lies along an iterator, as it is.

@@ -211,9 +211,8 @@ impl<'p, 'b> Partition<'p, 'b> {
     pub(crate) fn run(&mut self) -> Vec<Vec<usize>> {
         let phases = RULES.iter().map(|r| r.phase).max().unwrap_or(0);
         for phase in 0..=phases {
-            for n in 0..self.nodes.len() {
-                RULES.iter().filter(|r| r.phase == phase).for_each(|rule| self.apply(rule, n));
-            }
+            // The last phase joins what a reader joined behind it: the distance from a mean with what a variance makes of it.
+            while self.phase(phase) && phase == phases {}
         }
         self.attentions();
         let roots = (0..self.nodes.len()).filter(|n| self.groups[*n].parent == *n);
@@ -229,10 +228,18 @@ impl<'p, 'b> Partition<'p, 'b> {
         n
     }
 
-    fn apply(&mut self, rule: &Rule, n: usize) {
-        if let Ok((roots, members)) = self.tried(rule, n) {
-            self.join(&roots, members);
+    /// Applies the rules of a phase to each node; whether anything was joined.
+    fn phase(&mut self, phase: usize) -> bool {
+        let mut any = false;
+        for n in 0..self.nodes.len() {
+            for rule in RULES.iter().filter(|r| r.phase == phase) {
+                if let Ok((roots, members)) = self.tried(rule, n) {
+                    any |= roots.len() > 1;
+                    self.join(&roots, members);
+                }
+            }
         }
+        any
     }
 
     /// The groups that a rule joins, and their nodes.
@@ -275,8 +282,9 @@ impl<'p, 'b> Partition<'p, 'b> {
         members.iter().all(|m| self.nodes[*m].kind.is_some() && self.nodes[*m].movable && !self.nodes[*m].updates)
     }
 
-    /// The groups of the nodes between two, if all of them may stand there.
+    /// The groups of the nodes between two, if all of them may stand there. Nodes of the sink's own group do in any case.
     fn way(&self, from: usize, sink: usize, most: OpPattern) -> Option<Vec<usize>> {
+        let own = self.find(sink);
         let (mut seen, mut roots, mut open) = (vec![from], Vec::new(), vec![from]);
         while let Some(n) = open.pop() {
             for (reader, _) in &self.nodes[n].readers {
@@ -284,6 +292,9 @@ impl<'p, 'b> Partition<'p, 'b> {
                     continue;
                 }
                 let root = self.find(*reader);
+                if root == own {
+                    continue;
+                }
                 let group = &self.groups[root];
                 if group.side.pattern > most || !self.may_move(&group.members) || seen.len() > self.limits.depth {
                     return None;

@@ -36,7 +36,7 @@ fn run(state: &mut State<'_>, args: &Args) -> Outcome {
     let read = state.b.read(var);
     let bodies: Vec<Stmt> =
         loops.iter().map(|l| substitute(&mut state.b, &BTreeMap::from([(l.var, read)]), l.body.clone())).collect();
-    let merged = Loop { var, body: Stmt::Seq(bodies), ..loops[0].clone() }.stmt();
+    let merged = Loop { var, body: Stmt::seq(bodies), ..loops[0].clone() }.stmt();
     any_order(state, &merged, &[var])?;
     let handed_on = handed_on(state, &merged);
     if let Some(Stmt::Seq(all)) = tree::find_mut(&mut state.body, &holds(vars[0])) {
