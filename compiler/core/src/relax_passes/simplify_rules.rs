@@ -101,8 +101,6 @@ pub(crate) static RULES: &[Rule] = &[
     rule("div_const_float", "div(x, c:const)", "mul(x, reciprocal(c))", Float, Fast),
     // Powers: the bound of a power is wider than a rounding or two.
     rule("power_two", "power(x, 2)", "square(x)", Number, Exact),
-    rule("power_three", "power(x, 3)", "mul(square(x), x)", Number, Exact),
-    rule("power_four", "power(x, 4)", "square(square(x))", Number, Exact),
     rule("power_minus_one", "power(x, -1)", "reciprocal(x)", Float, Exact),
     rule("power_half", "power(x, 0.5)", "sqrt(x)", Float, Fast),
     rule("power_minus_half", "power(x, -0.5)", "rsqrt(x)", Float, Fast),

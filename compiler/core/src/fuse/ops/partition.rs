@@ -131,6 +131,15 @@ const RULES: &[Rule] = &[
         into: |s| s.pattern != OutEWiseFusable,
         trial: Trial::Memory,
     },
+    // Reductions with what the phase before joined behind them: distances from a mean, and what their squares make of them.
+    Rule {
+        phase: 5,
+        from: |s| s.pattern <= CommReduce,
+        read: Opaque,
+        way: Injective,
+        into: |s| s.pattern <= CommReduce,
+        trial: Trial::Memory,
+    },
 ];
 
 /// Why a group is not taken up by what reads it, from what is seen first to what is seen last.
@@ -211,8 +220,9 @@ impl<'p, 'b> Partition<'p, 'b> {
     pub(crate) fn run(&mut self) -> Vec<Vec<usize>> {
         let phases = RULES.iter().map(|r| r.phase).max().unwrap_or(0);
         for phase in 0..=phases {
-            // The last phase joins what a reader joined behind it: the distance from a mean with what a variance makes of it.
-            while self.phase(phase) && phase == phases {}
+            for n in 0..self.nodes.len() {
+                RULES.iter().filter(|r| r.phase == phase).for_each(|rule| self.apply(rule, n));
+            }
         }
         self.attentions();
         let roots = (0..self.nodes.len()).filter(|n| self.groups[*n].parent == *n);
@@ -228,18 +238,10 @@ impl<'p, 'b> Partition<'p, 'b> {
         n
     }
 
-    /// Applies the rules of a phase to each node; whether anything was joined.
-    fn phase(&mut self, phase: usize) -> bool {
-        let mut any = false;
-        for n in 0..self.nodes.len() {
-            for rule in RULES.iter().filter(|r| r.phase == phase) {
-                if let Ok((roots, members)) = self.tried(rule, n) {
-                    any |= roots.len() > 1;
-                    self.join(&roots, members);
-                }
-            }
+    fn apply(&mut self, rule: &Rule, n: usize) {
+        if let Ok((roots, members)) = self.tried(rule, n) {
+            self.join(&roots, members);
         }
-        any
     }
 
     /// The groups that a rule joins, and their nodes.

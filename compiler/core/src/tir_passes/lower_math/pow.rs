@@ -3,7 +3,7 @@
 use tenfold_ir::op::BinaryOp;
 use tenfold_ir::op::CmpOp::{Eq, Gt, Lt, Ne};
 use tenfold_ir::op::UnaryOp;
-use tenfold_ir::tir::{Builder, Elem, ExprId};
+use tenfold_ir::tir::{Builder, Elem, Expr, ExprId};
 use tenfold_ir::{DType, Scalar};
 
 use super::exp::exp;
@@ -11,10 +11,16 @@ use super::kit::Kit;
 use super::log::log;
 use super::pow_double::magnitude;
 
+/// The greatest whole power of f32 that is a product.
+const WHOLE: i64 = 16;
+
 /// x to the y: the power of |x|, with the sign that an odd whole y gives a negative x. For f32, |x|^y is exp(y log |x|)
-/// in f64.
+/// in f64, or a product in f64 where y is a small whole number.
 pub(super) fn pow(k: &mut Kit<'_>, x: ExprId, y: ExprId) -> ExprId {
     let dtype = k.dtype;
+    if let Some(y) = whole(k, y).filter(|_| dtype == DType::F32) {
+        return whole_pow(k, x, y);
+    }
     let (wx, wy) = (k.b.cast(DType::F64, x), k.b.cast(DType::F64, y));
     let mut wide = Kit::new(k.b, DType::F64);
     let size = wide.abs(wx);
@@ -30,6 +36,37 @@ pub(super) fn pow(k: &mut Kit<'_>, x: ExprId, y: ExprId) -> ExprId {
     let one = wide.c(1.0);
     let value = wide.where_c(wy, Eq, 0.0, one, value);
     let value = wide.where_c(wx, Eq, 1.0, one, value);
+    k.b.cast(dtype, value)
+}
+
+/// The small whole number that an exponent is, in all lanes.
+fn whole(k: &Kit<'_>, y: ExprId) -> Option<i64> {
+    match *k.b.func().exprs.get(y) {
+        Expr::Const(y) => Some(y.to_f64()).filter(|y| *y == y.trunc() && y.abs() <= WHOLE as f64).map(|y| y as i64),
+        Expr::Broadcast(one, _) => whole(k, one),
+        _ => None,
+    }
+}
+
+/// A product of squares in f64, which has room for each of them, or is as far from f32 as the power is; 1 / 0 is the infinity
+/// with the sign that such a power of a zero has.
+fn whole_pow(k: &mut Kit<'_>, x: ExprId, y: i64) -> ExprId {
+    let dtype = k.dtype;
+    let wx = k.b.cast(DType::F64, x);
+    let mut wide = Kit::new(k.b, DType::F64);
+    let one = wide.c(1.0);
+    let (mut value, mut square, mut left) = (None, wx, y.unsigned_abs());
+    while left > 0 {
+        if left % 2 == 1 {
+            value = Some(value.map_or(square, |value| wide.mul(value, square)));
+        }
+        left /= 2;
+        if left > 0 {
+            square = wide.mul(square, square);
+        }
+    }
+    let value = value.unwrap_or(one);
+    let value = if y < 0 { wide.div(one, value) } else { value };
     k.b.cast(dtype, value)
 }
 
