@@ -98,11 +98,12 @@ pub(super) fn plan(func: &PrimFunc, found: &Attention, machine: &Machine) -> Res
     let block = block(keys, panel);
     let whole = keys.filter(|n| *n <= block);
     let held = whole.unwrap_or(block) + depth + columns + 4 * lanes;
-    // Rows of large heads are as few as the stack has room for.
-    let most = most_rows(of_keys, machine).min(most_rows(of_columns, machine)).min(STACK / (held * bytes));
-    if most < LEAST.min(rows.unwrap_or(LEAST)) {
+    let (registers, stack) = (most_rows(of_keys, machine).min(most_rows(of_columns, machine)), STACK / (held * bytes));
+    if stack < LEAST.min(registers).min(rows.unwrap_or(LEAST)) {
         return Err("what a tile of queries needs is too large for the stack");
     }
+    // Rows of large heads are as few as the stack has room for.
+    let most = registers.min(stack);
     let rows_in_tile = rows.map_or(left::whole(most), |n| balanced(n, most).first().map_or(1, |span| span.tile));
     let pack_keys = !(straight_from(func, found.keys, found.key.var) && rows.is_some_and(|n| n <= most));
     if pack_keys && rows.is_some_and(|n| n < FEW) {
