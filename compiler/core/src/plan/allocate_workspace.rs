@@ -83,7 +83,7 @@ fn hoist(func: &mut PrimFunc) -> Option<Need> {
 /// A loop whose turns would all use the one memory that there is runs them in turn.
 fn in_turn(body: Stmt, found: &BTreeSet<BufId>) -> Stmt {
     body.map(&mut |stmt| match stmt {
-        Stmt::For { var, min, extent, kind: LoopKind::Parallel, annotations, body }
+        Stmt::For { var, min, extent, kind: LoopKind::Parallel | LoopKind::Vectorized, annotations, body }
             if body.any(&mut |s| s.allocates().iter().any(|buf| found.contains(buf))) =>
         {
             Stmt::For { var, min, extent, kind: LoopKind::Serial, annotations, body }

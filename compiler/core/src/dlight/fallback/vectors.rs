@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenfold_ir::arith::{IntExpr, Sym};
 use tenfold_ir::op::UnaryOp;
-use tenfold_ir::tir::{Block, BufId, Elem, Expr, ExprId, PrimFunc, Stmt, VarId, Viewer};
+use tenfold_ir::tir::{Block, BufId, Elem, Expr, ExprId, PrimFunc, Scope, Stmt, VarId, Viewer};
 use tenfold_ir::{DType, Module};
 
 use super::ahead;
@@ -205,6 +205,10 @@ pub(super) fn lanes(
 ) -> Option<i64> {
     let func = viewer.func();
     let own: BTreeSet<BufId> = allocated(body);
+    if own.iter().any(|buf| func.buffers[buf.0 as usize].scope == Scope::Global) {
+        // Its place in the workspace is one for all turns.
+        return None;
+    }
     let (mut widest, mut strided, mut work) = (1, false, false);
     for block in blocks {
         let syms: Vec<Sym> = bound(func, block, var).into_iter().map(|v| viewer.sym(v)).collect();
