@@ -316,3 +316,14 @@ fn nearer_bounds_are_found_behind_those_of_a_dtype() {
     proven(&small, "floormod(2*w, 3) < N");
     proven(&small, "floormod(2*w, 3) >= 0");
 }
+
+/// That the loop runs says that there is an element.
+#[test]
+fn a_turn_of_a_multiple() {
+    let mut p = Prover::new();
+    p.assume_ge(&e("N"), &e("0"));
+    p.assume_ge(&e("M"), &e("0"));
+    p.assume_range(&Sym::new("i"), &e("0"), &e("4*N"));
+    p.assume_range(&Sym::new("j"), &e("0"), &e("M - 1"));
+    assert!(p.prove_lt(&e("floormod(floormod(2*N - 2*i + 1, 3), N)"), &e("N")));
+}

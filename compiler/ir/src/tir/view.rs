@@ -290,7 +290,18 @@ impl<'f> Viewer<'f> {
         if self.is_wild(&atom) {
             self.assume_hull(&atom, &x, &y);
         }
+        if self.prover.prove_le(&x, &y) {
+            self.assume_between(&atom, &x, &y);
+        } else if self.prover.prove_le(&y, &x) {
+            self.assume_between(&atom, &y, &x);
+        }
         atom
+    }
+
+    /// `atom` is one of `least` and `greatest`: said without alternatives, of which a proof looks into few.
+    fn assume_between(&mut self, atom: &IntExpr, least: &IntExpr, greatest: &IntExpr) {
+        self.prover.assume_le(least, atom);
+        self.prover.assume_le(atom, greatest);
     }
 
     /// `atom` is `x` or `y`: it lies between the ends of both, which alternatives do not show as bounds.

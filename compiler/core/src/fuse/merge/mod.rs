@@ -130,6 +130,7 @@ impl<'m> Merge<'m> {
         }
         let body = Import::new(&mut self.b, callee, syms, &bufs).body(&mut self.b);
         self.b.push(body);
+        self.b.func_mut().strict |= callee.strict;
         Some(())
     }
 
