@@ -107,7 +107,7 @@ fn each_processor_takes_its_own() {
     std::fs::write(package.directory.join("w.npy"), weights()).expect("the array can be written");
     let package = package.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
     package.release("build", &["--target", TARGET]).ok();
-    let program = package.program(&format!("{TARGET}/release"));
+    let program = package.program_for(TARGET);
     // Processors before Armv8.2 have neither, the first with `dotprod` have no `i8mm`.
     let (dot, mixed) = ("aarch64-dotprod", "aarch64-i8mm");
     for (processor, takes) in [("cortex-a53", "baseline"), ("neoverse-n1", dot), ("max", mixed)] {

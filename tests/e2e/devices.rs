@@ -28,7 +28,7 @@ fn a_device_computes_what_the_processor_does() {
     package.write("Cargo.toml", &features);
     package.write("src/main.rs", include_str!("devices/main.rs"));
     package.cargo(&["build"]).ok();
-    let program = package.program("debug");
+    let program = package.program();
     imports(&program);
     cuda(&program, &package.directory.join("driver"));
     vulkan(&program, &package.directory.join("loader"));

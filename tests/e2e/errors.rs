@@ -105,7 +105,7 @@ fn a_code_generator_that_aborts() {
     assert_eq!(outcome.errors(""), 2, "one error and the summary\n{}", outcome.stderr);
     let outcome = outcome.says("LLVM ERROR: Cannot select").says("pub fn f7(");
     assert!(outcome.stderr.contains("^^"), "the name is underlined\n{}", outcome.stderr);
-    assert_eq!(package.archives("debug").len(), 19, "the others are compiled");
+    assert_eq!(package.archives().len(), 19, "the others are compiled");
     let report = package.report();
     assert_eq!(report.workers, 1, "with `-j1` one at a time");
 }
@@ -170,7 +170,7 @@ fn a_callee_that_depends_on_a_cfg() {
 fn an_index_that_does_not_fit() {
     let package = Package::new("e2e-index", &format!("{HEAD}{}", doubles("f")));
     package.cargo(&["check"]).ok();
-    let path = package.out_dir("debug").join("tenfold/index");
+    let path = package.out_dir().join("tenfold/index");
     let good = std::fs::read_to_string(&path).unwrap();
     let entry = &good[good.find("fn f").unwrap()..good.find("\nend").unwrap()];
     let twin = entry.replace("symbol __tenfold_e2e", "symbol __tenfold_other");

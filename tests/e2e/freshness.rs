@@ -30,7 +30,7 @@ fn only_what_changed_is_compiled() {
     package.cargo(&["build"]).ok();
     assert_eq!(package.report().compiled, 20);
 
-    let index = package.out_dir("debug").join("tenfold/index");
+    let index = package.out_dir().join("tenfold/index");
     let time = || fs::metadata(&index).unwrap().modified().unwrap();
     let before = time();
     // the best of a few, as other tests run at the same time

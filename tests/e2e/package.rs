@@ -93,10 +93,6 @@ pub(crate) fn manifest(name: &str, edition: &str) -> String {
 /// The build script of three lines.
 pub(crate) const BUILD_SCRIPT: &str = "fn main() {\n    tenfold_build::compile();\n}\n";
 
-/// Arguments of a release. All have the same `lto`: cargo builds the compiler again for another one. A release without
-/// is what `.ci/run` makes of the first command of the README.
-const RELEASE: [&str; 3] = ["--release", "--config", "profile.release.lto=\"fat\""];
-
 /// A function that doubles four elements.
 pub(crate) fn doubles(name: &str) -> String {
     format!("/// Doubles.\n#[tensor_fn]\npub fn {name}(x: Tensor<f32, 4>) -> Tensor<f32, 4> {{\n    x * 2.0\n}}\n")
@@ -171,7 +167,7 @@ impl Package {
 
     /// Runs a command of cargo for a release.
     pub(crate) fn release(&self, command: &str, arguments: &[&str]) -> Outcome {
-        self.cargo(&[&[command], &RELEASE[..], arguments].concat())
+        self.cargo(&[&[command], &outside::RELEASE[..], arguments].concat())
     }
 
     /// Runs cargo.
@@ -210,17 +206,15 @@ impl Package {
 
     /// Removes what earlier runs of the tests left in its output directories.
     fn forget(&self) {
-        for profile in ["debug", "release"] {
-            for out in self.out_dirs(profile) {
-                let _ = fs::remove_dir_all(&out);
-                let _ = fs::create_dir_all(&out);
-            }
+        for out in self.out_dirs() {
+            let _ = fs::remove_dir_all(&out);
+            let _ = fs::create_dir_all(&out);
         }
     }
 
-    /// The newest output directory of its build script in a profile.
-    pub(crate) fn out_dir(&self, profile: &str) -> PathBuf {
-        let mut found = self.out_dirs(profile);
+    /// The newest output directory of its build script.
+    pub(crate) fn out_dir(&self) -> PathBuf {
+        let mut found = self.out_dirs();
         let time = |path: &PathBuf| {
             let report = fs::metadata(path.join("tenfold/report.json"));
             report.and_then(|m| m.modified()).ok()
@@ -229,13 +223,18 @@ impl Package {
         found.pop().expect("the build script ran")
     }
 
-    /// The program that cargo built.
-    pub(crate) fn program(&self, profile: &str) -> PathBuf {
-        self.target.join(profile).join(&self.name)
+    /// The program that cargo built last for this machine.
+    pub(crate) fn program(&self) -> PathBuf {
+        self.target.join("debug").join(&self.name)
     }
 
-    fn out_dirs(&self, profile: &str) -> Vec<PathBuf> {
-        let build = self.target.join(profile).join("build");
+    /// The program that cargo built last for another machine.
+    pub(crate) fn program_for(&self, triple: &str) -> PathBuf {
+        self.target.join(triple).join("debug").join(&self.name)
+    }
+
+    fn out_dirs(&self) -> Vec<PathBuf> {
+        let build = self.target.join("debug/build");
         let prefix = format!("{}-", self.name);
         let is_hash = |rest: &str| rest.len() == 16 && rest.bytes().all(|b| b.is_ascii_hexdigit());
         fs::read_dir(build)
@@ -254,7 +253,7 @@ impl Package {
 
     /// What the build script's last run did.
     pub(crate) fn report(&self) -> Report {
-        let text = fs::read_to_string(self.out_dir("debug").join("tenfold/report.json"));
+        let text = fs::read_to_string(self.out_dir().join("tenfold/report.json"));
         let text = text.expect("there is a report");
         let number = |key: &str| -> f64 {
             let key = format!("\"{key}\": ");
@@ -272,8 +271,8 @@ impl Package {
     }
 
     /// The archives of the last run by name, with their bytes.
-    pub(crate) fn archives(&self, profile: &str) -> BTreeMap<String, Vec<u8>> {
-        let directory = self.out_dir(profile).join("tenfold");
+    pub(crate) fn archives(&self) -> BTreeMap<String, Vec<u8>> {
+        let directory = self.out_dir().join("tenfold");
         fs::read_dir(directory)
             .expect("an output directory")
             .flatten()

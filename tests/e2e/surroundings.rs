@@ -18,7 +18,7 @@ fn other_code_of_the_build_script_runs_once() {
     );
     package.cargo(&["build"]).ok();
     assert_eq!(package.report().compiled, 2);
-    let log = std::fs::read_to_string(package.out_dir("debug").join("log")).unwrap();
+    let log = std::fs::read_to_string(package.out_dir().join("log")).unwrap();
     assert_eq!(log, "once\n");
 }
 
@@ -94,7 +94,7 @@ fn two_directories_and_orders_give_equal_bytes() {
         }
         package.cargo(&["build", jobs]).ok();
         assert_eq!(package.report().compiled, 3, "{place}: nothing is left of another run");
-        all.push(package.archives("debug"));
+        all.push(package.archives());
     }
     assert_eq!(all[0].len(), 3);
     assert_eq!(all[0], all[1]);

@@ -34,8 +34,8 @@ fn main() {
 
 /// The functions that have code for devices, each with the keys of its modules.
 fn devices(package: &Package) -> Vec<(String, Vec<&'static str>)> {
-    let index = std::fs::read_to_string(package.out_dir("debug").join("tenfold/index")).expect("an index");
-    let archives = package.archives("debug");
+    let index = std::fs::read_to_string(package.out_dir().join("tenfold/index")).expect("an index");
+    let archives = package.archives();
     let mut found = Vec::new();
     let mut name = "";
     for line in index.lines() {

@@ -174,8 +174,8 @@ fn package() -> Package {
 }
 
 /// What the program says with a variable set, and what it complains about.
-fn run(package: &Package, profile: &str, variant: &str) -> Outcome {
-    let output = Command::new(package.program(profile)).env("TENFOLD_VARIANT", variant).output();
+fn run(package: &Package, variant: &str) -> Outcome {
+    let output = Command::new(package.program()).env("TENFOLD_VARIANT", variant).output();
     let output = output.expect("the program starts");
     Outcome {
         success: output.status.success(),
@@ -210,7 +210,7 @@ fn a_release_has_all_levels_and_each_is_right() {
     }
     let package = package();
     package.release("build", &[]).ok();
-    let outcome = run(&package, "release", "").ok();
+    let outcome = run(&package, "").ok();
     let said: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(said[0], "variants x86-64-v4 x86-64-v3 x86-64-v2 baseline", "{}", outcome.stdout);
     let ran = said.iter().filter(|line| line.starts_with("ran ")).count();
@@ -224,9 +224,9 @@ fn a_release_has_all_levels_and_each_is_right() {
     );
 
     // The variable caps what a program takes; what it cannot be is told once, and then it is as if it were not set.
-    let capped = run(&package, "release", "baseline").ok();
+    let capped = run(&package, "baseline").ok();
     assert!(capped.stdout.contains("takes baseline"), "{}", capped.stdout);
-    let wrong = run(&package, "release", "fastest").ok();
+    let wrong = run(&package, "fastest").ok();
     let text = "tenfold: `TENFOLD_VARIANT` takes `baseline`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`, \
         `x86-64-v4-vnni`, `x86-64-v4-bf16`, `x86-64-v4-amx`, not `fastest`; ";
     assert!(wrong.stderr.starts_with(text) && wrong.stderr.lines().count() == 1, "{}", wrong.stderr);
@@ -237,8 +237,8 @@ fn a_release_has_all_levels_and_each_is_right() {
 
 /// Each function's archive has an object per variant, whose code has the level's registers and no wider ones.
 fn registers(package: &Package) {
-    let archives = package.archives("release");
-    let directory = package.out_dir("release").join("tenfold");
+    let archives = package.archives();
+    let directory = package.out_dir().join("tenfold");
     let mut seen = 0;
     for name in archives.keys().filter(|name| !name.starts_with("libtenfold_w_")) {
         let Some(objects) = disassembled(&directory.join(name)) else {
@@ -272,12 +272,12 @@ fn a_build_that_does_not_optimise_has_one_code_unless_it_is_asked_for_more() {
         "fn main() {\n    e2e_variants_debug::twice::variants().iter().for_each(|v| println!(\"{}\", v.name));\n}\n";
     package.write("src/main.rs", program);
     package.cargo(&["build"]).ok();
-    assert_eq!(run(&package, "debug", "").ok().stdout, "baseline\n");
+    assert_eq!(run(&package, "").ok().stdout, "baseline\n");
     package.write("build.rs", "fn main() {\n    tenfold_build::Build::new().variants(\"x86-64-v3\").compile();\n}\n");
     package.cargo(&["build"]).ok();
     let llvm = std::env::var_os("TENFOLD_LLVM").is_none_or(|value| value != "none");
     let both = if cfg!(target_arch = "x86_64") && llvm { "x86-64-v3\nbaseline\n" } else { "baseline\n" };
-    assert_eq!(run(&package, "debug", "").ok().stdout, both);
+    assert_eq!(run(&package, "").ok().stdout, both);
     let package = package.env("TENFOLD_VARIANTS", "v3");
     let outcome = package.cargo(&["build"]).err();
     let error = "[T0809] `TENFOLD_VARIANTS=v3`: there is no variant `v3`";

@@ -97,7 +97,7 @@ fn wrong(name: &str, functions: &[Function]) -> Option<(u64, String)> {
 fn wrong_at(level: &Level, package: &Package, functions: &[Function]) -> Option<(u64, String)> {
     let file = package.directory.join("out.bin");
     let _ = fs::remove_file(&file);
-    let mut program = Command::new(package.program("debug"));
+    let mut program = Command::new(package.program());
     let ran = program.current_dir(&package.directory).env("TENFOLD_VARIANT", level.name).output();
     let ran = ran.expect("the program starts");
     if !ran.status.success() {

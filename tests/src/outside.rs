@@ -16,6 +16,22 @@ pub const PROOFS: [&str; 4] = [
     "profile.release.package.tenfold-arith.opt-level=2",
 ];
 
+/// Arguments with which cargo builds as for a release: its settings, in the profile `dev`. There cargo finds the compiler that
+/// it has built for other tests, and for `--release` it would build another one. That is what `.ci/run` makes of the first
+/// command of the README, with `lto`, which no profile can have without a compiler of its own.
+pub const RELEASE: [&str; 10] = [
+    "--config",
+    "profile.dev.opt-level=3",
+    "--config",
+    "profile.dev.debug-assertions=false",
+    "--config",
+    "profile.dev.overflow-checks=false",
+    "--config",
+    "profile.dev.build-override.debug-assertions=true",
+    "--config",
+    "profile.dev.build-override.overflow-checks=true",
+];
+
 /// Writes the manifest of a crate that depends on this checkout, the build script of three lines, and the lock file of
 /// the workspace, so that nothing is fetched.
 ///

@@ -48,15 +48,19 @@ fn find_core(target: &str) -> Option<Core> {
     tools::has(&compiler).then_some(Core::Compiler(compiler))
 }
 
-/// Builds the programs of a package for a processor and returns the path of their folder.
-fn build(package: &str, triple: &str, core: &Core) -> PathBuf {
+/// Builds a program of a package for a processor as for a release, with the size and the `lto` that releases for such processors
+/// have, and returns its path.
+fn build(package: &str, program: &str, triple: &str, core: &Core) -> PathBuf {
     let source = tools::root().join(package);
     // It is a workspace of its own; it is to build with the versions of this one.
     fs::copy(tools::root().join("Cargo.lock"), source.join("Cargo.lock")).expect("copies the lock file");
     // Where the end-to-end tests have built the compiler.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e/target");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.arg("build").args(outside::PROOFS).args(["--release", "--target", triple, "--target-dir"]).arg(&target);
+    cargo.arg("rustc").args(["--bin", program, "--target", triple, "--target-dir"]).arg(&target);
+    let bitcode = format!("target.{triple}.rustflags=[\"-Cembed-bitcode=yes\"]");
+    cargo.args(outside::PROOFS).args(outside::RELEASE);
+    cargo.args(["--config", "profile.dev.opt-level=\"s\"", "--config", &bitcode]);
     cargo.current_dir(&source);
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy().into_owned();
@@ -73,10 +77,10 @@ fn build(package: &str, triple: &str, core: &Core) -> PathBuf {
             cargo.arg("-Zbuild-std=core").env("RUSTC_BOOTSTRAP", "1").env("RUSTC", rustc);
         }
     }
-    let output = cargo.output().expect("starts cargo");
+    let output = cargo.args(["--", "-Clto=fat"]).output().expect("starts cargo");
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "`{package}` does not build for {triple}:\n{text}");
-    target.join(triple).join("release")
+    target.join(triple).join("debug").join(program)
 }
 
 /// Runs a program in the simulator until it ends; what it wrote.
@@ -129,19 +133,19 @@ fn has_tools() -> Option<Core> {
 #[test]
 fn a_microcontroller_sees_the_same_digits() {
     let Some(core) = has_tools() else { return };
-    let programs = build("tests/firmware", TARGET, &core);
-    let text = run(&programs.join("firmware"));
+    let program = |name: &str| build("tests/firmware", name, TARGET, &core);
+    let text = run(&program("firmware"));
     let classes: Vec<usize> = text.lines().map(|line| line.parse().expect("a class")).collect();
     assert_eq!(classes, expected());
     // Each call takes no more stack than its constant says, with what the linker adds from `compiler_builtins`.
-    for line in run(&programs.join("memories")).lines() {
+    for line in run(&program("memories")).lines() {
         let (taken, said) = line.split_once(' ').expect("two numbers");
         let [taken, said]: [u32; 2] = [taken, said].map(|number| number.parse().expect("a number"));
         println!("{taken} of {said} bytes of stack");
         assert!(taken <= said, "{taken} of {said}");
     }
     // That it links says that a call has no way to a panic.
-    assert_eq!(run(&programs.join("cannot_panic")), "");
+    assert_eq!(run(&program("cannot_panic")), "");
 }
 
 /// Where rustup has no `core`, to build it for each of them would take a minute.
@@ -155,7 +159,7 @@ fn other_processors_have_programs_of_rust() {
             println!("left out: {triple}, since rustup has no `core` for it; {SETUP}");
             continue;
         }
-        let mut program = build("tests/processors", triple, &Core::Prebuilt).join("processors");
+        let mut program = build("tests/processors", "processors", triple, &Core::Prebuilt);
         if triple.starts_with("wasm") {
             program.set_extension("wasm");
         }
@@ -168,7 +172,7 @@ fn other_processors_have_programs_of_rust() {
 #[test]
 fn a_microcontroller_hears_the_words() {
     let Some(core) = has_tools() else { return };
-    let program = build("examples/cortex-m", TARGET, &core).join("cortex-m-keyword");
+    let program = build("examples/cortex-m", "cortex-m-keyword", TARGET, &core);
     let text = run(&program);
     assert!(text.contains("6 of 6 words heard"), "{text}");
     let mut cargos_runner = Command::new("./run.sh");
