@@ -92,14 +92,15 @@ fn sorts(dtype: DType) -> Case {
 
 fn best(dtype: DType) -> Case {
     let mut m = Make::new(&format!("top_k_{}", dtype.name()));
-    let shape = [2, 40];
+    // Two whole runs of `top_k`, and a shorter one.
+    let shape = [2, 75];
     let x = m.input(dtype, &fixed(&shape));
     let special = telling(dtype);
     let s = m.values(dtype, &[special.len() as i64], &special);
     let mut results = Vec::new();
     for (param, x, shape, axis, k) in [
         (0, x, shape.to_vec(), 1usize, 3i64),
-        (0, x, shape.to_vec(), 1, 40),
+        (0, x, shape.to_vec(), 1, 75),
         (0, x, shape.to_vec(), 0, 0),
         (1, s, vec![special.len() as i64], 0, special.len() as i64),
     ] {

@@ -14,6 +14,9 @@ use crate::relax::{Builder, Op, TensorType, ValueId, dim};
 /// The greatest `k` for which the elements kept are searched from the end; more are sorted.
 const FEW: i64 = 32;
 
+/// Elements of a run that one search says something about: some vectors of them, and no fewer than are kept.
+const RUN: i64 = 32;
+
 /// Whether `a` surely stands before `b` in ascending or descending order.
 pub(super) fn before<'k>(a: Ex<'k>, b: Ex<'k>, descending: bool) -> Ex<'k> {
     let (small, great) = if descending { (b, a) } else { (a, b) };
@@ -219,7 +222,8 @@ fn best(b: &mut Builder, x: ValueId, axis: usize, largest: bool) -> Result<Value
     b.emit(Op::Tuple, &[value, place])
 }
 
-/// The `count` best elements, kept in order while all are seen; a new one moves those behind it.
+/// The `count` best elements, kept in order while all are seen; a new one moves those behind it. Few of many are better than
+/// the last that is kept, which a search in vectors says of a run of them.
 fn keep_best<'k>(
     k: &'k Kernel,
     (from, out): (Buf<'k>, Run<'k>),
@@ -230,24 +234,49 @@ fn keep_best<'k>(
     if count == 0 {
         return;
     }
+    let n = from.dim(axis);
+    let element = |t: Ex<'k>| from.at(&with_axis(outer, axis, t));
     let slot = |s: Ex<'k>| with_axis(outer, axis, k.clamped(s, k.int(count)));
-    k.for_("t", from.dim(axis), |t| {
-        let new = from.at(&with_axis(outer, axis, t)).bound("new");
-        let free = k.cell("free", t.min(count));
-        let worse = before(new, out.value.at(&slot(free.now() - 1)), largest);
-        k.while_(free.now().gt(0).and(worse), || {
-            let s = free.now();
-            k.if_(s.lt(count), || {
-                out.value.put(&slot(s), out.value.at(&slot(s - 1)));
-                out.place.put(&slot(s), out.place.at(&slot(s - 1)));
+    k.for_("run", (n + (RUN - 1)).euclid(RUN), |run| {
+        let begin = run * RUN;
+        let end = (begin + RUN).min(n);
+        // In the first run places are free. A sum of words is a loop that LLVM makes vectors of, and `or` is none.
+        let better = k.cell("better", run.equals(0).cast(DType::I32));
+        k.if_(run.ge(1), || {
+            let last = out.value.at(&slot(k.int(count - 1))).bound("last");
+            k.for_in("t", begin, end, |t| {
+                let one = before(element(t).bound("new"), last, largest).cast(DType::I32);
+                better.set(better.now() + one);
             });
-            free.set(s - 1);
         });
+        k.if_(better.now().differs(0), || {
+            k.for_in("t", begin, end, |t| keep(k, (element(t).bound("new"), t), out, &slot, (count, largest)));
+        });
+    });
+}
+
+/// Element `t` at its place among the best so far, if it is one of them.
+fn keep<'k>(
+    k: &'k Kernel,
+    (new, t): (Ex<'k>, Ex<'k>),
+    out: Run<'k>,
+    slot: &impl Fn(Ex<'k>) -> Vec<Ex<'k>>,
+    (count, largest): (i64, bool),
+) {
+    let free = k.cell("free", t.min(count));
+    let worse = before(new, out.value.at(&slot(free.now() - 1)), largest);
+    k.while_(free.now().gt(0).and(worse), || {
         let s = free.now();
         k.if_(s.lt(count), || {
-            out.value.put(&slot(s), new);
-            out.place.put(&slot(s), t.cast(DType::I64));
+            out.value.put(&slot(s), out.value.at(&slot(s - 1)));
+            out.place.put(&slot(s), out.place.at(&slot(s - 1)));
         });
+        free.set(s - 1);
+    });
+    let s = free.now();
+    k.if_(s.lt(count), || {
+        out.value.put(&slot(s), new);
+        out.place.put(&slot(s), t.cast(DType::I64));
     });
 }
 
