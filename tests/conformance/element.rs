@@ -29,6 +29,7 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     all.extend(DType::STORED.map(loaded));
     all.extend(DType::ALL.into_iter().filter(|dtype| dtype.is_float()).map(signs_of_zeros));
+    all.extend(DType::ALL.into_iter().filter(|dtype| dtype.is_float()).map(beyond));
     all.push(reinterpreted());
     all.push(broadcasting());
     all.push(quantised());
@@ -98,6 +99,31 @@ pub(crate) fn signs_of_zeros(dtype: DType) -> Case {
     extremes.extend([(ReduceOp::Max, high), (ReduceOp::Min, low)].map(|(op, x)| m.reduce(op, x, &[1], false)));
     let results: Vec<ValueId> =
         extremes.into_iter().map(|r| m.element(ElementOp::Binary(BinaryOp::Div), &[one, r])).collect();
+    m.done(&results)
+}
+
+/// Functions far beyond the greatest number, and what is taken from them: it must not make a number of them, though the last
+/// factor is multiplied and it is added in one instruction.
+fn beyond(dtype: DType) -> Case {
+    const N: usize = 67;
+    let mut m = Make::new(&format!("beyond_{}", label(dtype)));
+    let greatest = match dtype {
+        DType::F16 => 65504.0,
+        DType::BF16 => f64::from(f32::from_bits(0x7f7f_0000)),
+        DType::F64 => f64::MAX,
+        _ => f64::from(f32::MAX),
+    };
+    let far = [greatest.ln() * 1.6, greatest.ln() * 2.0, greatest / 2.0, greatest];
+    let x: Vec<Scalar> = (0..N).map(|n| Scalar::float(dtype, far[n % 4])).collect();
+    let taken: Vec<Scalar> = (0..N).map(|n| Scalar::float(dtype, -greatest * ((n % 5) as f64 / 4.0))).collect();
+    let (x, taken) = (m.values(dtype, &[N as i64], &x), m.values(dtype, &[N as i64], &taken));
+    let mut results = Vec::new();
+    for op in [UnaryOp::Exp, UnaryOp::Exp2, UnaryOp::Expm1, UnaryOp::Cosh, UnaryOp::Sinh] {
+        let value = m.element(ElementOp::Unary(op), &[x]);
+        let sum = m.element(ElementOp::Binary(BinaryOp::Add), &[value, taken]);
+        m.exactly(sum, vec![Scalar::float(dtype, f64::INFINITY); N]);
+        results.push(sum);
+    }
     m.done(&results)
 }
 

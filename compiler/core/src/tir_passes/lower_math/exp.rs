@@ -57,9 +57,10 @@ fn kernel(k: &mut Kit<'_>, r: ExprId) -> ExprId {
     k.mad(p, r, one)
 }
 
-/// Keeps x where exp is neither 0 nor infinite; NaN passes.
+/// Keeps x where exp is neither 0 nor more than twice the greatest number: what is added in the same instruction as the last
+/// factor is multiplied makes no number of that. NaN passes.
 fn clamp(k: &mut Kit<'_>, x: ExprId) -> ExprId {
-    let hi = if k.double() { 710.0 } else { 89.0 };
+    let hi = if k.double() { 711.0 } else { 90.0 };
     let (x, high) = (clamp_below(k, x), k.c(hi));
     k.where_c(x, Gt, hi, high, x)
 }
