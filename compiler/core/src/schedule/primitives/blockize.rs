@@ -134,11 +134,12 @@ fn divide(state: &State<'_>, around: &Around) -> Result<Subspace, Refusal> {
     })
 }
 
-/// The predicate, on the side whose loops it names.
+/// The predicate, on the side whose loops it names; the iterators of the block are inside.
 fn guards(state: &State<'_>, around: &Around) -> Result<(Option<ExprId>, Option<ExprId>), Refusal> {
     let Some(guard) = around.block.predicate else { return Ok((None, None)) };
     let used = vars_of(&state.b.func().exprs, guard);
-    let inside = around.inner.iter().any(|v| used.contains(v));
+    let own = around.block.iters.iter().map(|iter| iter.var);
+    let inside = around.inner.iter().copied().chain(own).any(|v| used.contains(&v));
     let outside = around.outer.iter().any(|v| used.contains(v));
     match (outside, inside) {
         (true, true) => Refusal::err(
