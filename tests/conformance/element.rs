@@ -1,6 +1,6 @@
 //! Elementwise operators over special values.
 
-use tenfold_ir::eval::ulps;
+use tenfold_ir::eval::{largest, ulps};
 use tenfold_ir::op::{Activation, BinaryOp, CmpOp, ElementOp, ReduceOp, UnaryOp};
 use tenfold_ir::ops::Arg;
 use tenfold_ir::relax::ValueId;
@@ -107,12 +107,7 @@ pub(crate) fn signs_of_zeros(dtype: DType) -> Case {
 fn beyond(dtype: DType) -> Case {
     const N: usize = 67;
     let mut m = Make::new(&format!("beyond_{}", label(dtype)));
-    let greatest = match dtype {
-        DType::F16 => 65504.0,
-        DType::BF16 => f64::from(f32::from_bits(0x7f7f_0000)),
-        DType::F64 => f64::MAX,
-        _ => f64::from(f32::MAX),
-    };
+    let greatest = largest(dtype);
     let far = [greatest.ln() * 1.6, greatest.ln() * 2.0, greatest / 2.0, greatest];
     let x: Vec<Scalar> = (0..N).map(|n| Scalar::float(dtype, far[n % 4])).collect();
     let taken: Vec<Scalar> = (0..N).map(|n| Scalar::float(dtype, -greatest * ((n % 5) as f64 / 4.0))).collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// What no file shows: the texts of traces and functions or another refusal come before it, or only a mistake of ours
 /// would have it.
-const UNSHOWN: [&str; 16] = [
+const UNSHOWN: [&str; 15] = [
     "`{e}` of the map has no extent over dims",
     "`{name}` passes its input to a function",
     "`{rv}` is not of this schedule",
@@ -20,7 +20,6 @@ const UNSHOWN: [&str; 16] = [
     "the loop is gone",
     "the part of `{}` that is touched has no bounds",
     "the part to compute depends on data",
-    "the predicate of block `{}` names loops inside and outside",
     "there is no such primitive",
     "what it reads is computed beside or after what reads it",
     "what it reads is computed in the same statement as what reads it",

@@ -9,16 +9,11 @@ use crate::tools;
 /// Arguments with which cargo optimises the compiler's proofs in a crate outside, as the workspace and the README have it:
 /// what those tests wait for is the compiler, and most of its work are proofs. One list for all cargos that share a target
 /// folder, which else would build the compiler again for one another.
-pub const PROOFS: [&str; 4] = [
-    "--config",
-    "profile.dev.package.tenfold-arith.opt-level=2",
-    "--config",
-    "profile.release.package.tenfold-arith.opt-level=2",
-];
+pub const PROOFS: [&str; 2] = ["--config", "profile.dev.package.tenfold-arith.opt-level=2"];
 
 /// Arguments with which cargo builds as for a release: its settings, in the profile `dev`. There cargo finds the compiler that
-/// it has built for other tests, and for `--release` it would build another one. That is what `.ci/run` makes of the first
-/// command of the README, with `lto`, which no profile can have without a compiler of its own.
+/// it has built for other tests; `--release`, and any `lto` of a profile, would have it build another one. The first command of
+/// the README has both in `.ci/run`.
 pub const RELEASE: [&str; 10] = [
     "--config",
     "profile.dev.opt-level=3",

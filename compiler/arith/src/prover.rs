@@ -107,9 +107,8 @@ impl Prover {
         self.assume_lt(&var, hi);
         // One turn of `4*N` says that `N` is one, which follows from the two above in integers alone.
         let some = hi - lo - 1;
-        let whole = tighten(&some);
-        if whole != some {
-            self.assume(Fact::NonNegative(whole));
+        if tighten(&some) != some {
+            self.assume(Fact::NonNegative(some));
         }
         if lo.as_const().is_some_and(|lo| lo >= 0) {
             self.assume_factors_positive(hi);

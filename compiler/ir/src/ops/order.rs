@@ -14,8 +14,10 @@ use crate::relax::{Builder, Op, TensorType, ValueId, dim};
 /// The greatest `k` for which the elements kept are searched from the end; more are sorted.
 const FEW: i64 = 32;
 
-/// Elements of a run that one search says something about: some vectors of them, and no fewer than are kept.
+/// Elements of a run that one search says something about: some vectors of them.
 const RUN: i64 = 32;
+// Behind the first run all that are kept are there.
+const _: () = assert!(RUN >= FEW);
 
 /// Whether `a` surely stands before `b` in ascending or descending order.
 pub(super) fn before<'k>(a: Ex<'k>, b: Ex<'k>, descending: bool) -> Ex<'k> {
