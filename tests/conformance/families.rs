@@ -24,4 +24,5 @@ pub(crate) const FAMILIES: &[Family] = &[
     ("shape", crate::shape::cases),
     ("random", crate::random::cases),
     ("state", crate::state::cases),
+    ("zeros", crate::zeros::cases),
 ];

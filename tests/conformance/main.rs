@@ -19,3 +19,4 @@ mod state;
 mod strict;
 mod suite;
 mod table;
+mod zeros;

@@ -92,3 +92,8 @@ fn random_graphs() {
 fn states() {
     check("state", crate::state::cases());
 }
+
+#[test]
+fn zeros() {
+    check("zeros", crate::zeros::cases());
+}

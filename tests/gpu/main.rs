@@ -44,6 +44,8 @@ mod small;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/state.rs"]
 mod state;
+#[path = "../conformance/zeros.rs"]
+mod zeros;
 
 use case::Case;
 use chips::{CHIPS, backend, context};

@@ -51,3 +51,5 @@ mod small;
 #[path = "../conformance/state.rs"]
 mod state;
 mod suite;
+#[path = "../conformance/zeros.rs"]
+mod zeros;

@@ -46,3 +46,5 @@ mod state;
 mod suite;
 #[path = "../filetests/validators.rs"]
 mod validators;
+#[path = "../conformance/zeros.rs"]
+mod zeros;

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use tenfold_ir::arith::IntExpr;
-use tenfold_ir::op::BinaryOp;
 use tenfold_ir::tir::{Access, BufId, Builder, Expr, ExprId, IterKind, LoopKind, PrimFunc, Scope, Stmt, VarId, Viewer};
 
 use super::border::{Places, offsets};
 use super::counts;
-use super::rows::{begins, together};
+use super::rows::{begins, sum_start, together};
 use super::vectors::{Along, along};
 use super::window::Pool;
 use crate::dlight::Chosen;
@@ -73,8 +72,6 @@ struct Tile<'a> {
     lanes: i64,
     /// Whether an element of the result may be stored twice.
     again: bool,
-    /// Whether elements must be put together as they would be one after another.
-    ordered: bool,
 }
 
 fn in_vectors(b: &mut Builder, stage: &Stage, pool: &Pool, channel: VarId, part: &Part, lanes: i64) -> Stage {
@@ -87,9 +84,9 @@ fn in_vectors(b: &mut Builder, stage: &Stage, pool: &Pool, channel: VarId, part:
     }
     let over: Vec<usize> = (0..pool.axes.len()).collect();
     let begins = begins(b, pool, &to, (pool.axes.len(), &first));
-    let (again, ordered) = (!pool.updates(b.func()), b.func().strict && pool.dtype().is_float());
+    let again = !pool.updates(b.func());
     let (width, room) = (part.width.clone(), part.room);
-    let tile = Tile { pool, channel, to, begins, over, first, width, room, lanes, again, ordered };
+    let tile = Tile { pool, channel, to, begins, over, first, width, room, lanes, again };
     let body = tile.body(b);
     Stage { name: b.fresh_name(&stage.name), iters, init: None, body, loc: stage.loc }
 }
@@ -100,10 +97,7 @@ impl Tile<'_> {
         let Some(offsets) = offsets(self.pool, &self.over) else { return self.one_by_one(b, places) };
         let at_once = along(b, &self.along(self.again), &self.whole(), &mut |b, channel| {
             let to = self.at(b, channel);
-            let mut all = Vec::new();
-            if self.ordered && self.pool.op == BinaryOp::Add {
-                all.push(b.scalar(self.pool.start));
-            }
+            let mut all: Vec<ExprId> = sum_start(b, self.pool).into_iter().collect();
             for by in &offsets {
                 all.push(self.pool.element(b, &places.at(by), &to));
             }

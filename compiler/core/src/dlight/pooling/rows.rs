@@ -295,10 +295,7 @@ impl Tile<'_> {
         let whole = [IntExpr::from(0), self.width.clone()];
         if axis.taps <= WRITTEN_OUT as i64 {
             let stored = along(b, &self.along(self.again), &whole, &mut |b, window| {
-                let mut all = Vec::new();
-                if self.rows.ordered && self.pool.op == BinaryOp::Add {
-                    all.push(b.scalar(self.pool.start));
-                }
+                let mut all: Vec<ExprId> = sum_start(b, self.pool).into_iter().collect();
                 for (row, tap) in (0..self.kept()).flat_map(|row| (0..axis.taps).map(move |tap| (row, tap))) {
                     let at = &(window * axis.stride) + tap * axis.dilation;
                     let index = self.place(b, row, &at);
@@ -351,6 +348,11 @@ impl Tile<'_> {
         }
         self.pool.store(b, made, count, &to)
     }
+}
+
+/// What a sum begins with, in whatever order its elements are added: 0 and elements that are all -0 are 0.
+pub(super) fn sum_start(b: &mut Builder, pool: &Pool) -> Option<ExprId> {
+    (pool.op == BinaryOp::Add).then(|| b.scalar(pool.start))
 }
 
 /// Elements put together in order.
