@@ -319,7 +319,7 @@ fn round_trip(module: &Module) -> Result<(), String> {
             _ => return Err(format!("`{name}` is lost when it is read back")),
         };
         if let Some(law) = laws.first() {
-            return Err(format!("read back, `{name}` breaks a law: {law}"));
+            return Err(format!("read back, `{name}` breaks a law: {law}\n{text}"));
         }
         if !equal {
             return Err(format!("`{name}` reads back as another function\n{text}"));

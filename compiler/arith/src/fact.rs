@@ -36,7 +36,7 @@ impl Fact {
     }
 
     /// Whether no integers make it true, by its numbers alone: no even number is odd.
-    pub(super) fn is_false(&self) -> bool {
+    pub fn is_false(&self) -> bool {
         match self {
             Fact::NonNegative(e) => e.as_const().is_some_and(|value| value < 0),
             Fact::Zero(e) => never_multiple(e, 0),

@@ -1,9 +1,10 @@
 //! What is known inside of a region: a branch runs only if its condition holds, a turn only if there is one.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
-use super::{Binding, Definitions, Event, Function, Op, ValueId, Wraps, is_free, prover};
-use crate::arith::{Fact, IntExpr, Prover};
+use super::{Binding, Definitions, Event, Function, Op, Region, SymKind, ValueId, Wraps, bindings_of, is_free, prover};
+use crate::arith::{Fact, IntExpr, Prover, Sym};
 use crate::op::{BinaryOp, CmpOp, ElementOp, UnaryOp};
 use crate::{DType, Scalar};
 
@@ -23,7 +24,7 @@ pub fn region_facts(
                 let simple = e.as_const().is_some() || e.as_var().is_some();
                 simple || !Wraps { prover: around.get_or_init(known), free: &|sym| is_free(func, sym) }.may(e)
             };
-            consequences(*cond, index == 0, &Reader { definitions, held: &held })
+            consequences(*cond, index == 0, &Reader { func, definitions, held: &held })
         }
         (Op::For { extent, .. }, _) if extent.as_const().is_none() => vec![Fact::ge(extent, &IntExpr::from(1))],
         _ => Vec::new(),
@@ -32,6 +33,7 @@ pub fn region_facts(
 
 /// Reads conditions.
 struct Reader<'r, 'f> {
+    func: &'f Function,
     definitions: &'r Definitions<'f>,
     /// Whether 64 bits surely hold an index value, so that what is compared is what it says.
     held: &'r dyn Fn(&IntExpr) -> bool,
@@ -53,11 +55,41 @@ fn consequences(value: ValueId, holds: bool, reader: &Reader<'_, '_>) -> Vec<Fac
         Op::Element(ElementOp::Binary(BinaryOp::Or)) if !holds => both(false),
         // `a && b` fails, `a || b` holds: one of them does, which is known only if all of both is.
         Op::Element(ElementOp::Binary(BinaryOp::And | BinaryOp::Or)) => {
-            let sides = [of(0, holds), of(1, holds)].into_iter().flatten();
-            let whole: Vec<Fact> = sides.filter(|side| !side.is_empty()).map(Fact::And).collect();
-            if whole.len() == 2 { vec![Fact::Or(whole)] } else { Vec::new() }
+            one_of([of(0, holds).unwrap_or_default(), of(1, holds).unwrap_or_default()])
         }
+        Op::If => match binding.regions.as_slice() {
+            [then, otherwise] => one_of([(then, true), (otherwise, false)].map(|(region, taken)| {
+                let cond = of(0, taken).unwrap_or_default();
+                [cond, yielded(region, holds, reader)].concat()
+            })),
+            _ => Vec::new(),
+        },
         _ => Vec::new(),
+    }
+}
+
+/// What follows from the only result of a region being `holds`, of what is known outside of it too: `a && b` and
+/// `a || b` are branches where `b` must not run in vain.
+fn yielded(region: &Region, holds: bool, reader: &Reader<'_, '_>) -> Vec<Fact> {
+    let [result] = region.results.as_slice() else { return Vec::new() };
+    let own: BTreeSet<ValueId> = bindings_of(&region.blocks).map(|binding| binding.out).collect();
+    let outside = |sym: &Sym| match reader.func.syms.iter().find(|decl| decl.sym == *sym).map(|decl| &decl.kind) {
+        Some(SymKind::Bound(value) | SymKind::Loop(value)) => !own.contains(value),
+        _ => true,
+    };
+    let mut facts = consequences(*result, holds, reader);
+    facts.retain(|fact| fact.vars().iter().all(outside));
+    facts
+}
+
+/// What follows from one of two things being so.
+fn one_of(sides: [Vec<Fact>; 2]) -> Vec<Fact> {
+    let impossible = |facts: &Vec<Fact>| facts.iter().any(Fact::is_false);
+    match sides {
+        [a, b] if impossible(&a) => b,
+        [a, b] if impossible(&b) => a,
+        [a, b] if a.is_empty() || b.is_empty() => Vec::new(),
+        both => vec![Fact::Or(both.map(Fact::And).into())],
     }
 }
 

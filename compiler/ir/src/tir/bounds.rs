@@ -225,19 +225,40 @@ impl Check<'_> {
         }
     }
 
+    fn inside(&self, index: &IntExpr, extent: &IntExpr) -> bool {
+        self.viewer.prover.prove_ge0(index) && self.viewer.prover.prove_lt(index, extent)
+    }
+
+    /// Whether an index that is one of two values lies inside as each of them, where its condition chooses that one: a
+    /// proof looks into few alternatives of a value without a name.
+    fn either_inside(&mut self, id: ExprId, extent: &IntExpr) -> bool {
+        let (Expr::If(cond, a, b) | Expr::Select(cond, a, b)) = self.func.exprs.get(id) else { return false };
+        [(*a, true), (*b, false)].into_iter().all(|(value, holds)| {
+            let mut lies = false;
+            self.scope(|c| {
+                if holds {
+                    c.assume_holds(*cond)
+                } else {
+                    c.assume_fails(*cond)
+                }
+                let index = c.viewer.int(value);
+                lies = c.inside(&index, extent) || c.viewer.prover.contradictory() || c.either_inside(value, extent);
+            });
+            lies
+        })
+    }
+
     fn access(&mut self, buf: BufId, index: &[ExprId], access: Access) {
         if access == Access::Unchecked {
             return;
         }
         let data = &self.func.buffers[buf.0 as usize];
-        let ends = |c: &mut Self, (axis, i): (usize, &ExprId)| {
-            c.ends(*i).into_iter().map(move |end| (axis, end)).collect::<Vec<_>>()
-        };
-        let all: Vec<(usize, IntExpr)> = index.iter().enumerate().flat_map(|it| ends(self, it)).collect();
-        for ((axis, i), extent) in all.into_iter().filter_map(|(a, i)| Some(((a, i), data.shape.get(a)?))) {
-            let prover = &self.viewer.prover;
-            // Where conditions exclude each other nothing runs, whatever they are about.
-            if !(prover.prove_ge0(&i) && prover.prove_lt(&i, extent) || prover.contradictory()) {
+        for (axis, (id, extent)) in index.iter().zip(&data.shape).enumerate() {
+            for i in self.ends(*id) {
+                // Where conditions exclude each other nothing runs, whatever they are about.
+                if self.inside(&i, extent) || self.viewer.prover.contradictory() || self.either_inside(*id, extent) {
+                    continue;
+                }
                 let (name, func) = (&data.name, &self.func.name);
                 let text =
                     format!("`{func}`: index `{i}` of axis {axis} of `{name}` is not proven to lie in 0..{extent}");
