@@ -14,6 +14,7 @@ use tenfold_ir::tir::{BufId, Dot, IterKind, VarId, Viewer};
 
 use super::blocks::most_terms;
 use super::group::{is_instructions, linked};
+use super::packing_tile::beside_products;
 use super::panels::in_panels;
 use super::{Contraction, Machine, Staged};
 
@@ -33,6 +34,9 @@ const UNROLLED_WORDS: i64 = 2;
 const MANY: i64 = 8;
 /// Turns of an innermost loop inside of others up to which all of it is written out.
 pub(super) const SHORT: i64 = 8;
+/// Cycles that copying a vector takes, and beside products that a tile makes of it.
+const VECTOR: i128 = 8;
+const BESIDE_PRODUCTS: i128 = 2;
 /// Registers of words that rows would take.
 const OF_ROWS: i64 = 3;
 /// Words of a vector.
@@ -257,12 +261,12 @@ fn ways(
     let bytes = staged.b.buf(found.acc).dtype.size_bytes() as i64;
     let lanes = (machine.vector_bytes / bytes).max(1);
     let (mut cycles, choice) = cost(staged, found, (column, row), (lanes, padded), machine);
-    let copied = |n: usize| copied(staged, &found.operands[n], lanes, machine);
-    cycles += padded.map_or(0, copied);
+    let copied = |n: usize, vector: i128| copied(staged, &found.operands[n], lanes, machine) * vector;
+    cycles += padded.map_or(0, |n| copied(n, VECTOR));
     if let Some(packed) = packed {
         let all = cycles
             + match packed {
-                (n, Packing::CopiedPanels) => TRANSPOSING * copied(n),
+                (n, Packing::CopiedPanels) => TRANSPOSING * copied(n, VECTOR),
                 _ => i128::from(moved(staged, found, packed)) * PACKING,
             };
         let better = all < plain(staged, found, lanes);
@@ -271,8 +275,9 @@ fn ways(
     let Some((n, more)) = scattered(staged, found, (column, row), &choice, machine) else {
         return vec![(cycles, choice)];
     };
-    let packed = Some((n, Packing::CopiedPanels));
-    vec![(cycles + copied(n), Choice { packed, ..choice.clone() }), (cycles + more, choice)]
+    let in_panels = Choice { packed: Some((n, Packing::CopiedPanels)), ..choice.clone() };
+    let vector = if beside_products(staged, found, &in_panels) { BESIDE_PRODUCTS } else { VECTOR };
+    vec![(cycles + copied(n, vector), in_panels), (cycles + more, choice)]
 }
 
 /// The operand whose rows share so few sets of the first cache that this bounds the rows of a tile, if it can be
@@ -441,10 +446,9 @@ fn scattered(
     Some((n, vectors * tiles * (waits + halves) * cycle(machine) / PARTS))
 }
 
-/// What copying an operand into panels costs, in the measure of [`cost`].
+/// What copying an operand costs of which a vector takes a cycle, in the measure of [`cost`].
 fn copied(staged: &Staged, operand: &Operand, lanes: i64, machine: &Machine) -> i128 {
-    const VECTOR: i128 = 8;
-    i128::from(size(staged, operand).unwrap_or(i64::MAX) / lanes.max(1)) * VECTOR * cycle(machine)
+    i128::from(size(staged, operand).unwrap_or(i64::MAX) / lanes.max(1)) * cycle(machine)
 }
 
 /// A cycle in the measure of [`cost`].

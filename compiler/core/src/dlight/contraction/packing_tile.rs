@@ -15,6 +15,7 @@ use super::blocks::block_of;
 use super::choice::{Choice, Packing};
 use super::{Contraction, Staged};
 use crate::dlight::emit::{Grid, Places, Strip, at, each, load, plus, strips, times};
+use crate::dlight::kernel::Operand;
 use crate::dlight::movement::STEP;
 use crate::dlight::tiles::alone;
 use crate::dlight::winograd::{Axis, Ends, after, axes_of_kind, in_spans, operands, within};
@@ -35,6 +36,8 @@ struct Product {
     factors: [ExprId; 2],
     /// Whether what is copied is transposed.
     turned: bool,
+    /// Whether terms of what gives the rows are neighbours.
+    term_by_term: bool,
     /// Of its accumulators.
     acc: BufId,
 }
@@ -75,30 +78,39 @@ pub(super) fn written(
 
 /// The product that a contraction is, if nothing else is with it than what works element by element.
 fn product(staged: &mut Staged, found: &Contraction, choice: &Choice) -> Option<Product> {
-    let stage = staged.stages[found.stage].clone();
+    let (rows, panels, [row, column, term]) = matrices(staged, found, choice)?;
+    let factors = [rows.load, panels.load];
+    let (turned, term_by_term) = (!panels.along(column.var), rows.along(term.var));
+    let ends = Ends::of(staged, found, column.var)?;
+    Some(Product { ends, row, column, term, factors, turned, term_by_term, acc: found.acc })
+}
+
+/// What gives the rows and what is copied, and the rows, columns and terms, of a product of two matrices.
+fn matrices(staged: &Staged, found: &Contraction, choice: &Choice) -> Option<(Operand, Operand, [Axis; 3])> {
+    let stage = &staged.stages[found.stage];
     let func = staged.b.func();
     let Some((n, Packing::CopiedPanels)) = choice.packed else { return None };
     let plain = choice.line().is_none() && choice.padded.is_none() && !choice.matrix && !choice.small;
-    let factors = operands(staged, found, &stage)?;
-    let (rows, panels) = match factors.each_ref().map(|o| o.load == found.operands[n].load) {
-        [true, false] => (&factors[1], &factors[0]),
-        [false, true] => (&factors[0], &factors[1]),
+    let [x, y] = operands(staged, found, stage)?;
+    let (rows, panels) = match [&x, &y].map(|o| o.load == found.operands[n].load) {
+        [true, false] => (y, x),
+        [false, true] => (x, y),
         [true, true] | [false, false] => return None,
     };
     let (spatial, terms) =
-        (axes_of_kind(func, &stage, IterKind::Spatial)?, axes_of_kind(func, &stage, IterKind::Reduce)?);
+        (axes_of_kind(func, stage, IterKind::Spatial)?, axes_of_kind(func, stage, IterKind::Reduce)?);
     let ([term], row) = (<[Axis; 1]>::try_from(terms).ok()?, choice.row?);
     let axis = |var| spatial.iter().find(|a| a.var == var).copied();
     let (row, column) = (axis(row)?, axis(choice.column)?);
     let alone = spatial.len() == 2 && panels.ignores(row.var) && rows.ignores(column.var);
-    let turned = !panels.along(column.var);
-    let many = turned || row.extent >= TILES * choice.tile.rows;
-    if func.strict || found.dot.is_some() || !plain || !alone || !many {
-        return None;
-    }
-    let factors = [rows.load, panels.load];
-    let ends = Ends::of(staged, found, column.var)?;
-    Some(Product { ends, row, column, term, factors, turned, acc: found.acc })
+    let many = !panels.along(column.var) || row.extent >= TILES * choice.tile.rows;
+    let all = !func.strict && found.dot.is_none() && plain && alone && many;
+    all.then_some((rows, panels, [row, column, term]))
+}
+
+/// Whether the first tile copies panels beside its products.
+pub(super) fn beside_products(staged: &Staged, found: &Contraction, choice: &Choice) -> bool {
+    matrices(staged, found, choice).is_some_and(|(_, panels, [_, column, _])| panels.along(column.var))
 }
 
 /// When panels are copied.
@@ -110,8 +122,7 @@ pub(super) fn said(found: &Contraction, choice: &Choice) -> &'static str {
 impl Kernel<'_> {
     /// Block after block of panels: the first tile copies them, then come the others. The second cache holds a block.
     fn written(&self, b: &mut Builder) {
-        let tile = self.choice.tile;
-        for strip in strips(&self.product.column.extent.into(), tile.vectors, tile.lanes) {
+        for strip in self.strips() {
             let count = strip.turns.as_const().unwrap_or(1);
             let blocks = self.choice.columns_outside || self.product.turned;
             let block = if blocks { self.choice.block.clamp(1, count) } else { count };
@@ -120,6 +131,28 @@ impl Kernel<'_> {
             let panels = Panels { strip, packed };
             in_spans(b, "block", count, block, &mut |b, first, count| self.block(b, &panels, first, count));
         }
+    }
+
+    /// Panels of whole tiles and of whole vectors, and what is left: a shorter vector, or few columns one by one, whose
+    /// sums are of vectors of terms.
+    fn strips(&self) -> Vec<Strip> {
+        let tile = self.choice.tile;
+        let mut all = strips(&self.product.column.extent.into(), tile.vectors, tile.lanes);
+        if let Some(last) = all.last_mut()
+            && last.vectors == 1
+            && last.lanes <= self.one_by_one()
+        {
+            (last.turns, last.lanes) = (last.lanes.into(), 1);
+        }
+        all
+    }
+
+    /// How many columns take longer together than one by one, where each adds up a vector of sums for each row.
+    fn one_by_one(&self) -> i64 {
+        /// Terms in whose time the elements of a vector are added up.
+        const ADDED: i64 = 16;
+        let terms = block_of(self.product.term.extent, self.choice.terms, 1);
+        if self.product.term_by_term { terms / (terms / self.choice.tile.lanes + ADDED) } else { 0 }
     }
 
     /// All results of so many panels.
@@ -208,11 +241,13 @@ impl Kernel<'_> {
 
     /// Adds some terms to the accumulators, and copies what they are made of if the tile does.
     fn terms(&self, b: &mut Builder, tile: &Tile<'_>, (acc, grid): (BufId, Grid), begin: ExprId, terms: i64) {
-        let unrolled = self.choice.unroll.max(1);
+        // LLVM makes vectors of terms of a loop that does nothing else.
+        let along_terms = tile.panels.strip.width() == 1;
+        let unrolled = if along_terms { 1 } else { self.choice.unroll.max(1) };
         let whole = terms / unrolled;
         for (first, turns, unrolled) in [(0, whole, unrolled), (whole * unrolled, terms - whole * unrolled, 1)] {
             each(b, "k", &turns.into(), LoopKind::Reduction, &mut |b, k| {
-                if first == 0 {
+                if first == 0 && !along_terms {
                     self.ask_results(b, tile, grid, (k, turns));
                 }
                 each(b, "u", &unrolled.into(), LoopKind::Unrolled, &mut |b, u| {
@@ -230,7 +265,9 @@ impl Kernel<'_> {
         let [rows, panels] = self.product.factors;
         let packed = tile.panels.packed;
         if tile.copies {
-            self.ask(b, tile, term);
+            if tile.panels.strip.width() > 1 {
+                self.ask(b, tile, term);
+            }
             Grid { rows: 1, ..grid }.each(b, &mut |b, _, j| {
                 let places = self.places(b, tile, None, j);
                 let value = at(b, panels, &with(&places, self.product.term, term), None);
