@@ -154,7 +154,9 @@ impl<'a> Elaborator<'a> {
         f: impl FnOnce(&mut Self) -> Option<(Vec<ValueId>, Value<'a>)>,
     ) -> Value<'a> {
         let name = self.kernel_name();
+        let around = self.prover().facts().len();
         let saved = std::mem::replace(&mut self.kernel, Kernel::new(&name));
+        self.kernel.around = around;
         for sym in &self.syms {
             self.kernel.b.reserve(&Sym::new(sym));
         }
@@ -335,8 +337,8 @@ impl<'a> Elaborator<'a> {
     /// Ends the kernel, adds it to the module and calls it; one value per output.
     pub(super) fn finish(&mut self, node: NodeId, outs: &[Out]) -> Option<Vec<ValueId>> {
         let kernel = std::mem::replace(&mut self.kernel, Kernel::new("done"));
-        let Kernel { mut b, inputs, updated, .. } = kernel;
-        self.close_over(&mut b);
+        let Kernel { mut b, inputs, updated, around, .. } = kernel;
+        self.close_over(&mut b, around);
         let func = b.func_mut();
         let values: Vec<Param> = func.params.iter().filter(|p| matches!(p, Param::Value(_))).cloned().collect();
         let syms: Vec<Sym> = values.iter().filter_map(|p| value_sym(func, p)).collect();
@@ -411,7 +413,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The dims of buffers and of facts about them become parameters, so that proofs can be redone inside.
-    fn close_over(&mut self, b: &mut tir::Builder) {
+    fn close_over(&mut self, b: &mut tir::Builder, around: usize) {
         let graph = self.graph.function();
         let mut syms: BTreeSet<Sym> =
             b.func().buffers.iter().flat_map(|buf| &buf.shape).flat_map(IntExpr::vars).collect();
@@ -422,8 +424,8 @@ impl<'a> Elaborator<'a> {
         syms.extend(b.func().params.iter().filter_map(|p| value_sym(b.func(), p)));
         let computed = self.computed_extents();
         let facts: Vec<Fact> = graph.facts.iter().map(|f| f.fact.clone()).chain(computed).collect();
-        // What holds around the call: it stands in a branch or in a loop.
-        let around: Vec<Fact> = self.prover().facts().iter().skip(self.given).cloned().collect();
+        // What holds around the call, which stands in a branch or in a loop; a turn of the kernel's own loops says more.
+        let around: Vec<Fact> = self.prover().facts().iter().take(around).skip(self.given).cloned().collect();
         tie(graph, facts.iter().chain(&around), &mut syms);
         for sym in &syms {
             b.dim_param(sym);

@@ -23,6 +23,8 @@ pub(super) struct Kernel {
     pub(super) conds: BTreeMap<ExprId, Cond>,
     /// Ranges, `lo..hi`, of expressions that do not show them.
     pub(super) ranges: BTreeMap<ExprId, (IntExpr, IntExpr)>,
+    /// How many facts hold around its call.
+    pub(super) around: usize,
     /// How many branches surround the walk.
     pub(super) branches: u32,
     /// Buffers of values that the kernel updates in place.
@@ -44,6 +46,7 @@ impl Kernel {
             inputs: Vec::new(),
             conds: BTreeMap::new(),
             ranges: BTreeMap::new(),
+            around: 0,
             branches: 0,
             updated: BTreeSet::new(),
             snapshots: BTreeMap::new(),
