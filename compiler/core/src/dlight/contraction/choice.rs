@@ -34,8 +34,9 @@ const UNROLLED_WORDS: i64 = 2;
 const MANY: i64 = 8;
 /// Turns of an innermost loop inside of others up to which all of it is written out.
 pub(super) const SHORT: i64 = 8;
-/// Cycles that copying a vector takes, and beside products that a tile makes of it.
+/// Cycles that copying a vector takes.
 const VECTOR: i128 = 8;
+/// The same beside products that a tile makes of it.
 const BESIDE_PRODUCTS: i128 = 2;
 /// Registers of words that rows would take.
 const OF_ROWS: i64 = 3;

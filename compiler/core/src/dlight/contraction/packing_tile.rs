@@ -54,6 +54,13 @@ struct Panels {
     packed: BufId,
 }
 
+impl Panels {
+    /// Whether sums are of vectors of terms: LLVM makes these of a loop that does nothing else.
+    fn of_one_column(&self) -> bool {
+        self.strip.width() == 1
+    }
+}
+
 /// A tile: its panels, which of all and which of the block, its first row and how many.
 struct Tile<'a> {
     panels: &'a Panels,
@@ -241,13 +248,12 @@ impl Kernel<'_> {
 
     /// Adds some terms to the accumulators, and copies what they are made of if the tile does.
     fn terms(&self, b: &mut Builder, tile: &Tile<'_>, (acc, grid): (BufId, Grid), begin: ExprId, terms: i64) {
-        // LLVM makes vectors of terms of a loop that does nothing else.
-        let along_terms = tile.panels.strip.width() == 1;
-        let unrolled = if along_terms { 1 } else { self.choice.unroll.max(1) };
+        let one_column = tile.panels.of_one_column();
+        let unrolled = if one_column { 1 } else { self.choice.unroll.max(1) };
         let whole = terms / unrolled;
         for (first, turns, unrolled) in [(0, whole, unrolled), (whole * unrolled, terms - whole * unrolled, 1)] {
             each(b, "k", &turns.into(), LoopKind::Reduction, &mut |b, k| {
-                if first == 0 && !along_terms {
+                if first == 0 && !one_column {
                     self.ask_results(b, tile, grid, (k, turns));
                 }
                 each(b, "u", &unrolled.into(), LoopKind::Unrolled, &mut |b, u| {
@@ -265,7 +271,7 @@ impl Kernel<'_> {
         let [rows, panels] = self.product.factors;
         let packed = tile.panels.packed;
         if tile.copies {
-            if tile.panels.strip.width() > 1 {
+            if !tile.panels.of_one_column() {
                 self.ask(b, tile, term);
             }
             Grid { rows: 1, ..grid }.each(b, &mut |b, _, j| {
