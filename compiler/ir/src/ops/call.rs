@@ -1,5 +1,6 @@
 //! Reading a call: operands and attributes by position and name, each with its error.
 
+use super::check::non_negative;
 use super::error::{At, OpError, OpErrorKind, count, nearest, show_shape, show_tensor, show_type};
 use super::{Arg, AttrValue, Literal, OpCall, OpDef};
 use crate::DType;
@@ -160,8 +161,22 @@ pub(super) fn list(b: &Builder, call: &OpCall, i: usize) -> Result<Vec<ValueId>,
     }
 }
 
-/// Operand `i` as a shape.
-pub(super) fn shape(call: &OpCall, i: usize) -> Result<Vec<IntExpr>, OpError> {
+/// Operand `i` as the shape of what is made: each extent is proven not negative.
+pub(super) fn shape(b: &Builder, call: &OpCall, i: usize) -> Result<Vec<IntExpr>, OpError> {
+    let shape = extents(call, i)?;
+    shape.iter().try_for_each(|extent| non_negative(&b.prover, extent, At::Arg(i)))?;
+    Ok(shape)
+}
+
+/// Operand `i` as an extent of what is made, which is proven not negative.
+pub(super) fn extent(b: &Builder, call: &OpCall, i: usize) -> Result<IntExpr, OpError> {
+    let extent = index(call, i)?;
+    non_negative(&b.prover, &extent, At::Arg(i))?;
+    Ok(extent)
+}
+
+/// Operand `i` as a list of index values.
+pub(super) fn extents(call: &OpCall, i: usize) -> Result<Vec<IntExpr>, OpError> {
     match &call.args[i] {
         Arg::Shape(shape) => Ok(shape.clone()),
         Arg::List(values) if values.is_empty() => Ok(Vec::new()),

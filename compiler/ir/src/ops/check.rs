@@ -1,7 +1,7 @@
 //! What operators ask of their operands, each with its error text.
 
 use super::error::{At, OpError, OpErrorKind, show_shape, show_tensor};
-use crate::arith::IntExpr;
+use crate::arith::{IntExpr, Prover};
 use crate::relax::{Builder, TensorType, dim};
 
 /// An operand of the wrong dtype.
@@ -102,6 +102,21 @@ pub(super) fn some(b: &Builder, extent: &IntExpr) -> bool {
 /// A wrong value of an attribute.
 pub(super) fn attr_error(name: &str, message: impl Into<String>) -> OpError {
     OpError::new(At::Attr(name.to_string()), OpErrorKind::Attribute, message)
+}
+
+/// An error unless an extent that is asked for is proven not negative.
+pub(crate) fn non_negative(prover: &Prover, extent: &IntExpr, at: At) -> Result<(), OpError> {
+    if dim::at_most(prover, &dim::int(0), extent) {
+        return Ok(());
+    }
+    let (message, help) = match dim::as_int(extent) {
+        Some(n) => (format!("the extent is {n}"), "an extent is 0 or more".into()),
+        None => {
+            let message = format!("extent `{extent}` is not proven to be 0 or more");
+            (message, format!("state a fact: `dims({extent} >= 0)`"))
+        }
+    };
+    Err(OpError::new(at, OpErrorKind::Range, message).help(help))
 }
 
 /// An error unless an extent of operand `i` is proven to be 1 or more.

@@ -1,6 +1,6 @@
 //! Operators that make tensors of a shape.
 
-use super::call::{index, shape, tensor, value_meeting};
+use super::call::{extent, index, shape, tensor, value_meeting};
 use super::error::{At, OpError, OpErrorKind};
 use super::kernel::Kernel;
 use super::{Arg, Literal, OpCall, OpDef};
@@ -17,34 +17,15 @@ fn dtype(call: &OpCall, name: &str) -> Result<DType, OpError> {
     })
 }
 
-/// An error unless every extent is proven not negative.
-fn check_shape(b: &Builder, shape: &[IntExpr]) -> Result<(), OpError> {
-    match shape.iter().find(|extent| !dim::at_most(&b.prover, &dim::int(0), extent)) {
-        None => Ok(()),
-        Some(extent) => {
-            let (message, help) = match dim::as_int(extent) {
-                Some(n) => (format!("the extent is {n}"), "an extent is 0 or more".into()),
-                None => {
-                    let message = format!("extent `{extent}` is not proven to be 0 or more");
-                    (message, format!("state a fact: `dims({extent} >= 0)`"))
-                }
-            };
-            Err(OpError::new(At::Arg(0), OpErrorKind::Range, message).help(help))
-        }
-    }
-}
-
 fn filled(b: &mut Builder, call: &OpCall, name: &str, one: bool) -> Result<ValueId, OpError> {
     let dtype = dtype(call, name)?;
-    let shape = shape(call, 0)?;
-    check_shape(b, &shape)?;
+    let shape = shape(b, call, 0)?;
     let value = b.scalar(if one { Scalar::one(dtype) } else { Scalar::zero(dtype) });
     b.emit(Op::Full { shape }, &[value])
 }
 
 fn full(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
-    let shape = shape(call, 0)?;
-    check_shape(b, &shape)?;
+    let shape = shape(b, call, 0)?;
     if let (None, Arg::Literal(Literal::Int(n))) = (call.dtype, &call.args[1]) {
         let message = format!("the literal `{n}` has no dtype yet");
         return Err(OpError::new(At::Arg(1), OpErrorKind::DType, message)
@@ -104,9 +85,8 @@ fn range_extent(b: &Builder, start: &IntExpr, stop: &IntExpr, step: i64) -> Resu
 /// `eye::<T>(n)` and `eye::<T>(n, m)`: whether row equals column, converted.
 fn eye(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let dtype = dtype(call, "eye")?;
-    let rows = index(call, 0)?;
-    let columns = if call.args.len() == 2 { index(call, 1)? } else { rows.clone() };
-    check_shape(b, &[rows.clone(), columns.clone()])?;
+    let rows = extent(b, call, 0)?;
+    let columns = if call.args.len() == 2 { extent(b, call, 1)? } else { rows.clone() };
     let count = |extent: IntExpr| Op::Arange { start: dim::int(0), step: dim::int(1), extent, dtype: DType::I64 };
     let row = b.emit(count(rows.clone()), &[])?;
     let row = b.emit(Op::Reshape { shape: vec![rows, dim::int(1)] }, &[row])?;

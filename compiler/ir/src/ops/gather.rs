@@ -225,7 +225,7 @@ fn put_along_axis(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
 fn one_hot(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (indices, places) = tensor(b, call, 0)?;
     numbers(0, &places)?;
-    let depth = super::call::index(call, 1)?;
+    let depth = super::call::extent(b, call, 1)?;
     let (values, two) = tensor(b, call, 2)?;
     shape(b, 2, &two, &[dim::int(2)])?;
     let axis = super::call::new_axis_attr(call, &places, -1)?;

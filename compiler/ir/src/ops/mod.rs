@@ -44,7 +44,7 @@ use crate::{DType, Scalar};
 
 pub use call::check_call;
 pub(crate) use call::float_attr;
-pub(crate) use check::computed;
+pub(crate) use check::{computed, non_negative};
 pub(crate) use error::count;
 pub use error::{At, OpError, OpErrorKind, nearest, show_shape, show_tensor, show_type};
 

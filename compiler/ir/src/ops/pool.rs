@@ -1,7 +1,7 @@
 //! Pools beyond the greatest and the mean of a window: places of the greatest, norms, and windows that adapt.
 
 use super::call::{bool_attr, int_attr, ints_attr, missing, shape, tensor};
-use super::check::{attr_error, floats, integers, not_empty, numbers, rank_at_least};
+use super::check::{attr_error, floats, integers, non_negative, not_empty, numbers, rank_at_least};
 use super::compose::{binary, call_of, full, reduce, reshape, unary, with, working};
 use super::error::{At, OpError, OpErrorKind, show_shape};
 use super::kernel::{Buf, Ex, Kernel};
@@ -82,6 +82,10 @@ fn max_unpool(b: &mut Builder, call: &OpCall) -> Made {
     integers(1, &places)?;
     super::check::shape(b, 1, &places, &ty.shape)?;
     let own = unpooled(call, &ty)?;
+    for extent in &own {
+        let help = "`kernel_shape`, `strides` and `pads` are those of the pool that found the places";
+        non_negative(&b.prover, extent, At::Attr("pads".into())).map_err(|error| error.help(help))?;
+    }
     let flat = [dim::product(&ty.shape)];
     let (flat_x, flat_at) = (reshape(b, x, &flat)?, reshape(b, at, &flat)?);
     let empty = full(b, &[dim::product(&own)], Scalar::zero(ty.dtype))?;
@@ -90,7 +94,7 @@ fn max_unpool(b: &mut Builder, call: &OpCall) -> Made {
     if call.args.len() < 3 {
         return Ok(y);
     }
-    let wanted = shape(call, 2)?;
+    let wanted = shape(b, call, 2)?;
     let fits = wanted.len() == own.len() && own.iter().zip(&wanted).all(|(n, w)| dim::at_most(&b.prover, n, w));
     if !fits {
         let message = format!("`{}` is not proven to hold `{}`", show_shape(&wanted), show_shape(&own));
@@ -195,18 +199,12 @@ fn adaptive(b: &mut Builder, call: &OpCall, average: bool) -> Made {
         numbers(0, &ty)?
     }
     rank_at_least(0, &ty, 3)?;
-    let spatial = shape(call, 1)?;
+    let spatial = shape(b, call, 1)?;
     if spatial.len() + 2 != ty.shape.len() {
         let message = format!("expected {} spatial extents, found {}", ty.shape.len() - 2, spatial.len());
         return Err(OpError::new(At::Arg(1), OpErrorKind::Rank, message).help("write one for each spatial axis"));
     }
-    for (axis, extent) in spatial.iter().enumerate() {
-        not_empty(b, 0, &ty, &ty.shape[axis + 2])?;
-        if !dim::at_most(&b.prover, &dim::int(0), extent) {
-            let message = format!("extent `{extent}` is not proven to be 0 or more");
-            return Err(OpError::new(At::Arg(1), OpErrorKind::Range, message));
-        }
-    }
+    ty.shape[2..].iter().try_for_each(|extent| not_empty(b, 0, &ty, extent))?;
     let wide = if average { working(ty.dtype) } else { ty.dtype };
     let k = Kernel::new(b, if average { "adaptive_average_pool" } else { "adaptive_max_pool" });
     let from = k.input(b, x);

@@ -92,7 +92,7 @@ fn float_dtype(call: &OpCall) -> Result<DType, OpError> {
 }
 
 fn random_uniform(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
-    let (seed, shape, dtype) = (seed(b, call, 0)?, shape(call, 1)?, float_dtype(call)?);
+    let (seed, shape, dtype) = (seed(b, call, 0)?, shape(b, call, 1)?, float_dtype(call)?);
     let (low, high) = (float_attr(call, "low", 0.0)?.get(), float_attr(call, "high", 1.0)?.get());
     let value = unit(b, seed, 0, &shape, dtype)?;
     if (low, high) == (0.0, 1.0) {
@@ -103,7 +103,7 @@ fn random_uniform(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
 }
 
 fn random_normal(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
-    let (seed, shape, dtype) = (seed(b, call, 0)?, shape(call, 1)?, float_dtype(call)?);
+    let (seed, shape, dtype) = (seed(b, call, 0)?, shape(b, call, 1)?, float_dtype(call)?);
     let (mean, scale) = (float_attr(call, "mean", 0.0)?.get(), float_attr(call, "scale", 1.0)?.get());
     let value = normal(b, seed, &shape, dtype)?;
     if (mean, scale) == (0.0, 1.0) {

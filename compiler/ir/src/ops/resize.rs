@@ -472,18 +472,12 @@ fn by_scales(ty: &TensorType, named: &[usize], scales: &[f64]) -> Result<Vec<Row
 }
 
 fn by_sizes(b: &Builder, call: &OpCall, ty: &TensorType, named: &[usize]) -> Result<Vec<Row>, OpError> {
-    let sizes = shape(call, 1)?;
+    let sizes = shape(b, call, 1)?;
     if sizes.len() != named.len() {
         let message = format!("expected {} extents, found {}", named.len(), sizes.len());
         return Err(
             OpError::new(At::Arg(1), OpErrorKind::Rank, message).help("write one for each axis, or name `axes`")
         );
-    }
-    for size in &sizes {
-        if !dim::at_most(&b.prover, &dim::int(0), size) {
-            let message = format!("extent `{size}` is not proven to be 0 or more");
-            return Err(OpError::new(At::Arg(1), OpErrorKind::Range, message));
-        }
     }
     let policy = word_attr(call, "keep_aspect_ratio_policy", &["stretch", "not_larger", "not_smaller"])?;
     if policy == 0 {
@@ -551,7 +545,7 @@ fn affine_grid(b: &mut Builder, call: &OpCall) -> Made {
     let (theta, ty) = tensor(b, call, 0)?;
     floats(0, &ty)?;
     rank(0, &ty, 3)?;
-    let size = shape(call, 1)?;
+    let size = shape(b, call, 1)?;
     let spatial = match size.as_slice() {
         [_, _, spatial @ ..] if (2..=3).contains(&spatial.len()) => spatial.to_vec(),
         _ => {

@@ -1,8 +1,8 @@
 //! Operators that move elements and change shapes.
 
 use super::call::{
-    axes_attr, axis_attr, float_attr, int_attr, ints_attr, list, missing, new_axis_attr, pairs_attr, shape, tensor,
-    word_attr,
+    axes_attr, axis_attr, extents, float_attr, int_attr, ints_attr, list, missing, new_axis_attr, pairs_attr, shape,
+    tensor, word_attr,
 };
 use super::compose::whole;
 use super::error::{At, OpError, OpErrorKind, show_tensor};
@@ -13,7 +13,7 @@ use crate::relax::{Builder, Op, PadMode, TensorType, ValueId, dim};
 
 fn reshape(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
-    let mut shape = shape(call, 1)?;
+    let mut shape = extents(call, 1)?;
     let open: Vec<usize> = (0..shape.len()).filter(|i| dim::as_int(&shape[*i]) == Some(-1)).collect();
     match open.as_slice() {
         [] => {}
@@ -112,7 +112,7 @@ fn expand_dims(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
 
 fn broadcast_to(b: &mut Builder, call: &OpCall) -> Result<ValueId, OpError> {
     let (x, ty) = tensor(b, call, 0)?;
-    b.emit(Op::BroadcastTo { shape: shape(call, 1)? }, &[x]).map_err(|error| at_shape(error, &ty))
+    b.emit(Op::BroadcastTo { shape: shape(b, call, 1)? }, &[x]).map_err(|error| at_shape(error, &ty))
 }
 
 /// The operands of a list, or an error if there are none.

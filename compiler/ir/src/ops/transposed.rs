@@ -316,7 +316,7 @@ fn col2im(b: &mut Builder, call: &OpCall) -> Made {
     let (x, ty) = tensor(b, call, 0)?;
     numbers(0, &ty)?;
     rank(0, &ty, 3)?;
-    let (image, block) = (shape(call, 1)?, shape(call, 2)?);
+    let (image, block) = (shape(b, call, 1)?, shape(b, call, 2)?);
     let kernel: Option<Vec<i64>> = block.iter().map(dim::as_int).collect();
     let Some(kernel) = kernel.filter(|kernel| kernel.len() == image.len() && !kernel.is_empty()) else {
         let message = format!("expected {} constants as the extents of a block", image.len());

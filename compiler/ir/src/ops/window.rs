@@ -1,6 +1,6 @@
 //! Windows and mel bands, computed in f64 where the graph is built from constants alone.
 
-use super::call::bool_attr;
+use super::call::{bool_attr, extent};
 use super::compose::{arange, cast, compare, div, index_value, select, sub, unary, with};
 use super::error::{At, OpError, OpErrorKind};
 use super::{AttrDef, OpCall, OpDef};
@@ -10,15 +10,11 @@ use crate::{DType, Scalar};
 
 /// A window of cosines: `Σ weights[i] · cos(i · 2π t / n)`.
 fn window(b: &mut Builder, call: &OpCall, weights: &[f64]) -> Result<ValueId, OpError> {
-    let n = super::call::index(call, 0)?;
+    let n = extent(b, call, 0)?;
     let dtype = call.dtype.unwrap_or(DType::F32);
     if !dtype.is_float() {
         let error = OpError::new(At::Call, OpErrorKind::DType, format!("expected a dtype of floats, found `{dtype}`"));
         return Err(error.help("convert the result"));
-    }
-    if !dim::at_most(&b.prover, &dim::int(0), &n) {
-        let message = format!("extent `{n}` is not proven to be 0 or more");
-        return Err(OpError::new(At::Arg(0), OpErrorKind::Range, message));
     }
     let period = if bool_attr(call, "periodic", true)? { n.clone() } else { &n - &dim::int(1) };
     let count = arange(b, DType::F64, &n)?;

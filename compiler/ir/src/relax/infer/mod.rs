@@ -12,7 +12,7 @@ mod window;
 use crate::DType;
 use crate::arith::{IntExpr, Prover};
 use crate::op::ReduceOp;
-use crate::ops::{At, OpError, OpErrorKind, computed, count, show_type};
+use crate::ops::{At, OpError, OpErrorKind, computed, count, non_negative, show_type};
 use crate::relax::{Op, TensorType, Type, dim};
 
 pub use element::element_dtype;
@@ -47,8 +47,11 @@ pub fn infer(prover: &Prover, op: &Op, args: &[Type]) -> Result<Option<Type>, Op
         Op::Pad { mode, before, after } => shape::pad(prover, *mode, before, after, &tensors()?)?,
         Op::Conv { window, group, layout } => layout::conv(prover, window, *group, *layout, &tensors()?)?,
         Op::Pool { window, ceil_mode, layout, .. } => layout::pool(prover, window, *ceil_mode, *layout, &one()?)?,
-        Op::Full { shape } => full(shape, &one()?)?,
-        Op::Arange { extent, dtype, .. } => TensorType { dtype: *dtype, shape: vec![extent.clone()] },
+        Op::Full { shape } => full(prover, shape, &one()?)?,
+        Op::Arange { extent, dtype, .. } => {
+            non_negative(prover, extent, At::Call)?;
+            TensorType { dtype: *dtype, shape: vec![extent.clone()] }
+        }
         Op::CallTir { results, .. } => return Ok(Some(one_or_tuple(results))),
         Op::CallFn { result, .. } => return Ok(Some(result.clone())),
         Op::Tuple => return Ok(Some(Type::Tuple(args.to_vec()))),
@@ -237,13 +240,14 @@ fn non_empty(prover: &Prover, x: &TensorType, axis: usize) -> Result<(), OpError
     Err(OpError::new(At::Arg(0), OpErrorKind::Range, message).help(format!("state a fact: `dims({extent} >= 1)`")))
 }
 
-fn full(shape: &[IntExpr], value: &TensorType) -> Result<TensorType, OpError> {
+fn full(prover: &Prover, shape: &[IntExpr], value: &TensorType) -> Result<TensorType, OpError> {
     if !value.shape.is_empty() {
         let message = format!("expected a scalar, found `{}`", show(value));
         return Err(
             OpError::new(At::Arg(0), OpErrorKind::Rank, message).help("`broadcast_to(x, shape)` repeats a tensor")
         );
     }
+    shape.iter().try_for_each(|extent| non_negative(prover, extent, At::Call))?;
     Ok(TensorType { dtype: value.dtype, shape: shape.to_vec() })
 }
 

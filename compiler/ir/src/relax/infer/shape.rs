@@ -3,7 +3,7 @@
 use super::element::same_dtype;
 use super::{axis_error, show};
 use crate::arith::{IntExpr, Prover};
-use crate::ops::{At, OpError, OpErrorKind, count, show_shape};
+use crate::ops::{At, OpError, OpErrorKind, count, non_negative, show_shape};
 use crate::relax::{PadMode, SliceAxis, TensorType, dim};
 
 /// NumPy's broadcasting: shapes are aligned at their last axes, and an extent that IS 1 repeats. A named dim never
@@ -62,24 +62,13 @@ pub(super) fn equal_help(a: &IntExpr, b: &IntExpr) -> String {
 
 pub(super) fn reshape(prover: &Prover, shape: &[IntExpr], x: &TensorType) -> Result<TensorType, OpError> {
     let (old, new) = (dim::product(&x.shape), dim::product(shape));
-    for extent in shape {
-        non_negative(prover, extent)?;
-    }
+    shape.iter().try_for_each(|extent| non_negative(prover, extent, At::Call))?;
     if dim::equal(prover, &old, &new) {
         return Ok(TensorType { dtype: x.dtype, shape: shape.to_vec() });
     }
     let message = format!("expected `{old}` elements as in `{}`, found `{new}` in `{}`", show(x), show_shape(shape));
     Err(OpError::new(At::Arg(0), OpErrorKind::Dims, message)
         .help("the products of the extents must be provably equal; write one extent as -1 to have it computed"))
-}
-
-/// An error unless the extent is proven not negative.
-fn non_negative(prover: &Prover, extent: &IntExpr) -> Result<(), OpError> {
-    if dim::at_most(prover, &dim::int(0), extent) {
-        return Ok(());
-    }
-    let message = format!("extent `{extent}` is not proven to be 0 or more");
-    Err(OpError::new(At::Call, OpErrorKind::Range, message).help(format!("state a fact: `dims({extent} >= 0)`")))
 }
 
 pub(super) fn transpose(perm: &[usize], x: &TensorType) -> Result<TensorType, OpError> {
@@ -98,6 +87,7 @@ pub(super) fn broadcast_to(prover: &Prover, shape: &[IntExpr], x: &TensorType) -
     let fits = x.shape.len() <= shape.len()
         && x.shape.iter().rev().zip(shape.iter().rev()).all(|(a, b)| dim::is_one(a) || dim::equal(prover, a, b));
     if fits {
+        shape.iter().try_for_each(|extent| non_negative(prover, extent, At::Call))?;
         return Ok(TensorType { dtype: x.dtype, shape: shape.to_vec() });
     }
     let message = format!("`{}` does not broadcast to `{}`", show(x), show_shape(shape));
@@ -160,7 +150,7 @@ fn slice_inside(prover: &Prover, part: &SliceAxis, axis: usize, x: &TensorType) 
     if part.step == 0 {
         return Err(OpError::new(At::Call, OpErrorKind::Range, "a step of 0 never ends").help("step by 1 or more"));
     }
-    non_negative(prover, &part.extent)?;
+    non_negative(prover, &part.extent, At::Call)?;
     if dim::as_int(&part.extent) == Some(0) {
         return Ok(());
     }
