@@ -255,6 +255,10 @@ impl<'f> Viewer<'f> {
     fn euclid(&mut self, id: ExprId, a: ExprId, b: ExprId, quotient: bool) -> IntExpr {
         let divisor = self.int(b);
         if self.prover.prove_ge0(&(&divisor - 1)) && !self.is_float(id) {
+            // Proofs about the quotient look for it again, with fewer steps.
+            if divisor.as_const().is_none() {
+                self.prover.assume_ge(&divisor, &IntExpr::from(1));
+            }
             let dividend = self.int(a);
             return if quotient { dividend.floor_div(&divisor) } else { dividend.floor_mod(&divisor) };
         }
