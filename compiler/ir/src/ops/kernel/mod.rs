@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 pub(super) use ex::{Buf, Cell, Ex};
 
 use super::error::OpError;
-use crate::arith::{IntExpr, Sym};
+use crate::arith::{Fact, IntExpr, Prover, Sym};
 use crate::relax::{self, Builder as Graph, Op, TensorType, ValueId};
 use crate::tir::{self, BufId, BufUse, Builder, IterKind, LoopKind, Param, Scope, Stmt, VarId};
 use crate::{DType, Scalar};
@@ -233,7 +233,8 @@ impl Kernel {
         let (inputs, outputs) = (self.inputs.into_inner(), self.outputs.into_inner());
         let mut b = self.b.into_inner();
         let mut syms = symbols(b.func());
-        let facts = relax::known_facts(graph.function(), &mut syms, &[]);
+        let mut facts = relax::known_facts(graph.function(), &mut syms, &[]);
+        facts.extend(filled(&graph.prover, b.func(), &facts));
         for sym in &syms {
             b.dim_param(sym);
         }
@@ -257,6 +258,20 @@ impl Kernel {
         let args: Vec<ValueId> = inputs.iter().map(|(v, _)| *v).collect();
         graph.emit(op, &args)
     }
+}
+
+/// That extents have an element, where the call alone says so: it stands in a loop over them, for instance. An operator
+/// that asks for elements has concluded it, and whoever proves the kernel again knows nothing else of the call.
+fn filled(here: &Prover, func: &tir::PrimFunc, facts: &[Fact]) -> Vec<Fact> {
+    let one = IntExpr::from(1);
+    let extents: BTreeSet<&IntExpr> = func.buffers.iter().flat_map(|buf| &buf.shape).collect();
+    let open: Vec<&IntExpr> =
+        extents.into_iter().filter(|e| e.as_const().is_none() && here.prove_le(&one, e)).collect();
+    let mut anywhere = Prover::new();
+    if !open.is_empty() {
+        facts.iter().for_each(|fact| anywhere.assume(fact.clone()));
+    }
+    open.into_iter().filter(|e| !anywhere.prove_le(&one, e)).map(|e| Fact::ge(e, &one)).collect()
 }
 
 /// The symbols of buffers and of what is computed with.
