@@ -122,7 +122,9 @@ fn constant_range(
 ) {
     let mut part = *fuel / 8;
     *fuel -= part;
-    if let Some(low) = bounds::lower_within(prover, a, &mut part).as_const() {
+    let low = bounds::lower_within(prover, a, &mut part).as_const();
+    // Where facts name the quotient itself, the one path may go in a circle.
+    if let Some(low) = low.or_else(|| asked(prover, a, &mut part).then_some(0)) {
         let least = low.div_euclid(c) + i64::from(exact && low.rem_euclid(c) != 0);
         // One path takes the first of bounds that do not compare, so the next quotient is asked for outright.
         let next = least.checked_add(1).and_then(|next| Some((next, next.checked_mul(c)?)));

@@ -327,3 +327,12 @@ fn a_turn_of_a_multiple() {
     p.assume_range(&Sym::new("j"), &e("0"), &e("M - 1"));
     assert!(p.prove_lt(&e("floormod(floormod(2*N - 2*i + 1, 3), N)"), &e("N")));
 }
+
+/// Columns left of whole vectors, where facts bound the dim by a quotient of itself.
+#[test]
+fn what_is_left_of_vectors() {
+    let facts = ["M >= 2", "j >= 0", "j + 16*floordiv(M, 16) < M", "floordiv(M, 4) >= 1", "M >= 4", "k == j"];
+    proven(&facts, "k + 16*floordiv(M, 16) >= 0");
+    proven(&facts, "k + 16*floordiv(M, 16) < M");
+    unproven(&facts, "k + 16*floordiv(M, 16) >= 1");
+}
