@@ -190,7 +190,9 @@ fn intrinsic(f: Intrinsic, args: &[Bounded], ty: Ty) -> Result<Bounded, String> 
                 return Err(format!("bitcast of `{}` to `{dtype}`", x.value.dtype));
             }
             let value = Bounded::exact(Scalar { dtype, bits: x.value.bits });
-            Ok(if x.is_exact() { value } else { value.unknown() })
+            // Which NaN a result is, no two processors agree on.
+            let known = x.is_exact() && !(x.value.dtype.is_float() && x.get().is_nan());
+            Ok(if known { value } else { value.unknown() })
         }
         (Intrinsic::Lookup, [i, all @ ..]) if matches!(all.len(), 8 | 16) => {
             let value = all[i.value.bits as usize % all.len()];

@@ -4,7 +4,7 @@ use super::{Arg, eval};
 use crate::arith::IntExpr;
 use crate::eval::Bounded;
 use crate::op::BinaryOp;
-use crate::tir::{Access, BufUse, Builder, CallArg, IterKind, Launch, LoopKind, Param, PrimFunc, Stmt};
+use crate::tir::{Access, BufUse, Builder, CallArg, Intrinsic, IterKind, Launch, LoopKind, Param, PrimFunc, Stmt, Ty};
 use crate::{DType, Function, Module, Scalar};
 
 fn buffer(dtype: DType, values: &[f64]) -> Arg {
@@ -143,4 +143,23 @@ fn an_unsure_number_of_turns_leaves_doubt_in_what_is_written() {
             |arg: &Arg| matches!(arg, Arg::Buffer(cells) if cells.iter().all(|c| c.is_some_and(|c| c.is_exact())));
         assert_eq!((exact(&args[1]), exact(&args[2])), (true, sure));
     }
+}
+
+/// `x`'s bits: those of a NaN are each processor's own.
+#[test]
+fn bits_of_numbers_are_known_and_those_of_nan_are_not() {
+    let mut b = Builder::new("bits");
+    let x = b.buffer_param("x", DType::F16, vec![IntExpr::from(2)], BufUse::In);
+    let out = b.buffer_param("out", DType::I16, vec![IntExpr::from(2)], BufUse::Out);
+    for n in 0..2 {
+        let at = b.index(n);
+        let value = b.load(x, vec![at], Access::Proven);
+        let bits = b.call(Intrinsic::Bitcast, vec![value], Ty::scalar(DType::I16));
+        b.store(out, vec![at], bits);
+    }
+    let mut args = [buffer(DType::F16, &[-2.0, f64::NAN]), empty(2)];
+    eval(&Module::default(), &b.finish(), &mut args).expect("it runs");
+    let Arg::Buffer(cells) = &args[1] else { panic!("a buffer") };
+    assert!(cells[0].is_some_and(|c| c.is_exact() && c.get() == f64::from(0xc000_u16 as i16)));
+    assert!(cells[1].is_some_and(Bounded::is_unknown));
 }
