@@ -27,7 +27,7 @@ fn behind(b: &mut Builder, all: Vec<Stmt>, vector_bytes: u32) -> Vec<Stmt> {
     let mut kept: Vec<Stmt> = Vec::new();
     let mut little: Vec<Stmt> = Vec::new();
     for stmt in all {
-        let head = kept.last().filter(|head| takes(head) && is_little(b.func(), &stmt, vector_bytes));
+        let head = kept.last().filter(|head| is_little(b.func(), &stmt, vector_bytes) && takes(b.func(), head));
         if head.is_some_and(|head| little.iter().chain([head]).all(|other| disjoint(b.func(), other, &stmt))) {
             little.push(stmt);
             continue;
@@ -43,10 +43,13 @@ fn behind(b: &mut Builder, all: Vec<Stmt>, vector_bytes: u32) -> Vec<Stmt> {
     kept
 }
 
-/// Whether a statement is a parallel loop whose turns threads share.
-fn takes(stmt: &Stmt) -> bool {
+/// Whether a statement is a parallel loop whose turns threads share, and which has a first turn.
+fn takes(func: &PrimFunc, stmt: &Stmt) -> bool {
     let shared = |s: &Stmt| matches!(s, Stmt::For { annotations, .. } if annotations.contains(&Annotation::Shared));
-    matches!(stmt, Stmt::For { kind: LoopKind::Parallel, .. }) && !stmt.any(&mut |s| shared(s))
+    let Stmt::For { kind: LoopKind::Parallel, extent, .. } = stmt else { return false };
+    let mut viewer = Viewer::new(func);
+    let turns = viewer.int(*extent);
+    viewer.prover.prove_ge0(&(&turns - 1)) && !stmt.any(&mut |s| shared(s))
 }
 
 /// Whether a statement is a loop with too little to do for threads, which may run on any: it checks and calls nothing, and
