@@ -110,7 +110,7 @@ pub(crate) fn non_negative(prover: &Prover, extent: &IntExpr, at: At) -> Result<
         return Ok(());
     }
     let (message, help) = match dim::as_int(extent) {
-        Some(n) => (format!("the extent is {n}"), "an extent is 0 or more".into()),
+        Some(n) => (format!("the extent {n} is below 0"), "an extent is 0 or more".into()),
         None => {
             let message = format!("extent `{extent}` is not proven to be 0 or more");
             (message, format!("state a fact: `dims({extent} >= 0)`"))
