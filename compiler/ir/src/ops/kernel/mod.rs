@@ -234,7 +234,7 @@ impl Kernel {
         let mut b = self.b.into_inner();
         let mut syms = symbols(b.func());
         let mut facts = relax::known_facts(graph.function(), &mut syms, &[]);
-        facts.extend(filled(&graph.prover, b.func(), &facts));
+        facts.extend(not_empty_here(&graph.prover, b.func(), &facts));
         for sym in &syms {
             b.dim_param(sym);
         }
@@ -262,7 +262,7 @@ impl Kernel {
 
 /// That extents have an element, where the call alone says so: it stands in a loop over them, for instance. An operator
 /// that asks for elements has concluded it, and whoever proves the kernel again knows nothing else of the call.
-fn filled(here: &Prover, func: &tir::PrimFunc, facts: &[Fact]) -> Vec<Fact> {
+fn not_empty_here(here: &Prover, func: &tir::PrimFunc, facts: &[Fact]) -> Vec<Fact> {
     let one = IntExpr::from(1);
     let extents: BTreeSet<&IntExpr> = func.buffers.iter().flat_map(|buf| &buf.shape).collect();
     let open: Vec<&IntExpr> =
