@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 use tenfold_core::show::Ask;
-use tenfold_syntax::index::{Artefact, Skipped};
+use tenfold_syntax::index::{Artefact, SkipReason, Skipped};
 use tenfold_syntax::{Code, Diagnostic};
 
 pub use place::Place;
@@ -152,17 +152,23 @@ pub fn text(number: usize, ask: &Ask, variant: Option<&str>) -> Result<Result<St
 
 /// A library for programs in C with the `pub` functions of the package's library, in `OUT_DIR`.
 pub fn system_lib() -> Result<Result<SystemLib, Vec<Error>>, String> {
-    with_named(Naming::Plain, |run, _| match run.system_lib() {
-        Ok(made) => Ok(Ok(made)),
-        Err(NoLibrary::Said(text)) => Err(text),
-        Err(NoLibrary::Functions(refused)) => {
-            let errors = |(number, diagnostics): (usize, Vec<Diagnostic>)| {
-                let item = &run.items[number];
-                let mut errors = run.errors_of_item(item);
-                errors.extend(run.placed(item, &diagnostics));
-                errors
-            };
-            Ok(Err(refused.into_iter().flat_map(errors).collect()))
+    with_named(Naming::Plain, |run, skipped| {
+        // a library is not written without a function that its author believes to be in it
+        if let Some(Skipped { file, line, name, .. }) = skipped.iter().find(|s| s.reason == SkipReason::Unreadable) {
+            return Err(format!("`{name}` at {file}:{line} is no function that can be read; `cargo check` says why"));
+        }
+        match run.system_lib() {
+            Ok(made) => Ok(Ok(made)),
+            Err(NoLibrary::Said(text)) => Err(text),
+            Err(NoLibrary::Functions(refused)) => {
+                let errors = |(number, diagnostics): (usize, Vec<Diagnostic>)| {
+                    let item = &run.items[number];
+                    let mut errors = run.errors_of_item(item);
+                    errors.extend(run.placed(item, &diagnostics));
+                    errors
+                };
+                Ok(Err(refused.into_iter().flat_map(errors).collect()))
+            }
         }
     })
 }

@@ -395,6 +395,10 @@ fn what_c_cannot_call_is_told() {
     let constants = "#[tensor_fn]\npub fn f(x: Tensor<f32, 4>, x_dim0: Tensor<f32, 4>) -> Tensor<f32, 4> {\n    x + x_dim0\n}\n\
                      #[tensor_fn]\npub fn f_x(dim0: Tensor<f32, 2>) -> Tensor<f32, 2> {\n    dim0\n}\n";
     let private = DOUBLE.replace("pub fn", "pub(crate) fn");
+    // an extent that is an expression has braces around it
+    let unreadable = format!(
+        "{DOUBLE}#[tensor_fn]\npub fn triple(x: Tensor<f32, N>) -> Tensor<f32, N + 1 - 1> {{\n    x * 3.0\n}}\n"
+    );
     let cases = [
         (
             twice.as_str(),
@@ -402,6 +406,10 @@ fn what_c_cannot_call_is_told() {
              private\n",
         ),
         (private.as_str(), "error: the package's library has no `pub` function with `#[tensor_fn]`; make one `pub`\n"),
+        (
+            unreadable.as_str(),
+            "error: `triple` at src/lib.rs:6 is no function that can be read; `cargo check` says why\n",
+        ),
         (
             rust,
             "error: `crate::calls` calls `crate::plain`, a function of Rust, which a program in C does not have; call one of \
