@@ -23,6 +23,9 @@ const MOST_TAPS: usize = 8;
 /// The neighbours that one place may have.
 const LIMIT_OF_TAPS: i64 = 1 << 12;
 
+/// The greatest denominator of a factor of a dim without a value.
+const MOST_PARTS: i64 = 64;
+
 /// How elements are blended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -459,16 +462,23 @@ fn by_scales(ty: &TensorType, named: &[usize], scales: &[f64]) -> Result<Vec<Row
         let out = match dim::as_int(extent) {
             _ if !(*scale > 0.0 && *scale < 1e9) => None,
             Some(n) => Some((scale * n as f64).floor()).filter(|n| *n < 1e9).map(|n| dim::int(n as i64)),
-            None if scale.fract() == 0.0 => Some(extent * &dim::int(*scale as i64)),
-            None => None,
+            None => longer(extent, *scale),
         };
         let out = out.ok_or_else(|| {
-            let message = format!("expected a factor above 0, a whole one of a dim without a value, found {scale}");
+            let message = format!(
+                "expected a factor above 0, and for a dim without a value a multiple of 1/{MOST_PARTS}, found {scale}"
+            );
             attr_error("scales", message).help("write the shape of the result in place of `scales`")
         })?;
         Ok((out, Scale::Known(*scale)))
     };
     named.iter().zip(scales).map(row).collect()
+}
+
+/// An extent times a factor, rounded down. It is what floats give where the factor is a fraction that they hold exactly.
+fn longer(extent: &IntExpr, scale: f64) -> Option<IntExpr> {
+    let parts = (0..=MOST_PARTS.ilog2()).map(|n| 1i64 << n).find(|parts| (scale * *parts as f64).fract() == 0.0)?;
+    Some((extent * &dim::int((scale * parts as f64) as i64)).floor_div(&dim::int(parts)))
 }
 
 fn by_sizes(b: &Builder, call: &OpCall, ty: &TensorType, named: &[usize]) -> Result<Vec<Row>, OpError> {

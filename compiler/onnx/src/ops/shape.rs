@@ -200,21 +200,27 @@ fn slice_axis(cx: &Cx<'_>, n: &IntExpr, start: &IntExpr, end: &IntExpr, step: i6
         let begin = if extent == 0 { 0 } else { begin };
         return Ok(SliceAxis { begin: int(begin), extent: int(extent), step });
     }
-    if step != 1 {
-        return fault("a slice with a step over a dim without a value is not supported; bind the dim");
-    }
+    // backwards a slice begins at an element, and ends before one or before all
+    let (least, most) = if step > 0 { (int(0), n.clone()) } else { (int(-1), n - int(1)) };
     let place = |at: &IntExpr| match at.as_const() {
-        Some(at) if at >= 1 << 31 => n.clone(),
+        Some(at) if at >= 1 << 31 => most.clone(),
+        Some(at) if at < -(1 << 31) + 1 => least.clone(),
         Some(at) if at < 0 => n + at,
         _ => at.clone(),
     };
     let (begin, end) = (place(start), place(end));
+    let (low, high) = if step > 0 { (&begin, &end) } else { (&end, &begin) };
     let p = &cx.b.prover;
-    let inside = p.prove_le(&int(0), &begin) && p.prove_le(&begin, &end) && p.prove_le(&end, n);
-    if inside {
-        return Ok(SliceAxis { extent: &end - &begin, begin, step });
+    let inside = p.prove_le(&least, low) && p.prove_le(low, high) && p.prove_le(high, &most);
+    if !inside {
+        return fault(format!(
+            "the slice {start}..{end} in steps of {step} of an extent {n} is not known to lie inside; bound the dims, or \
+             fix them"
+        ));
     }
-    fault(format!("the slice {start}..{end} of an extent {n} is not known to lie inside; bind the dims"))
+    let (length, step_length) = (high - low, int(step.saturating_abs()));
+    let extent = (length + &step_length - int(1)).floor_div(&step_length);
+    Ok(SliceAxis { extent, begin, step })
 }
 
 fn pad<'m>(cx: &mut Cx<'m>, call: &Call<'_, 'm>) -> Results {
