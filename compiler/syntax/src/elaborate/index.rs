@@ -422,10 +422,10 @@ impl<'a> Elaborator<'a> {
         for (i, dim) in at.iter().zip(&ty.shape) {
             // Arithmetic on a value that may be anything may wrap, so that half a proof is none.
             let sure = !self.may_wrap(i) || self.surely_inside(i, dim);
-            if !(sure && self.surely(|prover| prover.prove_ge0(i))) {
+            if !(sure && self.surely_of([i, dim], |prover| prover.prove_ge0(i))) {
                 cond = Some(self.and_index(cond, BinaryOp::Ge, i, &IntExpr::from(0)));
             }
-            if !(sure && self.surely(|prover| prover.prove_lt(i, dim))) {
+            if !(sure && self.surely_of([i, dim], |prover| prover.prove_lt(i, dim))) {
                 cond = Some(self.and_index(cond, BinaryOp::Lt, i, dim));
             }
         }
@@ -444,7 +444,7 @@ impl<'a> Elaborator<'a> {
 
     /// Whether an access need not say what lies outside.
     fn surely_inside(&self, i: &IntExpr, dim: &IntExpr) -> bool {
-        self.surely(|prover| prover.prove_ge0(i) && prover.prove_lt(i, dim))
+        self.surely_of([i, dim], |prover| prover.prove_ge0(i) && prover.prove_lt(i, dim))
     }
 
     fn and_index(&mut self, all: Option<ExprId>, op: BinaryOp, a: &IntExpr, b: &IntExpr) -> ExprId {

@@ -100,6 +100,21 @@ impl<'a> Elaborator<'a> {
         ask(&sure)
     }
 
+    /// The same of what these are made of. What is known of other data leads to a proof by chance alone, and whoever looks
+    /// for one again knows less of it.
+    pub(super) fn surely_of(&self, of: [&IntExpr; 2], ask: impl Fn(&Prover) -> bool) -> bool {
+        let other = |sym: &Sym| self.kernel.is_atom(sym) && of.iter().all(|e| !e.vars().contains(sym));
+        let others = |fact: &Fact| fact.vars().iter().any(other);
+        self.surely(|prover| {
+            if !ask(prover) || !prover.facts().iter().any(others) {
+                return ask(prover);
+            }
+            let mut own = Prover::new();
+            prover.facts().iter().filter(|fact| !others(fact)).for_each(|fact| own.assume(fact.clone()));
+            ask(&own)
+        })
+    }
+
     /// A condition, as a constant where what is known decides it. What only runs where facts contradict each other is not
     /// compiled: they prove everything, and whoever proves it again knows some of them alone.
     pub(super) fn decided(&self, value: Value<'a>) -> Value<'a> {
