@@ -11,6 +11,7 @@ mod case;
 #[path = "../conformance/data.rs"]
 mod data;
 #[path = "../random/graph/mod.rs"]
+#[allow(dead_code, reason = "shared with the random tests, which make graphs of layers too")]
 mod graph;
 #[allow(dead_code, reason = "the suite of operators uses more of it")]
 #[path = "../conformance/interpret.rs"]
@@ -103,7 +104,8 @@ fn number(variable: &str, default: u64) -> u64 {
 /// A graph of every kind of operator and region, with its first arguments.
 fn grown(seed: u64) -> Case {
     let name = format!("graph_{seed}");
-    let graph::Grown { module, settings } = graph::grow(&name, seed, &graph::steps(seed), 4);
+    let made = graph::Made::OfAny;
+    let graph::Grown { module, settings } = graph::grow(made, &name, seed, &graph::steps(made, seed), 4);
     let first = settings.into_iter().next().expect("a graph is called at least once");
     Case { name, module, syms: first.syms, given: first.given, wanted: first.wanted }
 }

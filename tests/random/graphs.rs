@@ -2,32 +2,46 @@
 
 use tenfold_ir::{Function, relax};
 
-use crate::graph::{grow, steps};
-use crate::harness::{Source, Trial, run};
+use crate::graph::{Made, grow, steps};
+use crate::harness::{BATCH, Source, Trial, run};
 use crate::shrink::shortest;
 
-struct Graphs;
+struct Graphs(Made);
 
 /// Results of a graph that was not made smaller.
 const RESULTS: usize = 4;
 
-fn trial(seed: u64, steps: &[u64], results: usize) -> Trial {
-    let name = format!("graph_{seed}");
-    let grown = grow(&name, seed, steps, results);
-    Trial { name, module: grown.module, settings: grown.settings }
+impl Graphs {
+    fn made_of(&self, seed: u64, steps: &[u64], results: usize) -> Trial {
+        let name = format!("graph_{seed}");
+        let grown = grow(self.0, &name, seed, steps, results);
+        Trial { name, module: grown.module, settings: grown.settings }
+    }
 }
 
 impl Source for Graphs {
     fn topic(&self) -> &'static str {
-        "graphs"
+        match self.0 {
+            Made::OfAny => "graphs",
+            Made::OfLayers => "layers",
+        }
+    }
+
+    fn batch(&self) -> u64 {
+        match self.0 {
+            Made::OfAny => BATCH,
+            // each takes as long as some dozens of others
+            Made::OfLayers => 6,
+        }
     }
 
     fn trial(&self, seed: u64) -> Result<Trial, String> {
-        Ok(trial(seed, &steps(seed), RESULTS))
+        Ok(self.made_of(seed, &steps(self.0, seed), RESULTS))
     }
 
     fn smallest(&self, seed: u64, fails: &mut dyn FnMut(&Trial) -> bool) -> String {
-        let mut best = (steps(seed), RESULTS);
+        let trial = |seed: u64, steps: &[u64], results: usize| self.made_of(seed, steps, results);
+        let mut best = (steps(self.0, seed), RESULTS);
         for results in [1, 2] {
             let shorter = shortest(best.0.clone(), |steps| fails(&trial(seed, steps, results)));
             if fails(&trial(seed, &shorter, results)) {
@@ -105,5 +119,10 @@ fn text(trial: &Trial) -> String {
 
 #[test]
 fn random_graphs_at_every_level() {
-    run(&Graphs);
+    run(&Graphs(Made::OfAny));
+}
+
+#[test]
+fn random_layers_at_every_level() {
+    run(&Graphs(Made::OfLayers));
 }

@@ -1,5 +1,5 @@
 //! Runs cases in batches until time is up or enough have run. A batch is for one level of the processor: case `n` takes
-//! level `n / 48` of those that run here, in turn.
+//! level `n / 48` of those that run here, in turn, where batches have 48 cases.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,8 +17,8 @@ use crate::interpret::{Prepared, REFUSED, prepare_shared};
 use crate::native;
 use crate::native::runnable::{Level, Levels};
 
-/// Functions that one object holds: a C compiler starts once for all of them.
-const BATCH: u64 = 48;
+/// Functions that one object holds, unless a source says otherwise: a C compiler starts once for all of them.
+pub(crate) const BATCH: u64 = 48;
 /// Mistakes of one kind that are made smaller; the others are counted.
 const OF_A_KIND: usize = 2;
 /// Kinds of mistakes after which a run ends.
@@ -89,6 +89,10 @@ pub(crate) struct Trial {
 pub(crate) trait Source {
     /// A name for files.
     fn topic(&self) -> &'static str;
+    /// Cases that one object holds.
+    fn batch(&self) -> u64 {
+        BATCH
+    }
     /// Case number `seed`, or what is wrong already.
     fn trial(&self, seed: u64) -> Result<Trial, String>;
     /// What else there is to say of a run.
@@ -143,9 +147,9 @@ impl Bench {
         Bench { levels: Levels::here(), backends, folder, objects }
     }
 
-    /// The level of a case.
-    fn level(&self, seed: u64) -> &Level {
-        self.levels.in_turn(seed / BATCH)
+    /// The level of a batch.
+    fn level(&self, batch: u64) -> &Level {
+        self.levels.in_turn(batch)
     }
 
     /// The case behind the pipeline; a panic is a mistake too.
@@ -247,7 +251,8 @@ pub(crate) fn run(source: &dyn Source) {
     let end = End::new(first);
     let (mut seed, mut cases) = (first, 0);
     while !end.reached(seed) && run.kinds.len() < KINDS {
-        let next = (seed / BATCH * BATCH + BATCH).min(end.seed);
+        let size = source.batch();
+        let next = (seed / size * size + size).min(end.seed);
         cases += run.batch(seed, next);
         seed = next;
     }
@@ -269,7 +274,7 @@ impl Run<'_> {
     /// Runs the cases of these seeds; gives how many were right.
     fn batch(&mut self, seed: u64, end: u64) -> usize {
         let (mut prepared, mut seeds) = (Vec::new(), Vec::new());
-        let level = self.bench.level(seed).clone();
+        let level = self.bench.level(seed / self.source.batch()).clone();
         for seed in seed..end {
             let start = Instant::now();
             let trial = match self.source.trial(seed) {
@@ -320,7 +325,7 @@ impl Run<'_> {
         if *count > OF_A_KIND {
             return;
         }
-        let (mut last, level) = (error, bench.level(seed));
+        let (mut last, level) = (error, bench.level(seed / self.source.batch()));
         let mut fails = |trial: &Trial, settings: &Settings| match bench.mistake(trial, settings, level, native) {
             Some(found) if self::kind(&found) == kind => {
                 last = found;

@@ -2,6 +2,7 @@
 //! own seed and from what is there, so that some can be left out.
 
 mod calls;
+mod layers;
 mod operators;
 mod params;
 mod regions;
@@ -17,10 +18,19 @@ use tenfold_ir::{ConstBytes, ConstData, DType, Function, Loc, Module, Scalar};
 use crate::case::Setting;
 use crate::data::{Random, ordinary};
 
-/// Elements that a value may have: interpreters run what is made here.
+/// Elements that a value of a graph of any operators may have: interpreters run what is made here.
 const MOST: i64 = 400;
 /// Axes that a value may have.
 const RANK: usize = 5;
+
+/// What a graph is made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// Any operators, of few elements.
+    OfAny,
+    /// Layers of models.
+    OfLayers,
+}
 
 /// A graph and what it is called with.
 pub(crate) struct Grown {
@@ -48,23 +58,34 @@ struct Grow {
     fresh: usize,
     /// Regions around what is emitted.
     depth: usize,
+    /// Elements that a value may have.
+    limit: i64,
     seed: u64,
 }
 
 /// The seeds of a graph's steps.
-pub(crate) fn steps(seed: u64) -> Vec<u64> {
+pub(crate) fn steps(made: Made, seed: u64) -> Vec<u64> {
     let mut random = Random::new(3000 + seed);
-    let count = 4 + random.below(20);
+    let count = match made {
+        Made::OfAny => 4 + random.below(20),
+        Made::OfLayers => 2 + random.below(6),
+    };
     (0..count).map(|_| random.bits()).collect()
 }
 
 /// The graph of these steps; the newest of its values are its results.
-pub(crate) fn grow(name: &str, seed: u64, steps: &[u64], results: usize) -> Grown {
-    let mut g = Grow::new(name, seed);
-    let dims = g.params();
+pub(crate) fn grow(made: Made, name: &str, seed: u64, steps: &[u64], results: usize) -> Grown {
+    let mut g = Grow::new(made, name, seed);
+    let dims = match made {
+        Made::OfAny => g.params(),
+        Made::OfLayers => g.layer_params(),
+    };
     for step in steps {
         g.random = Random::new(*step);
-        g.step();
+        match made {
+            Made::OfAny => g.step(),
+            Made::OfLayers => g.layer_step(),
+        }
     }
     let known = g.results(results);
     let (mut module, mut b) = (g.module, g.b);
@@ -80,7 +101,7 @@ pub(crate) fn grow(name: &str, seed: u64, steps: &[u64], results: usize) -> Grow
 }
 
 impl Grow {
-    fn new(name: &str, seed: u64) -> Self {
+    fn new(made: Made, name: &str, seed: u64) -> Self {
         let mut random = Random::new(9000 + seed);
         let palette = [DType::F32, DType::F32, DType::I32, DType::F16, DType::BF16, DType::I8, DType::U8];
         let mut dtypes = vec![random.pick(&palette)];
@@ -96,6 +117,7 @@ impl Grow {
             held: Vec::new(),
             fresh: 0,
             depth: 0,
+            limit: if made == Made::OfAny { MOST } else { layers::MOST },
             seed,
         }
     }
@@ -172,7 +194,7 @@ impl Grow {
 
     /// Whether values of this shape are small enough.
     fn small(&self, shape: &[IntExpr]) -> bool {
-        shape.len() <= RANK && self.most(shape).is_some_and(|n| n <= MOST)
+        shape.len() <= RANK && self.most(shape).is_some_and(|n| n <= self.limit)
     }
 
     /// Adds what an operator gives, if it takes these operands and gives little enough.

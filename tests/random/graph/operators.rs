@@ -159,7 +159,7 @@ impl Grow {
         }
     }
 
-    fn concat(&mut self, x: ValueId, rank: usize) {
+    pub(super) fn concat(&mut self, x: ValueId, rank: usize) {
         let axis = self.random.below(rank);
         let dtype = self.dtype(x);
         let other = self.any_with(|g, v| g.dtype(v) == dtype && g.b.tensor(v).shape.len() == rank).unwrap_or(x);

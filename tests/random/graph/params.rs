@@ -49,11 +49,17 @@ impl Grow {
 
     /// A dim that the axis 0 of this parameter names.
     fn named_dim(&mut self, param: usize) -> Choice {
-        let sym = Sym::new(["N", "M"][param]);
         let least = self.random.below(3) as i64;
         let values: Vec<i64> = self.random.pick(&EXTENTS).into_iter().filter(|v| *v >= least).take(3).collect();
+        self.dim(["N", "M"][param], SymKind::Dim { param, axis: 0 }, least, values)
+    }
+
+    /// A dim of that name, which has these values and is known to be no less than `least`; what it is at most is known now
+    /// and then.
+    pub(super) fn dim(&mut self, name: &str, kind: SymKind, least: i64, values: Vec<i64>) -> Choice {
+        let sym = Sym::new(name);
         let most = values.iter().copied().max().unwrap_or(0);
-        self.b.declare_sym(SymDecl { sym: sym.clone(), kind: SymKind::Dim { param, axis: 0 }, loc: Loc::default() });
+        self.b.declare_sym(SymDecl { sym: sym.clone(), kind, loc: Loc::default() });
         let dim = IntExpr::var(sym.clone());
         if least > 0 {
             self.fact(Fact::ge(&dim, &IntExpr::from(least)));
