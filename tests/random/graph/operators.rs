@@ -181,8 +181,9 @@ impl Grow {
     fn part(&mut self, extent: &IntExpr) -> SliceAxis {
         let whole = SliceAxis { begin: IntExpr::from(0), extent: extent.clone(), step: 1 };
         let Some(n) = extent.as_const() else {
-            return match self.random.below(4) {
+            return match self.random.below(5) {
                 0 => SliceAxis { begin: extent - 1, extent: extent.clone(), step: -1 },
+                3 => SliceAxis { begin: IntExpr::from(0), extent: (extent + 1).floor_div(&IntExpr::from(2)), step: 2 },
                 1 => SliceAxis { begin: IntExpr::from(1), extent: extent - 1, step: 1 },
                 2 => SliceAxis { begin: IntExpr::from(0), extent: IntExpr::from(1), step: 1 },
                 _ => whole,

@@ -99,9 +99,11 @@ impl Sum {
         }
         let value = Scalar::float(self.dtype, self.real);
         if !self.real.is_finite() {
-            // Terms that are infinite or NaN decide alike in every order, unless factors vanish before they meet one.
+            // Terms that are infinite or NaN decide alike in every order, unless factors vanish before they meet one, or
+            // finite terms come to an infinity of the other sign.
             let vanishes = self.op == BinaryOp::Mul && self.least < f64::MIN_POSITIVE.max(ulp(self.dtype, 0.0));
-            return if self.error.is_finite() && !vanishes {
+            let overflows = self.op == BinaryOp::Add && self.magnitude >= largest(self.dtype) / 2.0;
+            return if self.error.is_finite() && !vanishes && !overflows {
                 Bounded::exact(value)
             } else {
                 Bounded::exact(value).unknown()
@@ -185,6 +187,20 @@ mod tests {
         }
         product.add(Bounded::exact(Scalar::float(DType::F32, f64::INFINITY)));
         assert!(!product.total().is_exact());
+    }
+
+    #[test]
+    fn finite_terms_may_come_to_an_infinity_before_they_meet_one() {
+        let x = |value: f32| Bounded::exact(Scalar::float(DType::F32, f64::from(value)));
+        let mut sum = Sum::new(BinaryOp::Add, x(0.0));
+        sum.add(x(f32::NEG_INFINITY));
+        sum.add(x(f32::MAX / 8.0));
+        assert!(sum.total().is_exact());
+        for term in [f32::MAX, f32::MAX] {
+            sum.add(x(term));
+        }
+        assert!((f32::NEG_INFINITY + (f32::MAX + f32::MAX)).is_nan());
+        assert!(sum.total().admits(Scalar::float(DType::F32, f64::NAN)));
     }
 
     #[test]
