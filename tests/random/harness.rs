@@ -207,7 +207,7 @@ impl End {
     /// What the environment says: so many seconds, or so many cases.
     pub(crate) fn new(first: u64) -> Self {
         let cases = number("TENFOLD_RANDOM_CASES", 0);
-        let seconds = number("TENFOLD_RANDOM_SECONDS", if cases > 0 { 1 << 30 } else { 25 });
+        let seconds = number("TENFOLD_RANDOM_SECONDS", if cases > 0 { 1 << 30 } else { 17 });
         let seed = if cases > 0 { first + cases } else { u64::MAX };
         End { time: Instant::now() + Duration::from_secs(seconds), seed }
     }

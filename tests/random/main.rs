@@ -1,7 +1,7 @@
 //! Random graphs and random programs of the language through the whole pipeline, at every level of optimisation and
 //! with optional passes left out, against the interpreters: LLVM and C must agree with them.
 //!
-//! A test runs for `TENFOLD_RANDOM_SECONDS`, 25 if that is not set, and begins at case `TENFOLD_RANDOM_FROM`. What fails
+//! A test runs for `TENFOLD_RANDOM_SECONDS`, 17 if that is not set, and begins at case `TENFOLD_RANDOM_FROM`. What fails
 //! is made smaller as long as it fails and is written to a file, whose text the test prints.
 #![allow(unsafe_code, reason = "calls what the back ends compiled")]
 
