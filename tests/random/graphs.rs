@@ -40,18 +40,18 @@ impl Source for Graphs {
     }
 
     fn smallest(&self, seed: u64, fails: &mut dyn FnMut(&Trial) -> bool) -> String {
-        let trial = |seed: u64, steps: &[u64], results: usize| self.made_of(seed, steps, results);
+        let trial = |steps: &[u64], results: usize| self.made_of(seed, steps, results);
         let mut best = (steps(self.0, seed), RESULTS);
         for results in [1, 2] {
-            let shorter = shortest(best.0.clone(), |steps| fails(&trial(seed, steps, results)));
-            if fails(&trial(seed, &shorter, results)) {
+            let shorter = shortest(best.0.clone(), |steps| fails(&trial(steps, results)));
+            if fails(&trial(&shorter, results)) {
                 best = (shorter, results);
                 break;
             }
         }
         let (steps, results) = best;
-        let steps = shortest(steps, |steps| fails(&trial(seed, steps, results)));
-        let smallest = pruned(trial(seed, &steps, results), fails);
+        let steps = shortest(steps, |steps| fails(&trial(steps, results)));
+        let smallest = pruned(trial(&steps, results), fails);
         fails(&smallest);
         text(&smallest)
     }

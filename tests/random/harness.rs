@@ -1,5 +1,5 @@
 //! Runs cases in batches until time is up or enough have run. A batch is for one level of the processor: case `n` takes
-//! level `n / 48` of those that run here, in turn, where batches have 48 cases.
+//! level `n / size` of those that run here, in turn, where batches have `size` cases.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -147,11 +147,6 @@ impl Bench {
         Bench { levels: Levels::here(), backends, folder, objects }
     }
 
-    /// The level of a batch.
-    fn level(&self, batch: u64) -> &Level {
-        self.levels.in_turn(batch)
-    }
-
     /// The case behind the pipeline; a panic is a mistake too.
     fn prepare(&self, trial: &Trial, settings: &Settings, level: &Level) -> Result<Vec<Prepared>, String> {
         let context = settings.context(&level.target);
@@ -271,10 +266,15 @@ pub(crate) fn run(source: &dyn Source) {
 }
 
 impl Run<'_> {
+    /// The level of a case.
+    fn level(&self, seed: u64) -> Level {
+        self.bench.levels.in_turn(seed / self.source.batch()).clone()
+    }
+
     /// Runs the cases of these seeds; gives how many were right.
     fn batch(&mut self, seed: u64, end: u64) -> usize {
         let (mut prepared, mut seeds) = (Vec::new(), Vec::new());
-        let level = self.bench.level(seed / self.source.batch()).clone();
+        let level = self.level(seed);
         for seed in seed..end {
             let start = Instant::now();
             let trial = match self.source.trial(seed) {
@@ -319,14 +319,15 @@ impl Run<'_> {
 
     /// Makes a case smaller and writes it to a file.
     fn report(&mut self, seed: u64, error: String, native: bool) {
-        let (bench, mut settings, kind) = (&self.bench, Settings::of(seed), kind(&error));
+        let (level, mut settings, kind) = (self.level(seed), Settings::of(seed), kind(&error));
+        let bench = &self.bench;
         let count = self.kinds.entry(kind.clone()).or_default();
         *count += 1;
         if *count > OF_A_KIND {
             return;
         }
-        let (mut last, level) = (error, bench.level(seed / self.source.batch()));
-        let mut fails = |trial: &Trial, settings: &Settings| match bench.mistake(trial, settings, level, native) {
+        let mut last = error;
+        let mut fails = |trial: &Trial, settings: &Settings| match bench.mistake(trial, settings, &level, native) {
             Some(found) if self::kind(&found) == kind => {
                 last = found;
                 true

@@ -1,4 +1,4 @@
-//! Random graphs and random programs of the language through the whole pipeline, at every level of optimisation and
+//! Random graphs, layers and programs of the language through the whole pipeline, at every level of optimisation and
 //! with optional passes left out, against the interpreters: LLVM and C must agree with them.
 //!
 //! A test runs for `TENFOLD_RANDOM_SECONDS`, 17 if that is not set, and begins at case `TENFOLD_RANDOM_FROM`. What fails

@@ -24,7 +24,7 @@ const MOST: i64 = 400;
 const RANK: usize = 5;
 
 /// What a graph is made of.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Made {
     /// Any operators, of few elements.
     OfAny,
@@ -117,7 +117,10 @@ impl Grow {
             held: Vec::new(),
             fresh: 0,
             depth: 0,
-            limit: if made == Made::OfAny { MOST } else { layers::MOST },
+            limit: match made {
+                Made::OfAny => MOST,
+                Made::OfLayers => layers::MOST,
+            },
             seed,
         }
     }

@@ -202,9 +202,10 @@ fn slice_axis(cx: &Cx<'_>, n: &IntExpr, start: &IntExpr, end: &IntExpr, step: i6
     }
     // backwards a slice begins at an element, and ends before one or before all
     let (least, most) = if step > 0 { (int(0), n.clone()) } else { (int(-1), n - int(1)) };
+    // ONNX names both ends of a dim without a value by the ends of an integer, which may have 32 bits
     let place = |at: &IntExpr| match at.as_const() {
-        Some(at) if at >= 1 << 31 => most.clone(),
-        Some(at) if at < -(1 << 31) + 1 => least.clone(),
+        Some(at) if at >= i64::from(i32::MAX) => most.clone(),
+        Some(at) if at <= i64::from(i32::MIN) => least.clone(),
         Some(at) if at < 0 => n + at,
         _ => at.clone(),
     };

@@ -106,8 +106,11 @@ impl<'a> Elaborator<'a> {
         let other = |sym: &Sym| self.kernel.is_atom(sym) && of.iter().all(|e| !e.vars().contains(sym));
         let others = |fact: &Fact| fact.vars().iter().any(other);
         self.surely(|prover| {
-            if !ask(prover) || !prover.facts().iter().any(others) {
-                return ask(prover);
+            if !ask(prover) {
+                return false;
+            }
+            if !prover.facts().iter().any(others) {
+                return true;
             }
             let mut own = Prover::new();
             prover.facts().iter().filter(|fact| !others(fact)).for_each(|fact| own.assume(fact.clone()));
